@@ -1,0 +1,41 @@
+import type { Job, Workload, WorkloadRef } from './workload.ts'
+
+/** What is to become different, decided by `domain/plan`; removals stand first. Plain data, free of secrets. */
+export type Change =
+  | { readonly type: 'stop'; readonly ref: WorkloadRef; readonly title: string; readonly stop: Workload['stop'] }
+  /** Stop if it runs, and forget it: logs and run files go, kept data stays. */
+  | { readonly type: 'remove'; readonly ref: WorkloadRef; readonly title: string; readonly stop: Workload['stop'] }
+  | { readonly type: 'start'; readonly workload: Workload }
+  /** Stop gracefully, then start in the new form. */
+  | { readonly type: 'replace'; readonly workload: Workload; readonly because: readonly string[] }
+  /** Run one job by itself (dependency installation, an action). */
+  | { readonly type: 'job'; readonly ref: WorkloadRef; readonly job: Job; readonly force: boolean }
+  | { readonly type: 'deleteData'; readonly project: string; readonly data: string }
+
+/** One thing an engine does. Doing a step twice is the same as doing it once. Plain JSON, free of secrets. */
+export type Step =
+  | {
+      readonly id: string
+      readonly title: string
+      readonly do: 'stop'
+      readonly ref: WorkloadRef
+      readonly stop: Workload['stop']
+    }
+  | { readonly id: string; readonly title: string; readonly do: 'remove'; readonly ref: WorkloadRef }
+  | {
+      readonly id: string
+      readonly title: string
+      readonly do: 'job'
+      readonly ref: WorkloadRef
+      readonly job: Job
+      readonly force: boolean
+    }
+  | { readonly id: string; readonly title: string; readonly do: 'start'; readonly workload: Workload }
+  | { readonly id: string; readonly title: string; readonly do: 'ready'; readonly workload: Workload }
+  | {
+      readonly id: string
+      readonly title: string
+      readonly do: 'deleteData'
+      readonly project: string
+      readonly data: string
+    }

@@ -1,0 +1,36 @@
+import type { Engine } from './engine.ts'
+import type { ProcessRun } from './workload.ts'
+
+/** A machine on which the conformance suite tries an engine. */
+export interface Harness {
+  /** Each call gives another instance over the same machine. */
+  open(): Promise<Engine>
+  /** Absolute, empty, readable by workloads. */
+  readonly directory: string
+  readonly programs: HarnessPrograms
+  freePort(): Promise<number>
+  addFile(path: string): Promise<void>
+  /** A program that belongs to no workload takes the port. */
+  holdPort(port: number): Promise<{ readonly pid: number; readonly program: string; release(): Promise<void> }>
+  /** Everything the engine wrote down that outlives it, logs aside. */
+  keptTexts(): Promise<readonly string[]>
+  /** Processes of this machine's workloads that still live. */
+  leftovers(): Promise<readonly string[]>
+  close(): Promise<void>
+}
+
+/** Programs that exist on that machine. */
+export interface HarnessPrograms {
+  /** Answers 200 to every HTTP request on the port in `PORT`. */
+  serve(): ProcessRun
+  /** Prints lines and ends. */
+  exit(code: number, lines: readonly string[]): ProcessRun
+  /** Runs for ever and prints nothing. */
+  hang(): ProcessRun
+  /** Prints the value of a variable as JSON in one line, and runs on. */
+  print(variable: string): ProcessRun
+  /** Runs for ever, but listens nowhere. */
+  neverListen(): ProcessRun
+  /** Is not installed. */
+  missing(): ProcessRun
+}

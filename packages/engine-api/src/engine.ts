@@ -1,0 +1,73 @@
+import type { Change, Step } from './change.ts'
+import type { EngineEvent, LogLine, LogOptions, Observed, Sample } from './observed.ts'
+import type { Toolchain, ToolchainQuery } from './toolchain.ts'
+import type { SecretRef } from './value.ts'
+import type { WorkloadRef } from './workload.ts'
+
+/**
+ * Something that runs workloads. It knows neither projects nor users nor requests; what it is told is complete.
+ * Every promise ends promptly when its signal aborts. After a crash of the caller, `observe` alone is enough to carry on.
+ */
+export interface Engine {
+  readonly id: EngineId
+  /** Data, so that callers ask instead of trying and failing. */
+  readonly capabilities: Capabilities
+  /** Whether it is usable here; if not, what the person should do. */
+  probe(signal: AbortSignal): Promise<Readiness>
+  /** Programs of this machine that can run workloads. An engine of images answers an empty list. */
+  toolchains(queries: readonly ToolchainQuery[], signal: AbortSignal): Promise<readonly Toolchain[]>
+  /** Ids of projects of which this engine still holds anything (processes, run files, data): for orphans and clean-up. */
+  projects(signal: AbortSignal): Promise<readonly string[]>
+  observe(project: string, signal: AbortSignal): Promise<readonly Observed[]>
+  /** Pure: the same change gives the same steps; touches nothing. */
+  plan(change: Change): readonly Step[]
+  /** Doing a step twice is the same as doing it once. Throws `EngineError`. */
+  apply(step: Step, context: ApplyContext): Promise<void>
+  /** Events of all projects of this engine from now on, until the signal aborts. */
+  watch(signal: AbortSignal): AsyncIterable<EngineEvent>
+  /** Lines of one workload, oldest first. Ends when there are no more, unless `follow`. */
+  logs(ref: WorkloadRef, options: LogOptions, signal: AbortSignal): AsyncIterable<LogLine>
+  /** One sample for each running workload of a project. CPU is measured since the caller's previous call for that project. */
+  stats(project: string, signal: AbortSignal): Promise<readonly Sample[]>
+  /** Where the proxy reaches a port of a workload that runs; null while it does not run. */
+  address(ref: WorkloadRef, port: string): Promise<{ readonly host: string; readonly port: number } | null>
+  /** Who holds a port of this machine right now, for error texts and leases; null when it is free. */
+  portHolder(port: number, signal: AbortSignal): Promise<PortHolder | null>
+  /** Kept data of a project, with its size on disk. */
+  data(project: string, signal: AbortSignal): Promise<readonly { readonly name: string; readonly sizeBytes: number }[]>
+  /** Copies kept data from one project to another. Nothing may be running on either; refused if the target exists. */
+  copyData(from: string, to: string, name: string, signal: AbortSignal): Promise<void>
+  /** Gives up watches and timers. Workloads go on. */
+  close(): Promise<void>
+}
+
+export type EngineId = 'native' | 'docker' | 'swarm' | 'fake'
+
+export interface Capabilities {
+  /** Runs argv of this machine's programs. */
+  readonly processes: boolean
+  readonly images: boolean
+  readonly limits: boolean
+  readonly imageRollback: boolean
+  readonly exec: boolean
+}
+
+export type Readiness =
+  | { readonly ready: true; readonly detail: string; readonly warnings: readonly string[] }
+  | { readonly ready: false; readonly reason: string; readonly hint: string }
+
+export interface PortHolder {
+  readonly pid: number | null
+  /** Program name when it could be learnt. */
+  readonly program: string | null
+  /** Set when a workload of this engine holds it. */
+  readonly ref: WorkloadRef | null
+}
+
+export interface ApplyContext {
+  readonly signal: AbortSignal
+  /** The text of a secret; called only inside `apply`. */
+  reveal(ref: SecretRef): Promise<string>
+  /** Output of jobs, as it comes, for the operation's stream. */
+  output(chunk: { readonly stream: 'stdout' | 'stderr'; readonly text: string }): void
+}

@@ -1,0 +1,37 @@
+/**
+ * What an engine says when it cannot do something. `code` is stable and becomes the problem's code; `message` says
+ * what is true, `hint` what a person can do. `retryable` tells whether waiting helps.
+ */
+export class EngineError extends Error {
+  override readonly name = 'EngineError'
+  readonly code: EngineErrorCode
+  readonly hint: string
+  readonly retryable: boolean
+  /** Last lines of output of the program or job that failed. */
+  readonly logTail: readonly string[]
+
+  constructor(
+    code: EngineErrorCode,
+    message: string,
+    options: { hint: string; retryable?: boolean; logTail?: readonly string[]; cause?: unknown },
+  ) {
+    super(message, { cause: options.cause })
+    this.code = code
+    this.hint = options.hint
+    this.retryable = options.retryable ?? false
+    this.logTail = options.logTail ?? []
+  }
+}
+
+export type EngineErrorCode =
+  | 'port_in_use'
+  | 'program_not_found'
+  | 'job_failed'
+  | 'job_timeout'
+  | 'exited_early'
+  | 'never_ready'
+  | 'disk_full'
+  | 'engine_unavailable'
+  | 'engine_cannot'
+  | 'aborted'
+  | 'io_failed'

@@ -1,0 +1,44 @@
+import type { Exit, LogLine, Observed } from './observed.ts'
+import type { Workload, WorkloadRef } from './workload.ts'
+
+/** The pretended machine: what stays when an engine over it is closed or dropped, as processes and files do. */
+export interface FakeMachine {
+  readonly workloads: Map<string, FakeWorkload>
+  /** Names of finished jobs: `<project>/<workload>/<job>` to their fingerprint. */
+  readonly jobs: Map<string, string>
+  /** Existing files, for `requires`. */
+  readonly files: Set<string>
+  /** Ports that programs of nobody's project hold. */
+  readonly foreignPorts: Map<number, { readonly pid: number; readonly program: string }>
+  /** Kept data: `<project>/<name>` to its size. */
+  readonly data: Map<string, number>
+  nextPid: number
+  nextCursor: number
+}
+
+export interface FakeWorkload {
+  readonly workload: Workload
+  state: Observed['state']
+  health: Observed['health']
+  reason: string | null
+  pid: number | null
+  since: string
+  lastExit: Exit | null
+  /** The environment as the program got it, secrets revealed. */
+  env: Readonly<Record<string, string>>
+  readonly log: LogLine[]
+}
+
+export function createFakeMachine(): FakeMachine {
+  return {
+    workloads: new Map(),
+    jobs: new Map(),
+    files: new Set(),
+    foreignPorts: new Map(),
+    data: new Map(),
+    nextPid: 1000,
+    nextCursor: 1,
+  }
+}
+
+export const keyOf = (ref: WorkloadRef): string => `${ref.project}/${ref.workload}`

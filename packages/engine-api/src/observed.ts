@@ -1,0 +1,72 @@
+import type { WorkloadRef } from './workload.ts'
+
+/** What an engine sees of one workload now. Derived from the machine, never from memory alone. */
+export interface Observed {
+  readonly ref: WorkloadRef
+  readonly state: ObservedState
+  /** Fingerprint of the workload that was started, so that a plan can tell whether it is the wanted one. */
+  readonly fingerprint: string
+  /** When the present state began, RFC 3339 UTC. */
+  readonly since: string
+  /** Process id of the group leader while one runs. */
+  readonly pid: number | null
+  readonly ports: readonly { readonly name: string; readonly port: number; readonly hostPort: number }[]
+  /** How the last run ended, when one has. */
+  readonly lastExit: Exit | null
+  /** Health by the workload's own check; `starting` until it first passes. */
+  readonly health: 'starting' | 'healthy' | 'unhealthy' | 'none'
+  /** For `waiting` and `unhealthy`: what is true and what to do. */
+  readonly reason: string | null
+}
+
+/** `waiting`: a required file is missing. `exited`: it ran and ended by itself. `stopped`: it was stopped by us, or never ran. */
+export type ObservedState = 'running' | 'waiting' | 'exited' | 'stopped'
+
+export interface Exit {
+  /** Null when it ended by a signal or when nobody could learn it. */
+  readonly code: number | null
+  readonly signal: string | null
+  /** RFC 3339 UTC. */
+  readonly at: string
+}
+
+export type EngineEvent =
+  | { readonly type: 'started'; readonly ref: WorkloadRef; readonly pid: number }
+  | { readonly type: 'healthy'; readonly ref: WorkloadRef }
+  | { readonly type: 'unhealthy'; readonly ref: WorkloadRef; readonly reason: string }
+  | { readonly type: 'exited'; readonly ref: WorkloadRef; readonly exit: Exit }
+  /** A required file appeared: the workload may be started now. */
+  | { readonly type: 'unblocked'; readonly ref: WorkloadRef }
+
+export interface LogLine {
+  readonly ref: WorkloadRef
+  /** RFC 3339 UTC with milliseconds: when the engine first saw it. */
+  readonly time: string
+  readonly stream: 'stdout' | 'stderr'
+  /** Without its line end. Bytes that are not UTF-8 are replaced. */
+  readonly text: string
+  /** Where reading may go on after this line; opaque, grows with the log, valid across restarts of the control plane. */
+  readonly cursor: string
+}
+
+export interface LogOptions {
+  /** Only lines after this cursor. */
+  readonly after?: string
+  /** Only the last so many lines (before following). */
+  readonly tail?: number
+  /** Go on with new lines until the signal aborts. */
+  readonly follow?: boolean
+}
+
+export interface Sample {
+  readonly ref: WorkloadRef
+  /** RFC 3339 UTC. */
+  readonly time: string
+  /** Share of one core, 1 = one full core. Null in the first sample, which has nothing to compare with. */
+  readonly cpu: number | null
+  /** Resident bytes of the whole process group (proportional where the kernel tells). */
+  readonly memoryBytes: number
+  readonly processes: number
+  readonly readBytes: number | null
+  readonly writtenBytes: number | null
+}

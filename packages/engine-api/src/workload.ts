@@ -1,0 +1,117 @@
+import type { Value } from './value.ts'
+
+/** Which workload of which project. Both parts are safe as file names: `[a-z0-9_-]`, the project's id and the workload's name. */
+export interface WorkloadRef {
+  readonly project: string
+  readonly workload: string
+}
+
+/** Everything an engine needs to run one long-lived program, fully resolved; it knows no project, user or request. */
+export interface Workload {
+  readonly ref: WorkloadRef
+  /** For people: `Node.js server`, `PostgreSQL main`. */
+  readonly title: string
+  /** What to run. Engines that run images carry a second form when they come; an engine refuses a form it does not know. */
+  readonly run: ProcessRun
+  readonly env: Readonly<Record<string, Value>>
+  /** Directories of kept data. Their content is deleted by `deleteData` steps alone. */
+  readonly data: readonly DataMount[]
+  readonly ports: readonly PortBinding[]
+  /** Jobs that must have succeeded before the program starts, in order; each runs again only when its fingerprint changed. */
+  readonly setup: readonly Job[]
+  /** Files that must exist before the program can start. While one is missing the workload waits and says so. */
+  readonly requires: readonly RequiredFile[]
+  readonly health: HealthCheck
+  readonly restart: RestartPolicy
+  readonly stop: StopPolicy
+  /** Names of workloads of the same project that must be ready first. */
+  readonly dependsOn: readonly string[]
+  /** Hash of all of the above; equal fingerprints mean there is nothing to do. Made by `fingerprintOf`. */
+  readonly fingerprint: string
+}
+
+export interface ProcessRun {
+  readonly kind: 'process'
+  /** argv, never a shell string. `argv[0]` is an absolute path. */
+  readonly argv: readonly [string, ...string[]]
+  /** Absolute. */
+  readonly cwd: string
+}
+
+export interface DataMount {
+  /** Names the data within its project and outlives the workload: `postgresql-main`, `redis`. */
+  readonly name: string
+  /** The environment variable that tells the program where the directory is, where it takes one. */
+  readonly envName?: string
+}
+
+/** In argv, env values, cwd and stdin of a process the text `{data:NAME}` stands for the absolute path of that data directory. */
+export function dataPath(name: string): string {
+  return `{data:${name}}`
+}
+
+export interface PortBinding {
+  /** `http`, `postgresql`, `debug`. */
+  readonly name: string
+  /** What the program listens on. On the native engine the same as `hostPort`. */
+  readonly port: number
+  readonly hostPort: number
+  /** Address the host port is bound to: loopback unless the project exposes it. */
+  readonly bind: '127.0.0.1' | '0.0.0.0'
+}
+
+export interface Job {
+  /** Unique in its workload: `install`, `init`. */
+  readonly name: string
+  /** For people: `Install dependencies (npm ci)`. */
+  readonly title: string
+  readonly argv: readonly [string, ...string[]]
+  readonly cwd: string
+  readonly env: Readonly<Record<string, Value>>
+  readonly stdin?: Value
+  /** Seconds after which the job's process group is ended and the step fails. */
+  readonly timeoutSeconds: number
+  /** Paths (absolute) whose content decides whether the job runs again, e.g. a lock file. A missing file counts as absent. */
+  readonly inputs: readonly string[]
+  /** The job counts as done while this path exists and its fingerprint is unchanged, e.g. `node_modules`. */
+  readonly creates?: string
+  /** Never run again once done, even when its argv changes: it would destroy kept data (`initdb`). */
+  readonly once?: boolean
+  /** Whether the job may be killed at any point and run again from the start after its `creates` was removed by the engine. */
+  readonly removeCreatesOnFailure?: boolean
+}
+
+export interface RequiredFile {
+  /** Absolute path, or several of which one must exist. */
+  readonly anyOf: readonly [string, ...string[]]
+  /** Says what is missing and what to do: `package.json has no script "dev"`. */
+  readonly hint: string
+}
+
+export type HealthCheck =
+  | { readonly kind: 'none' }
+  | {
+      readonly kind: 'tcp'
+      readonly port: string
+      readonly timeoutSeconds: number
+      /** A server that accepts connections before it can serve them: what to say, and how its answer begins when it can. Base64. */
+      readonly greeting?: { readonly send: string; readonly expect: string }
+    }
+  | {
+      readonly kind: 'http'
+      readonly port: string
+      readonly path: string
+      /** Lowest and highest status that count as healthy. */
+      readonly status: readonly [number, number]
+      readonly timeoutSeconds: number
+    }
+
+export interface RestartPolicy {
+  readonly kind: 'always' | 'never'
+}
+
+export interface StopPolicy {
+  readonly signal: 'SIGTERM' | 'SIGINT' | 'SIGQUIT'
+  /** Seconds between the signal and SIGKILL to the whole process group. */
+  readonly deadlineSeconds: number
+}
