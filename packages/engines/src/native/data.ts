@@ -1,0 +1,116 @@
+import { randomBytes } from 'node:crypto'
+import { mkdir, readdir, rename, rm, rmdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { EngineError } from '@stackquay/engine-api'
+import { type Account, chownTo } from './account.ts'
+import { diskUsage } from './disk-usage.ts'
+import { orNull, throwIfAborted } from './errors.ts'
+import { dataDir, isName, safe } from './home.ts'
+import type { Machine } from './machine.ts'
+import { readRecord, recordedWorkloads } from './record.ts'
+import { runAsWorkload } from './remove-path.ts'
+import { locate } from './supervisor.ts'
+import { exists } from './waiting.ts'
+
+/*
+ * Kept data lies in `data/<project>/<name>`. A name that begins with a dot is on its way in or out: never listed, never
+ * mounted, and cleared away by the next start of the engine.
+ */
+
+export async function listData(
+  machine: Machine,
+  project: string,
+  signal: AbortSignal,
+): Promise<{ name: string; sizeBytes: number }[]> {
+  const names = ((await orNull(readdir(join(machine.home.data, safe(project))))) ?? []).filter(isName).sort()
+  const found: { name: string; sizeBytes: number }[] = []
+  for (const name of names)
+    found.push({ name, sizeBytes: await diskUsage(dataDir(machine.home, project, name), signal) })
+  return found
+}
+
+/** Takes the name away first, so that a crash leaves either all of it or nothing under it. */
+export async function deleteData(machine: Machine, project: string, name: string, signal: AbortSignal): Promise<void> {
+  const path = dataDir(machine.home, project, name)
+  await refuseWhileUsed(machine, project, name, 'deleted')
+  throwIfAborted(signal)
+  const trash = join(machine.home.data, project, `.trash-${name}-${randomBytes(6).toString('hex')}`)
+  await orNull(rename(path, trash))
+  await rm(trash, { recursive: true, force: true })
+  await rmdir(join(machine.home.data, project)).catch(() => {})
+}
+
+/** What an interrupted deletion or copy left. */
+export async function clearTrash(machine: Machine, project: string): Promise<void> {
+  const directory = join(machine.home.data, safe(project))
+  for (const name of (await orNull(readdir(directory))) ?? []) {
+    if (name.startsWith('.')) await rm(join(directory, name), { recursive: true, force: true })
+  }
+}
+
+export async function copyData(
+  machine: Machine,
+  from: string,
+  to: string,
+  name: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const source = dataDir(machine.home, from, name)
+  const target = dataDir(machine.home, to, name)
+  await refuseWhileUsed(machine, from, name, 'copied')
+  await refuseWhileUsed(machine, to, name, 'replaced')
+  if (await exists(target)) {
+    throw new EngineError('engine_cannot', `The project already has data named "${name}".`, {
+      hint: 'Delete it first, or choose another name.',
+    })
+  }
+  if (!(await exists(source))) {
+    throw new EngineError('engine_cannot', `There is no data named "${name}" to copy.`, {
+      hint: 'Start the project once, so that it makes its data.',
+    })
+  }
+  const incoming = join(machine.home.data, safe(to), `.incoming-${name}-${randomBytes(6).toString('hex')}`)
+  await mkdir(join(machine.home.data, safe(to)), { recursive: true, mode: 0o711 })
+  try {
+    await makeOwned(incoming, machine.account)
+    const { code, errors } = await runAsWorkload(machine, ['/bin/cp', '-a', `${source}/.`, `${incoming}/`], signal)
+    throwIfAborted(signal)
+    if (code !== 0) throw copyFailed(name, errors)
+    await rename(incoming, target)
+  } catch (error) {
+    await rm(incoming, { recursive: true, force: true }).catch(() => {})
+    throw error
+  }
+}
+
+async function makeOwned(path: string, account: Account | null): Promise<void> {
+  await mkdir(path, { mode: 0o700 })
+  if (account !== null) await chownTo(path, account)
+}
+
+async function refuseWhileUsed(machine: Machine, project: string, name: string, verb: string): Promise<void> {
+  for (const ref of await recordedWorkloads(machine.home, project)) {
+    const record = await readRecord(machine.home, ref)
+    if (record === null || !record.data.includes(name) || locate(machine, record) === null) continue
+    throw new EngineError('engine_cannot', `The data "${name}" is in use by ${record.title} and cannot be ${verb}.`, {
+      hint: `Stop ${record.title} first.`,
+      retryable: true,
+    })
+  }
+}
+
+function copyFailed(name: string, errors: string): EngineError {
+  if (/No space left|quota exceeded/i.test(errors)) {
+    return new EngineError('disk_full', `The disk is full: the data "${name}" could not be copied.`, {
+      hint: 'Free some space, then try again.',
+      retryable: true,
+    })
+  }
+  return new EngineError(
+    'io_failed',
+    `The data "${name}" could not be copied: ${errors.split('\n')[0] ?? 'unknown reason'}.`,
+    {
+      hint: 'See the message, then try again.',
+    },
+  )
+}

@@ -1,0 +1,112 @@
+import { readdir } from 'node:fs/promises'
+import { type Engine, type LogLine, type LogOptions, stepsOf, type WorkloadRef } from '@stackquay/engine-api'
+import { type Account, userName, workloadAccount } from './account.ts'
+import { applyStep } from './apply.ts'
+import type { BundledProgram } from './bundled.ts'
+import { clearTrash, copyData, listData } from './data.ts'
+import { createEvents } from './events.ts'
+import { flatten } from './flatten.ts'
+import { isName, openHome } from './home.ts'
+import { logBatches } from './logs.ts'
+import { type Machine, workloadUid } from './machine.ts'
+import { refOfMarker } from './marker.ts'
+import { type NetworkEnvironment, noNetworkEnvironment } from './network-environment.ts'
+import { observeProject } from './observe.ts'
+import { conflicts, portHolder, reachableHost } from './ports.ts'
+import { probeMachine } from './probe.ts'
+import { readRecord } from './record.ts'
+import { createStats } from './stats.ts'
+import { createSupervisor, locate } from './supervisor.ts'
+import { processTable } from './this-system.ts'
+import { createToolchains } from './toolchains.ts'
+
+export interface NativeEngineOptions {
+  /** Absolute; everything of the engine lies below it. */
+  readonly home: string
+  /** Whom workloads run as. Null: the user of this process, which must not be root. */
+  readonly runAs: Account | null
+  /** Programs that came with this installation. */
+  readonly bundled: readonly BundledProgram[]
+  /** How installers reach the network; nothing is passed on unless given. */
+  readonly network?: NetworkEnvironment
+  readonly clock?: () => Date
+}
+
+/** Runs workloads as processes of this machine. Finds and watches what earlier instances over the same home started. */
+export async function createNativeEngine(options: NativeEngineOptions): Promise<Engine> {
+  const account = workloadAccount(options.runAs)
+  const events = createEvents()
+  const machine: Machine = {
+    home: await openHome(options.home, account),
+    account,
+    userName: await userName(account?.uid ?? process.getuid?.() ?? -1),
+    network: options.network ?? noNetworkEnvironment,
+    table: processTable(),
+    now: options.clock ?? (() => new Date()),
+    emit: events.emit,
+  }
+  const supervisor = createSupervisor(machine)
+  const toolchains = createToolchains(machine, options.bundled)
+  const stats = createStats(machine)
+  const closing = new AbortController()
+
+  const liveLog = async (ref: WorkloadRef) => {
+    const record = await readRecord(machine.home, ref)
+    return record !== null && locate(machine, record) !== null ? (record.run?.log ?? null) : null
+  }
+  const logs = (ref: WorkloadRef, options: LogOptions, signal: AbortSignal) =>
+    flatten(
+      logBatches(
+        machine,
+        ref,
+        options,
+        async (log) => (await liveLog(ref)) === log,
+        AbortSignal.any([signal, closing.signal]),
+      ),
+    )
+  const tail = async (ref: WorkloadRef, lines: number) => {
+    const found: LogLine[] = await Array.fromAsync(logs(ref, { tail: lines }, closing.signal))
+    return found.map((line) => line.text)
+  }
+
+  await supervisor.adoptAll()
+  for (const project of (await readdir(machine.home.data)).filter(isName)) await clearTrash(machine, project)
+
+  return {
+    id: 'native',
+    capabilities: { processes: true, images: false, limits: false, imageRollback: false, exec: false },
+    probe: () => probeMachine(machine),
+    toolchains,
+    async projects() {
+      const { run, data, logs: logDir } = machine.home
+      const names = (await Promise.all([run, data, logDir].map((directory) => readdir(directory))))
+        .flat()
+        .filter(isName)
+      const running = machine.table
+        .marked(workloadUid(machine))
+        .flatMap(({ marker }) => refOfMarker(machine.home, marker)?.project ?? [])
+      return [...new Set([...names, ...running])].sort()
+    },
+    observe: (project) => observeProject(machine, supervisor, project),
+    plan: stepsOf,
+    apply: (step, context) => applyStep(machine, supervisor, step, { tail, liveLog }, context),
+    watch: (signal) => events.watch(signal, closing.signal),
+    logs,
+    stats,
+    async address(ref, name) {
+      const record = await readRecord(machine.home, ref)
+      const port = record?.ports.find((binding) => binding.name === name)
+      if (record === null || port === undefined || locate(machine, record) === null) return null
+      const known =
+        record.health.kind !== 'none' && record.health.port === name ? supervisor.monitor(ref)?.state().host : null
+      return { host: known ?? reachableHost(conflicts(machine, port)), port: port.hostPort }
+    },
+    portHolder: async (port) => portHolder(machine, conflicts(machine, { hostPort: port, bind: '0.0.0.0' })),
+    data: (project, signal) => listData(machine, project, signal),
+    copyData: (from, to, name, signal) => copyData(machine, from, to, name, signal),
+    async close() {
+      closing.abort()
+      await supervisor.close()
+    },
+  }
+}

@@ -1,0 +1,104 @@
+import { request } from 'node:http'
+import { connect } from 'node:net'
+import type { HealthCheck, PortBinding, PortHolder } from '@stackquay/engine-api'
+import { family, type Leader } from './family.ts'
+import { answeringHost } from './listening.ts'
+import type { Machine } from './machine.ts'
+import { conflicts, holdingAmong, portHolder, reachableHost } from './ports.ts'
+import type { Holding } from './process-table.ts'
+
+export type CheckResult =
+  /** `host`: where it is reached. */
+  | { readonly ok: true; readonly host: string }
+  /** `foreign`: somebody else answers on the port. */
+  | { readonly ok: false; readonly reason: string; readonly foreign: PortHolder | null }
+
+/** A server that compiles on the first request may take its time for the answer. */
+const ANSWER_MS = 10_000
+const GREETING_MS = 2_000
+
+type Greeting = NonNullable<Extract<HealthCheck, { kind: 'tcp' }>['greeting']>
+
+/**
+ * One health check. What listens must be a process of this run. Once found, its socket is watched through the process
+ * table, without connecting: some servers write a line for every connection that says nothing.
+ */
+export function healthChecker(
+  machine: Machine,
+  leader: Leader,
+  ports: readonly PortBinding[],
+  check: Exclude<HealthCheck, { kind: 'none' }>,
+): (signal: AbortSignal) => Promise<CheckResult> {
+  const binding = ports.find((port) => port.name === check.port)
+  let listening: { readonly holding: Holding; readonly host: string; greeted: boolean } | null = null
+
+  return async function checkOnce(signal) {
+    if (binding === undefined)
+      return failed(`The health check names the port "${check.port}", which the workload does not have.`)
+    const port = binding.hostPort
+    if (listening === null || !machine.table.stillHolds(listening.holding)) {
+      listening = null
+      if ((await answeringHost(port)) === null) return failed(`Nothing listens on port ${port}.`)
+      const sockets = conflicts(machine, binding)
+      const holding = holdingAmong(machine, family(machine.table, leader), sockets)
+      if (holding === null) return failed(`Port ${port} is held by another program.`, portHolder(machine, sockets))
+      const own = sockets.filter((socket) => socket.inode === holding.inode)
+      listening = { holding, host: reachableHost(own), greeted: false }
+    }
+    const { host } = listening
+    if (check.kind === 'tcp') {
+      if (check.greeting !== undefined && !listening.greeted) {
+        if (!(await greets(host, port, check.greeting, signal)))
+          return failed(`Port ${port} is open, but not ready yet.`)
+        listening.greeted = true
+      }
+      return { ok: true, host }
+    }
+    const answer = await statusOf(host, port, check.path, signal)
+    if (typeof answer === 'string') return failed(`GET ${check.path} on port ${port} failed: ${answer}.`)
+    const [lowest, highest] = check.status
+    return answer >= lowest && answer <= highest
+      ? { ok: true, host }
+      : failed(`GET ${check.path} on port ${port} answered ${answer}.`)
+  }
+}
+
+function failed(reason: string, foreign: PortHolder | null = null): CheckResult {
+  return { ok: false, reason, foreign }
+}
+
+/** Whether the answer to a first message begins as it should. */
+function greets(host: string, port: number, greeting: Greeting, signal: AbortSignal): Promise<boolean> {
+  const expected = Buffer.from(greeting.expect, 'base64')
+  return new Promise((resolve) => {
+    let answer = Buffer.alloc(0)
+    const deadline = AbortSignal.any([signal, AbortSignal.timeout(GREETING_MS)])
+    const socket = connect({ host, port, signal: deadline })
+    socket.on('connect', () => socket.write(Buffer.from(greeting.send, 'base64')))
+    socket.on('data', (chunk: Buffer) => {
+      answer = Buffer.concat([answer, chunk])
+      if (answer.length >= expected.length) socket.destroy()
+    })
+    socket.on('error', () => undefined)
+    socket.on('close', () => resolve(answer.subarray(0, expected.length).equals(expected)))
+  })
+}
+
+/** The status, or why there was none. */
+function statusOf(host: string, port: number, path: string, signal: AbortSignal): Promise<number | string> {
+  return new Promise((resolve) => {
+    const deadline = AbortSignal.any([signal, AbortSignal.timeout(ANSWER_MS)])
+    const headers = { 'user-agent': 'stackquay-health' }
+    const call = request({ host, port, path, agent: false, signal: deadline, headers })
+    call.on('response', (response) => {
+      resolve(response.statusCode ?? 0)
+      response.resume()
+      response.on('end', () => call.destroy())
+      setTimeout(() => call.destroy(), 100).unref()
+    })
+    call.on('error', (error) =>
+      resolve(deadline.aborted ? `no answer within ${ANSWER_MS / 1000} seconds` : error.message),
+    )
+    call.end()
+  })
+}

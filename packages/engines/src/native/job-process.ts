@@ -1,0 +1,148 @@
+import { once } from 'node:events'
+import type { Readable } from 'node:stream'
+import { StringDecoder } from 'node:string_decoder'
+import { type ApplyContext, EngineError, type Job, revealValue, type WorkloadRef } from '@stackquay/engine-api'
+import { processEnvironment } from './environment.ts'
+import { abortedError } from './errors.ts'
+import { endFamily } from './family.ts'
+import { logFiles, newLog, openForAppend, type Stream } from './log-files.ts'
+import { recordLog } from './log-recorder.ts'
+import type { Machine } from './machine.ts'
+import { jobMarkers, newRunId } from './marker.ts'
+import { checkProgram, type Spawned, spawnDetached } from './spawn.ts'
+import { pause } from './time.ts'
+
+/** How long an interrupted job may take to end by itself. */
+const STOP = { signal: 'SIGTERM', deadlineSeconds: 1 } as const
+/** A helper that outlives its job keeps the pipe open; nobody waits for it longer. */
+const DRAIN_MS = 200
+const TAIL_LINES = 20
+
+/** Runs a job to its end, its output going to the operation and into the workload's log. Nothing of it is left when this returns. */
+export async function runJobProcess(
+  machine: Machine,
+  ref: WorkloadRef,
+  job: Job,
+  liveLog: string | null,
+  context: ApplyContext,
+): Promise<void> {
+  await checkProgram(job, machine.account)
+  const marker = `${jobMarkers(machine.home, ref, job.name)}${newRunId()}`
+  const env = await processEnvironment(machine, ref, { env: job.env, marker }, context.reveal)
+  const stdin = job.stdin === undefined ? null : await revealValue(job.stdin, context.reveal)
+  const log = await jobLog(machine, ref, liveLog)
+  try {
+    if (context.signal.aborted) throw abortedError()
+    const spawned = await spawnDetached(machine, { argv: job.argv, cwd: job.cwd, env }, [
+      stdin === null ? 'ignore' : 'pipe',
+      'pipe',
+      'pipe',
+    ])
+    await follow(machine, job, spawned, marker, stdin, log.write, context)
+  } finally {
+    await log.close()
+  }
+}
+
+async function follow(
+  machine: Machine,
+  job: Job,
+  { child, leader }: Spawned,
+  marker: string,
+  stdin: string | null,
+  write: (stream: Stream, bytes: Buffer) => Promise<void>,
+  context: ApplyContext,
+): Promise<void> {
+  const tail: string[] = []
+  const pump = async (stream: Stream, from: Readable | null) => {
+    const decoder = new StringDecoder('utf8')
+    const emit = (text: string) => {
+      if (text === '') return
+      keepTail(tail, text)
+      context.output({ stream, text })
+    }
+    for await (const chunk of from ?? []) {
+      await write(stream, chunk as Buffer)
+      emit(decoder.write(chunk as Buffer))
+    }
+    emit(decoder.end())
+  }
+  const exited = once(child, 'exit') as Promise<[number | null, NodeJS.Signals | null]>
+  const pumps = Promise.allSettled([pump('stdout', child.stdout), pump('stderr', child.stderr)])
+  child.stdin?.on('error', () => {})
+  child.stdin?.end(stdin ?? '')
+
+  const timeout = AbortSignal.timeout(job.timeoutSeconds * 1000)
+  const interrupted = AbortSignal.any([context.signal, timeout])
+  const end = () => endFamily(machine, { leader, markers: marker, policy: STOP }, new AbortController().signal)
+  const interruption = Promise.withResolvers<null>()
+  const interrupt = () => interruption.resolve(null)
+  interrupted.addEventListener('abort', interrupt, { once: true })
+  if (interrupted.aborted) interrupt()
+  const result = await Promise.race([exited, interruption.promise])
+  interrupted.removeEventListener('abort', interrupt)
+  await end()
+  const [code, signal] = result ?? (await exited)
+  const written = await Promise.race([pumps, pause(DRAIN_MS)])
+  child.stdout?.destroy()
+  child.stderr?.destroy()
+
+  if (result === null && context.signal.aborted) throw abortedError()
+  if (result === null) throw timedOut(job, lastLines(tail))
+  for (const outcome of written ?? []) if (outcome.status === 'rejected') throw outcome.reason
+  if (code !== 0) throw failed(job, code, signal, lastLines(tail))
+}
+
+/** While the workload runs, its jobs write into the run's log; otherwise each has a log of its own. */
+async function jobLog(machine: Machine, ref: WorkloadRef, liveLog: string | null) {
+  const files = liveLog === null ? await newLog(machine, ref) : logFiles(machine, ref, liveLog)
+  const streams = await openForAppend(machine, files)
+  const recorder = liveLog === null ? await recordLog(files, machine.now) : null
+  return {
+    async write(stream: Stream, bytes: Buffer) {
+      await (stream === 'stdout' ? streams.out : streams.err).appendFile(bytes)
+      await recorder?.sample()
+    },
+    async close() {
+      await recorder?.close()
+      await streams.close()
+    },
+  }
+}
+
+/** Keeps text in pieces, joined only when a job failed. */
+function keepTail(tail: string[], text: string): void {
+  tail.push(text)
+  if (tail.length > 200) tail.splice(0, 100, tail.slice(0, 100).join('').slice(-16_384))
+}
+
+function lastLines(tail: readonly string[]): string[] {
+  return tail
+    .join('')
+    .split('\n')
+    .filter((line) => line.trim() !== '')
+    .slice(-TAIL_LINES)
+}
+
+function timedOut(job: Job, logTail: readonly string[]): EngineError {
+  return new EngineError(
+    'job_timeout',
+    `${job.title} was still running after ${job.timeoutSeconds} seconds and was ended.`,
+    {
+      hint: 'See its last output for what it waited for, then try again.',
+      retryable: true,
+      logTail,
+    },
+  )
+}
+
+function failed(job: Job, code: number | null, signal: NodeJS.Signals | null, logTail: readonly string[]): EngineError {
+  const how = signal === null ? `failed with exit code ${code}` : `was ended by ${signal}`
+  return new EngineError('job_failed', `${job.title} ${how}.`, {
+    hint:
+      logTail.length > 0
+        ? 'Its last output says why; correct that and try again.'
+        : `It printed nothing. Try it by hand: ${job.argv.join(' ')}`,
+    logTail,
+  })
+}

@@ -1,0 +1,72 @@
+import { mkdir, open, readdir, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { WorkloadRef } from '@stackquay/engine-api'
+import { orNull } from './errors.ts'
+import { logsDir } from './home.ts'
+import type { Machine } from './machine.ts'
+
+/*
+ * Each run has three files in `logs/<project>/<workload>/`: `<log>.out` and `<log>.err`, which the program itself
+ * appends to, and `<log>.idx`, which tells when how much of them was there. The log's id sorts by time.
+ */
+
+export type Stream = 'stdout' | 'stderr'
+
+const KEEP_RUNS = 8
+/** A workload's logs all together; see also the limit of a stream in `log-index.ts`. */
+export const KEEP_BYTES = 64 * 1024 * 1024
+
+export interface LogFiles {
+  readonly directory: string
+  readonly log: string
+  readonly out: string
+  readonly err: string
+  readonly index: string
+}
+
+export function logFiles(machine: Machine, ref: WorkloadRef, log: string): LogFiles {
+  const directory = logsDir(machine.home, ref)
+  return {
+    directory,
+    log,
+    out: join(directory, `${log}.out`),
+    err: join(directory, `${log}.err`),
+    index: join(directory, `${log}.idx`),
+  }
+}
+
+/** Ids of the runs that still have logs, oldest first. */
+export async function logsOf(directory: string): Promise<readonly string[]> {
+  const names = (await orNull(readdir(directory))) ?? []
+  return names.flatMap((name) => (name.endsWith('.out') ? [name.slice(0, -4)] : [])).sort()
+}
+
+/** Begins a new log after all others, and drops the oldest of them. */
+export async function newLog(machine: Machine, ref: WorkloadRef): Promise<LogFiles> {
+  const directory = logsDir(machine.home, ref)
+  await mkdir(directory, { recursive: true, mode: 0o700 })
+  const logs = await logsOf(directory)
+  await prune(directory, logs)
+  const last = logs.at(-1)
+  const id = Math.max(machine.now().getTime(), last === undefined ? 0 : Number.parseInt(last, 36) + 1)
+  return logFiles(machine, ref, id.toString(36).padStart(9, '0'))
+}
+
+/** Opens a log's files for appending; the program owns them, so that it can open /dev/stdout again. */
+export async function openForAppend(machine: Machine, files: LogFiles) {
+  const [out, err] = await Promise.all([open(files.out, 'a', 0o600), open(files.err, 'a', 0o600)])
+  if (machine.account !== null) {
+    await Promise.all([out, err].map((file) => file.chown(machine.account!.uid, machine.account!.gid)))
+  }
+  return { out, err, close: () => Promise.all([out.close(), err.close()]) }
+}
+
+async function prune(directory: string, logs: readonly string[]): Promise<void> {
+  let bytes = 0
+  for (const [age, log] of logs.toReversed().entries()) {
+    const files = ['out', 'err', 'idx'].map((kind) => join(directory, `${log}.${kind}`))
+    for (const file of files) bytes += (await orNull(stat(file)))?.size ?? 0
+    if (age < KEEP_RUNS - 1 && bytes < KEEP_BYTES / 2) continue
+    for (const file of files) await rm(file, { force: true })
+  }
+}

@@ -1,0 +1,144 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { stat } from 'node:fs/promises'
+import { constants } from 'node:os'
+import { EngineError, type Exit } from '@stackquay/engine-api'
+import type { Account } from './account.ts'
+import { errorCode, orNull } from './errors.ts'
+import type { Leader } from './family.ts'
+import type { Machine } from './machine.ts'
+import { may, unreachableAt } from './reach.ts'
+
+/**
+ * Waits for the program and writes its exit code to descriptor 3, so that it can be learnt even when the control plane
+ * was down when it ended. A trapped signal (unlike an ignored one) is back to its default in the program. The shell's
+ * own remarks ("Terminated") are kept out of the program's output.
+ */
+const KEEPER = 'trap : HUP INT QUIT TERM; exec 4>&2 2>/dev/null; "$@" 2>&4 4>&- 3>&-; echo $? >&3'
+
+export interface Spawned {
+  readonly child: ChildProcess
+  readonly leader: Leader
+}
+
+/** Starts a program in a session of its own, with an exit keeper, as the workload user; it outlives this process. */
+export async function spawnKept(
+  machine: Machine,
+  program: { readonly argv: readonly string[]; readonly cwd: string; readonly env: Record<string, string> },
+  files: { readonly out: number; readonly err: number; readonly exit: number },
+): Promise<Spawned> {
+  await checkProgram(program, machine.account)
+  return spawnDetached(machine, { ...program, argv: ['/bin/sh', '-c', KEEPER, 'stackquay', ...program.argv] }, [
+    'ignore',
+    files.out,
+    files.err,
+    files.exit,
+  ])
+}
+
+export async function spawnDetached(
+  machine: Machine,
+  program: { readonly argv: readonly string[]; readonly cwd: string; readonly env: Record<string, string> },
+  stdio: ('ignore' | 'pipe' | number)[],
+): Promise<Spawned> {
+  const [file = '', ...args] = program.argv
+  let child: ChildProcess
+  try {
+    child = spawn(file, args, {
+      cwd: program.cwd,
+      env: program.env,
+      stdio,
+      detached: true,
+      ...(machine.account === null ? {} : { uid: machine.account.uid, gid: machine.account.gid }),
+    })
+  } catch (error) {
+    throw cannotStart(file, error)
+  }
+  if (child.pid === undefined) {
+    const [error] = (await once(child, 'error')) as [unknown]
+    throw cannotStart(file, error)
+  }
+  child.on('error', () => {})
+  const startTime = machine.table.find(child.pid)?.startTime ?? 'gone'
+  return { child, leader: { pid: child.pid, startTime, bootId: machine.table.bootId() } }
+}
+
+/** Says what is wrong before the kernel does, in words that help. */
+export async function checkProgram(
+  program: { readonly argv: readonly string[]; readonly cwd: string },
+  account: Account | null,
+): Promise<void> {
+  const [file = ''] = program.argv
+  if (!file.startsWith('/'))
+    throw notFound(
+      `The program ${JSON.stringify(file)} is not given by an absolute path.`,
+      'Name the program by its full path.',
+    )
+  const directory = await orNull(stat(program.cwd))
+  if (directory?.isDirectory() !== true) {
+    throw new EngineError('io_failed', `The working directory ${program.cwd} does not exist.`, {
+      hint: 'Check the path of the project.',
+    })
+  }
+  await checkReach(`${program.cwd}/.`, account)
+  const found = await orNull(stat(file))
+  if (found === null)
+    throw notFound(`The program ${file} does not exist.`, 'Install it, or choose another version of the runtime.')
+  await checkReach(file, account)
+  if (!found.isFile() || !(await may(file, account, 1))) {
+    throw notFound(
+      `The file ${file} is not a program that ${nameOf(account)} may execute.`,
+      `Make it executable: chmod a+rx ${file}`,
+    )
+  }
+}
+
+async function checkReach(path: string, account: Account | null): Promise<void> {
+  const wall = await unreachableAt(path, account)
+  if (wall === null) return
+  throw notFound(
+    `${path.replace(/\/\.$/, '')} is under ${wall}, which ${nameOf(account)} cannot enter.`,
+    `Move it to a place that other users can reach, or allow them to enter: chmod a+x ${wall}`,
+  )
+}
+
+export function nameOf(account: Account | null): string {
+  return account === null ? 'the user of the server' : `the workload user (uid ${account.uid})`
+}
+
+/** How a shell reports an end by a signal: 128 and the signal's number. */
+export function exitOf(status: number, at: Date): Exit {
+  const signal = status > 128 ? signalName(status - 128) : null
+  return signal === null
+    ? { code: status, signal: null, at: at.toISOString() }
+    : { code: null, signal, at: at.toISOString() }
+}
+
+function signalName(number: number): string | null {
+  return Object.entries(constants.signals).find(([, value]) => value === number)?.[0] ?? null
+}
+
+function notFound(message: string, hint: string): EngineError {
+  return new EngineError('program_not_found', message, { hint })
+}
+
+function cannotStart(file: string, error: unknown): EngineError {
+  const code = errorCode(error)
+  if (code === 'EAGAIN' || code === 'ENOMEM') {
+    return new EngineError('io_failed', `The machine has no room for another process (${code}).`, {
+      hint: 'Stop some projects, or raise the limit of processes.',
+      retryable: true,
+      cause: error,
+    })
+  }
+  if (code === 'E2BIG') {
+    return new EngineError('engine_cannot', 'The environment and arguments together are too long for a process.', {
+      hint: 'Shorten environment variables: one may hold up to 128 KB.',
+      cause: error,
+    })
+  }
+  return new EngineError('program_not_found', `${file} could not be started (${code ?? error}).`, {
+    hint: 'Check that it exists and may be executed.',
+    cause: error,
+  })
+}

@@ -1,0 +1,153 @@
+import { open, readdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { ApplyContext, Workload } from '@stackquay/engine-api'
+import { expand, makeMentionedData, processEnvironment } from './environment.ts'
+import { throwIfAborted } from './errors.ts'
+import { endFamily } from './family.ts'
+import { exitFile, runDir } from './home.ts'
+import { isFree } from './listening.ts'
+import { withLock } from './lock.ts'
+import { newLog, openForAppend } from './log-files.ts'
+import type { Machine } from './machine.ts'
+import { newRunId, runMarker, runMarkers } from './marker.ts'
+import { conflicts, portHolder, portInUse } from './ports.ts'
+import { newRecord, type RunRecord, readRecord, writeRecord } from './record.ts'
+import { checkProgram, type Spawned, spawnKept } from './spawn.ts'
+import { endRun } from './stop.ts'
+import { locate, type Supervisor, withLeader } from './supervisor.ts'
+import { missingFile } from './waiting.ts'
+
+/** Starts a workload, unless it runs in this very form already. Never are there two processes of one workload. */
+export async function startWorkload(
+  machine: Machine,
+  supervisor: Supervisor,
+  workload: Workload,
+  context: ApplyContext,
+): Promise<void> {
+  await withLock(machine, workload.ref, context.signal, async () => {
+    const before = await readRecord(machine.home, workload.ref)
+    if (before !== null && (await runsAlready(machine, supervisor, workload, before, context.signal))) return
+    if (await mustWait(machine, supervisor, workload, before)) return
+
+    await endLeftovers(machine, workload, before, context.signal)
+    for (const binding of workload.ports) {
+      if (await isFree(binding.hostPort, binding.bind)) continue
+      const holder = portHolder(machine, conflicts(machine, binding))
+      throw portInUse(binding, holder ?? { pid: null, program: null, ref: null })
+    }
+    throwIfAborted(context.signal)
+    await spawnRecorded(machine, supervisor, workload, before, context)
+  })
+}
+
+/** Equal fingerprint: done. Another one: the old form is ended first. */
+async function runsAlready(
+  machine: Machine,
+  supervisor: Supervisor,
+  workload: Workload,
+  before: RunRecord,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const leader = locate(machine, before)
+  if (leader === null) return false
+  const record = withLeader(before, leader) ?? before
+  if (record.fingerprint !== workload.fingerprint || record.phase === 'stopping') {
+    await endRun(machine, supervisor, record, record.stop, signal)
+    return false
+  }
+  if (record !== before) await writeRecord(machine.home, record)
+  await supervisor.watchRun(record, leader, null)
+  return true
+}
+
+async function mustWait(
+  machine: Machine,
+  supervisor: Supervisor,
+  workload: Workload,
+  before: RunRecord | null,
+): Promise<boolean> {
+  if ((await missingFile(workload.requires)) === null) return false
+  await supervisor.release(workload.ref)
+  const record = newRecord(workload, 'waiting', null, before, machine.now())
+  await writeRecord(machine.home, record)
+  supervisor.watchWaiting(record)
+  return true
+}
+
+/** Children of an earlier run that outlived it, and exit files nobody needs any more. */
+async function endLeftovers(
+  machine: Machine,
+  workload: Workload,
+  before: RunRecord | null,
+  signal: AbortSignal,
+): Promise<void> {
+  const leader = before?.run?.process ?? null
+  await endFamily(
+    machine,
+    { leader, markers: runMarkers(machine.home, workload.ref), policy: before?.stop ?? workload.stop },
+    signal,
+  )
+  const directory = runDir(machine.home, workload.ref.project)
+  for (const name of await readdir(directory)) {
+    if (name.startsWith(`${workload.ref.workload}.`) && name.endsWith('.exit'))
+      await rm(join(directory, name), { force: true })
+  }
+}
+
+/** Intent, process, pid: a crash between any two of them leaves something the next start finds. */
+async function spawnRecorded(
+  machine: Machine,
+  supervisor: Supervisor,
+  workload: Workload,
+  before: RunRecord | null,
+  context: ApplyContext,
+): Promise<void> {
+  const { ref } = workload
+  const names = workload.data.map((mount) => mount.name)
+  const program = {
+    argv: workload.run.argv.map((text) => expand(machine, ref.project, text, names)),
+    cwd: expand(machine, ref.project, workload.run.cwd, names),
+  }
+  await makeMentionedData(machine, ref.project, names)
+  await checkProgram(program, machine.account)
+
+  const id = newRunId()
+  const marker = runMarker(machine.home, ref, id)
+  const env = await processEnvironment(machine, ref, { env: workload.env, data: workload.data, marker }, context.reveal)
+  const files = await newLog(machine, ref)
+  await supervisor.release(ref)
+  const intent = newRecord(workload, 'starting', { id, marker, log: files.log, process: null }, before, machine.now())
+  throwIfAborted(context.signal)
+  await writeRecord(machine.home, intent)
+
+  const spawned = await openAndSpawn(machine, intent, { ...program, env }, files).catch(async (error: unknown) => {
+    await writeRecord(machine.home, { ...intent, phase: 'stopped', run: null })
+    throw error
+  })
+  const record: RunRecord = {
+    ...intent,
+    phase: 'running',
+    run: { id, marker, log: files.log, process: spawned.leader },
+  }
+  machine.emit({ type: 'started', ref, pid: spawned.leader.pid })
+  await Promise.all([supervisor.watchRun(record, spawned.leader, spawned.child), writeRecord(machine.home, record)])
+}
+
+async function openAndSpawn(
+  machine: Machine,
+  intent: RunRecord,
+  program: { argv: readonly string[]; cwd: string; env: Record<string, string> },
+  files: Awaited<ReturnType<typeof newLog>>,
+): Promise<Spawned> {
+  const streams = await openForAppend(machine, files)
+  try {
+    const exit = await open(exitFile(machine.home, intent.ref, intent.run?.id ?? ''), 'wx', 0o600)
+    try {
+      return await spawnKept(machine, program, { out: streams.out.fd, err: streams.err.fd, exit: exit.fd })
+    } finally {
+      await exit.close()
+    }
+  } finally {
+    await streams.close()
+  }
+}

@@ -1,0 +1,59 @@
+import type { StopPolicy, WorkloadRef } from '@stackquay/engine-api'
+import { readExit } from './exit-file.ts'
+import { endFamily } from './family.ts'
+import { withLock } from './lock.ts'
+import type { Machine } from './machine.ts'
+import { runMarkers } from './marker.ts'
+import { type RunRecord, readRecord, writeRecord } from './record.ts'
+import { locate, type Supervisor, withLeader } from './supervisor.ts'
+
+/** Ends a workload and everything it started. Kept data, logs and the record stay. */
+export async function stopWorkload(
+  machine: Machine,
+  supervisor: Supervisor,
+  ref: WorkloadRef,
+  stop: StopPolicy,
+  signal: AbortSignal,
+): Promise<void> {
+  await withLock(machine, ref, signal, () => stopLocked(machine, supervisor, ref, stop, signal))
+}
+
+/** The caller holds the lock. `stop` null: as the record says. */
+export async function stopLocked(
+  machine: Machine,
+  supervisor: Supervisor,
+  ref: WorkloadRef,
+  stop: StopPolicy | null,
+  signal: AbortSignal,
+): Promise<void> {
+  const record = await readRecord(machine.home, ref)
+  if (record !== null) return endRun(machine, supervisor, record, stop ?? record.stop, signal)
+  await supervisor.release(ref)
+  const policy = stop ?? { signal: 'SIGTERM', deadlineSeconds: 1 }
+  await endFamily(machine, { leader: null, markers: runMarkers(machine.home, ref), policy }, signal)
+}
+
+/** The record says `stopping` before the first signal: an end that comes from us is never taken for a crash. */
+export async function endRun(
+  machine: Machine,
+  supervisor: Supervisor,
+  record: RunRecord,
+  policy: StopPolicy,
+  signal: AbortSignal,
+): Promise<void> {
+  const leader = locate(machine, record)
+  const known = leader === null ? record : (withLeader(record, leader) ?? record)
+  if (leader !== null && record.phase !== 'stopping') await writeRecord(machine.home, { ...known, phase: 'stopping' })
+
+  const target = { leader: known.run?.process ?? null, markers: runMarkers(machine.home, record.ref), policy }
+  const { killed } = await endFamily(machine, target, signal)
+  const ended = supervisor.monitor(record.ref)?.state().ended ?? null
+  await supervisor.release(record.ref)
+  if (record.phase === 'stopped') return
+
+  const at = machine.now().toISOString()
+  const unknown = leader === null ? record.lastExit : { code: null, signal: killed ? 'SIGKILL' : null, at }
+  const wasAlive = record.phase === 'starting' || record.phase === 'running' || record.phase === 'stopping'
+  const lastExit = wasAlive ? ((await readExit(machine, record)) ?? ended ?? unknown) : record.lastExit
+  await writeRecord(machine.home, { ...known, phase: 'stopped', since: at, lastExit })
+}

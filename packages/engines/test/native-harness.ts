@@ -1,0 +1,119 @@
+import { spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { type AddressInfo, createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Engine, ProcessRun } from '@stackquay/engine-api'
+import type { Harness } from '@stackquay/engine-api/conformance'
+import { createNativeEngine, type NativeEngineOptions } from '../src/native/index.ts'
+import { processTable } from '../src/native/this-system.ts'
+
+/** Tests run as root drop to this user, which owns nothing else on any machine. */
+const TEST_ACCOUNT = { uid: 48_211, gid: 48_211 }
+
+export interface NativeHarness extends Harness {
+  readonly options: NativeEngineOptions
+  /** A program in JavaScript. */
+  script(source: string): ProcessRun
+}
+
+/** A machine of its own for the native engine: a temporary home, real processes, real ports. */
+export async function nativeHarness(): Promise<NativeHarness> {
+  const root = await mkdtemp(join(tmpdir(), 'stackquay-engine-'))
+  const directory = join(root, 'project')
+  await chmod(root, 0o711)
+  await mkdir(directory)
+  await chmod(directory, 0o777)
+  const home = join(root, 'home')
+  const account = process.getuid?.() === 0 ? TEST_ACCOUNT : null
+  const options: NativeEngineOptions = { home, runAs: account, bundled: [] }
+  const script = (source: string): ProcessRun => ({
+    kind: 'process',
+    argv: [process.execPath, '-e', source],
+    cwd: directory,
+  })
+  const engines: Engine[] = []
+
+  return {
+    options,
+    directory,
+    script,
+    programs: {
+      serve: () =>
+        script("require('http').createServer((_, answer) => answer.end('ok')).listen(process.env.PORT, '127.0.0.1')"),
+      exit: (code, lines) => ({
+        kind: 'process',
+        argv: [
+          '/bin/sh',
+          '-c',
+          'code=$1; shift; for line; do printf "%s\\n" "$line"; done; exit "$code"',
+          'exit',
+          String(code),
+          ...lines,
+        ],
+        cwd: directory,
+      }),
+      hang: () => ({ kind: 'process', argv: ['/bin/sh', '-c', 'sleep 600 & sleep 600'], cwd: directory }),
+      print: (variable) => script(`console.log(JSON.stringify(process.env.${variable})); setInterval(() => {}, 1000)`),
+      neverListen: () => ({ kind: 'process', argv: ['/bin/sh', '-c', 'sleep 600'], cwd: directory }),
+      missing: () => ({ kind: 'process', argv: ['/nowhere/bin/program'], cwd: directory }),
+    },
+    async open() {
+      const engine = await createNativeEngine(options)
+      engines.push(engine)
+      return engine
+    },
+    freePort,
+    addFile: (path) => writeFile(path, '{}'),
+    async holdPort(port) {
+      const source = `require('net').createServer().listen(${port}, '127.0.0.1', () => console.log('ready'))`
+      const holder = spawn(process.execPath, ['-e', source], { stdio: ['ignore', 'pipe', 'inherit'] })
+      await once(holder.stdout, 'data')
+      return {
+        pid: holder.pid ?? 0,
+        program: 'node',
+        async release() {
+          const gone = once(holder, 'exit')
+          holder.kill('SIGKILL')
+          await gone
+        },
+      }
+    },
+    keptTexts: () => textsBelow(join(home, 'run')),
+    leftovers: async () => leftovers(options),
+    async close() {
+      await Promise.all(engines.map((engine) => engine.close()))
+      for (const pid of leftovers(options)) process.kill(Number(pid), 'SIGKILL')
+      await rm(root, { recursive: true, force: true })
+    },
+  }
+}
+
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return port
+}
+
+/** Living processes that carry a run marker of the test user. */
+function leftovers(options: NativeEngineOptions): string[] {
+  const table = processTable()
+  const instance = createHash('sha256').update(options.home).digest('hex').slice(0, 12)
+  const uid = options.runAs?.uid ?? process.getuid?.() ?? -1
+  return table.marked(uid).flatMap(({ pid, marker }) => {
+    const entry = table.find(pid)
+    return entry !== null && !entry.zombie && marker.startsWith(instance) ? [String(pid)] : []
+  })
+}
+
+async function textsBelow(directory: string): Promise<string[]> {
+  const entries = await readdir(directory, { recursive: true, withFileTypes: true })
+  return Promise.all(
+    entries.filter((entry) => entry.isFile()).map((entry) => readFile(join(entry.parentPath, entry.name), 'latin1')),
+  )
+}
