@@ -1,0 +1,6 @@
+export { databaseKindOf, databaseKinds } from './databases/index.ts'
+export * from './kind.ts'
+export { Port } from './runtime-settings.ts'
+export { runtimeKindOf, runtimeKinds } from './runtimes/index.ts'
+export { serviceKindOf, serviceKinds } from './services/index.ts'
+export { type Template, templateOf, templates } from './templates/index.ts'

@@ -1,0 +1,236 @@
+import type { ToolchainQuery, Value, Workload } from '@stackquay/engine-api'
+import type { z } from 'zod'
+
+/**
+ * What all variety of the product is made of: a runtime, a service or a database is one folder that exports one of these
+ * descriptors. A descriptor knows itself; nobody else asks for its name.
+ */
+export interface RuntimeKind {
+  readonly kind: 'runtime'
+  /** The key in the API and in `stackquay.yml`. */
+  readonly name: string
+  /** For people: `Node.js`. */
+  readonly label: string
+  readonly summary: string
+  /** Lower comes first when the project's URL needs an owner. */
+  readonly urlOrder: number
+  /** The settings as they are stored and answered; from `runtimeSettings`. */
+  readonly settings: RuntimeSettings
+  readonly presets: readonly Preset[]
+  /** Stored fields that a new preset drops unless they are sent with it, besides `port`. */
+  readonly presetDrops: readonly string[]
+  /** How to find it on a machine. Null when it needs no program of its own. */
+  readonly toolchain: ToolchainQuery | null
+  /** Further programs that it may call (a package manager). A missing one is no obstacle until settings ask for it. */
+  readonly helpers: readonly ToolchainQuery[]
+  /** Released lines, newest first: for end-of-life dates and for versions an engine of images offers. */
+  readonly releases: readonly Release[]
+  /** The release line of a full version, which is what projects store: `26.10.0` is `26`, `3.11.2` is `3.11`. */
+  lineOf(version: string): string
+  /** What a person types to get it, for `available: false`. */
+  readonly install: InstallHint
+  /** Files (relative to the project) whose presence or content the functions below want to know. */
+  sourceFiles(settings: Settings): readonly string[]
+  /** The preset and settings that fit a source tree, or null when this runtime does not recognise it. */
+  detect(source: SourceFiles): DetectedRuntime | null
+  /** Pure. Answers the workloads of this runtime (a server, a dev server), or what stands in the way. */
+  toWorkloads(input: RuntimeInput): readonly WorkloadDraft[]
+}
+
+export interface DatabaseKind {
+  readonly kind: 'database'
+  /** `postgresql`. Answered as this, whatever alias was sent. */
+  readonly name: string
+  readonly aliases: readonly string[]
+  readonly label: string
+  readonly summary: string
+  readonly port: number
+  readonly toolchain: ToolchainQuery
+  readonly releases: readonly Release[]
+  lineOf(version: string): string
+  readonly install: InstallHint
+  readonly keepsData: true
+  /** Why a database cannot have this name, or null when it can. */
+  nameObstacle(name: string): string | null
+  /** Secrets it needs, made once when it is created and kept until its data is deleted. */
+  readonly secrets: readonly SecretField[]
+  toWorkload(input: DatabaseInput): WorkloadDraft
+  /** Variables that runtimes of the project receive. `prefix` is empty for the first database, else `REPORTS_`. */
+  variables(input: DatabaseConnection, prefix: string): Readonly<Record<string, Value>>
+  /** What the credentials endpoint answers, secrets as references. */
+  credentials(input: DatabaseConnection): Readonly<Record<string, Value | number>>
+}
+
+/** Services come with their own folders; the shape is a database's with settings, and several may be absent. */
+export interface ServiceKind {
+  readonly kind: 'service'
+  readonly name: string
+  readonly label: string
+  readonly summary: string
+  /** The port is always published and `exposePort: false` is refused. */
+  readonly alwaysPublished: boolean
+  readonly keepsData: boolean
+  readonly settings: ServiceSettings
+  readonly toolchain: ToolchainQuery | null
+  readonly releases: readonly Release[]
+  readonly install: InstallHint
+  readonly secrets: readonly SecretField[]
+  readonly injects: readonly string[]
+  toWorkload(input: ServiceInput): WorkloadDraft
+  variables(input: ServiceInput): Readonly<Record<string, Value>>
+}
+
+export interface SecretField {
+  readonly name: string
+  /** Random characters of `[0-9A-Za-z]`. */
+  readonly length: number
+}
+
+export interface Release {
+  /** What a project stores: `26`, `3.12`, `18`. */
+  readonly version: string
+  /** Date, `2027-04-30`. */
+  readonly endOfLife: string | null
+}
+
+export interface InstallHint {
+  /** A command for Debian and Ubuntu. */
+  readonly debian: string
+  /** One sentence for every other system. */
+  readonly other: string
+}
+
+export interface Preset {
+  readonly name: string
+  readonly label: string
+  readonly port: number
+  readonly summary: string
+}
+
+/** Settings of one runtime as stored: fields of `RuntimeBase` and the kind's own. */
+export type Settings = RuntimeBase & Readonly<Record<string, unknown>>
+
+export interface RuntimeBase {
+  readonly enabled: boolean
+  readonly version: string
+  readonly server: boolean
+  readonly mode: 'development' | 'production'
+  readonly preset: string
+  readonly port: number
+  readonly debug: boolean
+  readonly debugPort: number
+  readonly command: readonly string[] | null
+}
+
+export interface RuntimeSettings {
+  /** Everything stored; strict. */
+  readonly stored: z.ZodObject
+  /** What PATCH and POST accept: all optional, read-only fields accepted and ignored, unknown fields refused. */
+  readonly patch: z.ZodObject
+  /** What GET answers: stored plus `hostPort` and `debugHostPort`. */
+  readonly view: z.ZodObject
+  /** Values of a runtime that is enabled with nothing else said; `version` and `port` are decided elsewhere. */
+  defaults(): Omit<Settings, 'version' | 'port'>
+}
+
+export interface ServiceSettings {
+  readonly stored: z.ZodObject
+  readonly patch: z.ZodObject
+  readonly view: z.ZodObject
+  defaults(): Readonly<Record<string, unknown>>
+}
+
+/** Content of the files a kind asked for: text, or `true` for a folder or a file too large or not text. Absent: not there. */
+export type SourceFiles = Readonly<Record<string, string | true>>
+
+export interface DetectedRuntime {
+  /** 0 to 1: how sure. */
+  readonly confidence: number
+  /** Why, for people: `package.json depends on vite`. */
+  readonly because: string
+  readonly settings: Readonly<Record<string, unknown>>
+}
+
+/** A program of this machine that was chosen for a runtime, with helpers that belong to it. */
+export interface ChosenToolchain {
+  readonly version: string
+  /** Absolute path of the main program. */
+  readonly program: string
+  /** Its directory; goes first in PATH. */
+  readonly directory: string
+}
+
+export interface RuntimeInput {
+  readonly project: ProjectFacts
+  readonly settings: Settings
+  readonly toolchain: ChosenToolchain
+  /** Of the kind's `helpers` those that are available, by the query's name; the newest when there are several. */
+  readonly helpers?: Readonly<Record<string, ChosenToolchain>>
+  readonly source: SourceFiles
+  /** Leased port of this project for a workload's port: `hostPort('node', 'http')`. */
+  hostPort(workload: string, port: string): number
+  /** All variables of the project: injected ones of databases and services first, the person's own after. */
+  readonly env: Readonly<Record<string, Value>>
+  /** Names of workloads the runtime must wait for. */
+  readonly dependsOn: readonly string[]
+  /** Absolute path of a program of ours that workloads may run with Node: `static-server`. */
+  ourProgram(name: string): { readonly node: string; readonly file: string }
+  readonly healthCheck: { readonly path: string; readonly timeoutSeconds: number } | null
+}
+
+export interface ProjectFacts {
+  readonly id: string
+  readonly slug: string
+  /** Complete, with the proxy's port. */
+  readonly url: string
+  /** Absolute path of the source folder. */
+  readonly path: string
+  /** Where tools may keep caches and virtual environments of this project; outside the source folder. Absolute. */
+  readonly toolsPath: string
+  /**
+   * A folder for caches that projects may share, such as compiled packages; absolute, writable for workloads, never with
+   * anything in it that a person would miss. Without it each project keeps caches of its own.
+   */
+  readonly cachePath?: string
+}
+
+export interface DatabaseConnection {
+  readonly database: string
+  readonly username: string
+  readonly host: string
+  readonly hostPort: number
+  /** Reference to the text of a secret of this database, by the name in `secrets`. */
+  secret(name: string, encode?: 'url'): Value
+}
+
+export interface DatabaseInput extends DatabaseConnection {
+  readonly project: ProjectFacts
+  readonly version: string
+  readonly toolchain: ChosenToolchain
+  readonly exposePort: boolean
+  /** `postgresql-main`: the workload's and the data's name. */
+  readonly name: string
+}
+
+export interface ServiceInput {
+  readonly project: ProjectFacts
+  readonly settings: Readonly<Record<string, unknown>>
+  readonly toolchain: ChosenToolchain | null
+  hostPort(port: string): number
+  secret(name: string, encode?: 'url'): Value
+}
+
+/** A workload before it knows its project and its fingerprint. */
+export type WorkloadDraft = Omit<Workload, 'ref' | 'fingerprint'> & { readonly name: string }
+
+/** Thrown by `toWorkloads` when the settings cannot run as they are; becomes one 422 error at `pointer`. */
+export class SettingsError extends Error {
+  override readonly name = 'SettingsError'
+  readonly field: string
+  readonly hint: string
+  constructor(field: string, message: string, hint: string) {
+    super(message)
+    this.field = field
+    this.hint = hint
+  }
+}

@@ -1,0 +1,180 @@
+import { z } from 'zod'
+import type { RuntimeInput, RuntimeKind, Settings, WorkloadDraft } from '../../kind.ts'
+import { Port, RelativeFolder, readOnlyPort, runtimeSettings } from '../../runtime-settings.ts'
+import { below, inSource, onPath, serverWorkload } from '../../server-workload.ts'
+import { binFolders, buildJob } from './build-job.ts'
+import { detect } from './detect.ts'
+import { type Launch, launch, type Target } from './launch.ts'
+import { installJob, lockFiles, packageManagerQueries, packageManagers } from './package-manager.ts'
+import { presets } from './presets.ts'
+
+const presetNames = presets.map((preset) => preset.name) as [string, ...string[]]
+
+const devServer = {
+  enabled: z.boolean(),
+  preset: z.enum(presetNames),
+  script: z.string().min(1).max(200),
+  port: Port,
+}
+
+const settings = runtimeSettings(
+  presets,
+  {
+    packageManager: z.enum(packageManagers).describe('What installs the dependencies and runs the scripts.'),
+    script: z
+      .string()
+      .min(1)
+      .max(200)
+      .nullable()
+      .describe('Script of package.json that serves; null takes the preset’s.'),
+    buildScript: z
+      .string()
+      .min(1)
+      .max(200)
+      .nullable()
+      .describe('Script that builds for production; null takes the preset’s.'),
+    package: RelativeFolder.describe('Folder of the package in a workspace; "." is the project itself.'),
+    devServer: z
+      .strictObject(devServer)
+      .describe('A second process beside another runtime, at <slug>-dev.<base domain>.'),
+  },
+  {
+    packageManager: 'npm',
+    script: null,
+    buildScript: null,
+    package: '.',
+    devServer: { enabled: false, preset: 'vite', script: 'dev', port: 5173 },
+  },
+  {
+    devServer: z.strictObject({ ...z.object(devServer).partial().shape, hostPort: readOnlyPort.optional() }).optional(),
+  },
+  { devServer: z.strictObject({ ...devServer, hostPort: readOnlyPort }) },
+)
+
+export const node: RuntimeKind = {
+  kind: 'runtime',
+  name: 'node',
+  label: 'Node.js',
+  summary: 'JavaScript and TypeScript on the server, and the tools of the page.',
+  urlOrder: 60,
+  settings,
+  presets: presets.map(({ name, label, port, summary }) => ({ name, label, port, summary })),
+  presetDrops: [],
+  toolchain: {
+    name: 'node',
+    programs: ['node'],
+    places: ['/usr/local/bin/node', '/usr/bin/node', '/opt/node*/bin/node', '/opt/homebrew/bin/node'],
+    versionArgs: ['--version'],
+    versionPattern: '^v(\\d+\\.\\d+\\.\\d+)',
+  },
+  helpers: packageManagerQueries,
+  releases: [
+    { version: '26', endOfLife: '2029-04-30' },
+    { version: '24', endOfLife: '2028-04-30' },
+    { version: '22', endOfLife: '2027-04-30' },
+    { version: '20', endOfLife: '2026-04-30' },
+  ],
+  lineOf: (version) => version.split('.')[0] ?? version,
+  install: { debian: 'apt-get install -y nodejs npm', other: 'Install Node.js from nodejs.org.' },
+  sourceFiles,
+  detect,
+  toWorkloads,
+}
+
+function sourceFiles(stored: Settings): readonly string[] {
+  const folder = String(stored.package ?? '.')
+  const beside = ['package.json', '.yarnrc.yml', ...Object.values(lockFiles).flat()]
+  const entries = presets.flatMap((preset) => [...preset.development.files, ...preset.production.files])
+  const own = [...beside, ...entries].map((file) => inSource(folder, file))
+  return [...new Set([...own, ...beside])]
+}
+
+function toWorkloads(input: RuntimeInput): readonly WorkloadDraft[] {
+  const { server } = input.settings
+  const own = input.settings.devServer as { enabled: boolean; preset: string; script: string }
+  const main = server ? [serverDraft(input)] : []
+  const beside = own.enabled ? [devServerDraft(input, own, main.length > 0)] : []
+  return [...main, ...beside]
+}
+
+function serverDraft(input: RuntimeInput): WorkloadDraft {
+  const { settings: stored } = input
+  const { mode } = stored
+  const draft = nodeWorkload(input, 'node', 'Node.js server', {
+    preset: stored.preset,
+    script: stored.script as string | null,
+    field: 'script',
+    mode,
+    port: input.hostPort('node', 'http'),
+    debugPort: stored.debug ? input.hostPort('node', 'debug') : null,
+  })
+  const install = installJob(input)
+  const build = mode === 'production' ? buildJob(input, { ...draft.env, NODE_ENV: 'production' }) : null
+  return { ...draft, setup: [install, build].filter((job) => job !== null) }
+}
+
+/** Depends on the server where there is one: both live in the same folder, and one installation is enough. */
+function devServerDraft(
+  input: RuntimeInput,
+  own: { readonly preset: string; readonly script: string },
+  besideServer: boolean,
+): WorkloadDraft {
+  const withoutOverrides = {
+    ...input,
+    settings: { ...input.settings, command: null, mode: 'development' as const },
+    healthCheck: null,
+    dependsOn: besideServer ? [...input.dependsOn, 'node'] : input.dependsOn,
+  }
+  const draft = nodeWorkload(withoutOverrides, 'node-dev', 'Node.js development server', {
+    preset: own.preset,
+    script: own.script,
+    field: 'devServer/script',
+    mode: 'development',
+    port: input.hostPort('node-dev', 'http'),
+    debugPort: null,
+  })
+  const install = besideServer ? null : installJob(input)
+  return { ...draft, setup: install === null ? [] : [install] }
+}
+
+function nodeWorkload(input: RuntimeInput, name: string, title: string, target: Target): WorkloadDraft {
+  // The person's own command needs neither script nor preset.
+  const { command } = input.settings
+  const { argv, env, requires } =
+    command === null ? launch(input, target) : { argv: onPath(command), env: {}, requires: [] }
+  return serverWorkload(input, {
+    name,
+    title,
+    argv,
+    cwd: below(input.project.path, input.settings.package as string),
+    env: {
+      NODE_ENV: target.mode,
+      // Vite refuses host names it was not told; `localhost` and names below it are allowed without this.
+      __VITE_ADDITIONAL_SERVER_ALLOWED_HOSTS: hostNames(input).join(','),
+      NEXT_TELEMETRY_DISABLED: '1',
+      NUXT_TELEMETRY_DISABLED: '1',
+      // Keeps development servers from opening a browser on the machine they run on.
+      BROWSER: 'none',
+    },
+    forced: withOwnNodeOptions(input, env),
+    path: [...binFolders(input), input.toolchain.directory],
+    requires,
+    debug: target.debugPort !== null,
+  })
+}
+
+/** The debugger's option is added to the person's NODE_OPTIONS; the later of two equal options counts. */
+function withOwnNodeOptions(input: RuntimeInput, env: Launch['env']): Launch['env'] {
+  const theirs = input.env.NODE_OPTIONS
+  const ours = env.NODE_OPTIONS
+  if (theirs === undefined || typeof ours !== 'string') return env
+  const parts = typeof theirs === 'string' ? [theirs] : theirs
+  return { ...env, NODE_OPTIONS: [...parts, ` ${ours}`] }
+}
+
+/** The names under which the two processes are reached through the proxy. */
+function hostNames(input: RuntimeInput): readonly string[] {
+  const { hostname } = new URL(input.project.url)
+  const [label = '', ...base] = hostname.split('.')
+  return [hostname, [`${label}-dev`, ...base].join('.')]
+}

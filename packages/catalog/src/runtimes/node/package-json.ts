@@ -1,0 +1,51 @@
+import type { SourceFiles } from '../../kind.ts'
+
+/** What is read of a package.json. Anything odd in it counts as absent: npm itself will say what is wrong. */
+export interface PackageJson {
+  readonly scripts: Readonly<Record<string, string>>
+  /** Names of all packages it asks for. */
+  readonly dependencies: ReadonlySet<string>
+  readonly main: string | null
+  /** `pnpm@10.1.0` */
+  readonly packageManager: string | null
+  readonly hasWorkspaces: boolean
+}
+
+export function readPackageJson(source: SourceFiles, file: string): PackageJson | null {
+  const text = source[file]
+  if (typeof text !== 'string') return text === true ? empty : null
+  try {
+    return toPackageJson(JSON.parse(text) as unknown)
+  } catch {
+    return empty
+  }
+}
+
+const empty: PackageJson = {
+  scripts: {},
+  dependencies: new Set(),
+  main: null,
+  packageManager: null,
+  hasWorkspaces: false,
+}
+
+function toPackageJson(json: unknown): PackageJson {
+  const fields = record(json)
+  return {
+    scripts: Object.fromEntries(
+      Object.entries(record(fields.scripts)).filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
+    ),
+    dependencies: new Set(
+      ['dependencies', 'devDependencies', 'optionalDependencies', 'peerDependencies'].flatMap((field) =>
+        Object.keys(record(fields[field])),
+      ),
+    ),
+    main: typeof fields.main === 'string' ? fields.main : null,
+    packageManager: typeof fields.packageManager === 'string' ? fields.packageManager : null,
+    hasWorkspaces: fields.workspaces !== undefined,
+  }
+}
+
+function record(value: unknown): Readonly<Record<string, unknown>> {
+  return value !== null && typeof value === 'object' && !Array.isArray(value) ? (value as Record<string, unknown>) : {}
+}

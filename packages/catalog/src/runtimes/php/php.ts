@@ -1,0 +1,218 @@
+import type { Job, ProcessRun } from '@stackquay/engine-api'
+import { z } from 'zod'
+import {
+  type Preset,
+  type RuntimeInput,
+  type RuntimeKind,
+  type Settings,
+  SettingsError,
+  type SourceFiles,
+  type WorkloadDraft,
+} from '../../kind.ts'
+import { RelativeFolder, runtimeSettings } from '../../runtime-settings.ts'
+import {
+  atEveryStart,
+  below,
+  cacheFolder,
+  installVariables,
+  onPath,
+  refuseDebug,
+  searchPath,
+  serverWorkload,
+} from '../../server-workload.ts'
+
+interface PhpPreset extends Preset {
+  readonly documentRoot: string
+}
+
+const presets: readonly PhpPreset[] = [
+  {
+    name: 'plain',
+    label: 'PHP',
+    port: 8000,
+    summary: 'Files with index.php, served by PHP itself.',
+    documentRoot: '.',
+  },
+  { name: 'laravel', label: 'Laravel', port: 8000, summary: 'A Laravel application.', documentRoot: 'public' },
+  { name: 'symfony', label: 'Symfony', port: 8000, summary: 'A Symfony application.', documentRoot: 'public' },
+  { name: 'wordpress', label: 'WordPress', port: 8000, summary: 'A WordPress site.', documentRoot: '.' },
+]
+
+const Name = z.string().regex(/^[A-Za-z_][\w.]{0,100}$/, 'must be a name such as "pdo_pgsql"')
+
+export const php: RuntimeKind = {
+  kind: 'runtime',
+  name: 'php',
+  label: 'PHP',
+  summary: 'Laravel, Symfony, WordPress and plain PHP, with Composer packages.',
+  urlOrder: 10,
+  settings: runtimeSettings(
+    presets,
+    {
+      documentRoot: RelativeFolder.nullable().describe('Folder that is served; null takes the preset’s.'),
+      extensions: z.array(Name).max(64).describe('Extensions that must be loaded before the server starts.'),
+      ini: z.record(Name, z.string().max(1000)).describe('Settings of php.ini, such as memory_limit.'),
+      xdebug: z.boolean().describe('Lets Xdebug call the editor at debugPort when a request asks for it.'),
+    },
+    { documentRoot: null, extensions: [], ini: {}, xdebug: false, debugPort: 9003 },
+  ),
+  presets: presets.map(({ name, label, port, summary }) => ({ name, label, port, summary })),
+  presetDrops: ['documentRoot'],
+  toolchain: {
+    name: 'php',
+    programs: ['php', ...['8.5', '8.4', '8.3', '8.2', '8.1'].map((line) => `php${line}`)],
+    places: ['/opt/homebrew/opt/php/bin/php'],
+    versionArgs: ['--version'],
+    versionPattern: '^PHP (\\d+\\.\\d+\\.\\d+)',
+  },
+  helpers: [
+    {
+      name: 'composer',
+      programs: ['composer'],
+      places: ['/usr/local/bin/composer'],
+      versionArgs: ['--version', '--no-ansi'],
+      versionPattern: 'Composer (?:version )?(\\d+\\.\\d+\\.\\d+)',
+    },
+  ],
+  releases: [
+    { version: '8.5', endOfLife: '2029-12-31' },
+    { version: '8.4', endOfLife: '2028-12-31' },
+    { version: '8.3', endOfLife: '2027-12-31' },
+    { version: '8.2', endOfLife: '2026-12-31' },
+    { version: '8.1', endOfLife: '2025-12-31' },
+  ],
+  lineOf: (version) => version.split('.').slice(0, 2).join('.'),
+  install: {
+    debian: 'apt-get install -y php-cli composer',
+    other: 'Install PHP from php.net and Composer from getcomposer.org.',
+  },
+  sourceFiles,
+  detect,
+  toWorkloads,
+}
+
+function sourceFiles(_stored: Settings): readonly string[] {
+  return ['composer.json', 'composer.lock', 'artisan', 'wp-load.php', 'wp-config.php', 'index.php', 'public/index.php']
+}
+
+function detect(source: SourceFiles) {
+  const found = (confidence: number, because: string, preset: string, more = {}) => ({
+    confidence,
+    because,
+    settings: { preset, ...more },
+  })
+  if ('artisan' in source) return found(0.95, 'artisan is there', 'laravel')
+  if ('wp-load.php' in source || 'wp-config.php' in source) return found(0.95, 'this is a WordPress site', 'wordpress')
+  const composer = source['composer.json']
+  if (typeof composer === 'string' && composer.includes('"symfony/framework-bundle"')) {
+    return found(0.95, 'composer.json asks for symfony/framework-bundle', 'symfony')
+  }
+  if ('index.php' in source) return found(0.8, 'index.php is there', 'plain')
+  if ('public/index.php' in source) return found(0.8, 'public/index.php is there', 'plain', { documentRoot: 'public' })
+  return null
+}
+
+function toWorkloads(input: RuntimeInput): readonly WorkloadDraft[] {
+  const { settings, project } = input
+  if (!settings.server) return []
+  refuseDebug(input, 'PHP opens no debug port: its debugger calls the editor.', 'Set "xdebug" to true instead.')
+  const preset = presets.find(({ name }) => name === settings.preset) ?? presets[0]!
+  const folder = (settings.documentRoot as string | null) ?? preset.documentRoot
+  const documentRoot = below(project.path, folder)
+  const jobs = [extensionsJob(input), installJob(input)]
+  return [
+    serverWorkload(input, {
+      name: 'php',
+      title: 'PHP server',
+      argv: [input.toolchain.program, ...iniWords(input), ...serverWords(input, documentRoot)],
+      cwd: project.path,
+      // The built-in server answers one request at a time otherwise, and an application that calls itself would wait for ever.
+      env: { PHP_CLI_SERVER_WORKERS: '4', APP_URL: project.url },
+      path: [input.toolchain.directory],
+      setup: jobs.filter((job) => job !== null),
+      requires: [
+        {
+          anyOf: [`${documentRoot}/index.php`, `${documentRoot}/index.html`],
+          hint: `No index.php in "${folder}": add one, or set "documentRoot" to the folder that has it.`,
+        },
+      ],
+    }),
+  ]
+}
+
+function serverWords(input: RuntimeInput, documentRoot: string): readonly string[] {
+  const port = input.hostPort('php', 'http')
+  if (input.settings.preset === 'laravel') {
+    // One try: it would take the next port in silence when this one is in use.
+    return ['artisan', 'serve', '--host=127.0.0.1', `--port=${port}`, '--tries=1', '--no-reload']
+  }
+  return ['-S', `127.0.0.1:${port}`, '-t', documentRoot]
+}
+
+function iniWords(input: RuntimeInput): readonly string[] {
+  const { ini, xdebug, debugPort } = input.settings as Settings & { ini: Record<string, string>; xdebug: boolean }
+  const debugging = {
+    'xdebug.mode': 'debug',
+    'xdebug.start_with_request': 'trigger',
+    'xdebug.client_host': '127.0.0.1',
+    'xdebug.client_port': String(debugPort),
+  }
+  const all = { ...(xdebug ? debugging : {}), ...ini }
+  return Object.entries(all).flatMap(([name, value]) => ['-d', `${name}=${value}`])
+}
+
+/** On this engine extensions come with the machine's packages; a missing one is better said now than by a request. */
+function extensionsJob(input: RuntimeInput): Job | null {
+  const { extensions, xdebug } = input.settings as Settings & { extensions: string[]; xdebug: boolean }
+  const needed = [...extensions, ...(xdebug ? ['xdebug'] : [])]
+  if (needed.length === 0) return null
+  return {
+    name: 'extensions',
+    title: `Look for the extensions ${needed.join(', ')}`,
+    argv: [input.toolchain.program, '-r', extensionsScript, '--', ...needed],
+    cwd: input.project.path,
+    env: {},
+    timeoutSeconds: 30,
+    inputs: [],
+    creates: atEveryStart(input),
+  }
+}
+
+const extensionsScript = `$missing = array_filter(array_slice($argv, 1), fn($name) => !extension_loaded($name));
+if ($missing) {
+  $packages = implode(' ', array_map(fn($name) => 'php-' . str_replace(['pdo_', '_'], ['', '-'], $name), $missing));
+  fwrite(STDERR, 'PHP has no extension ' . implode(', ', $missing) . ". Install it (Debian: apt-get install -y $packages).\\n");
+  exit(1);
+}`
+
+function installJob(input: RuntimeInput): Job | null {
+  const { source, project, settings } = input
+  if (!('composer.json' in source)) return null
+  const production = settings.mode === 'production' ? ['--no-dev', '--optimize-autoloader'] : []
+  return {
+    name: 'install',
+    title: 'Install packages (composer install)',
+    argv: composer(input, ['install', '--no-interaction', '--no-progress', ...production]),
+    cwd: project.path,
+    env: {
+      COMPOSER_HOME: `${project.toolsPath}/composer`,
+      COMPOSER_CACHE_DIR: cacheFolder(input, 'composer'),
+      ...installVariables(input.env),
+      PATH: searchPath([input.toolchain.directory]),
+    },
+    timeoutSeconds: 900,
+    inputs: [`${project.path}/composer.json`, `${project.path}/composer.lock`],
+    creates: `${project.path}/vendor`,
+  }
+}
+
+function composer(input: RuntimeInput, words: readonly string[]): ProcessRun['argv'] {
+  if (input.helpers === undefined) return onPath(['composer', ...words])
+  const program = input.helpers.composer?.program
+  if (program !== undefined) return [input.toolchain.program, program, ...words]
+  throw new SettingsError(
+    'preset',
+    'The project has a composer.json, but Composer is not installed on this machine.',
+    'Install it (Debian: apt-get install -y composer).',
+  )
+}

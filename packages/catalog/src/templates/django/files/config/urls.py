@@ -1,0 +1,5 @@
+from django.urls import path
+
+from pages.views import index
+
+urlpatterns = [path("", index)]

@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { describe, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { databaseKinds, runtimeKindOf, runtimeKinds, serviceKinds, templates } from '@stackquay/catalog'
+import { z } from 'zod'
+import { settingsOf } from './support/inputs.ts'
+
+const src = fileURLToPath(new URL('../src', import.meta.url))
+
+function foldersOf(path: string): string[] {
+  return readdirSync(join(src, path), { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map((entry) => entry.name)
+    .sort()
+}
+
+describe('The registries', () => {
+  test('name exactly the folders beside them', () => {
+    const names = (kinds: readonly { readonly name: string }[]) => kinds.map((kind) => kind.name).sort()
+    assert.deepEqual(names(runtimeKinds), foldersOf('runtimes'))
+    assert.deepEqual(names(databaseKinds), foldersOf('databases'))
+    assert.deepEqual(names(serviceKinds), foldersOf('services'))
+    const own = templates.filter((template) => !template.folder.startsWith('examples/'))
+    assert.deepEqual(names(own), foldersOf('templates'))
+  })
+
+  test('have no name twice, aliases counted', () => {
+    const all = [
+      ...runtimeKinds.map((kind) => kind.name),
+      ...serviceKinds.map((kind) => kind.name),
+      ...databaseKinds.flatMap((kind) => [kind.name, ...kind.aliases]),
+    ]
+    assert.deepEqual([...new Set(all)], all)
+    assert.equal(new Set(templates.map((template) => template.name)).size, templates.length)
+    assert.equal(new Set(runtimeKinds.map((kind) => kind.urlOrder)).size, runtimeKinds.length)
+  })
+
+  test('keep the order in which runtimes own the URL of a project', () => {
+    const byOrder = [...runtimeKinds].sort((a, b) => a.urlOrder - b.urlOrder).map((kind) => kind.name)
+    assert.deepEqual(byOrder, ['php', 'python', 'go', 'ruby', 'node', 'static'])
+  })
+
+  test('can be read by the web page: nothing that the index imports needs Node', () => {
+    const seen = new Set<string>()
+    const visit = (file: string) => {
+      if (seen.has(file)) return
+      seen.add(file)
+      const imports = readFileSync(file, 'utf8').matchAll(/^(?:import|export)\s(?!type\b)[^'";]*?from\s+'([^']+)'/gm)
+      for (const [, name] of imports) {
+        assert.ok(!name!.startsWith('node:'), `${file} imports ${name}`)
+        assert.notEqual(
+          name,
+          '@stackquay/engine-api',
+          `${file} imports the engine's index, which hashes with node:crypto`,
+        )
+        if (name!.startsWith('.')) visit(join(dirname(file), name!))
+      }
+    }
+    visit(join(src, 'index.ts'))
+    assert.ok(seen.size > 30)
+  })
+})
+
+describe('The settings of every runtime', () => {
+  for (const kind of runtimeKinds) {
+    test(`${kind.name}: defaults are valid, unknown fields are refused, and a GET answer may be sent back`, () => {
+      const stored = settingsOf(kind)
+      assert.equal(stored.mode, 'development')
+      assert.throws(() => kind.settings.stored.parse({ ...stored, surprise: 1 }))
+      const nested = kind.name === 'node' ? { devServer: { ...(stored.devServer as object), hostPort: null } } : {}
+      const view = { ...stored, ...nested, hostPort: 20001, debugHostPort: null }
+      assert.deepEqual(kind.settings.view.parse(view), view)
+      assert.doesNotThrow(() => kind.settings.patch.parse(view))
+      assert.deepEqual(kind.settings.patch.parse({}), {})
+    })
+
+    test(`${kind.name}: can be described as a JSON Schema with a text for every field`, () => {
+      const schema = z.toJSONSchema(kind.settings.stored) as { properties: Record<string, { description?: string }> }
+      for (const [field, { description }] of Object.entries(schema.properties)) {
+        assert.ok(description, `${kind.name}.${field} has no description`)
+      }
+    })
+
+    test(`${kind.name}: offers releases newest first and stores their lines`, () => {
+      const numbers = kind.releases.map(({ version }) => version.split('.').map(Number))
+      const sorted = [...numbers].sort((a, b) => b[0]! - a[0]! || (b[1] ?? 0) - (a[1] ?? 0))
+      assert.deepEqual(numbers, sorted)
+      for (const { version } of kind.releases) assert.equal(kind.lineOf(`${version}.7`), version)
+    })
+  }
+
+  test('refuse folders outside the project', () => {
+    const { patch } = runtimeKindOf('node')!.settings
+    for (const folder of ['/etc', '..', 'a/../..', 'a/..', '../b', '', 'a\\b']) {
+      assert.equal(patch.safeParse({ package: folder }).success, false, folder)
+    }
+    for (const folder of ['.', 'apps/web', 'a..b', './a']) {
+      assert.equal(patch.safeParse({ package: folder }).success, true, folder)
+    }
+  })
+
+  test('recognise versions as the programs print them', () => {
+    const printed: Record<string, [string, string]> = {
+      node: ['v26.10.0\n', '26.10.0'],
+      python: ['Python 3.11.2\n', '3.11.2'],
+      go: ['go version go1.26.8 linux/amd64\n', '1.26.8'],
+      ruby: ['ruby 3.1.2p20 (2022-04-12 revision 4491bb740a) [x86_64-linux-gnu]\n', '3.1.2'],
+      php: ['PHP 8.2.35 (cli) (built: Oct 21 2026 06:29:51) (NTS)\n', '8.2.35'],
+      postgresql: ['postgres (PostgreSQL) 15.13 (Debian 15.13-0+deb12u1)\n', '15.13'],
+    }
+    for (const { toolchain } of [...runtimeKinds, ...databaseKinds]) {
+      if (toolchain === null) continue
+      const [text, version] = printed[toolchain.name]!
+      assert.equal(new RegExp(toolchain.versionPattern).exec(text)?.[1], version)
+    }
+    assert.equal(new RegExp(runtimeKindOf('python')!.toolchain!.versionPattern).exec('Python 2.7.18'), null)
+  })
+})
