@@ -1,0 +1,59 @@
+import type { z } from 'zod'
+import type { ProblemCode } from './problems.ts'
+
+/** What a token or a role allows; each includes those before it (specification, section 5.3). */
+export const scopes = ['read', 'operate', 'admin'] as const
+export type Scope = (typeof scopes)[number]
+
+/**
+ * Who may call an operation. Every operation declares one of these; the server refuses to boot otherwise.
+ * `instance`: about the whole instance, closed to tokens that are restricted to projects.
+ * `session`: needs a browser session; no token, whatever its scope (specification, section 5.8).
+ * `unrestricted`: the reason is not the instance but creation: a restricted token cannot create projects.
+ */
+export type Access =
+  | { readonly kind: 'public' }
+  | { readonly kind: 'authenticated'; readonly session?: true }
+  | {
+      readonly kind: 'scope'
+      readonly scope: Scope
+      readonly project?: true
+      readonly instance?: true
+      readonly unrestricted?: true
+      readonly session?: true
+    }
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+
+export interface Operation {
+  /** Stable, camel case; the OpenAPI operationId and the client's method name. */
+  readonly id: string
+  readonly method: Method
+  /** Below `/api/v1`, with parameters as `{id}`. */
+  readonly path: `/${string}`
+  readonly tag: string
+  readonly summary: string
+  readonly description?: string
+  readonly access: Access
+  readonly params?: z.ZodObject
+  readonly query?: z.ZodObject
+  readonly body?: z.ZodType
+  /** Media types of the body besides `application/json`. */
+  readonly bodyTypes?: readonly string[]
+  /** Status → schema of the answer; null for an answer without a body. */
+  readonly results: Readonly<Record<number, z.ZodType | null>>
+  /** Media type of the answer when it is not JSON. */
+  readonly resultType?: string
+  /** Problems it may answer besides those every operation may. */
+  readonly problems: readonly ProblemCode[]
+  /** Audit action of a change, `project.start`; also what refusals are recorded under. Reads have none. */
+  readonly audit?: string
+  /** The answer is a stream: WebSocket frames (`frames` describes them) or server-sent events. */
+  readonly stream?: 'websocket' | 'sse'
+  /** Takes `?dryRun=true` and then answers a plan with status 200, having written nothing. */
+  readonly dryRun?: true
+}
+
+export function operation<const O extends Operation>(definition: O): O {
+  return Object.freeze(definition)
+}

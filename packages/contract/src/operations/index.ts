@@ -1,0 +1,12 @@
+import type { Operation } from '../operation.ts'
+import * as access from './access.ts'
+import * as projects from './projects.ts'
+import * as system from './system.ts'
+
+/** The one description of what the product can do. Routes, OpenAPI, client, CLI and reference are read from it. */
+export const operations = { ...system, ...access, ...projects }
+
+export type Operations = typeof operations
+export type OperationId = keyof Operations
+
+export const operationList: readonly Operation[] = Object.values(operations)

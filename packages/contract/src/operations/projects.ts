@@ -1,0 +1,468 @@
+import { z } from 'zod'
+import { operation } from '../operation.ts'
+import { Cursor, DryRun, Flag, Limit, LogLimit, listOf, ProjectRef, Wait, WorkloadName } from '../schemas/common.ts'
+import { Credentials, LogPage, Stats } from '../schemas/observe.ts'
+import { OperationRecord, operationStates, Plan } from '../schemas/operations.ts'
+import {
+  DatabaseView,
+  Duplicate,
+  databaseNamePattern,
+  EnvView,
+  envNamePattern,
+  Project,
+  ProjectCreate,
+  ProjectPatch,
+  ProjectSummary,
+  projectStates,
+} from '../schemas/project.ts'
+
+const id = z.object({ id: ProjectRef })
+const read = { kind: 'scope', scope: 'read', project: true } as const
+const operate = { kind: 'scope', scope: 'operate', project: true } as const
+const admin = { kind: 'scope', scope: 'admin', project: true } as const
+const change = z.strictObject({ dryRun: DryRun, wait: Wait })
+const database = z.object({ id: ProjectRef, db: z.string().regex(databaseNamePattern) })
+
+export const listProjects = operation({
+  id: 'listProjects',
+  method: 'GET',
+  path: '/projects',
+  tag: 'Projects',
+  summary: 'List projects',
+  access: { kind: 'scope', scope: 'read' },
+  query: z.strictObject({
+    limit: Limit,
+    cursor: Cursor,
+    state: z.enum(projectStates).optional(),
+    q: z.string().max(100).optional().describe('Part of the name or slug.'),
+  }),
+  results: { 200: listOf(ProjectSummary) },
+  problems: ['invalid_request'],
+})
+
+export const createProject = operation({
+  id: 'createProject',
+  method: 'POST',
+  path: '/projects',
+  tag: 'Projects',
+  summary: 'Create a project: from a template, a git URL, an existing folder, or empty',
+  access: { kind: 'scope', scope: 'admin', unrestricted: true },
+  query: change,
+  body: ProjectCreate,
+  results: { 201: Project },
+  problems: [
+    'validation_failed',
+    'conflict',
+    'source_failed',
+    'path_forbidden',
+    'unavailable_here',
+    'engine_cannot',
+    'disk_full',
+  ],
+  audit: 'project.create',
+  dryRun: true,
+})
+
+export const createFromManifest = operation({
+  id: 'createFromManifest',
+  method: 'POST',
+  path: '/projects/from-manifest',
+  tag: 'Projects',
+  summary: 'Create a project from the text of a stackquay.yml',
+  access: { kind: 'scope', scope: 'admin', unrestricted: true },
+  query: change,
+  body: z.strictObject({
+    manifest: z.string().max(200_000),
+    path: z
+      .string()
+      .min(1)
+      .max(4000)
+      .optional()
+      .describe('Folder of the source code; without it the project starts empty.'),
+    name: z.string().trim().min(1).max(60).optional().describe('When the project file names none.'),
+    start: z.boolean().optional(),
+  }),
+  results: { 201: Project },
+  problems: [
+    'manifest_invalid',
+    'validation_failed',
+    'conflict',
+    'path_forbidden',
+    'unavailable_here',
+    'engine_cannot',
+  ],
+  audit: 'project.create',
+  dryRun: true,
+})
+
+export const getProject = operation({
+  id: 'getProject',
+  method: 'GET',
+  path: '/projects/{id}',
+  tag: 'Projects',
+  summary: 'Read a project',
+  access: read,
+  params: id,
+  results: { 200: Project },
+  problems: [],
+})
+
+export const updateProject = operation({
+  id: 'updateProject',
+  method: 'PATCH',
+  path: '/projects/{id}',
+  tag: 'Projects',
+  summary: 'Change runtimes, services, databases, variables; what is absent stays as it is',
+  access: operate,
+  params: id,
+  query: change,
+  body: ProjectPatch,
+  bodyTypes: ['application/merge-patch+json'],
+  results: { 200: Project },
+  problems: ['validation_failed', 'conflict', 'busy', 'precondition_failed', 'unavailable_here', 'engine_cannot'],
+  audit: 'project.update',
+  dryRun: true,
+})
+
+export const deleteProject = operation({
+  id: 'deleteProject',
+  method: 'DELETE',
+  path: '/projects/{id}',
+  tag: 'Projects',
+  summary: 'Delete a project; keeps source files, and data unless told',
+  access: admin,
+  params: id,
+  query: z.strictObject({
+    confirm: z.string().max(60).optional().describe('The project’s slug, typed.'),
+    data: z.enum(['keep', 'delete']).optional().describe('delete also deletes databases and kept data. Default: keep.'),
+    dryRun: DryRun,
+    wait: Wait,
+  }),
+  results: { 202: OperationRecord, 200: OperationRecord },
+  problems: ['validation_failed', 'busy', 'precondition_failed'],
+  audit: 'project.delete',
+  dryRun: true,
+})
+
+export const duplicateProject = operation({
+  id: 'duplicateProject',
+  method: 'POST',
+  path: '/projects/{id}/duplicate',
+  tag: 'Projects',
+  summary: 'Make a copy with files, databases and variables',
+  access: { kind: 'scope', scope: 'admin', project: true, unrestricted: true },
+  params: id,
+  query: z.strictObject({ wait: Wait }),
+  body: Duplicate,
+  results: { 201: Project },
+  problems: ['validation_failed', 'conflict', 'busy', 'disk_full'],
+  audit: 'project.duplicate',
+})
+
+const lifecycle = z.strictObject({ workload: WorkloadName.optional() }).optional()
+
+export const startProject = operation({
+  id: 'startProject',
+  method: 'POST',
+  path: '/projects/{id}/start',
+  tag: 'Lifecycle',
+  summary: 'Start',
+  access: operate,
+  params: id,
+  query: change,
+  body: lifecycle,
+  results: { 202: OperationRecord, 200: OperationRecord },
+  problems: ['busy', 'validation_failed', 'unavailable_here'],
+  audit: 'project.start',
+  dryRun: true,
+})
+
+export const stopProject = operation({
+  id: 'stopProject',
+  method: 'POST',
+  path: '/projects/{id}/stop',
+  tag: 'Lifecycle',
+  summary: 'Stop; data and settings stay',
+  access: operate,
+  params: id,
+  query: change,
+  body: lifecycle,
+  results: { 202: OperationRecord, 200: OperationRecord },
+  problems: ['busy', 'validation_failed'],
+  audit: 'project.stop',
+  dryRun: true,
+})
+
+export const restartProject = operation({
+  id: 'restartProject',
+  method: 'POST',
+  path: '/projects/{id}/restart',
+  tag: 'Lifecycle',
+  summary: 'Restart',
+  access: operate,
+  params: id,
+  query: change,
+  body: lifecycle,
+  results: { 202: OperationRecord, 200: OperationRecord },
+  problems: ['busy', 'validation_failed', 'unavailable_here'],
+  audit: 'project.restart',
+  dryRun: true,
+})
+
+export const getProjectLogs = operation({
+  id: 'getProjectLogs',
+  method: 'GET',
+  path: '/projects/{id}/logs',
+  tag: 'Logs',
+  summary: 'Read log lines, oldest first',
+  access: read,
+  params: id,
+  query: z.strictObject({
+    workload: WorkloadName.optional().describe('One workload; without it all, in the order of time.'),
+    since: z.iso.datetime().optional(),
+    until: z.iso.datetime().optional(),
+    q: z.string().max(200).optional().describe('Only lines that contain this text, whatever the case.'),
+    limit: LogLimit,
+    cursor: Cursor,
+  }),
+  results: { 200: LogPage },
+  problems: ['invalid_request'],
+})
+
+export const watchProjectLogs = operation({
+  id: 'watchProjectLogs',
+  method: 'GET',
+  path: '/projects/{id}/logs/ws',
+  tag: 'Logs',
+  summary: 'Follow log lines as WebSocket frames',
+  access: read,
+  params: id,
+  query: z.strictObject({
+    workload: WorkloadName.optional(),
+    tail: LogLimit.describe('So many lines from before; 200 unless told.'),
+    cursor: Cursor.describe('Go on after this line instead.'),
+  }),
+  results: { 101: null },
+  stream: 'websocket',
+  problems: ['invalid_request'],
+})
+
+export const getProjectStats = operation({
+  id: 'getProjectStats',
+  method: 'GET',
+  path: '/projects/{id}/stats',
+  tag: 'Stats',
+  summary: 'CPU, memory and disk of each running workload',
+  access: read,
+  params: id,
+  results: { 200: Stats },
+  problems: [],
+})
+
+export const watchProjectStats = operation({
+  id: 'watchProjectStats',
+  method: 'GET',
+  path: '/projects/{id}/stats/ws',
+  tag: 'Stats',
+  summary: 'Statistics every two seconds as WebSocket frames',
+  access: read,
+  params: id,
+  results: { 101: null },
+  stream: 'websocket',
+  problems: [],
+})
+
+const variable = z.object({ id: ProjectRef, name: z.string().regex(envNamePattern) })
+
+export const getProjectEnv = operation({
+  id: 'getProjectEnv',
+  method: 'GET',
+  path: '/projects/{id}/env',
+  tag: 'Environment',
+  summary: 'Environment variables; values of secrets are null below scope operate',
+  access: read,
+  params: id,
+  results: { 200: z.object({ env: z.record(z.string(), EnvView), injected: z.array(z.string()) }) },
+  problems: [],
+})
+
+export const putProjectEnv = operation({
+  id: 'putProjectEnv',
+  method: 'PUT',
+  path: '/projects/{id}/env/{name}',
+  tag: 'Environment',
+  summary: 'Set one environment variable',
+  access: operate,
+  params: variable,
+  query: z.strictObject({ wait: Wait }),
+  body: z.strictObject({ value: z.string().max(65_536), secret: z.boolean().optional() }),
+  results: { 200: Project },
+  problems: ['busy', 'validation_failed'],
+  audit: 'project.env.set',
+})
+
+export const deleteProjectEnv = operation({
+  id: 'deleteProjectEnv',
+  method: 'DELETE',
+  path: '/projects/{id}/env/{name}',
+  tag: 'Environment',
+  summary: 'Remove one environment variable',
+  access: operate,
+  params: variable,
+  query: z.strictObject({ wait: Wait }),
+  results: { 200: Project },
+  problems: ['busy'],
+  audit: 'project.env.delete',
+})
+
+export const listDatabases = operation({
+  id: 'listDatabases',
+  method: 'GET',
+  path: '/projects/{id}/databases',
+  tag: 'Databases',
+  summary: 'Databases of a project',
+  access: read,
+  params: id,
+  results: { 200: z.object({ items: z.array(DatabaseView.extend({ name: z.string() })) }) },
+  problems: [],
+})
+
+export const createDatabase = operation({
+  id: 'createDatabase',
+  method: 'POST',
+  path: '/projects/{id}/databases',
+  tag: 'Databases',
+  summary: 'Add a database',
+  access: operate,
+  params: id,
+  query: change,
+  body: z.strictObject({
+    name: z.string().regex(databaseNamePattern, 'must match [a-z][a-z0-9_]{0,30}'),
+    type: z.string().max(30),
+    version: z.string().max(20).optional(),
+    exposePort: z.boolean().optional(),
+  }),
+  results: { 201: Project },
+  problems: ['conflict', 'busy', 'validation_failed', 'unavailable_here'],
+  audit: 'database.create',
+  dryRun: true,
+})
+
+export const deleteDatabase = operation({
+  id: 'deleteDatabase',
+  method: 'DELETE',
+  path: '/projects/{id}/databases/{db}',
+  tag: 'Databases',
+  summary: 'Drop a database and its data',
+  access: admin,
+  params: database,
+  query: z.strictObject({
+    confirm: z.string().max(60).optional().describe('The database’s name, typed.'),
+    dryRun: DryRun,
+    wait: Wait,
+  }),
+  results: { 200: Project },
+  problems: ['busy', 'validation_failed'],
+  audit: 'database.delete',
+  dryRun: true,
+})
+
+export const getDatabaseCredentials = operation({
+  id: 'getDatabaseCredentials',
+  method: 'GET',
+  path: '/projects/{id}/databases/{db}/credentials',
+  tag: 'Databases',
+  summary: 'How to connect, with the password; every read is audited',
+  access: operate,
+  params: database,
+  results: { 200: Credentials },
+  problems: [],
+  audit: 'database.credentials.read',
+})
+
+export const getManifest = operation({
+  id: 'getManifest',
+  method: 'GET',
+  path: '/projects/{id}/manifest',
+  tag: 'Project file',
+  summary: 'The project as a stackquay.yml; secrets by name only',
+  access: read,
+  params: id,
+  results: { 200: z.object({ manifest: z.string() }) },
+  problems: [],
+})
+
+const manifest = z.strictObject({ manifest: z.string().max(200_000) })
+
+export const planManifest = operation({
+  id: 'planManifest',
+  method: 'POST',
+  path: '/projects/{id}/manifest/plan',
+  tag: 'Project file',
+  summary: 'What applying a stackquay.yml would do',
+  access: read,
+  params: id,
+  body: manifest,
+  results: { 200: Plan },
+  problems: ['manifest_invalid', 'validation_failed', 'unavailable_here'],
+})
+
+export const applyManifest = operation({
+  id: 'applyManifest',
+  method: 'POST',
+  path: '/projects/{id}/manifest/apply',
+  tag: 'Project file',
+  summary: 'Change the project to what a stackquay.yml says; what it does not name stays',
+  access: admin,
+  params: id,
+  query: z.strictObject({ wait: Wait }),
+  body: manifest,
+  results: { 200: Project },
+  problems: ['manifest_invalid', 'validation_failed', 'busy', 'unavailable_here'],
+  audit: 'project.manifest.apply',
+})
+
+export const listOperations = operation({
+  id: 'listOperations',
+  method: 'GET',
+  path: '/operations',
+  tag: 'Operations',
+  summary: 'Operations, newest first',
+  access: { kind: 'scope', scope: 'read' },
+  query: z.strictObject({
+    limit: Limit,
+    cursor: Cursor,
+    project: ProjectRef.optional(),
+    state: z.enum(operationStates).optional(),
+    active: Flag.optional().describe('Only queued and running ones.'),
+  }),
+  results: { 200: listOf(OperationRecord) },
+  problems: ['invalid_request'],
+})
+
+export const getOperation = operation({
+  id: 'getOperation',
+  method: 'GET',
+  path: '/operations/{op}',
+  tag: 'Operations',
+  summary: 'Read an operation, or wait for its end',
+  access: { kind: 'scope', scope: 'read' },
+  params: z.object({ op: z.string().max(60) }),
+  query: z.strictObject({ wait: Wait }),
+  results: { 200: OperationRecord },
+  problems: [],
+})
+
+export const cancelOperation = operation({
+  id: 'cancelOperation',
+  method: 'POST',
+  path: '/operations/{op}/cancel',
+  tag: 'Operations',
+  summary: 'Cancel an operation; what it started is ended, nothing is deleted',
+  access: { kind: 'scope', scope: 'operate' },
+  params: z.object({ op: z.string().max(60) }),
+  query: z.strictObject({ wait: Wait }),
+  results: { 202: OperationRecord, 200: OperationRecord },
+  problems: [],
+  audit: 'operation.cancel',
+})

@@ -1,0 +1,122 @@
+import { z } from 'zod'
+import { operation } from '../operation.ts'
+import { Cursor, Limit, listOf, Seq, Time } from '../schemas/common.ts'
+import { AuditEntry, Diagnostics, Health, RuntimesView, ServicesView } from '../schemas/system.ts'
+
+export const getHealth = operation({
+  id: 'getHealth',
+  method: 'GET',
+  path: '/health',
+  tag: 'System',
+  summary: 'Health of the service',
+  access: { kind: 'public' },
+  results: { 200: Health, 503: Health },
+  problems: [],
+})
+
+export const getOpenapi = operation({
+  id: 'getOpenapi',
+  method: 'GET',
+  path: '/openapi.json',
+  tag: 'System',
+  summary: 'This description as an OpenAPI 3.1 document',
+  access: { kind: 'public' },
+  results: { 200: z.record(z.string(), z.unknown()) },
+  problems: [],
+})
+
+export const getDiagnostics = operation({
+  id: 'getDiagnostics',
+  method: 'GET',
+  path: '/system/diagnostics',
+  tag: 'System',
+  summary: 'Checks of the set-up, each with what to do',
+  access: { kind: 'scope', scope: 'admin', instance: true },
+  results: { 200: Diagnostics },
+  problems: [],
+})
+
+export const listRuntimes = operation({
+  id: 'listRuntimes',
+  method: 'GET',
+  path: '/runtimes',
+  tag: 'Catalogue',
+  summary: 'Runtimes with versions, presets and settings; templates',
+  access: { kind: 'scope', scope: 'read' },
+  results: { 200: RuntimesView },
+  problems: [],
+})
+
+export const listServices = operation({
+  id: 'listServices',
+  method: 'GET',
+  path: '/services',
+  tag: 'Catalogue',
+  summary: 'Services and databases with versions and settings',
+  access: { kind: 'scope', scope: 'read' },
+  results: { 200: ServicesView },
+  problems: [],
+})
+
+export const listAudit = operation({
+  id: 'listAudit',
+  method: 'GET',
+  path: '/audit',
+  tag: 'Audit',
+  summary: 'Who changed what, newest first',
+  access: { kind: 'scope', scope: 'admin', instance: true },
+  query: z.strictObject({
+    limit: Limit,
+    cursor: Cursor,
+    q: z.string().max(200).optional(),
+    actor: z.string().max(200).optional(),
+    action: z.string().max(100).optional(),
+    project: z.string().max(60).optional(),
+    outcome: z.enum(['success', 'failure', 'denied']).optional(),
+    since: z.iso.datetime().optional(),
+    until: z.iso.datetime().optional(),
+  }),
+  results: { 200: listOf(AuditEntry) },
+  problems: ['invalid_request'],
+})
+
+export const verifyAudit = operation({
+  id: 'verifyAudit',
+  method: 'GET',
+  path: '/audit/verify',
+  tag: 'Audit',
+  summary: 'Checks the chain of hashes over all entries',
+  access: { kind: 'scope', scope: 'admin', instance: true },
+  results: { 200: z.object({ ok: z.boolean(), entries: z.int(), firstBroken: z.int().nullable(), checkedAt: Time }) },
+  problems: [],
+})
+
+const EventsQuery = z.strictObject({ after: Seq.describe('Only events after this sequence number.') })
+
+export const streamEvents = operation({
+  id: 'streamEvents',
+  method: 'GET',
+  path: '/events',
+  tag: 'Events',
+  summary: 'Events as server-sent events',
+  description: 'Resume with Last-Event-ID or ?after=. A token restricted to projects receives the events of those.',
+  access: { kind: 'scope', scope: 'read' },
+  query: EventsQuery,
+  results: { 200: z.string() },
+  resultType: 'text/event-stream',
+  stream: 'sse',
+  problems: ['too_old'],
+})
+
+export const watchEvents = operation({
+  id: 'watchEvents',
+  method: 'GET',
+  path: '/events/ws',
+  tag: 'Events',
+  summary: 'Events as WebSocket frames',
+  access: { kind: 'scope', scope: 'read' },
+  query: EventsQuery,
+  results: { 101: null },
+  stream: 'websocket',
+  problems: ['too_old'],
+})

@@ -1,0 +1,147 @@
+/**
+ * Every problem the API can answer. `type` is `urn:stackquay:problem:<code>`; codes are stable: changing or
+ * removing one is a breaking change. `hint` is the general advice; an answer's `detail` says what is true just then.
+ */
+export interface ProblemKind {
+  readonly status: number
+  readonly title: string
+  readonly hint: string
+  /** Whether the same request may succeed later without a change by the caller. */
+  readonly retryable: boolean
+}
+
+export const problemKinds = {
+  invalid_json: kind(400, 'The body is not valid JSON', 'Send a JSON object.'),
+  invalid_request: kind(400, 'The request is malformed', 'Compare the request with the reference.'),
+  unauthorized: kind(401, 'Credentials are missing or not valid', 'Send "Authorization: Bearer <token>", or log in.'),
+  login_failed: kind(401, 'User name or password is wrong', 'Check both and try again.'),
+  scope_insufficient: kind(403, 'The token’s scope is too low', 'Use a token with the required scope.'),
+  role_insufficient: kind(403, 'Your role is too low', 'Ask an administrator.'),
+  project_forbidden: kind(403, 'The token is restricted to other projects', 'Use a token for this project.'),
+  token_restricted: kind(403, 'The token is restricted to projects', 'Use a token without a project restriction.'),
+  session_required: kind(403, 'Only possible with a browser session', 'Log in to the web page and do it there.'),
+  csrf_failed: kind(403, 'The request may come from another site', 'Send the header X-CSRF-Token from GET /auth/me.'),
+  setup_code_wrong: kind(
+    403,
+    'The set-up code is wrong',
+    'Take the code from the service’s output or its home folder.',
+  ),
+  not_found: kind(404, 'Not found', 'Check the id.'),
+  method_not_allowed: kind(405, 'Method not allowed', 'See the reference for the methods of this path.'),
+  busy: kind(409, 'Another operation holds the project', 'Wait for it, or cancel it.', true),
+  conflict: kind(409, 'Already taken', 'Choose another.'),
+  already_set_up: kind(409, 'The service is already set up', 'Log in.'),
+  idempotency_in_progress: kind(409, 'The first request with this key is still running', 'Wait and repeat it.', true),
+  too_old: kind(410, 'The requested position is no longer kept', 'Read the present state and follow from there.'),
+  precondition_failed: kind(412, 'It was changed in the meantime', 'Read it again and repeat the change.'),
+  too_large: kind(413, 'The body is too large', 'Send at most 1 MiB.'),
+  unsupported_media_type: kind(415, 'The body’s media type is not supported', 'Send application/json.'),
+  validation_failed: kind(422, 'The body has fields that are not valid', 'See "errors" for each of them.'),
+  manifest_invalid: kind(422, 'The project file is not valid', 'See "errors" for line and column.'),
+  idempotency_mismatch: kind(422, 'The idempotency key was used for another request', 'Use a new key.'),
+  engine_cannot: kind(422, 'The engine cannot do this', 'See "detail" for what it would need.'),
+  unavailable_here: kind(422, 'Not available on this machine', 'Install what is missing.'),
+  path_forbidden: kind(422, 'The folder may not be used', 'Choose a folder inside the allowed roots.'),
+  source_failed: kind(422, 'The source code could not be fetched', 'See "detail" for what git said.'),
+  precondition_required: kind(428, 'This change needs If-Match', 'Read the resource and send its ETag.'),
+  throttled: kind(429, 'Too many attempts', 'Wait as long as Retry-After says.', true),
+  headers_too_large: kind(431, 'The request’s headers are too large', 'Send fewer or shorter headers.'),
+  internal_error: kind(
+    500,
+    'Something went wrong in the service',
+    'Repeat it; if it happens again, report the requestId.',
+    true,
+  ),
+  unavailable: kind(503, 'The service cannot answer now', 'Repeat it a little later.', true),
+  // Reasons an operation (start, stop, …) failed; they stand in `operation.error`, not in an HTTP status of their own.
+  port_in_use: kind(409, 'A port is used by another program', 'Stop that program, or choose another port.', true),
+  program_not_found: kind(422, 'A program is missing', 'Install it.'),
+  job_failed: kind(422, 'A command failed', 'See the last lines of its output.'),
+  job_timeout: kind(422, 'A command took too long', 'See the last lines of its output.'),
+  exited_early: kind(422, 'The program ended right after its start', 'See the last lines of its log.'),
+  never_ready: kind(422, 'The program did not become ready', 'See the last lines of its log.'),
+  disk_full: kind(507, 'The disk is full', 'Free some space and try again.', true),
+  engine_unavailable: kind(503, 'The engine does not answer', 'See GET /system/diagnostics.', true),
+  aborted: kind(409, 'It was cancelled', 'Start it again when you want it.'),
+  deadline_exceeded: kind(504, 'It took longer than allowed', 'See its steps for where it waited.', true),
+  interrupted: kind(503, 'The service was ended while this ran, more than once', 'Start it again.', true),
+  io_failed: kind(500, 'Reading or writing failed', 'See "detail".', true),
+} as const satisfies Record<string, ProblemKind>
+
+export type ProblemCode = keyof typeof problemKinds
+
+function kind(status: number, title: string, hint: string, retryable = false): ProblemKind {
+  return { status, title, hint, retryable }
+}
+
+export interface FieldError {
+  /** JSON pointer into the body: `/node/version`. */
+  readonly pointer: string
+  readonly code: string
+  readonly detail: string
+  /** In a project file: where. */
+  readonly line?: number
+  readonly column?: number
+}
+
+/** RFC 9457 problem details with our members. */
+export interface Problem {
+  readonly type: string
+  readonly title: string
+  readonly status: number
+  readonly detail: string
+  readonly instance?: string
+  readonly code: ProblemCode
+  readonly hint: string
+  readonly requestId?: string
+  readonly retryable: boolean
+  readonly errors?: readonly FieldError[]
+  readonly [extension: string]: unknown
+}
+
+/** Thrown anywhere behind the door; the door turns it into an answer. */
+export class ProblemError extends Error {
+  override readonly name = 'ProblemError'
+  readonly code: ProblemCode
+  readonly hint: string | undefined
+  readonly errors: readonly FieldError[] | undefined
+  /** Further members of the answer: `tokenScope`, `operation`, `logTail`. */
+  readonly extensions: Readonly<Record<string, unknown>>
+  readonly headers: Readonly<Record<string, string>>
+
+  constructor(
+    code: ProblemCode,
+    detail: string,
+    options: {
+      hint?: string
+      errors?: readonly FieldError[]
+      extensions?: Readonly<Record<string, unknown>>
+      headers?: Readonly<Record<string, string>>
+      cause?: unknown
+    } = {},
+  ) {
+    super(detail, { cause: options.cause })
+    this.code = code
+    this.hint = options.hint
+    this.errors = options.errors
+    this.extensions = options.extensions ?? {}
+    this.headers = options.headers ?? {}
+  }
+}
+
+export function problemOf(error: ProblemError, request: { requestId?: string; instance?: string } = {}): Problem {
+  const { status, title, hint, retryable } = problemKinds[error.code]
+  return {
+    type: `urn:stackquay:problem:${error.code}`,
+    title,
+    status,
+    detail: error.message,
+    ...(request.instance === undefined ? {} : { instance: request.instance }),
+    code: error.code,
+    hint: error.hint ?? hint,
+    ...(request.requestId === undefined ? {} : { requestId: request.requestId }),
+    retryable,
+    ...(error.errors === undefined ? {} : { errors: error.errors }),
+    ...error.extensions,
+  }
+}

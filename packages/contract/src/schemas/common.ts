@@ -1,0 +1,60 @@
+import { z } from 'zod'
+
+export const Time = z.string().meta({ format: 'date-time', description: 'RFC 3339, UTC.' })
+export const ProjectRef = z.string().min(1).max(60).describe('Id (prj_…) or slug of a project.')
+export const WorkloadName = z.string().regex(/^[a-z0-9][a-z0-9_-]{0,60}$/)
+
+/** A query flag: `true`, `1` or an empty value are true. */
+export const Flag = z
+  .enum(['true', 'false', '1', '0', ''])
+  .transform((text) => text === 'true' || text === '1' || text === '')
+  .meta({ type: 'boolean' })
+
+const wholeNumber = (low: number, high: number, clampHigh: boolean) =>
+  z
+    .string()
+    .regex(/^\d{1,9}$/, 'is not a whole number')
+    .transform(Number)
+    .refine((value) => value >= low && (clampHigh || value <= high), `must be from ${low} to ${high}`)
+    .transform((value) => Math.min(value, high))
+    .meta({ type: 'integer', minimum: low, maximum: high })
+
+export const Wait = wholeNumber(0, 300, true)
+  .optional()
+  .describe('Seconds to wait for the end of the operation, at most 300.')
+export const Limit = wholeNumber(1, 200, true).optional().describe('How many items, 50 unless told, at most 200.')
+export const LogLimit = wholeNumber(1, 5000, true).optional().describe('How many lines at most, 500 unless told.')
+export const Cursor = z.string().max(400).optional().describe('nextCursor of the page before.')
+export const Seq = wholeNumber(0, 999_999_999, false).optional()
+export const DryRun = Flag.optional().describe('Checks everything and answers the plan; writes nothing.')
+
+export const ListQuery = z.strictObject({ limit: Limit, cursor: Cursor })
+
+export function listOf<Item extends z.ZodType>(item: Item) {
+  return z.object({ items: z.array(item), nextCursor: z.string().nullable() })
+}
+
+export const ProblemSchema = z
+  .looseObject({
+    type: z.string(),
+    title: z.string(),
+    status: z.int(),
+    detail: z.string(),
+    instance: z.string().optional(),
+    code: z.string(),
+    hint: z.string(),
+    requestId: z.string().optional(),
+    retryable: z.boolean(),
+    errors: z
+      .array(
+        z.object({
+          pointer: z.string(),
+          code: z.string(),
+          detail: z.string(),
+          line: z.int().optional(),
+          column: z.int().optional(),
+        }),
+      )
+      .optional(),
+  })
+  .meta({ id: 'Problem' })

@@ -1,0 +1,60 @@
+import { z } from 'zod'
+import { ProblemSchema, Time } from './common.ts'
+
+export const operationKinds = [
+  'create',
+  'start',
+  'stop',
+  'restart',
+  'update',
+  'delete',
+  'duplicate',
+  'reconcile',
+] as const
+export const operationStates = ['queued', 'running', 'succeeded', 'failed', 'cancelled'] as const
+
+export const OperationStep = z
+  .object({
+    id: z.string(),
+    title: z.string(),
+    state: z.enum(['pending', 'running', 'succeeded', 'failed', 'cancelled', 'skipped']),
+    startedAt: Time.nullable(),
+    finishedAt: Time.nullable(),
+    /** Last lines of its output. */
+    output: z.array(z.string()),
+  })
+  .meta({ id: 'OperationStep' })
+export type OperationStep = z.infer<typeof OperationStep>
+
+export const OperationRecord = z
+  .object({
+    id: z.string().describe('op_…'),
+    kind: z.enum(operationKinds),
+    project: z.string().describe('Id of the project.'),
+    state: z.enum(operationStates),
+    steps: z.array(OperationStep),
+    progress: z.number().min(0).max(1),
+    error: ProblemSchema.nullable().describe('Why it failed: step, reason, hint and the last log lines.'),
+    actor: z.string(),
+    createdAt: Time,
+    startedAt: Time.nullable(),
+    finishedAt: Time.nullable(),
+  })
+  .meta({ id: 'Operation' })
+export type OperationRecord = z.infer<typeof OperationRecord>
+
+export const PlanStep = z.object({ title: z.string(), workload: z.string().nullable(), because: z.array(z.string()) })
+export const Plan = z
+  .object({
+    plan: z.object({
+      steps: z.array(PlanStep),
+      starts: z.array(z.string()),
+      restarts: z.array(z.string()),
+      stops: z.array(z.string()),
+      keepsRunning: z.array(z.string()),
+      deletesData: z.array(z.string()),
+      warnings: z.array(z.string()),
+    }),
+  })
+  .meta({ id: 'Plan' })
+export type Plan = z.infer<typeof Plan>

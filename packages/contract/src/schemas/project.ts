@@ -1,0 +1,235 @@
+import { databaseKinds, runtimeKinds, serviceKinds } from '@stackquay/catalog'
+import { z } from 'zod'
+import { Time } from './common.ts'
+import { OperationRecord } from './operations.ts'
+
+export const projectStates = [
+  'stopped',
+  'starting',
+  'running',
+  'degraded',
+  'stopping',
+  'failed',
+  'creating',
+  'deleting',
+] as const
+export const workloadStates = [
+  'stopped',
+  'starting',
+  'running',
+  'unhealthy',
+  'waiting',
+  'backing-off',
+  'crashed',
+  'stopping',
+] as const
+
+export const slugPattern = /^[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?$/
+export const databaseNamePattern = /^[a-z][a-z0-9_]{0,30}$/
+export const envNamePattern = /^[A-Za-z_][A-Za-z0-9_]{0,127}$/
+
+export const Exit = z.object({ code: z.int().nullable(), signal: z.string().nullable(), at: Time })
+
+export const WorkloadStatus = z
+  .object({
+    name: z.string(),
+    title: z.string(),
+    kind: z.enum(['runtime', 'service', 'database']),
+    state: z.enum(workloadStates),
+    since: Time.nullable(),
+    health: z.enum(['starting', 'healthy', 'unhealthy', 'none']),
+    pid: z.int().nullable(),
+    ports: z.array(z.object({ name: z.string(), port: z.int(), hostPort: z.int() })),
+    restarts: z.int().describe('Restarts after crashes since it was last started by hand.'),
+    nextRestartAt: Time.nullable(),
+    lastExit: Exit.nullable(),
+    reason: z.string().nullable().describe('Why it is not simply running, and what to do.'),
+    logTail: z.array(z.string()).describe('Last log lines of a workload that crashed; else empty.'),
+  })
+  .meta({ id: 'WorkloadStatus' })
+export type WorkloadStatus = z.infer<typeof WorkloadStatus>
+
+export const ProjectStatus = z
+  .object({
+    state: z.enum(projectStates),
+    desired: z.enum(['running', 'stopped']),
+    since: Time,
+    health: z.enum(['starting', 'healthy', 'unhealthy', 'none']),
+    warnings: z.array(z.object({ code: z.string(), detail: z.string(), hint: z.string() })),
+  })
+  .meta({ id: 'ProjectStatus' })
+export type ProjectStatus = z.infer<typeof ProjectStatus>
+
+export const databaseTypes = databaseKinds.flatMap((kind) => [kind.name, ...kind.aliases])
+
+export const DatabaseView = z
+  .object({ type: z.string(), version: z.string(), exposePort: z.boolean(), hostPort: z.int().nullable() })
+  .meta({ id: 'Database' })
+
+const DatabasePatch = z.strictObject({
+  type: z.string().describe(`One of: ${databaseTypes.join(', ')}.`),
+  version: z.string().min(1).max(20).optional(),
+  exposePort: z.boolean().optional(),
+  hostPort: z.int().nullable().optional().describe('Read-only. Accepted on input and ignored.'),
+})
+
+/** A variable as it is sent: text, or text with `secret: true`; null removes it. */
+export const EnvInput = z.union([
+  z.string().max(65_536),
+  z.strictObject({ value: z.string().max(65_536).nullable().optional(), secret: z.boolean().optional() }),
+  z.null(),
+])
+
+export const EnvView = z
+  .object({ value: z.string().nullable().describe('Null for a secret below scope operate.'), secret: z.boolean() })
+  .meta({ id: 'EnvVariable' })
+
+export const HealthCheckSettings = z
+  .strictObject({
+    path: z
+      .string()
+      .regex(/^\/[^\s]*$/)
+      .max(500),
+    timeoutSeconds: z.int().min(1).max(600),
+  })
+  .meta({ id: 'HealthCheck' })
+
+export const Limits = z
+  .strictObject({ cpus: z.number().positive().max(256).nullable(), memoryBytes: z.int().positive().nullable() })
+  .meta({ id: 'Limits' })
+
+const runtimeViews = Object.fromEntries(
+  runtimeKinds.map((kind) => [kind.name, kind.settings.view.meta({ id: `Runtime_${kind.name}` }).optional()]),
+)
+const runtimePatches = Object.fromEntries(
+  runtimeKinds.map((kind) => [kind.name, kind.settings.patch.meta({ id: `RuntimePatch_${kind.name}` }).optional()]),
+)
+const serviceViews = Object.fromEntries(serviceKinds.map((kind) => [kind.name, kind.settings.view.optional()]))
+const servicePatches = Object.fromEntries(serviceKinds.map((kind) => [kind.name, kind.settings.patch.optional()]))
+
+const projectFields = {
+  id: z.string().describe('prj_…'),
+  slug: z.string(),
+  name: z.string(),
+  url: z.string().describe('Complete, with scheme, host and the proxy’s port.'),
+  urls: z.array(z.string()),
+  path: z.string().describe('Folder of the source code on the service’s machine.'),
+  engine: z.string(),
+  status: ProjectStatus,
+  operation: OperationRecord.nullable().describe('The operation that holds the project now, else null.'),
+  databases: z.record(z.string(), DatabaseView),
+  domains: z.array(z.string()),
+  limits: Limits.nullable(),
+  healthCheck: HealthCheckSettings.nullable(),
+  template: z.string().nullable(),
+  git: z
+    .object({ url: z.string(), branch: z.string().nullable() })
+    .nullable()
+    .describe('Where the source was cloned from, without credentials.'),
+  generation: z.int().describe('Grows with every change of the specification; also the ETag.'),
+  createdAt: Time,
+  updatedAt: Time,
+}
+
+const keyed: Record<string, z.ZodOptional<z.ZodObject>> = { ...runtimeViews, ...serviceViews }
+
+/** A project in a list: everything but its workloads and variables. */
+export const ProjectSummary = z.object({ ...projectFields, ...keyed }).meta({ id: 'ProjectSummary' })
+export const Project = z
+  .object({
+    ...projectFields,
+    ...keyed,
+    status: ProjectStatus.extend({ workloads: z.array(WorkloadStatus) }),
+    env: z.record(z.string(), EnvView),
+  })
+  .meta({ id: 'Project' })
+
+type ProjectFields = z.infer<z.ZodObject<typeof projectFields>>
+export type ProjectSummary = ProjectFields & Record<string, unknown>
+export type ProjectView = Omit<ProjectFields, 'status'> & {
+  status: ProjectStatus & { workloads: WorkloadStatus[] }
+  env: Record<string, z.infer<typeof EnvView>>
+} & Record<string, unknown>
+
+const changeable = {
+  name: z.string().trim().min(1).max(60).optional(),
+  env: z.record(z.string().regex(envNamePattern, 'is not a valid variable name'), EnvInput).optional(),
+  healthCheck: HealthCheckSettings.partial().nullable().optional(),
+  limits: Limits.partial().nullable().optional(),
+  databases: z
+    .record(
+      z.string().regex(databaseNamePattern, 'must match [a-z][a-z0-9_]{0,30}'),
+      DatabasePatch.partial().nullable(),
+    )
+    .optional(),
+  ...(runtimePatches as Record<string, z.ZodOptional<z.ZodObject>>),
+  ...(servicePatches as Record<string, z.ZodOptional<z.ZodObject>>),
+}
+
+/** Fields of a record that may be sent back and are ignored, so that a whole GET answer is a valid PATCH. */
+export const readOnlyProjectFields = [
+  'id',
+  'slug',
+  'url',
+  'urls',
+  'path',
+  'engine',
+  'status',
+  'operation',
+  'domains',
+  'template',
+  'git',
+  'generation',
+  'createdAt',
+  'updatedAt',
+] as const
+
+export const ProjectPatch = z
+  .strictObject({
+    ...changeable,
+    ...Object.fromEntries(readOnlyProjectFields.map((field) => [field, z.unknown().optional()])),
+  })
+  .meta({ id: 'ProjectPatch' })
+export type ProjectPatch = {
+  name?: string
+  env?: Record<string, z.infer<typeof EnvInput>>
+  healthCheck?: { path?: string; timeoutSeconds?: number } | null
+  limits?: { cpus?: number | null; memoryBytes?: number | null } | null
+  databases?: Record<string, { type?: string; version?: string; exposePort?: boolean } | null>
+} & Record<string, unknown>
+
+export const GitSource = z.strictObject({
+  url: z.string().min(1).max(2000).describe('https, http, ssh, git or file URL, or the scp-like form.'),
+  branch: z
+    .string()
+    .min(1)
+    .max(250)
+    .regex(/^(?!-)[^\s~^:?*[\\]+$/, 'is not a valid branch name')
+    .optional(),
+})
+
+export const ProjectCreate = z
+  .strictObject({
+    ...changeable,
+    name: z.string().trim().min(1).max(60),
+    slug: z.string().regex(slugPattern, 'must be lower-case letters, digits and hyphens').optional(),
+    template: z.string().max(60).optional(),
+    git: GitSource.optional(),
+    path: z.string().min(1).max(4000).optional().describe('An existing folder on the service’s machine, absolute.'),
+    start: z.boolean().optional().describe('Start it when it is created. Default: true when it has something to run.'),
+  })
+  .meta({ id: 'ProjectCreate' })
+export type ProjectCreate = ProjectPatch & {
+  name: string
+  slug?: string
+  template?: string
+  git?: { url: string; branch?: string }
+  path?: string
+  start?: boolean
+}
+
+export const Duplicate = z.strictObject({
+  name: z.string().trim().min(1).max(60),
+  slug: z.string().regex(slugPattern).optional(),
+  start: z.boolean().optional(),
+})

@@ -1,0 +1,130 @@
+import { z } from 'zod'
+import { Time } from './common.ts'
+
+export const Health = z
+  .object({
+    status: z.enum(['ok', 'degraded', 'unavailable']),
+    version: z.string(),
+    uptimeSeconds: z.number(),
+    engine: z.object({ id: z.string(), ready: z.boolean() }),
+    database: z.object({ ok: z.boolean() }),
+    proxy: z.object({ ok: z.boolean() }),
+  })
+  .meta({ id: 'Health' })
+
+export const DiagnosticCheck = z
+  .object({
+    id: z.string(),
+    category: z.enum(['engine', 'toolchains', 'network', 'storage', 'system']),
+    title: z.string(),
+    status: z.enum(['ok', 'info', 'warning', 'error']),
+    detail: z.string(),
+    hint: z.string().nullable(),
+    fix: z.string().nullable().describe('A command that mends it, when there is one.'),
+  })
+  .meta({ id: 'DiagnosticCheck' })
+export type DiagnosticCheck = z.infer<typeof DiagnosticCheck>
+export const Diagnostics = z
+  .object({ status: z.enum(['ok', 'info', 'warning', 'error']), version: z.string(), checks: z.array(DiagnosticCheck) })
+  .meta({ id: 'Diagnostics' })
+
+export const OfferedVersion = z.object({
+  version: z.string(),
+  fullVersion: z.string().nullable(),
+  default: z.boolean(),
+  available: z.boolean(),
+  reason: z.string().nullable(),
+  install: z.string().nullable(),
+  endOfLife: z.string().nullable(),
+})
+export const OfferedRuntime = z
+  .object({
+    name: z.string(),
+    label: z.string(),
+    summary: z.string(),
+    available: z.boolean(),
+    reason: z.string().nullable(),
+    install: z.string().nullable(),
+    versions: z.array(OfferedVersion),
+    presets: z.array(z.object({ name: z.string(), label: z.string(), port: z.int(), summary: z.string() })),
+    modes: z.array(z.string()),
+    settingsSchema: z.record(z.string(), z.unknown()).describe('JSON Schema of what PATCH accepts.'),
+  })
+  .meta({ id: 'OfferedRuntime' })
+export type OfferedRuntime = z.infer<typeof OfferedRuntime>
+export const OfferedTemplate = z
+  .object({
+    name: z.string(),
+    label: z.string(),
+    summary: z.string(),
+    runtime: z.string(),
+    databases: z.array(z.string()),
+    example: z.boolean(),
+    available: z.boolean(),
+    reason: z.string().nullable(),
+    install: z.string().nullable(),
+  })
+  .meta({ id: 'OfferedTemplate' })
+export type OfferedTemplate = z.infer<typeof OfferedTemplate>
+export const RuntimesView = z
+  .object({ engine: z.string(), runtimes: z.array(OfferedRuntime), templates: z.array(OfferedTemplate) })
+  .meta({ id: 'Runtimes' })
+export const OfferedService = z
+  .object({
+    name: z.string(),
+    kind: z.enum(['service', 'database']),
+    label: z.string(),
+    summary: z.string(),
+    aliases: z.array(z.string()),
+    available: z.boolean(),
+    reason: z.string().nullable(),
+    install: z.string().nullable(),
+    versions: z.array(OfferedVersion),
+    alwaysPublished: z.boolean(),
+    keepsData: z.boolean(),
+    injects: z.array(z.string()),
+    settingsSchema: z.record(z.string(), z.unknown()),
+  })
+  .meta({ id: 'OfferedService' })
+export const ServicesView = z.object({ engine: z.string(), items: z.array(OfferedService) }).meta({ id: 'Services' })
+
+export const AuditEntry = z
+  .object({
+    seq: z.int(),
+    id: z.string(),
+    time: Time,
+    actor: z.string(),
+    action: z.string(),
+    target: z.string().nullable(),
+    project: z.string().nullable(),
+    outcome: z.enum(['success', 'failure', 'denied']),
+    changes: z.unknown().nullable(),
+    requestId: z.string().nullable(),
+    operationId: z.string().nullable(),
+    source: z.enum(['ui', 'api', 'cli', 'mcp', 'system']),
+    ip: z.string().nullable(),
+    userAgent: z.string().nullable(),
+    prevHash: z.string(),
+    hash: z.string(),
+  })
+  .meta({ id: 'AuditEntry' })
+export type AuditEntry = z.infer<typeof AuditEntry>
+
+/** What happened, for pages and scripts that follow along. `data` is an explicit projection, never a secret. */
+export const EventRecord = z
+  .object({
+    seq: z.int(),
+    time: Time,
+    type: z.enum([
+      'project.created',
+      'project.changed',
+      'project.status',
+      'project.deleted',
+      'operation.changed',
+      'operation.output',
+    ]),
+    project: z.string().nullable(),
+    data: z.record(z.string(), z.unknown()),
+  })
+  .meta({ id: 'Event' })
+export type EventRecord = z.infer<typeof EventRecord>
