@@ -1,0 +1,286 @@
+import { databaseKindOf, databaseKinds, type RuntimeKind, runtimeKinds, type Settings } from '@stackquay/catalog'
+import type { FieldError, ProjectPatch } from '@stackquay/contract'
+import type { EnvVariable, ProjectSpec } from './spec.ts'
+
+/** What the instance offers now: versions by runtime and database, newest first, the default marked. */
+export interface Offers {
+  readonly runtimes: Readonly<Record<string, readonly OfferedLine[]>>
+  readonly databases: Readonly<Record<string, readonly OfferedLine[]>>
+}
+export interface OfferedLine {
+  /** Release line, as stored: `26`, `3.11`. */
+  readonly version: string
+  readonly available: boolean
+  readonly default: boolean
+  readonly reason: string | null
+}
+
+/** Environment entries of a patch after secrets were put aside: null removes, a missing name stays. */
+export type EnvPatch = Readonly<Record<string, EnvVariable | null>>
+
+export type Merged =
+  | { readonly ok: true; readonly spec: ProjectSpec }
+  | { readonly ok: false; readonly errors: readonly FieldError[] }
+
+/**
+ * The specification after a patch. What the patch does not name stays (specification, section 4.2); all wrong fields are
+ * answered at once. `naming` is what a runtime means that is named without `enabled` and was never configured: a body
+ * that creates a project wants it, a PATCH leaves it off.
+ */
+export function mergeProject(
+  spec: ProjectSpec,
+  patch: ProjectPatch,
+  env: EnvPatch,
+  offers: Offers,
+  naming: 'enables' | 'keeps',
+): Merged {
+  const errors: FieldError[] = []
+  const runtimes: Record<string, Settings> = { ...spec.runtimes }
+  for (const kind of runtimeKinds) {
+    const change = patch[kind.name]
+    if (change === undefined) continue
+    const merged = mergeRuntime(
+      kind,
+      spec.runtimes[kind.name],
+      change as Fields,
+      offers.runtimes[kind.name] ?? [],
+      naming,
+      errors,
+    )
+    if (merged !== null) runtimes[kind.name] = merged
+  }
+  const next: ProjectSpec = {
+    ...spec,
+    name: patch.name ?? spec.name,
+    runtimes,
+    databases: mergeDatabases(spec, patch, offers, errors),
+    env: mergeEnv(spec, env),
+    healthCheck: mergeHealthCheck(spec, patch, errors),
+    limits: mergeLimits(spec, patch),
+  }
+  return errors.length > 0 ? { ok: false, errors } : { ok: true, spec: next }
+}
+
+type Fields = Readonly<Record<string, unknown>>
+
+function mergeRuntime(
+  kind: RuntimeKind,
+  before: Settings | undefined,
+  change: Fields,
+  offered: readonly OfferedLine[],
+  naming: 'enables' | 'keeps',
+  errors: FieldError[],
+): Settings | null {
+  const { hostPort: _host, debugHostPort: _debug, ...sent } = withoutUndefined(change)
+  const base: Fields = before ?? { ...kind.settings.defaults(), enabled: naming === 'enables' }
+  const presetName = (sent.preset ?? base.preset) as string
+  const preset = kind.presets.find((candidate) => candidate.name === presetName)
+  const dropped =
+    before !== undefined && sent.preset !== undefined && sent.preset !== before.preset
+      ? ['port', ...kind.presetDrops]
+      : []
+  const kept = Object.fromEntries(Object.entries(base).filter(([field]) => !dropped.includes(field)))
+  const defaults = kind.settings.defaults() as Fields
+
+  const merged: Record<string, unknown> = { ...kept }
+  for (const field of dropped) if (field !== 'port' && field in defaults) merged[field] = defaults[field]
+  for (const [field, value] of Object.entries(sent)) {
+    merged[field] = isObject(value) && isObject(kept[field]) ? mergeNested(kept[field], value) : value
+  }
+  merged.port ??= preset?.port
+  merged.version = chooseLine(
+    kind,
+    before?.version,
+    sent.version as string | undefined,
+    offered,
+    errors,
+    `/${kind.name}/version`,
+    merged.enabled === true,
+  )
+
+  const parsed = kind.settings.stored.safeParse(merged)
+  if (!parsed.success) {
+    for (const issue of parsed.error.issues) {
+      const pointer = ['', kind.name, ...issue.path.map(String)].join('/')
+      if (!errors.some((error) => error.pointer === pointer))
+        errors.push({ pointer, code: 'invalid', detail: issue.message })
+    }
+    return null
+  }
+  return parsed.data as unknown as Settings
+}
+
+/** A settings object inside a runtime (a dev server) follows the same rule: a new preset drops the port unless it is sent. */
+function mergeNested(before: Fields, change: Fields): Fields {
+  const { hostPort: _host, ...sent } = withoutUndefined(change)
+  const dropsPort = sent.preset !== undefined && sent.preset !== before.preset && sent.port === undefined
+  const merged: Record<string, unknown> = { ...before, ...sent }
+  if (dropsPort) merged.port = presetPort(sent.preset as string) ?? before.port
+  return merged
+}
+
+function presetPort(name: string): number | undefined {
+  for (const kind of runtimeKinds) for (const preset of kind.presets) if (preset.name === name) return preset.port
+  return undefined
+}
+
+/** The release line to store. Keeping one that is not offered any more is allowed; choosing it is not. */
+function chooseLine(
+  kind: { readonly label: string; lineOf(version: string): string },
+  before: string | undefined,
+  sent: string | undefined,
+  offered: readonly OfferedLine[],
+  errors: FieldError[],
+  pointer: string,
+  needed: boolean,
+): string {
+  if (sent === undefined && before !== undefined) return before
+  if (sent !== undefined && sent === before) return before
+  const available = offered.filter((line) => line.available)
+  if (sent === undefined) {
+    const chosen = available.find((line) => line.default) ?? available[0]
+    if (chosen !== undefined) return chosen.version
+    if (needed) {
+      const why = offered.find((line) => line.reason !== null)?.reason ?? `No ${kind.label} was found on this machine.`
+      errors.push({ pointer, code: 'unavailable_here', detail: why })
+    }
+    return offered[0]?.version ?? '0'
+  }
+  const line =
+    offered.find((candidate) => candidate.version === sent) ??
+    offered.find((candidate) => candidate.version === kind.lineOf(sent))
+  if (line === undefined) {
+    const known = offered.map((candidate) => candidate.version).join(', ')
+    errors.push({
+      pointer,
+      code: 'version_not_offered',
+      detail: `${kind.label} ${sent} is not offered${known === '' ? '' : `; offered are ${known}`}.`,
+    })
+    return sent
+  }
+  if (!line.available && needed) {
+    errors.push({
+      pointer,
+      code: 'unavailable_here',
+      detail: line.reason ?? `${kind.label} ${sent} is not installed on this machine.`,
+    })
+  }
+  return line.version
+}
+
+function mergeDatabases(
+  spec: ProjectSpec,
+  patch: ProjectPatch,
+  offers: Offers,
+  errors: FieldError[],
+): ProjectSpec['databases'] {
+  const databases = { ...spec.databases }
+  for (const [name, change] of Object.entries(patch.databases ?? {})) {
+    const pointer = `/databases/${name}`
+    const before = spec.databases[name]
+    if (change === null) {
+      if (before !== undefined) {
+        errors.push({
+          pointer,
+          code: 'needs_delete',
+          detail: `A change never drops a database. Use DELETE …/databases/${name}?confirm=${name}, which deletes its data.`,
+        })
+      }
+      continue
+    }
+    const kind = databaseKindOf(change.type ?? before?.type ?? '')
+    if (kind === undefined) {
+      const known = databaseKinds.map((candidate) => candidate.name).join(', ')
+      errors.push({
+        pointer: `${pointer}/type`,
+        code: change.type === undefined ? 'required' : 'unknown_type',
+        detail:
+          change.type === undefined
+            ? `A new database needs its type: ${known}.`
+            : `There is no database type "${change.type}"; there is ${known}.`,
+      })
+      continue
+    }
+    const obstacle = before === undefined ? kind.nameObstacle(name) : null
+    if (obstacle !== null) {
+      errors.push({ pointer, code: 'reserved_name', detail: `${obstacle} Choose another.` })
+      continue
+    }
+    if (before !== undefined && kind.name !== before.type) {
+      errors.push({
+        pointer: `${pointer}/type`,
+        code: 'type_change_refused',
+        detail: `"${name}" is ${before.type} and stays it. Add another database instead.`,
+      })
+      continue
+    }
+    const version = chooseLine(
+      kind,
+      before?.version,
+      change.version,
+      offers.databases[kind.name] ?? [],
+      errors,
+      `${pointer}/version`,
+      true,
+    )
+    if (before !== undefined && version !== before.version) {
+      errors.push({
+        pointer: `${pointer}/version`,
+        code: 'version_change_refused',
+        detail: `The data of "${name}" was written by ${kind.label} ${before.version}, which ${version} cannot read. Add another database and copy the data.`,
+      })
+      continue
+    }
+    databases[name] = { type: kind.name, version, exposePort: change.exposePort ?? before?.exposePort ?? false }
+  }
+  return databases
+}
+
+function mergeEnv(spec: ProjectSpec, patch: EnvPatch): ProjectSpec['env'] {
+  const env = { ...spec.env }
+  for (const [name, variable] of Object.entries(patch)) {
+    if (variable === null) delete env[name]
+    else env[name] = variable
+  }
+  return env
+}
+
+function mergeHealthCheck(spec: ProjectSpec, patch: ProjectPatch, errors: FieldError[]): ProjectSpec['healthCheck'] {
+  if (patch.healthCheck === undefined) return spec.healthCheck
+  if (patch.healthCheck === null) return null
+  const path = patch.healthCheck.path ?? spec.healthCheck?.path
+  if (path === undefined) {
+    errors.push({ pointer: '/healthCheck/path', code: 'required', detail: 'A health check needs a path, such as "/".' })
+    return spec.healthCheck
+  }
+  return { path, timeoutSeconds: patch.healthCheck.timeoutSeconds ?? spec.healthCheck?.timeoutSeconds ?? 60 }
+}
+
+function mergeLimits(spec: ProjectSpec, patch: ProjectPatch): ProjectSpec['limits'] {
+  if (patch.limits === undefined) return spec.limits
+  if (patch.limits === null) return null
+  const pick = <T>(sent: T | undefined, before: T | null | undefined) => (sent === undefined ? (before ?? null) : sent)
+  return {
+    cpus: pick(patch.limits.cpus, spec.limits?.cpus),
+    memoryBytes: pick(patch.limits.memoryBytes, spec.limits?.memoryBytes),
+  }
+}
+
+function withoutUndefined(fields: Fields): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
+}
+
+function isObject(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** Whether two specifications are the same wish, whatever the order of their keys. */
+export function sameSpec(a: ProjectSpec, b: ProjectSpec): boolean {
+  return stable(a) === stable(b)
+}
+
+function stable(value: unknown): string {
+  return JSON.stringify(value, (_key, inner: unknown) =>
+    isObject(inner) ? Object.fromEntries(Object.entries(inner).sort(([x], [y]) => (x < y ? -1 : 1))) : inner,
+  )
+}

@@ -1,0 +1,118 @@
+import type { Plan } from '@stackquay/contract'
+import type { Change, Observed, Workload } from '@stackquay/engine-api'
+
+export interface PlanRequest {
+  readonly wanted: readonly Workload[]
+  readonly observed: readonly Observed[]
+  readonly goal: 'running' | 'stopped'
+  /** Only this workload, with what it depends on when it is to run. */
+  readonly only?: string
+  /** Replace what runs even when it is the wanted form. */
+  readonly restart?: boolean
+  /** Leave what runs in an older form alone: after an upgrade of ours nothing restarts by itself. */
+  readonly keepChanged?: boolean
+}
+
+export interface PlanResult {
+  readonly changes: readonly Change[]
+  readonly summary: Omit<Plan['plan'], 'steps' | 'deletesData' | 'warnings'>
+}
+
+/** Pure: the smallest set of changes that reaches the goal; removals first, then in the order of dependencies. */
+export function planProject(request: PlanRequest): PlanResult {
+  const { wanted, observed, goal, only } = request
+  const seen = new Map(observed.map((one) => [one.ref.workload, one]))
+  const names = new Set(wanted.map((workload) => workload.ref.workload))
+  const changes: Change[] = []
+  const starts: string[] = []
+  const restarts: string[] = []
+  const stops: string[] = []
+  const keepsRunning: string[] = []
+
+  if (only === undefined) {
+    for (const one of observed) {
+      if (names.has(one.ref.workload)) continue
+      changes.push({
+        type: 'remove',
+        ref: one.ref,
+        title: `Remove ${one.ref.workload}; its data stays`,
+        stop: fallbackStop,
+      })
+      if (isActive(one)) stops.push(one.ref.workload)
+    }
+  }
+
+  if (goal === 'stopped') {
+    for (const workload of [...inOrder(wanted)].reverse()) {
+      const name = workload.ref.workload
+      if (only !== undefined && name !== only) continue
+      if (!isActive(seen.get(name))) continue
+      changes.push({ type: 'stop', ref: workload.ref, title: `Stop ${workload.title}`, stop: workload.stop })
+      stops.push(name)
+    }
+    for (const name of names) if (isActive(seen.get(name)) && !stops.includes(name)) keepsRunning.push(name)
+    return { changes, summary: { starts, restarts, stops, keepsRunning } }
+  }
+
+  const included = only === undefined ? names : withDependencies(only, wanted)
+  for (const workload of inOrder(wanted)) {
+    const name = workload.ref.workload
+    if (!included.has(name)) {
+      if (isActive(seen.get(name))) keepsRunning.push(name)
+      continue
+    }
+    const now = seen.get(name)
+    const mayRestart = request.restart === true && (only === undefined || only === name)
+    if (now === undefined || !isActive(now)) {
+      changes.push({ type: 'start', workload })
+      starts.push(name)
+    } else if (mayRestart) {
+      changes.push({ type: 'replace', workload, because: ['a restart was asked for'] })
+      restarts.push(name)
+    } else if (now.fingerprint !== workload.fingerprint && request.keepChanged !== true) {
+      changes.push({ type: 'replace', workload, because: ['its settings changed'] })
+      restarts.push(name)
+    } else {
+      keepsRunning.push(name)
+    }
+  }
+  return { changes, summary: { starts, restarts, stops, keepsRunning } }
+}
+
+/** Whether there is something to stop: it runs, or it waits for a file and would start when that appears. */
+function isActive(observed: Observed | undefined): observed is Observed {
+  return observed !== undefined && (observed.state === 'running' || observed.state === 'waiting')
+}
+
+const fallbackStop = { signal: 'SIGTERM', deadlineSeconds: 10 } as const
+
+/** Dependencies before dependants; the given order where nothing else decides. A circle is impossible by construction: databases depend on nothing. */
+function inOrder(workloads: readonly Workload[]): readonly Workload[] {
+  const byName = new Map(workloads.map((workload) => [workload.ref.workload, workload]))
+  const done = new Set<string>()
+  const ordered: Workload[] = []
+  const visit = (workload: Workload) => {
+    const name = workload.ref.workload
+    if (done.has(name)) return
+    done.add(name)
+    for (const dependency of workload.dependsOn) {
+      const next = byName.get(dependency)
+      if (next !== undefined) visit(next)
+    }
+    ordered.push(workload)
+  }
+  for (const workload of workloads) visit(workload)
+  return ordered
+}
+
+function withDependencies(name: string, workloads: readonly Workload[]): Set<string> {
+  const included = new Set<string>()
+  const add = (next: string) => {
+    if (included.has(next)) return
+    included.add(next)
+    for (const dependency of workloads.find((workload) => workload.ref.workload === next)?.dependsOn ?? [])
+      add(dependency)
+  }
+  add(name)
+  return included
+}

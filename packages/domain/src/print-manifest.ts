@@ -1,0 +1,61 @@
+import { isDeepStrictEqual } from 'node:util'
+import { runtimeKinds, serviceKinds } from '@stackquay/catalog'
+import { Document } from 'yaml'
+import type { ProjectSpec } from './spec.ts'
+
+/**
+ * The `stackquay.yml` of a project. What equals the kind's default is left out, so that the file says what is special;
+ * version, preset and port always stand, since they are chosen anew where the file is used. Secrets by name alone.
+ */
+export function printManifest(spec: ProjectSpec): string {
+  const document = new Document(
+    {
+      version: 1,
+      name: spec.name,
+      ...settingsOf(runtimeKinds, spec.runtimes),
+      ...settingsOf(serviceKinds, spec.services),
+      ...whenAny('databases', mapValues(spec.databases, withoutFalse)),
+      ...whenAny(
+        'env',
+        mapValues(spec.env, (variable) => (variable.secret ? { secret: true } : variable.value)),
+      ),
+      ...(spec.healthCheck === null ? {} : { healthCheck: spec.healthCheck }),
+      ...(spec.limits === null ? {} : { limits: spec.limits }),
+    },
+    { version: '1.2', schema: 'core', aliasDuplicateObjects: false },
+  )
+  // Folding would put line breaks into long values; block text drops some white space. Quotes keep every byte.
+  return document.toString({ lineWidth: 0, blockQuote: false, indentSeq: true })
+}
+
+const alwaysShown = ['version', 'preset', 'port']
+
+function settingsOf(
+  kinds: readonly { readonly name: string; readonly settings: { defaults(): object } }[],
+  all: Readonly<Record<string, Readonly<Record<string, unknown>>>>,
+): Record<string, unknown> {
+  const shown: Record<string, unknown> = {}
+  for (const kind of kinds) {
+    const settings = all[kind.name]
+    if (settings === undefined) continue
+    const defaults: Readonly<Record<string, unknown>> = { ...kind.settings.defaults(), enabled: true }
+    shown[kind.name] = Object.fromEntries(
+      Object.entries(settings).filter(
+        ([key, value]) => alwaysShown.includes(key) || !isDeepStrictEqual(value, defaults[key]),
+      ),
+    )
+  }
+  return shown
+}
+
+function withoutFalse(fields: object): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== false))
+}
+
+function whenAny(key: string, entries: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.keys(entries).length === 0 ? {} : { [key]: entries }
+}
+
+function mapValues<In, Out>(record: Readonly<Record<string, In>>, change: (value: In) => Out): Record<string, Out> {
+  return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, change(value)]))
+}

@@ -1,0 +1,169 @@
+import type { OperationRecord, ProjectStatus, WorkloadStatus } from '@stackquay/contract'
+import type { Observed, Workload } from '@stackquay/engine-api'
+
+/** What the supervisor knows of a workload that keeps ending. */
+export interface Supervision {
+  readonly restarts: number
+  /** RFC 3339; set while it waits for its next start. */
+  readonly nextRestartAt: string | null
+  /** It is not started again by itself. */
+  readonly gaveUp: boolean
+  readonly reason: string | null
+  readonly logTail: readonly string[]
+}
+
+export interface StatusFacts {
+  readonly phase: 'creating' | 'ready' | 'deleting'
+  readonly desired: 'running' | 'stopped'
+  readonly operation: Pick<OperationRecord, 'kind'> | null
+  readonly wanted: readonly Pick<Workload, 'ref' | 'title' | 'ports'>[]
+  readonly kinds: Readonly<Record<string, 'runtime' | 'service' | 'database'>>
+  readonly observed: readonly Observed[]
+  readonly supervision: Readonly<Record<string, Supervision>>
+  /** What stands in the way of running it: toolchains that are gone, scripts that do not exist. */
+  readonly obstacles: readonly { readonly code: string; readonly detail: string; readonly hint: string }[]
+  readonly since: string
+}
+
+/** Pure: status is derived whenever it is asked for, never stored. */
+export function projectStatus(facts: StatusFacts): ProjectStatus & { workloads: WorkloadStatus[] } {
+  const workloads = facts.wanted.map((workload) => workloadStatus(workload, facts))
+  return {
+    state: projectState(facts, workloads),
+    desired: facts.desired,
+    since: facts.since,
+    health: healthOf(workloads),
+    warnings: [...facts.obstacles, ...workloads.flatMap(warningsOf)],
+    workloads,
+  }
+}
+
+function workloadStatus(workload: StatusFacts['wanted'][number], facts: StatusFacts): WorkloadStatus {
+  const name = workload.ref.workload
+  const observed = facts.observed.find((one) => one.ref.workload === name)
+  const supervision = facts.supervision[name]
+  const state = workloadState(observed, supervision, facts)
+  return {
+    name,
+    title: workload.title,
+    kind: facts.kinds[name] ?? 'runtime',
+    state,
+    since: observed?.since ?? null,
+    health: observed?.state === 'running' ? observed.health : 'none',
+    pid: observed?.pid ?? null,
+    ports: workload.ports.map(({ name: port, port: inside, hostPort }) => ({ name: port, port: inside, hostPort })),
+    restarts: supervision?.restarts ?? 0,
+    nextRestartAt: supervision?.nextRestartAt ?? null,
+    lastExit: observed?.lastExit ?? null,
+    reason: observed?.reason ?? supervision?.reason ?? null,
+    logTail: state === 'crashed' || state === 'backing-off' ? [...(supervision?.logTail ?? [])] : [],
+  }
+}
+
+function workloadState(
+  observed: Observed | undefined,
+  supervision: Supervision | undefined,
+  facts: StatusFacts,
+): WorkloadStatus['state'] {
+  const stopping = facts.operation?.kind === 'stop' || facts.operation?.kind === 'delete'
+  if (observed === undefined) return restState(undefined, supervision, facts)
+  switch (observed.state) {
+    case 'running':
+      if (stopping) return 'stopping'
+      if (observed.health === 'starting') return supervision?.gaveUp === true ? 'unhealthy' : 'starting'
+      return observed.health === 'unhealthy' ? 'unhealthy' : 'running'
+    case 'waiting':
+      return 'waiting'
+    case 'exited':
+    case 'stopped':
+      return restState(observed, supervision, facts)
+    default:
+      return observed.state satisfies never
+  }
+}
+
+function restState(
+  observed: Observed | undefined,
+  supervision: Supervision | undefined,
+  facts: StatusFacts,
+): WorkloadStatus['state'] {
+  if (supervision?.nextRestartAt != null) return 'backing-off'
+  if (supervision?.gaveUp === true) return 'crashed'
+  return observed?.state === 'exited' && facts.desired === 'running' && facts.operation === null ? 'crashed' : 'stopped'
+}
+
+function projectState(facts: StatusFacts, workloads: readonly WorkloadStatus[]): ProjectStatus['state'] {
+  if (facts.phase === 'deleting' || facts.operation?.kind === 'delete') return 'deleting'
+  if (facts.phase === 'creating') return 'creating'
+  const up = workloads.filter((workload) => workload.state === 'running')
+  const going = workloads.filter((workload) => workload.state !== 'stopped' && workload.state !== 'crashed')
+  if (facts.operation?.kind === 'stop') return 'stopping'
+  if (facts.desired === 'stopped')
+    return going.length === 0 ? 'stopped' : facts.operation === null ? 'degraded' : 'stopping'
+  if (workloads.length === 0) return facts.obstacles.length > 0 ? 'failed' : 'stopped'
+  if (up.length === workloads.length && facts.obstacles.length === 0)
+    return facts.operation?.kind === 'restart' ? 'starting' : 'running'
+  if (facts.operation !== null && facts.operation.kind !== 'update') return 'starting'
+  if (workloads.some((workload) => workload.state === 'crashed'))
+    return up.length === 0 || !someFront(workloads) ? 'failed' : 'degraded'
+  if (
+    workloads.some((workload) => workload.state === 'starting') &&
+    !workloads.some((workload) => workload.state === 'backing-off')
+  )
+    return 'starting'
+  if (up.length === 0 && workloads.every((workload) => workload.state === 'stopped')) return 'failed'
+  return 'degraded'
+}
+
+/** Whether any runtime of the project still runs: a project of which only the database is up has failed. */
+function someFront(workloads: readonly WorkloadStatus[]): boolean {
+  return workloads.some((workload) => workload.kind === 'runtime' && workload.state === 'running')
+}
+
+function healthOf(workloads: readonly WorkloadStatus[]): ProjectStatus['health'] {
+  const healths = workloads.map((workload) => workload.health)
+  if (healths.includes('unhealthy')) return 'unhealthy'
+  if (healths.includes('starting')) return 'starting'
+  return healths.includes('healthy') ? 'healthy' : 'none'
+}
+
+function warningsOf(workload: WorkloadStatus): ProjectStatus['warnings'] {
+  const detail = workload.reason
+  switch (workload.state) {
+    case 'waiting':
+      return [
+        {
+          code: 'waiting',
+          detail: `${workload.title} waits: ${detail ?? 'a file is missing'}`,
+          hint: 'It starts by itself when the file is there.',
+        },
+      ]
+    case 'unhealthy':
+      return [
+        {
+          code: 'unhealthy',
+          detail: `${workload.title} runs but does not answer its health check. ${detail ?? ''}`.trim(),
+          hint: 'See its log.',
+        },
+      ]
+    case 'backing-off':
+      return [
+        {
+          code: 'backing_off',
+          detail:
+            `${workload.title} ended ${workload.restarts} times and is started again soon. ${detail ?? ''}`.trim(),
+          hint: 'See its log.',
+        },
+      ]
+    case 'crashed':
+      return [
+        {
+          code: 'crashed',
+          detail: `${workload.title} does not stay up. ${detail ?? ''}`.trim(),
+          hint: 'Mend the cause that its log shows, then start the project.',
+        },
+      ]
+    default:
+      return []
+  }
+}

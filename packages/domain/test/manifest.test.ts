@@ -1,0 +1,312 @@
+import assert from 'node:assert/strict'
+import { randomInt } from 'node:crypto'
+import { test } from 'node:test'
+import { runtimeKinds, type Settings } from '@stackquay/catalog'
+import { parseManifest } from '../src/manifest.ts'
+import { printManifest } from '../src/print-manifest.ts'
+import { emptySpec, type ProjectSpec } from '../src/spec.ts'
+
+function read(text: string) {
+  const parsed = parseManifest(text)
+  assert.ok(parsed.ok, JSON.stringify(parsed))
+  return { manifest: parsed.manifest.patch, secrets: parsed.manifest.secrets }
+}
+
+function faults(text: string) {
+  const parsed = parseManifest(text)
+  assert.equal(parsed.ok, false, text.slice(0, 200))
+  return parsed.ok
+    ? []
+    : parsed.errors.map(({ line, column, pointer, detail }) => `${line}:${column} ${pointer} ${detail}`)
+}
+
+const whole = `version: 1
+name: Shop
+node:
+  version: 26
+  preset: vite
+  port: 5173
+databases:
+  main: {type: postgres, version: "18", exposePort: true}
+env:
+  GREETING: hello
+  TOKEN: {secret: true}
+healthCheck: {path: /ready, timeoutSeconds: 5}
+limits: {cpus: 1.5, memoryBytes: 536870912}
+`
+
+test('a project file becomes the body of a PATCH, with secrets by name beside it', () => {
+  const { manifest, secrets } = read(whole)
+  assert.deepEqual(manifest, {
+    name: 'Shop',
+    node: { enabled: true, version: '26', preset: 'vite', port: 5173 },
+    databases: { main: { type: 'postgres', version: '18', exposePort: true } },
+    env: { GREETING: 'hello' },
+    healthCheck: { path: '/ready', timeoutSeconds: 5 },
+    limits: { cpus: 1.5, memoryBytes: 536_870_912 },
+  })
+  assert.deepEqual(secrets, ['TOKEN'])
+})
+
+test('naming a runtime wants it, with or without settings, unless the file says otherwise', () => {
+  assert.deepEqual(read('node:').manifest.node, { enabled: true })
+  assert.deepEqual(read('node: {}').manifest.node, { enabled: true })
+  assert.deepEqual(read('node: {enabled: false}').manifest.node, { enabled: false })
+})
+
+test('a version is the text that was written, although YAML reads 3.10 as the number 3.1', () => {
+  assert.deepEqual(read('python: {version: 3.10}').manifest.python, { enabled: true, version: '3.10' })
+})
+
+test('numbers and booleans of the environment arrive as they were written', () => {
+  const { manifest } = read(
+    'env:\n  A: 3000\n  B: true\n  C: 0x1F\n  D: 007\n  E: 1.50\n  F: True\n  G: 1e3\n  H: {value: 12}\n  I: ""\n  J: ~x',
+  )
+  assert.deepEqual(manifest.env, {
+    A: '3000',
+    B: 'true',
+    C: '0x1F',
+    D: '007',
+    E: '1.50',
+    F: 'True',
+    G: '1e3',
+    H: '12',
+    I: '',
+    J: '~x',
+  })
+})
+
+test('an unknown key is named with its place and the nearest known key', () => {
+  assert.deepEqual(faults('name: shop\nnode:\n  verson: 26\n  devServer:\n    scrpt: dev\ndatabasess: {}\n'), [
+    '3:3 /node/verson Unknown key "verson". Did you mean "version"?',
+    '5:5 /node/devServer/scrpt Unknown key "scrpt". Did you mean "script"?',
+    '6:1 /databasess Unknown key "databasess". Did you mean "databases"?',
+  ])
+  assert.match(faults('banana: 1')[0] ?? '', /^1:1 \/banana Unknown key "banana"\. Known here: version, name, .*node/)
+})
+
+test('a field that only an answer has is unknown in a file', () => {
+  assert.match(faults('id: prj_1')[0] ?? '', /^1:1 \/id Unknown key "id"/)
+  assert.match(faults('status: {}')[0] ?? '', /Unknown key "status"/)
+})
+
+test('all wrong values are answered at once, in the order of the file', () => {
+  const text =
+    'name: ""\nnode:\n  preset: vitee\n  port: high\n  debug: 1\n  command: npm\n  hostPort: 80\nhealthCheck: {path: x, timeoutSeconds: 0}\nversion: 2\n'
+  assert.deepEqual(
+    faults(text).map((fault) => fault.split(' ').slice(0, 2).join(' ')),
+    [
+      '1:7 /name',
+      '3:11 /node/preset',
+      '4:9 /node/port',
+      '5:10 /node/debug',
+      '6:12 /node/command',
+      '7:3 /node/hostPort',
+      '8:21 /healthCheck/path',
+      '8:40 /healthCheck/timeoutSeconds',
+      '9:10 /version',
+    ],
+  )
+  const details = faults(text).join('\n')
+  assert.match(details, /"preset" must be one of generic, .*\. Did you mean "vite"\?/)
+  assert.match(details, /"debug" must be true or false\./)
+  assert.match(details, /"hostPort" is chosen by the service\. Remove it\./)
+  assert.match(details, /"timeoutSeconds" must be at least 1\./)
+})
+
+test('a database must say its type, and a type that there is not is refused with the nearest', () => {
+  assert.match(faults('databases:\n  main:\n')[0] ?? '', /^2:3 \/databases\/main "main" must say which database/)
+  assert.match(
+    faults('databases:\n  main: {type: postgre}\n')[0] ?? '',
+    /^2:16 \/databases\/main\/type "type" must be one of .*Did you mean "postgres"\?/,
+  )
+  assert.match(faults('databases:\n  Main: {type: postgres}\n')[0] ?? '', /^2:3 \/databases\/Main /)
+})
+
+test('a secret’s value in the file is refused, and a variable without a value says what to write', () => {
+  assert.match(
+    faults('env:\n  K: {secret: true, value: x}')[0] ?? '',
+    /^2:21 \/env\/K\/value A project file names secrets and does not hold them/,
+  )
+  assert.match(faults('env:\n  K:\n')[0] ?? '', /^2:3 \/env\/K "K" has no value\. Write K: ""/)
+  assert.match(faults('env:\n  1K: x\n')[0] ?? '', /not a valid variable name/)
+  assert.match(faults('env:\n  K: [a]\n')[0] ?? '', /must be text/)
+  assert.match(faults('env: [A=1]\n')[0] ?? '', /"env" must be a map/)
+})
+
+test('what YAML itself refuses has line and column', () => {
+  assert.deepEqual(faults('node:\n\tport: 1'), ['2:1  A tab stands where the line is indented. Indent with spaces.'])
+  assert.deepEqual(faults('name: a\nname: b'), ['2:1 /name The key "name" stands here a second time.'])
+  assert.deepEqual(faults('name: a\n---\nname: b'), [
+    '2:1  A second document begins here ("---"). A project file is one document.',
+  ])
+  assert.deepEqual(faults('name: *x'), ['1:7 /name There is no anchor "&x" above this line.'])
+  assert.deepEqual(faults('node: {<<: {port: 1}}'), [
+    '1:8 /node Merge keys ("<<") are not supported. Write the keys out.',
+  ])
+  assert.deepEqual(faults('name: !!js/function x'), ['1:7  The tag "!!js/function" is not supported. Remove it.'])
+  assert.match(faults('%YAML 1.1\n---\nname: a')[0] ?? '', /YAML 1\.2/)
+  assert.match(faults('name: "a\nnode: {}')[0] ?? '', /^2:\d+ {2}Missing closing/)
+})
+
+test('an empty file and a file that is no map say what a file needs', () => {
+  assert.match(faults('')[0] ?? '', /The file is empty/)
+  assert.match(faults('# nothing\n')[0] ?? '', /The file is empty/)
+  assert.match(faults('- node')[0] ?? '', /must be a map/)
+  assert.match(faults('node')[0] ?? '', /must be a map/)
+})
+
+test('hostile files are answered within seconds, with few errors, and never throw', () => {
+  const bomb = Array.from(
+    { length: 9 },
+    (_, level) =>
+      `l${level}: &l${level} [${Array(9)
+        .fill(level === 0 ? 'x' : `*l${level - 1}`)
+        .join(',')}]`,
+  ).join('\n')
+  const files = [
+    'x'.repeat(1_000_000),
+    bomb,
+    'a: &a [*a]',
+    `a: ${'['.repeat(100_000)}`,
+    `a: ${'[[[[[[[[[[[[[[[[[[[[[[[[[['}${']]]]]]]]]]]]]]]]]]]]]]]]]]'}`,
+    '{a: '.repeat(40_000),
+    '? '.repeat(60_000),
+    '- '.repeat(90_000),
+    Array.from({ length: 15_000 }, (_, index) => `k${index}: v`).join('\n'),
+    '__proto__: {polluted: true}',
+    '? [a]\n: b',
+    '\0',
+    '&'.repeat(1000),
+  ]
+  for (const file of files) {
+    const started = performance.now()
+    const answer = faults(file)
+    assert.ok(answer.length >= 1 && answer.length <= 20, `${answer.length} errors for ${file.slice(0, 30)}`)
+    assert.ok(performance.now() - started < 10_000, `too slow: ${file.slice(0, 30)}`)
+  }
+  assert.equal(({} as { polluted?: boolean }).polluted, undefined)
+})
+
+test('a variable named __proto__ is a variable', () => {
+  const { manifest } = read('env:\n  __proto__: x\n')
+  assert.deepEqual(Object.entries(manifest.env ?? {}), [['__proto__', 'x']])
+})
+
+test('a printed project reads back as the same settings, for every runtime', () => {
+  for (const kind of runtimeKinds) {
+    const preset = kind.presets[0]!
+    const settings = {
+      ...kind.settings.defaults(),
+      version: '3.10',
+      preset: preset.name,
+      port: preset.port,
+      command: ['a b', '--x="y"', '#'],
+    } as unknown as Settings
+    const text = printManifest({ ...emptySpec('Shop'), runtimes: { [kind.name]: settings } })
+    const { manifest } = read(text)
+    assert.deepEqual({ ...kind.settings.defaults(), ...(manifest[kind.name] as object) }, settings, text)
+  }
+})
+
+test('what equals the default is not printed, and a disabled runtime stays disabled', () => {
+  const kind = runtimeKinds[0]!
+  const settings = {
+    ...kind.settings.defaults(),
+    enabled: false,
+    version: '1',
+    preset: kind.presets[0]!.name,
+    port: 3000,
+  } as unknown as Settings
+  const text = printManifest({ ...emptySpec('Shop'), runtimes: { [kind.name]: settings } })
+  assert.doesNotMatch(text, /debug|command|mode/)
+  assert.deepEqual(read(text).manifest[kind.name], {
+    enabled: false,
+    version: '1',
+    preset: settings.preset,
+    port: 3000,
+  })
+})
+
+test('databases, health check, limits and secrets read back; no text of a secret is printed', () => {
+  const spec: ProjectSpec = {
+    ...emptySpec('yes'),
+    databases: {
+      main: { type: 'postgresql', version: '18', exposePort: false },
+      reports: { type: 'postgresql', version: '17', exposePort: true },
+    },
+    env: {
+      TOKEN: { secret: true, ref: { secret: 'sec_never_in_a_file', version: 3 } },
+      PORT: { secret: false, value: '3000' },
+    },
+    healthCheck: { path: '/', timeoutSeconds: 30 },
+    limits: { cpus: null, memoryBytes: 1 },
+  }
+  const text = printManifest(spec)
+  assert.doesNotMatch(text, /sec_never/)
+  const { manifest, secrets } = read(text)
+  assert.deepEqual(manifest, {
+    name: 'yes',
+    databases: {
+      main: { type: 'postgresql', version: '18' },
+      reports: { type: 'postgresql', version: '17', exposePort: true },
+    },
+    env: { PORT: '3000' },
+    healthCheck: spec.healthCheck,
+    limits: spec.limits,
+  })
+  assert.deepEqual(secrets, ['TOKEN'])
+})
+
+test('environment values read back byte for byte', () => {
+  const pieces = [
+    '"',
+    "'",
+    '$',
+    `$\{A}`,
+    '#',
+    ' #',
+    ': ',
+    '\n',
+    '\r\n',
+    '\t',
+    ' ',
+    '\\',
+    '|',
+    '>',
+    '-',
+    '~',
+    'null',
+    'true',
+    '0x1f',
+    '1e3',
+    '%',
+    '@',
+    '`',
+    '&a',
+    '*a',
+    '!t',
+    '<<',
+    '\u0007',
+    '\u0085',
+    '\u2028',
+    'ü',
+    '日本',
+    '🚢',
+    '\ufeff',
+    '{',
+    ']',
+    ',',
+    '---',
+    '...',
+    '',
+  ]
+  const env: Record<string, { secret: false; value: string }> = {}
+  for (const [index, piece] of pieces.entries()) env[`P${index}`] = { secret: false, value: piece }
+  for (let index = 0; index < 300; index += 1) {
+    const value = Array.from({ length: randomInt(12) }, () => pieces[randomInt(pieces.length)]).join('')
+    env[`R${index}`] = { secret: false, value }
+  }
+  const { manifest } = read(printManifest({ ...emptySpec('Shop'), env }))
+  for (const [name, { value }] of Object.entries(env)) assert.equal(manifest.env?.[name], value, JSON.stringify(value))
+})

@@ -1,0 +1,6 @@
+export { createLanes, type Lanes } from './lanes.ts'
+export { createObservations, type Observations } from './observations.ts'
+export * from './orchestrator.ts'
+export { CancelledError, DeadlineError, type Journal, runOperation, type StepRecord } from './run-operation.ts'
+export type { Supervisor } from './supervisor.ts'
+export { engineSteps, type Outcome, type StepContext, type Work, type WorkStep } from './work.ts'

@@ -1,0 +1,150 @@
+import type { Outcome, StepContext, Work, WorkStep } from './work.ts'
+
+/** A step as it is told to the world. */
+export interface StepRecord {
+  readonly id: string
+  readonly title: string
+  readonly state: 'pending' | 'running' | 'succeeded' | 'failed' | 'cancelled' | 'skipped'
+  readonly startedAt: string | null
+  readonly finishedAt: string | null
+  readonly output: readonly string[]
+}
+
+/** Where an operation's course is written down and told. */
+export interface Journal {
+  progress(operation: string, steps: readonly StepRecord[], progress: number): Promise<void>
+  output(operation: string, step: string, lines: readonly string[]): void
+}
+
+/** Lines of output a step keeps in the record; all of them went through `output`. */
+const keptLines = 50
+
+/** An operation was asked to end. */
+export class CancelledError extends Error {
+  override readonly name = 'CancelledError'
+}
+/** An operation took longer than its kind allows. */
+export class DeadlineError extends Error {
+  override readonly name = 'DeadlineError'
+}
+
+/** Runs an operation to its end, step by step. Throws only when the service itself is ending (`signal` of reason `closing`). */
+export async function runOperation(options: {
+  readonly operation: string
+  readonly work: Work
+  readonly journal: Journal
+  readonly signal: AbortSignal
+  readonly now: () => Date
+}): Promise<{ readonly outcome: Outcome; readonly steps: readonly StepRecord[] }> {
+  const { operation, work, journal, now } = options
+  const signal = AbortSignal.any([options.signal, deadline(work.deadlineSeconds)])
+  const records: StepRecord[] = []
+  const time = () => now().toISOString()
+
+  const attempt = async (): Promise<Outcome> => {
+    for (const stage of work.stages) {
+      signal.throwIfAborted()
+      const steps = uniqueIds(await stage(), records)
+      const first = records.length
+      for (const step of steps) {
+        records.push({
+          id: step.id,
+          title: step.title,
+          state: 'pending',
+          startedAt: null,
+          finishedAt: null,
+          output: [],
+        })
+      }
+      for (const [offset, step] of steps.entries()) {
+        const index = first + offset
+        signal.throwIfAborted()
+        records[index] = { ...records[index]!, state: 'running', startedAt: time() }
+        await journal.progress(operation, [...records], progressOf(records))
+        const tail = createTail((lines) => journal.output(operation, step.id, lines))
+        try {
+          await step.run({ signal, output: tail.output })
+          signal.throwIfAborted()
+        } catch (error) {
+          const state = signal.aborted && signal.reason instanceof CancelledError ? 'cancelled' : 'failed'
+          records[index] = { ...records[index]!, state, finishedAt: time(), output: tail.end() }
+          throw error
+        }
+        records[index] = { ...records[index]!, state: 'succeeded', finishedAt: time(), output: tail.end() }
+      }
+    }
+    return { state: 'succeeded' }
+  }
+
+  let outcome: Outcome
+  try {
+    outcome = await attempt()
+  } catch (error) {
+    outcome = signal.aborted ? outcomeOfAbort(signal.reason) : { state: 'failed', error }
+  }
+  for (const [index, record] of records.entries())
+    if (record.state === 'pending') records[index] = { ...record, state: 'skipped' }
+  return { outcome, steps: records }
+}
+
+function outcomeOfAbort(reason: unknown): Outcome {
+  if (reason instanceof CancelledError) return { state: 'cancelled' }
+  if (reason instanceof DeadlineError) return { state: 'failed', error: reason }
+  throw reason
+}
+
+function deadline(seconds: number): AbortSignal {
+  const controller = new AbortController()
+  const timer = setTimeout(
+    () => controller.abort(new DeadlineError(`It took longer than ${seconds} seconds.`)),
+    seconds * 1000,
+  )
+  timer.unref()
+  return controller.signal
+}
+
+/** The same title may come twice in one operation; the record's ids stay unique. */
+function uniqueIds(steps: readonly WorkStep[], before: readonly StepRecord[]): readonly WorkStep[] {
+  const used = new Set(before.map((record) => record.id))
+  return steps.map((step) => {
+    let id = step.id
+    for (let count = 2; used.has(id); count += 1) id = `${step.id}-${count}`
+    used.add(id)
+    return id === step.id ? step : { ...step, id }
+  })
+}
+
+function progressOf(records: readonly StepRecord[]): number {
+  const done = records.filter((record) => record.state === 'succeeded').length
+  return records.length === 0 ? 0 : done / records.length
+}
+
+/** Cuts output into lines, tells them as they come and keeps the last ones. */
+function createTail(tell: (lines: readonly string[]) => void): {
+  output: StepContext['output']
+  end(): readonly string[]
+} {
+  const kept: string[] = []
+  const rest = { stdout: '', stderr: '' }
+  const add = (lines: readonly string[]) => {
+    if (lines.length === 0) return
+    kept.push(...lines)
+    if (kept.length > keptLines) kept.splice(0, kept.length - keptLines)
+    tell(lines)
+  }
+  return {
+    output: ({ stream, text }) => {
+      const lines = (rest[stream] + text).split('\n')
+      rest[stream] = lines.pop() ?? ''
+      if (rest[stream].length > 16_384) {
+        lines.push(rest[stream])
+        rest[stream] = ''
+      }
+      add(lines.map((line) => line.replace(/\r$/, '')))
+    },
+    end: () => {
+      add([rest.stdout, rest.stderr].filter((line) => line !== ''))
+      return kept
+    },
+  }
+}

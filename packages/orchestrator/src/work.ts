@@ -1,0 +1,44 @@
+import type { ApplyContext, Change, Engine } from '@stackquay/engine-api'
+
+/** One thing an operation does. Doing it twice is the same as doing it once: after a crash an operation begins again. */
+export interface WorkStep {
+  readonly id: string
+  readonly title: string
+  run(context: StepContext): Promise<void>
+}
+
+export interface StepContext {
+  readonly signal: AbortSignal
+  output(chunk: { readonly stream: 'stdout' | 'stderr'; readonly text: string }): void
+}
+
+/**
+ * What an operation of one kind does. Stages are asked for their steps one after the other, each after the one before
+ * has ended, because what is to be done depends on what is there then.
+ */
+export interface Work {
+  readonly stages: readonly (() => Promise<readonly WorkStep[]>)[]
+  readonly deadlineSeconds: number
+  /** After the last step, before the operation is reported as ended. Not called when the service itself is ended. */
+  settle(outcome: Outcome): Promise<void>
+}
+
+export type Outcome =
+  | { readonly state: 'succeeded' }
+  | { readonly state: 'failed'; readonly error: unknown }
+  | { readonly state: 'cancelled' }
+
+/** The engine's steps for these changes, as steps of an operation. */
+export function engineSteps(
+  engine: Engine,
+  changes: readonly Change[],
+  reveal: ApplyContext['reveal'],
+): readonly WorkStep[] {
+  return changes
+    .flatMap((change) => engine.plan(change))
+    .map((step) => ({
+      id: step.id,
+      title: step.title,
+      run: (context) => engine.apply(step, { signal: context.signal, output: context.output, reveal }),
+    }))
+}
