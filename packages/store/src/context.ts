@@ -1,0 +1,23 @@
+import type { EventRecord } from '@stackquay/contract'
+import type { Kysely, Transaction } from 'kysely'
+import type { Prepare } from './prepared.ts'
+import type { Schema } from './schema.ts'
+import type { SealingKey } from './sealing.ts'
+
+/** What every file of questions gets: the committed state. */
+export interface Reading {
+  readonly db: Kysely<Schema>
+  readonly prepare: Prepare
+  readonly key: SealingKey
+  now(): Date
+}
+
+/** What every file of changes gets: one open transaction. */
+export interface Writing {
+  readonly db: Transaction<Schema>
+  readonly key: SealingKey
+  /** The instant of the transaction: all its rows carry the same. */
+  readonly now: string
+  /** What is told to the world after the commit. */
+  readonly events: EventRecord[]
+}

@@ -1,0 +1,56 @@
+import type { EventRecord } from '@stackquay/contract'
+import { sql } from 'kysely'
+import type { Reading, Writing } from './context.ts'
+import { given } from './prepared.ts'
+import type { EventQuestions, Transaction } from './store.ts'
+
+export function eventQuestions({ db, prepare }: Reading): EventQuestions {
+  const following = prepare(
+    db
+      .selectFrom('events')
+      .selectAll()
+      .where('seq', '>', given<number>('seq'))
+      .orderBy('seq')
+      .limit(given<number>('limit')),
+  )
+  const ends = prepare(
+    db
+      .selectFrom('events')
+      .select([sql<number>`coalesce(min(seq), 0)`.as('first'), sql<number>`coalesce(max(seq), 0)`.as('last')]),
+  )
+
+  return {
+    after: async (seq, limit) =>
+      following({ seq, limit }).map((row) => ({
+        seq: row.seq,
+        time: row.time,
+        type: row.type as EventRecord['type'],
+        project: row.project,
+        data: JSON.parse(row.data) as EventRecord['data'],
+      })),
+    range: async () => {
+      const { first, last } = ends({})[0] ?? { first: 0, last: 0 }
+      return { first, last }
+    },
+  }
+}
+
+export function eventChanges({ db, now, events }: Writing): Transaction['events'] {
+  return {
+    append: async ({ type, project, data }) => {
+      const text = JSON.stringify(data)
+      const { seq } = await db
+        .insertInto('events')
+        .values({ time: now, type, project, data: text })
+        .returning('seq')
+        .executeTakeFirstOrThrow()
+      // What is told live is what a later reader gets, even when the caller goes on changing `data`.
+      const event: EventRecord = { seq, time: now, type, project, data: JSON.parse(text) as EventRecord['data'] }
+      events.push(event)
+      return event
+    },
+    trim: async (below) => {
+      await db.deleteFrom('events').where('seq', '<', below).execute()
+    },
+  }
+}

@@ -1,0 +1,6 @@
+export * from './errors.ts'
+export { newId } from './ids.ts'
+export { type Clock, openStore, type StoreOptions } from './open.ts'
+export type { SealingKey } from './sealing.ts'
+export { sessionAgeMs, sessionIdleMs } from './sessions.ts'
+export type * from './store.ts'

@@ -1,0 +1,5 @@
+import type { Migration } from '../migrate.ts'
+import * as first from './0001-first.ts'
+
+/** In order; the position, counted from one, is the schema's version. Only ever added to: what was released stays as it is. */
+export const migrations: readonly Migration[] = [first]

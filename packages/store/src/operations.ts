@@ -1,0 +1,102 @@
+import type { Reading, Writing } from './context.ts'
+import { ChangedError } from './errors.ts'
+import { given } from './prepared.ts'
+import type { OperationsTable } from './schema.ts'
+import type { OperationQuestions, OperationRow, Transaction } from './store.ts'
+
+const unfinishedStates = ['queued', 'running']
+
+export function operationQuestions({ db, prepare }: Reading): OperationQuestions {
+  const from = db.selectFrom('operations').selectAll()
+  const byId = prepare(from.where('id', '=', given<string>('id')))
+  const current = prepare(
+    from
+      .where('project', '=', given<string>('project'))
+      .where('state', 'in', unfinishedStates)
+      // The one that holds the project before those that wait for it.
+      .orderBy('state', 'desc')
+      .orderBy('id')
+      .limit(1),
+  )
+
+  return {
+    find: async (id) => byId({ id }).map(operationOf)[0] ?? null,
+    list: async ({ limit, cursor, project, projects, state, active }) => {
+      if (projects?.length === 0) return []
+      let query = from.orderBy('id', 'desc').limit(limit)
+      if (cursor !== undefined) query = query.where('id', '<', cursor)
+      if (project !== undefined) query = query.where('project', '=', project)
+      if (projects !== undefined) query = query.where('project', 'in', [...projects])
+      if (state !== undefined) query = query.where('state', '=', state)
+      if (active !== undefined) query = query.where('state', active ? 'in' : 'not in', unfinishedStates)
+      return (await query.execute()).map(operationOf)
+    },
+    active: async (project) => current({ project }).map(operationOf)[0] ?? null,
+    unfinished: async () =>
+      (await from.where('state', 'in', unfinishedStates).orderBy('id').execute()).map(operationOf),
+  }
+}
+
+export function operationChanges({ db, now }: Writing): Transaction['operations'] {
+  return {
+    insert: async (operation) => {
+      const row: OperationsTable = {
+        id: operation.id,
+        kind: operation.kind,
+        project: operation.project,
+        actor: operation.actor,
+        state: 'queued',
+        progress: 0,
+        attempts: 0,
+        request_id: operation.requestId,
+        created_at: now,
+        started_at: null,
+        finished_at: null,
+        error: null,
+        input: JSON.stringify(operation.input),
+        steps: '[]',
+      }
+      await db.insertInto('operations').values(row).execute()
+      return operationOf(row)
+    },
+    update: async (id, { state, steps, progress, error, startedAt, finishedAt, attempts }) => {
+      const row = await db
+        .updateTable('operations')
+        .set({
+          // Names itself, so that a change of nothing is still a sentence.
+          id,
+          state,
+          steps: steps === undefined ? undefined : JSON.stringify(steps),
+          progress,
+          error: error === undefined ? undefined : error === null ? null : JSON.stringify(error),
+          started_at: startedAt,
+          finished_at: finishedAt,
+          attempts,
+        })
+        .where('id', '=', id)
+        .returningAll()
+        .executeTakeFirst()
+      if (row === undefined) throw new ChangedError(`Operation ${id} is not there any more.`)
+      return operationOf(row)
+    },
+  }
+}
+
+function operationOf(row: OperationsTable): OperationRow {
+  return {
+    id: row.id,
+    kind: row.kind as OperationRow['kind'],
+    project: row.project,
+    state: row.state as OperationRow['state'],
+    steps: JSON.parse(row.steps) as OperationRow['steps'],
+    progress: row.progress,
+    error: row.error === null ? null : (JSON.parse(row.error) as OperationRow['error']),
+    actor: row.actor,
+    createdAt: row.created_at,
+    startedAt: row.started_at,
+    finishedAt: row.finished_at,
+    input: JSON.parse(row.input) as OperationRow['input'],
+    attempts: row.attempts,
+    requestId: row.request_id,
+  }
+}

@@ -1,0 +1,145 @@
+import type { ProjectSpec } from '@stackquay/domain'
+import { sql } from 'kysely'
+import { canonicalJsonOf } from './canonical-json.ts'
+import type { Reading, Writing } from './context.ts'
+import { ChangedError, TakenError } from './errors.ts'
+import { given } from './prepared.ts'
+import type { ProjectsTable } from './schema.ts'
+import type { Desired, ProjectPhase, ProjectQuestions, ProjectRow, ProjectSource, Transaction } from './store.ts'
+import { containing } from './text.ts'
+
+/** In the order of ids, which is the order of creation, and holds when the project at the cursor is deleted meanwhile. */
+export function projectQuestions({ db, prepare }: Reading): ProjectQuestions {
+  const from = db.selectFrom('projects').selectAll()
+  const byId = prepare(from.where('id', '=', given<string>('id')))
+  const bySlug = prepare(from.where('slug', '=', given<string>('slug')))
+  const page = from.where('id', '>', given<string>('cursor')).orderBy('id').limit(given<number>('limit'))
+  const listed = prepare(page)
+  const found = prepare(page.where(sql<boolean>`search like ${given<string>('pattern')} escape '\\'`))
+  const everything = prepare(from.orderBy('id'))
+  const revised = prepare(
+    db
+      .selectFrom('projects')
+      .select(['id', 'revision'])
+      .where('id', '>', given<string>('cursor'))
+      .orderBy('id')
+      .limit(given<number>('limit')),
+  )
+
+  return {
+    find: async (idOrSlug) => {
+      const row = byId({ id: idOrSlug })[0] ?? bySlug({ slug: idOrSlug })[0]
+      return row === undefined ? null : projectOf(row)
+    },
+    list: async ({ limit, cursor = '', q, ids }) => {
+      if (ids !== undefined) {
+        if (ids.length === 0) return []
+        let query = from
+          .where('id', 'in', [...ids])
+          .where('id', '>', cursor)
+          .orderBy('id')
+          .limit(limit)
+        if (q !== undefined) query = query.where(sql<boolean>`search like ${containing(q)} escape '\\'`)
+        return (await query.execute()).map(projectOf)
+      }
+      const rows = q === undefined ? listed({ cursor, limit }) : found({ cursor, limit, pattern: containing(q) })
+      return rows.map(projectOf)
+    },
+    all: async () => everything({}).map(projectOf),
+    revisions: async ({ limit, cursor = '' }) =>
+      revised({ cursor, limit }).map(({ id, revision }) => ({ id, revision })),
+  }
+}
+
+export function projectChanges({ db, now }: Writing): Transaction['projects'] {
+  return {
+    insert: async (project) => {
+      const holder = await db.selectFrom('projects').select('id').where('slug', '=', project.slug).executeTakeFirst()
+      if (holder !== undefined) throw new TakenError('slug', holder.id)
+      const row: ProjectsTable = {
+        id: project.id,
+        slug: project.slug,
+        desired: project.desired,
+        phase: project.phase,
+        path: project.path,
+        source: project.source === null ? null : JSON.stringify(project.source),
+        generation: 1,
+        revision: 1,
+        state_since: now,
+        created_at: now,
+        updated_at: now,
+        search: searchText(project.slug, project.spec),
+        spec: JSON.stringify(project.spec),
+      }
+      await db.insertInto('projects').values(row).execute()
+      return projectOf(row)
+    },
+
+    update: async (id, expected, change) => {
+      const before = await db.selectFrom('projects').selectAll().where('id', '=', id).executeTakeFirst()
+      if (before === undefined) throw gone(id)
+      if (before.generation !== expected) {
+        throw new ChangedError(
+          `Project ${id} was changed in the meantime: it has generation ${before.generation}, not ${expected}.`,
+        )
+      }
+      const spec = change.spec ?? (JSON.parse(before.spec) as ProjectSpec)
+      const differs = canonicalJsonOf(spec) !== canonicalJsonOf(JSON.parse(before.spec))
+      const after: ProjectsTable = {
+        ...before,
+        spec: differs ? JSON.stringify(spec) : before.spec,
+        search: searchText(before.slug, spec),
+        desired: change.desired ?? before.desired,
+        generation: before.generation + (differs ? 1 : 0),
+        revision: before.revision + 1,
+        updated_at: now,
+      }
+      await db.updateTable('projects').set(after).where('id', '=', id).execute()
+      return projectOf(after)
+    },
+
+    setLifecycle: async (id, { desired, phase, source, path, stateSince }) => {
+      const row = await db
+        .updateTable('projects')
+        .set({
+          desired,
+          phase,
+          source: source === undefined ? undefined : source === null ? null : JSON.stringify(source),
+          path,
+          state_since: stateSince,
+          revision: sql<number>`revision + 1`,
+          updated_at: now,
+        })
+        .where('id', '=', id)
+        .returningAll()
+        .executeTakeFirst()
+      if (row === undefined) throw gone(id)
+      return projectOf(row)
+    },
+
+    delete: async (id) => {
+      await db.deleteFrom('projects').where('id', '=', id).execute()
+    },
+  }
+}
+
+function projectOf(row: ProjectsTable): ProjectRow {
+  return {
+    id: row.id,
+    slug: row.slug,
+    spec: JSON.parse(row.spec) as ProjectSpec,
+    generation: row.generation,
+    desired: row.desired as Desired,
+    phase: row.phase as ProjectPhase,
+    path: row.path,
+    source: row.source === null ? null : (JSON.parse(row.source) as ProjectSource),
+    stateSince: row.state_since,
+    revision: row.revision,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  }
+}
+
+const searchText = (slug: string, spec: ProjectSpec) => `${slug}\n${spec.name}`.toLowerCase()
+
+const gone = (id: string) => new ChangedError(`Project ${id} is not there any more.`)

@@ -1,0 +1,85 @@
+import type { Reading, Writing } from './context.ts'
+import { SecretError } from './errors.ts'
+import { newId } from './ids.ts'
+import { given } from './prepared.ts'
+import type { SecretsTable } from './schema.ts'
+import { type SealingKey, seal, unseal } from './sealing.ts'
+import type { SecretQuestions, Transaction } from './store.ts'
+
+export function secretQuestions({ db, prepare, key }: Reading): SecretQuestions {
+  const from = db.selectFrom('secrets')
+  const byId = prepare(from.selectAll().where('id', '=', given<string>('id')))
+  const handles = from.select(['id as secret', 'version'])
+
+  return {
+    reveal: async (secret) => {
+      const row = byId({ id: secret })[0]
+      if (row === undefined) throw new SecretError('missing', `There is no secret ${secret}.`)
+      return open(key, row)
+    },
+    find: async (project, name) => {
+      const row = await handles
+        .where('project', project === null ? 'is' : '=', project)
+        .where('name', '=', name)
+        .executeTakeFirst()
+      return row === undefined ? null : { secret: row.secret, version: row.version }
+    },
+    of: async (project) => {
+      const rows = await handles.select('name').where('project', '=', project).orderBy('name').execute()
+      return Object.fromEntries(rows.map(({ name, secret, version }) => [name, { secret, version }]))
+    },
+  }
+}
+
+export function secretChanges({ db, key, now }: Writing): Transaction['secrets'] {
+  const held = (project: string | null, name: string) =>
+    db
+      .selectFrom('secrets')
+      .selectAll()
+      .where('project', project === null ? 'is' : '=', project)
+      .where('name', '=', name)
+      .executeTakeFirst()
+
+  return {
+    put: async (project, name, text) => {
+      const before = await held(project, name)
+      if (before !== undefined && before.key_id === key.id && unseal(key, before.sealed, about(before)) === text) {
+        return { secret: before.id, version: before.version }
+      }
+      const place = { id: before?.id ?? newId('sec', new Date(now)), version: (before?.version ?? 0) + 1, project }
+      const written = { version: place.version, key_id: key.id, sealed: seal(key, text, about(place)), updated_at: now }
+      if (before === undefined) {
+        await db
+          .insertInto('secrets')
+          .values({ ...written, id: place.id, project, name, created_at: now })
+          .execute()
+      } else {
+        await db.updateTable('secrets').set(written).where('id', '=', place.id).execute()
+      }
+      return { secret: place.id, version: place.version }
+    },
+    delete: async (project, name) => {
+      await db
+        .deleteFrom('secrets')
+        .where('project', project === null ? 'is' : '=', project)
+        .where('name', '=', name)
+        .execute()
+    },
+  }
+}
+
+function open(key: SealingKey, row: SecretsTable): string {
+  if (row.key_id !== key.id) {
+    throw new SecretError('other_key', `Secret ${row.id} was sealed with key ${row.key_id}; this is key ${key.id}.`)
+  }
+  const text = unseal(key, row.sealed, about(row))
+  if (text === null) {
+    throw new SecretError('damaged', `Secret ${row.id} was changed outside of the service. Set its value again.`)
+  }
+  return text
+}
+
+/** What a sealed text is bound to: swapping rows, versions or projects in the file makes it unreadable. */
+function about({ id, version, project }: Pick<SecretsTable, 'id' | 'version' | 'project'>): readonly unknown[] {
+  return ['secret', id, version, project]
+}

@@ -1,0 +1,124 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { setImmediate as breathe } from 'node:timers/promises'
+import type { EventRecord } from '@stackquay/contract'
+import type { Kysely } from 'kysely'
+import { auditChanges, auditQuestions } from './audit.ts'
+import type { Reading, Writing } from './context.ts'
+import { eventChanges, eventQuestions } from './events.ts'
+import { idempotencyChanges, idempotencyQuestions } from './idempotency.ts'
+import { operationChanges, operationQuestions } from './operations.ts'
+import { portChanges, portQuestions } from './ports.ts'
+import { projectChanges, projectQuestions } from './projects.ts'
+import type { Schema } from './schema.ts'
+import { secretChanges, secretQuestions } from './secrets.ts'
+import { sessionChanges, sessionQuestions } from './sessions.ts'
+import { settingChanges, settingQuestions } from './settings.ts'
+import type { Store, Transaction } from './store.ts'
+import { tokenChanges, tokenQuestions } from './tokens.ts'
+import { userChanges, userQuestions } from './users.ts'
+
+/** A store over two databases: `reading.db` answers what is committed, `writer` takes one transaction at a time. */
+export function storeOver(
+  reading: Reading,
+  writer: Kysely<Schema>,
+  file: {
+    /** An error a listener threw: nobody waits for it. */
+    report(error: unknown): void
+    check(): readonly string[]
+    close(): void
+  },
+): Store {
+  const listeners = new Set<(events: readonly EventRecord[]) => void>()
+  const inside = new AsyncLocalStorage<{ open: boolean }>()
+  let last: Promise<unknown> = Promise.resolve()
+  let closing: Promise<void> | null = null
+
+  /**
+   * After everything that was asked for before, whatever became of it. SQLite answers at once, so transactions in a row
+   * would never give the event loop a turn; the next one waits for it, whoever asked for this one does not.
+   */
+  function inTurn<T>(act: () => Promise<T>): Promise<T> {
+    const turn = last.then(act)
+    last = turn.then(
+      () => breathe(),
+      () => breathe(),
+    )
+    return turn
+  }
+
+  async function transact<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+    const events: EventRecord[] = []
+    const here = { open: true }
+    let result: T
+    try {
+      result = await writer.transaction().execute((db) => {
+        const writing: Writing = { db, key: reading.key, now: reading.now().toISOString(), events }
+        return inside.run(here, () => work(changesIn(writing)))
+      })
+    } finally {
+      here.open = false
+    }
+    if (events.length > 0) publish(events)
+    return result
+  }
+
+  /** Before the next transaction begins, so that nobody hears of a later event first. */
+  function publish(events: readonly EventRecord[]): void {
+    for (const listener of [...listeners]) {
+      try {
+        listener(events)
+      } catch (error) {
+        file.report(error)
+      }
+    }
+  }
+
+  return {
+    projects: projectQuestions(reading),
+    operations: operationQuestions(reading),
+    secrets: secretQuestions(reading),
+    ports: portQuestions(reading),
+    users: userQuestions(reading),
+    sessions: sessionQuestions(reading),
+    tokens: tokenQuestions(reading),
+    audit: auditQuestions(reading),
+    events: eventQuestions(reading),
+    idempotency: idempotencyQuestions(reading),
+    settings: settingQuestions(reading),
+
+    transaction: async (work) => {
+      if (closing !== null) throw new Error('The store is closed.')
+      if (inside.getStore()?.open === true) {
+        throw new Error('A transaction inside a transaction would wait for itself. Hand the outer one on.')
+      }
+      return await inTurn(() => transact(work))
+    },
+    onCommit: (listener) => {
+      // A function of its own, so that the same listener twice is two.
+      const own = (events: readonly EventRecord[]) => listener(events)
+      listeners.add(own)
+      return () => listeners.delete(own)
+    },
+    checkIntegrity: async () => file.check(),
+    close: () => {
+      closing ??= inTurn(async () => file.close())
+      return closing
+    },
+  }
+}
+
+function changesIn(writing: Writing): Transaction {
+  return {
+    projects: projectChanges(writing),
+    operations: operationChanges(writing),
+    secrets: secretChanges(writing),
+    ports: portChanges(writing),
+    users: userChanges(writing),
+    sessions: sessionChanges(writing),
+    tokens: tokenChanges(writing),
+    audit: auditChanges(writing),
+    events: eventChanges(writing),
+    idempotency: idempotencyChanges(writing),
+    settings: settingChanges(writing),
+  }
+}

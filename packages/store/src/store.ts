@@ -1,0 +1,325 @@
+import type { AuditEntry, EventRecord, OperationRecord, Scope } from '@stackquay/contract'
+import type { ProjectSpec } from '@stackquay/domain'
+
+/**
+ * All that the service remembers. Reads see the last committed state. Writes happen inside `transaction` alone, so that
+ * state, audit entry and event stand or fall together; `onCommit` listeners hear of events after the commit, in order.
+ */
+export interface Store {
+  readonly projects: ProjectQuestions
+  readonly operations: OperationQuestions
+  readonly secrets: SecretQuestions
+  readonly ports: PortQuestions
+  readonly users: UserQuestions
+  readonly sessions: SessionQuestions
+  readonly tokens: TokenQuestions
+  readonly audit: AuditQuestions
+  readonly events: EventQuestions
+  readonly idempotency: IdempotencyQuestions
+  readonly settings: SettingQuestions
+  /**
+   * One transaction at a time; waits for the one before. Rolls back when `work` throws. Throws `StoreFullError` or
+   * `StoreBusyError` when the disk or another process is in the way; nothing is written then.
+   */
+  transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>
+  /** Called after each commit that appended events. Answers the function that ends it. */
+  onCommit(listener: (events: readonly EventRecord[]) => void): () => void
+  /** `PRAGMA quick_check` and foreign keys: problems found, empty when sound. */
+  checkIntegrity(): Promise<readonly string[]>
+  close(): Promise<void>
+}
+
+/** The writing half. Times come from the store's clock, one instant per transaction; ids from the caller. */
+export interface Transaction {
+  readonly projects: {
+    /** Throws `TakenError` when the slug is held. */
+    insert(project: NewProject): Promise<ProjectRow>
+    /** Throws `ChangedError` unless the generation is still `expected`. Adds one to the generation when `spec` differs. */
+    update(id: string, expected: number, change: ProjectChange): Promise<ProjectRow>
+    /** Changes that are not a person's wish: no generation is checked or counted. */
+    setLifecycle(
+      id: string,
+      change: {
+        desired?: Desired
+        phase?: ProjectPhase
+        source?: ProjectSource | null
+        path?: string
+        stateSince?: string
+      },
+    ): Promise<ProjectRow>
+    /** Removes the project with its secrets and leases; its operations, audit entries and events stay. */
+    delete(id: string): Promise<void>
+  }
+  readonly operations: {
+    insert(operation: NewOperation): Promise<OperationRow>
+    update(
+      id: string,
+      change: Partial<
+        Pick<OperationRow, 'state' | 'steps' | 'progress' | 'error' | 'startedAt' | 'finishedAt' | 'attempts'>
+      >,
+    ): Promise<OperationRow>
+  }
+  readonly secrets: {
+    /** Seals `text` under (project, name); a second call with another text adds one to the version, with the same text nothing. `project` null: the instance's. */
+    put(project: string | null, name: string, text: string): Promise<SecretHandle>
+    delete(project: string | null, name: string): Promise<void>
+  }
+  readonly ports: {
+    /** The lease of (project, workload, port); makes one on a port of `candidates` nobody else holds. Throws `NoPortError`. */
+    lease(project: string, workload: string, port: string, candidates: Iterable<number>): Promise<number>
+    /** Gives a lease another port, because a foreign program took it while the project was stopped. */
+    move(project: string, workload: string, port: string, candidates: Iterable<number>): Promise<number>
+    release(project: string, workload?: string): Promise<void>
+  }
+  readonly users: {
+    insert(user: { id: string; username: string; role: Scope; passwordHash: string }): Promise<UserRow>
+    update(id: string, change: Partial<Pick<UserRow, 'role' | 'disabled' | 'passwordHash'>>): Promise<UserRow>
+    delete(id: string): Promise<void>
+  }
+  readonly sessions: {
+    insert(session: {
+      id: string
+      hash: string
+      csrfToken: string
+      user: string
+      ip: string | null
+      userAgent: string | null
+      expiresAt: string
+    }): Promise<SessionRow>
+    touch(id: string): Promise<void>
+    delete(id: string): Promise<void>
+    deleteOfUser(user: string, except?: string): Promise<void>
+  }
+  readonly tokens: {
+    /** Throws `TakenError` when the owner has one of that name. */
+    insert(token: {
+      id: string
+      hash: string
+      prefix: string
+      name: string
+      owner: string
+      scope: Scope
+      projects: readonly string[]
+      expiresAt: string | null
+    }): Promise<TokenRow>
+    delete(id: string): Promise<void>
+    /** Written in batches by the caller: last use may lag a minute. */
+    touch(uses: ReadonlyMap<string, string>): Promise<void>
+  }
+  readonly audit: {
+    /** Chains the entry to the one before. */
+    append(entry: NewAuditEntry): Promise<AuditEntry>
+  }
+  readonly events: {
+    append(event: {
+      type: EventRecord['type']
+      project: string | null
+      data: Record<string, unknown>
+    }): Promise<EventRecord>
+    /** Forgets events below a sequence number. */
+    trim(below: number): Promise<void>
+  }
+  readonly idempotency: {
+    /** Reserves the key for this request; answers what is stored when it is taken. */
+    reserve(
+      caller: string,
+      key: string,
+      fingerprint: string,
+    ): Promise<{ reserved: true } | { reserved: false; stored: StoredAnswer }>
+    complete(
+      caller: string,
+      key: string,
+      answer: { status: number; headers: Record<string, string>; body: string },
+    ): Promise<void>
+    /** After a request that failed in the service (5xx) or was ended, so that it can be sent again. */
+    forget(caller: string, key: string): Promise<void>
+    expire(before: string): Promise<void>
+    /** Once, at the start of the service: requests that were running when it ended can be sent again. */
+    forgetRunning(): Promise<void>
+  }
+  readonly settings: { set(name: string, value: unknown): Promise<void> }
+}
+
+export type Desired = 'running' | 'stopped'
+/** `creating`: its files are not there yet. `deleting`: it is going. `ready`: everything else. */
+export type ProjectPhase = 'creating' | 'ready' | 'deleting'
+
+/** Where the files came from, and whether they are ours to delete on a failed creation. */
+export type ProjectSource =
+  | { readonly kind: 'template'; readonly template: string }
+  | { readonly kind: 'git'; readonly url: string; readonly branch: string | null }
+  | { readonly kind: 'folder' }
+  | { readonly kind: 'copy'; readonly of: string }
+  | { readonly kind: 'empty' }
+
+export interface ProjectRow {
+  readonly id: string
+  readonly slug: string
+  readonly spec: ProjectSpec
+  readonly generation: number
+  readonly desired: Desired
+  readonly phase: ProjectPhase
+  readonly path: string
+  readonly source: ProjectSource | null
+  /** Since when its state is what it is, as the last `setLifecycle` said. */
+  readonly stateSince: string
+  /** Grows with every write of the row, whatever changed: for caches. */
+  readonly revision: number
+  readonly createdAt: string
+  readonly updatedAt: string
+}
+export type NewProject = Pick<ProjectRow, 'id' | 'slug' | 'spec' | 'desired' | 'phase' | 'path' | 'source'>
+export interface ProjectChange {
+  readonly spec?: ProjectSpec
+  readonly desired?: Desired
+}
+
+export interface ProjectQuestions {
+  find(idOrSlug: string): Promise<ProjectRow | null>
+  /** By creation; `cursor` is the id of the last one seen. `ids` restricts. */
+  list(options: { limit: number; cursor?: string; q?: string; ids?: readonly string[] }): Promise<readonly ProjectRow[]>
+  all(): Promise<readonly ProjectRow[]>
+  /** Cheap: what is needed to tell whether a cached representation is still right. */
+  revisions(options: { limit: number; cursor?: string }): Promise<readonly { id: string; revision: number }[]>
+}
+
+export interface OperationRow extends OperationRecord {
+  /** Everything needed to run it again after a crash; never a secret. */
+  readonly input: Readonly<Record<string, unknown>>
+  readonly attempts: number
+  readonly requestId: string | null
+}
+export type NewOperation = Pick<OperationRow, 'id' | 'kind' | 'project' | 'actor' | 'input' | 'requestId'>
+
+export interface OperationQuestions {
+  find(id: string): Promise<OperationRow | null>
+  /** Newest first. */
+  list(options: {
+    limit: number
+    cursor?: string
+    project?: string
+    projects?: readonly string[]
+    state?: string
+    active?: boolean
+  }): Promise<readonly OperationRow[]>
+  active(project: string): Promise<OperationRow | null>
+  unfinished(): Promise<readonly OperationRow[]>
+}
+
+export interface SecretHandle {
+  readonly secret: string
+  readonly version: number
+}
+export interface SecretQuestions {
+  /** Throws `SecretError` when it does not exist, was sealed with another key, or its bytes were changed. */
+  reveal(secret: string): Promise<string>
+  find(project: string | null, name: string): Promise<SecretHandle | null>
+  of(project: string): Promise<Readonly<Record<string, SecretHandle>>>
+}
+
+export interface PortLease {
+  readonly project: string
+  readonly workload: string
+  readonly port: string
+  readonly hostPort: number
+}
+export interface PortQuestions {
+  of(project: string): Promise<readonly PortLease[]>
+  all(): Promise<readonly PortLease[]>
+}
+
+export interface UserRow {
+  readonly id: string
+  readonly username: string
+  readonly role: Scope
+  readonly disabled: boolean
+  readonly passwordHash: string
+  readonly createdAt: string
+}
+export interface UserQuestions {
+  find(id: string): Promise<UserRow | null>
+  byName(username: string): Promise<UserRow | null>
+  list(): Promise<readonly UserRow[]>
+  count(): Promise<number>
+}
+
+export interface SessionRow {
+  readonly id: string
+  readonly user: string
+  readonly csrfToken: string
+  readonly createdAt: string
+  readonly lastSeenAt: string
+  readonly expiresAt: string
+  readonly ip: string | null
+  readonly userAgent: string | null
+}
+export interface SessionQuestions {
+  /** The session of a cookie's hash with its user; expired, idle or disabled ones are not found. */
+  authenticate(hash: string): Promise<{ session: SessionRow; user: UserRow } | null>
+  of(user: string): Promise<readonly SessionRow[]>
+}
+
+export interface TokenRow {
+  readonly id: string
+  readonly name: string
+  readonly prefix: string
+  readonly owner: string
+  readonly scope: Scope
+  readonly projects: readonly string[]
+  readonly createdAt: string
+  readonly expiresAt: string | null
+  readonly lastUsedAt: string | null
+}
+export interface TokenQuestions {
+  /**
+   * One prepared look-up; on the path of every request. Synchronous on purpose. Unknown, revoked and expired tokens and
+   * those of a disabled or deleted owner are not found. The scope is the token's own: the caller takes the lower of it and
+   * the owner's role.
+   */
+  authenticate(hash: string): { readonly token: TokenRow; readonly owner: UserRow } | null
+  of(owner: string, options: { limit: number; cursor?: string }): Promise<readonly TokenRow[]>
+  find(id: string): Promise<TokenRow | null>
+}
+
+export type NewAuditEntry = Omit<AuditEntry, 'seq' | 'id' | 'time' | 'prevHash' | 'hash'>
+export interface AuditQuestions {
+  /** Newest first; `cursor` is the sequence number of the last one seen. */
+  list(options: {
+    limit: number
+    cursor?: string
+    q?: string
+    actor?: string
+    action?: string
+    project?: string
+    outcome?: string
+    since?: string
+    until?: string
+  }): Promise<readonly AuditEntry[]>
+  /** Follows the chain from the first entry to the sealed head; `firstBroken` is the first number that is not as it was written. */
+  verify(): Promise<{ ok: boolean; entries: number; firstBroken: number | null }>
+}
+
+export interface EventQuestions {
+  /** Oldest first. */
+  after(seq: number, limit: number): Promise<readonly EventRecord[]>
+  /** Lowest and highest kept sequence number; 0 when there are none. */
+  range(): Promise<{ first: number; last: number }>
+}
+
+export type StoredAnswer =
+  | { readonly state: 'running'; readonly fingerprint: string }
+  | {
+      readonly state: 'done'
+      readonly fingerprint: string
+      readonly status: number
+      readonly headers: Record<string, string>
+      readonly body: string
+    }
+
+export interface IdempotencyQuestions {
+  find(caller: string, key: string): Promise<StoredAnswer | null>
+}
+
+export interface SettingQuestions {
+  get<T>(name: string): Promise<T | null>
+}

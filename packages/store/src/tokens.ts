@@ -1,0 +1,99 @@
+import type { Reading, Writing } from './context.ts'
+import { TakenError } from './errors.ts'
+import { given } from './prepared.ts'
+import type { TokensTable } from './schema.ts'
+import type { TokenQuestions, TokenRow, Transaction } from './store.ts'
+import { storedTime } from './text.ts'
+import { userOf } from './users.ts'
+
+export function tokenQuestions({ db, prepare, now }: Reading): TokenQuestions {
+  const from = db.selectFrom('tokens').selectAll()
+  const byHash = prepare(
+    db
+      .selectFrom('tokens')
+      .innerJoin('users', 'users.id', 'tokens.owner')
+      .selectAll('tokens')
+      .select([
+        'users.username',
+        'users.role',
+        'users.disabled',
+        'users.password_hash',
+        'users.created_at as owner_created_at',
+      ])
+      .where('tokens.hash', '=', given<string>('hash'))
+      .where('users.disabled', '=', 0),
+  )
+  const byId = prepare(from.where('id', '=', given<string>('id')))
+  const page = prepare(
+    from
+      .where('owner', '=', given<string>('owner'))
+      .where('id', '>', given<string>('cursor'))
+      .orderBy('id')
+      .limit(given<number>('limit')),
+  )
+
+  return {
+    authenticate: (hash) => {
+      const row = byHash({ hash })[0]
+      if (row === undefined) return null
+      if (row.expires_at !== null && row.expires_at <= now().toISOString()) return null
+      return { token: tokenOf(row), owner: userOf({ ...row, id: row.owner, created_at: row.owner_created_at }) }
+    },
+    of: async (owner, { limit, cursor = '' }) => page({ owner, limit, cursor }).map(tokenOf),
+    find: async (id) => byId({ id }).map(tokenOf)[0] ?? null,
+  }
+}
+
+export function tokenChanges({ db, now }: Writing): Transaction['tokens'] {
+  return {
+    insert: async (token) => {
+      const holder = await db
+        .selectFrom('tokens')
+        .select('id')
+        .where('owner', '=', token.owner)
+        .where('name', '=', token.name)
+        .executeTakeFirst()
+      if (holder !== undefined) throw new TakenError('token name', holder.id)
+      const row: TokensTable = {
+        id: token.id,
+        hash: token.hash,
+        prefix: token.prefix,
+        name: token.name,
+        owner: token.owner,
+        scope: token.scope,
+        projects: JSON.stringify(token.projects),
+        created_at: now,
+        expires_at: token.expiresAt === null ? null : storedTime(token.expiresAt),
+        last_used_at: null,
+      }
+      await db.insertInto('tokens').values(row).execute()
+      return tokenOf(row)
+    },
+    delete: async (id) => {
+      await db.deleteFrom('tokens').where('id', '=', id).execute()
+    },
+    touch: async (uses) => {
+      for (const [id, time] of uses) {
+        await db
+          .updateTable('tokens')
+          .set({ last_used_at: storedTime(time) })
+          .where('id', '=', id)
+          .execute()
+      }
+    },
+  }
+}
+
+function tokenOf(row: TokensTable): TokenRow {
+  return {
+    id: row.id,
+    name: row.name,
+    prefix: row.prefix,
+    owner: row.owner,
+    scope: row.scope as TokenRow['scope'],
+    projects: JSON.parse(row.projects) as readonly string[],
+    createdAt: row.created_at,
+    expiresAt: row.expires_at,
+    lastUsedAt: row.last_used_at,
+  }
+}
