@@ -1,0 +1,103 @@
+import { chmod, unlink } from 'node:fs/promises'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { connect } from 'node:net'
+import type { ControlProblem, ProxyStatus } from './control-protocol.ts'
+import { StartError } from './listen-address.ts'
+import { parseRouteTable, type RouteTable, RouteTableError } from './route-table.ts'
+
+/** What the control plane can ask of a running proxy. */
+export interface Commands {
+  status(): ProxyStatus
+  /** Resolves when the table is in use and on disk. */
+  replaceRoutes(table: RouteTable): Promise<void>
+  /** Resolves when nothing new is accepted any more, here and on the public side; the rest ends in the background. */
+  shutdown(): Promise<void>
+}
+
+/** Who may open the socket file may command the proxy, so it is for its owner alone. */
+export async function serveControl(path: string, commands: Commands): Promise<Server> {
+  const server = createServer((request, response) => {
+    // The one who asks for a shutdown must not keep the server alive with the connection it asked on.
+    response.shouldKeepAlive = false
+    run(commands, request, response).catch((error: unknown) => {
+      const problem = problemOf(error)
+      send(response, problem.code === 'routes_not_saved' ? 500 : 422, problem)
+    })
+  })
+  await unlink(path).catch(() => {})
+  const mask = process.umask(0o177)
+  try {
+    await new Promise<void>((resolve, reject) => server.once('error', reject).listen(path, resolve))
+  } finally {
+    process.umask(mask)
+  }
+  await chmod(path, 0o600)
+  return server
+}
+
+/** A socket file that nobody answers on is left over from a proxy that was killed. */
+export async function refuseSecondProxy(path: string, home: string): Promise<void> {
+  if (Buffer.byteLength(path) > 103) {
+    throw new StartError(`The path ${path} is too long for a socket. Choose a home with a shorter path.`)
+  }
+  const answers = await new Promise<boolean>((resolve) => {
+    const socket = connect(path)
+    socket.once('connect', () => resolve(true)).once('error', () => resolve(false))
+    socket.once('connect', () => socket.destroy())
+  })
+  if (answers) throw new StartError(`A proxy is already running on ${home}. Stop it, or use another home.`)
+}
+
+async function run(commands: Commands, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  switch (`${request.method} ${request.url}`) {
+    case 'GET /status':
+      return send(response, 200, commands.status())
+    case 'PUT /routes':
+      await commands.replaceRoutes(parseRouteTable(await readBody(request)))
+      return send(response, 200, commands.status())
+    case 'POST /shutdown':
+      await commands.shutdown()
+      return send(response, 202, commands.status())
+    default:
+      return send(response, 404, problem('unknown_command', `There is no ${request.method} ${request.url} here.`))
+  }
+}
+
+async function readBody(request: IncomingMessage): Promise<unknown> {
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    size += chunk.length
+    if (size > 32 * 1024 * 1024) throw new ControlError('body_too_large', 'A route table has at most 32 MiB.')
+    chunks.push(chunk)
+  }
+  try {
+    return JSON.parse(Buffer.concat(chunks).toString('utf8'))
+  } catch (error) {
+    throw new ControlError('not_json', `The body is no JSON: ${(error as Error).message}`)
+  }
+}
+
+class ControlError extends Error {
+  readonly code: ControlProblem['code']
+
+  constructor(code: ControlProblem['code'], message: string) {
+    super(message)
+    this.code = code
+  }
+}
+
+function problemOf(error: unknown): ControlProblem {
+  if (error instanceof ControlError) return problem(error.code, error.message)
+  if (error instanceof RouteTableError) return problem('routes_invalid', error.message)
+  return problem('routes_not_saved', `The routes are in use but could not be written: ${(error as Error).message}`)
+}
+
+function problem(code: ControlProblem['code'], detail: string): ControlProblem {
+  return { code, detail }
+}
+
+function send(response: ServerResponse, status: number, body: ProxyStatus | ControlProblem): void {
+  response.writeHead(status, { 'content-type': 'application/json' })
+  response.end(JSON.stringify(body))
+}

@@ -1,0 +1,16 @@
+import type { Duplex } from 'node:stream'
+import type { Limits } from './limits.ts'
+import type { RouteIndex } from './route-index.ts'
+import type { Upstreams } from './upstreams.ts'
+
+/** What all connections share. `routes` is replaced as a whole; a request looks once and keeps what it saw. */
+export interface ProxyState {
+  routes: RouteIndex
+  /** From the moment a shutdown is asked for: answers end their connections, so that clients come back elsewhere. */
+  draining: boolean
+  requests: number
+  /** Upgraded connections: the HTTP server no longer knows them. */
+  readonly tunnels: Set<Duplex>
+  readonly upstreams: Upstreams
+  readonly limits: Limits
+}
