@@ -7,6 +7,7 @@ export * from './schemas/observe.ts'
 export * from './schemas/operations.ts'
 export * from './schemas/project.ts'
 export * from './schemas/system.ts'
+export * from './secret.ts'
 export * from './streams.ts'
 export type * from './types.ts'
 

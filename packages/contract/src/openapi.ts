@@ -4,6 +4,7 @@ import {
   apiPrefix,
   type Operation,
   operationList,
+  Plan,
   type ProblemCode,
   ProblemSchema,
   problemKinds,
@@ -79,6 +80,8 @@ function describe(operation: Operation, components: Components, problem: Json): 
     ]),
     ...(operation.body === undefined ? {} : { requestBody: bodyOf(operation, operation.body, components) }),
     responses: {
+      // A plan comes with 200, whatever status the change itself has.
+      ...(dryRun && operation.results[200] === undefined ? { 200: planOf(components) } : {}),
       ...Object.fromEntries(
         Object.entries(operation.results).map(([status, schema]) => [
           status,
@@ -116,9 +119,10 @@ function parametersOf(
 
 /**
  * Answers that hold secrets are never stored, so a key means nothing to these. A repetition still does no harm: a second
- * token of the same name is a `conflict`, a second set-up `already_set_up`, a second login one more session.
+ * token of the same name is a `conflict`, a second set-up `already_set_up`, a second login one more session; a second
+ * replacement of the key needs the password again, so nobody repeats it unawares.
  */
-const unkept: readonly string[] = ['createToken', 'login', 'completeSetup']
+const unkept: readonly string[] = ['createToken', 'login', 'completeSetup', 'revealSecretKey', 'replaceSecretKey']
 
 export function takesIdempotencyKey({ method, id }: Operation): boolean {
   return method === 'POST' && !unkept.includes(id)
@@ -163,7 +167,13 @@ function answerOf(
   if (schema === null) return { description }
   const json = components.refer(schema, 'output')
   const withPlan = dryRun && status === 200 ? { anyOf: [json, components.named('Plan')] } : json
-  return { description, content: { [operation.resultType ?? 'application/json']: { schema: withPlan } } }
+  const types = [operation.resultType ?? 'application/json'].flat()
+  return { description, content: Object.fromEntries(types.map((type) => [type, { schema: withPlan }])) }
+}
+
+function planOf(components: Components): Json {
+  const schema = components.refer(Plan, 'output')
+  return { description: 'With `dryRun`: what would be done', content: { 'application/json': { schema } } }
 }
 
 const meanings: Readonly<Record<number, string>> = {
@@ -209,6 +219,7 @@ function common(operation: Operation): readonly ProblemCode[] {
     ...(changes ? (['csrf_failed'] as const) : []),
     ...(path.includes('{') ? (['not_found'] as const) : []),
     ...(takesIdempotencyKey(operation) ? (['idempotency_in_progress', 'idempotency_mismatch'] as const) : []),
+    'headers_too_large',
     'internal_error',
   ]
 }

@@ -42,11 +42,11 @@ export interface Operation {
   readonly bodyTypes?: readonly string[]
   /** Status → schema of the answer; null for an answer without a body. */
   readonly results: Readonly<Record<number, z.ZodType | null>>
-  /** Media type of the answer when it is not JSON. */
-  readonly resultType?: string
+  /** Media types of the answer when it is not JSON. */
+  readonly resultType?: string | readonly string[]
   /** Problems it may answer besides those every operation may. */
   readonly problems: readonly ProblemCode[]
-  /** Audit action of a change, `project.start`; also what refusals are recorded under. Reads have none. */
+  /** Audit action of a change or of a read of secrets, `project.start`; also what refusals are recorded under. Other reads have none. */
   readonly audit?: string
   /** The answer is a stream: WebSocket frames (`frames` describes them) or server-sent events. */
   readonly stream?: 'websocket' | 'sse'

@@ -30,6 +30,12 @@ export const problemKinds = {
   method_not_allowed: kind(405, 'Method not allowed', 'See the reference for the methods of this path.'),
   busy: kind(409, 'Another operation holds the project', 'Wait for it, or cancel it.', true),
   conflict: kind(409, 'Already taken', 'Choose another.'),
+  last_admin: kind(409, 'The last administrator cannot be taken away', 'Make another user an administrator first.'),
+  secret_key_external: kind(
+    409,
+    'The secret key comes from the environment',
+    'Replace it where it is kept; see "detail".',
+  ),
   already_set_up: kind(409, 'The service is already set up', 'Log in.'),
   idempotency_in_progress: kind(409, 'The first request with this key is still running', 'Wait and repeat it.', true),
   too_old: kind(410, 'The requested position is no longer kept', 'Read the present state and follow from there.'),

@@ -4,12 +4,22 @@ import {
   LoginInput,
   LoginResult,
   Me,
+  PasswordAgain,
   PasswordChange,
+  SecretKeyReplace,
+  SecretKeyReplaced,
+  SecretKeyRevealed,
+  SecretKeyView,
+  SessionsEnded,
+  SessionView,
   SetupInput,
   SetupState,
   TokenCreate,
   TokenCreated,
   TokenView,
+  UserChange,
+  UserCreate,
+  UserView,
 } from '../schemas/access.ts'
 import { ListQuery, listOf } from '../schemas/common.ts'
 
@@ -122,4 +132,155 @@ export const revokeToken = operation({
   results: { 204: null },
   problems: ['not_found'],
   audit: 'token.revoke',
+})
+
+const ownSession = { kind: 'authenticated', session: true } as const
+
+export const listSessions = operation({
+  id: 'listSessions',
+  method: 'GET',
+  path: '/auth/sessions',
+  tag: 'Access',
+  summary: 'Where you are logged in',
+  access: ownSession,
+  query: ListQuery,
+  results: { 200: listOf(SessionView) },
+  problems: [],
+})
+
+export const endSession = operation({
+  id: 'endSession',
+  method: 'DELETE',
+  path: '/auth/sessions/{sid}',
+  tag: 'Access',
+  summary: 'End one of your sessions, at once',
+  access: ownSession,
+  params: z.object({ sid: z.string().max(60) }),
+  results: { 204: null },
+  problems: ['not_found'],
+  audit: 'session.end',
+})
+
+export const endOtherSessions = operation({
+  id: 'endOtherSessions',
+  method: 'DELETE',
+  path: '/auth/sessions',
+  tag: 'Access',
+  summary: 'End all of your sessions but this one',
+  access: ownSession,
+  results: { 200: SessionsEnded },
+  problems: [],
+  audit: 'session.end_others',
+})
+
+/** What no token may do, whatever its scope: about people and the key (specification, section 5.8). */
+const adminSession = { kind: 'scope', scope: 'admin', instance: true, session: true } as const
+const UserParams = z.object({ uid: z.string().max(60) })
+
+export const listUsers = operation({
+  id: 'listUsers',
+  method: 'GET',
+  path: '/users',
+  tag: 'Access',
+  summary: 'The people who can log in, by name',
+  access: adminSession,
+  query: ListQuery,
+  results: { 200: listOf(UserView) },
+  problems: [],
+})
+
+export const createUser = operation({
+  id: 'createUser',
+  method: 'POST',
+  path: '/users',
+  tag: 'Access',
+  summary: 'Let another person log in',
+  access: adminSession,
+  body: UserCreate,
+  results: { 201: UserView },
+  problems: ['conflict'],
+  audit: 'user.create',
+})
+
+export const getUser = operation({
+  id: 'getUser',
+  method: 'GET',
+  path: '/users/{uid}',
+  tag: 'Access',
+  summary: 'One user',
+  access: adminSession,
+  params: UserParams,
+  results: { 200: UserView },
+  problems: ['not_found'],
+})
+
+export const changeUser = operation({
+  id: 'changeUser',
+  method: 'PATCH',
+  path: '/users/{uid}',
+  tag: 'Access',
+  summary: 'Change a user’s role, disable or enable, set a new password',
+  description:
+    'Holds for the very next request, also of the user’s tokens, and ends open streams within a second. ' +
+    'A new password ends the user’s sessions, but not the one that sets it.',
+  access: adminSession,
+  params: UserParams,
+  body: UserChange,
+  bodyTypes: ['application/merge-patch+json'],
+  results: { 200: UserView },
+  problems: ['not_found', 'last_admin'],
+  audit: 'user.change',
+})
+
+export const deleteUser = operation({
+  id: 'deleteUser',
+  method: 'DELETE',
+  path: '/users/{uid}',
+  tag: 'Access',
+  summary: 'Delete a user with all tokens and sessions; projects stay',
+  access: adminSession,
+  params: UserParams,
+  results: { 204: null },
+  problems: ['not_found', 'last_admin'],
+  audit: 'user.delete',
+})
+
+export const getSecretKey = operation({
+  id: 'getSecretKey',
+  method: 'GET',
+  path: '/settings/secret-key',
+  tag: 'Access',
+  summary: 'Which key seals the secrets: its id and where it comes from',
+  access: adminSession,
+  results: { 200: SecretKeyView },
+  problems: [],
+})
+
+export const revealSecretKey = operation({
+  id: 'revealSecretKey',
+  method: 'POST',
+  path: '/settings/secret-key/reveal',
+  tag: 'Access',
+  summary: 'Show the secret key, to keep it in a safe place; asks for your password again',
+  access: adminSession,
+  body: PasswordAgain,
+  results: { 200: SecretKeyRevealed },
+  problems: ['login_failed', 'throttled'],
+  audit: 'secret_key.reveal',
+})
+
+export const replaceSecretKey = operation({
+  id: 'replaceSecretKey',
+  method: 'POST',
+  path: '/settings/secret-key/replace',
+  tag: 'Access',
+  summary: 'Seal every secret with a new key; asks for your password again',
+  description:
+    'All or nothing: a service that is ended in the middle goes on with the old key or with the new one. ' +
+    'Backups made before need the old key.',
+  access: adminSession,
+  body: SecretKeyReplace,
+  results: { 200: SecretKeyReplaced },
+  problems: ['login_failed', 'throttled', 'secret_key_external'],
+  audit: 'secret_key.replace',
 })

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { operation } from '../operation.ts'
-import { Cursor, Limit, listOf, Seq, Time } from '../schemas/common.ts'
-import { AuditEntry, Diagnostics, Health, RuntimesView, ServicesView } from '../schemas/system.ts'
+import { Cursor, Limit, listOf, Seq } from '../schemas/common.ts'
+import { AuditEntry, AuditState, Diagnostics, Health, RuntimesView, ServicesView } from '../schemas/system.ts'
 
 export const getHealth = operation({
   id: 'getHealth',
@@ -58,6 +58,24 @@ export const listServices = operation({
   problems: [],
 })
 
+const auditFilters = {
+  q: z
+    .string()
+    .max(200)
+    .optional()
+    .describe('Part of the actor, action, target, project, request id or operation id, in any case.'),
+  actor: z
+    .string()
+    .max(200)
+    .optional()
+    .describe('`ada` finds also what her tokens did; `ada (token: ci)` that token’s.'),
+  action: z.string().max(100).optional().describe('`project.start`.'),
+  project: z.string().max(60).optional().describe('Id or slug.'),
+  outcome: z.enum(['success', 'failure', 'denied']).optional(),
+  since: z.iso.datetime().optional().describe('This time and later.'),
+  until: z.iso.datetime().optional().describe('This time and earlier.'),
+}
+
 export const listAudit = operation({
   id: 'listAudit',
   method: 'GET',
@@ -65,17 +83,7 @@ export const listAudit = operation({
   tag: 'Audit',
   summary: 'Who changed what, newest first',
   access: { kind: 'scope', scope: 'admin', instance: true },
-  query: z.strictObject({
-    limit: Limit,
-    cursor: Cursor,
-    q: z.string().max(200).optional(),
-    actor: z.string().max(200).optional(),
-    action: z.string().max(100).optional(),
-    project: z.string().max(60).optional(),
-    outcome: z.enum(['success', 'failure', 'denied']).optional(),
-    since: z.iso.datetime().optional(),
-    until: z.iso.datetime().optional(),
-  }),
+  query: z.strictObject({ limit: Limit, cursor: Cursor, ...auditFilters }),
   results: { 200: listOf(AuditEntry) },
   problems: ['invalid_request'],
 })
@@ -87,8 +95,28 @@ export const verifyAudit = operation({
   tag: 'Audit',
   summary: 'Checks the chain of hashes over all entries',
   access: { kind: 'scope', scope: 'admin', instance: true },
-  results: { 200: z.object({ ok: z.boolean(), entries: z.int(), firstBroken: z.int().nullable(), checkedAt: Time }) },
+  description:
+    'Follows the hashes from the first entry to the last, and compares with the signed head in the database and the signed ' +
+    'checkpoint beside it, so that entries cut off at the end and an older copy of the database are noticed too.',
+  results: { 200: AuditState },
   problems: [],
+})
+
+export const exportAudit = operation({
+  id: 'exportAudit',
+  method: 'GET',
+  path: '/audit/export',
+  tag: 'Audit',
+  summary: 'The audit log as a file, oldest first',
+  description:
+    'JSON Lines hold each entry as the list answers it, so that its hash can be computed again. In CSV (RFC 4180), cells ' +
+    'that a spreadsheet would take for a formula begin with an apostrophe.',
+  access: { kind: 'scope', scope: 'admin', instance: true },
+  query: z.strictObject({ format: z.enum(['jsonl', 'csv']).default('jsonl'), ...auditFilters }),
+  results: { 200: z.string() },
+  resultType: ['application/jsonl', 'text/csv'],
+  problems: [],
+  audit: 'audit.export',
 })
 
 const EventsQuery = z.strictObject({ after: Seq.describe('Only events after this sequence number.') })

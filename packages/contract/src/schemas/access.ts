@@ -56,3 +56,65 @@ export type TokenView = z.infer<typeof TokenView>
 export const TokenCreated = TokenView.extend({ value: z.string().describe('Shown this once.') }).meta({
   id: 'TokenCreated',
 })
+
+export const UserView = z
+  .object({
+    id: z.string().describe('usr_…'),
+    username: z.string(),
+    role: ScopeSchema,
+    disabled: z.boolean().describe('Cannot log in, and the user’s tokens are dead.'),
+    createdAt: Time,
+  })
+  .meta({ id: 'User' })
+export type UserView = z.infer<typeof UserView>
+export const UserCreate = z
+  .strictObject({ username: Username, role: ScopeSchema, password: Password })
+  .meta({ id: 'UserCreate' })
+export const UserChange = z
+  .strictObject({
+    role: ScopeSchema.optional(),
+    disabled: z.boolean().optional(),
+    password: Password.optional().describe('A new password; ends the user’s sessions.'),
+  })
+  .meta({ id: 'UserChange' })
+
+export const SessionView = z
+  .object({
+    id: z.string().describe('ses_…'),
+    current: z.boolean().describe('The session of this very request.'),
+    createdAt: Time,
+    lastSeenAt: Time.describe('May lag a minute. RFC 3339, UTC.'),
+    expiresAt: Time,
+    ip: z.string().nullable(),
+    userAgent: z.string().nullable(),
+  })
+  .meta({ id: 'SessionInfo' })
+export type SessionView = z.infer<typeof SessionView>
+export const SessionsEnded = z.object({ ended: z.int().describe('How many sessions were ended.') })
+
+export const SecretKeyView = z
+  .object({
+    id: z.string().describe('Names the key without telling it.'),
+    source: z.enum(['file', 'environment']),
+    createdAt: Time.describe('Since when it seals the secrets here. RFC 3339, UTC.'),
+  })
+  .meta({ id: 'SecretKey' })
+export type SecretKeyView = z.infer<typeof SecretKeyView>
+export const PasswordAgain = z.strictObject({
+  password: z.string().min(1).max(256).describe('Your own password, again.'),
+})
+export const SecretKeyRevealed = z
+  .object({ id: z.string(), key: z.string().describe('32 bytes as base64.') })
+  .meta({ id: 'SecretKeyRevealed' })
+export const SecretKeyReplace = PasswordAgain.extend({
+  key: z
+    .string()
+    .max(100)
+    .optional()
+    .describe('The new key: 32 bytes as base64 or as 64 hexadecimal digits. Without it one is made.'),
+})
+export const SecretKeyReplaced = SecretKeyView.extend({
+  previousId: z.string(),
+  resealed: z.int().describe('How many secrets are sealed with the new key now.'),
+  unreadable: z.int().describe('How many could not be opened before either, and stay as they are.'),
+}).meta({ id: 'SecretKeyReplaced' })

@@ -24,7 +24,7 @@ export const Wait = wholeNumber(0, 300, true)
   .describe('Seconds to wait for the end of the operation, at most 300.')
 export const Limit = wholeNumber(1, 200, true).optional().describe('How many items, 50 unless told, at most 200.')
 export const LogLimit = wholeNumber(1, 5000, true).optional().describe('How many lines at most, 500 unless told.')
-export const Cursor = z.string().max(400).optional().describe('nextCursor of the page before.')
+export const Cursor = z.string().max(4000).optional().describe('nextCursor of the page before.')
 export const Seq = wholeNumber(0, 999_999_999, false).optional()
 export const DryRun = Flag.optional().describe('Checks everything and answers the plan; writes nothing.')
 

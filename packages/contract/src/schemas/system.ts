@@ -110,6 +110,21 @@ export const AuditEntry = z
   .meta({ id: 'AuditEntry' })
 export type AuditEntry = z.infer<typeof AuditEntry>
 
+export const AuditState = z
+  .object({
+    ok: z.boolean(),
+    entries: z.int(),
+    firstBroken: z.int().nullable().describe('The first entry that is not as it was written, or is missing.'),
+    reason: z.string().nullable().describe('What is wrong, in a sentence; null when nothing is.'),
+    checkpoint: z
+      .object({ seq: z.int(), time: Time })
+      .nullable()
+      .describe('Up to where the signed checkpoint beside the database vouches for the log.'),
+    checkedAt: Time,
+  })
+  .meta({ id: 'AuditState' })
+export type AuditState = z.infer<typeof AuditState>
+
 /** What happened, for pages and scripts that follow along. `data` is an explicit projection, never a secret. */
 export const EventRecord = z
   .object({

@@ -1,0 +1,6 @@
+export { type CallableId, type Client, createClient, type PlannableId } from './client.ts'
+export { ApiError, ConnectionError } from './errors.ts'
+export type { FollowState } from './follow.ts'
+export { type FollowOperationOptions, followOperation } from './follow-operation.ts'
+export { apiPrefix } from './routes.ts'
+export type { Answer, CallOptions, ClientOptions } from './transport.ts'
