@@ -2,6 +2,7 @@ import type { Job, Workload, WorkloadRef } from './workload.ts'
 
 /** What is to become different, decided by `domain/plan`; removals stand first. Plain data, free of secrets. */
 export type Change =
+  /** `title` is the workload's, for the titles of steps. */
   | { readonly type: 'stop'; readonly ref: WorkloadRef; readonly title: string; readonly stop: Workload['stop'] }
   /** Stop if it runs, and forget it: logs and run files go, kept data stays. */
   | { readonly type: 'remove'; readonly ref: WorkloadRef; readonly title: string; readonly stop: Workload['stop'] }
