@@ -85,7 +85,7 @@ function mergeRuntime(
   const merged: Record<string, unknown> = { ...kept }
   for (const field of dropped) if (field !== 'port' && field in defaults) merged[field] = defaults[field]
   for (const [field, value] of Object.entries(sent)) {
-    merged[field] = isObject(value) && isObject(kept[field]) ? mergeNested(kept[field], value) : value
+    merged[field] = isObject(value) && isObject(kept[field]) ? mergeNested(kind, kept[field], value) : value
   }
   merged.port ??= preset?.port
   merged.version = chooseLine(
@@ -110,23 +110,27 @@ function mergeRuntime(
   return parsed.data as unknown as Settings
 }
 
-/** A settings object inside a runtime (a dev server) follows the same rule: a new preset drops the port unless it is sent. */
-function mergeNested(before: Fields, change: Fields): Fields {
+/**
+ * An object inside a runtime is merged too. One that is a server of its own (a dev server) follows the same rules: its
+ * host port is read-only, and a new preset drops the port unless it is sent.
+ */
+function mergeNested(kind: RuntimeKind, before: Fields, change: Fields): Fields {
+  const isServer = 'preset' in before && 'port' in before
+  if (!isServer) return { ...before, ...withoutUndefined(change) }
   const { hostPort: _host, ...sent } = withoutUndefined(change)
-  const dropsPort = sent.preset !== undefined && sent.preset !== before.preset && sent.port === undefined
   const merged: Record<string, unknown> = { ...before, ...sent }
-  if (dropsPort) merged.port = presetPort(sent.preset as string) ?? before.port
+  if (sent.preset !== undefined && sent.preset !== before.preset && sent.port === undefined)
+    merged.port = kind.presets.find((preset) => preset.name === sent.preset)?.port ?? before.port
   return merged
-}
-
-function presetPort(name: string): number | undefined {
-  for (const kind of runtimeKinds) for (const preset of kind.presets) if (preset.name === name) return preset.port
-  return undefined
 }
 
 /** The release line to store. Keeping one that is not offered any more is allowed; choosing it is not. */
 function chooseLine(
-  kind: { readonly label: string; lineOf(version: string): string },
+  kind: {
+    readonly label: string
+    readonly install: { readonly debian: string; readonly other: string }
+    lineOf(version: string): string
+  },
   before: string | undefined,
   sent: string | undefined,
   offered: readonly OfferedLine[],
@@ -142,7 +146,7 @@ function chooseLine(
     if (chosen !== undefined) return chosen.version
     if (needed) {
       const why = offered.find((line) => line.reason !== null)?.reason ?? `No ${kind.label} was found on this machine.`
-      errors.push({ pointer, code: 'unavailable_here', detail: why })
+      errors.push({ pointer, code: 'unavailable_here', detail: `${why} ${installText(kind.install)}` })
     }
     return offered[0]?.version ?? '0'
   }
@@ -162,10 +166,14 @@ function chooseLine(
     errors.push({
       pointer,
       code: 'unavailable_here',
-      detail: line.reason ?? `${kind.label} ${sent} is not installed on this machine.`,
+      detail: `${line.reason ?? `${kind.label} ${sent} is not installed on this machine.`} ${installText(kind.install)}`,
     })
   }
   return line.version
+}
+
+function installText({ debian, other }: { readonly debian: string; readonly other: string }): string {
+  return `Debian and Ubuntu: ${debian}. Otherwise: ${other}`
 }
 
 function mergeDatabases(
@@ -174,10 +182,10 @@ function mergeDatabases(
   offers: Offers,
   errors: FieldError[],
 ): ProjectSpec['databases'] {
-  const databases = { ...spec.databases }
+  const databases = new Map(Object.entries(spec.databases))
   for (const [name, change] of Object.entries(patch.databases ?? {})) {
     const pointer = `/databases/${name}`
-    const before = spec.databases[name]
+    const before = databases.get(name)
     if (change === null) {
       if (before !== undefined) {
         errors.push({
@@ -214,35 +222,30 @@ function mergeDatabases(
       })
       continue
     }
-    const version = chooseLine(
-      kind,
-      before?.version,
-      change.version,
-      offers.databases[kind.name] ?? [],
-      errors,
-      `${pointer}/version`,
-      true,
-    )
-    if (before !== undefined && version !== before.version) {
+    if (before !== undefined && kind.lineOf(change.version ?? before.version) !== kind.lineOf(before.version)) {
       errors.push({
         pointer: `${pointer}/version`,
         code: 'version_change_refused',
-        detail: `The data of "${name}" was written by ${kind.label} ${before.version}, which ${version} cannot read. Add another database and copy the data.`,
+        detail: `The data of "${name}" was written by ${kind.label} ${before.version}, which ${change.version} cannot read. Add another database and copy the data.`,
       })
       continue
     }
-    databases[name] = { type: kind.name, version, exposePort: change.exposePort ?? before?.exposePort ?? false }
+    const version =
+      before?.version ??
+      chooseLine(kind, undefined, change.version, offers.databases[kind.name] ?? [], errors, `${pointer}/version`, true)
+    databases.set(name, { type: kind.name, version, exposePort: change.exposePort ?? before?.exposePort ?? false })
   }
-  return databases
+  return Object.fromEntries(databases)
 }
 
 function mergeEnv(spec: ProjectSpec, patch: EnvPatch): ProjectSpec['env'] {
-  const env = { ...spec.env }
+  // By entries, because `__proto__` is a variable like any other.
+  const env = new Map(Object.entries(spec.env))
   for (const [name, variable] of Object.entries(patch)) {
-    if (variable === null) delete env[name]
-    else env[name] = variable
+    if (variable === null) env.delete(name)
+    else env.set(name, variable)
   }
-  return env
+  return Object.fromEntries(env)
 }
 
 function mergeHealthCheck(spec: ProjectSpec, patch: ProjectPatch, errors: FieldError[]): ProjectSpec['healthCheck'] {

@@ -35,7 +35,7 @@ export function planProject(request: PlanRequest): PlanResult {
       changes.push({
         type: 'remove',
         ref: one.ref,
-        title: `Remove ${one.ref.workload}; its data stays`,
+        title: one.ref.workload,
         stop: fallbackStop,
       })
       if (isActive(one)) stops.push(one.ref.workload)
@@ -46,9 +46,12 @@ export function planProject(request: PlanRequest): PlanResult {
     for (const workload of [...inOrder(wanted)].reverse()) {
       const name = workload.ref.workload
       if (only !== undefined && name !== only) continue
-      if (!isActive(seen.get(name))) continue
-      changes.push({ type: 'stop', ref: workload.ref, title: `Stop ${workload.title}`, stop: workload.stop })
-      stops.push(name)
+      const now = seen.get(name)
+      // One that ended by itself is told too: from then on it is down because somebody wanted that.
+      const ended = now?.state === 'exited'
+      if (!ended && !isActive(now)) continue
+      changes.push({ type: 'stop', ref: workload.ref, title: workload.title, stop: workload.stop })
+      if (!ended) stops.push(name)
     }
     for (const name of names) if (isActive(seen.get(name)) && !stops.includes(name)) keepsRunning.push(name)
     return { changes, summary: { starts, restarts, stops, keepsRunning } }
@@ -74,6 +77,8 @@ export function planProject(request: PlanRequest): PlanResult {
       restarts.push(name)
     } else {
       keepsRunning.push(name)
+      // Started and not ready yet, perhaps by an operation that was cut off: starting it again only waits for it.
+      if (now.state === 'running' && now.health === 'starting') changes.push({ type: 'start', workload })
     }
   }
   return { changes, summary: { starts, restarts, stops, keepsRunning } }

@@ -24,8 +24,13 @@ export function printManifest(spec: ProjectSpec): string {
     },
     { version: '1.2', schema: 'core', aliasDuplicateObjects: false },
   )
-  // Folding would put line breaks into long values; block text drops some white space. Quotes keep every byte.
-  return document.toString({ lineWidth: 0, blockQuote: false, indentSeq: true })
+  // Folding would put line breaks into long values, and block text drops some white space. Double quotes keep every byte.
+  return document.toString({
+    lineWidth: 0,
+    blockQuote: false,
+    singleQuote: false,
+    doubleQuotedMinMultiLineLength: Number.MAX_SAFE_INTEGER,
+  })
 }
 
 const alwaysShown = ['version', 'preset', 'port']
@@ -39,11 +44,11 @@ function settingsOf(
     const settings = all[kind.name]
     if (settings === undefined) continue
     const defaults: Readonly<Record<string, unknown>> = { ...kind.settings.defaults(), enabled: true }
-    shown[kind.name] = Object.fromEntries(
-      Object.entries(settings).filter(
-        ([key, value]) => alwaysShown.includes(key) || !isDeepStrictEqual(value, defaults[key]),
-      ),
+    const first = alwaysShown.filter((key) => key in settings)
+    const special = Object.keys(settings).filter(
+      (key) => !alwaysShown.includes(key) && !isDeepStrictEqual(settings[key], defaults[key]),
     )
+    shown[kind.name] = Object.fromEntries([...first, ...special].map((key) => [key, settings[key]]))
   }
   return shown
 }

@@ -55,7 +55,7 @@ function workloadStatus(workload: StatusFacts['wanted'][number], facts: StatusFa
     restarts: supervision?.restarts ?? 0,
     nextRestartAt: supervision?.nextRestartAt ?? null,
     lastExit: observed?.lastExit ?? null,
-    reason: observed?.reason ?? supervision?.reason ?? null,
+    reason: state === 'running' ? null : (observed?.reason ?? supervision?.reason ?? null),
     logTail: state === 'crashed' || state === 'backing-off' ? [...(supervision?.logTail ?? [])] : [],
   }
 }
@@ -89,7 +89,10 @@ function restState(
 ): WorkloadStatus['state'] {
   if (supervision?.nextRestartAt != null) return 'backing-off'
   if (supervision?.gaveUp === true) return 'crashed'
-  return observed?.state === 'exited' && facts.desired === 'running' && facts.operation === null ? 'crashed' : 'stopped'
+  // It has just ended and nobody has decided yet, or its next start is just under way.
+  return observed?.state === 'exited' && facts.desired === 'running' && facts.operation === null
+    ? 'backing-off'
+    : 'stopped'
 }
 
 function projectState(facts: StatusFacts, workloads: readonly WorkloadStatus[]): ProjectStatus['state'] {
@@ -106,11 +109,10 @@ function projectState(facts: StatusFacts, workloads: readonly WorkloadStatus[]):
   if (facts.operation !== null && facts.operation.kind !== 'update') return 'starting'
   if (workloads.some((workload) => workload.state === 'crashed'))
     return up.length === 0 || !someFront(workloads) ? 'failed' : 'degraded'
-  if (
-    workloads.some((workload) => workload.state === 'starting') &&
-    !workloads.some((workload) => workload.state === 'backing-off')
-  )
-    return 'starting'
+  // What an operation has not started yet is on its way up.
+  const isComing = ({ state }: WorkloadStatus) =>
+    state === 'starting' || (state === 'stopped' && facts.operation !== null)
+  if (workloads.some(isComing) && !workloads.some((workload) => workload.state === 'backing-off')) return 'starting'
   if (up.length === 0 && workloads.every((workload) => workload.state === 'stopped')) return 'failed'
   return 'degraded'
 }
@@ -151,7 +153,7 @@ function warningsOf(workload: WorkloadStatus): ProjectStatus['warnings'] {
         {
           code: 'backing_off',
           detail:
-            `${workload.title} ended ${workload.restarts} times and is started again soon. ${detail ?? ''}`.trim(),
+            `${workload.title} ended ${times(workload.restarts)} and is started again soon. ${detail ?? ''}`.trim(),
           hint: 'See its log.',
         },
       ]
@@ -166,4 +168,8 @@ function warningsOf(workload: WorkloadStatus): ProjectStatus['warnings'] {
     default:
       return []
   }
+}
+
+function times(count: number): string {
+  return count < 2 ? 'by itself' : `${count} times in a row`
 }

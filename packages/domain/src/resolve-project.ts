@@ -106,8 +106,8 @@ export function resolveProject(spec: ProjectSpec, facts: ResolveFacts): Resolved
     })
   }
 
-  const env: Record<string, Value> = { ...injected }
-  for (const [name, variable] of Object.entries(spec.env)) env[name] = variableValue(variable)
+  const own = Object.fromEntries(Object.entries(spec.env).map(([name, variable]) => [name, variableValue(variable)]))
+  const env: Record<string, Value> = { ...injected, ...own }
   const dependsOn = drafts.map(({ draft }) => draft.name)
 
   let front: Resolved['front'] = null

@@ -5,9 +5,16 @@
 export interface Lanes {
   /** Runs `work` when everything before it has ended. Asks quiet work to stop first. */
   enter<T>(project: string, work: () => Promise<T>): Promise<T>
-  /** Runs `work` only if the lane is free now; its signal aborts when an operation arrives. Answers false when it was not. */
+  /**
+   * Runs `work` only if the lane is free now; its signal aborts when an operation arrives. Answers whether it was done:
+   * false when the lane was not free or the work stepped aside.
+   */
   enterQuietly(project: string, work: (signal: AbortSignal) => Promise<void>): Promise<boolean>
   isFree(project: string): boolean
+  /** Ends when nobody is in the lane any more. Somebody else who waited may be quicker to enter it. */
+  whenFree(project: string): Promise<void>
+  /** Ends when all lanes are free. */
+  allFree(): Promise<void>
 }
 
 export function createLanes(): Lanes {
@@ -37,13 +44,20 @@ export function createLanes(): Lanes {
       quiet.set(project, controller)
       try {
         await append(project, () => work(controller.signal))
+        return true
       } catch (error) {
-        if (!controller.signal.aborted) throw error
+        if (controller.signal.aborted) return false
+        throw error
       } finally {
         if (quiet.get(project) === controller) quiet.delete(project)
       }
-      return true
     },
     isFree: (project) => !tails.has(project),
+    whenFree: async (project) => {
+      while (tails.has(project)) await tails.get(project)
+    },
+    allFree: async () => {
+      while (tails.size > 0) await Promise.all(tails.values())
+    },
   }
 }

@@ -4,6 +4,7 @@ import type { Engine, Observed } from '@stackquay/engine-api'
 export interface Observations {
   /** What was last seen; empty before the first look. */
   of(project: string): readonly Observed[]
+  /** Answers a look that began after the call. Calls at the same time share one. */
   refresh(project: string): Promise<readonly Observed[]>
   forget(project: string): void
   /** Called when a look brought something else than the one before. */
@@ -13,39 +14,45 @@ export interface Observations {
 export function createObservations(engine: Engine, signal: AbortSignal): Observations {
   const seen = new Map<string, readonly Observed[]>()
   const running = new Map<string, Promise<readonly Observed[]>>()
-  const again = new Set<string>()
+  const following = new Map<string, Promise<readonly Observed[]>>()
   const listeners: ((project: string) => void)[] = []
 
+  const of = (project: string) => seen.get(project) ?? []
+
   const look = async (project: string): Promise<readonly Observed[]> => {
-    try {
-      const observed = await engine.observe(project, signal)
-      if (JSON.stringify(observed) !== JSON.stringify(seen.get(project))) {
-        seen.set(project, observed)
-        for (const listener of listeners) listener(project)
-      }
-      return observed
-    } finally {
-      running.delete(project)
+    const observed = await engine.observe(project, signal)
+    if (JSON.stringify(observed) !== JSON.stringify(of(project))) {
+      // Nothing is remembered of a project that has nothing, so that deleted ones leave no trace.
+      if (observed.length === 0) seen.delete(project)
+      else seen.set(project, observed)
+      for (const listener of listeners) listener(project)
     }
+    return observed
+  }
+
+  const begin = (project: string): Promise<readonly Observed[]> => {
+    const mine = look(project).finally(() => {
+      if (running.get(project) === mine) running.delete(project)
+    })
+    running.set(project, mine)
+    return mine
   }
 
   return {
-    of: (project) => seen.get(project) ?? [],
+    of,
     // A look that began before the call may have missed what the caller knows of: then one more follows it.
-    refresh: async (project) => {
+    refresh: (project) => {
       const now = running.get(project)
-      if (now === undefined) {
-        const mine = look(project)
-        running.set(project, mine)
-        return mine
+      if (now === undefined) return begin(project)
+      const waiting = following.get(project)
+      if (waiting !== undefined) return waiting
+      const goOn = () => {
+        following.delete(project)
+        return running.get(project) ?? begin(project)
       }
-      if (again.has(project)) return now.then(() => running.get(project) ?? seen.get(project) ?? [])
-      again.add(project)
-      await now.catch(() => undefined)
-      again.delete(project)
-      const mine = running.get(project) ?? look(project)
-      running.set(project, mine)
-      return mine
+      const next = now.then(goOn, goOn)
+      following.set(project, next)
+      return next
     },
     forget: (project) => {
       seen.delete(project)

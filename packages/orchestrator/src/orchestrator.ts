@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Engine, Workload, WorkloadRef } from '@stackquay/engine-api'
 import { createLanes } from './lanes.ts'
 import { createObservations, type Observations } from './observations.ts'
@@ -48,6 +49,8 @@ export interface Orchestrator {
 /** An operation that ended the service this often is not tried again. */
 const maxAttempts = 3
 
+const followAgainMs = 1_000
+
 export class InterruptedError extends Error {
   override readonly name = 'InterruptedError'
 }
@@ -73,9 +76,13 @@ export function createOrchestrator(options: OrchestratorOptions): Orchestrator {
   const active = new Map<string, { controller: AbortController; ended: Promise<void> }>()
 
   const run = async (operation: QueuedOperation, controller: AbortController) => {
+    // It waited for its turn until the service ended: that is no attempt.
+    if (controller.signal.reason === closing) throw closing
     if (operation.attempts >= maxAttempts) {
       const error = new InterruptedError(`The service was ended ${operation.attempts} times while this ran.`)
+      // Written down before anything else is tried: what ended the service may be in there too.
       await journal.ended(operation.id, { state: 'failed', error }, [])
+      await settle(await options.work(operation.id), { state: 'failed', error })
       return
     }
     await journal.started(operation.id)
@@ -93,8 +100,10 @@ export function createOrchestrator(options: OrchestratorOptions): Orchestrator {
       signal: controller.signal,
       now,
     })
-    await observations.refresh(operation.project)
     // What follows an outcome (clean-up, the wanted state) must not be lost to an error of its own.
+    await observations
+      .refresh(operation.project)
+      .catch((error: unknown) => options.onError(error, `looking at ${operation.project}`))
     const settled = await settle(work, outcome)
     await journal.ended(operation.id, settled, steps)
   }
@@ -106,6 +115,24 @@ export function createOrchestrator(options: OrchestratorOptions): Orchestrator {
     } catch (error) {
       options.onError(error, 'settling an operation')
       return outcome.state === 'succeeded' ? { state: 'failed', error } : outcome
+    }
+  }
+
+  /** An engine whose events break off is followed again: without them nothing that crashed would be started. */
+  const follow = async () => {
+    while (!life.signal.aborted) {
+      try {
+        for await (const event of engine.watch(life.signal)) {
+          supervisor.handle(event).catch((error: unknown) => {
+            if (!life.signal.aborted) options.onError(error, `event ${event.type}`)
+          })
+        }
+        return
+      } catch (error) {
+        if (life.signal.aborted) return
+        options.onError(error, 'following the engine')
+        await sleep(followAgainMs, undefined, { ref: false })
+      }
     }
   }
 
@@ -138,19 +165,12 @@ export function createOrchestrator(options: OrchestratorOptions): Orchestrator {
       await Promise.race([running.ended, promise])
     },
     exclusively: (project, work) => lanes.enter(project, work),
-    watch: () => {
-      void (async () => {
-        for await (const event of engine.watch(life.signal)) {
-          supervisor.handle(event).catch((error: unknown) => options.onError(error, `event ${event.type}`))
-        }
-      })().catch((error: unknown) => {
-        if (!life.signal.aborted) options.onError(error, 'following the engine')
-      })
-    },
+    watch: () => void follow(),
     close: async () => {
       for (const { controller } of active.values()) controller.abort(closing)
       await Promise.allSettled([...active.values()].map((running) => running.ended))
       life.abort(closing)
+      await lanes.allFree()
     },
   }
 }

@@ -37,9 +37,16 @@ export async function runOperation(options: {
   readonly now: () => Date
 }): Promise<{ readonly outcome: Outcome; readonly steps: readonly StepRecord[] }> {
   const { operation, work, journal, now } = options
-  const signal = AbortSignal.any([options.signal, deadline(work.deadlineSeconds)])
+  const deadline = startDeadline(work.deadlineSeconds)
+  const signal = AbortSignal.any([options.signal, deadline.signal])
   const records: StepRecord[] = []
   const time = () => now().toISOString()
+  // Later stages add steps: the share that is done may fall then, what is shown does not.
+  let shown = 0
+  const progress = () => {
+    shown = Math.max(shown, progressOf(records))
+    return shown
+  }
 
   const attempt = async (): Promise<Outcome> => {
     for (const stage of work.stages) {
@@ -60,7 +67,7 @@ export async function runOperation(options: {
         const index = first + offset
         signal.throwIfAborted()
         records[index] = { ...records[index]!, state: 'running', startedAt: time() }
-        await journal.progress(operation, [...records], progressOf(records))
+        await journal.progress(operation, [...records], progress())
         const tail = createTail((lines) => journal.output(operation, step.id, lines))
         try {
           await step.run({ signal, output: tail.output })
@@ -81,9 +88,14 @@ export async function runOperation(options: {
     outcome = await attempt()
   } catch (error) {
     outcome = signal.aborted ? outcomeOfAbort(signal.reason) : { state: 'failed', error }
+  } finally {
+    deadline.clear()
   }
-  for (const [index, record] of records.entries())
+  for (const [index, record] of records.entries()) {
     if (record.state === 'pending') records[index] = { ...record, state: 'skipped' }
+    // The journal itself failed between the beginning of the step and its end.
+    if (record.state === 'running') records[index] = { ...record, state: 'failed', finishedAt: time() }
+  }
   return { outcome, steps: records }
 }
 
@@ -93,14 +105,14 @@ function outcomeOfAbort(reason: unknown): Outcome {
   throw reason
 }
 
-function deadline(seconds: number): AbortSignal {
+function startDeadline(seconds: number): { readonly signal: AbortSignal; clear(): void } {
   const controller = new AbortController()
   const timer = setTimeout(
     () => controller.abort(new DeadlineError(`It took longer than ${seconds} seconds.`)),
     seconds * 1000,
   )
   timer.unref()
-  return controller.signal
+  return { signal: controller.signal, clear: () => clearTimeout(timer) }
 }
 
 /** The same title may come twice in one operation; the record's ids stay unique. */

@@ -1,21 +1,24 @@
 import { type CrashHistory, noCrashes, planRestart, type Supervision } from '@stackquay/domain'
 import {
+  type ApplyContext,
   type Engine,
   EngineError,
   type EngineEvent,
+  type Exit,
   type LogLine,
+  type Observed,
+  type Step,
   type Workload,
   type WorkloadRef,
 } from '@stackquay/engine-api'
 import type { Lanes } from './lanes.ts'
 import type { Observations } from './observations.ts'
-import { engineSteps } from './work.ts'
 
 export interface SupervisorOptions {
   readonly engine: Engine
   readonly lanes: Lanes
   readonly observations: Observations
-  readonly reveal: Parameters<typeof engineSteps>[2]
+  readonly reveal: ApplyContext['reveal']
   /** The workload as it is wanted now, or null when it is not to run. */
   wanted(ref: WorkloadRef): Promise<Workload | null>
   /** Something about a project's supervision changed. */
@@ -29,25 +32,36 @@ export interface SupervisorOptions {
 export interface Supervisor {
   of(project: string): Readonly<Record<string, Supervision>>
   handle(event: EngineEvent): Promise<void>
-  /** A person started, stopped or changed it: what was counted before does not matter any more. */
+  /** A person started, stopped or changed it, or it is gone: what was counted before does not matter any more. */
   reset(project: string, workload?: string): void
   /** It failed to start in an operation: it stays down, with this reason. */
   gaveUp(ref: WorkloadRef, reason: string, logTail: readonly string[]): void
 }
 
+/** Replaced at every change, never changed: whoever holds the one that is there knows that nothing happened since. */
 interface Watch {
-  history: CrashHistory
-  supervision: Supervision
-  timer: NodeJS.Timeout | null
+  readonly history: CrashHistory
+  readonly supervision: Supervision
+  readonly timer: NodeJS.Timeout | null
 }
 
+/** A start by itself, which runs no jobs, is not waited for any longer. */
 const quietMs = 30_000
 
 /** Starts again what ended by itself, with growing waits, and gives up on what does not stay up. */
 export function createSupervisor(options: SupervisorOptions): Supervisor {
   const { engine, lanes, observations, now, signal } = options
   const watches = new Map<string, Map<string, Watch>>()
+  /** When runs began, as far as that was heard of. */
+  const starts = new Map<string, number>()
+  const deciding = new Set<string>()
 
+  signal.addEventListener('abort', () => {
+    for (const ofProject of watches.values())
+      for (const { timer } of ofProject.values()) if (timer !== null) clearTimeout(timer)
+  })
+
+  const find = (ref: WorkloadRef) => watches.get(ref.project)?.get(ref.workload)
   const set = (ref: WorkloadRef, watch: Watch) => {
     const ofProject = watches.get(ref.project) ?? new Map<string, Watch>()
     ofProject.set(ref.workload, watch)
@@ -55,41 +69,87 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     options.onChange(ref.project)
   }
 
-  const start = async (ref: WorkloadRef, laneSignal: AbortSignal) => {
-    const workload = await options.wanted(ref)
-    if (workload === null) return
-    const context = {
-      signal: AbortSignal.any([laneSignal, signal, AbortSignal.timeout(quietMs)]),
-      output: () => undefined,
+  const stateOf = async (ref: WorkloadRef): Promise<Observed['state'] | undefined> =>
+    (await observations.refresh(ref.project)).find((one) => one.ref.workload === ref.workload)?.state
+
+  const apply = async (workload: Workload, kinds: readonly Step['do'][], until: AbortSignal) => {
+    const context = { signal: until, output: () => undefined, reveal: options.reveal }
+    for (const step of engine.plan({ type: 'start', workload }))
+      if (kinds.includes(step.do)) await engine.apply(step, context)
+  }
+
+  /** Starts it when the lane is free and `mayStart` says so then. Answers the workload once it was started. */
+  const startQuietly = async (
+    ref: WorkloadRef,
+    mayStart: () => Promise<boolean>,
+    how: { readonly kinds: readonly Step['do'][]; readonly deadline: AbortSignal | null },
+  ): Promise<Workload | null> => {
+    for (;;) {
+      await lanes.whenFree(ref.project)
+      if (signal.aborted || !(await mayStart())) return null
+      let started: Workload | null = null
+      const isDone = await lanes.enterQuietly(ref.project, async (laneSignal) => {
+        const workload = await options.wanted(ref)
+        if (workload === null) return
+        await apply(workload, how.kinds, anyOf(laneSignal, signal, how.deadline))
+        started = workload
+      })
+      // An operation that arrived meanwhile may have been about another workload: it is looked at again.
+      if (isDone) return started
     }
-    for (const step of engineSteps(engine, [{ type: 'start', workload }], options.reveal)) await step.run(context)
   }
 
   const restart = async (ref: WorkloadRef) => {
-    const watch = watches.get(ref.project)?.get(ref.workload)
-    if (watch === undefined) return
-    watch.timer = null
-    set(ref, { ...watch, supervision: { ...watch.supervision, nextRestartAt: null } })
+    const scheduled = find(ref)
+    if (scheduled === undefined || signal.aborted) return
+    const trying: Watch = { ...scheduled, timer: null }
+    set(ref, trying)
+    const mayStart = async () => {
+      const state = await stateOf(ref)
+      return find(ref) === trying && state !== 'running' && state !== 'waiting'
+    }
+    let workload: Workload | null = null
     try {
-      const entered = await lanes.enterQuietly(ref.project, (laneSignal) => start(ref, laneSignal))
-      // An operation holds the project: it decides what runs.
-      if (!entered) return
+      workload = await startQuietly(ref, mayStart, { kinds: ['start'], deadline: AbortSignal.timeout(quietMs) })
     } catch (error) {
-      // A program that ended is heard of as an event of its own, and counted there.
-      if (error instanceof EngineError && (error.code === 'exited_early' || error.code === 'never_ready')) return
-      options.onError(error, ref)
-      giveUp(
-        ref,
-        error instanceof Error ? error.message : String(error),
-        error instanceof EngineError ? error.logTail : [],
-      )
+      await failedToStart(ref, error)
     } finally {
-      await observations.refresh(ref.project).catch((error) => options.onError(error, ref))
+      if (find(ref) === trying) set(ref, { ...trying, supervision: { ...trying.supervision, nextRestartAt: null } })
+    }
+    if (workload !== null) await becomeReady(ref, workload)
+  }
+
+  /** Outside the lane: a workload that this one waits for may have to be started meanwhile. */
+  const becomeReady = async (ref: WorkloadRef, workload: Workload) => {
+    const before = find(ref)
+    try {
+      await apply(workload, ['ready'], signal)
+    } catch (error) {
+      if (find(ref) === before) await failedToStart(ref, error)
+    } finally {
+      await lookAgain(ref)
     }
   }
 
+  const failedToStart = async (ref: WorkloadRef, error: unknown) => {
+    // A program that ended is heard of as an event of its own, and counted there.
+    if (signal.aborted || (error instanceof EngineError && error.code === 'exited_early')) return
+    // One that runs and does not answer says so in its status until it does; that is no fault of the service.
+    if (!(error instanceof EngineError) || error.code !== 'never_ready') options.onError(error, ref)
+    giveUp(
+      ref,
+      error instanceof Error ? error.message : String(error),
+      error instanceof EngineError ? error.logTail : [],
+    )
+    await lookAgain(ref)
+  }
+
+  const lookAgain = async (ref: WorkloadRef) => {
+    await observations.refresh(ref.project).catch((error: unknown) => options.onError(error, ref))
+  }
+
   const giveUp = (ref: WorkloadRef, reason: string, logTail: readonly string[]) => {
-    const watch = watches.get(ref.project)?.get(ref.workload)
+    const watch = find(ref)
     if (watch?.timer != null) clearTimeout(watch.timer)
     set(ref, {
       history: noCrashes,
@@ -98,42 +158,74 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     })
   }
 
-  const exited = async (event: Extract<EngineEvent, { type: 'exited' }>) => {
-    const { ref, exit } = event
+  const exited = async ({ ref, exit }: Extract<EngineEvent, { type: 'exited' }>) => {
+    const key = keyOf(ref)
     const before = observations.of(ref.project).find((one) => one.ref.workload === ref.workload)
-    const startedAt = before === undefined ? now() : Date.parse(before.since)
-    await observations.refresh(ref.project)
-    if (!lanes.isFree(ref.project)) return
+    const startedAt = starts.get(key) ?? (before?.state === 'running' ? Date.parse(before.since) : now())
+    const crashedAt = now()
+    await lookAgain(ref)
+    if (deciding.has(key)) return
+    deciding.add(key)
+    try {
+      // An operation decides first. It may have started it again, given it up, or been about something else.
+      await lanes.whenFree(ref.project)
+      if (signal.aborted || (await stateOf(ref)) !== 'exited') return
+      await decide(ref, exit, startedAt, crashedAt)
+    } finally {
+      deciding.delete(key)
+    }
+  }
+
+  const decide = async (ref: WorkloadRef, exit: Exit, startedAt: number, crashedAt: number) => {
     const workload = await options.wanted(ref)
     if (workload === null || workload.restart.kind === 'never') return
-    const watch = watches.get(ref.project)?.get(ref.workload)
-    if (watch?.timer != null) return
-    const decision = planRestart(watch?.history ?? noCrashes, startedAt, now())
     const logTail = await lastLines(engine, ref, signal)
-    const how =
-      exit.signal !== null
-        ? `ended by ${exit.signal}`
-        : exit.code === null
-          ? 'ended'
-          : `ended with exit code ${exit.code}`
-    const restarts = decision.history.crashes.length
+    const watch = find(ref)
+    if (watch?.timer != null || watch?.supervision.gaveUp === true) return
+    const decision = planRestart(watch?.history ?? noCrashes, startedAt, crashedAt)
+    const what = `It ${inWords(exit)}`
     if (!decision.restart) {
-      giveUp(ref, `It ${how}, ${restarts} times in a row, and is not started again by itself.`, logTail)
+      const times = decision.history.crashes.length
+      giveUp(ref, `${what}, ${times} times in a row, and is not started again by itself.`, logTail)
       return
     }
-    const timer = setTimeout(() => void restart(ref), decision.afterMs)
+    const timer = setTimeout(
+      () => void restart(ref).catch((error: unknown) => options.onError(error, ref)),
+      decision.afterMs,
+    )
     timer.unref()
     set(ref, {
       history: decision.history,
       timer,
       supervision: {
-        restarts,
+        restarts: (watch?.supervision.restarts ?? 0) + 1,
         nextRestartAt: new Date(now() + decision.afterMs).toISOString(),
         gaveUp: false,
-        reason: `It ${how}.`,
+        reason: `${what}.`,
         logTail,
       },
     })
+  }
+
+  const unblocked = async (ref: WorkloadRef) => {
+    const mayStart = async () => {
+      const state = await stateOf(ref)
+      return (state === 'waiting' || state === 'stopped') && (await options.wanted(ref)) !== null
+    }
+    try {
+      // Its jobs have deadlines of their own; installing takes as long as it takes.
+      const workload = await startQuietly(ref, mayStart, { kinds: ['job', 'start'], deadline: null })
+      if (workload !== null) await becomeReady(ref, workload)
+    } catch (error) {
+      if (signal.aborted || (error instanceof EngineError && error.code === 'exited_early')) return
+      options.onError(error, ref)
+      giveUp(
+        ref,
+        error instanceof Error ? error.message : String(error),
+        error instanceof EngineError ? error.logTail : [],
+      )
+      await lookAgain(ref)
+    }
   }
 
   return {
@@ -143,16 +235,10 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
       switch (event.type) {
         case 'exited':
           return exited(event)
-        case 'unblocked': {
-          if ((await options.wanted(event.ref)) === null) return
-          await lanes
-            .enterQuietly(event.ref.project, (laneSignal) => start(event.ref, laneSignal))
-            .catch((error) => options.onError(error, event.ref))
-          await observations.refresh(event.ref.project)
-          return
-        }
+        case 'unblocked':
+          return unblocked(event.ref)
         case 'healthy': {
-          const watch = watches.get(event.ref.project)?.get(event.ref.workload)
+          const watch = find(event.ref)
           if (watch !== undefined && watch.timer === null && watch.supervision.reason !== null) {
             set(event.ref, {
               ...watch,
@@ -163,6 +249,9 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
           return
         }
         case 'started':
+          starts.set(keyOf(event.ref), now())
+          await observations.refresh(event.ref.project)
+          return
         case 'unhealthy':
           await observations.refresh(event.ref.project)
           return
@@ -171,6 +260,9 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
       }
     },
     reset: (project, workload) => {
+      for (const key of starts.keys())
+        if (workload === undefined ? key.startsWith(`${project}/`) : key === `${project}/${workload}`)
+          starts.delete(key)
       const ofProject = watches.get(project)
       if (ofProject === undefined) return
       for (const [name, watch] of ofProject) {
@@ -178,10 +270,22 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
         if (watch.timer !== null) clearTimeout(watch.timer)
         ofProject.delete(name)
       }
+      if (ofProject.size === 0) watches.delete(project)
       options.onChange(project)
     },
     gaveUp: giveUp,
   }
+}
+
+const keyOf = (ref: WorkloadRef) => `${ref.project}/${ref.workload}`
+
+function anyOf(...signals: readonly (AbortSignal | null)[]): AbortSignal {
+  return AbortSignal.any(signals.filter((one) => one !== null))
+}
+
+function inWords(exit: Exit): string {
+  if (exit.signal !== null) return `ended by ${exit.signal}`
+  return exit.code === null ? 'ended' : `ended with exit code ${exit.code}`
 }
 
 async function lastLines(engine: Engine, ref: WorkloadRef, signal: AbortSignal): Promise<readonly string[]> {

@@ -1,0 +1,431 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { databaseKinds, runtimeKindOf, runtimeKinds } from '@stackquay/catalog'
+import type { ProjectPatch } from '@stackquay/contract'
+import { type EnvPatch, mergeProject, type Offers, sameSpec } from '../src/merge-project.ts'
+import { emptySpec, type ProjectSpec } from '../src/spec.ts'
+
+const line = (version: string, more: object = {}) => ({
+  version,
+  available: true,
+  default: false,
+  reason: null,
+  ...more,
+})
+
+const offers: Offers = {
+  runtimes: {
+    node: [
+      line('28', { available: false, reason: 'Node.js 28 is not installed on this machine.' }),
+      line('26', { default: true }),
+      line('24'),
+    ],
+    python: [line('3.14', { default: true }), line('3.11')],
+    php: [line('8.5', { default: true })],
+    ruby: [line('4.0', { available: false, reason: 'Ruby 4.0 is not installed on this machine.' })],
+    go: [line('1.27', { default: true })],
+    static: [line('1', { default: true })],
+  },
+  databases: {
+    postgresql: [
+      line('18', { default: true }),
+      line('17'),
+      line('16', { available: false, reason: 'PostgreSQL 16 is not installed on this machine.' }),
+    ],
+  },
+}
+
+const empty = emptySpec('Shop')
+
+function merged(
+  spec: ProjectSpec,
+  patch: ProjectPatch,
+  { env = {}, naming = 'keeps' }: { env?: EnvPatch; naming?: 'enables' | 'keeps' } = {},
+): ProjectSpec {
+  const answer = mergeProject(spec, patch, env, offers, naming)
+  assert.ok(answer.ok, JSON.stringify(answer))
+  return answer.spec
+}
+
+function faults(spec: ProjectSpec, patch: ProjectPatch, env: EnvPatch = {}): readonly string[] {
+  const answer = mergeProject(spec, patch, env, offers, 'keeps')
+  assert.equal(answer.ok, false, JSON.stringify(answer))
+  return answer.ok ? [] : answer.errors.map(({ pointer, code }) => `${pointer} ${code}`)
+}
+
+const vite = merged(empty, {
+  node: { enabled: true, preset: 'vite', port: 4000, mode: 'production', package: 'web', server: false },
+})
+const flask = merged(empty, { python: { enabled: true, preset: 'flask', application: 'shop:app', port: 7000 } })
+const withDatabase = merged(empty, { databases: { main: { type: 'postgres', exposePort: true } } })
+
+test('a runtime that is named for the first time gets the defaults, the default version and the preset’s port', () => {
+  const { node } = merged(empty, { node: { enabled: true, preset: 'vite' } }).runtimes
+  assert.deepEqual(node, {
+    ...runtimeKindOf('node')!.settings.defaults(),
+    enabled: true,
+    version: '26',
+    preset: 'vite',
+    port: 5173,
+  })
+})
+
+test('a body that creates a project enables what it names; a PATCH only configures it', () => {
+  assert.equal(merged(empty, { node: {} }, { naming: 'enables' }).runtimes.node?.enabled, true)
+  assert.equal(merged(empty, { node: { enabled: false } }, { naming: 'enables' }).runtimes.node?.enabled, false)
+  assert.equal(merged(empty, { node: { preset: 'next' } }).runtimes.node?.enabled, false)
+})
+
+test('enabled with a version changes the version and keeps server, mode, package and port', () => {
+  const before = vite.runtimes.node
+  const after = merged(vite, { node: { enabled: true, version: '24' } }).runtimes.node
+  assert.deepEqual(after, { ...before, version: '24' })
+})
+
+test('an omitted version is kept, even when it is not offered any more', () => {
+  const old = { ...vite, runtimes: { node: { ...vite.runtimes.node!, version: '18' } } }
+  assert.equal(merged(old, { node: { port: 9 } }).runtimes.node?.version, '18')
+  assert.equal(merged(old, { node: { version: '18' } }).runtimes.node?.version, '18')
+  assert.equal(merged(old, { node: { enabled: false } }).runtimes.node?.version, '18')
+})
+
+test('a full version stands for its release line', () => {
+  assert.equal(merged(empty, { node: { enabled: true, version: '26.10.0' } }).runtimes.node?.version, '26')
+  assert.equal(merged(empty, { python: { enabled: true, version: '3.11.2' } }).runtimes.python?.version, '3.11')
+})
+
+test('a version that is not offered is refused and says which are', () => {
+  const answer = mergeProject(vite, { node: { version: '19' } }, {}, offers, 'keeps')
+  assert.deepEqual(answer, {
+    ok: false,
+    errors: [
+      {
+        pointer: '/node/version',
+        code: 'version_not_offered',
+        detail: 'Node.js 19 is not offered; offered are 28, 26, 24.',
+      },
+    ],
+  })
+})
+
+test('a version that this machine does not have is refused when the runtime is to run, and may be set when it is not', () => {
+  assert.deepEqual(faults(vite, { node: { version: '28' } }), ['/node/version unavailable_here'])
+  assert.deepEqual(faults(empty, { ruby: { enabled: true } }), ['/ruby/version unavailable_here'])
+  assert.equal(merged(empty, { ruby: { preset: 'rack' } }).runtimes.ruby?.version, '4.0')
+  assert.equal(merged(vite, { node: { enabled: false, version: '28' } }).runtimes.node?.version, '28')
+})
+
+test('a new preset drops the stored port unless it is sent too', () => {
+  assert.equal(merged(vite, { node: { preset: 'next' } }).runtimes.node?.port, 3000)
+  assert.equal(merged(vite, { node: { preset: 'next', port: 4000 } }).runtimes.node?.port, 4000)
+  assert.equal(merged(vite, { node: { preset: 'vite' } }).runtimes.node?.port, 4000)
+})
+
+test('a new preset drops Python’s application unless it is sent too', () => {
+  const kept = flask.runtimes.python
+  assert.equal(kept?.application, 'shop:app')
+  const dropped = merged(flask, { python: { preset: 'django' } }).runtimes.python
+  assert.deepEqual([dropped?.application, dropped?.port], [null, 8000])
+  const sent = merged(flask, { python: { preset: 'asgi', application: 'web:app' } }).runtimes.python
+  assert.equal(sent?.application, 'web:app')
+  assert.equal(merged(flask, { python: { preset: 'flask' } }).runtimes.python?.application, 'shop:app')
+})
+
+test('a dev server keeps what is omitted, and a new preset drops its port', () => {
+  const before = merged(vite, { node: { devServer: { enabled: true, port: 4444, script: 'page' } } })
+  assert.deepEqual(before.runtimes.node?.devServer, { enabled: true, preset: 'vite', port: 4444, script: 'page' })
+  assert.deepEqual(merged(before, { node: { devServer: { enabled: false } } }).runtimes.node?.devServer, {
+    enabled: false,
+    preset: 'vite',
+    port: 4444,
+    script: 'page',
+  })
+  const changed = merged(before, { node: { devServer: { preset: 'next' } } })
+  assert.deepEqual(changed.runtimes.node?.devServer, { enabled: true, preset: 'next', port: 3000, script: 'page' })
+  assert.equal(changed.runtimes.node?.port, before.runtimes.node?.port)
+  const sent = merged(before, { node: { devServer: { preset: 'next', port: 4444 } } }).runtimes.node?.devServer
+  assert.equal((sent as { port: number }).port, 4444)
+})
+
+test('an object of settings that is no server is merged key by key, whatever its keys are called', () => {
+  const before = merged(empty, { php: { enabled: true, ini: { memory_limit: '1G' } } })
+  const { php } = merged(before, { php: { ini: { preset: 'laravel', hostPort: '1' } } }).runtimes
+  assert.deepEqual(php?.ini, { memory_limit: '1G', preset: 'laravel', hostPort: '1' })
+})
+
+test('host ports are accepted and ignored, at every level', () => {
+  const patch = { node: { hostPort: 20001, debugHostPort: null, devServer: { hostPort: 20002 } } }
+  assert.deepEqual(merged(vite, patch), vite)
+})
+
+test('settings that do not fit together are named by pointer', () => {
+  assert.deepEqual(faults(vite, { node: { port: 0, devServer: { port: 70000 } } }), [
+    '/node/port invalid',
+    '/node/devServer/port invalid',
+  ])
+})
+
+test('postgres and postgresql are the same database', () => {
+  assert.deepEqual(withDatabase.databases, { main: { type: 'postgresql', version: '18', exposePort: true } })
+  for (const type of ['postgres', 'postgresql'])
+    assert.deepEqual(merged(withDatabase, { databases: { main: { type } } }), withDatabase)
+})
+
+test('exposePort alone unpublishes the port and leaves the database in place', () => {
+  assert.deepEqual(merged(withDatabase, { databases: { main: { exposePort: false } } }).databases, {
+    main: { type: 'postgresql', version: '18', exposePort: false },
+  })
+})
+
+test('a change never drops a database; null for one that is not there says nothing', () => {
+  assert.deepEqual(faults(withDatabase, { databases: { main: null } }), ['/databases/main needs_delete'])
+  assert.deepEqual(merged(withDatabase, { databases: { other: null } }), withDatabase)
+})
+
+test('the type of a database cannot change, is needed for a new one and must be known', () => {
+  const spec = { ...withDatabase, databases: { main: { type: 'mysql', version: '9', exposePort: false } } }
+  assert.deepEqual(faults(spec, { databases: { main: { type: 'postgres' } } }), [
+    '/databases/main/type type_change_refused',
+  ])
+  assert.deepEqual(faults(empty, { databases: { main: {} } }), ['/databases/main/type required'])
+  assert.deepEqual(faults(empty, { databases: { main: { type: 'oracle' } } }), ['/databases/main/type unknown_type'])
+})
+
+test('the version of a database with data cannot change, and says so once', () => {
+  for (const version of ['17', '99', '17.4'])
+    assert.deepEqual(faults(withDatabase, { databases: { main: { version } } }), [
+      '/databases/main/version version_change_refused',
+    ])
+  for (const version of ['18', '18.1'])
+    assert.deepEqual(merged(withDatabase, { databases: { main: { version } } }), withDatabase)
+})
+
+test('a new database takes an offered version that this machine has', () => {
+  const wants = (version: string) => ({ databases: { main: { type: 'postgres', version } } })
+  assert.equal(merged(empty, wants('17')).databases.main?.version, '17')
+  assert.deepEqual(faults(empty, wants('9')), ['/databases/main/version version_not_offered'])
+  assert.deepEqual(faults(empty, wants('16')), ['/databases/main/version unavailable_here'])
+})
+
+test('a name that the database keeps for itself is refused for a new one', () => {
+  assert.deepEqual(faults(empty, { databases: { template1: { type: 'postgres' } } }), [
+    '/databases/template1 reserved_name',
+  ])
+})
+
+test('a database may be called like a property that every object has', () => {
+  const spec = merged(empty, { databases: { constructor: { type: 'postgres' } } as ProjectPatch['databases'] & object })
+  assert.deepEqual(Object.keys(spec.databases), ['constructor'])
+  assert.equal(Object.entries(spec.databases)[0]?.[1].version, '18')
+})
+
+test('variables are set, replaced and removed; the others stay', () => {
+  const first = merged(empty, {}, { env: { A: { secret: false, value: '1' }, B: { secret: false, value: '2' } } })
+  const ref = { secret: 'sec_1', version: 1 }
+  const next = merged(first, {}, { env: { A: null, C: { secret: true, ref }, D: null } })
+  assert.deepEqual(next.env, { B: { secret: false, value: '2' }, C: { secret: true, ref } })
+})
+
+test('a variable named __proto__ is a variable', () => {
+  const env: EnvPatch = Object.fromEntries([['__proto__', { secret: false, value: 'x' } as const]])
+  const spec = merged(empty, {}, { env })
+  assert.deepEqual(Object.entries(spec.env), [['__proto__', { secret: false, value: 'x' }]])
+  assert.deepEqual(Object.entries(merged(spec, { name: 'Other' }).env), Object.entries(spec.env))
+})
+
+test('a health check needs a path, keeps what is omitted and goes with null', () => {
+  assert.deepEqual(faults(empty, { healthCheck: { timeoutSeconds: 5 } }), ['/healthCheck/path required'])
+  const spec = merged(empty, { healthCheck: { path: '/up' } })
+  assert.deepEqual(spec.healthCheck, { path: '/up', timeoutSeconds: 60 })
+  assert.deepEqual(merged(spec, { healthCheck: { timeoutSeconds: 5 } }).healthCheck, { path: '/up', timeoutSeconds: 5 })
+  assert.deepEqual(merged(spec, { healthCheck: {} }).healthCheck, spec.healthCheck)
+  assert.equal(merged(spec, { healthCheck: null }).healthCheck, null)
+})
+
+test('limits keep what is omitted; null takes one away, null for all takes all', () => {
+  const spec = merged(empty, { limits: { cpus: 2 } })
+  assert.deepEqual(spec.limits, { cpus: 2, memoryBytes: null })
+  const both = merged(spec, { limits: { memoryBytes: 1024 } })
+  assert.deepEqual(both.limits, { cpus: 2, memoryBytes: 1024 })
+  assert.deepEqual(merged(both, { limits: { cpus: null } }).limits, { cpus: null, memoryBytes: 1024 })
+  assert.equal(merged(both, { limits: null }).limits, null)
+})
+
+test('everything that is wrong is answered at once', () => {
+  const patch = {
+    node: { version: '19', port: -1 },
+    python: { preset: 'nothing' },
+    databases: { main: null, other: {}, template0: { type: 'postgres' } },
+    healthCheck: { timeoutSeconds: 1 },
+  }
+  assert.deepEqual([...faults({ ...vite, databases: withDatabase.databases }, patch)].sort(), [
+    '/databases/main needs_delete',
+    '/databases/other/type required',
+    '/databases/template0 reserved_name',
+    '/healthCheck/path required',
+    '/node/port invalid',
+    '/node/version version_not_offered',
+    '/python/port invalid',
+    '/python/preset invalid',
+  ])
+})
+
+test('a merge leaves the specification that it was given as it was', () => {
+  const text = JSON.stringify(vite)
+  merged(
+    vite,
+    { node: { preset: 'next', devServer: { enabled: true } } },
+    { env: { A: { secret: false, value: 'x' } } },
+  )
+  assert.equal(JSON.stringify(vite), text)
+})
+
+// Random specifications and patches, the same in every run: a failure names the seed that shows it.
+
+function generator(seed: number) {
+  let state = seed
+  const next = () => {
+    state = (state * 1_664_525 + 1_013_904_223) % 4_294_967_296
+    return state / 4_294_967_296
+  }
+  const below = (count: number) => Math.floor(next() * count)
+  return {
+    below,
+    chance: (share: number) => next() < share,
+    pick: <T>(from: readonly T[]): T => from[below(from.length)]!,
+  }
+}
+type Random = ReturnType<typeof generator>
+
+const usable = (all: readonly { version: string; available: boolean }[] | undefined) =>
+  (all ?? []).filter((one) => one.available).map((one) => one.version)
+
+function randomRuntime(random: Random, kind: (typeof runtimeKinds)[number]): Record<string, unknown> {
+  const fields: Record<string, unknown> = {}
+  const maybe = (name: string, value: unknown) => {
+    if (random.chance(0.4)) fields[name] = value
+  }
+  maybe('enabled', random.chance(0.5))
+  const versions = usable(offers.runtimes[kind.name])
+  if (versions.length > 0) maybe('version', random.pick(versions))
+  maybe('preset', random.pick(kind.presets).name)
+  maybe('port', 1 + random.below(65_535))
+  maybe('mode', random.pick(['development', 'production']))
+  maybe('server', random.chance(0.5))
+  maybe('debugPort', 1 + random.below(65_535))
+  maybe('command', random.pick([null, ['run', 'it']]))
+  maybe('hostPort', random.pick([null, 20_000]))
+  if (kind.name === 'python') maybe('application', random.pick([null, 'a:b']))
+  if (kind.name === 'php') maybe('documentRoot', random.pick([null, 'public']))
+  if (kind.name === 'node') {
+    const server: Record<string, unknown> = {}
+    if (random.chance(0.5)) server.enabled = random.chance(0.5)
+    if (random.chance(0.5)) server.preset = random.pick(kind.presets).name
+    if (random.chance(0.5)) server.port = 1 + random.below(65_535)
+    maybe('devServer', server)
+  }
+  return fields
+}
+
+function randomPatch(random: Random): { patch: ProjectPatch; env: EnvPatch } {
+  const patch: ProjectPatch = {}
+  const env: Record<string, EnvPatch[string]> = {}
+  if (random.chance(0.3)) patch.name = `Shop ${random.below(9)}`
+  for (const kind of runtimeKinds)
+    if (random.chance(0.4) && usable(offers.runtimes[kind.name]).length > 0)
+      patch[kind.name] = randomRuntime(random, kind)
+  if (random.chance(0.4))
+    patch.databases = { [random.pick(['main', 'other'])]: { type: 'postgres', exposePort: random.chance(0.5) } }
+  if (random.chance(0.4)) patch.healthCheck = random.pick([null, { path: '/up' }, { path: '/', timeoutSeconds: 9 }])
+  if (random.chance(0.4)) patch.limits = random.pick([null, { cpus: 1 }, { memoryBytes: null }, {}])
+  for (const name of ['A', 'B', 'C'])
+    if (random.chance(0.3)) env[name] = random.pick([null, { secret: false, value: String(random.below(9)) }])
+  return { patch, env }
+}
+
+const seeds = Array.from({ length: 500 }, (_, seed) => seed)
+
+function randomSpec(random: Random): ProjectSpec {
+  let spec = empty
+  for (let times = random.below(4); times > 0; times -= 1) {
+    const { patch, env } = randomPatch(random)
+    spec = merged(spec, patch, { env, naming: random.pick(['enables', 'keeps']) })
+  }
+  return spec
+}
+
+test('what a patch does not name is unchanged, for any specification and patch', () => {
+  for (const seed of seeds) {
+    const random = generator(seed)
+    const before = randomSpec(random)
+    const { patch, env } = randomPatch(random)
+    const after = merged(before, patch, { env })
+    const where = `seed ${seed}: ${JSON.stringify({ before, patch, env })}`
+
+    if (patch.name === undefined) assert.equal(after.name, before.name, where)
+    if (patch.healthCheck === undefined) assert.deepEqual(after.healthCheck, before.healthCheck, where)
+    if (patch.limits === undefined) assert.deepEqual(after.limits, before.limits, where)
+    for (const [name, database] of Object.entries(before.databases)) {
+      const sent = patch.databases?.[name]
+      assert.deepEqual(after.databases[name], { ...database, ...(sent == null ? {} : { exposePort: sent.exposePort }) })
+    }
+    for (const name of new Set([...Object.keys(before.env), ...Object.keys(after.env)]))
+      if (!(name in env)) assert.deepEqual(after.env[name], before.env[name], where)
+    for (const kind of runtimeKinds) {
+      const [old, now] = [before.runtimes[kind.name], after.runtimes[kind.name]]
+      const sent = patch[kind.name] as Record<string, unknown> | undefined
+      if (sent === undefined) assert.deepEqual(now, old, where)
+      if (sent === undefined || old === undefined) continue
+      const isNewPreset = sent.preset !== undefined && sent.preset !== old.preset
+      const dropped = isNewPreset ? ['port', ...kind.presetDrops] : []
+      for (const [field, value] of Object.entries(old))
+        if (!(field in sent) && !dropped.includes(field)) assert.deepEqual(now?.[field], value, `${where} ${field}`)
+      for (const field of dropped) {
+        if (field in sent) continue
+        const preset: { port: number } = kind.presets.find((one) => one.name === sent.preset)!
+        const fresh: unknown =
+          field === 'port' ? preset.port : (kind.settings.defaults() as Record<string, unknown>)[field]
+        assert.deepEqual(now?.[field], fresh, `${where} ${field}`)
+      }
+    }
+  }
+})
+
+test('sending back what an answer shows changes nothing, for any specification', () => {
+  for (const seed of seeds) {
+    const spec = randomSpec(generator(seed))
+    const shown = Object.fromEntries(
+      Object.entries(spec.runtimes).map(([name, { devServer, ...settings }]) => [
+        name,
+        {
+          ...settings,
+          hostPort: 20_000,
+          debugHostPort: null,
+          ...(devServer === undefined ? {} : { devServer: { ...(devServer as object), hostPort: 20_001 } }),
+        },
+      ]),
+    )
+    const patch = {
+      name: spec.name,
+      ...shown,
+      databases: spec.databases,
+      healthCheck: spec.healthCheck,
+      limits: spec.limits,
+    } as unknown as ProjectPatch
+    assert.ok(sameSpec(merged(spec, patch, { env: spec.env }), spec), `seed ${seed}`)
+  }
+})
+
+test('specifications are the same whatever the order of their keys', () => {
+  const one = merged(merged(empty, { node: {} }), { python: {} })
+  const other = merged(merged(empty, { python: {} }), { node: {} })
+  assert.ok(sameSpec(one, other))
+  assert.ok(!sameSpec(one, vite))
+})
+
+test('every kind of database answers its own name for each of its aliases', () => {
+  for (const kind of databaseKinds) {
+    for (const type of [kind.name, ...kind.aliases])
+      assert.equal(merged(empty, { databases: { main: { type } } }).databases.main?.type, kind.name)
+  }
+})

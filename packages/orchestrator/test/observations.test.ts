@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Engine, Observed } from '@stackquay/engine-api'
+import { createObservations } from '../src/observations.ts'
+import { quiet } from './support.ts'
+
+/** An engine whose looks end when the test says so. */
+function slowEngine() {
+  const looks: { answer(...names: string[]): void; fail(): void }[] = []
+  const engine = {
+    observe: () => {
+      const { promise, resolve, reject } = Promise.withResolvers<readonly Observed[]>()
+      looks.push({
+        answer: (...names) => resolve(names.map((pid) => ({ pid: Number(pid) }) as Observed)),
+        fail: () => reject(new Error('it cannot be seen')),
+      })
+      return promise
+    },
+  } as unknown as Engine
+  return { looks, observations: createObservations(engine, new AbortController().signal) }
+}
+
+const pids = (observed: readonly Observed[]) => observed.map(({ pid }) => pid)
+
+test('nothing is known before the first look', () => {
+  assert.deepEqual(slowEngine().observations.of('a'), [])
+})
+
+test('every refresh answers a look that began after it was asked for, and the askers share it', async () => {
+  const { looks, observations } = slowEngine()
+  const first = observations.refresh('a')
+  const second = observations.refresh('a')
+  const third = observations.refresh('a')
+  await quiet()
+  assert.equal(looks.length, 1)
+  looks[0]!.answer('1')
+  await quiet()
+  assert.equal(looks.length, 2)
+  looks[1]!.answer('2')
+  assert.deepEqual(pids(await first), [1])
+  assert.deepEqual(pids(await second), [2])
+  assert.deepEqual(pids(await third), [2])
+  assert.equal(looks.length, 2)
+})
+
+test('who asks while the second look goes on gets a third', async () => {
+  const { looks, observations } = slowEngine()
+  void observations.refresh('a')
+  void observations.refresh('a')
+  looks[0]!.answer('1')
+  await quiet()
+  const late = observations.refresh('a')
+  looks[1]!.answer('2')
+  await quiet()
+  looks[2]!.answer('3')
+  assert.deepEqual(pids(await late), [3])
+  assert.deepEqual(pids(observations.of('a')), [3])
+})
+
+test('a look that failed fails for who asked for it; the next ones look again', async () => {
+  const { looks, observations } = slowEngine()
+  const first = observations.refresh('a')
+  const second = observations.refresh('a')
+  const third = observations.refresh('a')
+  looks[0]!.fail()
+  await assert.rejects(first, /cannot be seen/)
+  await quiet()
+  looks[1]!.answer('2')
+  assert.deepEqual(pids(await second), [2])
+  assert.deepEqual(pids(await third), [2])
+  const fourth = observations.refresh('a')
+  looks[2]!.answer('4')
+  assert.deepEqual(pids(await fourth), [4])
+})
+
+test('projects are looked at apart', async () => {
+  const { looks, observations } = slowEngine()
+  const a = observations.refresh('a')
+  const b = observations.refresh('b')
+  assert.equal(looks.length, 2)
+  looks[1]!.answer('7')
+  assert.deepEqual(pids(await b), [7])
+  looks[0]!.answer()
+  assert.deepEqual(pids(await a), [])
+})
+
+test('a listener hears of what is different and of nothing else', async () => {
+  const { looks, observations } = slowEngine()
+  const heard: string[] = []
+  observations.onChange((project) => heard.push(project))
+  const look = async (...names: string[]) => {
+    const asked = observations.refresh('a')
+    looks.at(-1)!.answer(...names)
+    await asked
+    return heard.splice(0)
+  }
+  assert.deepEqual(await look(), [])
+  assert.deepEqual(await look('1'), ['a'])
+  assert.deepEqual(await look('1'), [])
+  assert.deepEqual(await look(), ['a'])
+  await look('1')
+  observations.forget('a')
+  assert.deepEqual(observations.of('a'), [])
+})
