@@ -26,11 +26,11 @@ export function sealHead(key: SealingKey, head: AuditHead): string {
   return canonicalJson({ seq: head.seq, hash: head.hash, seal: sign(key, purpose, `${head.seq} ${head.hash}`) })
 }
 
-/** Null when the head is missing or bears another seal. */
-export function openHead(key: SealingKey, stored: string | undefined): AuditHead | null {
+/** Null when the head is missing or bears none of the keys' seals. */
+export function openHead(keys: readonly SealingKey[], stored: string | undefined): AuditHead | null {
   try {
     const { seq, hash, seal } = JSON.parse(stored ?? '') as { seq: number; hash: string; seal: string }
-    return isSigned(key, purpose, `${seq} ${hash}`, seal) ? { seq, hash } : null
+    return keys.some((key) => isSigned(key, purpose, `${seq} ${hash}`, seal)) ? { seq, hash } : null
   } catch {
     return null
   }

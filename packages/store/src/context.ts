@@ -1,5 +1,7 @@
 import type { EventRecord } from '@stackquay/contract'
 import type { Kysely, Transaction } from 'kysely'
+import type { AuditHead } from './audit-chain.ts'
+import type { Keyring } from './keyring.ts'
 import type { Prepare } from './prepared.ts'
 import type { Schema } from './schema.ts'
 import type { SealingKey } from './sealing.ts'
@@ -8,7 +10,7 @@ import type { SealingKey } from './sealing.ts'
 export interface Reading {
   readonly db: Kysely<Schema>
   readonly prepare: Prepare
-  readonly key: SealingKey
+  readonly keys: Keyring
   now(): Date
 }
 
@@ -20,4 +22,6 @@ export interface Writing {
   readonly now: string
   /** What is told to the world after the commit. */
   readonly events: EventRecord[]
+  /** The last audit entry of the transaction, for the checkpoint beside the database. */
+  head: AuditHead | null
 }

@@ -2,15 +2,16 @@ import { chmodSync, closeSync, mkdirSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { Kysely } from 'kysely'
-import { auditHead } from './audit.ts'
-import { firstPrevHash, sealHead } from './audit-chain.ts'
+import { watchAudit } from './audit-watch.ts'
 import { SqliteDialect, SqliteFile } from './dialect.ts'
 import { StoreBusyError, StoreFullError, StoreUnusableError } from './errors.ts'
+import { checkKey } from './key-check.ts'
+import { Keyring } from './keyring.ts'
 import { type Migration, migrate, refuseNewer } from './migrate.ts'
 import { migrations as ours } from './migrations/index.ts'
 import { prepareOn } from './prepared.ts'
 import type { Schema } from './schema.ts'
-import { type SealingKey, seal, unseal } from './sealing.ts'
+import type { SealingKey } from './sealing.ts'
 import { damaged, explain, explainFileError } from './sqlite-errors.ts'
 import type { Store } from './store.ts'
 import { storeOver } from './store-over.ts'
@@ -23,7 +24,11 @@ export interface StoreOptions {
   /** Made, with its folder, when it is not there; only this user can read it. */
   readonly file: string
   readonly sealingKey: SealingKey
+  /** Another that may have sealed the database: what a replacement of the key that was cut off left behind. */
+  readonly nextKey?: SealingKey
   readonly clock: Clock
+  /** Where the signed checkpoint of the audit log is kept; without it there is none. See `watchAudit`. */
+  readonly checkpointFile?: string
   /** Where errors of `onCommit` listeners go; a process warning unless told. */
   readonly report?: (error: unknown) => void
   readonly migrations?: readonly Migration[]
@@ -34,8 +39,11 @@ export interface StoreOptions {
  * it was made with. Throws `StoreUnusableError` and leaves the file as it is when one of that is not so.
  */
 export async function openStore(options: StoreOptions): Promise<Store> {
-  const { file, sealingKey, clock, migrations = ours } = options
-  if (sealingKey.key.length !== 32) throw new StoreUnusableError('The sealing key must have 32 bytes.')
+  const { file, sealingKey, nextKey, clock, checkpointFile = null, migrations = ours } = options
+  const keys: readonly [SealingKey, ...SealingKey[]] = [sealingKey, ...(nextKey === undefined ? [] : [nextKey])]
+  if (keys.some(({ key }) => key.length !== 32)) throw new StoreUnusableError('The sealing key must have 32 bytes.')
+  const report = options.report ?? ((error) => process.emitWarning(error instanceof Error ? error : String(error)))
+  const now = () => clock.now()
   prepareFile(file)
   const open: SqliteFile[] = []
   const close = () => {
@@ -55,15 +63,18 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     writing.say('PRAGMA journal_size_limit = 16777216')
     const writer = new Kysely<Schema>({ dialect: new SqliteDialect(writing) })
     await migrate(writer as unknown as Kysely<never>, migrations, () => clock.now().toISOString())
-    await checkKey(writer, sealingKey, file)
+    const keyring = new Keyring(await checkKey(writer, keys, file, now().toISOString()))
+    const keeper =
+      checkpointFile === null ? null : await watchAudit({ file: checkpointFile, keyring, keys, writer, now, report })
     // From here on a transaction waits for other processes without holding up the event loop.
     writing.say('PRAGMA busy_timeout = 10')
 
     const committed = connect(file, { readOnly: true })
     open.push(committed)
     const reader = new Kysely<Schema>({ dialect: new SqliteDialect(committed) })
-    return storeOver({ db: reader, prepare: prepareOn(committed), key: sealingKey, now: () => clock.now() }, writer, {
-      report: options.report ?? ((error) => process.emitWarning(error instanceof Error ? error : String(error))),
+    const reading = { db: reader, prepare: prepareOn(committed), keys: keyring, now }
+    const own = {
+      report,
       check: () => problemsIn(committed),
       close: () => {
         // Afterwards the one file is the whole database, so a copy of it is a backup.
@@ -76,7 +87,8 @@ export async function openStore(options: StoreOptions): Promise<Store> {
           close()
         }
       },
-    })
+    }
+    return storeOver(reading, writer, own, { file: checkpointFile, keeper })
   } catch (error) {
     close()
     throw unusable(explain(error, file))
@@ -134,37 +146,4 @@ function problemsIn(file: SqliteFile): readonly string[] {
       .slice(0, 20)
       .map(({ table, rowid, parent }) => `row ${rowid} of ${table} belongs to a missing row of ${parent}`),
   ]
-}
-
-const keyCheck = 'key_check'
-const checkedText = 'stackquay'
-
-/** The first key is remembered by its id and by a text sealed with it; any other is refused from then on. */
-async function checkKey(writer: Kysely<Schema>, key: SealingKey, file: string): Promise<void> {
-  await writer.transaction().execute(async (tx) => {
-    const stored = await tx.selectFrom('instance').select('value').where('name', '=', keyCheck).executeTakeFirst()
-    if (stored === undefined) {
-      const sealed = seal(key, checkedText, [keyCheck, key.id])
-      await tx
-        .insertInto('instance')
-        .values([
-          { name: keyCheck, value: JSON.stringify({ keyId: key.id, sealed }) },
-          { name: auditHead, value: sealHead(key, { seq: 0, hash: firstPrevHash }) },
-        ])
-        .onConflict((conflict) => conflict.column('name').doNothing())
-        .execute()
-      return
-    }
-    const { keyId, sealed } = JSON.parse(stored.value) as { keyId: string; sealed: string }
-    if (keyId !== key.id) {
-      throw new StoreUnusableError(
-        `The secrets in "${file}" are sealed with the key ${keyId}; the service was given the key ${key.id}. Give it the key ${keyId}.`,
-      )
-    }
-    if (unseal(key, sealed, [keyCheck, keyId]) !== checkedText) {
-      throw new StoreUnusableError(
-        `The service was given a key that calls itself ${keyId}, but it is not the one that sealed the secrets in "${file}". Give it the original key.`,
-      )
-    }
-  })
 }

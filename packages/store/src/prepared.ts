@@ -19,10 +19,14 @@ export type Prepare = <Row>(query: Compilable<Row>) => (values: Readonly<Record<
 export function prepareOn(file: SqliteFile): Prepare {
   return <Row>(query: Compilable<Row>) => {
     const { sql, parameters } = query.compile()
-    return (values) =>
-      file.all<Row>(
-        sql,
-        parameters.map((parameter) => (parameter instanceof Given ? values[parameter.name] : parameter)),
-      )
+    const fixed = parameters.map((parameter) => (parameter instanceof Given ? undefined : parameter))
+    const named = parameters.flatMap((parameter, index) =>
+      parameter instanceof Given ? [{ index, name: parameter.name }] : [],
+    )
+    return (values) => {
+      const filled = fixed.slice()
+      for (const { index, name } of named) filled[index] = values[name]
+      return file.all<Row>(sql, filled)
+    }
   }
 }

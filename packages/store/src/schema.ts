@@ -18,6 +18,7 @@ export interface Schema {
   settings: NamedValueTable
   /** About the database itself: key check, head of the audit chain. */
   instance: NamedValueTable
+  migrations: MigrationsTable
 }
 
 export interface ProjectsTable {
@@ -145,6 +146,12 @@ export interface IdempotencyTable {
   headers: string | null
   body: string | null
   created_at: string
+}
+
+export interface MigrationsTable {
+  version: number
+  name: string
+  applied_at: string
 }
 
 export interface NamedValueTable {

@@ -1,12 +1,15 @@
+import { Secret } from '@stackquay/contract'
+import type { Kysely } from 'kysely'
 import type { Reading, Writing } from './context.ts'
 import { SecretError } from './errors.ts'
 import { newId } from './ids.ts'
+import type { Keyring } from './keyring.ts'
 import { given } from './prepared.ts'
-import type { SecretsTable } from './schema.ts'
+import type { Schema, SecretsTable } from './schema.ts'
 import { type SealingKey, seal, unseal } from './sealing.ts'
 import type { SecretQuestions, Transaction } from './store.ts'
 
-export function secretQuestions({ db, prepare, key }: Reading): SecretQuestions {
+export function secretQuestions({ db, prepare, keys }: Reading): SecretQuestions {
   const from = db.selectFrom('secrets')
   const byId = prepare(from.selectAll().where('id', '=', given<string>('id')))
   const handles = from.select(['id as secret', 'version'])
@@ -15,7 +18,7 @@ export function secretQuestions({ db, prepare, key }: Reading): SecretQuestions 
     reveal: async (secret) => {
       const row = byId({ id: secret })[0]
       if (row === undefined) throw new SecretError('missing', `There is no secret ${secret}.`)
-      return open(key, row)
+      return new Secret(open(keys, row))
     },
     find: async (project, name) => {
       const row = await handles
@@ -68,9 +71,39 @@ export function secretChanges({ db, key, now }: Writing): Transaction['secrets']
   }
 }
 
-function open(key: SealingKey, row: SecretsTable): string {
-  if (row.key_id !== key.id) {
-    throw new SecretError('other_key', `Secret ${row.id} was sealed with key ${row.key_id}; this is key ${key.id}.`)
+/** Seals all that the old key opens with the next. The texts stay what they are, and so do their versions. */
+export async function resealSecrets(
+  db: Kysely<Schema>,
+  from: SealingKey,
+  next: SealingKey,
+): Promise<{ resealed: number; unreadable: number }> {
+  let resealed = 0
+  let unreadable = 0
+  let last = ''
+  for (;;) {
+    const rows = await db.selectFrom('secrets').selectAll().where('id', '>', last).orderBy('id').limit(200).execute()
+    for (const row of rows) {
+      last = row.id
+      const text = row.key_id === from.id ? unseal(from, row.sealed, about(row)) : null
+      if (text === null) {
+        unreadable += 1
+        continue
+      }
+      const written = { key_id: next.id, sealed: seal(next, text, about(row)) }
+      await db.updateTable('secrets').set(written).where('id', '=', row.id).execute()
+      resealed += 1
+    }
+    if (rows.length === 0) return { resealed, unreadable }
+  }
+}
+
+function open(keys: Keyring, row: SecretsTable): string {
+  const key = keys.find(row.key_id)
+  if (key === undefined) {
+    throw new SecretError(
+      'other_key',
+      `Secret ${row.id} was sealed with key ${row.key_id}; this is key ${keys.current.id}.`,
+    )
   }
   const text = unseal(key, row.sealed, about(row))
   if (text === null) {

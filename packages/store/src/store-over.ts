@@ -3,17 +3,21 @@ import { setImmediate as breathe } from 'node:timers/promises'
 import type { EventRecord } from '@stackquay/contract'
 import type { Kysely } from 'kysely'
 import { auditChanges, auditQuestions } from './audit.ts'
+import type { AuditHead } from './audit-chain.ts'
+import type { CheckpointKeeper } from './audit-checkpoint.ts'
 import type { Reading, Writing } from './context.ts'
 import { eventChanges, eventQuestions } from './events.ts'
 import { idempotencyChanges, idempotencyQuestions } from './idempotency.ts'
+import { reseal, sealedSince } from './key-check.ts'
 import { operationChanges, operationQuestions } from './operations.ts'
 import { portChanges, portQuestions } from './ports.ts'
 import { projectChanges, projectQuestions } from './projects.ts'
 import type { Schema } from './schema.ts'
+import type { SealingKey } from './sealing.ts'
 import { secretChanges, secretQuestions } from './secrets.ts'
 import { sessionChanges, sessionQuestions } from './sessions.ts'
 import { settingChanges, settingQuestions } from './settings.ts'
-import type { Store, Transaction } from './store.ts'
+import type { ResealCounts, Store, Transaction } from './store.ts'
 import { tokenChanges, tokenQuestions } from './tokens.ts'
 import { userChanges, userQuestions } from './users.ts'
 
@@ -27,11 +31,13 @@ export function storeOver(
     check(): readonly string[]
     close(): void
   },
+  checkpoint: { readonly file: string | null; readonly keeper: CheckpointKeeper | null },
 ): Store {
   const listeners = new Set<(events: readonly EventRecord[]) => void>()
   const inside = new AsyncLocalStorage<{ open: boolean }>()
   let last: Promise<unknown> = Promise.resolve()
   let closing: Promise<void> | null = null
+  let version = 0
 
   /**
    * After everything that was asked for before, whatever became of it. SQLite answers at once, so transactions in a row
@@ -46,20 +52,58 @@ export function storeOver(
     return turn
   }
 
-  async function transact<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+  async function transact<T>(
+    work: (tx: Transaction, writing: Writing) => Promise<T>,
+    key: SealingKey = reading.keys.current,
+  ): Promise<T> {
     const events: EventRecord[] = []
     const here = { open: true }
+    let head: AuditHead | null = null
     let result: T
     try {
-      result = await writer.transaction().execute((db) => {
-        const writing: Writing = { db, key: reading.key, now: reading.now().toISOString(), events }
-        return inside.run(here, () => work(changesIn(writing)))
+      result = await writer.transaction().execute(async (db) => {
+        const writing: Writing = { db, key, now: reading.now().toISOString(), events, head: null }
+        const done = await inside.run(here, () => work(changesIn(writing), writing))
+        head = writing.head
+        return done
       })
     } finally {
       here.open = false
+      version += 1
     }
+    if (head !== null) checkpoint.keeper?.note(head)
     if (events.length > 0) publish(events)
     return result
+  }
+
+  async function replaceKey(
+    next: SealingKey,
+    work: (tx: Transaction, counts: ResealCounts) => Promise<void>,
+  ): Promise<ResealCounts & { readonly settled: boolean }> {
+    const { keys } = reading
+    // A disk that takes no checkpoint now would take none afterwards either.
+    await checkpoint.keeper?.settle()
+    const from = keys.current
+    keys.admit(next)
+    try {
+      const counts = await transact(async (tx, { db, now }) => {
+        const done = await reseal(db, from, next, now)
+        await work(tx, done)
+        return done
+      }, next)
+      keys.change(next)
+      const settled = await (checkpoint.keeper?.settle() ?? Promise.resolve()).then(
+        () => true,
+        (error: unknown) => {
+          file.report(error)
+          return false
+        },
+      )
+      return { ...counts, settled }
+    } catch (error) {
+      keys.dismiss(next.id)
+      throw error
+    }
   }
 
   /** Before the next transaction begins, so that nobody hears of a later event first. */
@@ -73,6 +117,13 @@ export function storeOver(
     }
   }
 
+  function mayBegin(): void {
+    if (closing !== null) throw new Error('The store is closed.')
+    if (inside.getStore()?.open === true) {
+      throw new Error('A transaction inside a transaction would wait for itself. Hand the outer one on.')
+    }
+  }
+
   return {
     projects: projectQuestions(reading),
     operations: operationQuestions(reading),
@@ -81,17 +132,24 @@ export function storeOver(
     users: userQuestions(reading),
     sessions: sessionQuestions(reading),
     tokens: tokenQuestions(reading),
-    audit: auditQuestions(reading),
+    audit: auditQuestions(reading, checkpoint.file),
     events: eventQuestions(reading),
     idempotency: idempotencyQuestions(reading),
     settings: settingQuestions(reading),
 
+    sealing: {
+      keyId: () => reading.keys.current.id,
+      since: () => sealedSince(reading.db),
+    },
+
     transaction: async (work) => {
-      if (closing !== null) throw new Error('The store is closed.')
-      if (inside.getStore()?.open === true) {
-        throw new Error('A transaction inside a transaction would wait for itself. Hand the outer one on.')
-      }
+      mayBegin()
       return await inTurn(() => transact(work))
+    },
+    replaceKey: async (next, work) => {
+      mayBegin()
+      if (next.key.length !== 32) throw new RangeError('A sealing key has 32 bytes.')
+      return await inTurn(() => replaceKey(next, work))
     },
     onCommit: (listener) => {
       // A function of its own, so that the same listener twice is two.
@@ -99,9 +157,13 @@ export function storeOver(
       listeners.add(own)
       return () => listeners.delete(own)
     },
+    version: () => version,
     checkIntegrity: async () => file.check(),
     close: () => {
-      closing ??= inTurn(async () => file.close())
+      closing ??= inTurn(async () => {
+        await checkpoint.keeper?.close()
+        file.close()
+      })
       return closing
     },
   }

@@ -1,5 +1,6 @@
-import type { AuditEntry, EventRecord, OperationRecord, Scope } from '@stackquay/contract'
+import type { AuditEntry, EventRecord, OperationRecord, Scope, Secret } from '@stackquay/contract'
 import type { ProjectSpec } from '@stackquay/domain'
+import type { SealingKey } from './sealing.ts'
 
 /**
  * All that the service remembers. Reads see the last committed state. Writes happen inside `transaction` alone, so that
@@ -22,11 +23,35 @@ export interface Store {
    * `StoreBusyError` when the disk or another process is in the way; nothing is written then.
    */
   transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>
+  readonly sealing: SealingQuestions
+  /**
+   * Seals everything anew in one transaction, in which `work` runs too. Whoever keeps the key must have it in a safe place
+   * before, may forget the old one after `settled`, and needs both at the next opening (`nextKey`) if this was cut off.
+   */
+  replaceKey(
+    next: SealingKey,
+    work: (tx: Transaction, counts: ResealCounts) => Promise<void>,
+  ): Promise<ResealCounts & { readonly settled: boolean }>
   /** Called after each commit that appended events. Answers the function that ends it. */
   onCommit(listener: (events: readonly EventRecord[]) => void): () => void
+  /** Another number after every transaction: what was read at this one is still what is stored. Costs nothing to ask. */
+  version(): number
   /** `PRAGMA quick_check` and foreign keys: problems found, empty when sound. */
   checkIntegrity(): Promise<readonly string[]>
   close(): Promise<void>
+}
+
+export interface SealingQuestions {
+  /** Id of the key in use. */
+  keyId(): string
+  /** Since when it is. */
+  since(): Promise<string>
+}
+
+export interface ResealCounts {
+  readonly resealed: number
+  /** Secrets that could not be opened before either, and stay as they are. */
+  readonly unreadable: number
 }
 
 /** The writing half. Times come from the store's clock, one instant per transaction; ids from the caller. */
@@ -212,7 +237,7 @@ export interface SecretHandle {
 }
 export interface SecretQuestions {
   /** Throws `SecretError` when it does not exist, was sealed with another key, or its bytes were changed. */
-  reveal(secret: string): Promise<string>
+  reveal(secret: string): Promise<Secret>
   find(project: string | null, name: string): Promise<SecretHandle | null>
   of(project: string): Promise<Readonly<Record<string, SecretHandle>>>
 }
@@ -284,19 +309,30 @@ export interface TokenQuestions {
 export type NewAuditEntry = Omit<AuditEntry, 'seq' | 'id' | 'time' | 'prevHash' | 'hash'>
 export interface AuditQuestions {
   /** Newest first; `cursor` is the sequence number of the last one seen. */
-  list(options: {
-    limit: number
-    cursor?: string
-    q?: string
-    actor?: string
-    action?: string
-    project?: string
-    outcome?: string
-    since?: string
-    until?: string
-  }): Promise<readonly AuditEntry[]>
-  /** Follows the chain from the first entry to the sealed head; `firstBroken` is the first number that is not as it was written. */
-  verify(): Promise<{ ok: boolean; entries: number; firstBroken: number | null }>
+  list(options: AuditFilters & { readonly limit: number; readonly cursor?: string }): Promise<readonly AuditEntry[]>
+  /** Oldest first, up to the newest of now, a few hundred at a time: what is in memory does not grow with the log. */
+  slices(filters: AuditFilters): AsyncIterable<readonly AuditEntry[]>
+  /**
+   * Follows the chain from the first entry to the sealed head and compares it with the checkpoint beside the database.
+   * `firstBroken` is the first number that is not as it was written, `reason` a sentence about it.
+   */
+  verify(): Promise<{
+    readonly ok: boolean
+    readonly entries: number
+    readonly firstBroken: number | null
+    readonly reason: string | null
+    readonly checkpoint: { readonly seq: number; readonly time: string } | null
+  }>
+}
+
+export interface AuditFilters {
+  readonly q?: string
+  readonly actor?: string
+  readonly action?: string
+  readonly project?: string
+  readonly outcome?: string
+  readonly since?: string
+  readonly until?: string
 }
 
 export interface EventQuestions {

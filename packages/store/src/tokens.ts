@@ -37,7 +37,17 @@ export function tokenQuestions({ db, prepare, now }: Reading): TokenQuestions {
       const row = byHash({ hash })[0]
       if (row === undefined) return null
       if (row.expires_at !== null && row.expires_at <= now().toISOString()) return null
-      return { token: tokenOf(row), owner: userOf({ ...row, id: row.owner, created_at: row.owner_created_at }) }
+      return {
+        token: tokenOf(row),
+        owner: userOf({
+          id: row.owner,
+          username: row.username,
+          role: row.role,
+          disabled: row.disabled,
+          password_hash: row.password_hash,
+          created_at: row.owner_created_at,
+        }),
+      }
     },
     of: async (owner, { limit, cursor = '' }) => page({ owner, limit, cursor }).map(tokenOf),
     find: async (id) => byId({ id }).map(tokenOf)[0] ?? null,

@@ -39,7 +39,7 @@ test('a secret keeps its version with the same text and counts it with another',
   assert.equal(first.version, 1)
   assert.deepEqual(await put('one'), first)
   assert.deepEqual(await put('two'), { secret: first.secret, version: 2 })
-  assert.equal(await store.secrets.reveal(first.secret), 'two')
+  assert.equal((await store.secrets.reveal(first.secret)).expose(), 'two')
   assert.deepEqual(await store.secrets.find(null, 'smtp'), { secret: first.secret, version: 2 })
 })
 
@@ -55,7 +55,7 @@ test('the same name in two projects and in the instance is three secrets', async
   })
   for (const owner of [one.id, two.id, null]) {
     const handle = await store.secrets.find(owner, 'PASSWORD')
-    assert.equal(await store.secrets.reveal(handle?.secret ?? ''), `of ${owner}`)
+    assert.equal((await store.secrets.reveal(handle?.secret ?? '')).expose(), `of ${owner}`)
   }
   assert.deepEqual(Object.keys(await store.secrets.of(one.id)), ['PASSWORD'])
   await store.transaction((tx) => tx.secrets.delete(one.id, 'PASSWORD'))
@@ -83,7 +83,7 @@ test('a secret that is missing, sealed with another key, changed or moved cannot
 
   const mended = await store.transaction((tx) => tx.secrets.put(null, 'left', 'hunter2'))
   assert.equal(mended.version, 2)
-  assert.equal(await store.secrets.reveal(left.secret), 'hunter2')
+  assert.equal((await store.secrets.reveal(left.secret)).expose(), 'hunter2')
 })
 
 test('no file of the database contains the text of a secret', async (t) => {

@@ -1,0 +1,5 @@
+export * from './browser.ts'
+export * from './free-port.ts'
+export * from './processes.ts'
+export * from './temporary-home.ts'
+export * from './wait-for.ts'
