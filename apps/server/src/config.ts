@@ -1,0 +1,192 @@
+import { readFileSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { isAbsolute, join, resolve } from 'node:path'
+import { Password, Username } from '@stackquay/contract'
+import { z } from 'zod'
+
+const Address = z
+  .string()
+  .regex(/^(\[[0-9a-f:]+\]|[^\s:[\]]+):\d{1,5}$/i, 'must be host:port')
+  .transform((text) => {
+    const cut = text.lastIndexOf(':')
+    return { host: text.slice(0, cut).replace(/^\[|\]$/g, ''), port: Number(text.slice(cut + 1)) }
+  })
+  .refine(({ port }) => port <= 65535, 'has a port above 65535')
+
+const Text = z.string().min(1)
+
+/** Every setting that comes from the environment, described once; the reference page is made from this. */
+export const settings = {
+  STACKQUAY_HOME: Text.optional().describe(
+    'Folder of all state. Default: `~/.stackquay`; for root `/var/lib/stackquay`.',
+  ),
+  STACKQUAY_LISTEN: Address.default({ host: '127.0.0.1', port: 8700 }).describe(
+    'Address of the page and the API. Default: `127.0.0.1:8700`.',
+  ),
+  STACKQUAY_PROXY_HTTP: z
+    .union([z.literal('off').transform(() => null), Address])
+    .default({ host: '127.0.0.1', port: 8780 })
+    .describe('Address under which projects answer, or `off`. Default: `127.0.0.1:8780`.'),
+  STACKQUAY_ENGINE: z.enum(['auto', 'native']).default('auto').describe('What runs the workloads. Default: `auto`.'),
+  STACKQUAY_PROJECTS_DIR: Text.optional().describe(
+    'Folder where new projects get their files. Default: `projects` in the home.',
+  ),
+  STACKQUAY_ALLOWED_ROOTS: Text.optional().describe(
+    'Folders, separated by colons, from which existing folders may be taken as projects. Default: the projects folder and your own home; for root `/home`, `/srv` and `/var/www`.',
+  ),
+  STACKQUAY_BASE_DOMAIN: z
+    .string()
+    .regex(/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/, 'must be a domain name in lower case')
+    .default('localhost')
+    .describe(
+      'Projects answer at `<slug>.<base domain>`. Default: `localhost`, which reaches this machine in every browser.',
+    ),
+  STACKQUAY_PORT_RANGE: z
+    .string()
+    .regex(/^\d{1,5}-\d{1,5}$/, 'must be from-to')
+    .transform((text) => {
+      const [from, to] = text.split('-').map(Number)
+      return { from: from!, to: to! }
+    })
+    .refine(({ from, to }) => from >= 1024 && to <= 65535 && from <= to, 'must lie in 1024-65535')
+    .default({ from: 20000, to: 20999 })
+    .describe('Ports of this machine that workloads get. Default: `20000-20999`.'),
+  STACKQUAY_ADMIN_USER: Text.optional().describe(
+    'Makes the first administrator at the first start, without the set-up page.',
+  ),
+  STACKQUAY_ADMIN_PASSWORD: Text.optional().describe('The first administrator’s password.'),
+  STACKQUAY_ADMIN_PASSWORD_FILE: Text.optional().describe('File that holds it.'),
+  STACKQUAY_SECRET_KEY: Text.optional().describe(
+    'Key that seals secrets: 32 bytes as base64 or hex. Default: a file `secret.key` in the home, made at the first start.',
+  ),
+  STACKQUAY_SECRET_KEY_FILE: Text.optional().describe('File that holds the key.'),
+  STACKQUAY_LOG_LEVEL: z
+    .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
+    .default('info')
+    .describe('Default: `info`.'),
+  STACKQUAY_RUN_AS: z
+    .string()
+    .regex(/^\d+:\d+$/, 'must be uid:gid')
+    .transform((text) => {
+      const [uid, gid] = text.split(':').map(Number)
+      return { uid: uid!, gid: gid! }
+    })
+    .refine(({ uid }) => uid !== 0, 'must not be root')
+    .optional()
+    .describe(
+      'User and group of native workloads, `uid:gid`, when the service runs as root. Default: the system user `stackquay`, made when it is missing.',
+    ),
+  STACKQUAY_PUBLIC_URL: z
+    .url({ protocol: /^https?$/ })
+    .optional()
+    .describe(
+      'Address of the page as people reach it, when another proxy stands in front. Default: the listen address.',
+    ),
+} as const
+
+const Schema = z.object(settings)
+
+export interface Config {
+  readonly home: string
+  readonly listen: { readonly host: string; readonly port: number }
+  readonly proxy: { readonly host: string; readonly port: number } | null
+  readonly projectsDir: string
+  readonly allowedRoots: readonly string[]
+  readonly baseDomain: string
+  readonly portRange: { readonly from: number; readonly to: number }
+  readonly admin: { readonly username: string; readonly password: string } | null
+  /** 32 bytes, or null for the generated file. */
+  readonly secretKey: Buffer | null
+  readonly logLevel: string
+  readonly runAs: { readonly uid: number; readonly gid: number } | null
+  readonly publicUrl: string
+}
+
+/** The environment cannot be used; every fault in one message. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError'
+}
+
+export function readConfig(env: NodeJS.ProcessEnv): Config {
+  const known = Object.fromEntries(
+    Object.keys(settings).map((name) => [name, env[name] === '' ? undefined : env[name]]),
+  )
+  const parsed = Schema.safeParse(known)
+  const faults = parsed.success ? [] : parsed.error.issues.map((issue) => `${issue.path.join('.')} ${issue.message}`)
+  for (const name of Object.keys(env)) {
+    if (name.startsWith('STACKQUAY_') && !(name in settings) && !clientOnly.has(name))
+      faults.push(`${name} is not a setting of the service`)
+  }
+  if (!parsed.success || faults.length > 0)
+    throw new ConfigError(`The environment is not valid:\n  ${faults.join('\n  ')}`)
+
+  const values = parsed.data
+  const root = process.getuid?.() === 0
+  const home = absolute(values.STACKQUAY_HOME ?? (root ? '/var/lib/stackquay' : join(homedir(), '.stackquay')))
+  const projectsDir = absolute(values.STACKQUAY_PROJECTS_DIR ?? join(home, 'projects'))
+  const password =
+    values.STACKQUAY_ADMIN_PASSWORD ?? fileText(values.STACKQUAY_ADMIN_PASSWORD_FILE, 'STACKQUAY_ADMIN_PASSWORD_FILE')
+  if ((values.STACKQUAY_ADMIN_USER === undefined) !== (password === undefined)) {
+    throw new ConfigError(
+      'STACKQUAY_ADMIN_USER and STACKQUAY_ADMIN_PASSWORD (or …_FILE) go together: set both or none.',
+    )
+  }
+  if (values.STACKQUAY_ADMIN_USER !== undefined) {
+    const name = Username.safeParse(values.STACKQUAY_ADMIN_USER)
+    const text = Password.safeParse(password)
+    if (!name.success) throw new ConfigError(`STACKQUAY_ADMIN_USER ${name.error.issues[0]?.message}.`)
+    if (!text.success) throw new ConfigError(`The first administrator’s password ${text.error.issues[0]?.message}.`)
+  }
+  const key = values.STACKQUAY_SECRET_KEY ?? fileText(values.STACKQUAY_SECRET_KEY_FILE, 'STACKQUAY_SECRET_KEY_FILE')
+  return {
+    home,
+    listen: values.STACKQUAY_LISTEN,
+    proxy: values.STACKQUAY_PROXY_HTTP,
+    projectsDir,
+    allowedRoots: [
+      projectsDir,
+      ...(values.STACKQUAY_ALLOWED_ROOTS?.split(':')
+        .filter((path) => path !== '')
+        .map(absolute) ?? (root ? ['/home', '/srv', '/var/www'] : [homedir()])),
+    ],
+    baseDomain: values.STACKQUAY_BASE_DOMAIN,
+    portRange: values.STACKQUAY_PORT_RANGE,
+    admin:
+      values.STACKQUAY_ADMIN_USER === undefined ? null : { username: values.STACKQUAY_ADMIN_USER, password: password! },
+    secretKey: key === undefined ? null : parseKey(key),
+    logLevel: values.STACKQUAY_LOG_LEVEL,
+    runAs: values.STACKQUAY_RUN_AS ?? null,
+    publicUrl:
+      values.STACKQUAY_PUBLIC_URL?.replace(/\/$/, '') ??
+      `http://${urlHost(values.STACKQUAY_LISTEN.host)}:${values.STACKQUAY_LISTEN.port}`,
+  }
+}
+
+/** Settings that share the prefix and belong to the command line. */
+const clientOnly = new Set(['STACKQUAY_URL', 'STACKQUAY_TOKEN', 'STACKQUAY_NODE'])
+
+export function parseKey(text: string): Buffer {
+  const trimmed = text.trim()
+  const key = /^[0-9a-f]{64}$/i.test(trimmed) ? Buffer.from(trimmed, 'hex') : Buffer.from(trimmed, 'base64')
+  if (key.length !== 32)
+    throw new ConfigError('The secret key must be 32 bytes, as base64 or as 64 hexadecimal digits.')
+  return key
+}
+
+function fileText(path: string | undefined, name: string): string | undefined {
+  if (path === undefined) return undefined
+  try {
+    return readFileSync(path, 'utf8').replace(/\r?\n$/, '')
+  } catch (error) {
+    throw new ConfigError(`${name} names ${path}, which cannot be read: ${(error as Error).message}`)
+  }
+}
+
+function absolute(path: string): string {
+  return isAbsolute(path) ? resolve(path) : resolve(process.cwd(), path)
+}
+
+function urlHost(host: string): string {
+  if (host === '0.0.0.0' || host === '::') return 'localhost'
+  return host.includes(':') ? `[${host}]` : host
+}

@@ -1,0 +1,81 @@
+import type { AuditEntry, CallResult, OperationId, ParsedInput, Scope } from '@stackquay/contract'
+import type { NewAuditEntry } from '@stackquay/store'
+
+/** Who calls. Made once a request, before the body is read; policies and audit read it. */
+export type Principal =
+  | { readonly kind: 'anonymous' }
+  | {
+      readonly kind: 'session'
+      readonly sessionId: string
+      readonly csrfToken: string
+      readonly user: { readonly id: string; readonly name: string }
+      /** The user's role. */
+      readonly scope: Scope
+    }
+  | {
+      readonly kind: 'token'
+      readonly token: { readonly id: string; readonly name: string; readonly scope: Scope }
+      readonly user: { readonly id: string; readonly name: string }
+      /** What holds now: the weaker of the token's scope and its owner's role. */
+      readonly scope: Scope
+      /** Ids of the projects it is restricted to; empty for no restriction. */
+      readonly projects: readonly string[]
+    }
+
+export interface RequestContext {
+  readonly principal: Principal
+  readonly requestId: string
+  readonly source: AuditEntry['source']
+  readonly ip: string
+  readonly userAgent: string | null
+  /** Aborts when the caller goes away. */
+  readonly signal: AbortSignal
+  /** The `If-Match` header as sent, unquoted; null when absent. */
+  readonly ifMatch: string | null
+  /** `ada` or `ada (token: ci)`. */
+  readonly actor: string
+  /** An audit entry with who, whence and which request filled in; append it inside the transaction of the change. */
+  audit(
+    entry: Pick<NewAuditEntry, 'action'> &
+      Partial<Pick<NewAuditEntry, 'target' | 'project' | 'outcome' | 'changes' | 'operationId'>>,
+  ): NewAuditEntry
+}
+
+/** An answer. `body` is an explicit projection; `json` is the same already serialised, for hot lists; bytes are sent as they are. */
+export interface Reply<Body> {
+  readonly status: number
+  readonly body?: Body
+  readonly json?: string | Buffer
+  /** Sent piece by piece, as the reader takes them; `headers` then name the content type. */
+  readonly stream?: AsyncIterable<string>
+  /** Unquoted; becomes a strong ETag. */
+  readonly etag?: string
+  readonly headers?: Readonly<Record<string, string>>
+  /** Full `Set-Cookie` lines. */
+  readonly cookies?: readonly string[]
+}
+
+export type Handler<Id extends OperationId> = (
+  input: ParsedInput<Id>,
+  context: RequestContext,
+) => Promise<Reply<CallResult<Id> | { plan: unknown }>>
+
+/** One WebSocket of a stream. Frames get their `seq` here; `send` waits while the reader is slow, and throws when it is gone. */
+export interface FrameSocket {
+  send(frame: { readonly type: string } & Readonly<Record<string, unknown>>): Promise<void>
+  /** Aborts when the socket closes, the right to it ends, or the service stops. */
+  readonly signal: AbortSignal
+}
+export type StreamHandler<Id extends OperationId> = (
+  input: ParsedInput<Id>,
+  context: RequestContext,
+  socket: FrameSocket,
+) => Promise<void>
+
+/** Operations whose answer is a WebSocket. */
+export type StreamId = 'watchEvents' | 'watchProjectLogs' | 'watchProjectStats'
+/** Answered by the door itself. */
+export type DoorId = 'getOpenapi' | 'streamEvents'
+
+export type Handlers = { readonly [Id in Exclude<OperationId, StreamId | DoorId>]: Handler<Id> }
+export type StreamHandlers = { readonly [Id in StreamId]: StreamHandler<Id> }

@@ -1,0 +1,75 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import { type Operation, ProblemError } from '@stackquay/contract'
+
+export const bodyLimit = 1024 * 1024
+
+/** Why the operation would not understand the body, told before it is read; null when it may. */
+export function mediaTypeProblem(operation: Operation, headers: IncomingHttpHeaders): ProblemError | null {
+  if (operation.body === undefined || !hasBody(headers)) return null
+  const sent = headers['content-type'] ?? ''
+  const [type = '', ...parameters] = sent
+    .toLowerCase()
+    .split(';')
+    .map((part) => part.trim())
+  const known = ['application/json', ...(operation.bodyTypes ?? [])]
+  const charset = parameters
+    .find((parameter) => parameter.startsWith('charset='))
+    ?.slice(8)
+    .replaceAll('"', '')
+  if (known.includes(type) && (charset === undefined || charset === 'utf-8' || charset === 'utf8')) return null
+  return new ProblemError(
+    'unsupported_media_type',
+    type === '' ? 'The body has no Content-Type.' : `The body is "${sent}".`,
+    {
+      hint: `Send ${known.join(' or ')} in UTF-8.`,
+    },
+  )
+}
+
+function hasBody(headers: IncomingHttpHeaders): boolean {
+  return headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0'
+}
+
+/** An empty body is an absent one. */
+export function readJson(bytes: Buffer): unknown {
+  if (bytes.length === 0) return undefined
+  const text = textOf(bytes)
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch (error) {
+    throw new ProblemError('invalid_json', `The body is not valid JSON: ${withoutExcerpt((error as Error).message)}.`)
+  }
+  if (suspicious.test(text)) refusePrototypes(value, '')
+  return value
+}
+
+/** The parser quotes from the text it was given, and that may hold a password. */
+function withoutExcerpt(message: string): string {
+  return message.replace(/, [^,]*"[\s\S]*" is not valid JSON$/, '')
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true })
+
+function textOf(bytes: Buffer): string {
+  try {
+    return utf8.decode(bytes)
+  } catch {
+    throw new ProblemError('invalid_json', 'The body is not valid UTF-8.', { hint: 'Send JSON in UTF-8.' })
+  }
+}
+
+/** `__proto__`, also with letters written as escapes. */
+const suspicious = /__proto__|\\u00(5f|70|72|6f|74)/i
+
+/** Schemas skip this name silently; a field that vanishes without a word would be worse than a refusal. */
+function refusePrototypes(value: unknown, pointer: string): void {
+  if (typeof value !== 'object' || value === null) return
+  if (Object.hasOwn(value, '__proto__')) {
+    const errors = [
+      { pointer: `${pointer}/__proto__`, code: 'unknown_field', detail: 'The name "__proto__" cannot be used.' },
+    ]
+    throw new ProblemError('validation_failed', 'The name "__proto__" cannot be used.', { errors })
+  }
+  for (const [name, inner] of Object.entries(value)) refusePrototypes(inner, `${pointer}/${name}`)
+}

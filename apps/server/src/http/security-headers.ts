@@ -1,0 +1,22 @@
+const policy = [
+  "default-src 'self'",
+  "style-src 'self' 'unsafe-inline'",
+  "img-src 'self' data:",
+  "connect-src 'self' ws: wss:",
+  "frame-ancestors 'none'",
+  "base-uri 'none'",
+  "form-action 'self'",
+].join('; ')
+
+/** On every answer, also on JSON: a browser that is made to open one must neither guess its type nor run it nor frame it. */
+export const securityHeaders = {
+  'content-security-policy': policy,
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+} as const
+
+/** Answers of the API are of this moment and for this caller. */
+export const apiHeaders = { ...securityHeaders, 'cache-control': 'no-store' } as const

@@ -1,0 +1,65 @@
+import { StoreUnusableError } from '@stackquay/store'
+import { pino } from 'pino'
+import { ConfigError, readConfig } from './config.ts'
+import { BootError, type House, openHouse } from './house.ts'
+import { HomeInUseError } from './instance-lock.ts'
+
+const say = (text: string) => process.stdout.write(`${text}\n`)
+
+/** What a person can mend is said in a sentence; everything else shows where it came from. */
+function refuse(error: unknown): never {
+  const expected =
+    error instanceof ConfigError ||
+    error instanceof BootError ||
+    error instanceof HomeInUseError ||
+    error instanceof StoreUnusableError
+  process.stderr.write(`${expected ? error.message : error instanceof Error ? error.stack : String(error)}\n`)
+  process.exit(1)
+}
+
+async function main(): Promise<void> {
+  const config = readConfig(process.env)
+  const log = pino({ level: config.logLevel, base: null, timestamp: pino.stdTimeFunctions.isoTime })
+  const house = await openHouse({ config, log, say })
+  try {
+    await house.app.listen({ host: config.listen.host, port: config.listen.port })
+  } catch (error) {
+    await house.close()
+    if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error
+    throw new BootError(
+      `The address ${config.listen.host}:${config.listen.port} is used by another program. Stop it, or set STACKQUAY_LISTEN.`,
+    )
+  }
+  greet(house, config)
+  const isEnding = endOn(house)
+  await house.ready.catch((error: unknown) => {
+    // Ended while it still looked for projects: the end is under way, and must be allowed to close what is open.
+    if (!isEnding()) throw error
+  })
+}
+
+function greet(house: House, config: ReturnType<typeof readConfig>): void {
+  say(`Stackquay answers at ${config.publicUrl}`)
+  if (config.proxy !== null) say(`Projects answer at http://<name>.${config.baseDomain}:${config.proxy.port}`)
+  const code = house.setup.value()
+  if (code !== null)
+    say(`\nFirst start: open ${config.publicUrl} and make the administrator with this one-time code: ${code}\n`)
+}
+
+function endOn(house: House): () => boolean {
+  let ending = false
+  const end = () => {
+    if (ending) process.exit(130)
+    ending = true
+    say('Ending. Projects and their addresses stay up; start again to manage them.')
+    house.close().then(
+      () => process.exit(0),
+      (error: unknown) => refuse(error),
+    )
+  }
+  process.on('SIGTERM', end)
+  process.on('SIGINT', end)
+  return () => ending
+}
+
+main().catch(refuse)

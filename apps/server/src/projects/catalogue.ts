@@ -1,0 +1,287 @@
+import {
+  type ChosenToolchain,
+  databaseKinds,
+  type InstallHint,
+  type Release,
+  runtimeKinds,
+  serviceKinds,
+  templates,
+} from '@stackquay/catalog'
+import type { OfferedRuntime, OfferedTemplate, RuntimesView, ServicesView } from '@stackquay/contract'
+import type { OfferedLine, Offers } from '@stackquay/domain'
+import type { Engine, Toolchain, ToolchainQuery } from '@stackquay/engine-api'
+import { z } from 'zod'
+
+/** What this machine can run: the catalogue joined with the programs that the engine found. */
+export interface Catalogue {
+  /** Looks at the machine again. The first look begins at boot; whoever asks before it ended waits for it. */
+  refresh(): Promise<void>
+  offers(): Promise<Offers>
+  toolchain(name: string, line: string): ChosenToolchain | null
+  helpers(runtime: string): Readonly<Record<string, ChosenToolchain>>
+  runtimes(): Promise<z.output<typeof RuntimesView>>
+  services(): Promise<z.output<typeof ServicesView>>
+  toolchains(): Promise<readonly Toolchain[]>
+  /** Node that runs programs of ours. */
+  ourNode(): string
+}
+
+type Liner = {
+  readonly label: string
+  readonly releases: readonly Release[]
+  readonly install: InstallHint
+  lineOf(version: string): string
+}
+
+export function createCatalogue(engine: Engine, signal: AbortSignal, fallbackNode: string): Catalogue {
+  let found: readonly Toolchain[] = []
+  let first: Promise<void> | null = null
+  const queries = allQueries()
+
+  const look = async () => {
+    found = await engine.toolchains(queries, signal)
+  }
+  const ready = () => {
+    first ??= look()
+    return first
+  }
+
+  const linesOf = (kind: Liner, query: ToolchainQuery | null): readonly FullLine[] => {
+    if (query === null) {
+      return kind.releases.map((release, index) => ({
+        ...release,
+        available: true,
+        default: index === 0,
+        reason: null,
+        full: null,
+      }))
+    }
+    return withDefault(
+      mergeLines(
+        kind,
+        found.filter((toolchain) => toolchain.name === query.name),
+      ),
+    )
+  }
+
+  const chosen = (name: string, line: string | null, lineOf: (version: string) => string): ChosenToolchain | null => {
+    const fit = found
+      .filter(
+        (toolchain) =>
+          toolchain.name === name && toolchain.available && (line === null || lineOf(toolchain.version) === line),
+      )
+      .sort((a, b) => Number(b.bundled) - Number(a.bundled) || compareVersions(b.version, a.version))[0]
+    return fit === undefined ? null : { version: fit.version, program: fit.program, directory: fit.directory }
+  }
+
+  return {
+    refresh: async () => {
+      first = look()
+      await first
+    },
+    offers: async () => {
+      await ready()
+      return {
+        runtimes: Object.fromEntries(runtimeKinds.map((kind) => [kind.name, linesOf(kind, kind.toolchain)])),
+        databases: Object.fromEntries(databaseKinds.map((kind) => [kind.name, linesOf(kind, kind.toolchain)])),
+      }
+    },
+    toolchain: (name, line) => {
+      const kind = [...runtimeKinds, ...databaseKinds].find((candidate) => candidate.toolchain?.name === name)
+      return chosen(name, line, (version) => kind?.lineOf(version) ?? version)
+    },
+    helpers: (runtime) => {
+      const kind = runtimeKinds.find((candidate) => candidate.name === runtime)
+      const pairs = (kind?.helpers ?? []).map(
+        (query) => [query.name, chosen(query.name, null, (version) => version)] as const,
+      )
+      return Object.fromEntries(pairs.filter((pair): pair is [string, ChosenToolchain] => pair[1] !== null))
+    },
+    runtimes: async () => {
+      await ready()
+      const offered = runtimeKinds.map((kind): OfferedRuntime => {
+        const versions = linesOf(kind, kind.toolchain)
+        const available = versions.some((line) => line.available)
+        return {
+          name: kind.name,
+          label: kind.label,
+          summary: kind.summary,
+          available,
+          reason: available ? null : whyNone(kind, versions),
+          install: available ? null : kind.install.debian,
+          versions: versions.map((line) => viewOfLine(line, kind.install)),
+          presets: kind.presets.map(({ name, label, port, summary }) => ({ name, label, port, summary })),
+          modes: ['development', 'production'],
+          settingsSchema: jsonSchema(kind.settings.patch),
+        }
+      })
+      return {
+        engine: engine.id,
+        runtimes: offered,
+        templates: templates.map((template) => offeredTemplate(template, offered)),
+      }
+    },
+    services: async () => {
+      await ready()
+      const databases = databaseKinds.map((kind) => {
+        const versions = linesOf(kind, kind.toolchain)
+        const available = versions.some((line) => line.available)
+        return {
+          name: kind.name,
+          kind: 'database' as const,
+          label: kind.label,
+          summary: kind.summary,
+          aliases: [...kind.aliases],
+          available,
+          reason: available ? null : whyNone(kind, versions),
+          install: available ? null : kind.install.debian,
+          versions: versions.map((line) => viewOfLine(line, kind.install)),
+          alwaysPublished: false,
+          keepsData: kind.keepsData,
+          injects: Object.keys(
+            kind.variables(
+              { database: 'main', username: 'main', host: '127.0.0.1', hostPort: 1, secret: () => '' },
+              '',
+            ),
+          ),
+          settingsSchema: jsonSchema(z.strictObject({ version: z.string(), exposePort: z.boolean() }).partial()),
+        }
+      })
+      const services = serviceKinds.map((kind) => {
+        const versions = linesOf({ ...kind, lineOf: (version) => version }, kind.toolchain)
+        return {
+          name: kind.name,
+          kind: 'service' as const,
+          label: kind.label,
+          summary: kind.summary,
+          aliases: [],
+          available: versions.some((line) => line.available),
+          reason: null,
+          install: kind.install.debian,
+          versions: versions.map((line) => viewOfLine(line, kind.install)),
+          alwaysPublished: kind.alwaysPublished,
+          keepsData: kind.keepsData,
+          injects: [...kind.injects],
+          settingsSchema: jsonSchema(kind.settings.patch),
+        }
+      })
+      return { engine: engine.id, items: [...databases, ...services] }
+    },
+    toolchains: async () => {
+      await ready()
+      return found
+    },
+    ourNode: () => {
+      const bundled = found.find((toolchain) => toolchain.name === 'node' && toolchain.bundled && toolchain.available)
+      return bundled?.program ?? fallbackNode
+    },
+  }
+}
+
+interface FullLine extends OfferedLine {
+  readonly endOfLife: string | null
+  readonly full: string | null
+}
+
+/** Lines of releases and of what was found, newest first. */
+function mergeLines(kind: Liner, found: readonly Toolchain[]): readonly FullLine[] {
+  const lines = new Map<string, FullLine>()
+  for (const release of kind.releases) {
+    lines.set(release.version, {
+      ...release,
+      available: false,
+      default: false,
+      reason: `${kind.label} ${release.version} is not installed on this machine.`,
+      full: null,
+    })
+  }
+  for (const toolchain of [...found].sort(
+    (a, b) => Number(a.available) - Number(b.available) || compareVersions(a.version, b.version),
+  )) {
+    const version = kind.lineOf(toolchain.version)
+    const before = lines.get(version)
+    if (before?.available === true && !toolchain.available) continue
+    lines.set(version, {
+      version,
+      endOfLife: before?.endOfLife ?? null,
+      available: toolchain.available,
+      default: false,
+      reason: toolchain.reason,
+      full: toolchain.version,
+    })
+  }
+  return [...lines.values()].sort((a, b) => compareVersions(b.version, a.version))
+}
+
+/** One that was found and cannot be used says more than one that is not there. */
+function whyNone(kind: Liner, lines: readonly FullLine[]): string {
+  const found = lines.find((line) => line.full !== null && line.reason !== null)
+  return found?.reason ?? `No ${kind.label} was found on this machine.`
+}
+
+/** The newest line that can be used here is the default. */
+function withDefault(lines: readonly FullLine[]): readonly FullLine[] {
+  const chosen = lines.find((line) => line.available)
+  return lines.map((line) => (line === chosen ? { ...line, default: true } : line))
+}
+
+function viewOfLine(line: FullLine, install: InstallHint) {
+  return {
+    version: line.version,
+    fullVersion: line.full,
+    default: line.default,
+    available: line.available,
+    reason: line.reason,
+    install: line.available ? null : install.debian,
+    endOfLife: line.endOfLife,
+  }
+}
+
+function offeredTemplate(template: (typeof templates)[number], runtimes: readonly OfferedRuntime[]): OfferedTemplate {
+  const runtime = runtimes.find((candidate) => candidate.name === template.runtime)
+  return {
+    name: template.name,
+    label: template.label,
+    summary: template.summary,
+    runtime: template.runtime,
+    databases: Object.values((template.project.databases ?? {}) as Record<string, { type: string }>).map(
+      (database) => database.type,
+    ),
+    example: template.folder.startsWith('examples/'),
+    available: runtime?.available ?? false,
+    reason: runtime?.reason ?? null,
+    install: runtime?.install ?? null,
+  }
+}
+
+/** Every program that any kind may need, asked for once. */
+function allQueries(): readonly ToolchainQuery[] {
+  const byName = new Map<string, ToolchainQuery>()
+  for (const kind of runtimeKinds)
+    for (const query of [kind.toolchain, ...kind.helpers]) if (query !== null) byName.set(query.name, query)
+  for (const kind of [...databaseKinds, ...serviceKinds])
+    if (kind.toolchain !== null) byName.set(kind.toolchain.name, kind.toolchain)
+  return [...byName.values()]
+}
+
+const schemas = new WeakMap<z.ZodType, Record<string, unknown>>()
+function jsonSchema(schema: z.ZodType): Record<string, unknown> {
+  const known = schemas.get(schema)
+  if (known !== undefined) return known
+  const made = z.toJSONSchema(schema, { io: 'input' }) as Record<string, unknown>
+  schemas.set(schema, made)
+  return made
+}
+
+/** Number by number; what is not a number compares as text. */
+export function compareVersions(a: string, b: string): number {
+  const left = a.split(/[.-]/)
+  const right = b.split(/[.-]/)
+  for (let index = 0; index < Math.max(left.length, right.length); index += 1) {
+    const x = left[index] ?? '0'
+    const y = right[index] ?? '0'
+    const order = /^\d+$/.test(x) && /^\d+$/.test(y) ? Number(x) - Number(y) : x.localeCompare(y)
+    if (order !== 0) return order
+  }
+  return 0
+}

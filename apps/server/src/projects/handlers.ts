@@ -1,0 +1,810 @@
+import { databaseKindOf, templateOf } from '@stackquay/catalog'
+import { templateFolder } from '@stackquay/catalog/folders'
+import {
+  type FieldError,
+  type OperationRecord,
+  ProblemError,
+  type ProjectCreate,
+  type ProjectPatch,
+  readOnlyProjectFields,
+  type Secret,
+} from '@stackquay/contract'
+import {
+  databaseSecret,
+  databaseWorkload,
+  emptySpec,
+  mergeProject,
+  type ProjectSpec,
+  printManifest,
+  slugOf,
+} from '@stackquay/domain'
+import { revealValue, type SecretRef } from '@stackquay/engine-api'
+import {
+  ChangedError,
+  type NewProject,
+  newId,
+  type OperationRow,
+  type ProjectRow,
+  type ProjectSource,
+  TakenError,
+} from '@stackquay/store'
+import type { Handlers, RequestContext } from '../http/handler.ts'
+import { ifMatchHolds } from '../http/preconditions.ts'
+import { requireProject, requireScope } from '../http/rights.ts'
+import {
+  type ChangeDeps,
+  changesOf,
+  limitsObstacle,
+  planOf,
+  proposeChange,
+  queueOperation,
+  refuseBusy,
+  submit,
+  writeChange,
+} from './change-project.ts'
+import { sealEnv, setSecretsAside } from './env-patch.ts'
+import { withoutCredentials } from './git.ts'
+import { manifestBody, missingSecretWarnings } from './manifest-body.ts'
+import { readManifest } from './manifest-file.ts'
+import { refuseErrors } from './prepare.ts'
+import { createProjectList } from './project-list.ts'
+import type { Sources } from './sources.ts'
+import { operationView, projectSummary, projectView } from './view.ts'
+import { sourceUrlSecret } from './works.ts'
+
+export interface ProjectsDeps extends ChangeDeps {
+  readonly sources: Sources
+  reveal(ref: SecretRef): Promise<string>
+}
+
+type ProjectHandlers = Pick<
+  Handlers,
+  | 'listProjects'
+  | 'createProject'
+  | 'createFromManifest'
+  | 'getProject'
+  | 'updateProject'
+  | 'deleteProject'
+  | 'duplicateProject'
+  | 'startProject'
+  | 'stopProject'
+  | 'restartProject'
+  | 'getProjectEnv'
+  | 'putProjectEnv'
+  | 'deleteProjectEnv'
+  | 'listDatabases'
+  | 'createDatabase'
+  | 'deleteDatabase'
+  | 'getDatabaseCredentials'
+  | 'getManifest'
+  | 'planManifest'
+  | 'applyManifest'
+  | 'listOperations'
+  | 'getOperation'
+  | 'cancelOperation'
+>
+
+export function projectHandlers(deps: ProjectsDeps): ProjectHandlers {
+  const { store, model, resolver, catalogue, engine, sources } = deps
+  const listAll = createProjectList({ store, model })
+
+  const find = async (idOrSlug: string): Promise<ProjectRow> => {
+    const row = await store.projects.find(idOrSlug)
+    if (row === null) throw new ProblemError('not_found', `There is no project "${idOrSlug}".`)
+    return row
+  }
+
+  const record = (id: string, operation?: OperationRecord | null) => {
+    const parts = model.parts(id)
+    if (parts === null) throw new ProblemError('not_found', 'The project is gone.')
+    return projectView(operation == null ? parts : { ...parts, operation })
+  }
+
+  const wait = async (
+    operation: OperationRow,
+    seconds: number | undefined,
+    context: RequestContext,
+  ): Promise<OperationRow> => {
+    if (seconds === undefined || seconds === 0) return operation
+    await deps
+      .orchestrator()
+      .ended(operation.id, AbortSignal.any([context.signal, AbortSignal.timeout(seconds * 1000)]))
+    return (await store.operations.find(operation.id)) ?? operation
+  }
+
+  const holds = (row: ProjectRow, context: RequestContext) => {
+    if (ifMatchHolds(context.ifMatch, String(row.generation))) return
+    throw new ProblemError(
+      'precondition_failed',
+      `The project is at generation ${row.generation}, not ${context.ifMatch}.`,
+    )
+  }
+
+  /** Answers the project, with the operation when there is work: ended, when it was waited for. */
+  const answerProject = async (
+    row: ProjectRow,
+    operation: OperationRow | null,
+    seconds: number | undefined,
+    context: RequestContext,
+    status: 200 | 201,
+  ) => {
+    const ended = operation === null ? null : await wait(operation, seconds, context)
+    if (status === 201 && ended?.state === 'failed' && model.find(row.id) === null) throw failure(ended)
+    const shown = record(row.id, ended === null ? null : operationView(ended))
+    return {
+      status,
+      body: shown,
+      etag: String(shown.generation),
+      ...(status === 201 ? { headers: { location: `/api/v1/projects/${row.id}` } } : {}),
+    }
+  }
+
+  const change = async (
+    row: ProjectRow,
+    patch: ProjectPatch,
+    context: RequestContext,
+    action: string,
+    query: { dryRun?: boolean | undefined; wait?: number | undefined },
+    extra: Parameters<typeof proposeChange>[3] = {},
+    input: Readonly<Record<string, unknown>> = {},
+  ) => {
+    const proposed = await proposeChange(row, patch, deps, extra)
+    if (query.dryRun === true) return { status: 200, body: proposed.plan }
+    if (!proposed.isChange && Object.keys(input).length === 0)
+      return { status: 200, body: record(row.id), etag: String(row.generation) }
+    let operation: OperationRow | null
+    try {
+      operation = await writeChange(proposed, context, action, deps, input)
+    } catch (error) {
+      if (error instanceof ChangedError)
+        throw new ProblemError('precondition_failed', 'The project was changed by somebody else in the same moment.')
+      throw error
+    }
+    return answerProject(row, operation, query.wait, context, 200)
+  }
+
+  /** Start, stop, restart: the wish, the operation, the audit entry and the event in one transaction. */
+  const lifecycle = async (
+    kind: 'start' | 'stop' | 'restart',
+    input: {
+      params: { id: string }
+      query: { dryRun?: boolean | undefined; wait?: number | undefined }
+      body: { workload?: string | undefined } | undefined
+    },
+    context: RequestContext,
+  ) => {
+    const row = await find(input.params.id)
+    const workload = input.body?.workload
+    const resolved = (await model.renew(row.id)).resolved
+    if (workload !== undefined && !resolved.workloads.some((candidate) => candidate.ref.workload === workload)) {
+      const known = resolved.workloads.map((candidate) => candidate.ref.workload).join(', ')
+      throw invalid(
+        '/workload',
+        'unknown_workload',
+        `There is no workload "${workload}"; there is ${known === '' ? 'none' : known}.`,
+      )
+    }
+    if (kind !== 'stop') {
+      refuseErrors(resolved.errors)
+      if (resolved.workloads.length === 0)
+        throw new ProblemError('validation_failed', 'The project has nothing to run.', {
+          hint: 'Enable a runtime or add a database first.',
+        })
+    }
+    if (input.query.dryRun === true) {
+      const observed = await deps.orchestrator().observations.refresh(row.id)
+      const request = {
+        goal: kind === 'stop' ? ('stopped' as const) : ('running' as const),
+        restart: kind === 'restart',
+        ...(workload === undefined ? {} : { only: workload }),
+      }
+      return { status: 200, body: planOf(engine, resolved, observed, request, []).plan }
+    }
+    const operation = await store.transaction(async (tx) => {
+      await refuseBusy(store, row)
+      if (kind !== 'stop') await tx.projects.setLifecycle(row.id, { desired: 'running' })
+      else if (workload === undefined) await tx.projects.setLifecycle(row.id, { desired: 'stopped' })
+      const queued = await queueOperation(tx, kind, row.id, context, workload === undefined ? {} : { workload })
+      await tx.audit.append(
+        context.audit({
+          action: `project.${kind}`,
+          target: row.slug,
+          project: row.id,
+          operationId: queued.id,
+          changes: workload === undefined ? null : { workload },
+        }),
+      )
+      return queued
+    })
+    submit(operation, deps)
+    const ended = await wait(operation, input.query.wait, context)
+    return { status: isEnded(ended) ? 200 : 202, body: operationView(ended) }
+  }
+
+  /** The specification that a new project begins with, and where its files come from. */
+  const beginning = async (body: ProjectCreate, context: RequestContext) => {
+    const named = [body.template, body.git, body.path].filter((one) => one !== undefined)
+    if (named.length > 1) throw invalid('/template', 'too_many_sources', 'Choose one of template, git and path.')
+    const offers = await catalogue.offers()
+    let spec = emptySpec(body.name)
+    let source: ProjectSource = { kind: 'empty' }
+    let path: string | null = null
+    let facts: string | null = null
+    if (body.template !== undefined) {
+      const template = templateOf(body.template)
+      if (template === undefined)
+        throw invalid('/template', 'unknown_template', `There is no template "${body.template}". See GET /runtimes.`)
+      const merged = mergeProject(spec, template.project as ProjectPatch, {}, offers, 'enables')
+      if (!merged.ok) refuseErrors(merged.errors.map((error) => ({ ...error, pointer: '/template' })))
+      else spec = merged.spec
+      source = { kind: 'template', template: template.name }
+      facts = templateFolder(template)
+    } else if (body.git !== undefined) {
+      const git = { url: body.git.url, branch: body.git.branch ?? null }
+      await sources.checkGit(git, context.signal)
+      source = { kind: 'git', url: withoutCredentials(git.url), branch: git.branch }
+    } else if (body.path !== undefined) {
+      path = await sources.checkFolder(body.path)
+      facts = path
+      source = { kind: 'folder' }
+      const taken = (await store.projects.all()).find((other) => other.path === path)
+      if (taken !== undefined)
+        throw new ProblemError('conflict', `The folder belongs to the project "${taken.slug}" already.`, {
+          hint: 'Use that project, or choose another folder.',
+        })
+    }
+    const aside = await setSecretsAside(spec, body.env ?? {}, store)
+    const merged = mergeProject(spec, withoutReadOnly(body), aside.env, offers, 'enables')
+    refuseErrors([
+      ...aside.errors,
+      ...(merged.ok ? limitsObstacle(engine, emptySpec(body.name), merged.spec) : merged.errors),
+    ])
+    if (merged.ok) spec = merged.spec
+    return { spec, aside, source, path, facts }
+  }
+
+  const createProject = async (
+    body: ProjectCreate,
+    query: { dryRun?: boolean | undefined; wait?: number | undefined },
+    context: RequestContext,
+  ) => {
+    const slug = body.slug ?? slugOf(body.name)
+    if (slug === '')
+      throw invalid(
+        '/slug',
+        'required',
+        `The name "${body.name}" has no letters or digits for an address; send a slug too.`,
+      )
+    if (isReserved(slug))
+      throw new ProblemError(
+        'conflict',
+        `The name "${slug}" is kept: names of the service itself and names that end in "-dev" cannot be projects.`,
+      )
+    const holder = await store.projects.find(slug)
+    if (holder !== null) throw nameTaken(slug, holder)
+    const { spec, aside, source, path, facts } = await beginning(body, context)
+    const id = newId('prj')
+    const wantsStart = body.start ?? true
+
+    if (query.dryRun === true) {
+      const folder = facts ?? path ?? (await sources.freeFolder(slug))
+      const planned = await specToPlan(spec, folder, body)
+      const resolved = await resolver.resolve({ id, slug, path: folder, spec: planned })
+      const { plan } = planOf(engine, resolved, [], { goal: wantsStart ? 'running' : 'stopped' }, [])
+      const first = { title: titleOfSource(source), workload: null, because: [] }
+      const fatal = resolved.errors.filter((error) => error.code !== 'cannot_run' || source.kind !== 'git')
+      return {
+        status: 200,
+        body: {
+          plan: { ...plan.plan, steps: [first, ...plan.plan.steps], warnings: fatal.map((error) => error.detail) },
+        },
+      }
+    }
+
+    const project: NewProject = {
+      id,
+      slug,
+      spec,
+      desired: wantsStart ? 'running' : 'stopped',
+      phase: 'creating',
+      path: path ?? (await sources.freeFolder(slug)),
+      source,
+    }
+    const operation = await insertProject(project, context, async (tx) => {
+      const sealed = await sealEnv(tx, id, spec, aside)
+      if (aside.texts.size > 0) await tx.projects.update(id, 1, { spec: sealed })
+      if (source.kind === 'git' && body.git !== undefined && body.git.url !== source.url)
+        await tx.secrets.put(id, sourceUrlSecret, body.git.url)
+      return queueOperation(tx, 'create', id, context, {})
+    })
+    return answerProject({ ...project } as ProjectRow, operation, query.wait, context, 201)
+  }
+
+  /** For the plan of a folder that nobody described yet: what will be found there. */
+  const specToPlan = async (spec: ProjectSpec, folder: string, body: ProjectCreate): Promise<ProjectSpec> => {
+    if (Object.keys(spec.runtimes).length > 0 || (body.path === undefined && body.template === undefined)) return spec
+    const offers = await catalogue.offers()
+    const text = await readManifest(folder)
+    const patch = text === null ? null : manifestBody(text, spec).patch
+    const best = patch === null ? (await resolver.detect(folder))[0] : undefined
+    const merged =
+      patch !== null
+        ? mergeProject(spec, patch, {}, offers, 'enables')
+        : best === undefined
+          ? null
+          : mergeProject(spec, { [best.runtime]: best.detected.settings }, {}, offers, 'enables')
+    return merged?.ok === true ? merged.spec : spec
+  }
+
+  const insertProject = async (
+    project: NewProject,
+    context: RequestContext,
+    more: (tx: Parameters<Parameters<typeof store.transaction>[0]>[0]) => Promise<OperationRow>,
+  ): Promise<OperationRow> => {
+    try {
+      const operation = await store.transaction(async (tx) => {
+        await tx.projects.insert(project)
+        const queued = await more(tx)
+        await tx.audit.append(
+          context.audit({
+            action: queued.kind === 'duplicate' ? 'project.duplicate' : 'project.create',
+            target: project.slug,
+            project: project.id,
+            operationId: queued.id,
+            changes: { source: project.source, ...(changesOf(emptySpec(project.spec.name), project.spec) as object) },
+          }),
+        )
+        await tx.events.append({
+          type: 'project.created',
+          project: project.id,
+          data: { id: project.id, slug: project.slug, name: project.spec.name },
+        })
+        return queued
+      })
+      await model.renew(project.id)
+      submit(operation, deps)
+      return operation
+    } catch (error) {
+      if (error instanceof TakenError) throw nameTaken(project.slug, await store.projects.find(project.slug))
+      throw error
+    }
+  }
+
+  return {
+    listProjects: async ({ query }, context) => {
+      const limit = query.limit ?? 50
+      const restricted =
+        context.principal.kind === 'token' && context.principal.projects.length > 0 ? context.principal.projects : null
+      const cursor = query.cursor === undefined ? {} : { cursor: query.cursor }
+      if (restricted === null && query.q === undefined && query.state === undefined) {
+        return { status: 200, json: await listAll({ limit, ...cursor }) }
+      }
+      const rows: ProjectRow[] = []
+      let more = true
+      let after = query.cursor
+      // A filter by state is over what is derived, so pages are read until one is full.
+      while (more && rows.length <= limit) {
+        const page = await store.projects.list({
+          limit: 200,
+          ...(after === undefined ? {} : { cursor: after }),
+          ...(query.q === undefined ? {} : { q: query.q }),
+          ...(restricted === null ? {} : { ids: restricted }),
+        })
+        rows.push(
+          ...page.filter(
+            (row) =>
+              query.state === undefined || (model.find(row.id) !== null && model.status(row.id).state === query.state),
+          ),
+        )
+        more = page.length === 200
+        after = page.at(-1)?.id
+      }
+      const shown = rows.slice(0, limit)
+      const items = shown.flatMap((row) => {
+        const parts = model.parts(row.id)
+        return parts === null ? [] : [projectSummary(parts)]
+      })
+      return { status: 200, body: { items, nextCursor: rows.length > limit ? shown.at(-1)!.id : null } }
+    },
+
+    createProject: ({ body, query }, context) => createProject(body as ProjectCreate, query, context),
+
+    createFromManifest: async ({ body, query }, context) => {
+      const manifest = manifestBody(body.manifest, emptySpec('')).patch
+      const name = body.name ?? manifest.name
+      if (name === undefined)
+        throw invalid('/name', 'required', 'The project file names no project; add `name:` to it or send a name.')
+      const create: ProjectCreate = {
+        ...manifest,
+        name,
+        ...(body.path === undefined ? {} : { path: body.path }),
+        ...(body.start === undefined ? {} : { start: body.start }),
+      }
+      return createProject(create, query, context)
+    },
+
+    getProject: async ({ params }) => {
+      const row = await find(params.id)
+      if (model.find(row.id)?.row.revision !== row.revision) await model.renew(row.id)
+      const body = record(row.id)
+      return { status: 200, body, etag: String(body.generation) }
+    },
+
+    updateProject: async ({ params, query, body }, context) => {
+      const row = await find(params.id)
+      holds(row, context)
+      if (JSON.stringify(body).includes('"removeData":true')) requireScope(context, 'admin')
+      return change(row, withoutReadOnly(body as ProjectPatch), context, 'project.update', query)
+    },
+
+    deleteProject: async ({ params, query }, context) => {
+      const row = await find(params.id)
+      holds(row, context)
+      const data = query.data ?? 'keep'
+      const names = data === 'delete' ? (await engine.data(row.id, context.signal)).map((one) => one.name) : []
+      if (query.dryRun === true) {
+        const observed = await deps.orchestrator().observations.refresh(row.id)
+        const nothing = { ...(await model.renew(row.id)).resolved, workloads: [], errors: [] }
+        return { status: 200, body: planOf(engine, nothing, observed, { goal: 'stopped' }, names).plan }
+      }
+      if (query.confirm !== row.slug) {
+        throw new ProblemError('validation_failed', `Deleting needs ?confirm=${row.slug}.`, {
+          errors: [{ pointer: '?confirm', code: 'confirm', detail: `Type the project’s slug: ${row.slug}.` }],
+        })
+      }
+      const operation = await store.transaction(async (tx) => {
+        await refuseBusy(store, row)
+        await tx.projects.setLifecycle(row.id, { phase: 'deleting', desired: 'stopped' })
+        const queued = await queueOperation(tx, 'delete', row.id, context, { data })
+        await tx.audit.append(
+          context.audit({
+            action: 'project.delete',
+            target: row.slug,
+            project: row.id,
+            operationId: queued.id,
+            changes: { data, path: row.path },
+          }),
+        )
+        return queued
+      })
+      await model.renew(row.id)
+      submit(operation, deps)
+      const ended = await wait(operation, query.wait, context)
+      return { status: isEnded(ended) ? 200 : 202, body: operationView(ended) }
+    },
+
+    duplicateProject: async ({ params, query, body }, context) => {
+      const original = await find(params.id)
+      const slug = body.slug ?? slugOf(body.name)
+      const holder = await store.projects.find(slug)
+      if (slug === '' || isReserved(slug))
+        throw invalid('/slug', 'invalid', 'Send a slug of lower-case letters, digits and hyphens.')
+      if (holder !== null) throw nameTaken(slug, holder)
+      await refuseBusy(store, original)
+      if (original.phase !== 'ready')
+        throw new ProblemError('busy', `The project "${original.slug}" is not ready to be copied.`)
+      const id = newId('prj')
+      const project: NewProject = {
+        id,
+        slug,
+        spec: { ...original.spec, name: body.name },
+        desired: body.start === false ? 'stopped' : 'running',
+        phase: 'creating',
+        path: await sources.freeFolder(slug),
+        source: { kind: 'copy', of: original.id },
+      }
+      const operation = await insertProject(project, context, async (tx) => {
+        // The data of a database knows its passwords, so the copy keeps them; variables keep their texts.
+        const texts = new Map<string, Secret>()
+        for (const [name, handle] of Object.entries(await store.secrets.of(original.id))) {
+          if (name === sourceUrlSecret) continue
+          const text = await store.secrets.reveal(handle.secret)
+          if (name.startsWith('env/')) texts.set(name.slice(4), text)
+          else await tx.secrets.put(id, name, text.expose())
+        }
+        const spec = await sealEnv(tx, id, project.spec, { texts, dropped: [] })
+        if (texts.size > 0) await tx.projects.update(id, 1, { spec })
+        return queueOperation(tx, 'duplicate', id, context, { of: original.id })
+      })
+      return answerProject({ ...project } as ProjectRow, operation, query.wait, context, 201)
+    },
+
+    startProject: (input, context) => lifecycle('start', input, context),
+    stopProject: (input, context) => lifecycle('stop', input, context),
+    restartProject: (input, context) => lifecycle('restart', input, context),
+
+    getProjectEnv: async ({ params }, context) => {
+      const row = await find(params.id)
+      const reveals = context.principal.kind !== 'anonymous' && context.principal.scope !== 'read'
+      const env: Record<string, { value: string | null; secret: boolean }> = {}
+      let revealed = false
+      for (const [name, variable] of Object.entries(row.spec.env)) {
+        if (!variable.secret) env[name] = { value: variable.value, secret: false }
+        else {
+          env[name] = {
+            value: reveals ? (await store.secrets.reveal(variable.ref.secret)).expose() : null,
+            secret: true,
+          }
+          revealed ||= reveals
+        }
+      }
+      if (revealed)
+        await store.transaction((tx) =>
+          tx.audit.append(context.audit({ action: 'project.env.read', target: row.slug, project: row.id })),
+        )
+      const { resolved } = model.find(row.id) ?? (await model.renew(row.id))
+      return { status: 200, body: { env, injected: [...resolved.injected] } }
+    },
+
+    putProjectEnv: async ({ params, query, body }, context) => {
+      const row = await find(params.id)
+      holds(row, context)
+      return change(row, { env: { [params.name]: body } }, context, 'project.env.set', query)
+    },
+
+    deleteProjectEnv: async ({ params, query }, context) => {
+      const row = await find(params.id)
+      holds(row, context)
+      if (!Object.hasOwn(row.spec.env, params.name))
+        throw new ProblemError('not_found', `There is no variable "${params.name}".`)
+      return change(row, { env: { [params.name]: null } }, context, 'project.env.delete', query)
+    },
+
+    listDatabases: async ({ params }) => {
+      const row = await find(params.id)
+      const { databases } = record(row.id)
+      return {
+        status: 200,
+        body: { items: Object.entries(databases).map(([name, database]) => ({ name, ...database })) },
+      }
+    },
+
+    createDatabase: async ({ params, query, body }, context) => {
+      const row = await find(params.id)
+      holds(row, context)
+      if (Object.hasOwn(row.spec.databases, body.name))
+        throw new ProblemError('conflict', `The project has a database "${body.name}" already.`)
+      const { name, ...database } = body
+      const reply = await change(
+        row,
+        { databases: { [name]: withoutUndefined(database) } },
+        context,
+        'database.create',
+        query,
+      )
+      return query.dryRun === true ? reply : { ...reply, status: 201 }
+    },
+
+    deleteDatabase: async ({ params, query }, context) => {
+      const row = await find(params.id)
+      holds(row, context)
+      const database = databaseOf(row, params.db)
+      if (database === undefined) throw new ProblemError('not_found', `There is no database "${params.db}".`)
+      const data = databaseWorkload(database.type, params.db)
+      const extra = { without: [params.db], deletesData: [data] }
+      if (query.dryRun !== true && query.confirm !== params.db) {
+        throw new ProblemError(
+          'validation_failed',
+          `Dropping a database deletes its data and needs ?confirm=${params.db}.`,
+          {
+            errors: [{ pointer: '?confirm', code: 'confirm', detail: `Type the database’s name: ${params.db}.` }],
+          },
+        )
+      }
+      const secrets = (databaseKindOf(database.type)?.secrets ?? []).map((field) =>
+        databaseSecret(params.db, field.name),
+      )
+      return change(row, {}, context, 'database.delete', query, extra, { deleteData: [data], deleteSecrets: secrets })
+    },
+
+    getDatabaseCredentials: async ({ params }, context) => {
+      const row = await find(params.id)
+      const database = databaseOf(row, params.db)
+      const kind = database === undefined ? undefined : databaseKindOf(database.type)
+      if (database === undefined || kind === undefined)
+        throw new ProblemError('not_found', `There is no database "${params.db}".`)
+      const { leases } = await model.renew(row.id)
+      const workload = databaseWorkload(database.type, params.db)
+      const lease = leases.find((one) => one.workload === workload)
+      const secrets = await store.secrets.of(row.id)
+      if (lease === undefined)
+        throw new ProblemError(
+          'not_found',
+          `The database "${params.db}" was not started yet; it gets its port and password then.`,
+        )
+      const fields = kind.credentials({
+        database: params.db,
+        username: params.db,
+        host: '127.0.0.1',
+        hostPort: lease.hostPort,
+        secret: (field, encode) => {
+          const handle = secrets[databaseSecret(params.db, field)]
+          if (handle === undefined)
+            throw new ProblemError(
+              'not_found',
+              `The database "${params.db}" was not started yet; it gets its password then.`,
+            )
+          return [encode === undefined ? handle : { ...handle, encode }]
+        },
+      })
+      const shown = Object.fromEntries(
+        await Promise.all(
+          Object.entries(fields).map(
+            async ([name, value]) =>
+              [name, typeof value === 'number' ? value : await revealValue(value, deps.reveal)] as const,
+          ),
+        ),
+      )
+      await store.transaction((tx) =>
+        tx.audit.append(
+          context.audit({ action: 'database.credentials.read', target: `${row.slug}/${params.db}`, project: row.id }),
+        ),
+      )
+      return {
+        status: 200,
+        body: {
+          host: String(shown.host),
+          port: Number(shown.port),
+          hostPort: Number(shown.hostPort),
+          database: String(shown.database),
+          username: String(shown.username),
+          password: String(shown.password),
+          url: String(shown.url),
+        },
+      }
+    },
+
+    getManifest: async ({ params }) => {
+      const row = await find(params.id)
+      return { status: 200, body: { manifest: printManifest(row.spec) } }
+    },
+
+    planManifest: async ({ params, body }) => {
+      const row = await find(params.id)
+      const { patch, missingSecrets } = manifestBody(body.manifest, row.spec)
+      const { plan } = (await proposeChange(row, patch, deps, { naming: 'enables' })).plan
+      return {
+        status: 200,
+        body: { plan: { ...plan, warnings: [...plan.warnings, ...missingSecretWarnings(missingSecrets)] } },
+      }
+    },
+
+    applyManifest: async ({ params, query, body }, context) => {
+      const row = await find(params.id)
+      holds(row, context)
+      const { patch } = manifestBody(body.manifest, row.spec)
+      return change(row, patch, context, 'project.manifest.apply', query, { naming: 'enables' })
+    },
+
+    listOperations: async ({ query }, context) => {
+      const limit = query.limit ?? 50
+      const restricted =
+        context.principal.kind === 'token' && context.principal.projects.length > 0
+          ? context.principal.projects
+          : undefined
+      let project: string | undefined
+      if (query.project !== undefined) {
+        project = (await store.projects.find(query.project))?.id ?? query.project
+        if (restricted !== undefined && !restricted.includes(project))
+          throw new ProblemError('project_forbidden', 'The token is restricted to other projects.')
+      }
+      const rows = await store.operations.list({
+        limit: limit + 1,
+        ...(query.cursor === undefined ? {} : { cursor: query.cursor }),
+        ...(project === undefined ? {} : { project }),
+        ...(restricted === undefined ? {} : { projects: restricted }),
+        ...(query.state === undefined ? {} : { state: query.state }),
+        ...(query.active === undefined ? {} : { active: query.active }),
+      })
+      const shown = rows.slice(0, limit)
+      return {
+        status: 200,
+        body: { items: shown.map(operationView), nextCursor: rows.length > limit ? shown.at(-1)!.id : null },
+      }
+    },
+
+    getOperation: async ({ params, query }, context) => {
+      const operation = await findOperation(params.op, context)
+      return { status: 200, body: operationView(await wait(operation, query.wait, context)) }
+    },
+
+    cancelOperation: async ({ params, query }, context) => {
+      const operation = await findOperation(params.op, context)
+      if (isEnded(operation)) return { status: 200, body: operationView(operation) }
+      await store.transaction((tx) =>
+        tx.audit.append(
+          context.audit({
+            action: 'operation.cancel',
+            target: operation.id,
+            project: operation.project,
+            operationId: operation.id,
+            changes: { kind: operation.kind },
+          }),
+        ),
+      )
+      deps.orchestrator().cancel(operation.id)
+      const ended = await wait(operation, query.wait, context)
+      return { status: isEnded(ended) ? 200 : 202, body: operationView(ended) }
+    },
+  }
+
+  async function findOperation(id: string, context: RequestContext): Promise<OperationRow> {
+    const operation = await store.operations.find(id)
+    requireProject(context, operation?.project ?? null)
+    if (operation === null) throw new ProblemError('not_found', `There is no operation "${id}".`)
+    return operation
+  }
+}
+
+/** Host names below the base domain that projects cannot have. */
+const reservedSlugs = new Set(['stackquay', 'api', 'www', 'share'])
+
+/** `<slug>-dev` is where the dev server of another project would answer. */
+function isReserved(slug: string): boolean {
+  return reservedSlugs.has(slug) || slug.endsWith('-dev')
+}
+
+function titleOfSource(source: ProjectSource): string {
+  switch (source.kind) {
+    case 'template':
+      return 'Copy the template'
+    case 'git':
+      return `Clone ${source.url}, then look at the source`
+    case 'folder':
+      return 'Use the folder'
+    case 'copy':
+      return 'Copy the files'
+    case 'empty':
+      return 'Make the folder'
+    default:
+      return source satisfies never
+  }
+}
+
+function nameTaken(slug: string, holder: ProjectRow | null): ProblemError {
+  const whose = holder === null ? '' : ` by the project "${holder.spec.name}"`
+  return new ProblemError('conflict', `The name "${slug}" is taken${whose}.`, {
+    hint: 'Choose another name, or send a slug of its own.',
+    errors: [{ pointer: '/name', code: 'taken', detail: `"${slug}" is taken.` }],
+  })
+}
+
+/** A creation that was undone: the answer is the reason, as for a request that was refused. */
+function failure(operation: OperationRow): ProblemError {
+  const error = operation.error
+  if (error === null) return new ProblemError('internal_error', 'The creation failed.')
+  return new ProblemError(error.code as ProblemError['code'], error.detail, {
+    hint: error.hint,
+    ...(error.errors === undefined ? {} : { errors: error.errors as readonly FieldError[] }),
+    extensions: {
+      operation: operation.id,
+      ...(error.step === undefined ? {} : { step: error.step }),
+      ...(error.logTail === undefined ? {} : { logTail: error.logTail }),
+    },
+  })
+}
+
+function invalid(pointer: string, code: string, detail: string): ProblemError {
+  const errors: FieldError[] = [{ pointer, code, detail }]
+  return new ProblemError('validation_failed', detail, { errors })
+}
+
+function databaseOf(row: ProjectRow, name: string) {
+  return Object.hasOwn(row.spec.databases, name) ? row.spec.databases[name] : undefined
+}
+
+function isEnded(operation: OperationRow): boolean {
+  return operation.state !== 'queued' && operation.state !== 'running'
+}
+
+/** A whole answer of GET is a valid PATCH: fields that cannot be changed are left aside. */
+function withoutReadOnly(body: ProjectPatch | ProjectCreate): ProjectPatch {
+  const ignored = new Set<string>([...readOnlyProjectFields, 'template', 'git', 'path', 'slug', 'start'])
+  return Object.fromEntries(Object.entries(body).filter(([field]) => !ignored.has(field))) as ProjectPatch
+}
+
+function withoutUndefined<T extends object>(fields: T): { [K in keyof T]: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {
+    [K in keyof T]: Exclude<T[K], undefined>
+  }
+}

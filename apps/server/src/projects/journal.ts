@@ -1,0 +1,191 @@
+import {
+  type OperationRecord,
+  type Problem,
+  type ProblemCode,
+  ProblemError,
+  problemKinds,
+  problemOf,
+} from '@stackquay/contract'
+import { EngineError } from '@stackquay/engine-api'
+import {
+  DeadlineError,
+  InterruptedError,
+  type OrchestratorOptions,
+  type Outcome,
+  type StepRecord,
+} from '@stackquay/orchestrator'
+import type { OperationRow, Store } from '@stackquay/store'
+import type { Model } from './model.ts'
+import { operationView } from './view.ts'
+
+/** Output is told in batches: whole lines, at most so often. */
+const outputEveryMs = 100
+
+/** Writes an operation's course down, tells it as events, and appends the outcome to the audit log: one transaction each. */
+export function createJournal(options: {
+  readonly store: Store
+  readonly model: () => Model
+  readonly now: () => Date
+  onError(error: unknown, what: string): void
+}): OrchestratorOptions['journal'] & {
+  flush(): Promise<void>
+} {
+  const { store, now } = options
+  const waiting = new Map<string, { project: string; step: string; lines: string[] }>()
+  let timer: NodeJS.Timeout | null = null
+
+  const write = async (
+    id: string,
+    change: Parameters<Parameters<Parameters<Store['transaction']>[0]>[0]['operations']['update']>[1],
+    outcome?: Outcome,
+  ) => {
+    const row = await store.transaction(async (tx) => {
+      const updated = await tx.operations.update(id, change)
+      await tx.events.append({
+        type: 'operation.changed',
+        project: updated.project,
+        data: { ...operationView(updated) },
+      })
+      if (outcome !== undefined) {
+        await tx.audit.append({
+          actor: updated.actor,
+          action: `operation.${outcome.state}`,
+          target: updated.id,
+          project: updated.project,
+          outcome: outcome.state === 'succeeded' ? 'success' : 'failure',
+          changes: { kind: updated.kind, ...(updated.error === null ? {} : { code: updated.error.code }) },
+          requestId: updated.requestId,
+          operationId: updated.id,
+          source: 'system',
+          ip: null,
+          userAgent: null,
+        })
+      }
+      return updated
+    })
+    const active = row.state === 'queued' || row.state === 'running'
+    options.model().setOperation(active ? operationView(row) : null, row.project)
+    return row
+  }
+
+  const flush = async () => {
+    if (timer !== null) clearTimeout(timer)
+    timer = null
+    const batches = [...waiting]
+    waiting.clear()
+    if (batches.length === 0) return
+    await store.transaction(async (tx) => {
+      for (const [operation, { project, step, lines }] of batches) {
+        await tx.events.append({
+          type: 'operation.output',
+          project,
+          data: { operation, step, lines: lines.slice(-500) },
+        })
+      }
+    })
+  }
+
+  const running = new Map<string, string>()
+  return {
+    started: async (id) => {
+      const before = (await store.operations.find(id)) as OperationRow
+      running.set(id, before.project)
+      await write(id, {
+        state: 'running',
+        startedAt: before.startedAt ?? now().toISOString(),
+        attempts: before.attempts + 1,
+      })
+    },
+    progress: async (id, steps, progress) => {
+      await write(id, { steps: steps.map(stepView), progress })
+    },
+    output: (id, step, lines) => {
+      const project = running.get(id)
+      if (project === undefined) return
+      const batch = waiting.get(id)
+      if (batch?.step === step) batch.lines.push(...lines)
+      else if (batch === undefined) waiting.set(id, { project, step, lines: [...lines] })
+      else {
+        void flush().catch((error: unknown) => options.onError(error, 'telling output'))
+        waiting.set(id, { project, step, lines: [...lines] })
+      }
+      timer ??= setTimeout(
+        () => void flush().catch((error: unknown) => options.onError(error, 'telling output')),
+        outputEveryMs,
+      )
+    },
+    ended: async (id, outcome, steps) => {
+      await flush()
+      running.delete(id)
+      const error = outcome.state === 'failed' ? problemOfFailure(outcome.error, steps) : null
+      await write(
+        id,
+        {
+          state: outcome.state,
+          steps: steps.map(stepView),
+          progress: outcome.state === 'succeeded' ? 1 : share(steps),
+          error: error as OperationRecord['error'],
+          finishedAt: now().toISOString(),
+        },
+        outcome,
+      )
+    },
+    flush,
+  }
+}
+
+function share(steps: readonly StepRecord[]): number {
+  return steps.length === 0 ? 0 : steps.filter((step) => step.state === 'succeeded').length / steps.length
+}
+
+function stepView(step: StepRecord): OperationRecord['steps'][number] {
+  return {
+    id: step.id,
+    title: step.title,
+    state: step.state,
+    startedAt: step.startedAt,
+    finishedAt: step.finishedAt,
+    output: [...step.output],
+  }
+}
+
+/** Why an operation failed, for the person: the step, the reason, what to do, and the last log lines. */
+export function problemOfFailure(error: unknown, steps: readonly StepRecord[] = []): Problem {
+  const step = steps.find((candidate) => candidate.state === 'failed')
+  const extensions = step === undefined ? {} : { step: step.title }
+  if (error instanceof ProblemError) {
+    return problemOf(
+      new ProblemError(error.code, error.message, {
+        ...(error.hint === undefined ? {} : { hint: error.hint }),
+        ...(error.errors === undefined ? {} : { errors: error.errors }),
+        extensions: { ...error.extensions, ...extensions },
+      }),
+    )
+  }
+  if (error instanceof EngineError) {
+    const code: ProblemCode = error.code in problemKinds ? (error.code as ProblemCode) : 'internal_error'
+    return problemOf(
+      new ProblemError(code, error.message, {
+        hint: error.hint,
+        extensions: { ...extensions, logTail: [...error.logTail] },
+      }),
+    )
+  }
+  if (error instanceof DeadlineError)
+    return problemOf(new ProblemError('deadline_exceeded', error.message, { extensions }))
+  if (error instanceof InterruptedError)
+    return problemOf(new ProblemError('interrupted', error.message, { extensions }))
+  if (isFull(error)) return problemOf(new ProblemError('disk_full', 'The disk is full.', { extensions }))
+  return problemOf(
+    new ProblemError('internal_error', 'Something unexpected went wrong; the service’s log has the details.', {
+      extensions,
+    }),
+  )
+}
+
+/** By Node's code, or by the words of a program that was run for it. */
+function isFull(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  const code = 'code' in error ? error.code : undefined
+  return code === 'ENOSPC' || code === 'EDQUOT' || error.message.includes('No space left on device')
+}

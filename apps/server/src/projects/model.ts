@@ -1,0 +1,246 @@
+import type { OperationRecord, ProjectStatus, WorkloadStatus } from '@stackquay/contract'
+import { projectStatus, type Resolved } from '@stackquay/domain'
+import type { Workload, WorkloadRef } from '@stackquay/engine-api'
+import type { Orchestrator } from '@stackquay/orchestrator'
+import type { PortLease, ProjectRow, Store } from '@stackquay/store'
+import type { Resolver } from './resolver.ts'
+import { type ProjectParts, projectSummary } from './view.ts'
+
+/**
+ * What is known of every project right now: the stored row, what it resolves to, and the status derived from what the
+ * engine shows. Rows are read again after each write; statuses are computed when somebody asks or something happened.
+ */
+export interface Model {
+  load(): Promise<void>
+  /** After a write of the row, its leases or its source: reads and resolves again. */
+  renew(id: string): Promise<Known>
+  forget(id: string): void
+  find(id: string): Known | null
+  all(): readonly Known[]
+  /** The operation that holds the project, as its steps go on. */
+  setOperation(operation: OperationRecord | null, project: string): void
+  status(id: string): ProjectStatus & { workloads: WorkloadStatus[] }
+  parts(id: string): ProjectParts | null
+  /** The list item as JSON text, made again only when something in it changed. Null when the row is newer than what is known. */
+  summaryJson(id: string, revision: number): string | null
+  /** Another number after anything changed that a summary is made from. */
+  version(): number
+  wanted(ref: WorkloadRef): Promise<Workload | null>
+  /** A status may have changed: it is compared, told as an event, and routes follow. */
+  touched(id: string): void
+  /** Ends when everything that was touched has been told. */
+  settled(): Promise<void>
+}
+
+export interface Known {
+  readonly row: ProjectRow
+  readonly resolved: Resolved
+  readonly leases: readonly PortLease[]
+}
+
+interface Entry extends Known {
+  operation: OperationRecord | null
+  since: string
+  told: string
+  json: { readonly revision: number; readonly text: string } | null
+}
+
+export interface ModelOptions {
+  readonly store: Store
+  readonly resolver: Resolver
+  readonly engine: string
+  /** Made after the model, because it calls it: asked for when needed. */
+  orchestrator(): Orchestrator
+  /** Routes are computed anew; ends when the proxy has them. */
+  publish(): Promise<void>
+  onError(error: unknown, what: string): void
+  readonly now: () => Date
+}
+
+export function createModel(options: ModelOptions): Model {
+  const { store, resolver } = options
+  const entries = new Map<string, Entry>()
+  const touchedIds = new Set<string>()
+  let telling: Promise<void> | null = null
+  let version = 0
+  let forgotten = 0
+
+  const outdate = (entry: Entry) => {
+    entry.json = null
+    version += 1
+  }
+
+  const put = (row: ProjectRow, resolved: Resolved, leases: readonly PortLease[]) => {
+    const before = entries.get(row.id)
+    // Two renewals may overlap, and the one that read first may end last.
+    if (before !== undefined && before.row.revision > row.revision) return before
+    const entry: Entry = {
+      row,
+      resolved,
+      leases,
+      operation: before?.operation ?? null,
+      since: before?.since ?? row.updatedAt,
+      told: before?.told ?? '',
+      json: null,
+    }
+    entries.set(row.id, entry)
+    version += 1
+    return entry
+  }
+
+  const status = (id: string) => {
+    const entry = entries.get(id)
+    if (entry === undefined) throw new Error(`project ${id} is not known`)
+    const { observations, supervisor } = options.orchestrator()
+    return projectStatus({
+      phase: entry.row.phase,
+      desired: entry.row.desired,
+      operation: entry.operation,
+      wanted: entry.resolved.workloads.map((workload) => ({ ...workload, ports: leasedPorts(workload, entry) })),
+      kinds: entry.resolved.kinds,
+      observed: observations.of(id),
+      supervision: supervisor.of(id),
+      obstacles: obstaclesOf(entry),
+      since: entry.since,
+    })
+  }
+
+  const parts = (id: string): ProjectParts | null => {
+    const entry = entries.get(id)
+    if (entry === undefined) return null
+    return {
+      row: entry.row,
+      engine: options.engine,
+      urls: urlsOf(entry, resolver),
+      status: status(id),
+      operation: entry.operation,
+      leases: entry.leases,
+    }
+  }
+
+  const tell = async () => {
+    while (touchedIds.size > 0) {
+      const ids = [...touchedIds]
+      touchedIds.clear()
+      const news: { id: string; data: Record<string, unknown> }[] = []
+      for (const id of ids) {
+        const entry = entries.get(id)
+        if (entry === undefined) continue
+        outdate(entry)
+        const now = status(id)
+        const { since: _since, ...compared } = now
+        const text = JSON.stringify(compared)
+        if (text === entry.told) continue
+        if (!entry.told.startsWith(`{"state":"${now.state}"`)) entry.since = options.now().toISOString()
+        entry.told = text
+        news.push({
+          id,
+          data: { id, slug: entry.row.slug, state: now.state, desired: now.desired, health: now.health },
+        })
+      }
+      await options.publish()
+      if (news.length === 0) continue
+      await store.transaction(async (tx) => {
+        for (const { id, data } of news) await tx.events.append({ type: 'project.status', project: id, data })
+      })
+    }
+  }
+
+  const touched = (id: string) => {
+    touchedIds.add(id)
+    const entry = entries.get(id)
+    if (entry !== undefined) outdate(entry)
+    telling ??= new Promise<void>((done) => setImmediate(done))
+      .then(tell)
+      .catch((error: unknown) => options.onError(error, 'telling a change of status'))
+      .finally(() => {
+        telling = null
+        if (touchedIds.size > 0) touched([...touchedIds][0]!)
+      })
+  }
+
+  const renew = async (id: string): Promise<Known> => {
+    const row = await store.projects.find(id)
+    if (row === null) throw new Error(`project ${id} is not stored`)
+    const before = forgotten
+    const [resolved, leases] = await Promise.all([resolver.resolve({ ...row }), store.ports.of(id)])
+    // A project that was deleted meanwhile must not come back.
+    if (forgotten !== before && (await store.projects.find(id)) === null)
+      throw new Error(`project ${id} was deleted meanwhile`)
+    const entry = put(row, resolved, leases)
+    touched(id)
+    return entry
+  }
+
+  return {
+    renew,
+    status,
+    parts,
+    touched,
+    load: async () => {
+      for (const row of await store.projects.all()) {
+        const [resolved, leases] = await Promise.all([resolver.resolve({ ...row }), store.ports.of(row.id)])
+        const entry = put(row, resolved, leases)
+        entry.operation = await store.operations.active(row.id)
+      }
+    },
+    forget: (id) => {
+      forgotten += 1
+      entries.delete(id)
+      version += 1
+      const { observations, supervisor } = options.orchestrator()
+      observations.forget(id)
+      supervisor.reset(id)
+    },
+    find: (id) => entries.get(id) ?? null,
+    all: () => [...entries.values()],
+    setOperation: (operation, project) => {
+      const entry = entries.get(project)
+      if (entry === undefined) return
+      entry.operation = operation
+      touched(project)
+    },
+    summaryJson: (id, revision) => {
+      const entry = entries.get(id)
+      if (entry === undefined || entry.row.revision !== revision) return null
+      if (entry.json === null || entry.json.revision !== revision) {
+        const made = parts(id)
+        if (made === null) return null
+        entry.json = { revision, text: JSON.stringify(projectSummary(made)) }
+      }
+      return entry.json.text
+    },
+    version: () => version,
+    wanted: async (ref) => {
+      const row = await store.projects.find(ref.project)
+      if (row === null || row.phase !== 'ready' || row.desired !== 'running') return null
+      const { resolved } = await renew(ref.project)
+      if (resolved.missingLeases.length > 0 || resolved.missingSecrets.length > 0) return null
+      return resolved.workloads.find((workload) => workload.ref.workload === ref.workload) ?? null
+    },
+    settled: async () => {
+      while (telling !== null) await telling
+    },
+  }
+}
+
+/** A port that was not leased yet has no number to show. */
+function leasedPorts({ ref, ports }: Workload, { resolved }: Known): Workload['ports'] {
+  const isMissing = (name: string) =>
+    resolved.missingLeases.some((missing) => missing.workload === ref.workload && missing.port === name)
+  return resolved.missingLeases.length === 0 ? ports : ports.filter(({ name }) => !isMissing(name))
+}
+
+function obstaclesOf(entry: Entry) {
+  if (entry.row.phase !== 'ready') return []
+  return entry.resolved.errors.map((error) => ({
+    code: error.code,
+    detail: error.detail,
+    hint: 'Change the setting, or install what is missing.',
+  }))
+}
+
+function urlsOf(entry: Entry, resolver: Resolver): readonly string[] {
+  const { slug } = entry.row
+  return [resolver.url(slug), ...entry.resolved.extraHosts.map((extra) => resolver.url(slug, extra.suffix))]
+}

@@ -1,0 +1,88 @@
+import { randomInt } from 'node:crypto'
+import { chown, mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type FieldError, ProblemError } from '@stackquay/contract'
+import type { Resolved } from '@stackquay/domain'
+import type { Engine } from '@stackquay/engine-api'
+import type { PortLease, Store } from '@stackquay/store'
+import type { Config } from '../config.ts'
+import type { Account } from './account.ts'
+import type { Known, Model } from './model.ts'
+
+export interface PrepareDeps {
+  readonly store: Store
+  readonly model: Model
+  readonly engine: Engine
+  readonly config: Config
+  readonly account: Account | null
+}
+
+/** Gives a project what it lacks to be run: port leases, generated secrets, a folder for its tools. What it has is never changed. */
+export async function prepareProject(
+  id: string,
+  { store, model, engine, config, account }: PrepareDeps,
+  signal: AbortSignal,
+): Promise<Known> {
+  let known = await model.renew(id)
+  // Twice: a runtime may ask for a port only when it knows another.
+  for (let round = 0; round < 3 && lacksSomething(known.resolved); round += 1) {
+    const { missingLeases, missingSecrets } = known.resolved
+    const candidates =
+      missingLeases.length === 0 ? [] : await freePorts(store, engine, config, missingLeases.length + 8, signal)
+    await store.transaction(async (tx) => {
+      for (const { workload, port } of missingLeases) await tx.ports.lease(id, workload, port, candidates)
+      for (const { name, length } of missingSecrets) await tx.secrets.put(id, name, randomText(length))
+    })
+    known = await model.renew(id)
+  }
+  refuseErrors(known.resolved.errors)
+  await makeToolsFolders(join(config.home, 'tools'), id, account)
+  return known
+}
+
+/** Virtual environments of the project, and the caches of downloads that projects share; both outside the source. */
+async function makeToolsFolders(tools: string, id: string, account: Account | null): Promise<void> {
+  await mkdir(tools, { recursive: true, mode: 0o711 })
+  for (const folder of [join(tools, id), join(tools, 'cache')]) {
+    await mkdir(folder, { recursive: true, mode: 0o700 })
+    if (account !== null) await chown(folder, account.uid, account.gid)
+  }
+}
+
+/** All that stands in the way at once, as one problem. */
+export function refuseErrors(errors: readonly FieldError[]): void {
+  const first = errors[0]
+  if (first === undefined) return
+  const shared = (['unavailable_here', 'engine_cannot'] as const).find((one) =>
+    errors.every((error) => error.code === one),
+  )
+  const code = shared ?? 'validation_failed'
+  throw new ProblemError(code, first.detail, { errors })
+}
+
+function lacksSomething(resolved: Resolved): boolean {
+  return resolved.missingLeases.length > 0 || resolved.missingSecrets.length > 0
+}
+
+/** Ports of the range that nobody leased and no program of this machine listens on. */
+async function freePorts(
+  store: Store,
+  engine: Engine,
+  config: Config,
+  count: number,
+  signal: AbortSignal,
+): Promise<readonly number[]> {
+  const leased = new Set((await store.ports.all()).map((lease: PortLease) => lease.hostPort))
+  const free: number[] = []
+  for (let port = config.portRange.from; port <= config.portRange.to && free.length < count; port += 1) {
+    if (leased.has(port) || port === config.listen.port || port === config.proxy?.port) continue
+    if ((await engine.portHolder(port, signal)) === null) free.push(port)
+  }
+  return free
+}
+
+const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+
+function randomText(length: number): string {
+  return Array.from({ length }, () => alphabet[randomInt(alphabet.length)]).join('')
+}

@@ -1,0 +1,124 @@
+import { databaseKindOf, runtimeKinds } from '@stackquay/catalog'
+import type { OperationRecord, ProjectStatus, ProjectSummary, ProjectView, WorkloadStatus } from '@stackquay/contract'
+import { databaseWorkload, type ProjectSpec } from '@stackquay/domain'
+import type { OperationRow, PortLease, ProjectRow } from '@stackquay/store'
+
+export interface ProjectParts {
+  readonly row: ProjectRow
+  readonly engine: string
+  readonly urls: readonly string[]
+  readonly status: ProjectStatus & { workloads: WorkloadStatus[] }
+  readonly operation: OperationRecord | null
+  readonly leases: readonly PortLease[]
+}
+
+/** The project record: an allow-list. A field that nobody listed here cannot leave. */
+export function projectView(parts: ProjectParts): ProjectView {
+  const { row, status } = parts
+  return { ...fields(parts), status: { ...statusView(status), workloads: status.workloads }, env: envView(row.spec) }
+}
+
+/** A list item: a project without its workloads and variables. */
+export function projectSummary(parts: ProjectParts): ProjectSummary {
+  return { ...fields(parts), status: statusView(parts.status) }
+}
+
+function fields({ row, engine, urls, operation, leases }: ProjectParts) {
+  const { spec, source } = row
+  const hostPort = (workload: string, port: string) =>
+    leases.find((lease) => lease.workload === workload && lease.port === port)?.hostPort ?? null
+  return {
+    id: row.id,
+    slug: row.slug,
+    name: spec.name,
+    url: urls[0] ?? '',
+    urls: [...urls],
+    path: row.path,
+    engine,
+    operation: operation === null ? null : operationView(operation),
+    ...runtimeViews(spec, hostPort),
+    databases: Object.fromEntries(
+      Object.entries(spec.databases).map(([name, database]) => [
+        name,
+        {
+          type: database.type,
+          version: database.version,
+          exposePort: database.exposePort,
+          hostPort: hostPort(
+            databaseWorkload(database.type, name),
+            databaseKindOf(database.type)?.name ?? database.type,
+          ),
+        },
+      ]),
+    ),
+    domains: [],
+    limits: spec.limits === null ? null : { cpus: spec.limits.cpus, memoryBytes: spec.limits.memoryBytes },
+    healthCheck:
+      spec.healthCheck === null
+        ? null
+        : { path: spec.healthCheck.path, timeoutSeconds: spec.healthCheck.timeoutSeconds },
+    template: source?.kind === 'template' ? source.template : null,
+    git: source?.kind === 'git' ? { url: source.url, branch: source.branch } : null,
+    generation: row.generation,
+    createdAt: row.createdAt,
+    updatedAt: row.updatedAt,
+  }
+}
+
+/** Runtimes that were ever configured, with the ports of this machine beside the stored settings. */
+function runtimeViews(
+  spec: ProjectSpec,
+  hostPort: (workload: string, port: string) => number | null,
+): Record<string, unknown> {
+  const views: Record<string, unknown> = {}
+  for (const kind of runtimeKinds) {
+    const settings = spec.runtimes[kind.name]
+    if (settings === undefined) continue
+    const shown: Record<string, unknown> = {}
+    for (const [field, value] of Object.entries(settings)) {
+      if (!(field in kind.settings.stored.shape)) continue
+      shown[field] = isNestedServer(value) ? { ...value, hostPort: hostPort(`${kind.name}-dev`, 'http') } : value
+    }
+    views[kind.name] = { ...shown, hostPort: hostPort(kind.name, 'http'), debugHostPort: hostPort(kind.name, 'debug') }
+  }
+  return views
+}
+
+function isNestedServer(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && 'port' in value
+}
+
+function statusView(status: ProjectStatus): ProjectStatus {
+  return {
+    state: status.state,
+    desired: status.desired,
+    since: status.since,
+    health: status.health,
+    warnings: status.warnings,
+  }
+}
+
+function envView(spec: ProjectSpec): ProjectView['env'] {
+  return Object.fromEntries(
+    Object.entries(spec.env).map(([name, variable]) => [
+      name,
+      variable.secret ? { value: null, secret: true } : { value: variable.value, secret: false },
+    ]),
+  )
+}
+
+export function operationView(row: OperationRecord | OperationRow): OperationRecord {
+  return {
+    id: row.id,
+    kind: row.kind,
+    project: row.project,
+    state: row.state,
+    steps: row.steps,
+    progress: row.progress,
+    error: row.error,
+    actor: row.actor,
+    createdAt: row.createdAt,
+    startedAt: row.startedAt,
+    finishedAt: row.finishedAt,
+  }
+}

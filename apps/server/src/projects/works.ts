@@ -1,0 +1,426 @@
+import { join } from 'node:path'
+import { ProblemError } from '@stackquay/contract'
+import { mergeProject, type PlanRequest, parseManifest, planProject } from '@stackquay/domain'
+import { type Change, type Engine, EngineError, type SecretRef, type WorkloadRef } from '@stackquay/engine-api'
+import { engineSteps, type Orchestrator, type Outcome, type Work, type WorkStep } from '@stackquay/orchestrator'
+import type { OperationRow, ProjectRow, ProjectSource, Store } from '@stackquay/store'
+import type { Config } from '../config.ts'
+import { type Account, removeTree } from './account.ts'
+import type { Catalogue } from './catalogue.ts'
+import { readManifest } from './manifest-file.ts'
+import type { Model } from './model.ts'
+import { prepareProject } from './prepare.ts'
+import type { Resolver } from './resolver.ts'
+import type { Sources } from './sources.ts'
+
+export interface WorksOptions {
+  readonly store: Store
+  readonly model: Model
+  readonly resolver: Resolver
+  readonly catalogue: Catalogue
+  readonly engine: Engine
+  readonly sources: Sources
+  readonly config: Config
+  readonly account: Account | null
+  reveal(ref: SecretRef): Promise<string>
+  orchestrator(): Orchestrator
+}
+
+/** Seconds an operation may take: installing dependencies and cloning are the long parts. */
+const deadlines = { long: 30 * 60, short: 5 * 60 } as const
+
+/** Name under which the URL of a repository is sealed when it holds credentials. */
+export const sourceUrlSecret = 'source/url'
+
+/** What each kind of operation does. Every step may be done again after a crash. */
+export function createWorks(options: WorksOptions): (operation: string) => Promise<Work> {
+  const { store, model, resolver, catalogue, engine, sources, config } = options
+  const forever = new AbortController().signal
+
+  const find = async (id: string): Promise<ProjectRow> => {
+    const row = await store.projects.find(id)
+    if (row === null) throw new ProblemError('not_found', 'The project is gone.')
+    return row
+  }
+
+  /** Observes, plans and answers the engine's steps; remembers of which workload a step failed. */
+  const reach = async (
+    project: string,
+    failures: Failures,
+    request: Partial<PlanRequest> & Pick<PlanRequest, 'goal'>,
+  ): Promise<readonly WorkStep[]> => {
+    const known =
+      request.goal === 'running'
+        ? await prepareProject(project, { store, model, engine, config, account: options.account }, forever)
+        : await model.renew(project)
+    const observed = await options.orchestrator().observations.refresh(project)
+    const { changes } = planProject({ wanted: known.resolved.workloads, observed, ...request })
+    options.orchestrator().supervisor.reset(project, request.only)
+    return watched(changes, failures)
+  }
+
+  const watched = (changes: readonly Change[], failures: Failures): readonly WorkStep[] =>
+    changes.flatMap((change) => {
+      const ref = refOf(change)
+      return engineSteps(engine, [change], options.reveal).map((step) => ({
+        ...step,
+        run: async (context) => {
+          try {
+            await step.run(context)
+          } catch (error) {
+            if (ref !== null) failures.push({ ref, error })
+            throw error
+          } finally {
+            // Only so that the status is right early; who needs the answer looks for himself.
+            if (ref !== null)
+              options
+                .orchestrator()
+                .observations.refresh(ref.project)
+                .catch(() => undefined)
+          }
+        },
+      }))
+    })
+
+  const afterStart = (project: string, failures: Failures, only?: string) => async (outcome: Outcome) => {
+    if (outcome.state === 'failed') {
+      for (const { ref, error } of failures) {
+        options
+          .orchestrator()
+          .supervisor.gaveUp(ref, messageOf(error), error instanceof EngineError ? error.logTail : [])
+      }
+    }
+    if (outcome.state === 'cancelled') {
+      if (only === undefined) await store.transaction((tx) => tx.projects.setLifecycle(project, { desired: 'stopped' }))
+      const left = await stopNow(project, only)
+      // One workload was to be started and nothing else runs: the project is as it was before.
+      if (only !== undefined && !left.some((one) => one.state === 'running' || one.state === 'waiting'))
+        await store.transaction((tx) => tx.projects.setLifecycle(project, { desired: 'stopped' }))
+    }
+    await finish(project)
+  }
+
+  /** Stops everything, or only one workload. Answers what is there afterwards. */
+  const stopNow = async (project: string, only: string | undefined) => {
+    const known = await model.renew(project)
+    const observed = await options.orchestrator().observations.refresh(project)
+    const which = only === undefined ? {} : { only }
+    const { changes } = planProject({ wanted: known.resolved.workloads, observed, goal: 'stopped', ...which })
+    const context = { signal: AbortSignal.timeout(120_000), output: () => undefined }
+    for (const step of engineSteps(engine, changes, options.reveal)) await step.run(context)
+    return options.orchestrator().observations.refresh(project)
+  }
+
+  /** The status and the routes are right when the operation is reported as ended. */
+  const finish = async (project: string) => {
+    await model.renew(project)
+    await model.settled()
+  }
+
+  const makeSource = (row: ProjectRow): WorkStep => {
+    const source: ProjectSource = row.source ?? { kind: 'empty' }
+    const step = (title: string, run: WorkStep['run']): WorkStep => ({ id: 'source', title, run })
+    switch (source.kind) {
+      case 'template':
+        return step('Copy the template', () => sources.fromTemplate(source.template, row))
+      case 'git':
+        return step(`Clone ${source.url}`, async (context) => {
+          const sealed = await store.secrets.find(row.id, sourceUrlSecret)
+          const url = sealed === null ? source.url : (await store.secrets.reveal(sealed.secret)).expose()
+          await sources.fromGit({ url, branch: source.branch }, row, context)
+        })
+      case 'folder':
+        return step('Use the folder', async () => {
+          await sources.checkFolder(row.path)
+        })
+      case 'copy':
+        return step('Copy the files', async (context) => {
+          const original = await find(source.of)
+          await sources.fromFolder(original.path, row, context.signal)
+        })
+      case 'empty':
+        return step('Make the folder', () => sources.empty(row))
+      default:
+        return source satisfies never
+    }
+  }
+
+  /** What the source itself says: its project file, or what it looks like. Nothing when runtimes were named already. */
+  const readSource = (row: ProjectRow): WorkStep => ({
+    id: 'detect',
+    title: 'Look at the source',
+    run: async (context) => {
+      const now = await find(row.id)
+      const spec =
+        Object.keys(now.spec.runtimes).length > 0
+          ? now.spec
+          : await specOfSource(now, (text) => context.output({ stream: 'stdout', text: `${text}\n` }))
+      await store.transaction(async (tx) => {
+        const changed = await tx.projects.update(row.id, now.generation, { spec })
+        await tx.projects.setLifecycle(row.id, { phase: 'ready' })
+        await tx.events.append({
+          type: 'project.changed',
+          project: row.id,
+          data: { id: row.id, slug: row.slug, generation: changed.generation },
+        })
+      })
+      await model.renew(row.id)
+    },
+  })
+
+  const specOfSource = async (row: ProjectRow, say: (text: string) => void) => {
+    const offers = await catalogue.offers()
+    const text = await readManifest(row.path)
+    if (text !== null) {
+      const parsed = parseManifest(text)
+      if (!parsed.ok)
+        throw new ProblemError('manifest_invalid', 'The stackquay.yml of the source is not valid.', {
+          errors: parsed.errors,
+        })
+      const { name: _name, env: variables, ...body } = parsed.manifest.patch
+      const env = Object.fromEntries(
+        Object.entries(variables ?? {}).flatMap(([name, value]) =>
+          typeof value === 'string' ? [[name, { secret: false as const, value }]] : [],
+        ),
+      )
+      const merged = mergeProject(row.spec, body, env, offers, 'enables')
+      if (!merged.ok)
+        throw new ProblemError('manifest_invalid', 'The stackquay.yml of the source does not fit this machine.', {
+          errors: merged.errors,
+        })
+      say('Took the settings of stackquay.yml.')
+      return merged.spec
+    }
+    const best = (await resolver.detect(row.path))[0]
+    if (best === undefined) {
+      say('Nothing was recognised: enable a runtime by hand.')
+      return row.spec
+    }
+    say(`Runs with ${best.runtime}: ${best.detected.because}.`)
+    const merged = mergeProject(row.spec, { [best.runtime]: best.detected.settings }, {}, offers, 'enables')
+    if (!merged.ok)
+      throw new ProblemError('unavailable_here', merged.errors[0]?.detail ?? 'Its runtime is not available here.', {
+        errors: merged.errors,
+      })
+    return merged.spec
+  }
+
+  const create = (operation: OperationRow): Work => {
+    const failures: Failures = []
+    const id = operation.project
+    return {
+      deadlineSeconds: deadlines.long,
+      stages: [
+        async () => {
+          const row = await find(id)
+          return row.phase === 'ready' ? [] : [makeSource(row), ...copyDataSteps(row, operation), readSource(row)]
+        },
+        async () => {
+          const row = await find(id)
+          if (row.desired !== 'running') return []
+          const known = await model.renew(id)
+          if (known.resolved.workloads.length === 0 && known.resolved.errors.length === 0) return []
+          return reach(id, failures, { goal: 'running' })
+        },
+      ],
+      settle: async (outcome) => {
+        const row = await store.projects.find(id)
+        if (row === null) return
+        if (row.phase === 'creating' && outcome.state !== 'succeeded') return undo(row)
+        await sources.keep(row)
+        const { workloads, errors } = (await model.renew(id)).resolved
+        if (workloads.length + errors.length === 0 && row.desired === 'running') {
+          await store.transaction((tx) => tx.projects.setLifecycle(id, { desired: 'stopped' }))
+        }
+        await afterStart(id, failures)(outcome)
+      },
+    }
+  }
+
+  /** A creation that failed before there was a source leaves nothing. */
+  const undo = async (row: ProjectRow) => {
+    await sources.undo(row)
+    for (const { name } of await engine.data(row.id, forever)) {
+      for (const step of engineSteps(engine, [{ type: 'deleteData', project: row.id, data: name }], options.reveal)) {
+        await step.run({ signal: AbortSignal.timeout(60_000), output: () => undefined })
+      }
+    }
+    await forget(row)
+  }
+
+  const forget = async (row: ProjectRow) => {
+    await store.transaction(async (tx) => {
+      await tx.ports.release(row.id)
+      await tx.projects.delete(row.id)
+      await tx.events.append({ type: 'project.deleted', project: row.id, data: { id: row.id, slug: row.slug } })
+    })
+    model.forget(row.id)
+    model.touched(row.id)
+    await model.settled()
+  }
+
+  /** Databases are copied at rest: the original's are stopped for as long as that takes, in its own lane. */
+  const copyDataSteps = (row: ProjectRow, operation: OperationRow): readonly WorkStep[] => {
+    const original = operation.input.of
+    if (typeof original !== 'string') return []
+    return [
+      {
+        id: 'copy-data',
+        title: 'Copy databases and kept data',
+        run: (context) =>
+          options.orchestrator().exclusively(original, async () => {
+            const source = await find(original)
+            const names = (await engine.data(original, context.signal)).map((data) => data.name)
+            const there = new Set((await engine.data(row.id, context.signal)).map((data) => data.name))
+            const missing = names.filter((name) => !there.has(name))
+            if (missing.length === 0) return
+            const running = (await engine.observe(original, context.signal)).some((one) => one.state === 'running')
+            const change = async (goal: 'running' | 'stopped') => {
+              const known = await model.renew(original)
+              const observed = await engine.observe(original, context.signal)
+              const { changes } = planProject({ wanted: known.resolved.workloads, observed, goal, keepChanged: true })
+              const signal = AbortSignal.timeout(180_000)
+              for (const step of engineSteps(engine, changes, options.reveal))
+                await step.run({ signal, output: () => undefined })
+              await options.orchestrator().observations.refresh(original)
+            }
+            if (running) await change('stopped')
+            try {
+              for (const name of missing) await engine.copyData(original, row.id, name, context.signal)
+            } finally {
+              if (running && source.desired === 'running') await change('running')
+            }
+          }),
+      },
+    ]
+  }
+
+  const lifecycle = (operation: OperationRow, request: Partial<PlanRequest> & Pick<PlanRequest, 'goal'>): Work => {
+    const failures: Failures = []
+    const only: { only?: string } =
+      typeof operation.input.workload === 'string' ? { only: operation.input.workload } : {}
+    return {
+      deadlineSeconds: deadlines.long,
+      stages: [() => reach(operation.project, failures, { ...request, ...only })],
+      settle:
+        request.goal === 'running'
+          ? afterStart(operation.project, failures, only.only)
+          : () => finish(operation.project),
+    }
+  }
+
+  const update = (operation: OperationRow): Work => {
+    const failures: Failures = []
+    const doomed = Array.isArray(operation.input.deleteData) ? (operation.input.deleteData as string[]) : []
+    const doomedSecrets = Array.isArray(operation.input.deleteSecrets)
+      ? (operation.input.deleteSecrets as string[])
+      : []
+    return {
+      deadlineSeconds: deadlines.long,
+      stages: [
+        async () => {
+          const row = await find(operation.project)
+          return reach(row.id, failures, { goal: row.desired })
+        },
+        async () =>
+          watched(
+            doomed.map((data): Change => ({ type: 'deleteData', project: operation.project, data })),
+            failures,
+          ),
+      ],
+      settle: async (outcome) => {
+        if (outcome.state === 'succeeded' && doomed.length + doomedSecrets.length > 0) {
+          await store.transaction(async (tx) => {
+            for (const name of doomedSecrets) await tx.secrets.delete(operation.project, name)
+            for (const workload of doomed) await tx.ports.release(operation.project, workload)
+          })
+        }
+        if (outcome.state === 'failed') {
+          for (const { ref, error } of failures) {
+            options
+              .orchestrator()
+              .supervisor.gaveUp(ref, messageOf(error), error instanceof EngineError ? error.logTail : [])
+          }
+        }
+        await finish(operation.project)
+      },
+    }
+  }
+
+  const remove = (operation: OperationRow): Work => ({
+    deadlineSeconds: deadlines.short,
+    stages: [
+      async () => {
+        const observed = await options.orchestrator().observations.refresh(operation.project)
+        const { changes } = planProject({ wanted: [], observed, goal: 'stopped' })
+        return engineSteps(engine, changes, options.reveal)
+      },
+      async () => {
+        if (operation.input.data !== 'delete') return []
+        const data = await engine.data(operation.project, forever)
+        return engineSteps(
+          engine,
+          data.map(({ name }): Change => ({ type: 'deleteData', project: operation.project, data: name })),
+          options.reveal,
+        )
+      },
+    ],
+    settle: async (outcome) => {
+      const row = await store.projects.find(operation.project)
+      if (row === null) return
+      if (outcome.state === 'succeeded') {
+        await removeTree(join(config.home, 'tools', row.id))
+        await forget(row)
+      } else {
+        await store.transaction((tx) => tx.projects.setLifecycle(row.id, { phase: 'ready' }))
+        await finish(row.id)
+      }
+    },
+  })
+
+  return async (id) => {
+    const operation = await store.operations.find(id)
+    if (operation === null) throw new ProblemError('not_found', 'The operation is gone.')
+    switch (operation.kind) {
+      case 'create':
+      case 'duplicate':
+        return create(operation)
+      case 'start':
+        return lifecycle(operation, { goal: 'running' })
+      case 'restart':
+        return lifecycle(operation, { goal: 'running', restart: true })
+      case 'stop':
+        return lifecycle(operation, { goal: 'stopped' })
+      case 'reconcile':
+        return lifecycle(operation, { goal: (await find(operation.project)).desired, keepChanged: true })
+      case 'update':
+        return update(operation)
+      case 'delete':
+        return remove(operation)
+      default:
+        return operation.kind satisfies never
+    }
+  }
+}
+
+type Failures = { ref: WorkloadRef; error: unknown }[]
+
+function refOf(change: Change): WorkloadRef | null {
+  switch (change.type) {
+    case 'start':
+    case 'replace':
+      return change.workload.ref
+    case 'stop':
+    case 'remove':
+    case 'job':
+      return change.ref
+    case 'deleteData':
+      return null
+    default:
+      return change satisfies never
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

@@ -1,0 +1,297 @@
+import { statfs } from 'node:fs/promises'
+import { runtimeKinds } from '@stackquay/catalog'
+import type { DiagnosticCheck } from '@stackquay/contract'
+import type { Engine } from '@stackquay/engine-api'
+import type { ProxyControl } from '@stackquay/proxy/control'
+import type { Store } from '@stackquay/store'
+import type { Config } from '../config.ts'
+import type { Catalogue } from '../projects/catalogue.ts'
+import { fileSystemOf } from './file-system.ts'
+
+export interface DiagnosticsDeps {
+  readonly config: Config
+  readonly engine: Engine
+  readonly catalogue: Catalogue
+  readonly store: Store
+  readonly proxy: () => ProxyControl | null
+  readonly version: string
+  readonly now: () => Date
+}
+
+type Check = (signal: AbortSignal) => Promise<DiagnosticCheck | readonly DiagnosticCheck[]>
+
+/** Every check on its own: one that fails to run is an error of its own and hides no other. */
+export async function runDiagnostics(deps: DiagnosticsDeps, signal: AbortSignal): Promise<readonly DiagnosticCheck[]> {
+  const checks: readonly [string, Check][] = [
+    ['engine', engineCheck(deps)],
+    ['toolchains', toolchainChecks(deps)],
+    ['ports', portsCheck(deps)],
+    ['proxy', proxyCheck(deps)],
+    ['disk', diskCheck(deps)],
+    ['file-system', fileSystemCheck(deps)],
+    ['database', databaseCheck(deps)],
+    ['audit', auditCheck(deps)],
+    ['clock', clockCheck(deps)],
+    ['orphans', orphansCheck(deps)],
+    ['version', versionCheck(deps)],
+  ]
+  const results = await Promise.all(
+    checks.map(async ([id, check]) => {
+      try {
+        return await check(signal)
+      } catch (error) {
+        return made(
+          id,
+          'system',
+          id,
+          'error',
+          `The check itself failed: ${(error as Error).message}`,
+          'See the service’s log.',
+        )
+      }
+    }),
+  )
+  return results.flat()
+}
+
+const engineCheck =
+  ({ engine }: DiagnosticsDeps): Check =>
+  async (signal) => {
+    const readiness = await engine.probe(signal)
+    if (!readiness.ready) return made('engine', 'engine', 'Engine', 'error', readiness.reason, readiness.hint)
+    const [warning] = readiness.warnings
+    return warning === undefined
+      ? made('engine', 'engine', 'Engine', 'ok', readiness.detail)
+      : made('engine', 'engine', 'Engine', 'warning', readiness.warnings.join(' '), readiness.detail)
+  }
+
+const toolchainChecks =
+  ({ catalogue }: DiagnosticsDeps): Check =>
+  async () => {
+    const { runtimes } = await catalogue.runtimes()
+    return runtimes.map((runtime) => {
+      const kind = runtimeKinds.find((candidate) => candidate.name === runtime.name)
+      const versions = runtime.versions
+        .filter((version) => version.available)
+        .map((version) => version.fullVersion ?? version.version)
+      const id = `toolchain-${runtime.name}`
+      return runtime.available
+        ? made(id, 'toolchains', runtime.label, 'ok', `Available: ${versions.join(', ')}.`)
+        : made(
+            id,
+            'toolchains',
+            runtime.label,
+            'info',
+            runtime.reason ?? 'Not installed.',
+            kind?.install.other ?? null,
+            runtime.install,
+          )
+    })
+  }
+
+const portsCheck =
+  ({ config, store, engine }: DiagnosticsDeps): Check =>
+  async (signal) => {
+    const { from, to } = config.portRange
+    const leases = await store.ports.all()
+    const total = to - from + 1
+    const foreign: string[] = []
+    for (const lease of leases) {
+      const holder = await engine.portHolder(lease.hostPort, signal)
+      if (holder !== null && holder.ref === null)
+        foreign.push(
+          `${lease.hostPort} by ${holder.program ?? 'an unknown program'}${holder.pid === null ? '' : ` (pid ${holder.pid})`}`,
+        )
+    }
+    if (foreign.length > 0)
+      return made(
+        'ports',
+        'network',
+        'Ports',
+        'warning',
+        `Ports of projects are used by other programs: ${foreign.join(', ')}.`,
+        'Stop those programs, or move them to other ports.',
+      )
+    const left = total - leases.length
+    return made(
+      'ports',
+      'network',
+      'Ports',
+      left < 20 ? 'warning' : 'ok',
+      `${leases.length} of ${total} ports (${from}-${to}) are leased.`,
+      left < 20 ? 'Widen STACKQUAY_PORT_RANGE.' : null,
+    )
+  }
+
+const proxyCheck =
+  ({ config, proxy }: DiagnosticsDeps): Check =>
+  async () => {
+    if (config.proxy === null)
+      return made(
+        'proxy',
+        'network',
+        'Proxy',
+        'info',
+        'The proxy is switched off; projects answer at their ports only.',
+      )
+    const status = await proxy()?.status()
+    if (status === undefined)
+      return made(
+        'proxy',
+        'network',
+        'Proxy',
+        'error',
+        'The proxy does not answer.',
+        'It is started again by itself; see proxy/proxy.log in the home.',
+      )
+    return made(
+      'proxy',
+      'network',
+      'Proxy',
+      'ok',
+      `Answers at ${config.proxy.host}:${config.proxy.port} (pid ${status.pid}).`,
+    )
+  }
+
+const diskCheck =
+  ({ config }: DiagnosticsDeps): Check =>
+  async () => {
+    const { bavail, bsize, blocks } = await statfs(config.home)
+    const free = bavail * bsize
+    const share = blocks === 0 ? 1 : bavail / blocks
+    const text = `${(free / 1e9).toFixed(1)} GB free (${Math.round(share * 100)} %).`
+    if (free < 500e6)
+      return made('disk', 'storage', 'Disk', 'error', text, 'Free some space: databases stop when the disk is full.')
+    return free < 5e9
+      ? made('disk', 'storage', 'Disk', 'warning', text, 'Free some space soon.')
+      : made('disk', 'storage', 'Disk', 'ok', text)
+  }
+
+const fileSystemCheck =
+  ({ config }: DiagnosticsDeps): Check =>
+  async () => {
+    const { name, network } = await fileSystemOf(config.home)
+    return network
+      ? made(
+          'file-system',
+          'storage',
+          'File system',
+          'error',
+          `The home lies on ${name}, a network file system.`,
+          'Move it to a local disk: databases lose data on network file systems.',
+        )
+      : made('file-system', 'storage', 'File system', 'ok', `The home lies on ${name}.`)
+  }
+
+const databaseCheck =
+  ({ store }: DiagnosticsDeps): Check =>
+  async () => {
+    const faults = await store.checkIntegrity()
+    return faults.length === 0
+      ? made('database', 'storage', 'Database', 'ok', 'The service’s database is sound.')
+      : made(
+          'database',
+          'storage',
+          'Database',
+          'error',
+          faults.slice(0, 3).join(' '),
+          'Stop the service and restore the database from a backup.',
+        )
+  }
+
+const auditCheck =
+  ({ store }: DiagnosticsDeps): Check =>
+  async () => {
+    const { ok, entries, firstBroken, reason, checkpoint } = await store.audit.verify()
+    return ok
+      ? made(
+          'audit',
+          'storage',
+          'Audit log',
+          'ok',
+          `The chain over ${entries} entries holds${checkpoint === null ? '' : `; the signed checkpoint vouches for ${checkpoint.seq}`}.`,
+        )
+      : made(
+          'audit',
+          'storage',
+          'Audit log',
+          'error',
+          `The log does not hold from entry ${firstBroken} on. ${reason}`,
+          'Somebody changed the files of the service, or put back an older copy. Find out who had access. After a backup was restored on purpose, empty the file audit.checkpoint in the home and start the service again.',
+        )
+  }
+
+const clockCheck =
+  ({ store, now }: DiagnosticsDeps): Check =>
+  async () => {
+    const [last] = await store.audit.list({ limit: 1 })
+    const behind = last === undefined ? 0 : Date.parse(last.time) - now().getTime()
+    return behind > 5_000
+      ? made(
+          'clock',
+          'system',
+          'Clock',
+          'error',
+          `The clock is ${Math.round(behind / 1000)} s behind the last audit entry.`,
+          'Set the clock; sessions and tokens depend on it.',
+          'timedatectl set-ntp true',
+        )
+      : made('clock', 'system', 'Clock', 'ok', `${now().toISOString()}, not behind anything that was written.`)
+  }
+
+const orphansCheck =
+  ({ engine, store }: DiagnosticsDeps): Check =>
+  async (signal) => {
+    const known = new Set((await store.projects.all()).map((row) => row.id))
+    const orphans = (await engine.projects(signal)).filter((id) => !known.has(id))
+    if (orphans.length === 0)
+      return made('orphans', 'engine', 'Orphans', 'ok', 'Nothing is left of projects that are gone.')
+    const running: string[] = []
+    for (const id of orphans)
+      if ((await engine.observe(id, signal)).some((one) => one.state === 'running')) running.push(id)
+    return running.length > 0
+      ? made(
+          'orphans',
+          'engine',
+          'Orphans',
+          'warning',
+          `Processes of deleted projects still run: ${running.join(', ')}.`,
+          'Restart the service: it ends them.',
+        )
+      : made(
+          'orphans',
+          'engine',
+          'Orphans',
+          'info',
+          `Kept data of ${orphans.length} deleted projects: ${orphans.slice(0, 5).join(', ')}${orphans.length > 5 ? ' …' : ''}.`,
+          'It stays until you delete the folders below data in the home.',
+        )
+  }
+
+const versionCheck =
+  ({ version }: DiagnosticsDeps): Check =>
+  async () =>
+    made(
+      'version',
+      'system',
+      'Version',
+      'ok',
+      `Stackquay ${version} on Node ${process.versions.node}, ${process.platform} ${process.arch}.`,
+    )
+
+function made(
+  id: string,
+  category: DiagnosticCheck['category'],
+  title: string,
+  status: DiagnosticCheck['status'],
+  detail: string,
+  hint: string | null = null,
+  fix: string | null = null,
+): DiagnosticCheck {
+  return { id, category, title, status, detail, hint, fix }
+}
+
+export function worst(checks: readonly DiagnosticCheck[]): DiagnosticCheck['status'] {
+  for (const status of ['error', 'warning'] as const) if (checks.some((check) => check.status === status)) return status
+  return 'ok'
+}

@@ -1,0 +1,30 @@
+import type { Store } from '@stackquay/store'
+
+const everyMs = 60 * 60 * 1000
+/** Stored answers of idempotent requests are kept a day. */
+const answersForMs = 24 * 60 * 60 * 1000
+/** Whoever was away for longer reads the present state instead. */
+const keptEvents = 50_000
+
+/** Forgets what is kept for a time only, at once and then every hour. Answers the function that ends it. */
+export function tidyRegularly(
+  store: Store,
+  now: () => Date,
+  onError: (error: unknown, what: string) => void,
+): () => void {
+  const tidy = () => {
+    forgetOld(store, now).catch((error: unknown) => onError(error, 'tidying'))
+  }
+  tidy()
+  const timer = setInterval(tidy, everyMs)
+  timer.unref()
+  return () => clearInterval(timer)
+}
+
+async function forgetOld(store: Store, now: () => Date): Promise<void> {
+  const { last } = await store.events.range()
+  await store.transaction(async (tx) => {
+    await tx.idempotency.expire(new Date(now().getTime() - answersForMs).toISOString())
+    if (last > keptEvents) await tx.events.trim(last - keptEvents)
+  })
+}

@@ -1,0 +1,289 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { addressKey, createThrottle } from '../src/access/throttle.ts'
+import { isTokenValue, newTokenValue } from '../src/access/token-value.ts'
+import { auditOf, bearer, openTestDoor, password, setupCode, type TestDoor } from './http-support.ts'
+
+const post = (door: TestDoor, path: string, payload: object, headers: Record<string, string> = {}) =>
+  door.app.inject({ method: 'POST', url: `/api/v1${path}`, payload, headers })
+
+test('the first administrator is made with the one-time code, is logged in by it, and is the only one made so', async (t) => {
+  const door = await openTestDoor(t, { admin: false })
+  const needs = async () => (await door.app.inject({ url: '/api/v1/setup' })).json().needsSetup
+  assert.equal(await needs(), true)
+  const wrong = await post(door, '/setup', { username: 'ada', password, code: 'guess' })
+  assert.equal(wrong.json().code, 'setup_code_wrong')
+  const made = await post(door, '/setup', { username: 'ada', password, code: setupCode })
+  assert.equal(made.statusCode, 201, made.body)
+  assert.equal(made.json().role, 'admin')
+  const cookie = String(made.headers['set-cookie']).split(';')[0]!
+  assert.equal((await door.app.inject({ url: '/api/v1/auth/me', headers: { cookie } })).json().user, 'ada')
+  assert.equal(await needs(), false)
+  assert.equal(
+    (await post(door, '/setup', { username: 'eve', password, code: setupCode })).json().code,
+    'already_set_up',
+  )
+  const [entry] = await auditOf(door.store, 'success', 1)
+  assert.deepEqual([entry?.actor, entry?.action, entry?.target], ['ada', 'setup.complete', 'ada'])
+  assert.ok(!JSON.stringify(await door.store.audit.list({ limit: 10 })).includes(password))
+})
+
+test('of two who set up at once one wins', async (t) => {
+  const door = await openTestDoor(t, { admin: false })
+  const answers = await Promise.all(
+    ['ada', 'eve'].map((username) => post(door, '/setup', { username, password, code: setupCode })),
+  )
+  assert.deepEqual(answers.map(({ statusCode }) => statusCode).sort(), [201, 409])
+  assert.equal(await door.store.users.count(), 1)
+})
+
+test('set-up codes cannot be tried without end', async (t) => {
+  const door = await openTestDoor(t, { admin: false })
+  for (let turn = 0; turn < 5; turn++) await post(door, '/setup', { username: 'ada', password, code: `guess ${turn}` })
+  assert.equal((await post(door, '/setup', { username: 'ada', password, code: setupCode })).json().code, 'throttled')
+})
+
+test('a login sets a cookie that scripts cannot read and that other sites do not send', async (t) => {
+  const door = await openTestDoor(t)
+  const answer = await post(door, '/auth/login', { username: 'ada', password })
+  assert.equal(answer.statusCode, 200)
+  const { csrfToken, ...me } = answer.json()
+  assert.ok(csrfToken.length >= 32)
+  assert.deepEqual([me.kind, me.user, me.role], ['session', 'ada', 'admin'])
+  const line = String(answer.headers['set-cookie'])
+  assert.match(line, /^stackquay_session=[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax; Max-Age=604800$/)
+})
+
+test('under TLS the cookie is Secure, as the base URL or a trusted proxy says', async (t) => {
+  const cookieOf = async (door: TestDoor, headers: Record<string, string> = {}) =>
+    String((await post(door, '/auth/login', { username: 'ada', password }, headers)).headers['set-cookie'])
+  assert.match(
+    await cookieOf(await openTestDoor(t, { settings: { baseUrl: 'https://quay.example.org' } })),
+    /; Secure$/,
+  )
+  const forwarded = { 'x-forwarded-proto': 'https' }
+  assert.match(
+    await cookieOf(await openTestDoor(t, { settings: { trustedProxies: ['127.0.0.0/8'] } }), forwarded),
+    /; Secure$/,
+  )
+  assert.doesNotMatch(await cookieOf(await openTestDoor(t), forwarded), /Secure/)
+})
+
+test('a wrong password and an unknown name are answered alike, and both are recorded', async (t) => {
+  const door = await openTestDoor(t)
+  const answers = [
+    await post(door, '/auth/login', { username: 'ada', password: 'wrong password' }),
+    await post(door, '/auth/login', { username: 'nobody', password: 'wrong password' }),
+  ].map((answer) => ({ ...answer.json(), requestId: '' }))
+  assert.equal(answers[0].code, 'login_failed')
+  assert.deepEqual(answers[0], answers[1])
+  const entries = await auditOf(door.store, 'denied', 2)
+  assert.deepEqual(entries.map(({ action, target }) => `${action} ${target}`).sort(), [
+    'auth.login ada',
+    'auth.login nobody',
+  ])
+})
+
+test('after five failures even the right password waits, twice as long each time, and then counts again', async (t) => {
+  const door = await openTestDoor(t)
+  const login = (given: string) => post(door, '/auth/login', { username: 'ada', password: given })
+  // All at once: parallel attempts must not slip through together.
+  const failures = await Promise.all(Array.from({ length: 8 }, () => login('wrong')))
+  assert.deepEqual(failures.map(({ statusCode }) => statusCode).sort(), [401, 401, 401, 401, 401, 429, 429, 429])
+  const blocked = await login(password)
+  assert.equal(blocked.json().code, 'throttled')
+  assert.equal(blocked.headers['retry-after'], '30')
+  assert.equal(blocked.headers.ratelimit, '"failures";r=0;t=30')
+  assert.equal(blocked.headers['ratelimit-policy'], '"failures";q=5;w=900')
+  door.clock.time += 30_000
+  assert.equal((await login('wrong')).statusCode, 401)
+  assert.equal((await login(password)).headers['retry-after'], '60')
+  door.clock.time += 60_000
+  assert.equal((await login(password)).statusCode, 200)
+})
+
+test('the throttle grows to a quarter of an hour, forgets after one, and closes each key for itself', () => {
+  let now = 0
+  const throttle = createThrottle(() => now)
+  const waits: number[] = []
+  for (let turn = 0; turn < 12; turn++) {
+    throttle.attempt(['a'])
+    const wait = throttle.attempt(['a'])
+    if (wait > 0) waits.push(wait)
+    now += wait * 1000
+  }
+  assert.deepEqual(waits.slice(0, 6), [30, 60, 120, 240, 480, 900])
+  assert.ok(waits.every((wait) => wait <= 900))
+  throttle.attempt(['a'])
+  assert.equal(throttle.attempt(['b']), 0)
+  assert.ok(throttle.attempt(['a', 'b']) > 0)
+  now += 31 * 60_000
+  assert.equal(throttle.attempt(['a']), 0)
+})
+
+test('success gives an attempt back, so that people who share an address do not shut each other out', () => {
+  const throttle = createThrottle(() => 0)
+  for (let turn = 0; turn < 50; turn++) {
+    assert.equal(throttle.attempt(['address']), 0)
+    throttle.succeed(['address'])
+  }
+})
+
+test('an IPv6 network of one machine counts as one address', () => {
+  assert.equal(addressKey('2001:db8:0:1::5'), addressKey('2001:db8::1:ffff:0:0:9'))
+  assert.notEqual(addressKey('2001:db8:0:1::5'), addressKey('2001:db8:0:2::5'))
+  assert.notEqual(addressKey('10.0.0.1'), addressKey('10.0.0.2'))
+})
+
+test('logging out ends the session for good', async (t) => {
+  const door = await openTestDoor(t)
+  const { headers } = await door.session('ada')
+  const answer = await post(door, '/auth/logout', {}, headers)
+  assert.equal(answer.statusCode, 204)
+  assert.match(String(answer.headers['set-cookie']), /^stackquay_session=; .*Max-Age=0/)
+  assert.equal((await door.app.inject({ url: '/api/v1/auth/me', headers })).statusCode, 401)
+})
+
+test('a session ends after twelve idle hours, is kept alive by use, and ends after seven days however much it is used', async (t) => {
+  const door = await openTestDoor(t)
+  const [idle, used] = [await door.session('ada'), await door.session('ada')]
+  const works = async ({ headers }: { headers: Record<string, string> }) => {
+    const { statusCode } = await door.app.inject({ url: '/api/v1/auth/me', headers })
+    // The last use is written beside the answer.
+    await door.store.transaction(async () => {})
+    return statusCode === 200
+  }
+  const hours = (count: number) => {
+    door.clock.time += count * 3_600_000
+  }
+  hours(11)
+  assert.ok(await works(used))
+  hours(2)
+  assert.ok(!(await works(idle)))
+  for (let passed = 13; passed < 168; passed += 11) {
+    assert.ok(await works(used), `after ${passed} hours`)
+    hours(11)
+  }
+  assert.ok(!(await works(used)), 'after seven days')
+})
+
+test('changing the password needs the present one and ends the other sessions', async (t) => {
+  const door = await openTestDoor(t)
+  const [mine, other] = [await door.session('ada'), await door.session('ada')]
+  const wrong = await post(door, '/auth/password', { current: 'wrong', new: 'another good one' }, mine.headers)
+  assert.equal(wrong.json().code, 'login_failed')
+  const short = await post(door, '/auth/password', { current: password, new: 'short' }, mine.headers)
+  assert.deepEqual(short.json().errors[0].pointer, '/new')
+  assert.equal(
+    (await post(door, '/auth/password', { current: password, new: 'another good one' }, mine.headers)).statusCode,
+    204,
+  )
+  const alive = async ({ headers }: typeof mine) =>
+    (await door.app.inject({ url: '/api/v1/auth/me', headers })).statusCode
+  assert.deepEqual([await alive(mine), await alive(other)], [200, 401])
+  assert.equal((await post(door, '/auth/login', { username: 'ada', password })).statusCode, 401)
+  assert.equal((await post(door, '/auth/login', { username: 'ada', password: 'another good one' })).statusCode, 200)
+})
+
+test('a token is created, shown once, used, listed with its last use, and revoked', async (t) => {
+  const door = await openTestDoor(t)
+  const shop = await door.project('shop')
+  const { headers } = await door.session('ada')
+  const created = await post(door, '/tokens', { name: 'ci', projects: ['shop', shop.id] }, headers)
+  assert.equal(created.statusCode, 201, created.body)
+  const { value, ...view } = created.json()
+  assert.ok(isTokenValue(value))
+  assert.deepEqual(
+    [view.name, view.scope, view.projects, view.prefix, view.lastUsedAt],
+    ['ci', 'operate', [shop.id], value.slice(0, 8), null],
+  )
+  const me = (await door.app.inject({ url: '/api/v1/auth/me', headers: bearer(value) })).json()
+  assert.deepEqual(me, { kind: 'token', name: 'ci', scope: 'operate', projects: [shop.id], user: 'ada' })
+
+  const list = async () => (await door.app.inject({ url: '/api/v1/tokens', headers })).json()
+  assert.ok(!JSON.stringify(await list()).includes(value))
+  await door.authenticator.close()
+  assert.equal((await list()).items[0].lastUsedAt, new Date(door.clock.time).toISOString())
+
+  const revoke = () => door.app.inject({ method: 'DELETE', url: `/api/v1/tokens/${view.id}`, headers })
+  assert.equal((await revoke()).statusCode, 204)
+  assert.equal((await door.app.inject({ url: '/api/v1/auth/me', headers: bearer(value) })).statusCode, 401)
+  assert.equal((await revoke()).statusCode, 404)
+  const entries = await door.store.audit.list({ limit: 20 })
+  assert.ok(
+    ['token.create', 'token.revoke'].every((action) =>
+      entries.some((entry) => entry.action === action && entry.actor === 'ada'),
+    ),
+  )
+  assert.ok(!JSON.stringify(entries).includes(value))
+})
+
+test('a token that cannot be is refused with its reason', async (t) => {
+  const door = await openTestDoor(t)
+  await door.user('operate', 'otto')
+  const { headers } = await door.session('otto')
+  const create = async (body: object) => (await post(door, '/tokens', body, headers)).json()
+  assert.equal((await create({ name: 'a' })).scope, 'operate')
+  assert.equal((await create({ name: 'a' })).code, 'conflict')
+  const tooHigh = await create({ name: 'b', scope: 'admin' })
+  assert.deepEqual([tooHigh.code, tooHigh.role, tooHigh.requiredScope], ['role_insufficient', 'operate', 'admin'])
+  const unknown = await create({ name: 'c', projects: ['nowhere'] })
+  assert.deepEqual([unknown.code, unknown.errors[0].pointer], ['validation_failed', '/projects/0'])
+  const past = await create({ name: 'd', expiresAt: '2020-01-01T00:00:00Z' })
+  assert.equal(past.errors[0].pointer, '/expiresAt')
+  assert.match((await create({ name: 'e', scop: 'read' })).errors[0].detail, /Did you mean "scope"\?/)
+})
+
+test('the list of tokens is read page by page, and shows nobody else’s', async (t) => {
+  const door = await openTestDoor(t)
+  const stranger = await door.user('admin', 'olga')
+  await door.token({ owner: stranger.id, name: 'hers' })
+  for (let index = 0; index < 5; index++) await door.token({ name: `t${index}` })
+  const { headers } = await door.session('ada')
+  const names: string[] = []
+  let cursor: string | null = null
+  do {
+    const query: string = cursor === null ? '' : `&cursor=${cursor}`
+    const page: { items: { name: string }[]; nextCursor: string | null } = (
+      await door.app.inject({ url: `/api/v1/tokens?limit=2${query}`, headers })
+    ).json()
+    assert.ok(page.items.length <= 2)
+    names.push(...page.items.map(({ name }) => name))
+    cursor = page.nextCursor
+  } while (cursor !== null)
+  assert.deepEqual(names.sort(), ['t0', 't1', 't2', 't3', 't4'])
+})
+
+test('a token’s form finds every single typing error before the store is asked', () => {
+  const value = newTokenValue()
+  assert.ok(isTokenValue(value))
+  for (let index = 0; index < value.length; index++) {
+    const typo = value.slice(0, index) + (value[index] === 'a' ? 'b' : 'a') + value.slice(index + 1)
+    assert.ok(!isTokenValue(typo), typo)
+  }
+  assert.equal(new Set(Array.from({ length: 1000 }, newTokenValue)).size, 1000)
+})
+
+test('the audit log is listed newest first, filtered and paged, and its chain holds', async (t) => {
+  const door = await openTestDoor(t)
+  const { value } = await door.token()
+  await door.session('ada')
+  await post(door, '/auth/login', { username: 'ada', password: 'wrong' })
+  const list = async (query: string) =>
+    (await door.app.inject({ url: `/api/v1/audit${query}`, headers: bearer(value) })).json()
+  const all = await list('')
+  assert.ok(all.items.length >= 3)
+  assert.ok(
+    all.items.every((entry: { seq: number }, index: number) => index === 0 || entry.seq < all.items[index - 1].seq),
+  )
+  assert.deepEqual(
+    (await list('?outcome=denied')).items.map(({ action }: { action: string }) => action),
+    ['auth.login'],
+  )
+  const first = await list('?limit=1')
+  const second = await list(`?limit=1&cursor=${first.nextCursor}`)
+  assert.equal(second.items[0].seq, all.items[1].seq)
+  assert.equal((await list('?cursor=abc')).code, 'invalid_request')
+  const verdict = (await door.app.inject({ url: '/api/v1/audit/verify', headers: bearer(value) })).json()
+  assert.deepEqual([verdict.ok, verdict.entries, verdict.firstBroken], [true, all.items.length, null])
+})

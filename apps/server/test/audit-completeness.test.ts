@@ -1,0 +1,173 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { operationList } from '@stackquay/contract'
+import { admin, type Called, type CallOptions, openTestHouse, type TestHouse } from './house-support.ts'
+
+/** Calls an operation so that it succeeds, whatever stands before it. */
+type Drive = (call: (id: string, options?: CallOptions) => Promise<Called>) => Promise<Called>
+
+describe('every operation that is to be recorded', () => {
+  const ended: (() => unknown)[] = []
+  let opened: TestHouse
+  let session: Record<string, string>
+  let readToken: string
+
+  before(async () => {
+    opened = await openTestHouse({ after: (end) => ended.push(end as () => unknown) }, { setUp: false })
+  })
+  after(async () => {
+    for (const end of ended.reverse()) await end()
+  })
+
+  const shop = { id: 'shop' }
+  const drives: Readonly<Record<string, Drive>> = {
+    completeSetup: (call) =>
+      call('completeSetup', { body: { ...admin, code: opened.house.setup.value() }, headers: { cookie: '' } }),
+    login: (call) => call('login', { body: admin }),
+    logout: async (call) => call('logout', { headers: await opened.session() }),
+    endSession: async (call) => {
+      await opened.session()
+      const { items } = (await call('listSessions')).json
+      return call('endSession', { params: { sid: items.find((one: { current: boolean }) => !one.current).id } })
+    },
+    endOtherSessions: (call) => call('endOtherSessions'),
+    changePassword: async (call) => {
+      await call('changePassword', { body: { current: admin.password, new: 'another good password' } })
+      return call('changePassword', { body: { current: 'another good password', new: admin.password } })
+    },
+    createToken: (call) => call('createToken', { body: { name: 'ci' } }),
+    revokeToken: async (call) => {
+      const { id } = (await call('createToken', { body: { name: 'to revoke' } })).json
+      return call('revokeToken', { params: { tid: id } })
+    },
+    createUser: (call) =>
+      call('createUser', { body: { username: 'grace', role: 'operate', password: 'of the compiler' } }),
+    changeUser: async (call) => call('changeUser', { params: await grace(call), body: { role: 'read' } }),
+    deleteUser: async (call) => call('deleteUser', { params: await grace(call) }),
+    revealSecretKey: (call) => call('revealSecretKey', { body: { password: admin.password } }),
+    replaceSecretKey: (call) => call('replaceSecretKey', { body: { password: admin.password } }),
+    exportAudit: (call) => call('exportAudit'),
+    createProject: (call) => call('createProject', { body: { name: 'Shop' }, query: { wait: '10' } }),
+    createFromManifest: (call) =>
+      call('createFromManifest', { body: { manifest: 'version: 1\nname: Blog\n' }, query: { wait: '10' } }),
+    updateProject: (call) =>
+      call('updateProject', { params: shop, body: { env: { GREETING: { value: 'hello' } } }, query: { wait: '10' } }),
+    duplicateProject: (call) =>
+      call('duplicateProject', { params: shop, body: { name: 'Copy' }, query: { wait: '10' } }),
+    createDatabase: (call) =>
+      call('createDatabase', { params: shop, body: { name: 'main', type: 'postgresql' }, query: { wait: '10' } }),
+    startProject: (call) => call('startProject', { params: shop, query: { wait: '10' } }),
+    getDatabaseCredentials: (call) => call('getDatabaseCredentials', { params: { ...shop, db: 'main' } }),
+    restartProject: (call) => call('restartProject', { params: shop, query: { wait: '10' } }),
+    stopProject: (call) => call('stopProject', { params: shop, query: { wait: '10' } }),
+    putProjectEnv: (call) =>
+      call('putProjectEnv', {
+        params: { ...shop, name: 'KEY' },
+        body: { value: 'sesame', secret: true },
+        query: { wait: '10' },
+      }),
+    deleteProjectEnv: (call) => call('deleteProjectEnv', { params: { ...shop, name: 'KEY' }, query: { wait: '10' } }),
+    deleteDatabase: (call) =>
+      call('deleteDatabase', { params: { ...shop, db: 'main' }, query: { confirm: 'main', wait: '10' } }),
+    applyManifest: (call) =>
+      call('applyManifest', {
+        params: shop,
+        body: { manifest: 'version: 1\nname: Shop\nenv:\n  A: b\n' },
+        query: { wait: '10' },
+      }),
+    cancelOperation: async (call) => {
+      await call('createDatabase', { params: shop, body: { name: 'slow', type: 'postgresql' }, query: { wait: '10' } })
+      opened.engine.hangNext('start')
+      const { id } = (await call('restartProject', { params: shop })).json
+      return call('cancelOperation', { params: { op: id }, query: { wait: '10' } })
+    },
+    deleteProject: (call) =>
+      call('deleteProject', { params: shop, query: { confirm: 'shop', data: 'delete', wait: '10' } }),
+  }
+  const recorded = operationList.filter(({ audit }) => audit !== undefined)
+
+  test('has its turn here', () => {
+    assert.deepEqual(Object.keys(drives).sort(), recorded.map(({ id }) => id).sort())
+  })
+
+  for (const [id, drive] of Object.entries(drives)) {
+    test(`${id} leaves an entry with who, what, whence and which request when it succeeds`, async () => {
+      const requestId = `succeeds-${id}`
+      const call = async (name: string, options: CallOptions = {}) => {
+        if (session === undefined && name !== 'completeSetup') session = await opened.session()
+        const marked = name === id ? { 'x-request-id': requestId } : {}
+        return opened.call(name, { ...options, headers: { ...session, ...options.headers, ...marked } })
+      }
+      const answer = await drive(call)
+      assert.ok(answer.status < 300, `${id}: ${answer.status} ${answer.body}`)
+      const { audit } = recorded.find((operation) => operation.id === id)!
+      const entries = await opened.house.store.audit.list({ limit: 20, q: requestId })
+      const entry = entries.find(({ action, outcome }) => action === audit && outcome === 'success')
+      assert.ok(entry, `${id}: ${JSON.stringify(entries)}`)
+      assert.equal(entry.actor, 'ada')
+      assert.equal(entry.source, id === 'completeSetup' || id === 'login' ? 'api' : 'ui')
+      assert.ok(entry.ip !== null)
+      assert.ok(!JSON.stringify(entry).includes('sesame'))
+    })
+  }
+
+  test('each leaves an entry when it is refused', async () => {
+    session = await opened.session()
+    readToken = (await opened.call('createToken', { body: { name: 'reader', scope: 'read' }, headers: session })).json
+      .value
+    const own: Readonly<Record<string, () => Promise<Called>>> = {
+      completeSetup: () => opened.call('completeSetup', { headers: { 'x-request-id': 'refused-completeSetup' } }),
+      login: () =>
+        opened.call('login', {
+          body: { username: 'ada', password: 'wrong' },
+          headers: { 'x-request-id': 'refused-login' },
+        }),
+    }
+    for (const { id, audit } of recorded.filter((operation) => operation.id !== 'completeSetup')) {
+      const headers = { authorization: `Bearer ${readToken}`, 'x-request-id': `refused-${id}` }
+      const answer = await (own[id]?.() ?? opened.call(id, { params: { ...shop, name: 'A' }, headers }))
+      assert.ok([401, 403].includes(answer.status), `${id}: ${answer.status}`)
+      const [entry, ...more] = await opened.house.store.audit.list({ limit: 20, q: `refused-${id}` })
+      assert.deepEqual(
+        [entry?.action, entry?.outcome, entry?.actor, more.length],
+        [audit, 'denied', id === 'login' ? 'anonymous' : 'ada (token: reader)', 0],
+        id,
+      )
+    }
+  })
+
+  test('and the chain over all of that holds', async () => {
+    assert.equal((await opened.house.store.audit.verify()).ok, true)
+  })
+
+  async function grace(call: Parameters<Drive>[0]): Promise<{ uid: string }> {
+    const { items } = (await call('listUsers')).json
+    return { uid: items.find(({ username }: { username: string }) => username === 'grace').id }
+  }
+})
+
+test('a set-up that is refused is recorded with the name that was tried', async (t) => {
+  const { call, house } = await openTestHouse(t, { setUp: false })
+  const answer = await call('completeSetup', { body: { username: 'eve', password: 'long enough', code: 'guess' } })
+  assert.equal(answer.status, 403)
+  const [entry] = await house.store.audit.list({ limit: 1, outcome: 'denied' })
+  assert.deepEqual([entry?.action, entry?.target], ['setup.complete', 'eve'])
+})
+
+test('a secret variable that is shown to somebody is recorded, and one that is not shown is not', async (t) => {
+  const opened = await openTestHouse(t)
+  const session = await opened.session()
+  await opened.call('createProject', {
+    body: { name: 'Shop', env: { KEY: { value: 'sesame', secret: true } } },
+    query: { wait: '10' },
+    headers: session,
+  })
+  const { value } = (await opened.call('createToken', { body: { name: 'reader', scope: 'read' }, headers: session }))
+    .json
+  const read = async (headers: Record<string, string>) =>
+    (await opened.call('getProjectEnv', { params: { id: 'shop' }, headers })).json.env.KEY.value
+  assert.equal(await read({ authorization: `Bearer ${value}` }), null)
+  assert.equal((await opened.house.store.audit.list({ limit: 10, action: 'project.env.read' })).length, 0)
+  assert.equal(await read(session), 'sesame')
+  assert.equal((await opened.house.store.audit.list({ limit: 10, action: 'project.env.read' })).length, 1)
+})

@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict'
+import type { IncomingMessage } from 'node:http'
+import { test } from 'node:test'
+import { z } from 'zod'
+import { createClientReader } from '../src/http/client.ts'
+import { fieldErrors, jsonPointer } from '../src/http/field-errors.ts'
+import { knownFields } from '../src/http/known-fields.ts'
+
+test('known fields are found through optional, nullable, default, record, array, union, pipe and lazy', () => {
+  const leaf = z.strictObject({ deep: z.string() })
+  const schema = z.strictObject({
+    optional: leaf.optional(),
+    record: z.record(z.string(), leaf.nullable()),
+    list: z.array(leaf).default([]),
+    either: z.union([z.string(), leaf, z.strictObject({ other: z.int() })]),
+    piped: leaf.transform((value) => value.deep),
+    lazy: z.lazy(() => leaf),
+    both: z.intersection(leaf, z.object({ more: z.int() })),
+  })
+  assert.deepEqual(knownFields(schema, ['optional']), ['deep'])
+  assert.deepEqual(knownFields(schema, ['record', 'any']), ['deep'])
+  assert.deepEqual(knownFields(schema, ['list', 0]), ['deep'])
+  assert.deepEqual(knownFields(schema, ['either']), ['deep', 'other'])
+  assert.deepEqual(knownFields(schema, ['piped']), ['deep'])
+  assert.deepEqual(knownFields(schema, ['lazy']), ['deep'])
+  assert.deepEqual(knownFields(schema, ['both']), ['deep', 'more'])
+  assert.deepEqual(knownFields(schema, ['nowhere', 'deeper']), [])
+})
+
+test('errors inside a union are those of the branch that was meant', () => {
+  const schema = z.object({
+    it: z.union([z.string(), z.strictObject({ value: z.string(), secret: z.boolean().optional() })]),
+  })
+  const errors = (value: unknown) => fieldErrors(schema, schema.safeParse(value).error!.issues, jsonPointer)
+  assert.deepEqual(errors({ it: { value: 'x', secrt: true } }), [
+    { pointer: '/it/secrt', code: 'unknown_field', detail: 'There is no field "secrt". Did you mean "secret"?' },
+  ])
+  assert.deepEqual(errors({ it: 5 }), [
+    { pointer: '/it', code: 'invalid_type', detail: 'Expected one of: string, object.' },
+  ])
+  assert.deepEqual(errors({ it: {} }), [{ pointer: '/it/value', code: 'required', detail: 'Is required.' }])
+})
+
+test('a pointer escapes what RFC 6901 says', () => {
+  assert.equal(jsonPointer(['a/b', 'c~d', 0]), '/a~1b/c~0d/0')
+})
+
+const message = (remoteAddress: string, headers: Record<string, string> = {}) =>
+  ({ socket: { remoteAddress }, headers }) as unknown as IncomingMessage
+
+test('X-Forwarded-For counts from trusted proxies alone, and only its last hop that is not one of them', () => {
+  const forwarded = { 'x-forwarded-for': '6.6.6.6, 203.0.113.9, 10.0.0.2' }
+  assert.equal(createClientReader([], undefined).addressOf(message('10.0.0.1', forwarded)), '10.0.0.1')
+  const behind = createClientReader(['10.0.0.0/8', 'fd00::/8'], undefined)
+  assert.equal(behind.addressOf(message('::ffff:10.0.0.1', forwarded)), '203.0.113.9')
+  assert.equal(behind.addressOf(message('fd00::1', forwarded)), '203.0.113.9')
+  assert.equal(behind.addressOf(message('192.0.2.1', forwarded)), '192.0.2.1')
+  assert.equal(behind.addressOf(message('10.0.0.1')), '10.0.0.1')
+})
+
+test('TLS is believed of the base URL and of trusted proxies', () => {
+  const https = { 'x-forwarded-proto': 'https' }
+  assert.ok(!createClientReader([], undefined).isSecure(message('127.0.0.1', https)))
+  assert.ok(createClientReader(['127.0.0.1'], undefined).isSecure(message('127.0.0.1', https)))
+  assert.ok(createClientReader([], 'https://quay.example.org').isSecure(message('127.0.0.1')))
+})

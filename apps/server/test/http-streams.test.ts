@@ -1,0 +1,307 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { test } from 'node:test'
+import type { EventRecord } from '@stackquay/contract'
+import { WebSocket } from 'ws'
+import type { FrameSocket } from '../src/http/handler.ts'
+import { bearer, openTestDoor, type TestDoor } from './http-support.ts'
+
+interface Frame {
+  readonly type: string
+  readonly seq: number
+  readonly event?: EventRecord
+  readonly problem?: { code: string }
+  readonly [field: string]: unknown
+}
+
+/** A client that keeps what it hears. */
+function follow(address: string, path: string, headers: Record<string, string>) {
+  const socket = new WebSocket(`${address.replace('http', 'ws')}/api/v1${path}`, { headers })
+  const frames: Frame[] = []
+  let heard = Promise.withResolvers<void>()
+  socket.on('message', (data) => {
+    frames.push(JSON.parse(String(data)))
+    heard.resolve()
+    heard = Promise.withResolvers()
+  })
+  const closed = new Promise<{ code: number; reason: string }>((resolve) =>
+    socket.once('close', (code, reason) => resolve({ code, reason: String(reason) })),
+  )
+  const refused = new Promise<{ status: number; problem: { code: string; requestId: string } }>((resolve) =>
+    socket.once('unexpected-response', async (_request, response) => {
+      const chunks: Buffer[] = []
+      for await (const chunk of response) chunks.push(chunk)
+      resolve({ status: response.statusCode ?? 0, problem: JSON.parse(String(Buffer.concat(chunks))) })
+    }),
+  )
+  socket.on('error', () => {})
+  const until = async (enough: (frames: readonly Frame[]) => boolean) => {
+    while (!enough(frames)) await heard.promise
+    return frames
+  }
+  return { socket, frames, closed, refused, until }
+}
+
+const say = (door: TestDoor, project: string | null, count = 1, from = 0) =>
+  door.store.transaction(async (tx) => {
+    for (let index = 0; index < count; index++)
+      await tx.events.append({ type: 'project.changed', project, data: { index: from + index } })
+  })
+const events = (frames: readonly Frame[]) => frames.filter(({ type }) => type === 'event')
+
+test('events arrive as frames in order, and ?after= goes on without loss or repetition', async (t) => {
+  const door = await openTestDoor(t)
+  const { value } = await door.token({ scope: 'read' })
+  const address = await door.listen()
+  await say(door, null, 3)
+  const first = follow(address, '/events/ws', bearer(value))
+  const [start] = await first.until((frames) => frames.length > 0)
+  assert.equal(start?.type, 'start')
+  await say(door, 'prj_a', 5, 3)
+  await first.until((frames) => events(frames).length === 5)
+  const last = first.frames.at(-1)!.seq
+  first.socket.close()
+  await first.closed
+  await say(door, 'prj_a', 5, 8)
+  const second = follow(address, `/events/ws?after=${last}`, bearer(value))
+  await second.until((frames) => events(frames).length >= 5)
+  await say(door, null, 700, 13)
+  await second.until((frames) => events(frames).length >= 705)
+  const heard = [...events(first.frames), ...events(second.frames)]
+  assert.deepEqual(
+    heard.map(({ event }) => event?.data.index),
+    Array.from({ length: 710 }, (_, index) => index + 3),
+  )
+  assert.ok(heard.every(({ seq, event }) => seq === event?.seq))
+  second.socket.close()
+})
+
+test('a restricted token hears of its own projects alone', async (t) => {
+  const door = await openTestDoor(t)
+  const shop = await door.project('shop')
+  const { value } = await door.token({ scope: 'read', projects: [shop.id] })
+  const client = follow(await door.listen(), '/events/ws', bearer(value))
+  await client.until((frames) => frames.length > 0)
+  await say(door, 'prj_other')
+  await say(door, null)
+  await say(door, shop.id)
+  await client.until((frames) => events(frames).length > 0)
+  assert.deepEqual(
+    events(client.frames).map(({ event }) => event?.project),
+    [shop.id],
+  )
+  client.socket.close()
+})
+
+test('before the upgrade every refusal is plain HTTP with its problem', async (t) => {
+  const door = await openTestDoor(t)
+  const shop = await door.project('shop')
+  const address = await door.listen()
+  const { value } = await door.token({ projects: [shop.id] })
+  const { cookie } = await door.session('ada')
+  const refusal = async (path: string, headers: Record<string, string>) => {
+    const { status, problem } = await follow(address, path, headers).refused
+    assert.ok(problem.requestId)
+    return `${status} ${problem.code}`
+  }
+  assert.equal(await refusal('/events/ws', {}), '401 unauthorized')
+  assert.equal(await refusal('/events/ws', bearer('stq_bad')), '401 unauthorized')
+  assert.equal(await refusal('/projects/other/logs/ws', bearer(value)), '403 project_forbidden')
+  assert.equal(await refusal('/events/ws', { cookie, origin: 'https://evil.example' }), '403 csrf_failed')
+  assert.equal(await refusal('/events/ws', { ...bearer(value), origin: 'https://evil.example' }), '403 csrf_failed')
+  assert.equal(await refusal('/nowhere/ws', bearer(value)), '404 not_found')
+  assert.equal(await refusal('/events/ws?after=x', bearer(value)), '400 invalid_request')
+  assert.equal(await refusal('/events/ws?aftr=1', bearer(value)), '400 invalid_request')
+})
+
+test('a page of our own follows with its cookie', async (t) => {
+  const door = await openTestDoor(t)
+  const address = await door.listen()
+  const { cookie } = await door.session('ada')
+  const client = follow(address, '/events/ws', { cookie, origin: address })
+  await client.until((frames) => frames.length > 0)
+  client.socket.close()
+})
+
+test('a WebSocket address asked without an upgrade says what it is', async (t) => {
+  const door = await openTestDoor(t)
+  const { value } = await door.token()
+  const answer = await door.app.inject({ url: '/api/v1/events/ws', headers: bearer(value) })
+  assert.equal(answer.statusCode, 400)
+  assert.equal(answer.json().detail, 'This is a WebSocket.')
+})
+
+test('revocation, demotion and logging out close open streams within a second', async (t) => {
+  const door = await openTestDoor(t)
+  const address = await door.listen()
+  const owner = await door.user('admin', 'owen')
+  const shop = await door.project('shop')
+  const revoked = await door.token({ name: 'revoked' })
+  const demoted = await door.token({ owner: owner.id, name: 'demoted', projects: [shop.id] })
+  const { headers, cookie } = await door.session('ada')
+  const clients = {
+    revoked: follow(address, '/events/ws', bearer(revoked.value)),
+    disabled: follow(address, '/events/ws', bearer(demoted.value)),
+    loggedOut: follow(address, '/events/ws', { cookie }),
+  }
+  const events = await fetch(`${address}/api/v1/events`, { headers: bearer(revoked.value) })
+  const sse = events.text()
+  await Promise.all(Object.values(clients).map(({ until }) => until((frames) => frames.length > 0)))
+
+  const began = performance.now()
+  await door.store.transaction(async (tx) => {
+    await tx.tokens.delete(revoked.id)
+    await tx.users.update(owner.id, { disabled: true })
+  })
+  await door.app.inject({ method: 'POST', url: '/api/v1/auth/logout', headers })
+  for (const [name, { closed, frames }] of Object.entries(clients)) {
+    assert.deepEqual(await closed, { code: 4401, reason: 'unauthorized' }, name)
+    assert.equal(frames.at(-1)?.problem?.code, 'unauthorized', name)
+  }
+  assert.match(await sse, /event: error\ndata: .*"code":"unauthorized"/)
+  assert.ok(performance.now() - began < 1000, `took ${performance.now() - began} ms`)
+})
+
+test('a slow reader is held back instead of being buffered for', async (t) => {
+  let sent = 0
+  const ended = Promise.withResolvers<void>()
+  const door = await openTestDoor(t, {
+    streams: {
+      watchProjectLogs: async (_input: unknown, _context: unknown, socket: FrameSocket) => {
+        try {
+          for (;;) {
+            await socket.send({ type: 'lines', items: ['x'.repeat(64 * 1024)] })
+            sent++
+          }
+        } finally {
+          ended.resolve()
+        }
+      },
+    },
+  })
+  const { value } = await door.token()
+  const address = await door.listen()
+  const client = follow(address, '/projects/x/logs/ws', bearer(value))
+  await client.until((frames) => frames.length > 0)
+  client.socket.pause()
+  let before = -1
+  while (before !== sent) {
+    before = sent
+    await new Promise((resolve) => setTimeout(resolve, 100))
+  }
+  const held = sent - client.frames.length
+  assert.ok(held < 400, `${held} frames of 64 KB are on the way`)
+  client.socket.resume()
+  await client.until((frames) => frames.length > before + 50)
+  assert.ok(client.frames.every(({ seq }, index) => seq === index + 1))
+  client.socket.terminate()
+  await ended.promise
+})
+
+test('a handler that fails closes with its status, one that ends closes normally, and the service’s end says so', async (t) => {
+  const running = Promise.withResolvers<void>()
+  const door = await openTestDoor(t, {
+    streams: {
+      watchProjectLogs: async ({ params }: { params: { id: string } }, _context: unknown, socket: FrameSocket) => {
+        if (params.id === 'broken') throw new Error('inside')
+        if (params.id === 'done') return
+        running.resolve()
+        await once(socket.signal, 'abort')
+      },
+    },
+  })
+  const { value } = await door.token()
+  const address = await door.listen()
+  const open = (id: string) => follow(address, `/projects/${id}/logs/ws`, bearer(value))
+  const broken = open('broken')
+  assert.deepEqual(await broken.closed, { code: 4500, reason: 'internal_error' })
+  assert.ok(!JSON.stringify(broken.frames).includes('inside'))
+  assert.equal((await open('done').closed).code, 1000)
+  const forever = open('forever')
+  await running.promise
+  await door.app.close()
+  assert.equal((await forever.closed).code, 1001)
+})
+
+test('server-sent events have ids, start with the position, and resume by Last-Event-ID before ?after=', async (t) => {
+  const door = await openTestDoor(t)
+  const { value } = await door.token({ scope: 'read' })
+  const address = await door.listen()
+  await say(door, 'prj_a', 4)
+  const { last } = await door.store.events.range()
+  const read = async (path: string, headers: Record<string, string>, enough: string) => {
+    const caller = new AbortController()
+    const answer = await fetch(`${address}/api/v1${path}`, {
+      headers: { ...bearer(value), ...headers },
+      signal: caller.signal,
+    })
+    assert.equal(answer.headers.get('content-type'), 'text/event-stream')
+    assert.ok(answer.headers.get('x-request-id'))
+    assert.equal(answer.headers.get('cache-control'), 'no-store')
+    let text = ''
+    for await (const chunk of answer.body!.pipeThrough(new TextDecoderStream())) {
+      text += chunk
+      if (text.includes(enough)) break
+    }
+    caller.abort()
+    return text
+  }
+  const fresh = await read('/events', {}, 'event: start')
+  assert.match(fresh, new RegExp(`^retry: 2000\nid: ${last}\nevent: start\n`))
+  const resumed = await read(`/events?after=${last - 3}`, { 'last-event-id': String(last - 1) }, `id: ${last}\n`)
+  assert.ok(!resumed.includes(`id: ${last - 2}\n`))
+  assert.match(resumed, new RegExp(`id: ${last}\nevent: project.changed\ndata: \\{.*"index":3`))
+})
+
+test('a position that is not kept, or was never reached, is gone', async (t) => {
+  const door = await openTestDoor(t)
+  const { value } = await door.token({ scope: 'read' })
+  await say(door, null, 10)
+  const { last } = await door.store.events.range()
+  await door.store.transaction((tx) => tx.events.trim(last - 2))
+  const ask = async (after: number) =>
+    (await door.app.inject({ url: `/api/v1/events?after=${after}`, headers: bearer(value) })).json()
+  for (const after of [last - 5, last + 1]) {
+    const problem = await ask(after)
+    assert.deepEqual([problem.status, problem.code, problem.first, problem.last], [410, 'too_old', last - 2, last])
+  }
+  const address = await door.listen()
+  const client = follow(address, `/events/ws?after=${last - 5}`, bearer(value))
+  assert.deepEqual(await client.closed, { code: 4410, reason: 'too_old' })
+})
+
+test('an upgrade to another protocol is answered as plain HTTP', async (t) => {
+  const door = await openTestDoor(t)
+  const { port } = new URL(await door.listen())
+  const socket = connect(Number(port), '127.0.0.1')
+  socket.write(
+    'GET /api/v1/health HTTP/1.1\r\nhost: localhost\r\nconnection: upgrade, http2-settings\r\nupgrade: h2c\r\n\r\n',
+  )
+  const [answer] = await once(socket, 'data')
+  assert.match(String(answer), /^HTTP\/1.1 200 /)
+  socket.destroy()
+})
+
+test('the service stops within seconds, whoever follows or waits', async (t) => {
+  const waiting = Promise.withResolvers<void>()
+  const door = await openTestDoor(t, {
+    handlers: {
+      getProject: async (_input: unknown, { signal }: { signal: AbortSignal }) => {
+        waiting.resolve()
+        await once(signal, 'abort')
+        return { status: 200, body: {} }
+      },
+    },
+  })
+  const { value } = await door.token()
+  const address = await door.listen()
+  const following = await fetch(`${address}/api/v1/events`, { headers: bearer(value) })
+  const asked = fetch(`${address}/api/v1/projects/x`, { headers: bearer(value) }).catch(() => 'cut off')
+  await waiting.promise
+  const began = performance.now()
+  await door.app.close()
+  assert.ok(performance.now() - began < 5000)
+  assert.match(await following.text(), /event: start/)
+  assert.equal(await asked, 'cut off')
+})

@@ -1,0 +1,189 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import { apiPrefix, type Operation, operationList, type Scope } from '@stackquay/contract'
+import { emptySpec } from '@stackquay/domain'
+import { newId, openStore, type Store } from '@stackquay/store'
+import type { FastifyInstance } from 'fastify'
+import { type Authenticator, createAuthenticator } from '../src/access/authenticator.ts'
+import { createFirstAdmin } from '../src/access/first-admin.ts'
+import { accessHandlers } from '../src/access/handlers.ts'
+import { hashPassword } from '../src/access/passwords.ts'
+import { newSessionSecret, sessionCookie } from '../src/access/session-cookie.ts'
+import { hashOf, newTokenValue, shownPrefix } from '../src/access/token-value.ts'
+import { auditHandlers } from '../src/audit/handlers.ts'
+import { createDoor, type DoorDeps, type DoorSettings } from '../src/http/door.ts'
+import type { Handlers, RequestContext, StreamHandlers } from '../src/http/handler.ts'
+import { keyPlace } from '../src/sealing-key.ts'
+
+export const password = 'correct horse battery'
+export const setupCode = 'CODE-1234'
+
+export interface TestDoor {
+  readonly app: FastifyInstance
+  readonly store: Store
+  readonly authenticator: Authenticator
+  /** Errors that the door wrote to its log. */
+  readonly errors: object[]
+  readonly clock: { time: number }
+  /** What the calls of operations that these tests do not implement were handed. */
+  readonly calls: { id: string; input: unknown; context: RequestContext }[]
+  user(role: Scope, name?: string): Promise<{ id: string; username: string }>
+  token(options?: {
+    scope?: Scope
+    projects?: readonly string[]
+    owner?: string
+    expiresAt?: string | null
+    name?: string
+  }): Promise<{ id: string; value: string }>
+  project(slug: string): Promise<{ id: string }>
+  /** Logs in over HTTP. */
+  session(username: string): Promise<{ cookie: string; csrfToken: string; headers: Record<string, string> }>
+  /** A session that was not made over HTTP, for doors that answer a login otherwise. */
+  openSession(user: string): Promise<{ cookie: string; 'x-csrf-token': string }>
+  /** Listens on a port of the system's choice and answers the address. */
+  listen(): Promise<string>
+}
+
+/** A door over a real store. Operations of projects are answered by echoes; access and audit are the real ones. */
+export async function openTestDoor(
+  t: Pick<TestContext, 'after'>,
+  options: {
+    handlers?: Partial<Record<keyof Handlers, unknown>>
+    streams?: Partial<Record<keyof StreamHandlers, unknown>>
+    settings?: Partial<DoorSettings>
+    webFolder?: string
+    admin?: false
+  } = {},
+): Promise<TestDoor> {
+  const folder = await mkdtemp(join(tmpdir(), 'stackquay-door-'))
+  const clock = { time: Date.now() }
+  const now = () => clock.time
+  const keys = keyPlace(folder, null)
+  const store = await openStore({
+    file: join(folder, 'state.db'),
+    ...keys.candidates,
+    checkpointFile: join(folder, 'audit.checkpoint'),
+    clock: { now: () => new Date(clock.time) },
+  })
+  const errors: object[] = []
+  const log = {
+    info() {},
+    warn: (details: object) => errors.push(details),
+    error: (details: object) => errors.push(details),
+  }
+  const authenticator = createAuthenticator({ store, log, now })
+  const calls: TestDoor['calls'] = []
+  const echoes = Object.fromEntries(
+    operationList
+      .filter(({ id, stream }) => stream === undefined && id !== 'getOpenapi')
+      .map(({ id }) => [
+        id,
+        async (input: unknown, context: RequestContext) => {
+          calls.push({ id, input, context })
+          return { status: 200, body: { did: id } }
+        },
+      ]),
+  )
+  const streams = Object.fromEntries(
+    ['watchProjectLogs', 'watchProjectStats'].map((id) => [id, async () => {}]),
+  ) as unknown as DoorDeps['streams']
+  const app = createDoor({
+    handlers: {
+      ...echoes,
+      ...accessHandlers({ store, setupCode: () => setupCode, keys, now }),
+      ...auditHandlers({ store, now }),
+      ...options.handlers,
+    } as unknown as Handlers,
+    streams: { ...streams, ...options.streams } as DoorDeps['streams'],
+    store,
+    settings: { version: '0.0.0-test', listenHost: '127.0.0.1', ...options.settings },
+    authenticator,
+    webFolder: options.webFolder ?? null,
+    log,
+    now,
+  })
+  t.after(async () => {
+    await app.close()
+    await store.close()
+    await rm(folder, { recursive: true })
+  })
+  if (options.admin !== false) await createFirstAdmin(store, { username: 'ada', password })
+
+  return {
+    app,
+    store,
+    authenticator,
+    errors,
+    clock,
+    calls,
+    async user(role, name = `user-${role}`) {
+      const passwordHash = await hashPassword(password)
+      return store.transaction((tx) => tx.users.insert({ id: newId('usr'), username: name, role, passwordHash }))
+    },
+    async token({ scope = 'admin', projects = [], owner, expiresAt = null, name = newId('name') } = {}) {
+      const value = newTokenValue()
+      const holder = owner ?? (await store.users.byName('ada'))!.id
+      const token = {
+        id: newId('tok'),
+        hash: hashOf(value),
+        prefix: shownPrefix(value),
+        name,
+        owner: holder,
+        scope,
+        projects,
+        expiresAt,
+      }
+      await store.transaction((tx) => tx.tokens.insert(token))
+      return { id: token.id, value }
+    },
+    async project(slug) {
+      const id = newId('prj')
+      const project = {
+        id,
+        slug,
+        spec: emptySpec(slug),
+        desired: 'stopped',
+        phase: 'ready',
+        path: `/srv/${slug}`,
+        source: null,
+      } as const
+      await store.transaction((tx) => tx.projects.insert(project))
+      return { id }
+    },
+    async session(username) {
+      const answer = await app.inject({ method: 'POST', url: '/api/v1/auth/login', payload: { username, password } })
+      if (answer.statusCode !== 200) throw new Error(`No session: ${answer.body}`)
+      const cookie = String(answer.headers['set-cookie']).split(';')[0]!
+      const { csrfToken } = answer.json<{ csrfToken: string }>()
+      return { cookie, csrfToken, headers: { cookie, 'x-csrf-token': csrfToken } }
+    },
+    async openSession(user) {
+      const secret = newSessionSecret()
+      const csrfToken = newSessionSecret()
+      const expiresAt = new Date(clock.time + 3_600_000).toISOString()
+      const session = { id: newId('ses'), hash: hashOf(secret), csrfToken, user, ip: null, userAgent: null, expiresAt }
+      await store.transaction((tx) => tx.sessions.insert(session))
+      return { cookie: `${sessionCookie}=${secret}`, 'x-csrf-token': csrfToken }
+    },
+    listen: () => app.listen({ host: '127.0.0.1', port: 0 }),
+  }
+}
+
+export const bearer = (value: string) => ({ authorization: `Bearer ${value}` })
+
+/** A path of an operation with its parameters filled in. */
+export function urlOf({ path }: Operation, params: Readonly<Record<string, string>> = {}): string {
+  return apiPrefix + path.replace(/\{(\w+)\}/g, (_, name: string) => params[name] ?? 'x')
+}
+
+/** Entries newest first; waits for those that are written beside the answer. */
+export async function auditOf(store: Store, outcome: 'success' | 'denied', atLeast: number) {
+  for (let turn = 0; turn < 100; turn++) {
+    const entries = await store.audit.list({ limit: 100, outcome })
+    if (entries.length >= atLeast) return entries
+    await new Promise((resolve) => setTimeout(resolve, 10))
+  }
+  return store.audit.list({ limit: 100, outcome })
+}

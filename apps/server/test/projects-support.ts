@@ -1,0 +1,133 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import type { OperationRecord, Plan, Problem, ProjectView, Scope } from '@stackquay/contract'
+import { createFakeEngine, type FakeEngine } from '@stackquay/engine-api/fake-engine'
+import { newId, type Store } from '@stackquay/store'
+import { pino } from 'pino'
+import { hashOf, newTokenValue, shownPrefix } from '../src/access/token-value.ts'
+import { readConfig } from '../src/config.ts'
+import { type House, openHouse } from '../src/house.ts'
+
+export interface Answer<T> {
+  readonly status: number
+  readonly body: T
+  readonly headers: Readonly<Record<string, unknown>>
+}
+
+type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE'
+export type Ask = <T = ProjectView & { code?: string }>(
+  method: Method,
+  path: string,
+  body?: object,
+  headers?: Readonly<Record<string, string>>,
+) => Promise<Answer<T>>
+
+export interface TestHouse {
+  readonly house: House
+  readonly store: Store
+  readonly engine: FakeEngine
+  readonly folder: string
+  /** Calls as an administrator's token; JSON in and out. */
+  readonly ask: Ask
+  as(scope: Scope, projects?: readonly string[]): Promise<Ask>
+  /** What the service wrote to its log as an error. */
+  readonly errors: readonly string[]
+  /** Ends this house and opens another over the same home and machine. */
+  reopen(): Promise<TestHouse>
+}
+
+export type PlanAnswer = Plan
+export type OperationAnswer = OperationRecord
+export type ProblemAnswer = Problem
+
+const toolchain = (name: string, version: string) => ({
+  name,
+  version,
+  program: `/opt/${name}/bin/${name}`,
+  directory: `/opt/${name}/bin`,
+  available: true,
+  reason: null,
+  bundled: false,
+})
+
+/** The whole house over a temporary home and a fake engine, whose machine has Node.js, npm and PostgreSQL. */
+export async function openTestHouse(
+  t: Pick<TestContext, 'after'>,
+  over: { readonly folder?: string; readonly engine?: FakeEngine } = {},
+): Promise<TestHouse> {
+  const folder = over.folder ?? (await mkdtemp(join(tmpdir(), 'stackquay-projects-')))
+  const engine = createFakeEngine(over.engine === undefined ? {} : { machine: over.engine.machine })
+  engine.toolchainsFound = [toolchain('node', '26.10.0'), toolchain('npm', '12.0.0'), toolchain('postgresql', '18.1')]
+  const errors: string[] = []
+  const log = pino(
+    { level: 'error' },
+    {
+      write: (line: string) => {
+        errors.push(line)
+      },
+    },
+  )
+  const config = readConfig({
+    STACKQUAY_HOME: folder,
+    STACKQUAY_LISTEN: '127.0.0.1:0',
+    STACKQUAY_PROXY_HTTP: 'off',
+    STACKQUAY_ADMIN_USER: 'ada',
+    STACKQUAY_ADMIN_PASSWORD: 'correct horse battery',
+    // Somebody without rights, so that no user is made on the machine of the tests.
+    STACKQUAY_RUN_AS: '65534:65534',
+  })
+  const house = await openHouse({ config, log, say: () => undefined, engine })
+  let isOpen = true
+  const close = async () => {
+    if (!isOpen) return
+    isOpen = false
+    await house.close()
+  }
+  t.after(async () => {
+    await close()
+    await rm(folder, { recursive: true, force: true })
+  })
+  await house.ready
+
+  const as = async (scope: Scope, projects: readonly string[] = []): Promise<Ask> => {
+    const value = newTokenValue()
+    const owner = (await house.store.users.byName('ada'))!.id
+    await house.store.transaction((tx) =>
+      tx.tokens.insert({
+        id: newId('tok'),
+        hash: hashOf(value),
+        prefix: shownPrefix(value),
+        name: newId('name'),
+        owner,
+        scope,
+        projects,
+        expiresAt: null,
+      }),
+    )
+    return async <T>(method: Method, path: string, body?: object, headers?: Readonly<Record<string, string>>) => {
+      const answer = await house.app.inject({
+        method,
+        url: `/api/v1${path}`,
+        headers: { authorization: `Bearer ${value}`, ...headers },
+        ...(body === undefined ? {} : { payload: body }),
+      })
+      return { status: answer.statusCode, body: answer.json() as T, headers: answer.headers }
+    }
+  }
+
+  return {
+    house,
+    store: house.store,
+    engine,
+    folder,
+    ask: await as('admin'),
+    as,
+    errors,
+    reopen: async () => {
+      await close()
+      return openTestHouse(t, { folder, engine })
+    },
+  }
+}
