@@ -1,0 +1,45 @@
+import type { Context } from '../../context.ts'
+import { CliError, usageError } from '../../errors.ts'
+import { exitCodes } from '../../exit-codes.ts'
+import { projectRef } from '../../find-project.ts'
+import { projectArgument } from '../../options.ts'
+import { fields } from '../../output/table.ts'
+import type { Define } from '../index.ts'
+
+export const defineCredentials: Define = (command, context) =>
+  command
+    .summary('print how to connect, with the password')
+    .description('Print how to connect to a database, with the password. Every reading is recorded in the audit log.')
+    .argument('[project]', projectArgument)
+    .argument('[name]', 'of the database; not needed when there is one')
+    .action((project: string | undefined, name: string | undefined) => run(context(), project, name))
+
+async function run(context: Context, named: string | undefined, name: string | undefined): Promise<void> {
+  const client = await context.client()
+  const id = await projectRef(context, named)
+  const db = name ?? (await onlyDatabase(context, id))
+  const found = await client.call('getDatabaseCredentials', { params: { id, db } }, { signal: context.signal })
+  context.result(found, () => {
+    if (context.quiet) return found.url
+    const { host, port, hostPort, database, username, password, url } = found
+    const rows: [string, string][] = [
+      ['URL', url],
+      ['Host', host],
+      ['Port', String(port)],
+      ['Database', database],
+      ['User', username],
+      ['Password', password],
+    ]
+    if (hostPort !== port) rows.splice(3, 0, ['Port here', String(hostPort)])
+    return fields(rows, context.style)
+  })
+}
+
+async function onlyDatabase(context: Context, id: string): Promise<string> {
+  const client = await context.client()
+  const { items } = await client.call('listDatabases', { params: { id } }, { signal: context.signal })
+  if (items.length > 1) throw usageError('Which database?', `One of: ${items.map((item) => item.name).join(', ')}`)
+  if (items[0] !== undefined) return items[0].name
+  const hint = `Add one with: stq db create ${id} <name>`
+  throw new CliError(`${id} has no database.`, { exitCode: exitCodes.notFound, hint })
+}

@@ -1,0 +1,13 @@
+import { addChangeOptions, type ChangeFlags, changeEnv, variableName } from '../../change-env.ts'
+import type { Define } from '../index.ts'
+
+export const defineUnset: Define = (command, context) =>
+  addChangeOptions(command)
+    .summary('remove variables')
+    .description('Remove variables. What runs is restarted when it has to be.')
+    .argument('<project>', 'id or slug')
+    .argument('<names...>', 'of the variables')
+    .action((project: string, names: string[], flags: ChangeFlags) => {
+      const gone = Object.fromEntries(names.map((name) => [variableName(name), null]))
+      return changeEnv(context(), project, gone, flags)
+    })

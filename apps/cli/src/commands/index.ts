@@ -1,0 +1,79 @@
+import type { Command } from 'commander'
+import type { Context } from '../context.ts'
+
+/** Adds arguments, options, help and the action to a command. `context` is ready when the action runs. */
+export type Define = (command: Command, context: () => Context) => void
+
+export interface CommandEntry {
+  readonly name: string
+  readonly args: string
+  readonly summary: string
+  readonly group: 'Projects' | 'Run' | 'Inside a project' | 'The service'
+  /** Loaded when the command is called, so that none of them slows the others down. */
+  readonly load: () => Promise<{ readonly define: Define }>
+}
+
+export const commandEntries: readonly CommandEntry[] = [
+  entry(
+    'Projects',
+    'up',
+    '',
+    'bring the project of this folder up, as its stackquay.yml says',
+    () => import('./up.ts'),
+  ),
+  entry(
+    'Projects',
+    'create',
+    '<name>',
+    'create a project from a template, a git URL or a folder',
+    () => import('./create.ts'),
+  ),
+  entry('Projects', 'list', '', 'list projects', () => import('./list.ts')),
+  entry('Projects', 'show', '[project]', 'show a project: state, URLs, workloads', () => import('./show.ts')),
+  entry(
+    'Projects',
+    'open',
+    '[project]',
+    'print the project’s URL and open it in the browser',
+    () => import('./open.ts'),
+  ),
+  entry('Projects', 'delete', '<project>', 'delete a project; its source files stay', () => import('./delete.ts')),
+  entry('Run', 'start', '[project]', 'start a project, or one of its workloads', () => import('./start.ts')),
+  entry('Run', 'stop', '[project]', 'stop it; data and settings stay', () => import('./stop.ts')),
+  entry('Run', 'restart', '[project]', 'restart it', () => import('./restart.ts')),
+  entry('Run', 'logs', '[project]', 'read or follow its logs', () => import('./logs.ts')),
+  entry('Inside a project', 'env', '', 'list, read, set and remove environment variables', () => import('./env.ts')),
+  entry(
+    'Inside a project',
+    'db',
+    '',
+    'list, create and drop databases, and read their credentials',
+    () => import('./db.ts'),
+  ),
+  entry('The service', 'login', '', 'log in with an API token', () => import('./login.ts')),
+  entry('The service', 'logout', '', 'forget the token', () => import('./logout.ts')),
+  entry('The service', 'whoami', '', 'show who you are to the service', () => import('./whoami.ts')),
+  entry('The service', 'runtimes', '', 'list runtimes and the versions offered here', () => import('./runtimes.ts')),
+  entry(
+    'The service',
+    'templates',
+    '',
+    'list templates and examples to create projects from',
+    () => import('./templates.ts'),
+  ),
+  entry('The service', 'operations', '', 'list, watch and cancel operations', () => import('./operations.ts')),
+  entry('The service', 'audit', '', 'read, export and verify the audit log', () => import('./audit.ts')),
+  entry('The service', 'diagnostics', '', 'check the service’s set-up', () => import('./diagnostics.ts')),
+  entry('The service', 'api', '<method> <path>', 'send a request to the REST API', () => import('./api.ts')),
+  entry('The service', 'help', '[topic...]', 'help for a command or a topic', () => import('./help.ts')),
+]
+
+function entry(
+  group: CommandEntry['group'],
+  name: string,
+  args: string,
+  summary: string,
+  load: CommandEntry['load'],
+): CommandEntry {
+  return { name, args, summary, group, load }
+}

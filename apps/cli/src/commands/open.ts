@@ -1,0 +1,44 @@
+import { spawn } from 'node:child_process'
+import type { Context, World } from '../context.ts'
+import { projectRef } from '../find-project.ts'
+import { projectArgument } from '../options.ts'
+import type { Define } from './index.ts'
+
+interface OpenFlags {
+  readonly browser?: boolean
+}
+
+export const define: Define = (command, context) =>
+  command
+    .argument('[project]', projectArgument)
+    .option('--no-browser', 'only print the URL')
+    .action((project: string | undefined, flags: OpenFlags) => run(context(), project, flags))
+
+async function run(context: Context, named: string | undefined, flags: OpenFlags): Promise<void> {
+  const client = await context.client()
+  const id = await projectRef(context, named)
+  const { url, slug, status } = await client.call('getProject', { params: { id } }, { signal: context.signal })
+  context.result({ url }, () => url)
+  if (status.state === 'stopped') context.note(`${slug} is stopped. Start it with: stq start ${slug}`)
+  const opener = openerOf(context.world)
+  if (flags.browser !== false && !context.json && opener !== null && isWebUrl(url)) openUrl(opener, url)
+}
+
+/** Null where there is no screen to open a browser on, or nobody who looks at it. */
+function openerOf({ env, stdout }: World): string | null {
+  if (stdout.isTTY !== true) return null
+  if (process.platform === 'darwin') return 'open'
+  return env.DISPLAY || env.WAYLAND_DISPLAY ? 'xdg-open' : null
+}
+
+/** The opener also starts programs; only an address of the web may reach it. */
+function isWebUrl(url: string): boolean {
+  return /^https?:\/\//.test(url)
+}
+
+function openUrl(opener: string, url: string): void {
+  const child = spawn(opener, [url], { stdio: 'ignore', detached: true })
+  // Without an opener the printed URL is all there is.
+  child.on('error', () => {})
+  child.unref()
+}

@@ -1,0 +1,5 @@
+import { defineLifecycle } from '../lifecycle.ts'
+import type { Define } from './index.ts'
+
+export const define: Define = (command, context) =>
+  defineLifecycle(command, context, { operation: 'restartProject', done: 'was restarted', showsUrl: true })

@@ -1,0 +1,33 @@
+import type { OfferedTemplate } from '@stackquay/contract'
+import type { Context } from '../context.ts'
+import { plainText } from '../output/plain-text.ts'
+import { table } from '../output/table.ts'
+import type { Define } from './index.ts'
+import { missing } from './runtimes.ts'
+
+export const define: Define = (command, context) =>
+  command.addHelpText('after', '\nUse one with: stq create <name> --template <template>').action(() => run(context()))
+
+async function run(context: Context): Promise<void> {
+  const client = await context.client()
+  const { templates: items } = await client.call('listRuntimes', {}, { signal: context.signal })
+  context.result({ items }, () => {
+    if (context.quiet)
+      return items
+        .filter(({ available }) => available)
+        .map(({ name }) => name)
+        .join('\n')
+    return table(
+      ['TEMPLATE', 'WHAT', 'NEEDS', ''],
+      items.map((item) => row(item, context)),
+      context.style,
+    )
+  })
+}
+
+function row(template: OfferedTemplate, { style }: Context) {
+  const { name, label, summary, runtime, databases, available, reason, install } = template
+  const needs = [runtime, ...databases].map(plainText).join(', ')
+  const note = available ? plainText(summary) : missing(reason, install)
+  return [name, plainText(label), needs, { text: note, paint: available ? style.colors.dim : style.colors.yellow }]
+}

@@ -1,0 +1,26 @@
+/** What a script can rely on. Pinned by a test; changing one is a breaking change. */
+export const exitCodes = {
+  ok: 0,
+  failed: 1,
+  usage: 2,
+  denied: 3,
+  notFound: 4,
+  conflict: 5,
+  unreachable: 6,
+  timedOut: 7,
+  interrupted: 130,
+} as const
+
+export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes]
+
+export const exitCodeMeanings: Readonly<Record<keyof typeof exitCodes, string>> = {
+  ok: 'It was done.',
+  failed: 'It failed: an operation failed or was cancelled, or the service refused for a reason not listed below.',
+  usage: 'The command line was wrong; nothing was sent.',
+  denied: 'Not logged in, or the token may not do this.',
+  notFound: 'The project, operation or database does not exist.',
+  conflict: 'Something else holds it: another operation, or the name is taken.',
+  unreachable: 'The service does not answer.',
+  timedOut: 'The time to wait was over. The operation goes on.',
+  interrupted: 'Interrupted with Ctrl-C. An operation that was under way goes on.',
+}

@@ -1,0 +1,51 @@
+import { exitCodeMeanings, exitCodes } from './exit-codes.ts'
+import { defaultUrl } from './service-url.ts'
+
+/** Texts that belong to no command alone. */
+export const topics: Readonly<Record<string, () => string>> = {
+  'exit-codes': () =>
+    [
+      'What the exit code of stq says. It does not change from version to version.',
+      '',
+      ...Object.entries(exitCodes).map(
+        ([name, code]) => `  ${String(code).padStart(3)}  ${exitCodeMeanings[name as keyof typeof exitCodes]}`,
+      ),
+    ].join('\n'),
+
+  environment: () => `Environment variables that stq reads.
+
+  STACKQUAY_URL    The service to talk to. --url beats it; it beats the one logged in at. Default: ${defaultUrl}
+  STACKQUAY_TOKEN  The API token. It beats the one kept by "stq login".
+  XDG_CONFIG_HOME  Where stackquay/config.json is kept. Default: ~/.config
+  NO_COLOR         When set: no colours.
+  FORCE_COLOR      When set: colours even where there is no terminal.
+  STACKQUAY_NODE   A Node of version 24 or newer, for machines whose own is older.`,
+
+  'project-file': () => `stackquay.yml says what a project needs to run. It lies in the folder of the source code.
+
+  name: shop
+  node:
+    version: "24"
+  databases:
+    main:
+      type: postgresql
+  env:
+    LOG_LEVEL: debug
+
+"stq up" reads it: it creates the project or changes it to what the file says, starts it, waits, and prints its URL.
+What the file does not name stays as it is. Runtimes and their settings: "stq runtimes", and the reference of the API at
+/api/docs of the service. The file of a project that exists: stq api GET /projects/<project>/manifest`,
+
+  scripts: () => `Using stq in scripts.
+
+  Results go to standard output; notes, plans, progress and errors to standard error.
+  --json prints the result as one JSON document and nothing else ("stq logs": one object per line). Lists are
+  {"items": […]}. An error is {"error": {code, title, detail, hint, errors, exitCode}} on standard error.
+  --quiet prints only what is essential: slugs, ids, URLs.
+  The exit code tells how it went: stq help exit-codes.
+  Commands that change something wait for its end; --no-wait does not, --timeout 5m waits so long at most (exit code 7).
+
+  url=$(stq up --quiet) && curl -fsS "$url"
+  stq list --json | jq -r '.items[] | select(.status.state == "failed") | .slug'
+  STACKQUAY_URL=https://quay.example STACKQUAY_TOKEN=$CI_TOKEN stq restart shop --timeout 5m`,
+}

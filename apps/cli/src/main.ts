@@ -1,0 +1,67 @@
+import { CommanderError } from 'commander'
+import { interruptedReport, type World } from './context.ts'
+import { type Report, reportOf } from './errors.ts'
+import { exitCodes } from './exit-codes.ts'
+import { errorJson, errorText } from './output/error-text.ts'
+import { styleOf } from './output/style.ts'
+import { createProgram } from './program.ts'
+
+const interrupt = new AbortController()
+
+process.on('SIGINT', () => {
+  if (interrupt.signal.aborted) process.exit(exitCodes.interrupted)
+  interrupt.abort()
+})
+
+// `stq logs | head` ends the pipe, which is no failure of ours.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code === 'EPIPE') process.exit(process.exitCode ?? exitCodes.ok)
+  throw error
+})
+
+process.exitCode = await main(process.argv.slice(2), {
+  env: process.env,
+  cwd: process.cwd(),
+  stdin: process.stdin,
+  stdout: process.stdout,
+  stderr: process.stderr,
+  now: Date.now,
+  interrupted: interrupt.signal,
+})
+await flushed(process.stdout)
+// Connections that are kept alive for a next request would hold the process for seconds.
+process.exit()
+
+async function main(argv: readonly string[], world: World): Promise<number> {
+  const program = createProgram(world)
+  try {
+    await program.command.parseAsync(argv.length === 0 ? ['--help'] : [...argv], { from: 'user' })
+    return typeof process.exitCode === 'number' ? process.exitCode : exitCodes.ok
+  } catch (error) {
+    if (error instanceof CommanderError && error.exitCode === 0) return exitCodes.ok
+    const report = reportFor(error, world)
+    const json = program.command.opts().json === true
+    // Ctrl-C is how following logs ends; there is nothing to tell.
+    if (report.detail !== '')
+      world.stderr.write(`${json ? errorJson(report) : errorText(report, styleOf(world.stderr, world.env))}\n`)
+    return report.exitCode
+  }
+}
+
+function reportFor(error: unknown, world: World): Report {
+  if (error instanceof CommanderError) return usageReport(error)
+  const report = reportOf(error)
+  return world.interrupted.aborted && report.exitCode !== exitCodes.interrupted ? interruptedReport() : report
+}
+
+function usageReport({ message }: CommanderError): Report {
+  const [first = '', ...rest] = message.replace(/^error: /, '').split('\n')
+  const detail = `${first.charAt(0).toUpperCase()}${first.slice(1)}${/[.?!)]$/.test(first) ? '' : '.'}`
+  const hint = rest.join(' ').trim() || 'See: stq help'
+  return { title: '', detail, hint, fields: [], excerpt: [], requestId: null, code: 'usage', exitCode: exitCodes.usage }
+}
+
+/** A pipe is written in the background; leaving earlier would cut the end of a long answer. */
+function flushed(stream: NodeJS.WriteStream): Promise<void> {
+  return new Promise((resolve) => stream.write('', () => resolve()))
+}

@@ -1,0 +1,85 @@
+import { Command } from 'commander'
+import { type CommandEntry, commandEntries } from './commands/index.ts'
+import { type Context, createContext, type World } from './context.ts'
+import { version } from './version.ts'
+
+export interface Program {
+  readonly command: Command
+  /** Commands with their arguments and options filled in, for help. */
+  find(name: string): Promise<Command | null>
+}
+
+export function createProgram(world: World): Program {
+  const program = new Command('stq')
+  let context: Context | null = null
+  const getContext = () => {
+    context ??= createContext(world, program.opts())
+    return context
+  }
+
+  program
+    .description('Run development projects with Stackquay: on this machine, or wherever its service runs.')
+    .usage('<command> [options]')
+    .option('--json', 'print the result as JSON on standard output, and nothing else')
+    .option('-q, --quiet', 'print only what is essential: names, URLs')
+    .option('--url <url>', 'the service to talk to, instead of STACKQUAY_URL or the one logged in at')
+    .version(version, '-V, --version', 'print the version')
+    .helpOption('-h, --help', 'help for a command')
+    .helpCommand(false)
+    .exitOverride()
+    .configureHelp({ showGlobalOptions: true, subcommandTerm })
+    .configureOutput({
+      writeOut: (text) => void world.stdout.write(text),
+      writeErr: (text) => void world.stderr.write(text),
+      // Told with all other errors, in one form.
+      outputError: () => {},
+      getOutHelpWidth: () => Math.min(world.stdout.columns ?? 100, 120),
+    })
+    .addHelpText('after', '\nTopics: stq help exit-codes, environment, project-file, scripts')
+
+  const defined = new Set<string>()
+  const define = async (entry: CommandEntry, command: Command) => {
+    if (defined.has(entry.name)) return
+    defined.add(entry.name)
+    const module = await entry.load()
+    module.define(command, getContext)
+  }
+  for (const entry of commandEntries) {
+    program.command(entry.name).summary(entry.summary).description(sentence(entry.summary)).helpGroup(`${entry.group}:`)
+  }
+  program.hook('preSubcommand', async (_program, command) => {
+    const entry = commandEntries.find(({ name }) => name === command.name())
+    if (entry !== undefined) await define(entry, command)
+  })
+
+  return {
+    command: program,
+    find: async (name) => {
+      const entry = commandEntries.find((each) => each.name === name)
+      const command = program.commands.find((each) => each.name() === name)
+      if (entry === undefined || command === undefined) return null
+      await define(entry, command)
+      return command
+    },
+  }
+}
+
+/** In the list of all commands none of them is loaded, so their arguments come from the table. */
+function subcommandTerm(command: Command): string {
+  const entry = command.parent?.parent === null ? commandEntries.find(({ name }) => name === command.name()) : undefined
+  const args =
+    entry?.args ??
+    command.registeredArguments
+      .map((argument) => argumentTerm(argument.name(), argument.required, argument.variadic))
+      .join(' ')
+  return `${command.name()} ${args}`.trim()
+}
+
+function argumentTerm(name: string, required: boolean, variadic: boolean): string {
+  const text = variadic ? `${name}...` : name
+  return required ? `<${text}>` : `[${text}]`
+}
+
+function sentence(summary: string): string {
+  return `${summary.charAt(0).toUpperCase()}${summary.slice(1)}.`
+}

@@ -1,0 +1,63 @@
+import { createInterface } from 'node:readline/promises'
+import { Writable } from 'node:stream'
+import type { World } from './context.ts'
+import { usageError } from './errors.ts'
+
+/** Whether there is a person to ask. */
+export function isInteractive({ stdin, stderr }: World): boolean {
+  return stdin.isTTY === true && stderr.isTTY === true
+}
+
+/** Asks on standard error, so that a redirected result stays clean. */
+export function ask(world: World, question: string): Promise<string> {
+  return readLine(world, question, world.stderr)
+}
+
+/** The same without showing what is typed. */
+export async function askHidden(world: World, question: string): Promise<string> {
+  world.stderr.write(question)
+  const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() })
+  try {
+    return await readLine(world, '', nowhere)
+  } finally {
+    world.stderr.write('\n')
+  }
+}
+
+/** All of standard input, without the line end that `echo` adds. */
+export async function readAllInput({ stdin }: World): Promise<string> {
+  const chunks: Buffer[] = []
+  for await (const chunk of stdin) chunks.push(Buffer.from(chunk))
+  return Buffer.concat(chunks)
+    .toString('utf8')
+    .replace(/\r?\n$/, '')
+}
+
+/** A destructive act needs the name typed: as an option in scripts, at the question on a terminal. */
+export async function confirmByName(
+  world: World,
+  name: string,
+  given: string | undefined,
+  warning: string,
+): Promise<void> {
+  if (given === undefined && !isInteractive(world))
+    throw usageError('This needs confirmation.', `Add: --confirm ${name}`)
+  if (given === undefined) world.stderr.write(`${warning}\n`)
+  const typed = given ?? (await ask(world, `Type "${name}" to confirm: `))
+  if (typed.trim() !== name) throw usageError(`"${typed}" is not "${name}"; nothing was done.`)
+}
+
+async function readLine(
+  { stdin, interrupted }: World,
+  question: string,
+  output: NodeJS.WritableStream,
+): Promise<string> {
+  const lines = createInterface({ input: stdin, output, terminal: true })
+  // On a terminal in raw mode Ctrl-C arrives here as a key and not as a signal.
+  lines.on('SIGINT', () => process.kill(process.pid, 'SIGINT'))
+  try {
+    return await lines.question(question, { signal: interrupted })
+  } finally {
+    lines.close()
+  }
+}
