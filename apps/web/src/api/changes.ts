@@ -1,0 +1,106 @@
+import type { OperationRecord, Plan, ProjectCreate, ProjectPatch, ProjectView } from '@stackquay/contract'
+import { holdOperation, holdProject } from './cache.ts'
+import { client } from './client.ts'
+
+/**
+ * Changes, and their previews. What a change answers is put into the query cache at once; the event stream would bring
+ * it a moment later. Project bodies are keyed by whatever the catalogue offers, which no static type names.
+ */
+
+type Lifecycle = 'start' | 'stop' | 'restart'
+const lifecycleCalls = { start: 'startProject', stop: 'stopProject', restart: 'restartProject' } as const
+
+export async function runLifecycle(act: Lifecycle, project: string, workload?: string): Promise<OperationRecord> {
+  const body = workload === undefined ? {} : { body: { workload } }
+  const operation = (await client.call(lifecycleCalls[act], { params: { id: project }, ...body })) as OperationRecord
+  holdOperation(operation)
+  return operation
+}
+
+export async function planCreate(body: ProjectCreate, signal: AbortSignal): Promise<Plan> {
+  return client.plan('createProject', { body: body as never }, { signal })
+}
+
+export async function createProject(body: ProjectCreate): Promise<ProjectView> {
+  return held(await client.call('createProject', { body: body as never }, { idempotencyKey: crypto.randomUUID() }))
+}
+
+export async function planUpdate(project: string, patch: ProjectPatch, signal: AbortSignal): Promise<Plan> {
+  return client.plan('updateProject', { params: { id: project }, body: patch as never }, { signal })
+}
+
+export async function updateProject(project: string, patch: ProjectPatch): Promise<ProjectView> {
+  return held(await client.call('updateProject', { params: { id: project }, body: patch as never }))
+}
+
+export async function duplicateProject(project: string, body: { name: string }): Promise<ProjectView> {
+  return held(await client.call('duplicateProject', { params: { id: project }, body }))
+}
+
+export async function planDelete(project: string, data: 'keep' | 'delete', signal: AbortSignal): Promise<Plan> {
+  return client.plan('deleteProject', { params: { id: project }, query: { data } }, { signal })
+}
+
+export async function deleteProject(
+  project: string,
+  confirm: string,
+  data: 'keep' | 'delete',
+): Promise<OperationRecord> {
+  const operation = (await client.call('deleteProject', {
+    params: { id: project },
+    query: { confirm, data },
+  })) as OperationRecord
+  holdOperation(operation)
+  return operation
+}
+
+export async function setVariable(project: string, name: string, value: string, secret: boolean): Promise<ProjectView> {
+  return held(await client.call('putProjectEnv', { params: { id: project, name }, body: { value, secret } }))
+}
+
+export async function setVariables(project: string, env: Readonly<Record<string, string>>): Promise<ProjectView> {
+  return updateProject(project, { env: { ...env } })
+}
+
+export async function removeVariable(project: string, name: string): Promise<ProjectView> {
+  return held(await client.call('deleteProjectEnv', { params: { id: project, name } }))
+}
+
+export interface DatabaseCreate {
+  readonly name: string
+  readonly type: string
+  readonly version?: string
+  readonly exposePort?: boolean
+}
+
+export async function planDatabase(project: string, body: DatabaseCreate, signal: AbortSignal): Promise<Plan> {
+  return client.plan('createDatabase', { params: { id: project }, body }, { signal })
+}
+
+export async function createDatabase(project: string, body: DatabaseCreate): Promise<ProjectView> {
+  return held(await client.call('createDatabase', { params: { id: project }, body }))
+}
+
+export async function dropDatabase(project: string, name: string, confirm: string): Promise<ProjectView> {
+  return held(await client.call('deleteDatabase', { params: { id: project, db: name }, query: { confirm } }))
+}
+
+export async function planManifest(project: string, manifest: string, signal: AbortSignal): Promise<Plan> {
+  return (await client.call('planManifest', { params: { id: project }, body: { manifest } }, { signal })) as Plan
+}
+
+export async function applyManifest(project: string, manifest: string): Promise<ProjectView> {
+  return held(await client.call('applyManifest', { params: { id: project }, body: { manifest } }))
+}
+
+export async function cancelOperation(id: string): Promise<OperationRecord> {
+  const operation = (await client.call('cancelOperation', { params: { op: id } })) as OperationRecord
+  holdOperation(operation)
+  return operation
+}
+
+function held(answer: unknown): ProjectView {
+  const project = answer as ProjectView
+  holdProject(project)
+  return project
+}

@@ -1,0 +1,44 @@
+import { ApiError, ConnectionError, createClient } from '@stackquay/client'
+import type { Problem } from '@stackquay/contract'
+import { texts } from '../texts/index.ts'
+
+let csrfToken: string | null = null
+let whenUnauthorized: () => unknown = () => {}
+
+/** The one client of the page. The session's cookie is the credential; the CSRF token comes with `GET /auth/me`. */
+export const client = createClient({
+  baseUrl: '',
+  clientName: 'ui',
+  csrfToken: () => csrfToken,
+  onUnauthorized: () => whenUnauthorized(),
+})
+
+export function setCsrfToken(token: string | null): void {
+  csrfToken = token
+}
+
+/** What happens when a request was refused for its credentials: the session may have ended while the page was open. */
+export function onSessionEnd(act: () => unknown): void {
+  whenUnauthorized = act
+}
+
+/** Any failure as a problem, so that one way of showing fits all. */
+export function problemFrom(error: unknown): Problem {
+  if (error instanceof ApiError) return error.problem
+  if (error instanceof ConnectionError)
+    return { ...error.problem, title: texts.errors.noAnswer, hint: texts.errors.noAnswerHint }
+  const detail = error instanceof Error ? error.message : String(error)
+  return {
+    type: 'about:blank',
+    title: texts.errors.unexpected,
+    status: 0,
+    detail,
+    code: 'internal_error',
+    hint: texts.errors.unexpectedHint,
+    retryable: false,
+  }
+}
+
+export function isStatus(error: unknown, status: number): boolean {
+  return error instanceof ApiError && error.problem.status === status
+}

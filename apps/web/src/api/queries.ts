@@ -1,0 +1,192 @@
+import type { OperationRecord, ProjectSummary, ProjectView, UserView } from '@stackquay/contract'
+import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
+import { type AuditFilter, auditQueryOf } from '../lib/audit-filter.ts'
+import { client, isStatus, setCsrfToken } from './client.ts'
+
+/** Keys: `['projects']`, `['project', <id or slug>, …]`, `['operation', <id>]`; `events.ts` keeps them true. */
+
+export const meQuery = queryOptions({
+  queryKey: ['me'],
+  queryFn: async ({ signal }) => {
+    try {
+      const me = await client.call('getMe', {}, { signal })
+      if (me.kind !== 'session') return null
+      setCsrfToken(me.csrfToken)
+      return me
+    } catch (error) {
+      if (isStatus(error, 401)) return null
+      throw error
+    }
+  },
+})
+
+export const setupQuery = queryOptions({
+  queryKey: ['setup'],
+  queryFn: ({ signal }) => client.call('getSetup', {}, { signal }),
+  staleTime: 0,
+})
+
+export const projectsQuery = queryOptions({
+  queryKey: ['projects'],
+  queryFn: async ({ signal }) => {
+    const all: ProjectSummary[] = []
+    let cursor: string | null = null
+    do {
+      const query: { limit: number; cursor?: string } = cursor === null ? { limit: 200 } : { limit: 200, cursor }
+      const page: { items: readonly unknown[]; nextCursor: string | null } = await client.call(
+        'listProjects',
+        { query },
+        { signal },
+      )
+      all.push(...(page.items as ProjectSummary[]))
+      cursor = page.nextCursor
+    } while (cursor !== null)
+    return all
+  },
+})
+
+export function projectQuery(ref: string) {
+  return queryOptions({
+    queryKey: ['project', ref],
+    queryFn: ({ signal }) => readProject(ref, signal),
+  })
+}
+
+export async function readProject(ref: string, signal?: AbortSignal): Promise<ProjectView> {
+  return (await client.call(
+    'getProject',
+    { params: { id: ref } },
+    signal === undefined ? {} : { signal },
+  )) as unknown as ProjectView
+}
+
+export function projectEnvQuery(ref: string) {
+  return queryOptions({
+    queryKey: ['project', ref, 'env'],
+    queryFn: ({ signal }) => client.call('getProjectEnv', { params: { id: ref } }, { signal }),
+  })
+}
+
+export function projectStatsQuery(ref: string) {
+  return queryOptions({
+    queryKey: ['stats', ref],
+    queryFn: ({ signal }) => client.call('getProjectStats', { params: { id: ref } }, { signal }),
+    staleTime: 0,
+  })
+}
+
+export function manifestQuery(ref: string) {
+  return queryOptions({
+    queryKey: ['project', ref, 'manifest'],
+    queryFn: ({ signal }) => client.call('getManifest', { params: { id: ref } }, { signal }),
+  })
+}
+
+export function projectOperationsQuery(ref: string) {
+  return queryOptions({
+    queryKey: ['project', ref, 'operations'],
+    queryFn: async ({ signal }) =>
+      (await client.call('listOperations', { query: { project: ref, limit: 8 } }, { signal })).items,
+  })
+}
+
+export function operationQuery(id: string) {
+  return queryOptions({
+    queryKey: ['operation', id],
+    queryFn: async ({ signal }) =>
+      (await client.call('getOperation', { params: { op: id } }, { signal })) as OperationRecord,
+  })
+}
+
+export const operationsQuery = infiniteQueryOptions({
+  queryKey: ['operations'],
+  queryFn: ({ signal, pageParam }) =>
+    client.call(
+      'listOperations',
+      { query: pageParam === null ? { limit: 50 } : { limit: 50, cursor: pageParam } },
+      { signal },
+    ),
+  initialPageParam: null as string | null,
+  getNextPageParam: (page) => page.nextCursor,
+})
+
+export function auditQuery(filter: AuditFilter) {
+  return infiniteQueryOptions({
+    queryKey: ['audit', filter],
+    queryFn: ({ signal, pageParam }) =>
+      client.call(
+        'listAudit',
+        {
+          query: {
+            limit: 50,
+            ...auditQueryOf(filter, Date.now()),
+            ...(pageParam === null ? {} : { cursor: pageParam }),
+          },
+        },
+        { signal },
+      ),
+    initialPageParam: null as string | null,
+    getNextPageParam: (page) => page.nextCursor,
+    staleTime: 0,
+  })
+}
+
+export const auditVerificationQuery = queryOptions({
+  queryKey: ['audit-verification'],
+  queryFn: ({ signal }) => client.call('verifyAudit', {}, { signal }),
+  staleTime: 5 * 60_000,
+})
+
+export const runtimesQuery = queryOptions({
+  queryKey: ['runtimes'],
+  queryFn: ({ signal }) => client.call('listRuntimes', {}, { signal }),
+})
+
+export const servicesQuery = queryOptions({
+  queryKey: ['services'],
+  queryFn: ({ signal }) => client.call('listServices', {}, { signal }),
+})
+
+export const tokensQuery = queryOptions({
+  queryKey: ['tokens'],
+  queryFn: async ({ signal }) => (await client.call('listTokens', { query: { limit: 200 } }, { signal })).items,
+  staleTime: 0,
+})
+
+export const sessionsQuery = queryOptions({
+  queryKey: ['sessions'],
+  queryFn: async ({ signal }) => (await client.call('listSessions', { query: { limit: 200 } }, { signal })).items,
+  staleTime: 0,
+})
+
+export const usersQuery = queryOptions({
+  queryKey: ['users'],
+  queryFn: async ({ signal }) => {
+    const all: UserView[] = []
+    let cursor: string | null = null
+    do {
+      const query: { limit: number; cursor?: string } = cursor === null ? { limit: 200 } : { limit: 200, cursor }
+      const page: { items: readonly UserView[]; nextCursor: string | null } = await client.call(
+        'listUsers',
+        { query },
+        { signal },
+      )
+      all.push(...page.items)
+      cursor = page.nextCursor
+    } while (cursor !== null)
+    return all
+  },
+  staleTime: 0,
+})
+
+export const secretKeyQuery = queryOptions({
+  queryKey: ['secret-key'],
+  queryFn: ({ signal }) => client.call('getSecretKey', {}, { signal }),
+  staleTime: 0,
+})
+
+export const diagnosticsQuery = queryOptions({
+  queryKey: ['diagnostics'],
+  queryFn: ({ signal }) => client.call('getDiagnostics', {}, { signal }),
+  staleTime: 0,
+})

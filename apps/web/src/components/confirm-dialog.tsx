@@ -1,0 +1,78 @@
+import type { ReactNode } from 'react'
+import { useState } from 'react'
+import { texts } from '../texts/index.ts'
+import { Button } from './button.tsx'
+import { Dialog, DialogActions } from './dialog.tsx'
+import { ErrorNote } from './error-state.tsx'
+import { TextField } from './field.tsx'
+
+interface ConfirmProps {
+  open: boolean
+  onClose: () => void
+  title: string
+  detail?: ReactNode
+  children?: ReactNode
+  /** What must be typed before the button works; nothing for acts that can be taken back. */
+  word?: string
+  submit: string
+  onConfirm: (typed: string) => Promise<unknown>
+}
+
+export function ConfirmDialog({ open, onClose, title, detail, children, word, submit, onConfirm }: ConfirmProps) {
+  return (
+    <Dialog open={open} onClose={onClose} title={title} detail={detail}>
+      {children}
+      <ConfirmForm {...{ word, submit, onConfirm, onClose }} />
+    </Dialog>
+  )
+}
+
+function ConfirmForm({
+  word,
+  submit,
+  onConfirm,
+  onClose,
+}: Pick<ConfirmProps, 'word' | 'submit' | 'onConfirm' | 'onClose'>) {
+  const [typed, setTyped] = useState('')
+  const [error, setError] = useState<unknown>(null)
+  const [busy, setBusy] = useState(false)
+  const act = async () => {
+    setBusy(true)
+    setError(null)
+    try {
+      await onConfirm(typed)
+      onClose()
+    } catch (failure) {
+      setError(failure)
+    } finally {
+      setBusy(false)
+    }
+  }
+  return (
+    <form
+      className="flex flex-col gap-4"
+      onSubmit={(event) => {
+        event.preventDefault()
+        void act()
+      }}
+    >
+      {word !== undefined && (
+        <TextField
+          label={texts.common.typeToConfirm(word)}
+          value={typed}
+          onChange={(event) => setTyped(event.target.value)}
+          mono
+          autoFocus
+          spellCheck={false}
+        />
+      )}
+      {error !== null && <ErrorNote error={error} />}
+      <DialogActions>
+        <Button onClick={onClose}>{texts.common.cancel}</Button>
+        <Button type="submit" look="danger" busy={busy} disabled={word !== undefined && typed !== word}>
+          {submit}
+        </Button>
+      </DialogActions>
+    </form>
+  )
+}

@@ -1,0 +1,72 @@
+import type { OperationId, Scope } from '@stackquay/contract'
+
+/** One thing a token may do, in words people use; a test compares them with what the operations declare. */
+interface Power {
+  readonly scope: Scope
+  /** Concerns the whole instance or makes projects, which a token for chosen projects never may. */
+  readonly unrestricted: boolean
+  readonly operations: readonly OperationId[]
+}
+
+export const powers = {
+  see: {
+    scope: 'read',
+    unrestricted: false,
+    operations: [
+      'listProjects',
+      'getProject',
+      'getProjectEnv',
+      'getProjectStats',
+      'watchProjectStats',
+      'listDatabases',
+      'getManifest',
+      'planManifest',
+      'listOperations',
+      'getOperation',
+      'streamEvents',
+      'watchEvents',
+      'listRuntimes',
+      'listServices',
+    ],
+  },
+  logs: { scope: 'read', unrestricted: false, operations: ['getProjectLogs', 'watchProjectLogs'] },
+  run: {
+    scope: 'operate',
+    unrestricted: false,
+    operations: ['startProject', 'stopProject', 'restartProject', 'cancelOperation'],
+  },
+  change: {
+    scope: 'operate',
+    unrestricted: false,
+    operations: ['updateProject', 'putProjectEnv', 'deleteProjectEnv', 'createDatabase'],
+  },
+  secrets: { scope: 'operate', unrestricted: false, operations: ['getDatabaseCredentials'] },
+  manifest: { scope: 'admin', unrestricted: false, operations: ['applyManifest'] },
+  remove: { scope: 'admin', unrestricted: false, operations: ['deleteProject', 'deleteDatabase'] },
+  create: {
+    scope: 'admin',
+    unrestricted: true,
+    operations: ['createProject', 'createFromManifest', 'duplicateProject'],
+  },
+  oversee: {
+    scope: 'admin',
+    unrestricted: true,
+    operations: ['listAudit', 'verifyAudit', 'exportAudit', 'getDiagnostics'],
+  },
+} as const satisfies Record<string, Power>
+export type PowerId = keyof typeof powers
+
+const order = ['read', 'operate', 'admin'] as const satisfies readonly Scope[]
+
+export function includes(held: Scope, needed: Scope): boolean {
+  return order.indexOf(held) >= order.indexOf(needed)
+}
+
+export function powersOf(
+  scope: Scope,
+  restricted: boolean,
+): { readonly may: readonly PowerId[]; readonly mayNot: readonly PowerId[] } {
+  const ids = Object.keys(powers) as PowerId[]
+  const holds = (id: PowerId) => includes(scope, powers[id].scope) && !(restricted && powers[id].unrestricted)
+  return { may: ids.filter(holds), mayNot: ids.filter((id) => !holds(id)) }
+}

@@ -1,0 +1,236 @@
+import { useVirtualizer } from '@tanstack/react-virtual'
+import { ArrowDown, ArrowUp, ScrollText } from 'lucide-react'
+import { type ReactNode, useEffect, useLayoutEffect, useRef } from 'react'
+import { Button } from '../components/button.tsx'
+import { cx } from '../components/class-names.ts'
+import { EmptyState } from '../components/empty-state.tsx'
+import { plainText, runsOf } from '../lib/ansi.ts'
+import { formatClock, formatDateTime } from '../lib/format.ts'
+import { cutAt, type LogEntry } from '../lib/log-buffer.ts'
+import { texts } from '../texts/index.ts'
+
+const t = texts.logs
+const rowHeight = 20
+
+interface LogViewerProps {
+  lines: readonly LogEntry[]
+  /** Keeps the newest line in sight. Scrolling up ends it, scrolling to the end begins it again. */
+  following: boolean
+  onFollowing: (following: boolean) => void
+  search: string
+  wrap: boolean
+  times: boolean
+  /** Workload to colour; names are shown when there are several. */
+  colours: Readonly<Record<string, string>>
+  loading: boolean
+  filtered: boolean
+  older: { readonly state: 'offered' | 'reading' | 'none'; readonly read: () => Promise<void> }
+}
+
+/** A terminal's view of any number of lines: only those on the screen are in the document. */
+export function LogViewer({
+  lines,
+  following,
+  onFollowing,
+  search,
+  wrap,
+  times,
+  colours,
+  loading,
+  filtered,
+  older,
+}: LogViewerProps) {
+  const box = useRef<HTMLDivElement>(null)
+  const byHand = useRef(false)
+  const virtual = useVirtualizer({
+    count: lines.length,
+    getScrollElement: () => box.current,
+    estimateSize: () => rowHeight,
+    overscan: 30,
+  })
+  const names = Object.keys(colours).length > 1
+  const nameWidth = Math.min(20, Math.max(...Object.keys(colours).map((name) => name.length), 4))
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: row heights change with it
+  useEffect(() => virtual.measure(), [wrap])
+
+  // Lines that come or go above push the others: those in sight stay where they are.
+  const anchor = useRef<{ readonly line: LogEntry | undefined; readonly row: number }>({ line: undefined, row: 0 })
+  const setAnchor = () => {
+    const row = Math.floor((box.current?.scrollTop ?? 0) / rowHeight)
+    anchor.current = { line: lines[row], row }
+  }
+  useLayoutEffect(() => {
+    const { line, row } = anchor.current
+    if (!following && line !== undefined && lines[row] !== line && box.current !== null) {
+      const now = lines.indexOf(line)
+      if (now !== -1) box.current.scrollTop += (now - row) * rowHeight
+    }
+    setAnchor()
+  })
+
+  const count = lines.length
+  useLayoutEffect(() => {
+    if (following && count > 0) virtual.scrollToIndex(count - 1, { align: 'end' })
+  }, [following, count, virtual])
+
+  if (count === 0) {
+    return (
+      <div className="flex flex-1 items-center justify-center">
+        {loading ? (
+          <p role="status" className="text-ink-2">
+            {texts.common.loading}
+          </p>
+        ) : filtered ? (
+          <p className="text-ink-2">{t.noMatch}</p>
+        ) : (
+          <EmptyState icon={ScrollText} title={t.empty} detail={t.emptyDetail} />
+        )}
+      </div>
+    )
+  }
+  return (
+    <div className="relative flex min-h-0 flex-1">
+      <div
+        ref={box}
+        role="log"
+        aria-label={t.region}
+        aria-live="off"
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard (WCAG 2.1.1)
+        tabIndex={0}
+        onWheel={() => {
+          byHand.current = true
+        }}
+        onPointerDown={() => {
+          byHand.current = true
+        }}
+        onKeyDown={(event) => {
+          byHand.current = true
+          if (event.key === 'End') onFollowing(true)
+        }}
+        onTouchMove={() => {
+          byHand.current = true
+        }}
+        onScroll={({ currentTarget: { scrollTop, scrollHeight, clientHeight } }) => {
+          setAnchor()
+          // Only a person's own scrolling changes it: new lines move the view too.
+          if (!byHand.current) return
+          const atEnd = scrollHeight - scrollTop - clientHeight < rowHeight * 2
+          if (atEnd !== following) onFollowing(atEnd)
+          if (atEnd) byHand.current = false
+        }}
+        className="scroll-thin h-full w-full overflow-auto py-1 font-mono text-xs leading-5 focus-visible:-outline-offset-2"
+      >
+        <div
+          style={{
+            height: virtual.getTotalSize(),
+            position: 'relative',
+            minWidth: '100%',
+            width: wrap ? '100%' : 'max-content',
+          }}
+        >
+          {virtual.getVirtualItems().map((row) => {
+            const line = lines[row.index]
+            if (line === undefined) return null
+            return (
+              <div
+                key={row.key}
+                ref={wrap ? virtual.measureElement : undefined}
+                data-index={row.index}
+                style={{
+                  position: 'absolute',
+                  top: 0,
+                  minWidth: '100%',
+                  width: wrap ? '100%' : 'max-content',
+                  transform: `translateY(${row.start}px)`,
+                }}
+                className={cx(
+                  'flex gap-3 border-l-2 px-3 hover:bg-hover',
+                  line.stream === 'stderr' ? 'border-bad/70' : 'border-transparent',
+                )}
+              >
+                {times && (
+                  <time
+                    dateTime={line.time}
+                    title={formatDateTime(line.time)}
+                    className="numbers shrink-0 text-ink-3 select-none"
+                  >
+                    {formatClock(line.time)}
+                  </time>
+                )}
+                {names && (
+                  <span
+                    className="shrink-0 truncate select-none"
+                    style={{ width: `${nameWidth}ch`, color: colours[line.workload] }}
+                  >
+                    {line.workload}
+                  </span>
+                )}
+                <span className={cx('min-w-0', wrap ? 'break-all whitespace-pre-wrap' : 'whitespace-pre')}>
+                  <LineText text={line.text} search={search} />
+                </span>
+              </div>
+            )
+          })}
+        </div>
+      </div>
+      {!following && older.state !== 'none' && (
+        <Button
+          size="sm"
+          icon={ArrowUp}
+          busy={older.state === 'reading'}
+          onClick={() => void older.read()}
+          className="absolute top-2 right-5 rounded-full shadow-pop"
+        >
+          {older.state === 'reading' ? t.loadingOlder : t.older}
+        </Button>
+      )}
+      {!following && (
+        <button
+          type="button"
+          onClick={() => {
+            byHand.current = false
+            onFollowing(true)
+          }}
+          className="absolute right-5 bottom-4 inline-flex h-8 items-center gap-1.5 rounded-full border border-line bg-raised px-3 text-sm shadow-pop hover:bg-hover"
+        >
+          <ArrowDown aria-hidden className="size-3.5" />
+          {t.toEnd}
+        </button>
+      )}
+    </div>
+  )
+}
+
+/** The eight colours of terminals in tones that are readable on both grounds. */
+const ansiColours = ['--ink-3', '--bad', '--good', '--warn', '--busy', '--series-4', '--series-3', '--ink']
+
+function LineText({ text, search }: { text: string; search: string }): ReactNode {
+  if (search !== '') {
+    return cutAt(plainText(text), search).map((part, index) => {
+      if (!part.hit) return part.text
+      return (
+        // biome-ignore lint/suspicious/noArrayIndexKey: parts of one line have no identity
+        <mark key={index} className="rounded-xs bg-mark text-ink">
+          {part.text}
+        </mark>
+      )
+    })
+  }
+  return runsOf(text).map((run, index) =>
+    run.color === null && !run.bold && !run.dim ? (
+      run.text
+    ) : (
+      <span
+        // biome-ignore lint/suspicious/noArrayIndexKey: parts of one line have no identity
+        key={index}
+        style={{
+          color: run.color === null ? (run.dim ? 'var(--ink-3)' : undefined) : `var(${ansiColours[run.color]})`,
+          fontWeight: run.bold ? 600 : undefined,
+        }}
+      >
+        {run.text}
+      </span>
+    ),
+  )
+}

@@ -1,0 +1,181 @@
+import { Dialog } from '@base-ui/react/dialog'
+import { useQuery } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
+import { Command } from 'cmdk'
+import {
+  Activity,
+  ExternalLink,
+  KeyRound,
+  type LucideIcon,
+  MonitorSmartphone,
+  Play,
+  Plus,
+  RotateCw,
+  ScrollText,
+  Square,
+  Stethoscope,
+  Users,
+  Vault,
+  Warehouse,
+} from 'lucide-react'
+import { type ReactNode, useState } from 'react'
+import { runLifecycle } from '../api/changes.ts'
+import { projectsQuery } from '../api/queries.ts'
+import { toastProblem } from '../components/toast.tsx'
+import { texts } from '../texts/index.ts'
+import { actsOf } from './project-actions.ts'
+import { ProjectStateIcon } from './state-pill.tsx'
+import { useMay } from './use-may.ts'
+
+const t = texts.palette
+
+/** Everything within three keys: projects, pages, and what can be done. */
+export function Palette({ open, onClose }: { open: boolean; onClose: () => void }) {
+  return (
+    <Dialog.Root open={open} onOpenChange={(next) => !next && onClose()}>
+      <Dialog.Portal>
+        <Dialog.Backdrop className="fixed inset-0 z-50 bg-scrim" />
+        <Dialog.Popup
+          aria-label={t.title}
+          className="fixed inset-x-3 top-[8vh] z-50 mx-auto max-w-xl animate-appear overflow-hidden rounded-xl border border-line bg-raised shadow-pop"
+        >
+          <Commands onClose={onClose} />
+        </Dialog.Popup>
+      </Dialog.Portal>
+    </Dialog.Root>
+  )
+}
+
+function Commands({ onClose }: { onClose: () => void }) {
+  const projects = useQuery(projectsQuery).data ?? []
+  const navigate = useNavigate()
+  const may = useMay()
+  const [search, setSearch] = useState('')
+  const then = (act: () => unknown) => () => {
+    onClose()
+    Promise.resolve(act()).catch(toastProblem)
+  }
+  return (
+    <Command label={t.title} loop>
+      <Command.Input
+        value={search}
+        onValueChange={setSearch}
+        placeholder={t.placeholder}
+        className="h-12 w-full border-b border-line bg-transparent px-4 text-base outline-none"
+        autoFocus
+      />
+      <Command.List className="scroll-thin max-h-[60vh] overflow-y-auto p-1.5 [&_[cmdk-group-heading]]:px-2.5 [&_[cmdk-group-heading]]:pt-2 [&_[cmdk-group-heading]]:pb-1 [&_[cmdk-group-heading]]:text-xs [&_[cmdk-group-heading]]:text-ink-3">
+        <Command.Empty className="px-3 py-8 text-center text-ink-2">{t.nothing}</Command.Empty>
+        {projects.length > 0 && (
+          <Command.Group heading={t.projects}>
+            {projects.map((project) => (
+              <Entry
+                key={project.id}
+                value={`${project.name} ${project.slug}`}
+                onSelect={then(() => navigate({ to: '/projects/$project', params: { project: project.slug } }))}
+              >
+                <ProjectStateIcon state={project.status.state} />
+                <span className="truncate">{project.name}</span>
+                <span className="ml-auto truncate pl-4 text-sm text-ink-3">{project.slug}</span>
+              </Entry>
+            ))}
+          </Command.Group>
+        )}
+        <Command.Group heading={t.pages}>
+          {may('admin') && <Entry icon={Plus} value={t.newProject} onSelect={then(() => navigate({ to: '/new' }))} />}
+          <Entry icon={Warehouse} value={texts.nav.projects} onSelect={then(() => navigate({ to: '/' }))} />
+          <Entry icon={Activity} value={texts.nav.activity} onSelect={then(() => navigate({ to: '/activity' }))} />
+          <Entry icon={KeyRound} value={texts.nav.tokens} onSelect={then(() => navigate({ to: '/settings/tokens' }))} />
+          <Entry
+            icon={MonitorSmartphone}
+            value={texts.nav.sessions}
+            onSelect={then(() => navigate({ to: '/settings/sessions' }))}
+          />
+          {may('admin') && (
+            <>
+              <Entry icon={Users} value={texts.nav.users} onSelect={then(() => navigate({ to: '/settings/users' }))} />
+              <Entry
+                icon={Vault}
+                value={texts.nav.secretKey}
+                onSelect={then(() => navigate({ to: '/settings/secret-key' }))}
+              />
+              <Entry
+                icon={Stethoscope}
+                value={texts.nav.diagnostics}
+                onSelect={then(() => navigate({ to: '/settings/diagnostics' }))}
+              />
+            </>
+          )}
+        </Command.Group>
+        {search !== '' && projects.length > 0 && (
+          <Command.Group heading={t.actions}>
+            {projects.map((project) => {
+              const acts = actsOf(project)
+              return [
+                may('operate') && acts.free && !acts.up && (
+                  <Entry
+                    key={`${project.id}start`}
+                    icon={Play}
+                    value={t.startProject(project.name)}
+                    onSelect={then(() => runLifecycle('start', project.id))}
+                  />
+                ),
+                may('operate') && acts.free && acts.up && (
+                  <Entry
+                    key={`${project.id}restart`}
+                    icon={RotateCw}
+                    value={t.restartProject(project.name)}
+                    onSelect={then(() => runLifecycle('restart', project.id))}
+                  />
+                ),
+                may('operate') && acts.free && acts.up && (
+                  <Entry
+                    key={`${project.id}stop`}
+                    icon={Square}
+                    value={t.stopProject(project.name)}
+                    onSelect={then(() => runLifecycle('stop', project.id))}
+                  />
+                ),
+                <Entry
+                  key={`${project.id}logs`}
+                  icon={ScrollText}
+                  value={t.logsOf(project.name)}
+                  onSelect={then(() => navigate({ to: '/projects/$project/logs', params: { project: project.slug } }))}
+                />,
+                <Entry
+                  key={`${project.id}open`}
+                  icon={ExternalLink}
+                  value={t.openUrl(project.name)}
+                  onSelect={then(() => window.open(project.url, '_blank', 'noreferrer'))}
+                />,
+              ]
+            })}
+          </Command.Group>
+        )}
+      </Command.List>
+    </Command>
+  )
+}
+
+function Entry({
+  icon: Icon,
+  value,
+  onSelect,
+  children,
+}: {
+  icon?: LucideIcon
+  value: string
+  onSelect: () => void
+  children?: ReactNode
+}) {
+  return (
+    <Command.Item
+      value={value}
+      onSelect={onSelect}
+      className="flex h-9 cursor-pointer items-center gap-2.5 rounded-md px-2.5 data-[selected=true]:bg-hover"
+    >
+      {Icon && <Icon aria-hidden className="size-4 text-ink-3" />}
+      {children ?? value}
+    </Command.Item>
+  )
+}

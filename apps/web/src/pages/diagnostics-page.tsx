@@ -1,0 +1,81 @@
+import type { DiagnosticCheck } from '@stackquay/contract'
+import { useQuery } from '@tanstack/react-query'
+import { RefreshCw } from 'lucide-react'
+import { diagnosticsQuery } from '../api/queries.ts'
+import { Button } from '../components/button.tsx'
+import { CodeBlock } from '../components/code-block.tsx'
+import { ErrorState } from '../components/error-state.tsx'
+import { PageHeader, Panel } from '../components/panel.tsx'
+import { SkeletonList } from '../components/skeleton.tsx'
+import { CheckStatePill } from '../modules/state-pill.tsx'
+import { texts } from '../texts/index.ts'
+import { useTitle } from './use-title.ts'
+
+const t = texts.diagnostics
+const categories = Object.keys(t.categories) as DiagnosticCheck['category'][]
+const severity = { error: 0, warning: 1, info: 2, ok: 3 } as const
+
+export function DiagnosticsPage() {
+  useTitle(t.title)
+  const query = useQuery(diagnosticsQuery)
+  return (
+    <div className="flex w-full max-w-5xl flex-col gap-4 px-4 py-5 sm:px-6">
+      <PageHeader
+        title={t.title}
+        detail={t.detail}
+        actions={
+          <Button icon={RefreshCw} busy={query.isFetching} onClick={() => void query.refetch()}>
+            {query.isFetching ? t.checking : t.again}
+          </Button>
+        }
+      />
+      {query.isPending ? (
+        <SkeletonList rows={6} height="h-9" />
+      ) : query.isError ? (
+        <ErrorState error={query.error} onRetry={() => void query.refetch()} />
+      ) : (
+        <>
+          <p role="status" className="flex flex-wrap items-center gap-2.5">
+            <CheckStatePill status={query.data.status} />
+            <span className="font-medium">{t.summary[query.data.status]}</span>
+            <span className="numbers text-ink-3">{t.version(query.data.version)}</span>
+          </p>
+          {categories.map((category) => (
+            <Category
+              key={category}
+              title={t.categories[category]}
+              checks={query.data.checks.filter((check) => check.category === category)}
+            />
+          ))}
+        </>
+      )}
+    </div>
+  )
+}
+
+function Category({ title, checks }: { title: string; checks: readonly DiagnosticCheck[] }) {
+  if (checks.length === 0) return null
+  return (
+    <Panel title={title} flush>
+      <ul className="divide-y divide-line">
+        {[...checks]
+          .sort((one, other) => severity[one.status] - severity[other.status])
+          .map((check) => (
+            <li key={check.id} className="grid grid-cols-[5.5rem_minmax(0,1fr)] gap-x-3 px-4 py-2.5">
+              <span>
+                <CheckStatePill status={check.status} />
+              </span>
+              <div className="min-w-0">
+                <h3 className="text-base font-medium">{check.title}</h3>
+                <p className="break-words text-ink-2">{check.detail}</p>
+                {check.hint !== null && <p className="mt-0.5 break-words">{check.hint}</p>}
+                {check.fix !== null && (
+                  <CodeBlock code={check.fix} label={`${t.fix}: ${check.title}`} className="mt-2 max-w-2xl" />
+                )}
+              </div>
+            </li>
+          ))}
+      </ul>
+    </Panel>
+  )
+}

@@ -1,0 +1,320 @@
+import type { ProjectPatch } from '@stackquay/contract'
+import { useQuery } from '@tanstack/react-query'
+import { ClipboardPaste, LockKeyhole, Pencil, Plus, Trash2, Variable } from 'lucide-react'
+import { useState } from 'react'
+import { planUpdate, removeVariable, setVariable, setVariables } from '../api/changes.ts'
+import { problemFrom } from '../api/client.ts'
+import { projectEnvQuery } from '../api/queries.ts'
+import { Button, IconButton } from '../components/button.tsx'
+import { ConfirmDialog } from '../components/confirm-dialog.tsx'
+import { CopyButton } from '../components/copy-button.tsx'
+import { Dialog, DialogActions } from '../components/dialog.tsx'
+import { EmptyState } from '../components/empty-state.tsx'
+import { ErrorNote, ErrorState } from '../components/error-state.tsx'
+import { Switch, TextArea, TextField } from '../components/field.tsx'
+import { Panel } from '../components/panel.tsx'
+import { SkeletonList } from '../components/skeleton.tsx'
+import { Cell, Table } from '../components/table.tsx'
+import { toastDone } from '../components/toast.tsx'
+import { isEnvName, parseDotEnv } from '../lib/env-names.ts'
+import { errorsAt } from '../lib/field-errors.ts'
+import { PlanView } from '../modules/plan-view.tsx'
+import { useMay } from '../modules/use-may.ts'
+import { usePlan } from '../modules/use-plan.ts'
+import { texts } from '../texts/index.ts'
+import { useProject } from './use-project.ts'
+import { useTitle } from './use-title.ts'
+
+const t = texts.env
+interface Editing {
+  readonly name: string | null
+  readonly value: string
+  readonly secret: boolean
+}
+
+export function EnvPage() {
+  const project = useProject()
+  useTitle(project.name, texts.project.tabs.env)
+  const query = useQuery(projectEnvQuery(project.id))
+  const [editing, setEditing] = useState<Editing | null>(null)
+  const [deleting, setDeleting] = useState<string | null>(null)
+  const [pasting, setPasting] = useState(false)
+  const mayChange = useMay()('operate')
+  const variables = Object.entries(query.data?.env ?? {}).sort(([one], [other]) => one.localeCompare(other))
+  const add = () => setEditing({ name: null, value: '', secret: false })
+
+  return (
+    <div className="flex w-full max-w-6xl flex-col gap-4 px-4 py-5 sm:px-6">
+      <Panel
+        title={t.title}
+        detail={t.detail}
+        flush
+        actions={
+          mayChange && (
+            <>
+              <Button icon={ClipboardPaste} onClick={() => setPasting(true)}>
+                {t.paste}
+              </Button>
+              <Button icon={Plus} look="primary" onClick={add}>
+                {t.add}
+              </Button>
+            </>
+          )
+        }
+      >
+        {query.isPending ? (
+          <SkeletonList rows={4} height="h-8" />
+        ) : query.isError ? (
+          <ErrorState error={query.error} onRetry={() => void query.refetch()} />
+        ) : variables.length === 0 ? (
+          <EmptyState icon={Variable} title={t.emptyTitle} detail={t.emptyDetail} />
+        ) : (
+          <Table
+            label={t.title}
+            head={[{ title: t.columns.name }, { title: t.columns.value }, { title: t.columns.actions, hidden: true }]}
+          >
+            {variables.map(([name, variable]) => (
+              <tr key={name} className="hover:bg-hover/60">
+                <Cell className="max-w-80 align-top">
+                  <code className="block truncate leading-8 font-medium" title={name}>
+                    {name}
+                  </code>
+                </Cell>
+                <Cell className="w-full max-w-0 align-top">
+                  <Value value={variable.value} secret={variable.secret} />
+                </Cell>
+                <Cell end className="align-top whitespace-nowrap">
+                  {!variable.secret && variable.value !== null && (
+                    <CopyButton text={variable.value} label={t.copyOne(name)} size="md" />
+                  )}
+                  {mayChange && (
+                    <>
+                      <IconButton
+                        icon={Pencil}
+                        label={t.editOne(name)}
+                        onClick={() =>
+                          setEditing({
+                            name,
+                            value: variable.secret ? '' : (variable.value ?? ''),
+                            secret: variable.secret,
+                          })
+                        }
+                      />
+                      <IconButton icon={Trash2} label={t.deleteOne(name)} onClick={() => setDeleting(name)} />
+                    </>
+                  )}
+                </Cell>
+              </tr>
+            ))}
+          </Table>
+        )}
+      </Panel>
+      {query.data && query.data.injected.length > 0 && (
+        <Panel title={t.injected} detail={t.injectedDetail}>
+          <ul className="flex flex-wrap gap-1.5">
+            {query.data.injected.map((name) => (
+              <li key={name} className="rounded-md border border-line bg-sunken px-2 py-0.5">
+                <code>{name}</code>
+              </li>
+            ))}
+          </ul>
+        </Panel>
+      )}
+      <Dialog
+        open={editing !== null}
+        onClose={() => setEditing(null)}
+        title={editing?.name == null ? t.addTitle : t.editTitle(editing.name)}
+        wide
+      >
+        {editing !== null && <VariableForm project={project.id} editing={editing} onClose={() => setEditing(null)} />}
+      </Dialog>
+      <Dialog open={pasting} onClose={() => setPasting(false)} title={t.pasteTitle} detail={t.pasteDetail} wide>
+        <PasteForm project={project.id} onClose={() => setPasting(false)} />
+      </Dialog>
+      <ConfirmDialog
+        open={deleting !== null}
+        onClose={() => setDeleting(null)}
+        title={t.deleteTitle(deleting ?? '')}
+        detail={t.deleteDetail}
+        submit={texts.common.delete}
+        onConfirm={async () => {
+          if (deleting === null) return
+          await removeVariable(project.id, deleting)
+          await query.refetch()
+          toastDone(t.deleted(deleting))
+        }}
+      >
+        {deleting !== null && (
+          <div className="mb-4">
+            <EnvPlan project={project.id} env={{ [deleting]: null }} />
+          </div>
+        )}
+      </ConfirmDialog>
+    </div>
+  )
+}
+
+function Value({ value, secret }: { value: string | null; secret: boolean }) {
+  if (secret || value === null) {
+    return (
+      <span className="inline-flex items-center gap-1.5 leading-8 text-ink-3">
+        <LockKeyhole aria-hidden className="size-3.5" />
+        {t.secretValue}
+      </span>
+    )
+  }
+  if (value === '') return <span className="leading-8 text-ink-3 italic">{t.emptyValue}</span>
+  const lines = value.split('\n').length
+  return (
+    <span className="flex min-w-0 items-center gap-2 leading-8">
+      <code className="block min-w-0 truncate">{value.split('\n')[0]}</code>
+      {lines > 1 && (
+        <span className="numbers shrink-0 rounded-full bg-idle-soft px-2 text-xs leading-5 text-ink-2">
+          {t.lines(lines)}
+        </span>
+      )}
+    </span>
+  )
+}
+
+/** What a change of variables does to what runs, before it is done. */
+function EnvPlan({ project, env }: { project: string; env: ProjectPatch['env'] | null }) {
+  const live = usePlan(['update', project], env === null ? null : { env }, (input, signal) =>
+    planUpdate(project, input as ProjectPatch, signal),
+  )
+  return (
+    <div className="rounded-lg border border-line bg-sunken p-3">
+      <PlanView live={live} idle={texts.create.planIdle} hideErrors={['/env']} />
+    </div>
+  )
+}
+
+function VariableForm({ project, editing, onClose }: { project: string; editing: Editing; onClose: () => void }) {
+  const query = useQuery(projectEnvQuery(project))
+  const [name, setName] = useState(editing.name ?? '')
+  const [value, setValue] = useState(editing.value)
+  const [secret, setSecret] = useState(editing.secret)
+  const [tried, setTried] = useState(false)
+  const [busy, setBusy] = useState(false)
+  const [error, setError] = useState<unknown>(null)
+  const errors = error === null ? undefined : problemFrom(error).errors
+
+  const submit = async () => {
+    setTried(true)
+    if (!isEnvName(name)) return
+    setBusy(true)
+    setError(null)
+    try {
+      await setVariable(project, name, value, secret)
+      await query.refetch()
+      toastDone(t.set(name))
+      onClose()
+    } catch (failure) {
+      setError(failure)
+    } finally {
+      setBusy(false)
+    }
+  }
+  return (
+    <form
+      className="flex flex-col gap-4"
+      onSubmit={(event) => {
+        event.preventDefault()
+        void submit()
+      }}
+    >
+      {editing.name === null && (
+        <TextField
+          label={t.name}
+          mono
+          autoFocus
+          autoCapitalize="none"
+          spellCheck={false}
+          value={name}
+          onChange={(event) => setName(event.target.value.trim())}
+          error={
+            (tried || name.length > 0) && !isEnvName(name) && (tried || !/^[A-Za-z_]\w*$/.test(name))
+              ? t.nameInvalid
+              : null
+          }
+        />
+      )}
+      <TextArea
+        label={t.value}
+        help={editing.secret ? t.newValueHelp : t.valueHelp}
+        mono
+        rows={Math.min(12, Math.max(3, value.split('\n').length))}
+        autoFocus={editing.name !== null}
+        autoCapitalize="none"
+        value={value}
+        onChange={(event) => setValue(event.target.value)}
+        error={errorsAt(errors, '/value')}
+      />
+      <Switch label={t.secret} help={t.secretHelp} checked={secret} onChange={setSecret} />
+      <EnvPlan project={project} env={isEnvName(name) ? { [name]: { value, secret } } : null} />
+      {error !== null && <ErrorNote error={error} hideErrors={['/value']} />}
+      <DialogActions>
+        <Button onClick={onClose}>{texts.common.cancel}</Button>
+        <Button type="submit" look="primary" busy={busy}>
+          {texts.common.save}
+        </Button>
+      </DialogActions>
+    </form>
+  )
+}
+
+function PasteForm({ project, onClose }: { project: string; onClose: () => void }) {
+  const query = useQuery(projectEnvQuery(project))
+  const [text, setText] = useState('')
+  const [busy, setBusy] = useState(false)
+  const [error, setError] = useState<unknown>(null)
+  const { variables, ignored } = parseDotEnv(text)
+  const env = Object.fromEntries(variables.map(({ name, value }) => [name, value]))
+  const count = Object.keys(env).length
+
+  const submit = async () => {
+    setBusy(true)
+    setError(null)
+    try {
+      await setVariables(project, env)
+      await query.refetch()
+      toastDone(t.many(count))
+      onClose()
+    } catch (failure) {
+      setError(failure)
+    } finally {
+      setBusy(false)
+    }
+  }
+  return (
+    <form
+      className="flex flex-col gap-4"
+      onSubmit={(event) => {
+        event.preventDefault()
+        void submit()
+      }}
+    >
+      <TextArea
+        label={t.pasteField}
+        mono
+        rows={10}
+        autoFocus
+        value={text}
+        onChange={(event) => setText(event.target.value)}
+        help={
+          text === ''
+            ? undefined
+            : `${t.pasteFound(count)}${ignored.length > 0 ? `; ${t.pasteIgnored(ignored.length)}` : ''}.`
+        }
+      />
+      {count > 0 && <EnvPlan project={project} env={env} />}
+      {error !== null && <ErrorNote error={error} />}
+      <DialogActions>
+        <Button onClick={onClose}>{texts.common.cancel}</Button>
+        <Button type="submit" look="primary" busy={busy} disabled={count === 0}>
+          {t.pasteSubmit}
+        </Button>
+      </DialogActions>
+    </form>
+  )
+}

@@ -1,0 +1,95 @@
+import { ApiError } from '@stackquay/client'
+import { useQueryClient } from '@tanstack/react-query'
+import { useNavigate, useSearch } from '@tanstack/react-router'
+import { useEffect, useState } from 'react'
+import { client, problemFrom, setCsrfToken } from '../api/client.ts'
+import { meQuery } from '../api/queries.ts'
+import { Button } from '../components/button.tsx'
+import { ErrorNote } from '../components/error-state.tsx'
+import { TextField } from '../components/field.tsx'
+import { useNow } from '../components/use-now.ts'
+import { texts } from '../texts/index.ts'
+import { Door } from './door.tsx'
+import { useTitle } from './use-title.ts'
+
+const t = texts.login
+
+export function LoginPage() {
+  useTitle(t.pageTitle)
+  const { next } = useSearch({ from: '/login' })
+  const navigate = useNavigate()
+  const queries = useQueryClient()
+  const [username, setUsername] = useState('')
+  const [password, setPassword] = useState('')
+  const [busy, setBusy] = useState(false)
+  const [error, setError] = useState<unknown>(null)
+  const [until, setUntil] = useState<number | null>(null)
+
+  const submit = async () => {
+    setBusy(true)
+    setError(null)
+    try {
+      const me = await client.call('login', { body: { username: username.trim(), password } })
+      setCsrfToken(me.csrfToken)
+      queries.setQueryData(meQuery.queryKey, me)
+      await navigate({ href: next ?? '/' })
+    } catch (failure) {
+      setError(failure)
+      const seconds =
+        failure instanceof ApiError && failure.status === 429 ? Number(failure.headers.get('retry-after')) : 0
+      if (seconds > 0) setUntil(Date.now() + seconds * 1000)
+    } finally {
+      setBusy(false)
+    }
+  }
+  return (
+    <Door title={t.title} detail={next === undefined ? undefined : t.sessionEnded}>
+      <form
+        className="flex flex-col gap-4"
+        onSubmit={(event) => {
+          event.preventDefault()
+          void submit()
+        }}
+      >
+        <TextField
+          label={t.username}
+          required
+          autoFocus
+          autoComplete="username"
+          autoCapitalize="none"
+          spellCheck={false}
+          value={username}
+          onChange={(event) => setUsername(event.target.value)}
+        />
+        <TextField
+          label={t.password}
+          type="password"
+          required
+          autoComplete="current-password"
+          value={password}
+          onChange={(event) => setPassword(event.target.value)}
+        />
+        {until !== null ? (
+          <Throttled until={until} onOver={() => setUntil(null)} />
+        ) : (
+          error !== null && problemFrom(error).status !== 429 && <ErrorNote error={error} />
+        )}
+        <Button type="submit" look="primary" size="lg" busy={busy} disabled={until !== null}>
+          {busy ? t.submitting : t.submit}
+        </Button>
+      </form>
+    </Door>
+  )
+}
+
+function Throttled({ until, onOver }: { until: number; onOver: () => void }) {
+  const left = Math.ceil((until - useNow()) / 1000)
+  useEffect(() => {
+    if (left <= 0) onOver()
+  }, [left, onOver])
+  return (
+    <p role="status" className="numbers rounded-lg bg-warn-soft px-3 py-2.5">
+      {t.throttled(Math.max(1, left))}
+    </p>
+  )
+}

@@ -1,0 +1,608 @@
+import type { CallResult, OfferedRuntime, OfferedTemplate, ProjectCreate } from '@stackquay/contract'
+import { useQuery } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
+import { Check as CheckIcon, FolderOpen, GitBranch, LayoutTemplate, type LucideIcon, Square } from 'lucide-react'
+import { type ReactNode, useState } from 'react'
+import { createProject, planCreate } from '../api/changes.ts'
+import { problemFrom } from '../api/client.ts'
+import { projectsQuery, runtimesQuery, servicesQuery } from '../api/queries.ts'
+import { Button } from '../components/button.tsx'
+import { cx } from '../components/class-names.ts'
+import { ErrorNote, ErrorState } from '../components/error-state.tsx'
+import { Check, SelectField, TextField } from '../components/field.tsx'
+import { PageHeader, Panel } from '../components/panel.tsx'
+import { SkeletonList } from '../components/skeleton.tsx'
+import { errorsAt } from '../lib/field-errors.ts'
+import { freeName, freeSlug, nameOfSource, slugOf } from '../lib/names.ts'
+import { Monogram } from '../modules/monogram.tsx'
+import { PlanView } from '../modules/plan-view.tsx'
+import { Unavailable } from '../modules/unavailable.tsx'
+import { usePlan } from '../modules/use-plan.ts'
+import { versionChoices } from '../modules/version-choices.ts'
+import { texts } from '../texts/index.ts'
+import { useTitle } from './use-title.ts'
+
+const t = texts.create
+type Source = keyof typeof t.sources
+type DatabaseKind = CallResult<'listServices'>['items'][number]
+interface RuntimeChoice {
+  readonly version: string
+  readonly preset: string
+}
+interface DatabaseChoice {
+  readonly name: string
+  readonly version: string
+}
+interface Draft {
+  readonly source: Source
+  readonly template: string
+  readonly gitUrl: string
+  readonly gitBranch: string
+  readonly path: string
+  /** Null until it is typed: then it follows the source. */
+  readonly name: string | null
+  readonly runtimes: Readonly<Record<string, RuntimeChoice>>
+  readonly databases: Readonly<Record<string, DatabaseChoice>>
+  readonly start: boolean
+}
+
+export function NewProjectPage() {
+  useTitle(t.title)
+  const runtimes = useQuery(runtimesQuery)
+  const services = useQuery(servicesQuery)
+  return (
+    <div className="flex w-full max-w-[96rem] flex-col gap-4 px-4 py-5 sm:px-6">
+      <PageHeader title={t.title} />
+      {runtimes.isPending || services.isPending ? (
+        <SkeletonList rows={5} height="h-16" />
+      ) : runtimes.isError || services.isError ? (
+        <ErrorState
+          error={runtimes.error ?? services.error}
+          onRetry={() => {
+            void runtimes.refetch()
+            void services.refetch()
+          }}
+        />
+      ) : (
+        <Form
+          runtimes={runtimes.data.runtimes}
+          templates={runtimes.data.templates}
+          databases={services.data.items.filter((item) => item.kind === 'database')}
+        />
+      )}
+    </div>
+  )
+}
+
+interface FormProps {
+  runtimes: readonly OfferedRuntime[]
+  templates: readonly OfferedTemplate[]
+  databases: readonly DatabaseKind[]
+}
+
+function Form({ runtimes, templates, databases }: FormProps) {
+  const navigate = useNavigate()
+  const [draft, setDraft] = useState<Draft>(() => ({
+    source: templates.length > 0 ? 'template' : 'git',
+    template: templates.find((template) => template.available)?.name ?? '',
+    gitUrl: '',
+    gitBranch: '',
+    path: '',
+    name: null,
+    runtimes: {},
+    databases: {},
+    start: true,
+  }))
+  const [busy, setBusy] = useState(false)
+  const [error, setError] = useState<unknown>(null)
+  const change = (part: Partial<Draft>) => {
+    setError(null)
+    setDraft((before) => ({ ...before, ...part }))
+  }
+  const taken = (useQuery(projectsQuery).data ?? []).map((project) => project.slug)
+  const name = draft.name ?? freeSlug(suggestedName(draft), taken)
+  const body = bodyOf(draft, name.trim())
+  const live = usePlan(['create'], body, planCreate)
+  const problem = error !== null ? problemFrom(error) : live.error ? problemFrom(live.error) : null
+  const errors = problem?.errors
+  const shownPointers = [
+    '/name',
+    '/slug',
+    '/git',
+    '/path',
+    '/template',
+    ...runtimes.map((runtime) => `/${runtime.name}`),
+    '/databases',
+  ]
+  const template = templates.find((item) => item.name === draft.template)
+  const willRun =
+    draft.source !== 'empty' || Object.keys(draft.runtimes).length > 0 || Object.keys(draft.databases).length > 0
+
+  const submit = async () => {
+    if (body === null) return
+    setBusy(true)
+    setError(null)
+    try {
+      const project = await createProject(body)
+      if (project.operation !== null)
+        await navigate({ to: '/operations/$operation', params: { operation: project.operation.id } })
+      else await navigate({ to: '/projects/$project', params: { project: project.slug } })
+    } catch (failure) {
+      setError(failure)
+    } finally {
+      setBusy(false)
+    }
+  }
+
+  return (
+    <form
+      className="grid grid-cols-1 items-start gap-4 xl:grid-cols-[minmax(0,1fr)_26rem]"
+      onSubmit={(event) => {
+        event.preventDefault()
+        void submit()
+      }}
+    >
+      <div className="flex min-w-0 flex-col gap-4">
+        <Panel>
+          <SourceChoice value={draft.source} onChange={(source) => change({ source })} />
+          <p className="mt-2 text-sm text-ink-2">{t.sourceHelp[draft.source]}</p>
+          <div className="mt-4">
+            {draft.source === 'template' && (
+              <Gallery
+                templates={templates}
+                chosen={draft.template}
+                onChoose={(chosen) => change({ template: chosen })}
+                error={errorsAt(errors, '/template')}
+              />
+            )}
+            {draft.source === 'git' && (
+              <div className="grid grid-cols-1 gap-4 sm:grid-cols-[minmax(0,1fr)_14rem]">
+                <TextField
+                  label={t.gitUrl}
+                  help={t.gitUrlHelp}
+                  mono
+                  inputMode="url"
+                  spellCheck={false}
+                  autoCapitalize="none"
+                  value={draft.gitUrl}
+                  onChange={(event) => change({ gitUrl: event.target.value })}
+                  error={errorsAt(errors, '/git/url')}
+                />
+                <TextField
+                  label={t.gitBranch}
+                  optional
+                  help={t.gitBranchHelp}
+                  mono
+                  spellCheck={false}
+                  autoCapitalize="none"
+                  value={draft.gitBranch}
+                  onChange={(event) => change({ gitBranch: event.target.value })}
+                  error={errorsAt(errors, '/git/branch')}
+                />
+              </div>
+            )}
+            {draft.source === 'folder' && (
+              <TextField
+                label={t.folder}
+                help={t.folderHelp}
+                mono
+                spellCheck={false}
+                autoCapitalize="none"
+                value={draft.path}
+                onChange={(event) => change({ path: event.target.value })}
+                error={errorsAt(errors, '/path')}
+              />
+            )}
+          </div>
+        </Panel>
+
+        <Panel
+          title={t.runtimes}
+          detail={
+            draft.source === 'template' && template
+              ? t.templateBrings(
+                  runtimes.find((runtime) => runtime.name === template.runtime)?.label ?? template.runtime,
+                )
+              : t.runtimesHelp[draft.source]
+          }
+        >
+          <Tiles>
+            {runtimes
+              .filter((runtime) => runtime.available)
+              .map((runtime) => {
+                const brought = draft.source === 'template' && template?.runtime === runtime.name
+                const choice = draft.runtimes[runtime.name]
+                return (
+                  <Tile
+                    key={runtime.name}
+                    label={runtime.label}
+                    summary={brought ? t.fromTemplate : runtime.summary}
+                    checked={choice !== undefined}
+                    onChange={(checked) =>
+                      change({
+                        runtimes: withEntry(draft.runtimes, runtime.name, checked ? { version: '', preset: '' } : null),
+                      })
+                    }
+                    error={errorsAt(errors, `/${runtime.name}`)}
+                  >
+                    {choice && (
+                      <>
+                        <SelectField
+                          label={t.versionOf(runtime.label)}
+                          hideLabel
+                          value={choice.version}
+                          onChange={(event) =>
+                            change({
+                              runtimes: {
+                                ...draft.runtimes,
+                                [runtime.name]: { ...choice, version: event.target.value },
+                              },
+                            })
+                          }
+                        >
+                          {versionChoices(runtime.versions).map((version) => (
+                            <option
+                              key={version.value}
+                              value={version.isDefault ? '' : version.value}
+                              disabled={version.disabled}
+                            >
+                              {version.label}
+                            </option>
+                          ))}
+                        </SelectField>
+                        {runtime.presets.length > 1 && (
+                          <SelectField
+                            label={t.presetOf(runtime.label)}
+                            hideLabel
+                            value={choice.preset}
+                            onChange={(event) =>
+                              change({
+                                runtimes: {
+                                  ...draft.runtimes,
+                                  [runtime.name]: { ...choice, preset: event.target.value },
+                                },
+                              })
+                            }
+                          >
+                            <option value="">{t.presetAuto}</option>
+                            {runtime.presets.map((preset) => (
+                              <option key={preset.name} value={preset.name}>
+                                {preset.label}
+                              </option>
+                            ))}
+                          </SelectField>
+                        )}
+                      </>
+                    )}
+                  </Tile>
+                )
+              })}
+          </Tiles>
+          <Missing items={runtimes.filter((runtime) => !runtime.available)} />
+        </Panel>
+
+        <Panel title={t.databases} detail={t.databasesHelp}>
+          <Tiles>
+            {databases
+              .filter((kind) => kind.available)
+              .map((kind) => {
+                const choice = draft.databases[kind.name]
+                const brought = draft.source === 'template' && template?.databases.includes(kind.name)
+                return (
+                  <Tile
+                    key={kind.name}
+                    label={kind.label}
+                    summary={brought ? t.fromTemplate : kind.summary}
+                    checked={choice !== undefined}
+                    onChange={(checked) =>
+                      change({
+                        databases: withEntry(
+                          draft.databases,
+                          kind.name,
+                          checked
+                            ? {
+                                name: freeName(
+                                  brought ? 'extra' : 'main',
+                                  Object.values(draft.databases).map((item) => item.name),
+                                ),
+                                version: '',
+                              }
+                            : null,
+                        ),
+                      })
+                    }
+                    error={choice ? errorsAt(errors, `/databases/${choice.name}`) : null}
+                  >
+                    {choice && (
+                      <>
+                        <TextField
+                          label={t.nameOfDatabase(kind.label)}
+                          hideLabel
+                          mono
+                          value={choice.name}
+                          spellCheck={false}
+                          autoCapitalize="none"
+                          onChange={(event) =>
+                            change({
+                              databases: { ...draft.databases, [kind.name]: { ...choice, name: event.target.value } },
+                            })
+                          }
+                        />
+                        <SelectField
+                          label={t.versionOf(kind.label)}
+                          hideLabel
+                          value={choice.version}
+                          onChange={(event) =>
+                            change({
+                              databases: {
+                                ...draft.databases,
+                                [kind.name]: { ...choice, version: event.target.value },
+                              },
+                            })
+                          }
+                        >
+                          {versionChoices(kind.versions).map((version) => (
+                            <option
+                              key={version.value}
+                              value={version.isDefault ? '' : version.value}
+                              disabled={version.disabled}
+                            >
+                              {version.label}
+                            </option>
+                          ))}
+                        </SelectField>
+                      </>
+                    )}
+                  </Tile>
+                )
+              })}
+          </Tiles>
+          <Missing items={databases.filter((kind) => !kind.available)} />
+        </Panel>
+      </div>
+
+      <aside aria-label={t.planTitle} className="flex flex-col gap-4 xl:sticky xl:top-5">
+        <Panel>
+          <TextField
+            label={t.name}
+            help={slugOf(name) === '' ? undefined : t.slug(slugOf(name))}
+            maxLength={60}
+            value={name}
+            onChange={(event) => change({ name: event.target.value })}
+            error={errorsAt(errors, '/name') ?? errorsAt(errors, '/slug')}
+          />
+          <h2 className="mt-5 mb-2 text-base font-semibold">{t.planTitle}</h2>
+          <div className="scroll-thin -mr-2 max-h-[50vh] overflow-y-auto pr-2">
+            <PlanView live={live} idle={t.planIdle} hideErrors={shownPointers} />
+          </div>
+          <div className="mt-4 flex flex-col gap-3 border-t border-line pt-4">
+            {willRun && <Check label={t.startAfter} checked={draft.start} onChange={(start) => change({ start })} />}
+            {error !== null && <ErrorNote error={error} hideErrors={shownPointers} />}
+            <Button type="submit" look="primary" size="lg" busy={busy} disabled={body === null}>
+              {busy ? t.submitting : t.submit}
+            </Button>
+          </div>
+        </Panel>
+      </aside>
+    </form>
+  )
+}
+
+/** What `POST /projects` gets, or null while something that must be there is missing. */
+function bodyOf(draft: Draft, name: string): ProjectCreate | null {
+  if (name === '') return null
+  const source = sourceOf(draft)
+  if (source === null) return null
+  const runtimes = Object.fromEntries(
+    Object.entries(draft.runtimes).map(([key, { version, preset }]) => [
+      key,
+      { enabled: true, ...(version === '' ? {} : { version }), ...(preset === '' ? {} : { preset }) },
+    ]),
+  )
+  const databases = Object.entries(draft.databases).map(
+    ([type, { name: database, version }]) => [database, { type, ...(version === '' ? {} : { version }) }] as const,
+  )
+  return {
+    name,
+    ...source,
+    ...runtimes,
+    ...(databases.length === 0 ? {} : { databases: Object.fromEntries(databases) }),
+    ...(draft.start ? {} : { start: false }),
+  }
+}
+
+function sourceOf(draft: Draft): Partial<ProjectCreate> | null {
+  const url = draft.gitUrl.trim()
+  const branch = draft.gitBranch.trim()
+  const path = draft.path.trim()
+  switch (draft.source) {
+    case 'template':
+      return draft.template === '' ? null : { template: draft.template }
+    case 'git':
+      return url === '' ? null : { git: { url, ...(branch === '' ? {} : { branch }) } }
+    case 'folder':
+      return path === '' ? null : { path }
+    case 'empty':
+      return {}
+    default:
+      return draft.source satisfies never
+  }
+}
+
+function suggestedName(draft: Draft): string {
+  if (draft.source === 'git') return nameOfSource(draft.gitUrl)
+  if (draft.source === 'folder') return nameOfSource(draft.path)
+  return draft.source === 'template' && draft.template !== '' ? `my-${draft.template}` : ''
+}
+
+function withEntry<Value>(
+  entries: Readonly<Record<string, Value>>,
+  key: string,
+  value: Value | null,
+): Readonly<Record<string, Value>> {
+  const { [key]: _, ...others } = entries
+  return value === null ? others : { ...others, [key]: value }
+}
+
+const sourceIcons: Readonly<Record<Source, LucideIcon>> = {
+  template: LayoutTemplate,
+  git: GitBranch,
+  folder: FolderOpen,
+  empty: Square,
+}
+
+function SourceChoice({ value, onChange }: { value: Source; onChange: (source: Source) => void }) {
+  return (
+    <fieldset className="grid grid-cols-2 gap-2 lg:grid-cols-4">
+      <legend className="mb-2 text-sm font-medium">{t.sourceLabel}</legend>
+      {(Object.keys(t.sources) as Source[]).map((source) => {
+        const Icon = sourceIcons[source]
+        return (
+          <label
+            key={source}
+            className={cx(tileClass, 'items-center gap-2 p-2.5', value === source ? tileChosen : tileOther)}
+          >
+            <input
+              type="radio"
+              name="source"
+              checked={value === source}
+              onChange={() => onChange(source)}
+              className={tileInput}
+            />
+            <Icon aria-hidden className={cx('size-4', value === source ? 'text-accent-ink' : 'text-ink-3')} />
+            <span className="min-w-0 truncate font-medium">{t.sources[source]}</span>
+          </label>
+        )
+      })}
+    </fieldset>
+  )
+}
+
+function Gallery({
+  templates,
+  chosen,
+  onChoose,
+  error,
+}: {
+  templates: readonly OfferedTemplate[]
+  chosen: string
+  onChoose: (name: string) => void
+  error: string | null
+}) {
+  if (templates.length === 0) return <p className="text-ink-2">{t.noTemplates}</p>
+  const groups = [
+    { title: t.examples, items: templates.filter((template) => template.example && template.available) },
+    { title: t.templates, items: templates.filter((template) => !template.example && template.available) },
+  ].filter((group) => group.items.length > 0)
+  return (
+    <div className="flex flex-col gap-4">
+      {error && <p className="text-sm text-bad">{error}</p>}
+      {groups.map((group) => (
+        <fieldset key={group.title} className="min-w-0">
+          <legend className="mb-1.5 text-sm text-ink-3">{group.title}</legend>
+          <Tiles>
+            {group.items.map((template) => (
+              <label
+                key={template.name}
+                className={cx(tileClass, 'gap-3 p-3', chosen === template.name ? tileChosen : tileOther)}
+              >
+                <input
+                  type="radio"
+                  name="template"
+                  checked={chosen === template.name}
+                  onChange={() => onChoose(template.name)}
+                  className={tileInput}
+                />
+                <Monogram label={template.label} />
+                <span className="min-w-0 flex-1">
+                  <span className="block font-medium">{template.label}</span>
+                  <span className="block text-sm text-ink-2">{template.summary}</span>
+                </span>
+                {chosen === template.name && <CheckIcon aria-hidden className="size-4 shrink-0 text-accent-ink" />}
+              </label>
+            ))}
+          </Tiles>
+        </fieldset>
+      ))}
+      <Missing items={templates.filter((template) => !template.available)} />
+    </div>
+  )
+}
+
+interface MissingItem {
+  readonly name: string
+  readonly label: string
+  readonly reason: string | null
+  readonly install: string | null
+}
+
+/** What this machine cannot offer, greyed out, with the reason and the way to get it. */
+function Missing({ items }: { items: readonly MissingItem[] }) {
+  if (items.length === 0) return null
+  return (
+    <details className="mt-3" open={items.length <= 4}>
+      <summary className="w-fit rounded py-1 text-sm text-ink-2 hover:text-ink">
+        {t.showUnavailable(items.length)}
+      </summary>
+      <ul className="mt-2 grid grid-cols-1 gap-3 md:grid-cols-2">
+        {items.map((item) => (
+          <li key={item.name} className="min-w-0 rounded-lg border border-dashed border-line-strong/60 p-3">
+            <p className="mb-1 font-medium text-ink-2">{item.label}</p>
+            <Unavailable label={item.label} reason={item.reason} install={item.install} />
+          </li>
+        ))}
+      </ul>
+    </details>
+  )
+}
+
+const tileClass =
+  'relative flex min-w-0 rounded-lg border transition-colors has-focus-visible:outline-2 has-focus-visible:outline-offset-2 has-focus-visible:outline-accent-ink'
+const tileChosen = 'border-accent-ink bg-accent-soft/60'
+const tileOther = 'border-line bg-surface hover:border-line-strong'
+const tileInput = 'absolute inset-0 size-full cursor-pointer appearance-none rounded-lg outline-none'
+
+function Tiles({ children }: { children: ReactNode }) {
+  return <div className="grid grid-cols-1 gap-2 sm:grid-cols-2 2xl:grid-cols-3">{children}</div>
+}
+
+function Tile({
+  label,
+  summary,
+  checked,
+  onChange,
+  error,
+  children,
+}: {
+  label: string
+  summary: string
+  checked: boolean
+  onChange: (checked: boolean) => void
+  error: string | null
+  children: ReactNode
+}) {
+  return (
+    <div className={cx('min-w-0 rounded-lg border bg-surface', checked ? 'border-accent-ink' : 'border-line')}>
+      <label
+        className={cx(
+          'relative flex min-w-0 items-start gap-3 rounded-lg p-3 has-focus-visible:outline-2 has-focus-visible:outline-accent-ink',
+          !checked && 'hover:bg-hover',
+        )}
+      >
+        <Monogram label={label} />
+        <span className="min-w-0 flex-1">
+          <span className="block font-medium">{label}</span>
+          <span className="block text-sm text-ink-2">{summary}</span>
+        </span>
+        <input
+          type="checkbox"
+          checked={checked}
+          onChange={(event) => onChange(event.target.checked)}
+          className="mt-1 size-4 shrink-0 accent-(--accent)"
+        />
+      </label>
+      {checked && <div className="flex flex-col gap-2 px-3 pb-3">{children}</div>}
+      {error && <p className="px-3 pb-3 text-sm text-bad">{error}</p>}
+    </div>
+  )
+}

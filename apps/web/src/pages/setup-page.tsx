@@ -1,0 +1,100 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
+import { useState } from 'react'
+import { client, isStatus, problemFrom, setCsrfToken } from '../api/client.ts'
+import { meQuery } from '../api/queries.ts'
+import { Button } from '../components/button.tsx'
+import { ErrorNote } from '../components/error-state.tsx'
+import { TextField } from '../components/field.tsx'
+import { errorsAt } from '../lib/field-errors.ts'
+import { texts } from '../texts/index.ts'
+import { Door } from './door.tsx'
+import { useTitle } from './use-title.ts'
+
+const t = texts.setup
+
+export function SetupPage() {
+  useTitle(t.pageTitle)
+  const navigate = useNavigate()
+  const queries = useQueryClient()
+  const [code, setCode] = useState('')
+  const [username, setUsername] = useState('')
+  const [password, setPassword] = useState('')
+  const [busy, setBusy] = useState(false)
+  const [error, setError] = useState<unknown>(null)
+  const problem = error === null ? null : problemFrom(error)
+
+  const submit = async () => {
+    setBusy(true)
+    setError(null)
+    try {
+      const me = await client.call('completeSetup', {
+        body: { code: code.trim(), username: username.trim(), password },
+      })
+      setCsrfToken(me.csrfToken)
+      queries.setQueryData(meQuery.queryKey, me)
+      await navigate({ to: '/' })
+    } catch (failure) {
+      // Somebody else was faster: their administrator logs in.
+      if (isStatus(failure, 409)) return void navigate({ to: '/login', search: {} })
+      setError(failure)
+    } finally {
+      setBusy(false)
+    }
+  }
+  return (
+    <Door title={t.title} detail={t.detail}>
+      <form
+        className="flex flex-col gap-4"
+        onSubmit={(event) => {
+          event.preventDefault()
+          void submit()
+        }}
+      >
+        <TextField
+          label={t.code}
+          help={t.codeHelp}
+          mono
+          required
+          autoFocus
+          spellCheck={false}
+          value={code}
+          onChange={(event) => setCode(event.target.value)}
+          error={
+            problem?.code === 'setup_code_wrong'
+              ? `${problem.detail} ${problem.hint}`
+              : errorsAt(problem?.errors, '/code')
+          }
+        />
+        <TextField
+          label={t.username}
+          help={t.usernameHelp}
+          required
+          autoComplete="username"
+          autoCapitalize="none"
+          spellCheck={false}
+          value={username}
+          onChange={(event) => setUsername(event.target.value)}
+          error={errorsAt(problem?.errors, '/username')}
+        />
+        <TextField
+          label={t.password}
+          help={t.passwordHelp}
+          type="password"
+          required
+          minLength={10}
+          autoComplete="new-password"
+          value={password}
+          onChange={(event) => setPassword(event.target.value)}
+          error={errorsAt(problem?.errors, '/password')}
+        />
+        {problem !== null && problem.code !== 'setup_code_wrong' && (
+          <ErrorNote error={error} hideErrors={['/code', '/username', '/password']} />
+        )}
+        <Button type="submit" look="primary" size="lg" busy={busy}>
+          {busy ? t.submitting : t.submit}
+        </Button>
+      </form>
+    </Door>
+  )
+}

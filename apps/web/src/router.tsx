@@ -1,0 +1,174 @@
+import { createRootRoute, createRoute, createRouter, lazyRouteComponent, redirect } from '@tanstack/react-router'
+import { meQuery, setupQuery } from './api/queries.ts'
+import { queryClient } from './api/query-client.ts'
+import { type AuditFilter, readAuditFilter } from './lib/audit-filter.ts'
+import { NotFoundPage } from './pages/not-found-page.tsx'
+import { RouteError } from './pages/route-error.tsx'
+import { Shell } from './pages/shell.tsx'
+
+const root = createRootRoute({ notFoundComponent: NotFoundPage, errorComponent: RouteError })
+
+/** Only paths of this page: a crafted link must not lead elsewhere after the login. */
+function ownPath(next: unknown): string | undefined {
+  return typeof next === 'string' && /^\/(?![/\\])/.test(next) ? next : undefined
+}
+
+const setup = createRoute({
+  getParentRoute: () => root,
+  path: '/setup',
+  beforeLoad: async () => {
+    if (!(await queryClient.fetchQuery(setupQuery)).needsSetup) throw redirect({ to: '/login', search: {} })
+  },
+  component: lazyRouteComponent(() => import('./pages/setup-page.tsx'), 'SetupPage'),
+})
+
+const login = createRoute({
+  getParentRoute: () => root,
+  path: '/login',
+  validateSearch: (search): { next?: string } => {
+    const next = ownPath(search.next)
+    return next === undefined ? {} : { next }
+  },
+  beforeLoad: async () => {
+    if ((await queryClient.fetchQuery(setupQuery)).needsSetup) throw redirect({ to: '/setup' })
+  },
+  component: lazyRouteComponent(() => import('./pages/login-page.tsx'), 'LoginPage'),
+})
+
+/** Everything that needs a session. */
+const app = createRoute({
+  getParentRoute: () => root,
+  id: 'app',
+  beforeLoad: async ({ location }) => {
+    const me = await queryClient.ensureQueryData(meQuery)
+    if (me !== null) return
+    const { needsSetup } = await queryClient.fetchQuery(setupQuery)
+    if (needsSetup) throw redirect({ to: '/setup' })
+    throw redirect({ to: '/login', search: location.href === '/' ? {} : { next: location.href } })
+  },
+  component: Shell,
+})
+
+const projects = createRoute({
+  getParentRoute: () => app,
+  path: '/',
+  component: lazyRouteComponent(() => import('./pages/projects-page.tsx'), 'ProjectsPage'),
+})
+/** Where people look for it who shorten a project's address. */
+const projectsAlias = createRoute({
+  getParentRoute: () => app,
+  path: '/projects',
+  beforeLoad: () => {
+    throw redirect({ to: '/', replace: true })
+  },
+})
+const newProject = createRoute({
+  getParentRoute: () => app,
+  path: '/new',
+  component: lazyRouteComponent(() => import('./pages/new-project-page.tsx'), 'NewProjectPage'),
+})
+
+const project = createRoute({
+  getParentRoute: () => app,
+  path: '/projects/$project',
+  component: lazyRouteComponent(() => import('./pages/project-page.tsx'), 'ProjectPage'),
+})
+const overview = createRoute({
+  getParentRoute: () => project,
+  path: '/',
+  component: lazyRouteComponent(() => import('./pages/overview-page.tsx'), 'OverviewPage'),
+})
+const logs = createRoute({
+  getParentRoute: () => project,
+  path: '/logs',
+  validateSearch: (search): { workload?: string } =>
+    typeof search.workload === 'string' ? { workload: search.workload } : {},
+  component: lazyRouteComponent(() => import('./pages/logs-page.tsx'), 'LogsPage'),
+})
+const env = createRoute({
+  getParentRoute: () => project,
+  path: '/environment',
+  component: lazyRouteComponent(() => import('./pages/env-page.tsx'), 'EnvPage'),
+})
+const databases = createRoute({
+  getParentRoute: () => project,
+  path: '/databases',
+  component: lazyRouteComponent(() => import('./pages/databases-page.tsx'), 'DatabasesPage'),
+})
+const runtimes = createRoute({
+  getParentRoute: () => project,
+  path: '/runtimes',
+  component: lazyRouteComponent(() => import('./pages/runtimes-page.tsx'), 'RuntimesPage'),
+})
+const projectSettings = createRoute({
+  getParentRoute: () => project,
+  path: '/settings',
+  component: lazyRouteComponent(() => import('./pages/project-settings-page.tsx'), 'ProjectSettingsPage'),
+})
+
+const operation = createRoute({
+  getParentRoute: () => app,
+  path: '/operations/$operation',
+  component: lazyRouteComponent(() => import('./pages/operation-page.tsx'), 'OperationPage'),
+})
+const activity = createRoute({
+  getParentRoute: () => app,
+  path: '/activity',
+  validateSearch: (search): { view?: 'audit' } & AuditFilter =>
+    search.view === 'audit' ? { view: 'audit', ...readAuditFilter(search) } : {},
+  component: lazyRouteComponent(() => import('./pages/activity-page.tsx'), 'ActivityPage'),
+})
+const tokens = createRoute({
+  getParentRoute: () => app,
+  path: '/settings/tokens',
+  component: lazyRouteComponent(() => import('./pages/tokens-page.tsx'), 'TokensPage'),
+})
+const sessions = createRoute({
+  getParentRoute: () => app,
+  path: '/settings/sessions',
+  component: lazyRouteComponent(() => import('./pages/sessions-page.tsx'), 'SessionsPage'),
+})
+const users = createRoute({
+  getParentRoute: () => app,
+  path: '/settings/users',
+  component: lazyRouteComponent(() => import('./pages/users-page.tsx'), 'UsersPage'),
+})
+const secretKey = createRoute({
+  getParentRoute: () => app,
+  path: '/settings/secret-key',
+  component: lazyRouteComponent(() => import('./pages/secret-key-page.tsx'), 'SecretKeyPage'),
+})
+const diagnostics = createRoute({
+  getParentRoute: () => app,
+  path: '/settings/diagnostics',
+  component: lazyRouteComponent(() => import('./pages/diagnostics-page.tsx'), 'DiagnosticsPage'),
+})
+
+export const router = createRouter({
+  routeTree: root.addChildren([
+    setup,
+    login,
+    app.addChildren([
+      projects,
+      projectsAlias,
+      newProject,
+      project.addChildren([overview, logs, env, databases, runtimes, projectSettings]),
+      operation,
+      activity,
+      tokens,
+      sessions,
+      users,
+      secretKey,
+      diagnostics,
+    ]),
+  ]),
+  defaultPreload: 'intent',
+  defaultPreloadStaleTime: 0,
+  scrollRestoration: true,
+})
+
+declare module '@tanstack/react-router' {
+  interface Register {
+    router: typeof router
+  }
+}

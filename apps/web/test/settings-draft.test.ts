@@ -1,0 +1,33 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { changesOf } from '../src/lib/settings-draft.ts'
+
+const stored = {
+  enabled: true,
+  port: 3000,
+  command: null,
+  devServer: { enabled: false, port: 5173 },
+  ini: { a: '1', b: '2' },
+}
+
+test('a draft that says nothing new changes nothing', () => {
+  assert.equal(changesOf(stored, structuredClone(stored)), null)
+})
+
+test('only what was changed is sent, also inside of objects', () => {
+  const draft = { ...stored, port: 4000, devServer: { enabled: true, port: 5173 } }
+  assert.deepEqual(changesOf(stored, draft), { port: 4000, devServer: { enabled: true } })
+})
+
+test('lists are sent whole', () => {
+  assert.deepEqual(changesOf({ command: ['a', 'b'] }, { command: ['a', 'c'] }), { command: ['a', 'c'] })
+  assert.deepEqual(changesOf(stored, { ...stored, command: ['npm', 'start'] }), { command: ['npm', 'start'] })
+})
+
+test('an entry that was removed from a map is sent as null, which removes it', () => {
+  assert.deepEqual(changesOf(stored, { ...stored, ini: { a: '1' } }), { ini: { b: null } })
+})
+
+test('a value that became null is a change', () => {
+  assert.deepEqual(changesOf({ script: 'dev' }, { script: null }), { script: null })
+})
