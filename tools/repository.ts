@@ -1,0 +1,62 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+export const root = fileURLToPath(new URL('../', import.meta.url)).replace(/\/$/, '')
+
+const notOurs = new Set(['node_modules', 'dist', '.git', '.cache', '.stackquay', 'coverage'])
+
+/** Files of the repository below a folder, relative to the root, in a stable order. Links are not followed. */
+export function filesBelow(folder = ''): readonly string[] {
+  return readdirSync(join(root, folder), { withFileTypes: true })
+    .filter((entry) => !notOurs.has(entry.name))
+    .sort((a, b) => (a.name < b.name ? -1 : 1))
+    .flatMap((entry) => {
+      const path = folder === '' ? entry.name : `${folder}/${entry.name}`
+      if (entry.isDirectory()) return filesBelow(path)
+      return entry.isFile() ? [path] : []
+    })
+}
+
+export function read(path: string): string {
+  return readFileSync(join(root, path), 'utf8')
+}
+
+export interface Manifest {
+  readonly name: string
+  readonly dependencies?: Readonly<Record<string, string>>
+  readonly devDependencies?: Readonly<Record<string, string>>
+  readonly optionalDependencies?: Readonly<Record<string, string>>
+}
+
+export interface Workspace {
+  /** `packages/domain`. */
+  readonly folder: string
+  /** `domain`. */
+  readonly name: string
+  readonly manifest: Manifest
+}
+
+export function workspaces(): readonly Workspace[] {
+  return ['apps', 'packages'].flatMap((parent) =>
+    readdirSync(join(root, parent))
+      .sort()
+      .map((name) => ({
+        folder: `${parent}/${name}`,
+        name,
+        manifest: JSON.parse(read(`${parent}/${name}/package.json`)) as Manifest,
+      })),
+  )
+}
+
+/** Source files that are programs of ours: neither the files of project templates nor the examples. */
+export function isOurCode(path: string): boolean {
+  return /\.(ts|tsx|mjs)$/.test(path) && !/(^|\/)templates\/[^/]+\/files\//.test(path) && !path.startsWith('examples/')
+}
+
+/** Module names that a source file imports, `import type` and `import()` too. */
+export function importsOf(text: string): readonly string[] {
+  const pattern =
+    /^\s*(?:import|export)\b[^'"`;]*?\bfrom\s*'([^']+)'|^\s*import\s*'([^']+)'|\bimport\(\s*'([^']+)'\s*\)|\bimport\.meta\.resolve\(\s*'([^']+)'\s*\)/gm
+  return [...text.matchAll(pattern)].map((match) => (match[1] ?? match[2] ?? match[3] ?? match[4])!)
+}

@@ -1,0 +1,108 @@
+import { spawnSync } from 'node:child_process'
+import { accessSync, chmodSync, constants, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import { withLock } from './lock.mjs'
+import { Refusal } from './refusal.mjs'
+
+/**
+ * Programs of the machine that the tests run for real. `programs`: one of these must be in PATH. `probe`: argv that must
+ * end with 0 besides. `usedBy`: beginnings of the paths of the tests that need it.
+ */
+export const systemPackages = [
+  { debian: 'git', programs: ['git'], usedBy: ['apps/server/', 'e2e/', 'tools/fuzz/'] },
+  { debian: 'python3', programs: ['python3'], usedBy: ['e2e/', 'tools/fuzz/'] },
+  {
+    debian: 'python3-venv',
+    programs: ['python3'],
+    // The one that every user can run: another in front of it in PATH may be private to root.
+    probe: [python(), '-c', 'import venv, ensurepip'],
+    usedBy: ['e2e/', 'tools/fuzz/'],
+  },
+  { debian: 'golang-go', programs: ['go'], usedBy: ['e2e/'] },
+  {
+    debian: 'chromium',
+    programs: ['chromium', 'chromium-browser', 'google-chrome'],
+    usedBy: ['apps/web/', 'packages/testkit/', 'e2e/'],
+  },
+]
+
+/** The machine's own Python. */
+export function python() {
+  return existsSync('/usr/bin/python3') ? '/usr/bin/python3' : 'python3'
+}
+
+/** Installs what the given test files need and the machine lacks; on a machine we may not change it says the command. */
+export async function ensureSystemPackages(testFiles) {
+  const missing = () =>
+    systemPackages.filter(
+      (entry) => testFiles.some((file) => entry.usedBy.some((start) => file.startsWith(start))) && !present(entry),
+    )
+  if (missing().length === 0) return
+  if (!mayInstall()) throw refusal(missing().map((entry) => entry.debian))
+  await withLock('system-packages', () => {
+    const names = missing().map((entry) => entry.debian)
+    if (names.length === 0) return
+    console.error(`Installing system packages for the tests: ${names.join(', ')} …`)
+    withoutServiceStarts(() => {
+      aptGet(['update'])
+      aptGet(['install', '-y', '--no-install-recommends', ...names])
+    })
+    const still = missing().map((entry) => entry.debian)
+    if (still.length > 0) throw new Refusal(`Installed, but still not usable: ${still.join(', ')}. Check PATH.`)
+  })
+}
+
+function refusal(names) {
+  return new Refusal(
+    `The tests run real programs, and some are missing here: ${names.join(', ')}.\n` +
+      `On Debian or Ubuntu:  sudo apt-get update && sudo apt-get install -y --no-install-recommends ${names.join(' ')}\n` +
+      'Elsewhere install the programs of the same names. Or name the tests to run: npm test -- domain',
+  )
+}
+
+function present({ programs, probe }) {
+  if (!programs.some(inPath)) return false
+  return probe === undefined || spawnSync(probe[0], probe.slice(1), { stdio: 'ignore', timeout: 30_000 }).status === 0
+}
+
+function inPath(program) {
+  return (process.env.PATH ?? '').split(delimiter).some((folder) => {
+    try {
+      accessSync(join(folder, program), constants.X_OK)
+      return true
+    } catch {
+      return false
+    }
+  })
+}
+
+function mayInstall() {
+  return process.getuid?.() === 0 && existsSync('/etc/debian_version') && inPath('apt-get')
+}
+
+function aptGet(args) {
+  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
+  const { status, stdout, stderr } = spawnSync('apt-get', ['-q', ...args], {
+    env,
+    encoding: 'utf8',
+    maxBuffer: 64 << 20,
+    timeout: 15 * 60_000,
+  })
+  if (status === 0) return
+  const tail = `${stdout}${stderr}`.trimEnd().split('\n').slice(-20).join('\n')
+  throw new Refusal(`"apt-get ${args.join(' ')}" failed:\n${tail}`)
+}
+
+/** Debian starts services as it installs them, unless this file forbids it. What was there before is put back. */
+function withoutServiceStarts(act) {
+  const file = '/usr/sbin/policy-rc.d'
+  const before = existsSync(file) ? readFileSync(file) : undefined
+  writeFileSync(file, '#!/bin/sh\nexit 101\n')
+  chmodSync(file, 0o755)
+  try {
+    act()
+  } finally {
+    if (before === undefined) rmSync(file, { force: true })
+    else writeFileSync(file, before)
+  }
+}

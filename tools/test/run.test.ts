@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { pathToFileURL } from 'node:url'
+import { isAlive, spawnTracked, waitFor } from '@stackquay/testkit'
+import { read, root } from '../repository.ts'
+
+const wrapper = join(root, 'tools/run.mjs')
+const withoutExecve = 'data:text/javascript,process.execve=undefined'
+
+let folder = ''
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'stackquay-tools-'))
+})
+after(() => rm(folder, { recursive: true, force: true }))
+
+test('an unknown command is refused with the commands there are', async () => {
+  const { code, stderr } = await run([wrapper, 'strat'])
+  assert.equal(code, 2)
+  assert.match(stderr, /^Unknown command "strat"\. Known: start, dev, test, check, bench, fuzz, stq\.\n$/)
+})
+
+test('words that match no test file are refused before anything is installed or built', async () => {
+  const { code, stderr } = await run([wrapper, 'test', 'no-such-test'])
+  assert.equal(code, 1)
+  assert.equal(stderr, 'No test file matches "no-such-test".\n')
+})
+
+test('every script of package.json is a command of the wrapper', async () => {
+  const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> }
+  for (const [name, line] of Object.entries(scripts)) assert.equal(line, `node tools/run.mjs ${name}`)
+  assert.ok(read('.ci/run').trimEnd().endsWith('npm test'))
+})
+
+for (const [where, options] of [
+  ['by replacing its process', []],
+  ['through a child where the system cannot', ['--import', withoutExecve]],
+] as const) {
+  test(`the wrapper hands over arguments, exit code and signals ${where}`, async () => {
+    const program = join(folder, 'program.mjs')
+    await writeFile(
+      program,
+      `console.log(JSON.stringify({ args: process.argv.slice(2), pid: process.pid, cache: process.env.NODE_COMPILE_CACHE !== undefined }))
+       if (process.argv[2] === 'wait') { process.on('SIGTERM', () => process.exit(7)); setInterval(() => {}, 1000); console.log('ready') }
+       else process.exit(5)`,
+    )
+    const starter = join(folder, 'starter.mjs')
+    await writeFile(
+      starter,
+      `import { become } from ${JSON.stringify(pathToFileURL(join(root, 'tools/run/become.mjs')).href)}
+       await become([${JSON.stringify(program)}, ...process.argv.slice(2)])`,
+    )
+    const ended = await run([...options, starter, 'a b', '--x="$HOME"'])
+    assert.equal(ended.code, 5)
+    const said = JSON.parse(ended.stdout) as { args: string[]; cache: boolean }
+    assert.deepEqual(said.args, ['a b', '--x="$HOME"'])
+    assert.ok(said.cache)
+
+    await using waiting = spawnTracked([process.execPath, ...options, starter, 'wait'])
+    const { pid } = JSON.parse((await waiting.line(/^\{.*\}$/m))[0]) as { pid: number }
+    await waiting.line(/ready/)
+    assert.equal(pid === waiting.pid, options.length === 0)
+    process.kill(waiting.pid, 'SIGTERM')
+    assert.deepEqual(await waiting.exit(), { code: 7, signal: null })
+    await waitFor('the end of the program', async () => !(await isAlive(pid)))
+  })
+}
+
+test('what runs under a lock never overlaps, and a lock left by a dead process is taken over', async () => {
+  const name = `test-${process.pid}`
+  const lockFile = join(root, '.cache', `${name}.lock`)
+  const trace = join(folder, 'trace')
+  const script = join(folder, 'locker.mjs')
+  await writeFile(
+    script,
+    `import { appendFileSync } from 'node:fs'
+     import { setTimeout as sleep } from 'node:timers/promises'
+     import { withLock } from ${JSON.stringify(pathToFileURL(join(root, 'tools/run/lock.mjs')).href)}
+     await withLock(${JSON.stringify(name)}, async () => {
+       appendFileSync(${JSON.stringify(trace)}, 'in\\n')
+       await sleep(100)
+       appendFileSync(${JSON.stringify(trace)}, 'out\\n')
+     })`,
+  )
+  const gone = spawnTracked([process.execPath, '-e', ''])
+  await gone.exit()
+  await writeFile(lockFile, String(gone.pid))
+  const ends = await Promise.all(Array.from({ length: 4 }, () => run([script])))
+  assert.deepEqual(
+    ends.map(({ code }) => code),
+    [0, 0, 0, 0],
+  )
+  assert.equal(await readFile(trace, 'utf8'), 'in\nout\n'.repeat(4))
+  assert.ok(!existsSync(lockFile))
+})
+
+test('an interrupted holder leaves no lock behind', async () => {
+  const name = `test-interrupted-${process.pid}`
+  const script = join(folder, 'interrupted.mjs')
+  await writeFile(
+    script,
+    `import { withLock } from ${JSON.stringify(pathToFileURL(join(root, 'tools/run/lock.mjs')).href)}
+     await withLock(${JSON.stringify(name)}, () => new Promise(() => { setInterval(() => {}, 1000); console.log('held') }))`,
+  )
+  await using holder = spawnTracked([process.execPath, script])
+  await holder.line(/held/)
+  process.kill(holder.pid, 'SIGINT')
+  assert.equal((await holder.exit()).code, 130)
+  assert.ok(!existsSync(join(root, '.cache', `${name}.lock`)))
+})
+
+function run(
+  args: readonly string[],
+): Promise<{ readonly code: number; readonly stdout: string; readonly stderr: string }> {
+  return new Promise((resolve) => {
+    execFile(process.execPath, args, { cwd: root, timeout: 60_000 }, (error, stdout, stderr) => {
+      resolve({ code: error === null ? 0 : Number(error.code ?? -1), stdout, stderr })
+    })
+  })
+}

@@ -1,0 +1,18 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { filesBelow, isOurCode, read } from '../repository.ts'
+
+/** Where the text of a sealed secret leaves its type, and why. A new place is a decision: add it here, with its reason. */
+const places: Readonly<Record<string, string>> = {
+  'apps/server/src/house.ts': 'for engines, inside apply',
+  'apps/server/src/http/idempotency.ts': 'the key of the fingerprints',
+  'apps/server/src/projects/env-patch.ts': 'to seal it',
+  'apps/server/src/projects/handlers.ts': 'credentials and variables for those who may read them; to seal a copy',
+  'apps/server/src/projects/works.ts': 'the URL that git clones from',
+}
+
+test('the text of a sealed secret leaves its type only where that is listed', () => {
+  const sources = filesBelow().filter((file) => /^(apps|packages)\/[^/]+\/src\//.test(file) && isOurCode(file))
+  const found = sources.filter((file) => read(file).includes('.expose()'))
+  assert.deepEqual(found.sort(), Object.keys(places).sort())
+})
