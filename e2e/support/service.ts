@@ -1,0 +1,244 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { request } from 'node:http'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { type Client, createClient } from '@stackquay/client'
+import { isAlive } from '@stackquay/testkit'
+
+const main = fileURLToPath(new URL('../../apps/server/src/main.ts', import.meta.url))
+const compileCache = fileURLToPath(new URL('../../node_modules/.cache/compile', import.meta.url))
+
+export const admin = { username: 'ada', password: 'correct-horse-battery' } as const
+
+/** A real service in a process of its own, with a home, ports and a proxy that nobody else uses. */
+export interface Service {
+  readonly home: string
+  readonly url: string
+  readonly proxyPort: number
+  /** An administrator's token. */
+  readonly token: string
+  readonly client: Client
+  /** The process of the control plane that runs now. */
+  pid(): number
+  /** Ends the control plane the hard way; the proxy and the projects go on. */
+  kill(): Promise<void>
+  /** Starts it again on the same home and addresses, and waits until it answers. */
+  start(): Promise<void>
+  stop(): Promise<void>
+  /** What it has written to its terminal so far. */
+  output(): string
+  /** A new token, for everything or for certain projects. */
+  newToken(scope: 'read' | 'operate' | 'admin', projects?: readonly string[]): Promise<string>
+  /** A request through the proxy, to a project's host. */
+  get(
+    slug: string,
+    path?: string,
+    options?: { method?: string; body?: string; headers?: Record<string, string> },
+  ): Promise<Answer>
+  /** Ends everything: projects, proxy, control plane; removes the home. */
+  close(): Promise<void>
+}
+
+export interface Answer {
+  readonly status: number
+  readonly headers: Record<string, string | string[] | undefined>
+  readonly body: string
+}
+
+export interface ServiceOptions {
+  readonly env?: Readonly<Record<string, string>>
+  /** Where from existing folders may be taken as projects. */
+  readonly roots?: string
+}
+
+export async function startService(options: ServiceOptions = {}): Promise<Service> {
+  const home = await mkdtemp(join(tmpdir(), 'stackquay-e2e-'))
+  const [port, proxyPort] = [await freePort(), await freePort()]
+  const from = 21_000 + Math.floor(Math.random() * 380) * 100
+  const url = `http://127.0.0.1:${port}`
+  let child: ChildProcess | null = null
+  let output = ''
+
+  const start = async () => {
+    const started = spawn(process.execPath, [main], {
+      env: {
+        ...process.env,
+        STACKQUAY_HOME: home,
+        STACKQUAY_LISTEN: `127.0.0.1:${port}`,
+        STACKQUAY_PROXY_HTTP: `127.0.0.1:${proxyPort}`,
+        STACKQUAY_PORT_RANGE: `${from}-${from + 99}`,
+        STACKQUAY_ADMIN_USER: admin.username,
+        STACKQUAY_ADMIN_PASSWORD: admin.password,
+        STACKQUAY_LOG_LEVEL: 'warn',
+        NODE_COMPILE_CACHE: compileCache,
+        ...(options.roots === undefined ? {} : { STACKQUAY_ALLOWED_ROOTS: options.roots }),
+        ...options.env,
+      },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    for (const stream of [started.stdout!, started.stderr!]) {
+      stream.setEncoding('utf8').on('data', (text: string) => {
+        output += text
+      })
+    }
+    child = started
+    await until(async () => {
+      if (started.exitCode !== null) throw new Error(`the service ended: ${output}`)
+      return (await fetch(`${url}/api/v1/health`).catch(() => null))?.ok === true
+    }, 'the service to answer')
+  }
+  const end = async (signal: NodeJS.Signals) => {
+    const running = child
+    if (running === null || running.exitCode !== null || running.signalCode !== null) return
+    const ended = once(running, 'exit')
+    running.kill(signal)
+    await ended
+  }
+
+  try {
+    await start()
+  } catch (error) {
+    await end('SIGKILL')
+    await endProxy(home)
+    await rm(home, { recursive: true, force: true })
+    throw error
+  }
+  const token = await makeToken(url, 'admin')
+  const client = createClient({ baseUrl: url, token, clientName: 'cli' })
+
+  return {
+    home,
+    url,
+    proxyPort,
+    token,
+    client,
+    pid: () => child!.pid!,
+    kill: () => end('SIGKILL'),
+    start,
+    stop: () => end('SIGTERM'),
+    output: () => output,
+    newToken: (scope, projects = []) => makeToken(url, scope, projects),
+    get: (slug, path = '/', more = {}) => throughProxy(proxyPort, `${slug}.localhost`, path, more),
+    close: async () => {
+      try {
+        if (child === null || child.exitCode !== null || child.signalCode !== null) await start()
+        await deleteAll(client)
+      } finally {
+        await end('SIGTERM').catch(() => end('SIGKILL'))
+        await endProxy(home)
+        await rm(home, { recursive: true, force: true })
+      }
+    },
+  }
+}
+
+/** Stops and deletes every project with its data, whatever holds it. */
+async function deleteAll(client: Client): Promise<void> {
+  const { items } = await client.call('listProjects', { query: { limit: 200 } })
+  for (const { slug, operation } of items) {
+    if (operation !== null)
+      await client.call('cancelOperation', { params: { op: operation.id }, query: { wait: 30 } }).catch(() => undefined)
+    await client
+      .call('deleteProject', { params: { id: slug }, query: { confirm: slug, data: 'delete', wait: 60 } })
+      .catch(() => undefined)
+  }
+}
+
+async function makeToken(url: string, scope: string, projects: readonly string[] = []): Promise<string> {
+  const login = await fetch(`${url}/api/v1/auth/login`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(admin),
+  })
+  const cookie = login.headers.get('set-cookie')!.split(';')[0]!
+  const { csrfToken } = (await login.json()) as { csrfToken: string }
+  const made = await fetch(`${url}/api/v1/tokens`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', cookie, 'x-csrf-token': csrfToken },
+    body: JSON.stringify({ name: scope === 'admin' ? 'e2e' : `e2e ${randomUUID()}`, scope, projects }),
+  })
+  return ((await made.json()) as { value: string }).value
+}
+
+async function endProxy(home: string): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  request({ socketPath: join(home, 'proxy', 'proxy.sock'), method: 'POST', path: '/shutdown' }, (answer) => {
+    answer.resume().on('end', resolve)
+  })
+    .on('error', () => resolve())
+    .end()
+  await promise
+  const known = await readFile(join(home, 'proxy', 'proxy.json'), 'utf8').catch(() => null)
+  if (known === null) return
+  const { pid } = JSON.parse(known) as { pid: number }
+  await until(async () => !(await isAlive(pid)), 'the proxy to end', 3_000).catch(() => process.kill(pid, 'SIGKILL'))
+}
+
+export function throughProxy(
+  port: number,
+  host: string,
+  path: string,
+  { method = 'GET', body, headers = {} }: { method?: string; body?: string; headers?: Record<string, string> } = {},
+): Promise<Answer> {
+  const { promise, resolve, reject } = Promise.withResolvers<Answer>()
+  request(
+    {
+      host: '127.0.0.1',
+      port,
+      path,
+      method,
+      agent: false,
+      headers: { host: `${host}:${port}`, accept: 'text/html', ...headers },
+    },
+    (answer) => {
+      const chunks: Buffer[] = []
+      answer.on('data', (chunk: Buffer) => chunks.push(chunk))
+      answer.on('error', reject)
+      answer.on('end', () =>
+        resolve({
+          status: answer.statusCode ?? 0,
+          headers: answer.headers,
+          body: Buffer.concat(chunks).toString('utf8'),
+        }),
+      )
+    },
+  )
+    .on('error', reject)
+    .end(body)
+  return promise
+}
+
+export function alive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** A port that nobody listens on right now. */
+export async function freePort(): Promise<number> {
+  const server = createServer()
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as { port: number }
+  server.close()
+  await once(server, 'close')
+  return port
+}
+
+/** Waits for something to become true; says what it waited for when it does not. */
+export async function until(check: () => Promise<boolean>, what: string, withinMs = 30_000): Promise<void> {
+  const deadline = Date.now() + withinMs
+  while (!(await check())) {
+    if (Date.now() > deadline) throw new Error(`waited ${withinMs} ms for ${what}`)
+    await delay(25)
+  }
+}
