@@ -1,0 +1,50 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Service, type ServiceOptions, startService } from '../e2e/support/service.ts'
+
+export const projectCount = 50
+
+/** Acts on a service of its own, which is ended and removed afterwards. */
+export async function withService<T>(act: (service: Service) => Promise<T>, options: ServiceOptions = {}): Promise<T> {
+  const service = await startService(options)
+  try {
+    return await act(service)
+  } catch (error) {
+    console.error(service.output())
+    throw error
+  } finally {
+    await service.close()
+  }
+}
+
+/** Fifty stopped projects of the kinds people have: two runtimes, a database in every fifth. */
+export async function makeProjects({ client }: Service): Promise<void> {
+  for (let index = 1; index <= projectCount; index += 1) {
+    const body = {
+      name: `Project ${index}`,
+      template: index % 2 === 0 ? 'express' : 'static',
+      start: false,
+      ...(index % 5 === 0 ? { databases: { main: { type: 'postgresql' } } } : {}),
+    }
+    const { operation } = await client.call('createProject', { body, query: { wait: 60 } })
+    if (operation?.state !== 'succeeded')
+      throw new Error(`Project ${index} was not created: ${JSON.stringify(operation)}`)
+  }
+}
+
+export function proxyPid(home: string): number {
+  return (JSON.parse(readFileSync(join(home, 'proxy', 'proxy.json'), 'utf8')) as { pid: number }).pid
+}
+
+export interface Resident {
+  readonly all: number
+  /** Of it: memory of its own, without the mapped program file that all processes of one Node share. */
+  readonly own: number
+}
+
+/** In megabytes. */
+export function residentMemory(pid: number): Resident {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8')
+  const megabytes = (field: string) => Number(new RegExp(`^${field}:\\s+(\\d+)`, 'm').exec(status)?.[1]) / 1024
+  return { all: megabytes('VmRSS'), own: megabytes('RssAnon') }
+}

@@ -1,0 +1,54 @@
+import type { Benchmark, Measured } from './benchmark.ts'
+import { keep, leavingResult, load, reportOf } from './report.ts'
+
+const benchmarks: Readonly<Record<string, () => Promise<{ readonly benchmark: Benchmark }>>> = {
+  startup: () => import('./startup.ts'),
+  memory: () => import('./memory.ts'),
+  'start-overhead': () => import('./start-overhead.ts'),
+  list: () => import('./list.ts'),
+  bearer: () => import('./bearer.ts'),
+  patch: () => import('./patch.ts'),
+  access: () => import('./access.ts'),
+}
+
+/** Writes its own report, with the programs it is compared to. */
+const withOwnReport: Readonly<Record<string, (quick: boolean) => Promise<Measured['bars']>>> = {
+  proxy: async (quick) => {
+    const { run } = await import('./proxy/run.ts')
+    return quick ? leavingResult('proxy', () => run({ rounds: 1, seconds: 1 })) : run()
+  },
+}
+
+const known = [...Object.keys(benchmarks), ...Object.keys(withOwnReport)]
+const usage = `Usage: npm run bench [-- --quick] [names]
+Names: ${known.join(', ')}; all of them unless told. --quick: few rounds, nothing is kept in bench/results.`
+
+const args = process.argv.slice(2)
+const unknown = args.filter((arg) => arg !== '--quick' && !known.includes(arg))
+if (unknown.length > 0) {
+  console.error(`Unknown: ${unknown.join(' ')}.\n${usage}`)
+  process.exit(2)
+}
+const quick = args.includes('--quick')
+const named = args.filter((arg) => arg !== '--quick')
+
+let kept = true
+for (const name of named.length === 0 ? known : named) {
+  const bars = await run(name)
+  kept &&= bars.every((bar) => bar.kept)
+}
+// A quick run shows that all of it works; whether promises are kept is decided by a whole one.
+process.exitCode = kept || quick ? 0 : 1
+
+async function run(name: string): Promise<Measured['bars']> {
+  console.error(`Measuring ${name} …`)
+  const own = withOwnReport[name]
+  if (own !== undefined) return own(quick)
+  const loadBefore = load()
+  const { benchmark } = await benchmarks[name]!()
+  const measured = await benchmark.measure({ quick })
+  const report = reportOf(name, benchmark, measured, loadBefore)
+  if (!quick) keep(name, report)
+  process.stdout.write(`${report}\n`)
+  return measured.bars
+}
