@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { routesSource } from '@stackquay/client/generate-routes'
 import { openapiText } from '@stackquay/contract/openapi'
+import { manifestSchema } from '@stackquay/domain'
 import { apiReference } from './reference/api.ts'
 import { catalogueReference } from './reference/catalogue.ts'
 import { configurationReference } from './reference/configuration.ts'
@@ -20,6 +21,7 @@ export function generatedFiles(): Readonly<Record<string, string>> {
     'docs/configuration.md': formatted('docs/configuration.md', configurationReference()),
     'docs/problems.md': formatted('docs/problems.md', problemReference()),
     'packages/client/src/routes.ts': routesSource(),
+    'stackquay.schema.json': `${JSON.stringify(manifestSchema(), null, 2)}\n`,
   }
 }
 

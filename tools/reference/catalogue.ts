@@ -1,4 +1,11 @@
-import { databaseKinds, type RuntimeKind, runtimeKinds, serviceKinds, templates } from '@stackquay/catalog'
+import {
+  databaseKinds,
+  type RuntimeKind,
+  runtimeKinds,
+  type ServiceKind,
+  serviceKinds,
+  templates,
+} from '@stackquay/catalog'
 import { page, table } from './page.ts'
 
 /** Runtimes, databases, services and templates, with the settings that the API and the project file take. */
@@ -21,15 +28,9 @@ export function catalogueReference(): string {
         `\`${kind.install.debian}\``,
       ]),
     ),
-    ...(serviceKinds.length === 0
-      ? []
-      : [
-          '## Services',
-          table(
-            ['Key', 'What it is', 'Releases', 'Variables'],
-            serviceKinds.map((kind) => [`\`${kind.name}\``, kind.summary, versions(kind), kind.injects.join(', ')]),
-          ),
-        ]),
+    '## Services',
+    'How to use them, and what is kept: [Services](services.md).',
+    ...serviceKinds.map(service),
     '## Templates',
     table(
       ['Template', 'Runtime', 'What it is'],
@@ -39,7 +40,6 @@ export function catalogueReference(): string {
 }
 
 function runtime(kind: RuntimeKind): string {
-  const fields = Object.entries(kind.settings.stored.shape as Record<string, { description?: string | undefined }>)
   return [
     `### ${kind.label} (\`${kind.name}\`)`,
     `${kind.summary} Releases: ${versions(kind)}. On Debian: \`${kind.install.debian}\`.`,
@@ -47,11 +47,38 @@ function runtime(kind: RuntimeKind): string {
       ['Preset', 'Port', 'What it is'],
       kind.presets.map((preset) => [`\`${preset.name}\``, String(preset.port), preset.summary]),
     ),
-    table(
-      ['Setting', 'Meaning'],
-      fields.map(([name, schema]) => [`\`${name}\``, schema.description ?? '']),
-    ),
+    settings(kind),
   ].join('\n\n')
+}
+
+function service(kind: ServiceKind): string {
+  const ports = kind.ports.map(({ name, port, published }) => {
+    const when = kind.alwaysPublished ? 'always published' : 'published on request'
+    return `${port} (${name}, ${published ? when : 'never published'})`
+  })
+  const builtIn = kind.toolchain === null ? 'Built in.' : `On Debian: \`${kind.install.debian}\`.`
+  return [
+    `### ${kind.label} (\`${kind.name}\`)`,
+    `${kind.summary} Releases: ${versions(kind)}. ${builtIn}`,
+    table(
+      ['', ''],
+      [
+        ['Ports', ports.join(', ')],
+        ['Keeps data', kind.keepsData ? 'yes' : 'no'],
+        ['Variables', kind.injects.map((name) => `\`${name}\``).join(', ')],
+        ['Credentials', kind.credentials === undefined ? 'none' : `\`GET /projects/{id}/${kind.name}/credentials\``],
+      ],
+    ),
+    settings(kind),
+  ].join('\n\n')
+}
+
+function settings({ settings: { stored } }: Pick<RuntimeKind | ServiceKind, 'settings'>): string {
+  const fields = Object.entries(stored.shape as Record<string, { description?: string | undefined }>)
+  return table(
+    ['Setting', 'Meaning'],
+    fields.map(([name, schema]) => [`\`${name}\``, schema.description ?? '']),
+  )
 }
 
 function versions(kind: {

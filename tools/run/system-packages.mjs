@@ -18,6 +18,14 @@ export const systemPackages = [
     probe: [python(), '-c', 'import venv, ensurepip'],
     usedBy: ['e2e/', 'tools/fuzz/'],
   },
+  { debian: 'postgresql', programs: ['pg_ctlcluster'], usedBy: ['packages/catalog/', 'e2e/'] },
+  { debian: 'redis-server', programs: ['redis-server'], usedBy: ['packages/catalog/', 'e2e/'] },
+  { debian: 'memcached', programs: ['memcached'], usedBy: ['packages/catalog/', 'e2e/'] },
+  { debian: 'rabbitmq-server', programs: ['rabbitmqctl'], usedBy: ['packages/catalog/', 'e2e/'] },
+  { debian: 'mariadb-server', programs: ['mariadbd'], usedBy: ['packages/catalog/', 'e2e/'] },
+  // OpenSearch is assembled from its published parts.
+  { debian: 'default-jdk-headless', programs: ['javac'], usedBy: ['packages/catalog/test/opensearch'] },
+  { debian: 'maven', programs: ['mvn'], usedBy: ['packages/catalog/test/opensearch'] },
   { debian: 'golang-go', programs: ['go'], usedBy: ['e2e/'] },
   {
     debian: 'chromium',

@@ -6,8 +6,8 @@ import { filesBelow, isOurCode, read } from '../repository.ts'
 const places: Readonly<Record<string, string>> = {
   'apps/server/src/house.ts': 'for engines, inside apply',
   'apps/server/src/http/idempotency.ts': 'the key of the fingerprints',
-  'apps/server/src/projects/env-patch.ts': 'to seal it',
-  'apps/server/src/projects/handlers.ts': 'credentials and variables for those who may read them; to seal a copy',
+  'apps/server/src/projects/handlers.ts': 'variables for those who may read them; to seal a copy',
+  'apps/server/src/projects/secrets-aside.ts': 'to seal it',
   'apps/server/src/projects/works.ts': 'the URL that git clones from',
 }
 

@@ -51,6 +51,12 @@ export const settings = {
     .refine(({ from, to }) => from >= 1024 && to <= 65535 && from <= to, 'must lie in 1024-65535')
     .default({ from: 20000, to: 20999 })
     .describe('Ports of this machine that workloads get. Default: `20000-20999`.'),
+  STACKQUAY_PUBLISH_ADDRESS: z
+    .enum(['127.0.0.1', '0.0.0.0'])
+    .default('127.0.0.1')
+    .describe(
+      'Where ports are published that a project exposes. Default: `127.0.0.1`; `0.0.0.0` publishes them to the network.',
+    ),
   STACKQUAY_ADMIN_USER: Text.optional().describe(
     'Makes the first administrator at the first start, without the set-up page.',
   ),
@@ -94,6 +100,7 @@ export interface Config {
   readonly allowedRoots: readonly string[]
   readonly baseDomain: string
   readonly portRange: { readonly from: number; readonly to: number }
+  readonly publishAddress: '127.0.0.1' | '0.0.0.0'
   readonly admin: { readonly username: string; readonly password: string } | null
   /** 32 bytes, or null for the generated file. */
   readonly secretKey: Buffer | null
@@ -151,6 +158,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     ],
     baseDomain: values.STACKQUAY_BASE_DOMAIN,
     portRange: values.STACKQUAY_PORT_RANGE,
+    publishAddress: values.STACKQUAY_PUBLISH_ADDRESS,
     admin:
       values.STACKQUAY_ADMIN_USER === undefined ? null : { username: values.STACKQUAY_ADMIN_USER, password: password! },
     secretKey: key === undefined ? null : parseKey(key),

@@ -19,15 +19,20 @@ import { createDoor } from './http/door.ts'
 import type { Handlers, StreamHandlers } from './http/handler.ts'
 import { lockHome } from './instance-lock.ts'
 import { workloadAccount } from './projects/account.ts'
+import { createAnswers } from './projects/answers.ts'
 import { createCatalogue } from './projects/catalogue.ts'
 import { queueOperation, submit } from './projects/change-project.ts'
+import { databaseHandlers } from './projects/database-handlers.ts'
 import { projectHandlers } from './projects/handlers.ts'
 import { createJournal } from './projects/journal.ts'
 import { logHandlers } from './projects/log-handlers.ts'
+import { mailHandlers } from './projects/mail-handlers.ts'
+import { manifestHandlers } from './projects/manifest-handlers.ts'
 import { createModel, type Model } from './projects/model.ts'
 import { createOurPrograms } from './projects/our-programs.ts'
 import { createResolver } from './projects/resolver.ts'
 import { createRoutes, type Routes } from './projects/routes.ts'
+import { serviceHandlers } from './projects/service-handlers.ts'
 import { createSources } from './projects/sources.ts'
 import { statsHandlers } from './projects/stats-handlers.ts'
 import { createWorks } from './projects/works.ts'
@@ -173,17 +178,14 @@ export async function openHouse({
   const stopTidying = tidyRegularly(store, now, onError)
 
   const authenticator = createAuthenticator({ store, log })
+  const changing = { store, model, resolver, catalogue, engine, orchestrator: () => orchestrator }
+  const answers = createAnswers(changing)
   const projects = afterwards(ready, {
-    ...projectHandlers({
-      store,
-      model,
-      resolver,
-      catalogue,
-      engine,
-      sources,
-      reveal,
-      orchestrator: () => orchestrator,
-    }),
+    ...projectHandlers({ ...changing, sources }, answers),
+    ...manifestHandlers(changing, answers),
+    ...databaseHandlers({ store, model, engine, reveal }, answers),
+    ...serviceHandlers({ store, model, resolver, engine, reveal }, answers),
+    ...mailHandlers({ store, engine, reveal }, answers),
     ...pick(logHandlers({ store, engine, model }), ['getProjectLogs']),
     ...pick(statsHandlers({ store, engine }), ['getProjectStats']),
   })

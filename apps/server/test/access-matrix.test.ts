@@ -202,8 +202,23 @@ describe('who may do what', () => {
     ['DELETE', '/projects/{id}/env/{name}', 'operate'],
     ['GET', '/projects/{id}/databases', 'read'],
     ['POST', '/projects/{id}/databases', 'operate'],
+    ['PATCH', '/projects/{id}/databases/{db}', 'operate'],
     ['DELETE', '/projects/{id}/databases/{db}', 'admin'],
     ['GET', '/projects/{id}/databases/{db}/credentials', 'operate'],
+    ['POST', '/projects/{id}/databases/{db}/credentials/rotate', 'admin'],
+    ['GET', '/projects/{id}/extras', 'read'],
+    ['DELETE', '/projects/{id}/extras/{kind}/data', 'admin'],
+    ['GET', '/projects/{id}/{service}/credentials', 'operate'],
+    ['POST', '/projects/{id}/{service}/credentials/rotate', 'admin'],
+    ['GET', '/projects/{id}/mail', 'operate'],
+    ['GET', '/projects/{id}/mail/{message}', 'operate'],
+    ['GET', '/projects/{id}/mail/{message}/source', 'operate'],
+    ['GET', '/projects/{id}/mail/{message}/attachments/{index}', 'operate'],
+    ['PATCH', '/projects/{id}/mail/{message}', 'operate'],
+    ['DELETE', '/projects/{id}/mail/{message}', 'operate'],
+    ['DELETE', '/projects/{id}/mail', 'operate'],
+    ['GET', '/projects/{id}/manifest', 'read'],
+    ['POST', '/projects/{id}/manifest/plan', 'read'],
     ['POST', '/projects/{id}/manifest/apply', 'admin'],
     ['GET', '/runtimes', 'read'],
     ['GET', '/services', 'read'],
@@ -301,6 +316,13 @@ describe('who may do what', () => {
 
   test('what needs nobody is this and nothing else', () => {
     const open = operationList.filter(({ access }) => access.kind === 'public').map(({ id }) => id)
-    assert.deepEqual(open.sort(), ['completeSetup', 'getHealth', 'getOpenapi', 'getSetup', 'login'])
+    assert.deepEqual(open.sort(), [
+      'completeSetup',
+      'getHealth',
+      'getManifestSchema',
+      'getOpenapi',
+      'getSetup',
+      'login',
+    ])
   })
 })

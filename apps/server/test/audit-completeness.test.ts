@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { inboxSecret, serviceKinds } from '@stackquay/catalog'
 import { operationList } from '@stackquay/contract'
+import { serviceSecret } from '@stackquay/domain'
 import { admin, type Called, type CallOptions, openTestHouse, type TestHouse } from './house-support.ts'
+import { mail, openInbox, type TestInbox } from './inbox-support.ts'
 
 /** Calls an operation so that it succeeds, whatever stands before it. */
 type Drive = (call: (id: string, options?: CallOptions) => Promise<Called>) => Promise<Called>
@@ -11,15 +14,29 @@ describe('every operation that is to be recorded', () => {
   let opened: TestHouse
   let session: Record<string, string>
   let readToken: string
+  let inbox: TestInbox
 
   before(async () => {
-    opened = await openTestHouse({ after: (end) => ended.push(end as () => unknown) }, { setUp: false })
+    const t = { after: (end: unknown) => ended.push(end as () => unknown) }
+    opened = await openTestHouse(t, { setUp: false })
+    inbox = await openInbox(t, async () => {
+      const project = (await opened.house.store.projects.find('shop'))!
+      const handle = (await opened.house.store.secrets.find(project.id, serviceSecret(catcher.name, inboxSecret)))!
+      return (await opened.house.store.secrets.reveal(handle.secret)).expose()
+    })
+    // The pretended mail catcher runs nothing: where it would answer stands a real server.
+    const { address } = opened.engine
+    opened.engine.address = async (ref, port) =>
+      ref.workload === catcher.name ? inbox.address : address.call(opened.engine, ref, port)
   })
   after(async () => {
     for (const end of ended.reverse()) await end()
   })
 
   const shop = { id: 'shop' }
+  const catcher = serviceKinds.find((kind) => kind.inboxPort !== undefined)!
+  const keeper = serviceKinds.find((kind) => kind.keepsData && kind.credentials !== undefined)!
+  const patch = (body: object) => ({ params: shop, body, query: { wait: '10' } })
   const drives: Readonly<Record<string, Drive>> = {
     completeSetup: (call) =>
       call('completeSetup', { body: { ...admin, code: opened.house.setup.value() }, headers: { cookie: '' } }),
@@ -57,6 +74,30 @@ describe('every operation that is to be recorded', () => {
     createDatabase: (call) =>
       call('createDatabase', { params: shop, body: { name: 'main', type: 'postgresql' }, query: { wait: '10' } }),
     startProject: (call) => call('startProject', { params: shop, query: { wait: '10' } }),
+    updateDatabase: (call) =>
+      call('updateDatabase', {
+        params: { ...shop, db: 'main' },
+        body: { exposePort: true },
+        query: { wait: '10' },
+      }),
+    rotateDatabaseCredentials: (call) =>
+      call('rotateDatabaseCredentials', { params: { ...shop, db: 'main' }, query: { wait: '10' } }),
+    getServiceCredentials: async (call) => {
+      await call('updateProject', patch({ [keeper.name]: { enabled: true } }))
+      return call('getServiceCredentials', { params: { ...shop, service: keeper.name } })
+    },
+    rotateServiceCredentials: (call) =>
+      call('rotateServiceCredentials', { params: { ...shop, service: keeper.name }, query: { wait: '10' } }),
+    deleteKeptData: async (call) => {
+      await call('updateProject', patch({ [keeper.name]: { enabled: false } }))
+      return call('deleteKeptData', { params: { ...shop, kind: keeper.name }, query: { wait: '10' } })
+    },
+    updateMail: async (call) => {
+      await call('updateProject', patch({ [catcher.name]: { enabled: true } }))
+      return call('updateMail', { params: { ...shop, message: mail('1').id }, body: { read: true } })
+    },
+    deleteMail: (call) => call('deleteMail', { params: { ...shop, message: mail('1').id } }),
+    deleteAllMail: (call) => call('deleteAllMail', { params: shop }),
     getDatabaseCredentials: (call) => call('getDatabaseCredentials', { params: { ...shop, db: 'main' } }),
     restartProject: (call) => call('restartProject', { params: shop, query: { wait: '10' } }),
     stopProject: (call) => call('stopProject', { params: shop, query: { wait: '10' } }),

@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
+import { databaseKinds, serviceKinds } from '@stackquay/catalog'
 import { apiPrefix, type Operation, operationList } from '@stackquay/contract'
 import { createFakeEngine, type FakeEngine } from '@stackquay/engine-api/fake-engine'
 import type { InjectOptions } from 'fastify'
@@ -109,11 +110,13 @@ export async function openTestHouse(
   }
 }
 
-const toolchains = [
+const toolchains: readonly (readonly [name: string, version: string, program: string])[] = [
   ['node', '26.10.0', 'node'],
   ['python', '3.13.2', 'python3'],
-  ['postgresql', '18.0', 'postgres'],
-] as const
+  ...[...databaseKinds, ...serviceKinds].flatMap(({ toolchain, releases }) =>
+    toolchain === null ? [] : [[toolchain.name, `${releases[0]?.version}.0`, toolchain.programs[0] ?? ''] as const],
+  ),
+]
 
 export function operationOf(id: string): Operation {
   const found = operationList.find((operation) => operation.id === id)

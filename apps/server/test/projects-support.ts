@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
+import { databaseKinds, runtimeKinds, serviceKinds } from '@stackquay/catalog'
 import type { OperationRecord, Plan, Problem, ProjectView, Scope } from '@stackquay/contract'
 import { createFakeEngine, type FakeEngine } from '@stackquay/engine-api/fake-engine'
 import { newId, type Store } from '@stackquay/store'
@@ -29,7 +30,7 @@ export interface TestHouse {
   readonly store: Store
   readonly engine: FakeEngine
   readonly folder: string
-  /** Calls as an administrator's token; JSON in and out. */
+  /** Calls as an administrator's token; JSON in, and out what is JSON, else the text. */
   readonly ask: Ask
   as(scope: Scope, projects?: readonly string[]): Promise<Ask>
   /** What the service wrote to its log as an error. */
@@ -52,14 +53,22 @@ const toolchain = (name: string, version: string) => ({
   bundled: false,
 })
 
-/** The whole house over a temporary home and a fake engine, whose machine has Node.js, npm and PostgreSQL. */
+/** Of every kind the newest two lines, newest first, with the programs that runtimes call beside their own. */
+const toolchainsHere = [
+  ...[...runtimeKinds, ...databaseKinds, ...serviceKinds].flatMap(({ toolchain: query, releases }) =>
+    query === null ? [] : releases.slice(0, 2).map((release) => toolchain(query.name, `${release.version}.1`)),
+  ),
+  ...runtimeKinds.flatMap(({ helpers }) => helpers.map(({ name }) => toolchain(name, '12.0.0'))),
+]
+
+/** The whole house over a temporary home and a fake engine, whose machine has whatever the catalogue can use. */
 export async function openTestHouse(
   t: Pick<TestContext, 'after'>,
   over: { readonly folder?: string; readonly engine?: FakeEngine } = {},
 ): Promise<TestHouse> {
   const folder = over.folder ?? (await mkdtemp(join(tmpdir(), 'stackquay-projects-')))
   const engine = createFakeEngine(over.engine === undefined ? {} : { machine: over.engine.machine })
-  engine.toolchainsFound = [toolchain('node', '26.10.0'), toolchain('npm', '12.0.0'), toolchain('postgresql', '18.1')]
+  engine.toolchainsFound = toolchainsHere
   const errors: string[] = []
   const log = pino(
     { level: 'error' },
@@ -85,9 +94,11 @@ export async function openTestHouse(
     isOpen = false
     await house.close()
   }
+  let hasSuccessor = false
   t.after(async () => {
     await close()
-    await rm(folder, { recursive: true, force: true })
+    // Whoever came after lives in the folder, and takes it down at its own end.
+    if (!hasSuccessor) await rm(folder, { recursive: true, force: true })
   })
   await house.ready
 
@@ -113,7 +124,9 @@ export async function openTestHouse(
         headers: { authorization: `Bearer ${value}`, ...headers },
         ...(body === undefined ? {} : { payload: body }),
       })
-      return { status: answer.statusCode, body: answer.json() as T, headers: answer.headers }
+      const isJson = /[/+]json(;|$)/.test(String(answer.headers['content-type']))
+      const content = isJson ? answer.json() : answer.body
+      return { status: answer.statusCode, body: content as T, headers: answer.headers }
     }
   }
 
@@ -126,6 +139,7 @@ export async function openTestHouse(
     as,
     errors,
     reopen: async () => {
+      hasSuccessor = true
       await close()
       return openTestHouse(t, { folder, engine })
     },

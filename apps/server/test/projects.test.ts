@@ -385,17 +385,21 @@ test('credentials are complete, audited, and nowhere else', async (t) => {
 test('secrets read as null below operate; who may read them is written down', async (t) => {
   const all = await openTestHouse(t)
   await shop(all, { more: { env: { PLAIN: 'x', TOKEN: { value: 'hush', secret: true } } } })
-  type Env = { env: Record<string, { value: string | null; secret: boolean }>; injected: string[] }
+  type Env = { env: ProjectView['env']; injected: string[] }
   const read = async (ask: Ask) => (await ask<Env>('GET', '/projects/shop/env')).body.env
   assert.deepEqual(await read(await all.as('read')), {
-    PLAIN: { value: 'x', secret: false },
-    TOKEN: { value: null, secret: true },
+    PLAIN: { value: 'x', secret: false, runtimes: null },
+    TOKEN: { value: null, secret: true, runtimes: null },
   })
   assert.ok(!(await actions(all)).includes('project.env.read'))
   assert.equal((await read(await all.as('operate'))).TOKEN?.value, 'hush')
   assert.equal((await actions(all))[0], 'project.env.read')
   for (const ask of [all.ask, await all.as('read')])
-    assert.deepEqual((await ask('GET', '/projects/shop')).body.env.TOKEN, { value: null, secret: true })
+    assert.deepEqual((await ask('GET', '/projects/shop')).body.env.TOKEN, {
+      value: null,
+      secret: true,
+      runtimes: null,
+    })
 })
 
 test('a variable is set, kept, made secret, made readable again and removed', async (t) => {
@@ -406,11 +410,13 @@ test('a variable is set, kept, made secret, made readable again and removed', as
     const answer = await ask('PATCH', '/projects/shop', { env: body })
     return answer.status === 200 ? answer.body.env : pointers(answer as unknown as { body: ProblemAnswer })
   }
-  assert.deepEqual(await env({ A: '1' }), { A: { value: '1', secret: false } })
-  assert.deepEqual(await env({ A: { secret: true } }), { A: { value: null, secret: true } })
+  assert.deepEqual(await env({ A: '1' }), { A: { value: '1', secret: false, runtimes: null } })
+  assert.deepEqual(await env({ A: { secret: true } }), { A: { value: null, secret: true, runtimes: null } })
   assert.equal((await store.secrets.reveal((await store.secrets.of(id))['env/A']!.secret)).expose(), '1')
   assert.deepEqual(await env({ A: { secret: false } }), ['/env/A/value required'])
-  assert.deepEqual(await env({ A: { value: '2', secret: false } }), { A: { value: '2', secret: false } })
+  assert.deepEqual(await env({ A: { value: '2', secret: false } }), {
+    A: { value: '2', secret: false, runtimes: null },
+  })
   assert.deepEqual(await store.secrets.of(id), {}, 'what is not secret any more is not kept sealed')
   assert.deepEqual(await env({ A: 'zero\0byte' }), ['/env/A invalid'])
   assert.equal((await ask('DELETE', '/projects/shop/env/constructor')).status, 404)

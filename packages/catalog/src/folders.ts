@@ -6,17 +6,35 @@ import type { Template } from './templates/template.ts'
  * Where the catalogue's own files are. For Node alone: it is not part of the package's index, which the web page bundles too.
  */
 
-/** Programs that workloads run with our Node, by the name that `RuntimeInput.ourProgram` takes. */
-const programs: Readonly<Record<string, string>> = {
-  'static-server': './runtimes/static/static-server.ts',
-  'go-watch': './runtimes/go/go-watch.ts',
+/** A program that workloads run with our Node, alone in its folder with the modules it imports. */
+interface Program {
+  readonly file: string
+  /** Packages it imports. They are copied beside it with all they depend on, so they must be plain JavaScript. */
+  readonly packages: readonly string[]
+}
+
+/** By the name that `RuntimeInput.ourProgram` and `ServiceInput.ourProgram` take. */
+const programs: Readonly<Record<string, Program>> = {
+  'static-server': { file: './runtimes/static/static-server.ts', packages: [] },
+  'go-watch': { file: './runtimes/go/go-watch.ts', packages: [] },
+  'search-door': { file: './services/opensearch/door/search-door.ts', packages: [] },
+  'mail-catcher': { file: './services/mailpit/catcher/mail-catcher.ts', packages: ['smtp-server', 'mailparser'] },
+  'object-storage': { file: './services/storage/server/object-storage.ts', packages: [] },
 }
 
 /** Absolute path of a program of ours. Throws for a name that there is not: the catalogue itself would be wrong. */
 export function programFile(name: string): string {
-  const file = programs[name]
-  if (file === undefined) throw new Error(`The catalogue has no program "${name}".`)
-  return fileURLToPath(new URL(file, import.meta.url))
+  return fileURLToPath(new URL(programOf(name).file, import.meta.url))
+}
+
+export function programPackages(name: string): readonly string[] {
+  return programOf(name).packages
+}
+
+function programOf(name: string): Program {
+  const program = programs[name]
+  if (program === undefined) throw new Error(`The catalogue has no program "${name}".`)
+  return program
 }
 
 /** Absolute path of the folder whose content a new project of this template begins with. */

@@ -1,4 +1,4 @@
-import type { ToolchainQuery, Value, Workload } from '@stackquay/engine-api'
+import type { PortBinding, ToolchainQuery, Value, Workload } from '@stackquay/engine-api'
 import type { z } from 'zod'
 
 /**
@@ -61,23 +61,51 @@ export interface DatabaseKind {
   credentials(input: DatabaseConnection): Readonly<Record<string, Value | number>>
 }
 
-/** Services come with their own folders; the shape is a database's with settings, and several may be absent. */
+/** A helper beside the project: a cache, a queue, a search engine. At most one of a kind in a project. */
 export interface ServiceKind {
   readonly kind: 'service'
+  /** The key in the API and in `stackquay.yml`. */
   readonly name: string
   readonly label: string
   readonly summary: string
-  /** The port is always published and `exposePort: false` is refused. */
+  /** What it listens on; leases are made for all of them. The first is the one that clients of its protocol use. */
+  readonly ports: readonly ServicePort[]
+  /** The port is always published: `exposePort: false` is refused. */
   readonly alwaysPublished: boolean
+  /** Whether it writes data that outlives it, in one data directory of the kind's name. */
   readonly keepsData: boolean
+  /** From `serviceSettings`. */
   readonly settings: ServiceSettings
+  /** Null when a program of ours does its work. */
   readonly toolchain: ToolchainQuery | null
+  /** Newest first. */
   readonly releases: readonly Release[]
+  lineOf(version: string): string
   readonly install: InstallHint
+  /** Secrets it needs, made once when it is first enabled and kept until its data is deleted. */
   readonly secrets: readonly SecretField[]
+  /** Names of the variables that runtimes of the project receive. */
   readonly injects: readonly string[]
+  /** Why data that the release line `from` wrote cannot be opened by `to`, and null when it can. Only asked when there is data. */
+  dataObstacle(from: string, to: string): string | null
+  /** Whether a program runs here with these settings; one elsewhere is only told to the runtimes. Always, when absent. */
+  runsHere?(settings: ServiceFields): boolean
+  /** Pure; asked only when a program runs here. Its name is the kind's. */
   toWorkload(input: ServiceInput): WorkloadDraft
-  variables(input: ServiceInput): Readonly<Record<string, Value>>
+  variables(input: ServiceConnection): Readonly<Record<string, Value>>
+  /** What the credentials operation answers, secrets as references; absent when there are none. Null stands for "none set". */
+  credentials?(input: ServiceConnection): Readonly<Record<string, Value | number | boolean | null>>
+  /** The port on which it answers the inbox of a mail catcher (see `services/mailpit/inbox.ts`), when it is one. */
+  readonly inboxPort?: string
+}
+
+export interface ServicePort {
+  /** `redis`, `http`: safe in file names. */
+  readonly name: string
+  /** Where it listens inside its container; on the native engine it listens on the host port. */
+  readonly port: number
+  /** Whether publishing the service publishes this port. Others stay on loopback. */
+  readonly published: boolean
 }
 
 export interface SecretField {
@@ -133,11 +161,28 @@ export interface RuntimeSettings {
   defaults(): Omit<Settings, 'version' | 'port'>
 }
 
+/** Settings of one service as stored: the fields of every service and the kind's own. */
+export type ServiceFields = ServiceBase & Readonly<Record<string, unknown>>
+
+export interface ServiceBase {
+  readonly enabled: boolean
+  readonly version: string
+  readonly exposePort: boolean
+}
+
 export interface ServiceSettings {
+  /** Everything stored; strict. A secret in it is a reference. */
   readonly stored: z.ZodObject
+  /** What PATCH and POST accept: all optional, `hostPort` accepted and ignored, unknown fields refused. */
   readonly patch: z.ZodObject
+  /** What GET answers: stored plus `hostPort`, without secrets. */
   readonly view: z.ZodObject
-  defaults(): Readonly<Record<string, unknown>>
+  /** Values of a service that is enabled with nothing else said; `version` is decided elsewhere. */
+  defaults(): Omit<ServiceFields, 'version'>
+  /** Stored fields that describe data when it is made, such as who may read a bucket: data that is there keeps them, and with it they go back to their defaults. */
+  readonly ofData: readonly string[]
+  /** Paths of texts that are sealed and never answered: `['external', 'password']`. */
+  readonly secretFields: readonly (readonly [string, ...string[]])[]
 }
 
 /** Content of the files a kind asked for: text, or `true` for a folder or a file too large or not text. Absent: not there. */
@@ -207,17 +252,29 @@ export interface DatabaseInput extends DatabaseConnection {
   readonly project: ProjectFacts
   readonly version: string
   readonly toolchain: ChosenToolchain
-  readonly exposePort: boolean
+  /** Address to listen on: loopback unless the port is published and the instance publishes elsewhere. */
+  readonly bind: PortBinding['bind']
   /** `postgresql-main`: the workload's and the data's name. */
   readonly name: string
 }
 
-export interface ServiceInput {
+export interface ServiceConnection {
   readonly project: ProjectFacts
-  readonly settings: Readonly<Record<string, unknown>>
-  readonly toolchain: ChosenToolchain | null
+  readonly settings: ServiceFields
+  readonly host: string
+  /** Leased port of this machine for a port of the kind, by its name. */
   hostPort(port: string): number
+  /** Reference to the text of a secret of this service, by the name in `secrets`. */
   secret(name: string, encode?: 'url'): Value
+}
+
+export interface ServiceInput extends ServiceConnection {
+  /** Null for a kind without a toolchain. */
+  readonly toolchain: ChosenToolchain | null
+  /** Address for a port: loopback unless it is published and the instance publishes elsewhere. */
+  bind(port: string): PortBinding['bind']
+  /** Absolute path of a program of ours that workloads may run with Node. */
+  ourProgram(name: string): { readonly node: string; readonly file: string }
 }
 
 /** A workload before it knows its project and its fingerprint. */

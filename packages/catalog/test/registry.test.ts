@@ -3,11 +3,42 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { databaseKinds, runtimeKindOf, runtimeKinds, serviceKinds, templates } from '@stackquay/catalog'
+import {
+  databaseKinds,
+  type RuntimeKind,
+  runtimeKindOf,
+  runtimeKinds,
+  type ServiceKind,
+  serviceKinds,
+  templates,
+} from '@stackquay/catalog'
 import { z } from 'zod'
-import { settingsOf } from './support/inputs.ts'
+import { serviceInput, settingsOf } from './support/inputs.ts'
 
 const src = fileURLToPath(new URL('../src', import.meta.url))
+
+function checkReleases({ releases, lineOf }: Pick<RuntimeKind, 'releases' | 'lineOf'>): void {
+  const numbers = releases.map(({ version }) => version.split('.').map(Number))
+  const sorted = [...numbers].sort((a, b) => b[0]! - a[0]! || (b[1] ?? 0) - (a[1] ?? 0))
+  assert.deepEqual(numbers, sorted)
+  for (const { version, endOfLife } of releases) {
+    assert.equal(lineOf(`${version}.7`), version)
+    if (endOfLife !== null) assert.equal(new Date(endOfLife).toISOString().slice(0, 10), endOfLife)
+  }
+}
+
+/** What GET answers of a secret: whether there is one. */
+function shown(kind: ServiceKind, value: unknown, path: readonly string[] = []): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+  return Object.fromEntries(
+    Object.entries(value).map(([field, inner]) => {
+      const here = [...path, field]
+      return kind.settings.secretFields.some((secret) => secret.join('.') === here.join('.'))
+        ? [`has${field[0]!.toUpperCase()}${field.slice(1)}`, inner !== null]
+        : [field, shown(kind, inner, here)]
+    }),
+  )
+}
 
 function foldersOf(path: string): string[] {
   return readdirSync(join(src, path), { withFileTypes: true })
@@ -83,12 +114,7 @@ describe('The settings of every runtime', () => {
       }
     })
 
-    test(`${kind.name}: offers releases newest first and stores their lines`, () => {
-      const numbers = kind.releases.map(({ version }) => version.split('.').map(Number))
-      const sorted = [...numbers].sort((a, b) => b[0]! - a[0]! || (b[1] ?? 0) - (a[1] ?? 0))
-      assert.deepEqual(numbers, sorted)
-      for (const { version } of kind.releases) assert.equal(kind.lineOf(`${version}.7`), version)
-    })
+    test(`${kind.name}: offers releases newest first and stores their lines`, () => checkReleases(kind))
   }
 
   test('refuse folders outside the project', () => {
@@ -109,6 +135,8 @@ describe('The settings of every runtime', () => {
       ruby: ['ruby 3.1.2p20 (2022-04-12 revision 4491bb740a) [x86_64-linux-gnu]\n', '3.1.2'],
       php: ['PHP 8.2.35 (cli) (built: Oct 21 2026 06:29:51) (NTS)\n', '8.2.35'],
       postgresql: ['postgres (PostgreSQL) 15.13 (Debian 15.13-0+deb12u1)\n', '15.13'],
+      mariadb: ['mariadbd  Ver 10.11.19-MariaDB-0+deb12u1 for debian-linux-gnu on x86_64 (Debian 12)\n', '10.11.19'],
+      mysql: ['/usr/sbin/mysqld  Ver 8.4.6 for Linux on x86_64 (MySQL Community Server - GPL)\n', '8.4.6'],
     }
     for (const { toolchain } of [...runtimeKinds, ...databaseKinds]) {
       if (toolchain === null) continue
@@ -117,4 +145,68 @@ describe('The settings of every runtime', () => {
     }
     assert.equal(new RegExp(runtimeKindOf('python')!.toolchain!.versionPattern).exec('Python 2.7.18'), null)
   })
+})
+
+describe('The settings of every service', () => {
+  for (const kind of serviceKinds) {
+    test(`${kind.name}: defaults are valid, unknown fields are refused, and a GET answer may be sent back`, () => {
+      const stored = serviceInput(kind).settings
+      assert.equal(stored.enabled, true)
+      assert.equal(stored.exposePort, kind.alwaysPublished)
+      assert.throws(() => kind.settings.stored.parse({ ...stored, surprise: 1 }))
+      assert.throws(() => kind.settings.patch.parse({ surprise: 1 }))
+      for (const hostPort of [30001, null]) {
+        const view = { ...(shown(kind, stored) as object), hostPort }
+        assert.deepEqual(kind.settings.view.parse(view), view)
+        assert.doesNotThrow(() => kind.settings.patch.parse(view))
+      }
+      assert.deepEqual(kind.settings.patch.parse({}), {})
+    })
+
+    test(`${kind.name}: can be told to delete its data exactly when it keeps some`, () => {
+      const { patch, stored, view } = kind.settings
+      assert.equal(patch.safeParse({ enabled: false, removeData: true }).success, kind.keepsData)
+      for (const schema of [stored, view]) assert.ok(!('removeData' in schema.shape))
+    })
+
+    test(`${kind.name}: can be described as a JSON Schema with a text for every field`, () => {
+      for (const schema of [kind.settings.stored, kind.settings.view, kind.settings.patch]) {
+        const { properties } = z.toJSONSchema(schema) as { properties: Record<string, { description?: string }> }
+        for (const [field, { description }] of Object.entries(properties))
+          assert.ok(description, `${kind.name}.${field} has no description`)
+      }
+    })
+
+    test(`${kind.name}: offers releases newest first and stores their lines`, () => checkReleases(kind))
+
+    test(`${kind.name}: names a stored field for everything that is secret or belongs to its data`, () => {
+      const fields = Object.keys(kind.settings.stored.shape)
+      for (const [field] of kind.settings.secretFields) assert.ok(fields.includes(field), field)
+      for (const field of kind.settings.ofData) assert.ok(fields.includes(field), field)
+    })
+
+    test(`${kind.name}: injects the variables that it says`, () => {
+      assert.deepEqual(Object.keys(kind.variables(serviceInput(kind))).sort(), [...kind.injects].sort())
+    })
+
+    test(`${kind.name}: runs under its own name, on loopback, with its data where it says`, () => {
+      const draft = kind.toWorkload(serviceInput(kind))
+      assert.equal(draft.name, kind.name)
+      assert.deepEqual(
+        draft.data.map((mount) => mount.name),
+        kind.keepsData ? [kind.name] : [],
+      )
+      for (const { name } of kind.ports) {
+        const binding = draft.ports.find((port) => port.name === name)
+        assert.equal(binding?.bind, '127.0.0.1', name)
+        assert.equal(binding?.port, binding?.hostPort, name)
+      }
+    })
+  }
+})
+
+describe('The releases of every database', () => {
+  for (const kind of databaseKinds) {
+    test(`${kind.name}: are offered newest first, and their lines are stored`, () => checkReleases(kind))
+  }
 })

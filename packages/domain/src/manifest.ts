@@ -17,8 +17,14 @@ export interface Manifest {
    * file names is enabled unless the file says otherwise.
    */
   readonly patch: ProjectPatch
-  /** Names of the secret variables the project needs. Their values never stand in a file. */
-  readonly secrets: readonly string[]
+  /** The secret variables the project needs. Their values never stand in a file. */
+  readonly secrets: readonly ManifestSecret[]
+}
+
+export interface ManifestSecret {
+  readonly name: string
+  /** Which runtimes receive it; absent when the file does not say. */
+  readonly runtimes?: readonly string[]
 }
 
 export type ParsedManifest =
@@ -49,7 +55,7 @@ export function parseManifest(text: string): ParsedManifest {
 const kindNames = [...runtimeKinds, ...serviceKinds].map((kind) => kind.name)
 
 /** The fields of PATCH without those that only an answer has; `env` is read by itself. */
-const Body = z.strictObject({
+export const ManifestFields = z.strictObject({
   version: z.literal(1, 'must be 1: the only version of the project file there is').optional(),
   ...Object.fromEntries(
     Object.entries(ProjectPatch.shape).filter(
@@ -57,7 +63,7 @@ const Body = z.strictObject({
     ),
   ),
 })
-const knownKeys = [...Object.keys(Body.shape), 'env']
+const knownKeys = [...Object.keys(ManifestFields.shape), 'env']
 
 function readBody(
   sent: Readonly<Record<string, unknown>>,
@@ -71,9 +77,9 @@ function readBody(
     wanted[name] = isMap(settings) ? { enabled: true, ...settings } : settings
   }
   refuseWhatAFileCannotSay(wanted, source, errors)
-  const first = Body.safeParse(wanted)
+  const first = ManifestFields.safeParse(wanted)
   // `version: 3.10` is a number to YAML and text to us: where text is wanted, what was written counts.
-  const parsed = first.success ? first : Body.safeParse(asWritten(wanted, first.error.issues, source))
+  const parsed = first.success ? first : ManifestFields.safeParse(asWritten(wanted, first.error.issues, source))
   if (parsed.success) return parsed.data
   for (const issue of parsed.error.issues) errors.push(...faultsOf(issue, source))
   return {}
@@ -98,6 +104,9 @@ function refuseWhatAFileCannotSay(
             'key',
           ),
         )
+      } else if (isSecretField([...path, key])) {
+        const detail = `A project file names no passwords: anybody who reads it would know "${key}". Remove it and set it in the page, with "stq" or the API.`
+        errors.push(source.fault([...path, key], 'secret_in_file', detail, 'key'))
       } else if (schema?.meta()?.readOnly === true) {
         errors.push(source.fault([...path, key], 'read_only', `"${key}" is chosen by the service. Remove it.`, 'key'))
       }
@@ -107,20 +116,16 @@ function refuseWhatAFileCannotSay(
   visit(body, [])
   for (const [name, database] of Object.entries(isMap(body.databases) ? body.databases : {})) {
     const at: Path = ['databases', name]
-    if (!isMap(database)) {
+    if (!isMap(database) || database.type === undefined) {
       errors.push(
         source.fault(
           at,
-          'invalid_type',
+          'required',
           `"${name}" must say which database it is, for example "type: ${databaseTypes[0]}".`,
           'key',
         ),
       )
-    } else if (database.hostPort !== undefined) {
-      errors.push(
-        source.fault([...at, 'hostPort'], 'read_only', '"hostPort" is chosen by the service. Remove it.', 'key'),
-      )
-    } else if (typeof database.type === 'string' && !databaseTypes.includes(database.type)) {
+    } else if (!databaseTypes.includes(database.type as string)) {
       const labels = databaseKinds.map((kind) => kind.name)
       errors.push(source.fault([...at, 'type'], 'unknown_type', oneOf('type', database.type, labels, databaseTypes)))
     }
@@ -146,14 +151,14 @@ function asWritten(
 
 interface Variables {
   /** A Map: `__proto__` is a valid name of a variable. */
-  readonly values: ReadonlyMap<string, string>
-  readonly secrets: readonly string[]
+  readonly values: Map<string, string | { readonly value: string; readonly runtimes: string[] }>
+  readonly secrets: ManifestSecret[]
 }
 
 /** `NAME: value` or `NAME: {secret: true}`. Numbers and booleans are what was written, to the byte. */
 function readVariables(env: unknown, source: ManifestSource, errors: FieldError[]): Variables {
-  const values = new Map<string, string>()
-  const secrets: string[] = []
+  const values: Variables['values'] = new Map()
+  const secrets: ManifestSecret[] = []
   if (env === undefined || env === null) return { values, secrets }
   if (!isMap(env)) {
     errors.push(source.fault(['env'], 'invalid_type', '"env" must be a map, such as "GREETING: hello".', 'key'))
@@ -189,26 +194,48 @@ function readVariable(
   fields: Readonly<Record<string, unknown>>,
   source: ManifestSource,
   errors: FieldError[],
-  values: Map<string, string>,
-  secrets: string[],
+  values: Variables['values'],
+  secrets: ManifestSecret[],
 ): void {
   const path: Path = ['env', name]
   for (const key of Object.keys(fields)) {
-    if (key !== 'secret' && key !== 'value') errors.push(unknownKey([...path, key], ['secret', 'value'], source))
+    if (!variableKeys.includes(key)) errors.push(unknownKey([...path, key], variableKeys, source))
   }
+  const runtimes = readReceivers([...path, 'runtimes'], fields.runtimes, source, errors)
   const text = textOf(fields.value, [...path, 'value'], source)
   if (fields.secret !== undefined && typeof fields.secret !== 'boolean') {
     errors.push(source.fault([...path, 'secret'], 'invalid_type', '"secret" must be true or false.'))
   } else if (fields.secret !== true) {
     if (text === undefined)
       errors.push(source.fault([...path, 'value'], 'required', `"${name}" needs a "value" that is text.`))
-    else values.set(name, text)
+    else values.set(name, runtimes === undefined ? text : { value: text, runtimes: [...runtimes] })
   } else if (fields.value !== undefined) {
     const detail = `A project file names secrets and does not hold them: anybody who reads the file would know "${name}". Remove "value" and set it in the page, with "stq" or the API.`
     errors.push(source.fault([...path, 'value'], 'secret_in_file', detail, 'key'))
   } else {
-    secrets.push(name)
+    secrets.push(runtimes === undefined ? { name } : { name, runtimes })
   }
+}
+
+const variableKeys = ['secret', 'value', 'runtimes']
+const runtimeNames = runtimeKinds.map((kind) => kind.name)
+
+function readReceivers(
+  path: Path,
+  sent: unknown,
+  source: ManifestSource,
+  errors: FieldError[],
+): readonly string[] | undefined {
+  if (sent === undefined) return undefined
+  if (!Array.isArray(sent) || sent.length === 0) {
+    errors.push(source.fault(path, 'invalid_type', '"runtimes" must be a list of runtimes that receive it.', 'key'))
+    return undefined
+  }
+  for (const [index, name] of sent.entries()) {
+    if (!runtimeNames.includes(name as string))
+      errors.push(source.fault([...path, index], 'invalid_value', oneOf('runtimes', name, runtimeNames)))
+  }
+  return sent.map(String)
 }
 
 function textOf(value: unknown, path: Path, source: ManifestSource): string | undefined {
@@ -273,12 +300,24 @@ function keysAt(path: Path): readonly string[] {
   const schema = schemaAt(path)
   if (!(schema instanceof z.ZodObject)) return []
   return Object.entries(schema.shape as Record<string, z.ZodType>)
-    .filter(([key, field]) => bare(field).meta()?.readOnly !== true && key !== 'removeData')
+    .filter(([key, field]) => isSayable([...path, key], field))
     .map(([key]) => key)
 }
 
+/** Whether a file can say it: chosen by a person, true each time it is applied, and no secret. */
+export function isSayable(path: Path, schema: z.ZodType): boolean {
+  const meta = bare(schema).meta()
+  return meta?.readOnly !== true && meta?.writeOnly !== true && !isSecretField(path)
+}
+
+function isSecretField(path: Path): boolean {
+  const [name, ...inner] = path
+  const kind = serviceKinds.find((candidate) => candidate.name === name)
+  return kind?.settings.secretFields.some((field) => field.join('.') === inner.join('.')) === true
+}
+
 function schemaAt(path: Path): z.ZodType | undefined {
-  let schema: z.ZodType | undefined = Body
+  let schema: z.ZodType | undefined = ManifestFields
   for (const key of path) {
     if (schema instanceof z.ZodObject) schema = Object.hasOwn(schema.shape, key) ? schema.shape[String(key)] : undefined
     else if (schema instanceof z.ZodRecord) schema = schema.valueType as z.ZodType
@@ -293,6 +332,7 @@ function bare(schema: z.ZodType): z.ZodType {
   let inner = schema
   while (
     inner.meta()?.readOnly !== true &&
+    inner.meta()?.writeOnly !== true &&
     (inner instanceof z.ZodOptional || inner instanceof z.ZodNullable || inner instanceof z.ZodDefault)
   ) {
     inner = inner.unwrap() as z.ZodType

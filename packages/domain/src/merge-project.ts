@@ -1,31 +1,35 @@
 import { databaseKindOf, databaseKinds, type RuntimeKind, runtimeKinds, type Settings } from '@stackquay/catalog'
 import type { FieldError, ProjectPatch } from '@stackquay/contract'
-import type { EnvVariable, ProjectSpec } from './spec.ts'
+import { chooseLine, type OfferedLine } from './choose-line.ts'
+import { type Fields, isObject, withoutUndefined } from './fields.ts'
+import { mergeServices } from './merge-services.ts'
+import { type EnvVariable, type ProjectSpec, primaryDatabase, withPrimaryMarked } from './spec.ts'
 
-/** What the instance offers now: versions by runtime and database, newest first, the default marked. */
+/** What the instance offers now: versions by runtime, service and database, newest first, the default marked. */
 export interface Offers {
   readonly runtimes: Readonly<Record<string, readonly OfferedLine[]>>
   readonly databases: Readonly<Record<string, readonly OfferedLine[]>>
-}
-export interface OfferedLine {
-  /** Release line, as stored: `26`, `3.11`. */
-  readonly version: string
-  readonly available: boolean
-  readonly default: boolean
-  readonly reason: string | null
+  readonly services: Readonly<Record<string, readonly OfferedLine[]>>
 }
 
 /** Environment entries of a patch after secrets were put aside: null removes, a missing name stays. */
 export type EnvPatch = Readonly<Record<string, EnvVariable | null>>
 
 export type Merged =
-  | { readonly ok: true; readonly spec: ProjectSpec }
+  | {
+      readonly ok: true
+      readonly spec: ProjectSpec
+      /** Services whose data the patch asks to delete. */
+      readonly removesData: readonly string[]
+    }
   | { readonly ok: false; readonly errors: readonly FieldError[] }
 
 /**
  * The specification after a patch. What the patch does not name stays (specification, section 4.2); all wrong fields are
  * answered at once. `naming` is what a runtime means that is named without `enabled` and was never configured: a body
- * that creates a project wants it, a PATCH leaves it off.
+ * that creates a project wants it, a PATCH leaves it off. The same holds for services. `data` is what is there, by name, with
+ * the version that wrote it where that is not the one of the settings; it matters only when `asksAboutData` says so, and
+ * finding it out takes a while.
  */
 export function mergeProject(
   spec: ProjectSpec,
@@ -33,6 +37,7 @@ export function mergeProject(
   env: EnvPatch,
   offers: Offers,
   naming: 'enables' | 'keeps',
+  data: ReadonlyMap<string, string | null> = new Map(),
 ): Merged {
   const errors: FieldError[] = []
   const runtimes: Record<string, Settings> = { ...spec.runtimes }
@@ -49,19 +54,19 @@ export function mergeProject(
     )
     if (merged !== null) runtimes[kind.name] = merged
   }
+  const services = mergeServices(spec.services, patch, offers.services, naming, data, errors)
   const next: ProjectSpec = {
     ...spec,
     name: patch.name ?? spec.name,
     runtimes,
+    services: services.services,
     databases: mergeDatabases(spec, patch, offers, errors),
     env: mergeEnv(spec, env),
     healthCheck: mergeHealthCheck(spec, patch, errors),
     limits: mergeLimits(spec, patch),
   }
-  return errors.length > 0 ? { ok: false, errors } : { ok: true, spec: next }
+  return errors.length > 0 ? { ok: false, errors } : { ok: true, spec: next, removesData: services.removesData }
 }
-
-type Fields = Readonly<Record<string, unknown>>
 
 function mergeRuntime(
   kind: RuntimeKind,
@@ -124,58 +129,6 @@ function mergeNested(kind: RuntimeKind, before: Fields, change: Fields): Fields 
   return merged
 }
 
-/** The release line to store. Keeping one that is not offered any more is allowed; choosing it is not. */
-function chooseLine(
-  kind: {
-    readonly label: string
-    readonly install: { readonly debian: string; readonly other: string }
-    lineOf(version: string): string
-  },
-  before: string | undefined,
-  sent: string | undefined,
-  offered: readonly OfferedLine[],
-  errors: FieldError[],
-  pointer: string,
-  needed: boolean,
-): string {
-  if (sent === undefined && before !== undefined) return before
-  if (sent !== undefined && sent === before) return before
-  const available = offered.filter((line) => line.available)
-  if (sent === undefined) {
-    const chosen = available.find((line) => line.default) ?? available[0]
-    if (chosen !== undefined) return chosen.version
-    if (needed) {
-      const why = offered.find((line) => line.reason !== null)?.reason ?? `No ${kind.label} was found on this machine.`
-      errors.push({ pointer, code: 'unavailable_here', detail: `${why} ${installText(kind.install)}` })
-    }
-    return offered[0]?.version ?? '0'
-  }
-  const line =
-    offered.find((candidate) => candidate.version === sent) ??
-    offered.find((candidate) => candidate.version === kind.lineOf(sent))
-  if (line === undefined) {
-    const known = offered.map((candidate) => candidate.version).join(', ')
-    errors.push({
-      pointer,
-      code: 'version_not_offered',
-      detail: `${kind.label} ${sent} is not offered${known === '' ? '' : `; offered are ${known}`}.`,
-    })
-    return sent
-  }
-  if (!line.available && needed) {
-    errors.push({
-      pointer,
-      code: 'unavailable_here',
-      detail: `${line.reason ?? `${kind.label} ${sent} is not installed on this machine.`} ${installText(kind.install)}`,
-    })
-  }
-  return line.version
-}
-
-function installText({ debian, other }: { readonly debian: string; readonly other: string }): string {
-  return `Debian and Ubuntu: ${debian}. Otherwise: ${other}`
-}
-
 function mergeDatabases(
   spec: ProjectSpec,
   patch: ProjectPatch,
@@ -233,7 +186,14 @@ function mergeDatabases(
     const version =
       before?.version ??
       chooseLine(kind, undefined, change.version, offers.databases[kind.name] ?? [], errors, `${pointer}/version`, true)
-    databases.set(name, { type: kind.name, version, exposePort: change.exposePort ?? before?.exposePort ?? false })
+    const settings = { type: kind.name, version, exposePort: change.exposePort ?? before?.exposePort ?? false }
+    if (before !== undefined) {
+      databases.set(name, { ...before, ...settings })
+      continue
+    }
+    const known = withPrimaryMarked(Object.fromEntries(databases))
+    for (const [other, database] of Object.entries(known)) databases.set(other, database)
+    databases.set(name, { ...settings, primary: primaryDatabase(known) === undefined })
   }
   return Object.fromEntries(databases)
 }
@@ -267,14 +227,6 @@ function mergeLimits(spec: ProjectSpec, patch: ProjectPatch): ProjectSpec['limit
     cpus: pick(patch.limits.cpus, spec.limits?.cpus),
     memoryBytes: pick(patch.limits.memoryBytes, spec.limits?.memoryBytes),
   }
-}
-
-function withoutUndefined(fields: Fields): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
-}
-
-function isObject(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** Whether two specifications are the same wish, whatever the order of their keys. */

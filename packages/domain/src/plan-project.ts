@@ -1,5 +1,6 @@
 import type { Plan } from '@stackquay/contract'
 import type { Change, Observed, Workload } from '@stackquay/engine-api'
+import { whatChanged } from './what-changed.ts'
 
 export interface PlanRequest {
   readonly wanted: readonly Workload[]
@@ -11,11 +12,17 @@ export interface PlanRequest {
   readonly restart?: boolean
   /** Leave what runs in an older form alone: after an upgrade of ours nothing restarts by itself. */
   readonly keepChanged?: boolean
+  /** Only these are started or replaced; what runs besides is left as it is, whatever its form. Removals are not concerned. */
+  readonly touches?: readonly string[]
+  /** Wanted too, and not among `wanted` because something stands in the way: they are left as they are. */
+  readonly unresolved?: readonly string[]
+  /** What was wanted before, for telling why something restarts. The result does not depend on it. */
+  readonly before?: readonly Workload[]
 }
 
 export interface PlanResult {
   readonly changes: readonly Change[]
-  readonly summary: Omit<Plan['plan'], 'steps' | 'deletesData' | 'warnings'>
+  readonly summary: Pick<Plan['plan'], 'starts' | 'restarts' | 'stops' | 'keepsRunning'>
 }
 
 /** Pure: the smallest set of changes that reaches the goal; removals first, then in the order of dependencies. */
@@ -28,15 +35,20 @@ export function planProject(request: PlanRequest): PlanResult {
   const restarts: string[] = []
   const stops: string[] = []
   const keepsRunning: string[] = []
+  const becauseOf = (workload: Workload) => {
+    const old = request.before?.find((one) => one.ref.workload === workload.ref.workload)
+    const reasons = old === undefined ? [] : whatChanged(old, workload)
+    return reasons.length === 0 ? ['its settings changed'] : reasons
+  }
 
   if (only === undefined) {
-    for (const one of observed) {
-      if (names.has(one.ref.workload)) continue
+    for (const one of dependantsFirst(observed)) {
+      if (names.has(one.ref.workload) || request.unresolved?.includes(one.ref.workload) === true) continue
       changes.push({
         type: 'remove',
         ref: one.ref,
-        title: one.ref.workload,
-        stop: fallbackStop,
+        title: one.title ?? one.ref.workload,
+        stop: one.stop ?? fallbackStop,
       })
       if (isActive(one)) stops.push(one.ref.workload)
     }
@@ -57,7 +69,7 @@ export function planProject(request: PlanRequest): PlanResult {
     return { changes, summary: { starts, restarts, stops, keepsRunning } }
   }
 
-  const included = only === undefined ? names : withDependencies(only, wanted)
+  const included = only === undefined ? new Set(request.touches ?? names) : withDependencies(only, wanted)
   for (const workload of inOrder(wanted)) {
     const name = workload.ref.workload
     if (!included.has(name)) {
@@ -73,7 +85,7 @@ export function planProject(request: PlanRequest): PlanResult {
       changes.push({ type: 'replace', workload, because: ['a restart was asked for'] })
       restarts.push(name)
     } else if (now.fingerprint !== workload.fingerprint && request.keepChanged !== true) {
-      changes.push({ type: 'replace', workload, because: ['its settings changed'] })
+      changes.push({ type: 'replace', workload, because: becauseOf(workload) })
       restarts.push(name)
     } else {
       keepsRunning.push(name)
@@ -91,22 +103,40 @@ function isActive(observed: Observed | undefined): observed is Observed {
 
 const fallbackStop = { signal: 'SIGTERM', deadlineSeconds: 10 } as const
 
-/** Dependencies before dependants; the given order where nothing else decides. A circle is impossible by construction: databases depend on nothing. */
+/** So that a program that is on its way out never misses what it uses. */
+function dependantsFirst(observed: readonly Observed[]): readonly Observed[] {
+  const nodes = observed.map((one) => ({ name: one.ref.workload, dependsOn: one.dependsOn ?? [], one }))
+  return dependenciesFirst(nodes.reverse())
+    .map(({ one }) => one)
+    .reverse()
+}
+
 function inOrder(workloads: readonly Workload[]): readonly Workload[] {
-  const byName = new Map(workloads.map((workload) => [workload.ref.workload, workload]))
+  const nodes = workloads.map((workload) => ({
+    name: workload.ref.workload,
+    dependsOn: workload.dependsOn,
+    workload,
+  }))
+  return dependenciesFirst(nodes).map(({ workload }) => workload)
+}
+
+/** Dependencies before dependants; the given order where nothing else decides. A circle is impossible by construction: services and databases depend on nothing. */
+function dependenciesFirst<Node extends { readonly name: string; readonly dependsOn: readonly string[] }>(
+  nodes: readonly Node[],
+): readonly Node[] {
+  const byName = new Map(nodes.map((node) => [node.name, node]))
   const done = new Set<string>()
-  const ordered: Workload[] = []
-  const visit = (workload: Workload) => {
-    const name = workload.ref.workload
-    if (done.has(name)) return
-    done.add(name)
-    for (const dependency of workload.dependsOn) {
+  const ordered: Node[] = []
+  const visit = (node: Node) => {
+    if (done.has(node.name)) return
+    done.add(node.name)
+    for (const dependency of node.dependsOn) {
       const next = byName.get(dependency)
       if (next !== undefined) visit(next)
     }
-    ordered.push(workload)
+    ordered.push(node)
   }
-  for (const workload of workloads) visit(workload)
+  for (const node of nodes) visit(node)
   return ordered
 }
 
@@ -120,4 +150,12 @@ function withDependencies(name: string, workloads: readonly Workload[]): Set<str
   }
   add(name)
   return included
+}
+
+/** Names of the workloads that are not what they were, or were not there. */
+export function touchedBy(before: readonly Workload[], after: readonly Workload[]): readonly string[] {
+  const known = new Map(before.map((workload) => [workload.ref.workload, workload.fingerprint]))
+  return after
+    .filter((workload) => known.get(workload.ref.workload) !== workload.fingerprint)
+    .map((workload) => workload.ref.workload)
 }

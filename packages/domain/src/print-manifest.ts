@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import { runtimeKinds, serviceKinds } from '@stackquay/catalog'
 import { Document } from 'yaml'
-import type { ProjectSpec } from './spec.ts'
+import { type Fields, isObject } from './fields.ts'
+import type { EnvVariable, ProjectSpec } from './spec.ts'
 
 /**
  * The `stackquay.yml` of a project. What equals the kind's default is left out, so that the file says what is special;
@@ -13,12 +14,12 @@ export function printManifest(spec: ProjectSpec): string {
       version: 1,
       name: spec.name,
       ...settingsOf(runtimeKinds, spec.runtimes),
-      ...settingsOf(serviceKinds, spec.services),
-      ...whenAny('databases', mapValues(spec.databases, withoutFalse)),
+      ...settingsOf(serviceKinds, withoutSecrets(spec.services)),
       ...whenAny(
-        'env',
-        mapValues(spec.env, (variable) => (variable.secret ? { secret: true } : variable.value)),
+        'databases',
+        mapValues(spec.databases, ({ primary: _primary, ...settings }) => withoutFalse(settings)),
       ),
+      ...whenAny('env', mapValues(spec.env, variableOf)),
       ...(spec.healthCheck === null ? {} : { healthCheck: spec.healthCheck }),
       ...(spec.limits === null ? {} : { limits: spec.limits }),
     },
@@ -37,13 +38,13 @@ const alwaysShown = ['version', 'preset', 'port']
 
 function settingsOf(
   kinds: readonly { readonly name: string; readonly settings: { defaults(): object } }[],
-  all: Readonly<Record<string, Readonly<Record<string, unknown>>>>,
+  all: Readonly<Record<string, Fields>>,
 ): Record<string, unknown> {
   const shown: Record<string, unknown> = {}
   for (const kind of kinds) {
     const settings = all[kind.name]
     if (settings === undefined) continue
-    const defaults: Readonly<Record<string, unknown>> = { ...kind.settings.defaults(), enabled: true }
+    const defaults: Fields = { ...kind.settings.defaults(), enabled: true }
     const first = alwaysShown.filter((key) => key in settings)
     const special = Object.keys(settings).filter(
       (key) => !alwaysShown.includes(key) && !isDeepStrictEqual(settings[key], defaults[key]),
@@ -51,6 +52,29 @@ function settingsOf(
     shown[kind.name] = Object.fromEntries([...first, ...special].map((key) => [key, settings[key]]))
   }
   return shown
+}
+
+function variableOf({ runtimes, ...variable }: EnvVariable): unknown {
+  const receivers = runtimes === undefined ? {} : { runtimes }
+  if (variable.secret) return { secret: true, ...receivers }
+  return runtimes === undefined ? variable.value : { value: variable.value, ...receivers }
+}
+
+/** A reference to a secret means nothing elsewhere, and a file has no words for "none" either. */
+function withoutSecrets(services: ProjectSpec['services']): Readonly<Record<string, Fields>> {
+  const shown: Record<string, Fields> = { ...services }
+  for (const { name, settings } of serviceKinds)
+    for (const path of settings.secretFields) {
+      const fields = shown[name]
+      if (fields !== undefined) shown[name] = without(fields, path)
+    }
+  return shown
+}
+
+function without(fields: Fields, [key, ...rest]: readonly string[]): Fields {
+  if (rest.length === 0) return Object.fromEntries(Object.entries(fields).filter(([name]) => name !== key))
+  const inner = fields[key ?? '']
+  return isObject(inner) ? { ...fields, [key ?? '']: without(inner, rest) } : fields
 }
 
 function withoutFalse(fields: object): Record<string, unknown> {

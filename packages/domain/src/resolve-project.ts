@@ -4,13 +4,16 @@ import {
   databaseKindOf,
   type ProjectFacts,
   runtimeKinds,
+  type SecretField,
+  type ServiceConnection,
   SettingsError,
   type SourceFiles,
+  serviceKinds,
   type WorkloadDraft,
 } from '@stackquay/catalog'
 import type { FieldError } from '@stackquay/contract'
-import { fingerprintOf, type Value, type Workload } from '@stackquay/engine-api'
-import type { EnvVariable, ProjectSpec } from './spec.ts'
+import { fingerprintOf, type PortBinding, type Value, type Workload } from '@stackquay/engine-api'
+import { type EnvVariable, type ProjectSpec, primaryDatabase, type SecretHandle } from './spec.ts'
 
 /** Everything about the world that resolving needs to know, gathered beforehand. */
 export interface ResolveFacts {
@@ -23,8 +26,10 @@ export interface ResolveFacts {
   /** The lease of a port, or null when there is none yet. */
   lease(workload: string, port: string): number | null
   /** The handle of a secret of this project by its name, or null when it is not made yet. */
-  secret(name: string): { readonly secret: string; readonly version: number } | null
+  secret(name: string): SecretHandle | null
   ourProgram(name: string): { readonly node: string; readonly file: string }
+  /** Where this instance publishes ports. */
+  readonly publishAddress: PortBinding['bind']
 }
 
 export interface Resolved {
@@ -41,11 +46,14 @@ export interface Resolved {
   /** Names of variables that databases and services inject. */
   readonly injected: readonly string[]
   readonly errors: readonly FieldError[]
+  /** Names of workloads that are wanted and stand in `errors` instead of `workloads`. */
+  readonly unresolved: readonly string[]
 }
 
 /** Pure. `(spec, facts) → workloads`, or everything that stands in the way at once. */
 export function resolveProject(spec: ProjectSpec, facts: ResolveFacts): Resolved {
   const errors: FieldError[] = []
+  const unresolved: string[] = []
   const drafts: { draft: WorkloadDraft; kind: 'runtime' | 'service' | 'database' }[] = []
   const missingLeases: { workload: string; port: string }[] = []
   const missingSecrets: { name: string; length: number }[] = []
@@ -59,8 +67,53 @@ export function resolveProject(spec: ProjectSpec, facts: ResolveFacts): Resolved
     return 1
   }
 
+  const secret = (name: string, length: number, encode: 'url' | undefined): Value => {
+    const handle = facts.secret(name)
+    if (handle === null && !missingSecrets.some((known) => known.name === name)) missingSecrets.push({ name, length })
+    const ref = handle ?? { secret: `pending:${name}`, version: 0 }
+    return [encode === undefined ? ref : { ...ref, encode }]
+  }
+
+  for (const kind of serviceKinds) {
+    const settings = spec.services[kind.name]
+    if (settings === undefined || !settings.enabled) continue
+    const connection: ServiceConnection = {
+      project: facts.project,
+      settings,
+      host: '127.0.0.1',
+      hostPort: (port) => hostPort(kind.name, port),
+      secret: (field, encode) => secret(serviceSecret(kind.name, field), lengthOf(kind, field), encode),
+    }
+    Object.assign(injected, kind.variables(connection))
+    if (kind.runsHere?.(settings) === false) continue
+    for (const port of kind.ports) connection.hostPort(port.name)
+    for (const field of kind.secrets) connection.secret(field.name)
+    const toolchain = kind.toolchain === null ? null : facts.toolchain(kind.toolchain.name, settings.version)
+    if (kind.toolchain !== null && toolchain === null) {
+      errors.push(missingToolchain(`/${kind.name}/version`, kind.label, settings.version, kind.install))
+      unresolved.push(kind.name)
+      continue
+    }
+    try {
+      const draft = kind.toWorkload({
+        ...connection,
+        toolchain,
+        bind: (name) =>
+          settings.exposePort && kind.ports.some((port) => port.name === name && port.published)
+            ? facts.publishAddress
+            : '127.0.0.1',
+        ourProgram: facts.ourProgram,
+      })
+      drafts.push({ kind: 'service', draft })
+    } catch (error) {
+      errors.push(cannotRun(kind.name, error))
+      unresolved.push(kind.name)
+    }
+  }
+
   const databases = Object.entries(spec.databases)
-  for (const [index, [name, database]] of databases.entries()) {
+  const primary = primaryDatabase(spec.databases)
+  for (const [name, database] of databases) {
     const kind = databaseKindOf(database.type)
     if (kind === undefined) {
       errors.push({
@@ -68,6 +121,7 @@ export function resolveProject(spec: ProjectSpec, facts: ResolveFacts): Resolved
         code: 'unknown_type',
         detail: `There is no database type "${database.type}".`,
       })
+      unresolved.push(databaseWorkload(database.type, name))
       continue
     }
     const toolchain = facts.toolchain(kind.toolchain.name, database.version)
@@ -77,20 +131,13 @@ export function resolveProject(spec: ProjectSpec, facts: ResolveFacts): Resolved
       username: name,
       host: '127.0.0.1',
       hostPort: hostPort(workload, kind.name),
-      secret: (field, encode) => {
-        const secretName = databaseSecret(name, field)
-        const handle = facts.secret(secretName)
-        const length = kind.secrets.find((secret) => secret.name === field)?.length ?? 32
-        if (handle === null && !missingSecrets.some((known) => known.name === secretName))
-          missingSecrets.push({ name: secretName, length })
-        const ref = handle ?? { secret: `pending:${secretName}`, version: 0 }
-        return [encode === undefined ? ref : { ...ref, encode }]
-      },
+      secret: (field, encode) => secret(databaseSecret(name, field), lengthOf(kind, field), encode),
     }
     for (const field of kind.secrets) connection.secret(field.name)
-    Object.assign(injected, kind.variables(connection, index === 0 ? '' : `${name.toUpperCase()}_`))
+    Object.assign(injected, kind.variables(connection, name === primary ? '' : `${name.toUpperCase()}_`))
     if (toolchain === null) {
       errors.push(missingToolchain(`/databases/${name}/version`, kind.label, database.version, kind.install))
+      unresolved.push(workload)
       continue
     }
     drafts.push({
@@ -100,14 +147,18 @@ export function resolveProject(spec: ProjectSpec, facts: ResolveFacts): Resolved
         project: facts.project,
         version: database.version,
         toolchain,
-        exposePort: database.exposePort,
+        bind: database.exposePort ? facts.publishAddress : '127.0.0.1',
         name: workload,
       }),
     })
   }
 
-  const own = Object.fromEntries(Object.entries(spec.env).map(([name, variable]) => [name, variableValue(variable)]))
-  const env: Record<string, Value> = { ...injected, ...own }
+  const envOf = (runtime: string): Record<string, Value> => {
+    const own = Object.entries(spec.env).filter(
+      ([, { runtimes }]) => runtimes === undefined || runtimes.includes(runtime),
+    )
+    return { ...injected, ...Object.fromEntries(own.map(([name, variable]) => [name, variableValue(variable)])) }
+  }
   const dependsOn = drafts.map(({ draft }) => draft.name)
 
   let front: Resolved['front'] = null
@@ -121,6 +172,7 @@ export function resolveProject(spec: ProjectSpec, facts: ResolveFacts): Resolved
         : facts.toolchain(kind.toolchain.name, settings.version)
     if (toolchain === null) {
       errors.push(missingToolchain(`/${kind.name}/version`, kind.label, settings.version, kind.install))
+      unresolved.push(kind.name, `${kind.name}-dev`)
       continue
     }
     try {
@@ -131,7 +183,7 @@ export function resolveProject(spec: ProjectSpec, facts: ResolveFacts): Resolved
         helpers: facts.helpers(kind.name),
         source: facts.source,
         hostPort,
-        env,
+        env: envOf(kind.name),
         dependsOn,
         ourProgram: facts.ourProgram,
         healthCheck: spec.healthCheck,
@@ -144,12 +196,8 @@ export function resolveProject(spec: ProjectSpec, facts: ResolveFacts): Resolved
         else extraHosts.push({ suffix: draft.name.slice(kind.name.length), workload: draft.name, port: port.name })
       }
     } catch (error) {
-      if (!(error instanceof SettingsError)) throw error
-      errors.push({
-        pointer: `/${kind.name}/${error.field}`,
-        code: 'cannot_run',
-        detail: `${error.message} ${error.hint}`,
-      })
+      errors.push(cannotRun(kind.name, error))
+      unresolved.push(kind.name, `${kind.name}-dev`)
     }
   }
 
@@ -166,6 +214,7 @@ export function resolveProject(spec: ProjectSpec, facts: ResolveFacts): Resolved
     missingSecrets,
     injected: Object.keys(injected),
     errors,
+    unresolved,
   }
 }
 
@@ -178,8 +227,23 @@ export function databaseSecret(name: string, field: string): string {
   return `database/${name}/${field}`
 }
 
+/** Also for a secret inside the settings: `service/<kind>/external.password`. */
+export function serviceSecret(kind: string, field: string): string {
+  return `service/${kind}/${field}`
+}
+
 export function variableSecret(name: string): string {
   return `env/${name}`
+}
+
+/** Anything else that is thrown is a fault of ours. */
+function cannotRun(kind: string, error: unknown): FieldError {
+  if (!(error instanceof SettingsError)) throw error
+  return { pointer: `/${kind}/${error.field}`, code: 'cannot_run', detail: `${error.message} ${error.hint}` }
+}
+
+function lengthOf(kind: { readonly secrets: readonly SecretField[] }, field: string): number {
+  return kind.secrets.find((secret) => secret.name === field)?.length ?? 32
 }
 
 function variableValue(variable: EnvVariable): Value {

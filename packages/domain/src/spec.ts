@@ -1,10 +1,11 @@
-import type { Settings } from '@stackquay/catalog'
+import type { ServiceFields, Settings } from '@stackquay/catalog'
 
 /** What a person wants of a project: the only thing PATCH changes. Complete: defaults are settled when they are written. */
 export interface ProjectSpec {
   readonly name: string
   readonly runtimes: Readonly<Record<string, Settings>>
-  readonly services: Readonly<Record<string, Readonly<Record<string, unknown>>>>
+  /** Once configured a service stays here when it is switched off: enabled again it is what it was. */
+  readonly services: Readonly<Record<string, ServiceFields>>
   readonly databases: Readonly<Record<string, DatabaseSpec>>
   readonly env: Readonly<Record<string, EnvVariable>>
   readonly healthCheck: { readonly path: string; readonly timeoutSeconds: number } | null
@@ -16,12 +17,27 @@ export interface DatabaseSpec {
   readonly type: string
   readonly version: string
   readonly exposePort: boolean
+  /**
+   * Its variables have no prefix: it is DATABASE_URL, for as long as it exists. Absent in all databases of a project that was
+   * written before there was this mark: it is the first one then.
+   */
+  readonly primary?: boolean
 }
 
 /** The text of a secret variable stands in the store, sealed; the specification names it. */
-export type EnvVariable =
+export type EnvVariable = (
   | { readonly secret: false; readonly value: string }
-  | { readonly secret: true; readonly ref: { readonly secret: string; readonly version: number } }
+  | { readonly secret: true; readonly ref: SecretHandle }
+) & {
+  /** Keys of the runtimes that receive it; all of them when absent. */
+  readonly runtimes?: readonly string[]
+}
+
+/** Names a sealed text; the version counts its changes. */
+export interface SecretHandle {
+  readonly secret: string
+  readonly version: number
+}
 
 export const emptySpec = (name: string): ProjectSpec => ({
   name,
@@ -32,3 +48,19 @@ export const emptySpec = (name: string): ProjectSpec => ({
   healthCheck: null,
   limits: null,
 })
+
+/** Name of the database whose variables have no prefix. None when it was dropped: another must never take its place unasked. */
+export function primaryDatabase(databases: ProjectSpec['databases']): string | undefined {
+  const entries = Object.entries(databases)
+  const marked = entries.find(([, database]) => database.primary === true)
+  if (marked !== undefined) return marked[0]
+  return entries.every(([, database]) => database.primary === undefined) ? entries[0]?.[0] : undefined
+}
+
+/** The same with the mark on every database, so that it outlives those that come and go. */
+export function withPrimaryMarked(databases: ProjectSpec['databases']): ProjectSpec['databases'] {
+  const primary = primaryDatabase(databases)
+  return Object.fromEntries(
+    Object.entries(databases).map(([name, database]) => [name, { ...database, primary: name === primary }]),
+  )
+}

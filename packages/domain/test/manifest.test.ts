@@ -1,15 +1,16 @@
 import assert from 'node:assert/strict'
 import { randomInt } from 'node:crypto'
 import { test } from 'node:test'
-import { runtimeKinds, type Settings } from '@stackquay/catalog'
+import { runtimeKinds, type ServiceFields, type Settings, serviceKinds } from '@stackquay/catalog'
 import { parseManifest } from '../src/manifest.ts'
 import { printManifest } from '../src/print-manifest.ts'
+import { allKinds, generator, offersOfAll, randomSettings } from '../src/random-patch.ts'
 import { emptySpec, type ProjectSpec } from '../src/spec.ts'
 
 function read(text: string) {
   const parsed = parseManifest(text)
   assert.ok(parsed.ok, JSON.stringify(parsed))
-  return { manifest: parsed.manifest.patch, secrets: parsed.manifest.secrets }
+  return { manifest: parsed.manifest.patch, secrets: parsed.manifest.secrets.map(({ name }) => name) }
 }
 
 function faults(text: string) {
@@ -310,3 +311,135 @@ test('environment values read back byte for byte', () => {
   const { manifest } = read(printManifest({ ...emptySpec('Shop'), env }))
   for (const [name, { value }] of Object.entries(env)) assert.equal(manifest.env?.[name], value, JSON.stringify(value))
 })
+
+const secretPaths = serviceKinds.flatMap((kind) => kind.settings.secretFields.map((path) => ({ kind, path })))
+
+/** A file that says this and nothing else, as YAML in one line. */
+const saying = (path: readonly string[], value: string) =>
+  path.reduceRight((inner, key) => `{${key}: ${inner}}`, value).replace(/^\{(.*)\}$/s, '$1')
+
+test('a bare service wants it with its defaults, and a file may switch one off', () => {
+  for (const { name } of serviceKinds) {
+    assert.deepEqual(read(`${name}:`).manifest[name], { enabled: true })
+    assert.deepEqual(read(`${name}: {}`).manifest[name], { enabled: true })
+    assert.deepEqual(read(`${name}: {enabled: false}`).manifest[name], { enabled: false })
+  }
+})
+
+test('a password in the settings of a service is refused as a secret in a file, even none', () => {
+  assert.notEqual(secretPaths.length, 0)
+  for (const { kind, path } of secretPaths)
+    for (const value of ['hush', 'null', '12']) {
+      const parsed = parseManifest(saying([kind.name, ...path], value))
+      assert.ok(!parsed.ok)
+      assert.deepEqual(
+        parsed.errors.map(({ pointer, code }) => `${pointer} ${code}`),
+        [`/${kind.name}/${path.join('/')} secret_in_file`],
+        value,
+      )
+      assert.match(parsed.errors[0]!.detail, /anybody who reads it would know .* Remove it and set it in the page/)
+      assert.deepEqual([parsed.errors[0]!.line, parsed.errors[0]!.column! > 1], [1, true])
+    }
+})
+
+test('what is chosen by the machine and what acts once cannot stand in a file, of any service', () => {
+  for (const { name, keepsData } of serviceKinds) {
+    assert.match(faults(`${name}:\n  hostPort: 1`)[0]!, /^2:3 \/\S+\/hostPort "hostPort" is chosen by the service/)
+    if (!keepsData) continue
+    assert.match(
+      faults(`${name}:\n  enabled: false\n  removeData: true`)[0]!,
+      /^3:3 \/\S+\/removeData A project file never deletes data/,
+    )
+  }
+})
+
+test('an unknown key of a service is named with its place and the nearest known one', () => {
+  for (const { name } of serviceKinds)
+    assert.deepEqual(faults(`${name}:\n  exposeport: true`), [
+      `2:3 /${name}/exposeport Unknown key "exposeport". Did you mean "exposePort"?`,
+    ])
+})
+
+test('a database of a file says its type, however little else it says', () => {
+  assert.match(
+    faults('databases:\n  main: {version: "18"}')[0]!,
+    /^2:3 \/databases\/main "main" must say which database/,
+  )
+  assert.match(faults('databases:\n  main: {type: true}')[0]!, /^2:16 \/databases\/main\/type "type" must be one of/)
+})
+
+test('receivers of a variable and of a secret are read, and unknown ones named', () => {
+  const [one, other] = runtimeKinds.map(({ name }) => name)
+  const parsed = parseManifest(
+    `env:\n  A: {value: 7, runtimes: [${one}]}\n  B: {secret: true, runtimes: [${one}, ${other}]}\n  C: {secret: true}`,
+  )
+  assert.ok(parsed.ok)
+  assert.deepEqual(parsed.manifest.patch.env, { A: { value: '7', runtimes: [one] } })
+  assert.deepEqual(parsed.manifest.secrets, [{ name: 'B', runtimes: [one, other] }, { name: 'C' }])
+  assert.match(
+    faults('env:\n  A: {value: x, runtimes: [pyhton]}')[0]!,
+    /^2:28 .*"runtimes" must be one of .*Did you mean "python"/,
+  )
+  assert.match(faults('env:\n  A: {value: x, runtimes: node}')[0]!, /"runtimes" must be a list/)
+  assert.match(faults('env:\n  A: {value: x, runtimes: []}')[0]!, /"runtimes" must be a list/)
+})
+
+test('printed variables keep their receivers, whatever they hold', () => {
+  const ref = { secret: 'sec_never_in_a_file', version: 3 }
+  const text = printManifest({
+    ...emptySpec('Shop'),
+    env: {
+      A: { secret: false, value: 'true', runtimes: ['node', 'php'] },
+      B: { secret: true, ref, runtimes: ['php'] },
+      C: { secret: true, ref },
+      D: { secret: false, value: '7' },
+    },
+  })
+  assert.doesNotMatch(text, /sec_never/)
+  const parsed = parseManifest(text)
+  assert.ok(parsed.ok)
+  assert.deepEqual(parsed.manifest.patch.env, { A: { value: 'true', runtimes: ['node', 'php'] }, D: '7' })
+  assert.deepEqual(parsed.manifest.secrets, [{ name: 'B', runtimes: ['php'] }, { name: 'C' }])
+})
+
+test('a printed service reads back as the same settings without its secrets, for any settings of any service', () => {
+  for (let seed = 0; seed < 200; seed += 1) {
+    const random = generator(seed)
+    for (const kind of serviceKinds) {
+      const taste = { ...allKinds, offers: offersOfAll, secret: () => ({ secret: 'sec_never_in_a_file', version: 1 }) }
+      const settings = kind.settings.stored.parse({
+        ...kind.settings.defaults(),
+        version: kind.releases[0]!.version,
+        ...withoutReadOnly(randomSettings(random, kind, undefined, taste)),
+      }) as ServiceFields
+      const text = printManifest({ ...emptySpec('Shop'), services: { [kind.name]: settings } })
+      assert.doesNotMatch(text, /sec_never/)
+      const { manifest } = read(text)
+      const expected = structuredClone(settings) as Record<string, unknown>
+      for (const path of kind.settings.secretFields) removeAt(expected, path)
+      assert.deepEqual(
+        { ...kind.settings.defaults(), ...(manifest[kind.name] as object) },
+        expected,
+        `${seed}\n${text}`,
+      )
+    }
+  }
+})
+
+function withoutReadOnly(settings: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(settings)
+      .filter(([field]) => field !== 'hostPort' && field !== 'hasPassword')
+      .map(([field, value]) => [
+        field,
+        typeof value === 'object' && value !== null && !Array.isArray(value) && !('secret' in value)
+          ? withoutReadOnly(value as Record<string, unknown>)
+          : value,
+      ]),
+  )
+}
+
+function removeAt(value: Record<string, unknown>, [key, ...rest]: readonly string[]): void {
+  if (rest.length === 0) delete value[key!]
+  else if (value[key!] != null) removeAt(value[key!] as Record<string, unknown>, rest)
+}

@@ -1,9 +1,18 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { databaseKinds, runtimeKindOf, runtimeKinds } from '@stackquay/catalog'
+import { databaseKinds, runtimeKindOf, runtimeKinds, type ServiceKind, serviceKinds } from '@stackquay/catalog'
 import type { ProjectPatch } from '@stackquay/contract'
 import { type EnvPatch, mergeProject, type Offers, sameSpec } from '../src/merge-project.ts'
-import { emptySpec, type ProjectSpec } from '../src/spec.ts'
+import {
+  allKinds,
+  generator,
+  offersOfAll,
+  type Random,
+  randomPatch,
+  randomReceivers,
+  type Taste,
+} from '../src/random-patch.ts'
+import { emptySpec, type ProjectSpec, primaryDatabase } from '../src/spec.ts'
 
 const line = (version: string, more: object = {}) => ({
   version,
@@ -26,12 +35,15 @@ const offers: Offers = {
     go: [line('1.27', { default: true })],
     static: [line('1', { default: true })],
   },
+  services: {},
   databases: {
     postgresql: [
       line('18', { default: true }),
       line('17'),
       line('16', { available: false, reason: 'PostgreSQL 16 is not installed on this machine.' }),
     ],
+    mariadb: [line('10.11', { default: true })],
+    mysql: [line('8.4', { default: true })],
   },
 }
 
@@ -166,14 +178,16 @@ test('settings that do not fit together are named by pointer', () => {
 })
 
 test('postgres and postgresql are the same database', () => {
-  assert.deepEqual(withDatabase.databases, { main: { type: 'postgresql', version: '18', exposePort: true } })
+  assert.deepEqual(withDatabase.databases, {
+    main: { type: 'postgresql', version: '18', exposePort: true, primary: true },
+  })
   for (const type of ['postgres', 'postgresql'])
     assert.deepEqual(merged(withDatabase, { databases: { main: { type } } }), withDatabase)
 })
 
 test('exposePort alone unpublishes the port and leaves the database in place', () => {
   assert.deepEqual(merged(withDatabase, { databases: { main: { exposePort: false } } }).databases, {
-    main: { type: 'postgresql', version: '18', exposePort: false },
+    main: { type: 'postgresql', version: '18', exposePort: false, primary: true },
   })
 })
 
@@ -280,67 +294,33 @@ test('a merge leaves the specification that it was given as it was', () => {
   assert.equal(JSON.stringify(vite), text)
 })
 
-// Random specifications and patches, the same in every run: a failure names the seed that shows it.
+// Random specifications and patches. A failure names the seed that shows it.
 
-function generator(seed: number) {
-  let state = seed
-  const next = () => {
-    state = (state * 1_664_525 + 1_013_904_223) % 4_294_967_296
-    return state / 4_294_967_296
-  }
-  const below = (count: number) => Math.floor(next() * count)
-  return {
-    below,
-    chance: (share: number) => next() < share,
-    pick: <T>(from: readonly T[]): T => from[below(from.length)]!,
-  }
-}
-type Random = ReturnType<typeof generator>
-
-const usable = (all: readonly { version: string; available: boolean }[] | undefined) =>
-  (all ?? []).filter((one) => one.available).map((one) => one.version)
-
-function randomRuntime(random: Random, kind: (typeof runtimeKinds)[number]): Record<string, unknown> {
-  const fields: Record<string, unknown> = {}
-  const maybe = (name: string, value: unknown) => {
-    if (random.chance(0.4)) fields[name] = value
-  }
-  maybe('enabled', random.chance(0.5))
-  const versions = usable(offers.runtimes[kind.name])
-  if (versions.length > 0) maybe('version', random.pick(versions))
-  maybe('preset', random.pick(kind.presets).name)
-  maybe('port', 1 + random.below(65_535))
-  maybe('mode', random.pick(['development', 'production']))
-  maybe('server', random.chance(0.5))
-  maybe('debugPort', 1 + random.below(65_535))
-  maybe('command', random.pick([null, ['run', 'it']]))
-  maybe('hostPort', random.pick([null, 20_000]))
-  if (kind.name === 'python') maybe('application', random.pick([null, 'a:b']))
-  if (kind.name === 'php') maybe('documentRoot', random.pick([null, 'public']))
-  if (kind.name === 'node') {
-    const server: Record<string, unknown> = {}
-    if (random.chance(0.5)) server.enabled = random.chance(0.5)
-    if (random.chance(0.5)) server.preset = random.pick(kind.presets).name
-    if (random.chance(0.5)) server.port = 1 + random.below(65_535)
-    maybe('devServer', server)
-  }
-  return fields
+const taste: Taste = {
+  ...allKinds,
+  offers: offersOfAll,
+  secret: (random) => ({ secret: `sec_${random.below(9)}`, version: 1 + random.below(3) }),
 }
 
-function randomPatch(random: Random): { patch: ProjectPatch; env: EnvPatch } {
-  const patch: ProjectPatch = {}
+function randomChange(random: Random, before: ProjectSpec): { patch: ProjectPatch; env: EnvPatch } {
   const env: Record<string, EnvPatch[string]> = {}
-  if (random.chance(0.3)) patch.name = `Shop ${random.below(9)}`
-  for (const kind of runtimeKinds)
-    if (random.chance(0.4) && usable(offers.runtimes[kind.name]).length > 0)
-      patch[kind.name] = randomRuntime(random, kind)
-  if (random.chance(0.4))
-    patch.databases = { [random.pick(['main', 'other'])]: { type: 'postgres', exposePort: random.chance(0.5) } }
-  if (random.chance(0.4)) patch.healthCheck = random.pick([null, { path: '/up' }, { path: '/', timeoutSeconds: 9 }])
-  if (random.chance(0.4)) patch.limits = random.pick([null, { cpus: 1 }, { memoryBytes: null }, {}])
-  for (const name of ['A', 'B', 'C'])
-    if (random.chance(0.3)) env[name] = random.pick([null, { secret: false, value: String(random.below(9)) }])
-  return { patch, env }
+  for (const name of ['A', 'B', 'C']) {
+    if (!random.chance(0.3)) continue
+    const receivers = randomReceivers(random)
+    env[name] = random.pick([
+      null,
+      { secret: false, value: String(random.below(9)), ...receivers },
+      { secret: true, ref: { secret: 'sec_1', version: random.below(3) }, ...receivers },
+    ])
+  }
+  const limits = random.chance(0.4) ? { limits: random.pick([null, { cpus: 1 }, { memoryBytes: null }, {}]) } : {}
+  return { patch: { ...randomPatch(random, before, taste), ...limits }, env }
+}
+
+function changed(before: ProjectSpec, patch: ProjectPatch, env: EnvPatch, naming: 'enables' | 'keeps' = 'keeps') {
+  const answer = mergeProject(before, patch, env, offersOfAll, naming)
+  assert.ok(answer.ok, JSON.stringify({ answer, patch, before }))
+  return answer.spec
 }
 
 const seeds = Array.from({ length: 500 }, (_, seed) => seed)
@@ -348,8 +328,8 @@ const seeds = Array.from({ length: 500 }, (_, seed) => seed)
 function randomSpec(random: Random): ProjectSpec {
   let spec = empty
   for (let times = random.below(4); times > 0; times -= 1) {
-    const { patch, env } = randomPatch(random)
-    spec = merged(spec, patch, { env, naming: random.pick(['enables', 'keeps']) })
+    const { patch, env } = randomChange(random, spec)
+    spec = changed(spec, patch, env, random.pick(['enables', 'keeps']))
   }
   return spec
 }
@@ -358,8 +338,8 @@ test('what a patch does not name is unchanged, for any specification and patch',
   for (const seed of seeds) {
     const random = generator(seed)
     const before = randomSpec(random)
-    const { patch, env } = randomPatch(random)
-    const after = merged(before, patch, { env })
+    const { patch, env } = randomChange(random, before)
+    const after = changed(before, patch, env)
     const where = `seed ${seed}: ${JSON.stringify({ before, patch, env })}`
 
     if (patch.name === undefined) assert.equal(after.name, before.name, where)
@@ -367,7 +347,8 @@ test('what a patch does not name is unchanged, for any specification and patch',
     if (patch.limits === undefined) assert.deepEqual(after.limits, before.limits, where)
     for (const [name, database] of Object.entries(before.databases)) {
       const sent = patch.databases?.[name]
-      assert.deepEqual(after.databases[name], { ...database, ...(sent == null ? {} : { exposePort: sent.exposePort }) })
+      const exposePort = sent?.exposePort ?? database.exposePort
+      assert.deepEqual(after.databases[name], { ...database, exposePort }, where)
     }
     for (const name of new Set([...Object.keys(before.env), ...Object.keys(after.env)]))
       if (!(name in env)) assert.deepEqual(after.env[name], before.env[name], where)
@@ -388,6 +369,29 @@ test('what a patch does not name is unchanged, for any specification and patch',
         assert.deepEqual(now?.[field], fresh, `${where} ${field}`)
       }
     }
+    for (const kind of serviceKinds) {
+      const [old, now] = [before.services[kind.name], after.services[kind.name]]
+      const sent = patch[kind.name] as Record<string, unknown> | undefined
+      if (sent === undefined) assert.deepEqual(now, old, where)
+      if (sent === undefined || old === undefined) continue
+      const reset = sent.removeData === true ? kind.settings.ofData : []
+      for (const [field, value] of Object.entries(old))
+        if (!(field in sent) && !reset.includes(field)) assert.deepEqual(now?.[field], value, `${where} ${field}`)
+    }
+  }
+})
+
+test('a whole answer of a service with a field changed changes that field and no other, for any specification', () => {
+  for (const seed of seeds) {
+    const random = generator(seed)
+    const before = randomSpec(random)
+    for (const kind of serviceKinds) {
+      const old = before.services[kind.name]
+      if (old === undefined) continue
+      const after = changed(before, { [kind.name]: { ...shownService(kind, old), enabled: !old.enabled } }, {})
+      const expected = { ...before, services: { ...before.services, [kind.name]: { ...old, enabled: !old.enabled } } }
+      assert.deepEqual(after, expected, `seed ${seed} ${kind.name}`)
+    }
   }
 })
 
@@ -405,16 +409,35 @@ test('sending back what an answer shows changes nothing, for any specification',
         },
       ]),
     )
+    const services = serviceKinds.flatMap((kind) => {
+      const settings = spec.services[kind.name]
+      return settings === undefined ? [] : [[kind.name, shownService(kind, settings)]]
+    })
     const patch = {
       name: spec.name,
       ...shown,
+      ...Object.fromEntries(services),
       databases: spec.databases,
       healthCheck: spec.healthCheck,
       limits: spec.limits,
     } as unknown as ProjectPatch
-    assert.ok(sameSpec(merged(spec, patch, { env: spec.env }), spec), `seed ${seed}`)
+    assert.ok(sameSpec(changed(spec, patch, spec.env), spec), `seed ${seed}`)
   }
 })
+
+/** A service as an answer shows it: with its port, and instead of a secret whether there is one. */
+function shownService(kind: ServiceKind, settings: object): Record<string, unknown> {
+  const shown = structuredClone(settings) as Record<string, unknown>
+  for (const path of kind.settings.secretFields) {
+    const last = path.at(-1)!
+    const holder = path.slice(0, -1).reduce<unknown>((inner, key) => (inner as typeof shown | null)?.[key], shown)
+    if (holder == null) continue
+    const fields = holder as Record<string, unknown>
+    fields[`has${last.charAt(0).toUpperCase()}${last.slice(1)}`] = fields[last] !== null
+    delete fields[last]
+  }
+  return { ...shown, hostPort: 20_000 }
+}
 
 test('specifications are the same whatever the order of their keys', () => {
   const one = merged(merged(empty, { node: {} }), { python: {} })
@@ -428,4 +451,36 @@ test('every kind of database answers its own name for each of its aliases', () =
     for (const type of [kind.name, ...kind.aliases])
       assert.equal(merged(empty, { databases: { main: { type } } }).databases.main?.type, kind.name)
   }
+})
+
+test('the first database is the primary one and stays it, whatever comes later and in whatever order', () => {
+  const second = merged(withDatabase, { databases: { another: { type: 'mysql' } } })
+  const marks = (spec: ProjectSpec) =>
+    Object.fromEntries(Object.entries(spec.databases).map(([name, { primary }]) => [name, primary]))
+  assert.deepEqual(marks(second), { main: true, another: false })
+  assert.deepEqual(marks(merged(second, { databases: { another: { exposePort: true } } })), marks(second))
+  const answered = { databases: { another: { primary: true }, main: { primary: false } } } as unknown as ProjectPatch
+  assert.deepEqual(merged(second, answered), second, 'what an answer shows of it is read-only')
+})
+
+test('of databases that were written before there was a mark the first one is the primary, also when another joins', () => {
+  const old = { type: 'postgresql', version: '18', exposePort: false }
+  const spec: ProjectSpec = { ...empty, databases: { main: old, other: old } }
+  assert.equal(primaryDatabase(spec.databases), 'main')
+  const { databases } = merged(spec, { databases: { third: { type: 'mysql' } } })
+  assert.deepEqual(
+    Object.entries(databases).map(([name, { primary }]) => [name, primary]),
+    [
+      ['main', true],
+      ['other', false],
+      ['third', false],
+    ],
+  )
+})
+
+test('when the primary database is gone no other takes its place, until a new one is made', () => {
+  const rest = { other: { type: 'postgresql', version: '18', exposePort: false, primary: false } }
+  assert.equal(primaryDatabase(rest), undefined)
+  const { databases } = merged({ ...empty, databases: rest }, { databases: { again: { type: 'postgres' } } })
+  assert.equal(primaryDatabase(databases), 'again')
 })

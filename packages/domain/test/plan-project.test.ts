@@ -198,3 +198,85 @@ test('carrying out a plan leaves nothing to plan', () => {
         assert.deepEqual(planProject({ wanted: all, observed: [...after.values()], goal }).changes, [])
       }
 })
+
+test('what is removed goes dependants first, each as it wanted to be stopped when it was started', () => {
+  const named = (name: string, dependsOn: readonly string[], stop: Workload['stop']) => ({
+    ...seen(workload(name)),
+    title: `The ${name}`,
+    dependsOn,
+    stop,
+  })
+  const slow = { signal: 'SIGINT', deadlineSeconds: 90 } as const
+  const usual = { signal: 'SIGTERM', deadlineSeconds: 10 } as const
+  const observed = [named('db', [], slow), named('web', ['db', 'cache'], usual), named('cache', [], usual)]
+  for (const order of [observed, observed.toReversed()]) {
+    const { changes } = planProject({ wanted: [], observed: order, goal: 'running' })
+    const removed = changes.flatMap((change) =>
+      change.type === 'remove' ? [[change.ref.workload, change.title, change.stop] as const] : [],
+    )
+    assert.equal(removed.length, 3)
+    assert.deepEqual(removed[0], ['web', 'The web', usual])
+    assert.deepEqual(
+      removed.find(([name]) => name === 'db'),
+      ['db', 'The db', slow],
+    )
+  }
+})
+
+test('something that was started by an older service and tells no stop policy gets the usual one', () => {
+  const [change] = planProject({ wanted: [], observed: [seen(db)], goal: 'running' }).changes
+  assert.deepEqual(change?.type === 'remove' && change.stop, { signal: 'SIGTERM', deadlineSeconds: 10 })
+})
+
+test('a replacement says what changed when it is told what was wanted before', () => {
+  const env = (value: string): Workload => ({ ...web, env: { GREETING: value }, fingerprint: value })
+  const because = (before: readonly Workload[] | undefined) =>
+    planProject({
+      wanted: [env('new')],
+      observed: [seen(env('old'))],
+      goal: 'running',
+      ...(before === undefined ? {} : { before }),
+    }).changes.map((change) => (change.type === 'replace' ? change.because : []))
+  assert.deepEqual(because([env('old')]), [['the variable GREETING changed']])
+  assert.deepEqual(because([]), [['its settings changed']], 'it was not there before')
+  assert.deepEqual(because([env('new')]), [['its settings changed']], 'what runs is older than what was wanted')
+  assert.deepEqual(because(undefined), [['its settings changed']])
+})
+
+test('what was wanted before decides nothing', () => {
+  const observed = [seen(workload('db', [], 'older')), seen(web)]
+  const { changes, summary } = planProject({ wanted: all, observed, goal: 'running' })
+  for (const before of [[], all, [workload('db', [], 'older')]]) {
+    const again = planProject({ wanted: all, observed, goal: 'running', before })
+    assert.deepEqual(again.summary, summary)
+    assert.deepEqual(
+      again.changes.map(({ type }) => type),
+      changes.map(({ type }) => type),
+    )
+  }
+})
+
+test('another dependency is no reason to restart what runs', () => {
+  const observed = all.map((one) => seen(one))
+  const wanted = [dev, workload('web', ['db']), db, cache]
+  assert.deepEqual(plan({ wanted, observed }).changes, [])
+})
+
+test('a change touches what it is about: what runs besides is left in its form, and what is down stays down', () => {
+  const observed = [seen(workload('db', [], 'older')), seen(workload('web', ['db'], 'older')), seen(dev, 'exited')]
+  assert.deepEqual(plan({ observed, touches: ['web', 'cache'] }), {
+    changes: ['start cache', 'replace web'],
+    summary: { starts: ['cache'], restarts: ['web'], stops: [], keepsRunning: ['db'] },
+  })
+  assert.deepEqual(plan({ observed, touches: [] }).changes, [])
+  assert.deepEqual(plan({ wanted: [db], observed, touches: [] }).changes, ['remove web', 'remove dev'])
+})
+
+test('what cannot be resolved now is wanted all the same: it is not removed', () => {
+  const observed = [seen(db), seen(cache)]
+  for (const goal of ['running', 'stopped'] as const) {
+    const { changes } = plan({ wanted: [db], observed, goal, unresolved: ['cache'] })
+    assert.ok(!changes.includes('remove cache'))
+    assert.ok(plan({ wanted: [db], observed, goal }).changes.includes('remove cache'))
+  }
+})

@@ -1,8 +1,22 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { runtimeKindOf, runtimeKinds, type Settings } from '@stackquay/catalog'
+import {
+  runtimeKindOf,
+  runtimeKinds,
+  type ServiceFields,
+  type ServiceKind,
+  type Settings,
+  serviceKinds,
+} from '@stackquay/catalog'
 import { hasSecret, type Value } from '@stackquay/engine-api'
-import { databaseSecret, databaseWorkload, type ResolveFacts, resolveProject } from '../src/resolve-project.ts'
+import {
+  databaseSecret,
+  databaseWorkload,
+  type ResolveFacts,
+  resolveProject,
+  serviceSecret,
+  variableSecret,
+} from '../src/resolve-project.ts'
 import { emptySpec, type ProjectSpec } from '../src/spec.ts'
 
 const secret = { secret: 'sec_1', version: 1 }
@@ -25,6 +39,7 @@ const facts: ResolveFacts = {
   lease: (workload, port) => 20_000 + `${workload}/${port}`.length,
   secret: () => secret,
   ourProgram: (name) => ({ node: '/opt/node/bin/node', file: `/ours/${name}.js` }),
+  publishAddress: '127.0.0.1',
 }
 
 function settings(name: string, more: Readonly<Record<string, unknown>> = {}): Settings {
@@ -51,6 +66,7 @@ test('a project without anything resolves to nothing, and nothing stands in the 
     missingSecrets: [],
     injected: [],
     errors: [],
+    unresolved: [],
   })
 })
 
@@ -221,4 +237,149 @@ test('a health check of the project is what the front is asked', () => {
 test('names of workloads and secrets are pinned: leases, kept data and sealed texts are found by them', () => {
   assert.equal(databaseWorkload('postgresql', 'main'), 'postgresql-main')
   assert.equal(databaseSecret('main', 'password'), 'database/main/password')
+  assert.equal(serviceSecret('cache', 'external.password'), 'service/cache/external.password')
+  assert.equal(variableSecret('TOKEN'), 'env/TOKEN')
+})
+
+const serviceFields = (kind: ServiceKind, more: object = {}) =>
+  ({ ...kind.settings.defaults(), version: kind.releases[0]!.version, ...more }) as unknown as ServiceFields
+const allServices = Object.fromEntries(serviceKinds.map((kind) => [kind.name, serviceFields(kind)]))
+const web = { static: settings('static') }
+
+test('each service that is on is one workload of its name, with leases and secrets of all that it declares', () => {
+  for (const kind of serviceKinds) {
+    const wanted = spec({ services: { [kind.name]: serviceFields(kind) } })
+    const resolved = resolveProject(wanted, { ...facts, lease: () => null, secret: () => null })
+    assert.deepEqual(resolved.errors, [])
+    assert.deepEqual(resolved.kinds, { [kind.name]: 'service' })
+    assert.deepEqual(
+      resolved.missingLeases.map(({ workload, port }) => `${workload} ${port}`).sort(),
+      kind.ports.map(({ name }) => `${kind.name} ${name}`).sort(),
+    )
+    assert.deepEqual(
+      resolved.missingSecrets.map(({ name, length }) => `${name} ${length}`).sort(),
+      kind.secrets.map(({ name, length }) => `service/${kind.name}/${name} ${length}`).sort(),
+    )
+    assert.deepEqual(resolved.workloads[0]?.dependsOn, [])
+    const off = spec({ services: { [kind.name]: serviceFields(kind, { enabled: false }) } })
+    const nothing = resolveProject(off, { ...facts, lease: () => null, secret: () => null })
+    assert.deepEqual(
+      [nothing.workloads, nothing.missingLeases, nothing.missingSecrets, nothing.injected],
+      [[], [], [], []],
+    )
+  }
+})
+
+test('runtimes receive the variables that a service says it injects, and wait for it', () => {
+  for (const kind of serviceKinds) {
+    const services = { [kind.name]: serviceFields(kind) }
+    const resolved = resolveProject(spec({ runtimes: web, services }), facts)
+    const runtime = resolved.workloads.find(({ ref }) => ref.workload === 'static')!
+    for (const name of kind.injects) assert.ok(name in runtime.env, `${kind.name} ${name}`)
+    assert.deepEqual([...resolved.injected].sort(), [...kind.injects].sort(), kind.name)
+    assert.deepEqual(runtime.dependsOn, [kind.name])
+  }
+})
+
+test('a service listens on loopback until its port is published, and only published ports leave it', () => {
+  for (const kind of serviceKinds) {
+    const binds = (exposePort: boolean) => {
+      const services = { [kind.name]: serviceFields(kind, { exposePort }) }
+      const { workloads } = resolveProject(spec({ services }), { ...facts, publishAddress: '0.0.0.0' })
+      return Object.fromEntries(workloads[0]!.ports.map(({ name, bind }) => [name, bind]))
+    }
+    for (const port of kind.ports) {
+      assert.equal(binds(false)[port.name] ?? '127.0.0.1', '127.0.0.1', `${kind.name} ${port.name}`)
+      assert.equal(
+        binds(true)[port.name] ?? '127.0.0.1',
+        port.published ? '0.0.0.0' : '127.0.0.1',
+        `${kind.name} ${port.name}`,
+      )
+    }
+    assert.ok(
+      kind.ports.filter(({ published }) => published).every(({ name }) => name in binds(true)),
+      kind.name,
+    )
+  }
+})
+
+test('a service elsewhere runs nothing here and is told to the runtimes, with no lease and no secret of ours', () => {
+  const kinds = serviceKinds.filter((kind) => kind.runsHere !== undefined)
+  assert.notEqual(kinds.length, 0)
+  for (const kind of kinds) {
+    const external = kind.settings.stored.shape.external!.parse({ host: 'cache.example.org' })
+    const services = { [kind.name]: serviceFields(kind, { external, version: '0' }) }
+    const bare = { ...facts, lease: () => null, secret: () => null, toolchain: () => null }
+    const resolved = resolveProject(spec({ runtimes: web, services }), bare)
+    assert.deepEqual(Object.keys(resolved.kinds), ['static'])
+    assert.deepEqual(resolved.errors, [])
+    assert.deepEqual(resolved.missingLeases, [{ workload: 'static', port: 'http' }])
+    assert.deepEqual(resolved.missingSecrets, [])
+    const [runtime] = resolved.workloads
+    assert.deepEqual(runtime!.dependsOn, [])
+    assert.ok(Object.values(runtime!.env).includes('cache.example.org'))
+  }
+})
+
+test('a service whose program is missing says what to install and still tells its variables', () => {
+  for (const kind of serviceKinds.filter(({ toolchain }) => toolchain !== null)) {
+    const services = { [kind.name]: serviceFields(kind) }
+    const resolved = resolveProject(spec({ services }), { ...facts, toolchain: () => null })
+    assert.deepEqual(
+      resolved.errors.map(({ pointer, code }) => `${pointer} ${code}`),
+      [`/${kind.name}/version unavailable_here`],
+    )
+    assert.ok(resolved.errors[0]!.detail.includes(kind.install.debian))
+    assert.deepEqual([...resolved.injected].sort(), [...kind.injects].sort())
+  }
+})
+
+test('the secrets of a service stand in its environment and jobs alone: what other users of the machine see names none', () => {
+  for (const kind of serviceKinds) {
+    const services = { [kind.name]: serviceFields(kind) }
+    const { workloads } = resolveProject(spec({ services }), facts)
+    assert.equal(workloads.length, 1)
+    const { run, health, env, setup } = workloads[0]!
+    assert.ok(!JSON.stringify([run, health]).includes(secret.secret), kind.name)
+    assert.equal(JSON.stringify([env, setup]).includes(secret.secret), kind.secrets.length > 0, kind.name)
+  }
+})
+
+test('a variable with receivers reaches these runtimes and no other, and only they change with it', () => {
+  const runtimes = { node: settings('node'), php: settings('php'), static: settings('static') }
+  const env = (value: string): ProjectSpec['env'] => ({
+    ONE: { secret: false, value, runtimes: ['node'] },
+    TWO: { secret: false, value: 'same', runtimes: ['php', 'static'] },
+    ALL: { secret: false, value: 'same' },
+  })
+  const at = (value: string) =>
+    Object.fromEntries(
+      resolveProject(
+        spec({ runtimes, services: allServices, databases: { main: postgresql }, env: env(value) }),
+        facts,
+      ).workloads.map((one) => [one.ref.workload, one]),
+    )
+  const [before, after] = [at('1'), at('2')]
+  const holders = (name: string) => Object.keys(before).filter((workload) => name in before[workload]!.env)
+  assert.deepEqual(holders('ONE'), ['node'])
+  assert.deepEqual(holders('TWO'), ['php', 'static'])
+  assert.deepEqual(holders('ALL').sort(), ['node', 'php', 'static'])
+  const changed = Object.keys(before).filter((name) => before[name]!.fingerprint !== after[name]!.fingerprint)
+  assert.deepEqual(changed, ['node'])
+})
+
+test('publishing the port of one service changes that service and nothing else', () => {
+  const prints = (services: ProjectSpec['services']) =>
+    Object.fromEntries(
+      resolveProject(spec({ runtimes: web, services, databases: { main: postgresql } }), {
+        ...facts,
+        publishAddress: '0.0.0.0',
+      }).workloads.map((one) => [one.ref.workload, one.fingerprint]),
+    )
+  const before = prints(allServices)
+  for (const kind of serviceKinds.filter((one) => !one.alwaysPublished)) {
+    const after = prints({ ...allServices, [kind.name]: serviceFields(kind, { exposePort: true }) })
+    const changed = Object.keys(after).filter((name) => after[name] !== before[name])
+    assert.deepEqual(changed, [kind.name])
+  }
 })

@@ -33,7 +33,9 @@ export interface Engine {
   address(ref: WorkloadRef, port: string): Promise<{ readonly host: string; readonly port: number } | null>
   /** Who holds a port of this machine right now, for error texts and leases; null when it is free. */
   portHolder(port: number, signal: AbortSignal): Promise<PortHolder | null>
-  /** Kept data of a project, with its size on disk. */
+  /** Names of the kept data of a project; quick, however much data there is. */
+  dataNames(project: string, signal: AbortSignal): Promise<readonly string[]>
+  /** Kept data of a project, with its size on disk, for which every file is looked at. */
   data(project: string, signal: AbortSignal): Promise<readonly { readonly name: string; readonly sizeBytes: number }[]>
   /** Copies kept data from one project to another. Nothing may be running on either; refused if the target exists. */
   copyData(from: string, to: string, name: string, signal: AbortSignal): Promise<void>

@@ -72,6 +72,12 @@ export function createFakeEngine(options: FakeEngineOptions = {}): FakeEngine {
     wakeAll()
   }
 
+  function dataOf(project: string): { name: string; sizeBytes: number }[] {
+    return [...machine.data]
+      .filter(([key]) => key.startsWith(`${project}/`))
+      .map(([key, sizeBytes]) => ({ name: key.slice(project.length + 1), sizeBytes }))
+  }
+
   function end(found: FakeWorkload, state: 'exited' | 'stopped', exit: Partial<Exit>): void {
     found.state = state
     found.pid = null
@@ -293,11 +299,8 @@ export function createFakeEngine(options: FakeEngineOptions = {}): FakeEngine {
       return found?.state === 'running' && binding !== undefined ? { host: '127.0.0.1', port: binding.hostPort } : null
     },
     portHolder: async (port) => holderOf(machine, port),
-    async data(project) {
-      return [...machine.data]
-        .filter(([key]) => key.startsWith(`${project}/`))
-        .map(([key, sizeBytes]) => ({ name: key.slice(project.length + 1), sizeBytes }))
-    },
+    dataNames: async (project) => dataOf(project).map(({ name }) => name),
+    data: async (project) => dataOf(project),
     async copyData(from, to, name) {
       const size = machine.data.get(`${from}/${name}`)
       if (size === undefined || machine.data.has(`${to}/${name}`)) {
@@ -370,6 +373,9 @@ function observed(machine: FakeMachine, found: FakeWorkload): Observed {
     lastExit: found.lastExit,
     health: found.health,
     reason: unblocked ? null : found.reason,
+    title: workload.title,
+    stop: workload.stop,
+    dependsOn: workload.dependsOn,
   }
 }
 

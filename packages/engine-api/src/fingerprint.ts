@@ -1,9 +1,12 @@
 import { createHash } from 'node:crypto'
 import type { Workload } from './workload.ts'
 
-/** Hash of everything that makes a workload what it is, independent of key order. Titles and hints do not count. */
+/**
+ * Hash of everything that makes a workload what it is, independent of key order. Titles and hints do not count, nor does what it
+ * waits for: that matters only while it starts.
+ */
 export function fingerprintOf(workload: Omit<Workload, 'fingerprint'>): string {
-  const { title: _title, requires: _requires, ...rest } = workload
+  const { title: _title, requires: _requires, dependsOn: _dependsOn, ...rest } = workload
   const setup = rest.setup.map(({ title: _jobTitle, ...job }) => job)
   return createHash('sha256')
     .update(stableJson({ ...rest, setup }))

@@ -1,4 +1,4 @@
-import type { WorkloadRef } from './workload.ts'
+import type { StopPolicy, WorkloadRef } from './workload.ts'
 
 /** What an engine sees of one workload now. Derived from the machine, never from memory alone. */
 export interface Observed {
@@ -17,6 +17,10 @@ export interface Observed {
   readonly health: 'starting' | 'healthy' | 'unhealthy' | 'none'
   /** For `waiting` and `unhealthy`: what is true and what to do. */
   readonly reason: string | null
+  /** What it was started with, for ending one that nothing describes any more. */
+  readonly title?: string
+  readonly stop?: StopPolicy
+  readonly dependsOn?: readonly string[]
 }
 
 /** `waiting`: a required file is missing. `exited`: it ran and ended by itself. `stopped`: it was stopped by us, or never ran. */

@@ -26,7 +26,7 @@ export interface Workload {
   readonly stop: StopPolicy
   /** Names of workloads of the same project that must be ready first. */
   readonly dependsOn: readonly string[]
-  /** Hash of all of the above; equal fingerprints mean there is nothing to do. Made by `fingerprintOf`. */
+  /** Hash of all of the above that a running program would notice; equal fingerprints mean there is nothing to do. Made by `fingerprintOf`. */
   readonly fingerprint: string
 }
 

@@ -9,6 +9,7 @@ export interface Schema {
   operations: OperationsTable
   secrets: SecretsTable
   port_leases: PortLeasesTable
+  kept_data: KeptDataTable
   users: UsersTable
   sessions: SessionsTable
   tokens: TokensTable
@@ -72,6 +73,13 @@ export interface PortLeasesTable {
   workload: string
   port: string
   host_port: number
+}
+
+export interface KeptDataTable {
+  project: string
+  name: string
+  version: string
+  kept_at: string | null
 }
 
 export interface UsersTable {

@@ -8,6 +8,7 @@ import type { CheckpointKeeper } from './audit-checkpoint.ts'
 import type { Reading, Writing } from './context.ts'
 import { eventChanges, eventQuestions } from './events.ts'
 import { idempotencyChanges, idempotencyQuestions } from './idempotency.ts'
+import { keptDataChanges, keptDataQuestions } from './kept-data.ts'
 import { reseal, sealedSince } from './key-check.ts'
 import { operationChanges, operationQuestions } from './operations.ts'
 import { portChanges, portQuestions } from './ports.ts'
@@ -129,6 +130,7 @@ export function storeOver(
     operations: operationQuestions(reading),
     secrets: secretQuestions(reading),
     ports: portQuestions(reading),
+    keptData: keptDataQuestions(reading),
     users: userQuestions(reading),
     sessions: sessionQuestions(reading),
     tokens: tokenQuestions(reading),
@@ -175,6 +177,7 @@ function changesIn(writing: Writing): Transaction {
     operations: operationChanges(writing),
     secrets: secretChanges(writing),
     ports: portChanges(writing),
+    keptData: keptDataChanges(writing),
     users: userChanges(writing),
     sessions: sessionChanges(writing),
     tokens: tokenChanges(writing),

@@ -11,6 +11,7 @@ export interface Store {
   readonly operations: OperationQuestions
   readonly secrets: SecretQuestions
   readonly ports: PortQuestions
+  readonly keptData: KeptDataQuestions
   readonly users: UserQuestions
   readonly sessions: SessionQuestions
   readonly tokens: TokenQuestions
@@ -95,6 +96,13 @@ export interface Transaction {
     /** Gives a lease another port, because a foreign program took it while the project was stopped. */
     move(project: string, workload: string, port: string, candidates: Iterable<number>): Promise<number>
     release(project: string, workload?: string): Promise<void>
+  }
+  readonly keptData: {
+    /** This version is about to run over the data. */
+    writtenBy(project: string, name: string, version: string): Promise<void>
+    /** From now on nothing uses the data, or something does again. No change for data that nothing has written. */
+    setKept(project: string, name: string, isKept: boolean): Promise<void>
+    delete(project: string, name: string): Promise<void>
   }
   readonly users: {
     insert(user: { id: string; username: string; role: Scope; passwordHash: string }): Promise<UserRow>
@@ -248,6 +256,18 @@ export interface PortLease {
   readonly port: string
   readonly hostPort: number
 }
+export interface KeptDataQuestions {
+  of(project: string): Promise<readonly KeptData[]>
+}
+
+export interface KeptData {
+  /** As the engine calls the data. */
+  readonly name: string
+  readonly version: string
+  /** RFC 3339 UTC; null while something uses it. */
+  readonly keptAt: string | null
+}
+
 export interface PortQuestions {
   of(project: string): Promise<readonly PortLease[]>
   all(): Promise<readonly PortLease[]>

@@ -20,7 +20,7 @@ export interface CallsDeps {
 
 /** What leaves: an answer whole, or piece by piece. */
 interface Sent extends Answer<string | Buffer> {
-  readonly stream?: AsyncIterable<string>
+  readonly stream?: AsyncIterable<string | Uint8Array>
 }
 
 type RouteHandler = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>

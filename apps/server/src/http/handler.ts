@@ -47,7 +47,7 @@ export interface Reply<Body> {
   readonly body?: Body
   readonly json?: string | Buffer
   /** Sent piece by piece, as the reader takes them; `headers` then name the content type. */
-  readonly stream?: AsyncIterable<string>
+  readonly stream?: AsyncIterable<string | Uint8Array>
   /** Unquoted; becomes a strong ETag. */
   readonly etag?: string
   readonly headers?: Readonly<Record<string, string>>

@@ -1,7 +1,7 @@
 const policy = [
   "default-src 'self'",
   "style-src 'self' 'unsafe-inline'",
-  "img-src 'self' data:",
+  "img-src 'self' data: https:",
   "connect-src 'self' ws: wss:",
   "frame-ancestors 'none'",
   "base-uri 'none'",

@@ -1,13 +1,22 @@
 import {
   type ChosenToolchain,
+  type DatabaseConnection,
+  type DatabaseKind,
   databaseKinds,
   type InstallHint,
   type Release,
   runtimeKinds,
+  type ServiceKind,
   serviceKinds,
   templates,
 } from '@stackquay/catalog'
-import type { OfferedRuntime, OfferedTemplate, RuntimesView, ServicesView } from '@stackquay/contract'
+import {
+  DatabasePatch,
+  type OfferedRuntime,
+  type OfferedTemplate,
+  type RuntimesView,
+  type ServicesView,
+} from '@stackquay/contract'
 import type { OfferedLine, Offers } from '@stackquay/domain'
 import type { Engine, Toolchain, ToolchainQuery } from '@stackquay/engine-api'
 import { z } from 'zod'
@@ -33,17 +42,30 @@ type Liner = {
   lineOf(version: string): string
 }
 
+/** So old may the look at the machine be that a catalogue is told from. */
+const freshMs = 10_000
+
 export function createCatalogue(engine: Engine, signal: AbortSignal, fallbackNode: string): Catalogue {
   let found: readonly Toolchain[] = []
   let first: Promise<void> | null = null
   const queries = allQueries()
 
+  let lookedAt = 0
+  let offered: Offers | null = null
+
   const look = async () => {
+    lookedAt = Date.now()
     found = await engine.toolchains(queries, signal)
+    offered = null
   }
   const ready = () => {
     first ??= look()
     return first
+  }
+  /** Somebody may have installed what was missing: who asks what there is gets what there is now. */
+  const readyAnew = async () => {
+    await ready()
+    if (Date.now() - lookedAt >= freshMs) await look()
   }
 
   const linesOf = (kind: Liner, query: ToolchainQuery | null): readonly FullLine[] => {
@@ -81,13 +103,17 @@ export function createCatalogue(engine: Engine, signal: AbortSignal, fallbackNod
     },
     offers: async () => {
       await ready()
-      return {
+      offered ??= {
         runtimes: Object.fromEntries(runtimeKinds.map((kind) => [kind.name, linesOf(kind, kind.toolchain)])),
         databases: Object.fromEntries(databaseKinds.map((kind) => [kind.name, linesOf(kind, kind.toolchain)])),
+        services: Object.fromEntries(serviceKinds.map((kind) => [kind.name, linesOf(kind, kind.toolchain)])),
       }
+      return offered
     },
     toolchain: (name, line) => {
-      const kind = [...runtimeKinds, ...databaseKinds].find((candidate) => candidate.toolchain?.name === name)
+      const kind = [...runtimeKinds, ...databaseKinds, ...serviceKinds].find(
+        (candidate) => candidate.toolchain?.name === name,
+      )
       return chosen(name, line, (version) => kind?.lineOf(version) ?? version)
     },
     helpers: (runtime) => {
@@ -98,7 +124,7 @@ export function createCatalogue(engine: Engine, signal: AbortSignal, fallbackNod
       return Object.fromEntries(pairs.filter((pair): pair is [string, ChosenToolchain] => pair[1] !== null))
     },
     runtimes: async () => {
-      await ready()
+      await readyAnew()
       const offered = runtimeKinds.map((kind): OfferedRuntime => {
         const versions = linesOf(kind, kind.toolchain)
         const available = versions.some((line) => line.available)
@@ -122,49 +148,43 @@ export function createCatalogue(engine: Engine, signal: AbortSignal, fallbackNod
       }
     },
     services: async () => {
-      await ready()
-      const databases = databaseKinds.map((kind) => {
+      await readyAnew()
+      const shared = (kind: DatabaseKind | ServiceKind) => {
         const versions = linesOf(kind, kind.toolchain)
         const available = versions.some((line) => line.available)
         return {
           name: kind.name,
-          kind: 'database' as const,
           label: kind.label,
           summary: kind.summary,
-          aliases: [...kind.aliases],
           available,
           reason: available ? null : whyNone(kind, versions),
           install: available ? null : kind.install.debian,
           versions: versions.map((line) => viewOfLine(line, kind.install)),
-          alwaysPublished: false,
           keepsData: kind.keepsData,
-          injects: Object.keys(
-            kind.variables(
-              { database: 'main', username: 'main', host: '127.0.0.1', hostPort: 1, secret: () => '' },
-              '',
-            ),
-          ),
-          settingsSchema: jsonSchema(z.strictObject({ version: z.string(), exposePort: z.boolean() }).partial()),
         }
-      })
-      const services = serviceKinds.map((kind) => {
-        const versions = linesOf({ ...kind, lineOf: (version) => version }, kind.toolchain)
-        return {
-          name: kind.name,
-          kind: 'service' as const,
-          label: kind.label,
-          summary: kind.summary,
-          aliases: [],
-          available: versions.some((line) => line.available),
-          reason: null,
-          install: kind.install.debian,
-          versions: versions.map((line) => viewOfLine(line, kind.install)),
-          alwaysPublished: kind.alwaysPublished,
-          keepsData: kind.keepsData,
-          injects: [...kind.injects],
-          settingsSchema: jsonSchema(kind.settings.patch),
-        }
-      })
+      }
+      const databases = databaseKinds.map((kind) => ({
+        ...shared(kind),
+        kind: 'database' as const,
+        aliases: [...kind.aliases],
+        alwaysPublished: false,
+        hasCredentials: true,
+        hasInbox: false,
+        ports: [{ name: kind.name, port: kind.port, published: true }],
+        injects: Object.keys(kind.variables(exampleConnection, '')),
+        settingsSchema: jsonSchema(DatabaseSettings),
+      }))
+      const services = serviceKinds.map((kind) => ({
+        ...shared(kind),
+        kind: 'service' as const,
+        aliases: [],
+        alwaysPublished: kind.alwaysPublished,
+        hasCredentials: kind.credentials !== undefined,
+        hasInbox: kind.inboxPort !== undefined,
+        ports: kind.ports.map(({ name, port, published }) => ({ name, port, published })),
+        injects: [...kind.injects],
+        settingsSchema: jsonSchema(kind.settings.patch),
+      }))
       return { engine: engine.id, items: [...databases, ...services] }
     },
     toolchains: async () => {
@@ -176,6 +196,17 @@ export function createCatalogue(engine: Engine, signal: AbortSignal, fallbackNod
       return bundled?.program ?? fallbackNode
     },
   }
+}
+
+const DatabaseSettings = DatabasePatch.omit({ type: true, primary: true, hostPort: true }).partial()
+
+/** For asking a kind which variables it gives; their values are not looked at. */
+const exampleConnection: DatabaseConnection = {
+  database: 'main',
+  username: 'main',
+  host: '127.0.0.1',
+  hostPort: 1,
+  secret: () => '',
 }
 
 interface FullLine extends OfferedLine {
@@ -264,6 +295,7 @@ function allQueries(): readonly ToolchainQuery[] {
   return [...byName.values()]
 }
 
+/** Made once for each schema: asked for again and again while a page is open. */
 const schemas = new WeakMap<z.ZodType, Record<string, unknown>>()
 function jsonSchema(schema: z.ZodType): Record<string, unknown> {
   const known = schemas.get(schema)

@@ -1,29 +1,31 @@
 import { isDeepStrictEqual } from 'node:util'
+import { databaseKindOf, type SecretField, type ServiceFields, serviceKindOf } from '@stackquay/catalog'
 import { type FieldError, type Plan, ProblemError, type ProjectPatch } from '@stackquay/contract'
 import {
+  asksAboutData,
+  databaseSecret,
+  databaseWorkload,
+  type EnvVariable,
   mergeProject,
   type PlanRequest,
   type ProjectSpec,
   planProject,
   type Resolved,
   sameSpec,
+  serviceSecret,
+  touchedBy,
+  withPrimaryMarked,
 } from '@stackquay/domain'
 import type { Change, Engine, Observed } from '@stackquay/engine-api'
 import type { Orchestrator } from '@stackquay/orchestrator'
-import {
-  type NewAuditEntry,
-  newId,
-  type OperationRow,
-  type ProjectRow,
-  type Store,
-  type Transaction,
-} from '@stackquay/store'
+import { newId, type OperationRow, type ProjectRow, type Store, type Transaction } from '@stackquay/store'
 import type { RequestContext } from '../http/handler.ts'
 import type { Catalogue } from './catalogue.ts'
-import { type SetAside, sealEnv, setSecretsAside } from './env-patch.ts'
 import type { Model } from './model.ts'
-import { refuseErrors } from './prepare.ts'
+import { randomText, refuseErrors } from './prepare.ts'
+import { removalsOf } from './removals.ts'
 import type { Resolver } from './resolver.ts'
+import { type SetAside, sealSpec, setSecretsAside } from './secrets-aside.ts'
 
 export interface ChangeDeps {
   readonly store: Store
@@ -39,10 +41,31 @@ export interface ProposedChange {
   readonly row: ProjectRow
   readonly spec: ProjectSpec
   readonly aside: SetAside
-  readonly resolved: Resolved
   readonly changes: readonly Change[]
   readonly plan: Plan
   readonly isChange: boolean
+  readonly removal: Removal
+  readonly rotates: readonly SecretField[]
+  /** Workloads that the change makes different; the operation leaves all others as they are. */
+  readonly touches: readonly string[]
+  /** What was decided by the data that was there; it holds only while nobody else acts on the project. */
+  readonly look: { readonly busyWith: OperationRow | null } | null
+}
+
+/** What goes for good; empty for most changes. */
+export interface Removal {
+  readonly deleteData: readonly string[]
+  readonly deleteSecrets: readonly string[]
+  readonly releasePorts: readonly string[]
+}
+
+export interface ChangeOptions {
+  /** What a runtime or service means that is named without `enabled` and was never configured. */
+  readonly naming?: 'enables' | 'keeps'
+  /** A database that is dropped with its data; what an earlier attempt left of it too. */
+  readonly drops?: { readonly name: string; readonly type: string }
+  /** Secrets that get a new text. */
+  readonly rotates?: readonly SecretField[]
 }
 
 /** Rooms 6 to 9: merge, resolve, plan. Throws every problem of the change at once; writes nothing. */
@@ -50,30 +73,89 @@ export async function proposeChange(
   row: ProjectRow,
   patch: ProjectPatch,
   deps: ChangeDeps,
-  extra: {
-    readonly without?: readonly string[]
-    readonly deletesData?: readonly string[]
-    readonly naming?: 'enables' | 'keeps'
-  } = {},
+  { naming = 'keeps', drops, rotates = [] }: ChangeOptions = {},
 ): Promise<ProposedChange> {
-  const aside = await setSecretsAside(row.spec, patch.env ?? {}, deps.store)
-  const merged = mergeProject(row.spec, patch, aside.env, await deps.catalogue.offers(), extra.naming ?? 'keeps')
-  refuseErrors([...aside.errors, ...(merged.ok ? limitsObstacle(deps.engine, row.spec, merged.spec) : merged.errors)])
+  const { engine, resolver, store } = deps
+  const aside = await setSecretsAside(row.spec, patch, store)
+  const added = Object.keys(aside.patch.databases ?? {}).filter((name) => !Object.hasOwn(row.spec.databases, name))
+  const asks = added.length > 0 || asksAboutData(row.spec.services, aside.patch)
+  const look = asks ? { busyWith: await store.operations.active(row.id) } : null
+  const data = asks ? await dataOf(row.id, deps) : new Map<string, string | null>()
+  const merged = mergeProject(row.spec, aside.patch, aside.env, await deps.catalogue.offers(), naming, data)
+  refuseErrors([
+    ...aside.errors,
+    ...(merged.ok
+      ? [...limitsObstacle(engine, row.spec, merged.spec), ...leftDataObstacle(merged.spec, added, data)]
+      : merged.errors),
+  ])
   const full = merged.ok ? merged.spec : row.spec
-  const databases = Object.fromEntries(
-    Object.entries(full.databases).filter(([name]) => extra.without?.includes(name) !== true),
-  )
-  const spec: ProjectSpec = { ...full, databases }
-  const resolved = await deps.resolver.resolve({ ...row, spec })
+  const spec: ProjectSpec = drops === undefined ? full : { ...full, databases: withoutDatabase(full, drops.name) }
+  const removal = removalOf(merged.ok ? merged.removesData : [], drops)
+  const rotated = rotates.map((secret) => secret.name)
+  const resolved = await resolver.resolve({ ...row, spec }, rotated)
   const isChange = !sameSpec(spec, row.spec)
+  const before = isChange || rotates.length > 0 ? await resolver.resolve(row) : resolved
   // What stood in the way before is no reason to refuse a change that does not touch it.
-  if (isChange) {
-    const before = new Set((await deps.resolver.resolve(row)).errors.map((error) => error.pointer + error.code))
-    refuseErrors(resolved.errors.filter((error) => !before.has(error.pointer + error.code)))
-  }
+  const known = new Set(before.errors.map((error) => error.pointer + error.code))
+  if (isChange) refuseErrors(resolved.errors.filter((error) => !known.has(error.pointer + error.code)))
   const observed = await deps.orchestrator().observations.refresh(row.id)
-  const { changes, plan } = planOf(deps.engine, resolved, observed, { goal: row.desired }, extra.deletesData ?? [])
-  return { row, spec, aside, resolved, changes, plan, isChange }
+  const touches = touchedBy(before.workloads, resolved.workloads)
+  const shown = { deletesData: removal.deleteData, changes: changedFields(row.spec, spec) }
+  // Sent back as it is, nothing happens, whatever state the project is in.
+  const isNothing = !isChange && rotates.length + removal.deleteData.length === 0
+  const request = { goal: isNothing ? ('running' as const) : row.desired, before: before.workloads, touches }
+  const wanted = isNothing ? { ...resolved, unresolved: observed.map((one) => one.ref.workload) } : resolved
+  const { changes, plan } = planOf(engine, wanted, observed, request, shown)
+  return { row, spec, aside, changes, plan, isChange, removal, rotates, touches, look }
+}
+
+function withoutDatabase({ databases }: ProjectSpec, dropped: string): ProjectSpec['databases'] {
+  if (!Object.hasOwn(databases, dropped)) return databases
+  return Object.fromEntries(Object.entries(withPrimaryMarked(databases)).filter(([name]) => name !== dropped))
+}
+
+/** What data there is, and which version wrote it when anybody knows. */
+async function dataOf(
+  project: string,
+  { engine, store }: Pick<ChangeDeps, 'engine' | 'store'>,
+): Promise<ReadonlyMap<string, string | null>> {
+  const [names, kept] = await Promise.all([
+    engine.dataNames(project, AbortSignal.timeout(30_000)),
+    store.keptData.of(project),
+  ])
+  return new Map(names.map((name) => [name, kept.find((one) => one.name === name)?.version ?? null]))
+}
+
+/** A dropped database must not come back under its name because its deletion was cut off. */
+function leftDataObstacle(
+  spec: ProjectSpec,
+  added: readonly string[],
+  data: ReadonlyMap<string, unknown>,
+): readonly FieldError[] {
+  return added.flatMap((name) => {
+    const database = spec.databases[name]
+    if (database === undefined || !data.has(databaseWorkload(database.type, name))) return []
+    const detail = `Data of a database "${name}" that was dropped is still there. Drop it again (DELETE …/databases/${name}?confirm=${name}), or choose another name.`
+    return [{ pointer: `/databases/${name}`, code: 'data_exists', detail }]
+  })
+}
+
+/** Data goes with the secrets that open it; of a database also its ports, since nothing of it stays. */
+function removalOf(services: readonly string[], database: ChangeOptions['drops']): Removal {
+  const removal = {
+    deleteData: [...services],
+    deleteSecrets: services.flatMap((name) =>
+      (serviceKindOf(name)?.secrets ?? []).map((secret) => serviceSecret(name, secret.name)),
+    ),
+    releasePorts: [] as string[],
+  }
+  if (database === undefined) return removal
+  const workload = databaseWorkload(database.type, database.name)
+  removal.deleteData.push(workload)
+  removal.releasePorts.push(workload)
+  for (const secret of databaseKindOf(database.type)?.secrets ?? [])
+    removal.deleteSecrets.push(databaseSecret(database.name, secret.name))
+  return removal
 }
 
 /** An engine that cannot hold a program to its limits must not let a person believe that it does. */
@@ -99,14 +181,16 @@ export function planOf(
   resolved: Resolved,
   observed: readonly Observed[],
   request: Partial<PlanRequest> & Pick<PlanRequest, 'goal'>,
-  deletesData: readonly string[],
+  {
+    deletesData = [],
+    changes: fields = [],
+  }: { readonly deletesData?: readonly string[]; readonly changes?: Plan['plan']['changes'] } = {},
 ): { readonly changes: readonly Change[]; readonly plan: Plan } {
-  const result = planProject({ wanted: resolved.workloads, observed, ...request })
-  const project = resolved.workloads[0]?.ref.project ?? observed[0]?.ref.project ?? ''
-  const changes: readonly Change[] = [
-    ...result.changes,
-    ...deletesData.map((data): Change => ({ type: 'deleteData', project, data })),
-  ]
+  const { workloads: wanted, unresolved } = resolved
+  const result = planProject({ wanted, unresolved, observed, ...request })
+  const project = wanted[0]?.ref.project ?? observed[0]?.ref.project ?? ''
+  const first = deletesData.length === 0 ? [] : removalsOf(result.changes, project, deletesData)
+  const changes = [...first, ...result.changes.filter((change) => !first.includes(change))]
   const steps = changes.flatMap((change) => {
     const because = change.type === 'replace' ? [...change.because] : []
     const workload =
@@ -127,6 +211,7 @@ export function planOf(
         stops: [...result.summary.stops],
         keepsRunning: [...result.summary.keepsRunning],
         deletesData: [...deletesData],
+        changes: fields,
         warnings: resolved.errors.map((error) => error.detail),
       },
     },
@@ -139,21 +224,25 @@ export async function writeChange(
   context: RequestContext,
   action: string,
   deps: ChangeDeps,
-  input: Readonly<Record<string, unknown>> = {},
 ): Promise<OperationRow | null> {
-  const { row, aside } = proposed
-  const needsWork = proposed.changes.length > 0 || Object.keys(input).length > 0
+  const { row, aside, removal, touches, look } = proposed
+  const removes = removal.deleteData.length > 0
+  const needsWork = proposed.changes.length > 0 || removes
   const operation = await deps.store.transaction(async (tx) => {
     await refuseBusy(deps.store, row)
-    const spec = await sealEnv(tx, row.id, proposed.spec, aside)
+    if (look !== null) await refuseChanged(deps.store, row, look)
+    const spec = await sealSpec(tx, row.id, proposed.spec, aside)
     const changed = await tx.projects.update(row.id, row.generation, { spec })
+    for (const { name, length } of proposed.rotates) await tx.secrets.put(row.id, name, randomText(length))
+    await rememberKeptData(tx, row, spec)
+    const input = { touches, ...(removes ? removal : {}) }
     const queued = needsWork ? await queueOperation(tx, 'update', row.id, context, input) : null
     await tx.audit.append(
       context.audit({
         action,
         target: row.slug,
         project: row.id,
-        changes: changesOf(row.spec, spec),
+        changes: { ...changesOf(row.spec, spec), ...(removes ? { deletesData: removal.deleteData } : {}) },
         ...(queued === null ? {} : { operationId: queued.id }),
       }),
     )
@@ -164,9 +253,38 @@ export async function writeChange(
     })
     return queued
   })
-  await deps.model.renew(row.id)
-  if (operation !== null) submit(operation, deps)
+  try {
+    await deps.model.renew(row.id)
+  } finally {
+    if (operation !== null) submit(operation, deps)
+  }
   return operation
+}
+
+/** Which data there is was looked at before; nothing may have run since then that could have made some. */
+async function refuseChanged(
+  store: Store,
+  row: ProjectRow,
+  { busyWith }: NonNullable<ProposedChange['look']>,
+): Promise<void> {
+  if (busyWith === null && (await store.projects.find(row.id))?.revision === row.revision) return
+  throw new ProblemError('busy', `Something else was changing the project "${row.slug}" in the same moment.`, {
+    hint: 'Try again.',
+  })
+}
+
+/** Since when data is kept: from the moment on in which no program of the project uses it any more. */
+async function rememberKeptData(tx: Transaction, { id, spec }: ProjectRow, after: ProjectSpec): Promise<void> {
+  for (const [name, settings] of Object.entries(after.services)) {
+    const isUsed = usesData(name, settings)
+    const old = spec.services[name]
+    if (old !== undefined && usesData(name, old) !== isUsed) await tx.keptData.setKept(id, name, !isUsed)
+  }
+}
+
+/** Whether a program of the project runs over the service’s data; one that runs elsewhere does not. */
+export function usesData(name: string, settings: ServiceFields): boolean {
+  return settings.enabled && serviceKindOf(name)?.runsHere?.(settings) !== false
 }
 
 export async function queueOperation(
@@ -208,27 +326,84 @@ export async function refuseBusy(store: Store, row: Pick<ProjectRow, 'id' | 'slu
 }
 
 /** Before and after, only where they differ; secrets are names in a specification, so none can be in it. */
-export function changesOf(before: ProjectSpec, after: ProjectSpec): NewAuditEntry['changes'] {
-  const changed: Record<string, { before: unknown; after: unknown }> = {}
+export function changesOf(before: ProjectSpec, after: ProjectSpec): Record<string, Changed> {
+  const changed: Record<string, Changed> = {}
   const flat = (spec: ProjectSpec): Record<string, unknown> => ({
     name: spec.name,
-    ...Object.fromEntries(Object.entries(spec.runtimes).map(([name, value]) => [`runtimes.${name}`, value])),
-    ...Object.fromEntries(Object.entries(spec.services).map(([name, value]) => [`services.${name}`, value])),
-    ...Object.fromEntries(Object.entries(spec.databases).map(([name, value]) => [`databases.${name}`, value])),
-    ...Object.fromEntries(
-      Object.entries(spec.env).map(([name, variable]) => [
-        `env.${name}`,
-        variable.secret ? `secret, version ${variable.ref.version}` : variable.value,
-      ]),
-    ),
+    ...prefixed('runtimes', spec.runtimes),
+    ...prefixed('services', spec.services),
+    ...prefixed('databases', spec.databases),
+    ...prefixed('env', mapValues(spec.env, variableForPeople)),
     healthCheck: spec.healthCheck,
     limits: spec.limits,
   })
   const old = flat(before)
   const now = flat(after)
   for (const name of new Set([...Object.keys(old), ...Object.keys(now)])) {
-    if (JSON.stringify(old[name]) !== JSON.stringify(now[name]))
-      changed[name] = { before: old[name] ?? null, after: now[name] ?? null }
+    const change = withoutTexts(old[name] ?? null, now[name] ?? null)
+    if (!isDeepStrictEqual(change.before, change.after)) changed[name] = change
   }
   return changed
+}
+
+/** The same field by field, under the names that a body of PATCH has: `node.port`, `env.GREETING`. */
+function changedFields(before: ProjectSpec, after: ProjectSpec): Plan['plan']['changes'] {
+  return Object.entries(changesOf(before, after)).flatMap(([name, change]) => {
+    const field = name.replace(/^(runtimes|services)\./, '')
+    if (!isObject(change.before) || !isObject(change.after)) return [{ field, ...change }]
+    const { before: old, after: now } = { before: change.before, after: change.after }
+    return [...new Set([...Object.keys(old), ...Object.keys(now)])]
+      .filter((key) => !isDeepStrictEqual(old[key], now[key]))
+      .map((key) => ({ field: `${field}.${key}`, before: old[key] ?? null, after: now[key] ?? null }))
+  })
+}
+
+interface Changed {
+  readonly before: unknown
+  readonly after: unknown
+}
+
+function variableForPeople(variable: EnvVariable): unknown {
+  const value = variable.secret ? variable.ref : variable.value
+  return variable.runtimes === undefined ? value : { value, runtimes: variable.runtimes }
+}
+
+/** The text of a variable that becomes a secret is one already: where one side is secret, the other is not told either. */
+function withoutTexts(before: unknown, after: unknown): Changed {
+  const told = { before: withoutReferences(before), after: withoutReferences(after) }
+  if (hasReference(before) === hasReference(after)) return told
+  return hasReference(before) ? { ...told, after: textless(after) } : { ...told, before: textless(before) }
+}
+
+function textless(value: unknown): unknown {
+  if (isObject(value) && typeof value.value === 'string') return { ...value, value: 'plain' }
+  return typeof value === 'string' ? 'plain' : value
+}
+
+function hasReference(value: unknown): boolean {
+  return isReference(value) || (isObject(value) && isReference(value.value))
+}
+
+function isReference(value: unknown): boolean {
+  return isObject(value) && typeof value.secret === 'string' && typeof value.version === 'number'
+}
+
+/** A reference to a secret is told by its version, which is all that a person can make of it. */
+function withoutReferences(value: unknown): unknown {
+  if (!isObject(value)) return value
+  if (typeof value.secret === 'string' && typeof value.version === 'number')
+    return value.version === 0 ? 'secret, new' : `secret, version ${value.version}`
+  return mapValues(value, withoutReferences)
+}
+
+function prefixed(prefix: string, entries: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(entries).map(([name, value]) => [`${prefix}.${name}`, value]))
+}
+
+function mapValues<In, Out>(record: Readonly<Record<string, In>>, change: (value: In) => Out): Record<string, Out> {
+  return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, change(value)]))
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

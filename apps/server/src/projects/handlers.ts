@@ -1,26 +1,16 @@
-import { databaseKindOf, templateOf } from '@stackquay/catalog'
+import { templateOf } from '@stackquay/catalog'
 import { templateFolder } from '@stackquay/catalog/folders'
 import {
   type FieldError,
-  type OperationRecord,
   ProblemError,
   type ProjectCreate,
   type ProjectPatch,
+  type ProjectView,
   readOnlyProjectFields,
   type Secret,
 } from '@stackquay/contract'
+import { emptySpec, mergeProject, type ProjectSpec, slugOf } from '@stackquay/domain'
 import {
-  databaseSecret,
-  databaseWorkload,
-  emptySpec,
-  mergeProject,
-  type ProjectSpec,
-  printManifest,
-  slugOf,
-} from '@stackquay/domain'
-import { revealValue, type SecretRef } from '@stackquay/engine-api'
-import {
-  ChangedError,
   type NewProject,
   newId,
   type OperationRow,
@@ -29,32 +19,29 @@ import {
   TakenError,
 } from '@stackquay/store'
 import type { Handlers, RequestContext } from '../http/handler.ts'
-import { ifMatchHolds } from '../http/preconditions.ts'
 import { requireProject, requireScope } from '../http/rights.ts'
+import type { ProjectAnswers } from './answers.ts'
 import {
   type ChangeDeps,
   changesOf,
   limitsObstacle,
   planOf,
-  proposeChange,
   queueOperation,
   refuseBusy,
   submit,
-  writeChange,
 } from './change-project.ts'
-import { sealEnv, setSecretsAside } from './env-patch.ts'
 import { withoutCredentials } from './git.ts'
-import { manifestBody, missingSecretWarnings } from './manifest-body.ts'
+import { manifestBody } from './manifest-body.ts'
 import { readManifest } from './manifest-file.ts'
 import { refuseErrors } from './prepare.ts'
 import { createProjectList } from './project-list.ts'
+import { sealSpec, setSecretsAside, withPendingSecrets } from './secrets-aside.ts'
 import type { Sources } from './sources.ts'
-import { operationView, projectSummary, projectView } from './view.ts'
+import { operationView, projectSummary, receiversOf } from './view.ts'
 import { sourceUrlSecret } from './works.ts'
 
 export interface ProjectsDeps extends ChangeDeps {
   readonly sources: Sources
-  reveal(ref: SecretRef): Promise<string>
 }
 
 type ProjectHandlers = Pick<
@@ -72,96 +59,15 @@ type ProjectHandlers = Pick<
   | 'getProjectEnv'
   | 'putProjectEnv'
   | 'deleteProjectEnv'
-  | 'listDatabases'
-  | 'createDatabase'
-  | 'deleteDatabase'
-  | 'getDatabaseCredentials'
-  | 'getManifest'
-  | 'planManifest'
-  | 'applyManifest'
   | 'listOperations'
   | 'getOperation'
   | 'cancelOperation'
 >
 
-export function projectHandlers(deps: ProjectsDeps): ProjectHandlers {
+export function projectHandlers(deps: ProjectsDeps, answers: ProjectAnswers): ProjectHandlers {
   const { store, model, resolver, catalogue, engine, sources } = deps
+  const { find, record, wait, holds, answerProject, change } = answers
   const listAll = createProjectList({ store, model })
-
-  const find = async (idOrSlug: string): Promise<ProjectRow> => {
-    const row = await store.projects.find(idOrSlug)
-    if (row === null) throw new ProblemError('not_found', `There is no project "${idOrSlug}".`)
-    return row
-  }
-
-  const record = (id: string, operation?: OperationRecord | null) => {
-    const parts = model.parts(id)
-    if (parts === null) throw new ProblemError('not_found', 'The project is gone.')
-    return projectView(operation == null ? parts : { ...parts, operation })
-  }
-
-  const wait = async (
-    operation: OperationRow,
-    seconds: number | undefined,
-    context: RequestContext,
-  ): Promise<OperationRow> => {
-    if (seconds === undefined || seconds === 0) return operation
-    await deps
-      .orchestrator()
-      .ended(operation.id, AbortSignal.any([context.signal, AbortSignal.timeout(seconds * 1000)]))
-    return (await store.operations.find(operation.id)) ?? operation
-  }
-
-  const holds = (row: ProjectRow, context: RequestContext) => {
-    if (ifMatchHolds(context.ifMatch, String(row.generation))) return
-    throw new ProblemError(
-      'precondition_failed',
-      `The project is at generation ${row.generation}, not ${context.ifMatch}.`,
-    )
-  }
-
-  /** Answers the project, with the operation when there is work: ended, when it was waited for. */
-  const answerProject = async (
-    row: ProjectRow,
-    operation: OperationRow | null,
-    seconds: number | undefined,
-    context: RequestContext,
-    status: 200 | 201,
-  ) => {
-    const ended = operation === null ? null : await wait(operation, seconds, context)
-    if (status === 201 && ended?.state === 'failed' && model.find(row.id) === null) throw failure(ended)
-    const shown = record(row.id, ended === null ? null : operationView(ended))
-    return {
-      status,
-      body: shown,
-      etag: String(shown.generation),
-      ...(status === 201 ? { headers: { location: `/api/v1/projects/${row.id}` } } : {}),
-    }
-  }
-
-  const change = async (
-    row: ProjectRow,
-    patch: ProjectPatch,
-    context: RequestContext,
-    action: string,
-    query: { dryRun?: boolean | undefined; wait?: number | undefined },
-    extra: Parameters<typeof proposeChange>[3] = {},
-    input: Readonly<Record<string, unknown>> = {},
-  ) => {
-    const proposed = await proposeChange(row, patch, deps, extra)
-    if (query.dryRun === true) return { status: 200, body: proposed.plan }
-    if (!proposed.isChange && Object.keys(input).length === 0)
-      return { status: 200, body: record(row.id), etag: String(row.generation) }
-    let operation: OperationRow | null
-    try {
-      operation = await writeChange(proposed, context, action, deps, input)
-    } catch (error) {
-      if (error instanceof ChangedError)
-        throw new ProblemError('precondition_failed', 'The project was changed by somebody else in the same moment.')
-      throw error
-    }
-    return answerProject(row, operation, query.wait, context, 200)
-  }
 
   /** Start, stop, restart: the wish, the operation, the audit entry and the event in one transaction. */
   const lifecycle = async (
@@ -198,7 +104,7 @@ export function projectHandlers(deps: ProjectsDeps): ProjectHandlers {
         restart: kind === 'restart',
         ...(workload === undefined ? {} : { only: workload }),
       }
-      return { status: 200, body: planOf(engine, resolved, observed, request, []).plan }
+      return { status: 200, body: planOf(engine, resolved, observed, request).plan }
     }
     const operation = await store.transaction(async (tx) => {
       await refuseBusy(store, row)
@@ -253,8 +159,8 @@ export function projectHandlers(deps: ProjectsDeps): ProjectHandlers {
           hint: 'Use that project, or choose another folder.',
         })
     }
-    const aside = await setSecretsAside(spec, body.env ?? {}, store)
-    const merged = mergeProject(spec, withoutReadOnly(body), aside.env, offers, 'enables')
+    const aside = await setSecretsAside(spec, withoutReadOnly(body), store)
+    const merged = mergeProject(spec, aside.patch, aside.env, offers, 'enables')
     refuseErrors([
       ...aside.errors,
       ...(merged.ok ? limitsObstacle(engine, emptySpec(body.name), merged.spec) : merged.errors),
@@ -290,7 +196,7 @@ export function projectHandlers(deps: ProjectsDeps): ProjectHandlers {
       const folder = facts ?? path ?? (await sources.freeFolder(slug))
       const planned = await specToPlan(spec, folder, body)
       const resolved = await resolver.resolve({ id, slug, path: folder, spec: planned })
-      const { plan } = planOf(engine, resolved, [], { goal: wantsStart ? 'running' : 'stopped' }, [])
+      const { plan } = planOf(engine, resolved, [], { goal: wantsStart ? 'running' : 'stopped' })
       const first = { title: titleOfSource(source), workload: null, because: [] }
       const fatal = resolved.errors.filter((error) => error.code !== 'cannot_run' || source.kind !== 'git')
       return {
@@ -311,7 +217,7 @@ export function projectHandlers(deps: ProjectsDeps): ProjectHandlers {
       source,
     }
     const operation = await insertProject(project, context, async (tx) => {
-      const sealed = await sealEnv(tx, id, spec, aside)
+      const sealed = await sealSpec(tx, id, spec, aside)
       if (aside.texts.size > 0) await tx.projects.update(id, 1, { spec: sealed })
       if (source.kind === 'git' && body.git !== undefined && body.git.url !== source.url)
         await tx.secrets.put(id, sourceUrlSecret, body.git.url)
@@ -441,11 +347,14 @@ export function projectHandlers(deps: ProjectsDeps): ProjectHandlers {
       const row = await find(params.id)
       holds(row, context)
       const data = query.data ?? 'keep'
-      const names = data === 'delete' ? (await engine.data(row.id, context.signal)).map((one) => one.name) : []
+      const names = data === 'delete' ? await engine.dataNames(row.id, context.signal) : []
       if (query.dryRun === true) {
         const observed = await deps.orchestrator().observations.refresh(row.id)
         const nothing = { ...(await model.renew(row.id)).resolved, workloads: [], errors: [] }
-        return { status: 200, body: planOf(engine, nothing, observed, { goal: 'stopped' }, names).plan }
+        return {
+          status: 200,
+          body: planOf(engine, nothing, observed, { goal: 'stopped' }, { deletesData: names }).plan,
+        }
       }
       if (query.confirm !== row.slug) {
         throw new ProblemError('validation_failed', `Deleting needs ?confirm=${row.slug}.`, {
@@ -484,10 +393,11 @@ export function projectHandlers(deps: ProjectsDeps): ProjectHandlers {
       if (original.phase !== 'ready')
         throw new ProblemError('busy', `The project "${original.slug}" is not ready to be copied.`)
       const id = newId('prj')
+      const pending = withPendingSecrets(original.spec)
       const project: NewProject = {
         id,
         slug,
-        spec: { ...original.spec, name: body.name },
+        spec: { ...pending.spec, name: body.name },
         desired: body.start === false ? 'stopped' : 'running',
         phase: 'creating',
         path: await sources.freeFolder(slug),
@@ -499,10 +409,10 @@ export function projectHandlers(deps: ProjectsDeps): ProjectHandlers {
         for (const [name, handle] of Object.entries(await store.secrets.of(original.id))) {
           if (name === sourceUrlSecret) continue
           const text = await store.secrets.reveal(handle.secret)
-          if (name.startsWith('env/')) texts.set(name.slice(4), text)
+          if (pending.names.includes(name)) texts.set(name, text)
           else await tx.secrets.put(id, name, text.expose())
         }
-        const spec = await sealEnv(tx, id, project.spec, { texts, dropped: [] })
+        const spec = await sealSpec(tx, id, project.spec, { texts, dropped: [] })
         if (texts.size > 0) await tx.projects.update(id, 1, { spec })
         return queueOperation(tx, 'duplicate', id, context, { of: original.id })
       })
@@ -516,17 +426,17 @@ export function projectHandlers(deps: ProjectsDeps): ProjectHandlers {
     getProjectEnv: async ({ params }, context) => {
       const row = await find(params.id)
       const reveals = context.principal.kind !== 'anonymous' && context.principal.scope !== 'read'
-      const env: Record<string, { value: string | null; secret: boolean }> = {}
+      const env: ProjectView['env'] = {}
       let revealed = false
       for (const [name, variable] of Object.entries(row.spec.env)) {
-        if (!variable.secret) env[name] = { value: variable.value, secret: false }
-        else {
-          env[name] = {
-            value: reveals ? (await store.secrets.reveal(variable.ref.secret)).expose() : null,
-            secret: true,
-          }
-          revealed ||= reveals
+        const runtimes = receiversOf(variable)
+        if (!variable.secret) {
+          env[name] = { value: variable.value, secret: false, runtimes }
+          continue
         }
+        const value = reveals ? (await store.secrets.reveal(variable.ref.secret)).expose() : null
+        env[name] = { value, secret: true, runtimes }
+        revealed ||= reveals
       }
       if (revealed)
         await store.transaction((tx) =>
@@ -548,132 +458,6 @@ export function projectHandlers(deps: ProjectsDeps): ProjectHandlers {
       if (!Object.hasOwn(row.spec.env, params.name))
         throw new ProblemError('not_found', `There is no variable "${params.name}".`)
       return change(row, { env: { [params.name]: null } }, context, 'project.env.delete', query)
-    },
-
-    listDatabases: async ({ params }) => {
-      const row = await find(params.id)
-      const { databases } = record(row.id)
-      return {
-        status: 200,
-        body: { items: Object.entries(databases).map(([name, database]) => ({ name, ...database })) },
-      }
-    },
-
-    createDatabase: async ({ params, query, body }, context) => {
-      const row = await find(params.id)
-      holds(row, context)
-      if (Object.hasOwn(row.spec.databases, body.name))
-        throw new ProblemError('conflict', `The project has a database "${body.name}" already.`)
-      const { name, ...database } = body
-      const reply = await change(
-        row,
-        { databases: { [name]: withoutUndefined(database) } },
-        context,
-        'database.create',
-        query,
-      )
-      return query.dryRun === true ? reply : { ...reply, status: 201 }
-    },
-
-    deleteDatabase: async ({ params, query }, context) => {
-      const row = await find(params.id)
-      holds(row, context)
-      const database = databaseOf(row, params.db)
-      if (database === undefined) throw new ProblemError('not_found', `There is no database "${params.db}".`)
-      const data = databaseWorkload(database.type, params.db)
-      const extra = { without: [params.db], deletesData: [data] }
-      if (query.dryRun !== true && query.confirm !== params.db) {
-        throw new ProblemError(
-          'validation_failed',
-          `Dropping a database deletes its data and needs ?confirm=${params.db}.`,
-          {
-            errors: [{ pointer: '?confirm', code: 'confirm', detail: `Type the database’s name: ${params.db}.` }],
-          },
-        )
-      }
-      const secrets = (databaseKindOf(database.type)?.secrets ?? []).map((field) =>
-        databaseSecret(params.db, field.name),
-      )
-      return change(row, {}, context, 'database.delete', query, extra, { deleteData: [data], deleteSecrets: secrets })
-    },
-
-    getDatabaseCredentials: async ({ params }, context) => {
-      const row = await find(params.id)
-      const database = databaseOf(row, params.db)
-      const kind = database === undefined ? undefined : databaseKindOf(database.type)
-      if (database === undefined || kind === undefined)
-        throw new ProblemError('not_found', `There is no database "${params.db}".`)
-      const { leases } = await model.renew(row.id)
-      const workload = databaseWorkload(database.type, params.db)
-      const lease = leases.find((one) => one.workload === workload)
-      const secrets = await store.secrets.of(row.id)
-      if (lease === undefined)
-        throw new ProblemError(
-          'not_found',
-          `The database "${params.db}" was not started yet; it gets its port and password then.`,
-        )
-      const fields = kind.credentials({
-        database: params.db,
-        username: params.db,
-        host: '127.0.0.1',
-        hostPort: lease.hostPort,
-        secret: (field, encode) => {
-          const handle = secrets[databaseSecret(params.db, field)]
-          if (handle === undefined)
-            throw new ProblemError(
-              'not_found',
-              `The database "${params.db}" was not started yet; it gets its password then.`,
-            )
-          return [encode === undefined ? handle : { ...handle, encode }]
-        },
-      })
-      const shown = Object.fromEntries(
-        await Promise.all(
-          Object.entries(fields).map(
-            async ([name, value]) =>
-              [name, typeof value === 'number' ? value : await revealValue(value, deps.reveal)] as const,
-          ),
-        ),
-      )
-      await store.transaction((tx) =>
-        tx.audit.append(
-          context.audit({ action: 'database.credentials.read', target: `${row.slug}/${params.db}`, project: row.id }),
-        ),
-      )
-      return {
-        status: 200,
-        body: {
-          host: String(shown.host),
-          port: Number(shown.port),
-          hostPort: Number(shown.hostPort),
-          database: String(shown.database),
-          username: String(shown.username),
-          password: String(shown.password),
-          url: String(shown.url),
-        },
-      }
-    },
-
-    getManifest: async ({ params }) => {
-      const row = await find(params.id)
-      return { status: 200, body: { manifest: printManifest(row.spec) } }
-    },
-
-    planManifest: async ({ params, body }) => {
-      const row = await find(params.id)
-      const { patch, missingSecrets } = manifestBody(body.manifest, row.spec)
-      const { plan } = (await proposeChange(row, patch, deps, { naming: 'enables' })).plan
-      return {
-        status: 200,
-        body: { plan: { ...plan, warnings: [...plan.warnings, ...missingSecretWarnings(missingSecrets)] } },
-      }
-    },
-
-    applyManifest: async ({ params, query, body }, context) => {
-      const row = await find(params.id)
-      holds(row, context)
-      const { patch } = manifestBody(body.manifest, row.spec)
-      return change(row, patch, context, 'project.manifest.apply', query, { naming: 'enables' })
     },
 
     listOperations: async ({ query }, context) => {
@@ -769,42 +553,17 @@ function nameTaken(slug: string, holder: ProjectRow | null): ProblemError {
   })
 }
 
-/** A creation that was undone: the answer is the reason, as for a request that was refused. */
-function failure(operation: OperationRow): ProblemError {
-  const error = operation.error
-  if (error === null) return new ProblemError('internal_error', 'The creation failed.')
-  return new ProblemError(error.code as ProblemError['code'], error.detail, {
-    hint: error.hint,
-    ...(error.errors === undefined ? {} : { errors: error.errors as readonly FieldError[] }),
-    extensions: {
-      operation: operation.id,
-      ...(error.step === undefined ? {} : { step: error.step }),
-      ...(error.logTail === undefined ? {} : { logTail: error.logTail }),
-    },
-  })
-}
-
-function invalid(pointer: string, code: string, detail: string): ProblemError {
-  const errors: FieldError[] = [{ pointer, code, detail }]
-  return new ProblemError('validation_failed', detail, { errors })
-}
-
-function databaseOf(row: ProjectRow, name: string) {
-  return Object.hasOwn(row.spec.databases, name) ? row.spec.databases[name] : undefined
-}
-
-function isEnded(operation: OperationRow): boolean {
-  return operation.state !== 'queued' && operation.state !== 'running'
-}
-
 /** A whole answer of GET is a valid PATCH: fields that cannot be changed are left aside. */
 function withoutReadOnly(body: ProjectPatch | ProjectCreate): ProjectPatch {
   const ignored = new Set<string>([...readOnlyProjectFields, 'template', 'git', 'path', 'slug', 'start'])
   return Object.fromEntries(Object.entries(body).filter(([field]) => !ignored.has(field))) as ProjectPatch
 }
 
-function withoutUndefined<T extends object>(fields: T): { [K in keyof T]: Exclude<T[K], undefined> } {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {
-    [K in keyof T]: Exclude<T[K], undefined>
-  }
+function isEnded(operation: OperationRow): boolean {
+  return operation.state !== 'queued' && operation.state !== 'running'
+}
+
+function invalid(pointer: string, code: string, detail: string): ProblemError {
+  const errors: FieldError[] = [{ pointer, code, detail }]
+  return new ProblemError('validation_failed', detail, { errors })
 }

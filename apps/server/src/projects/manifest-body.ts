@@ -18,12 +18,26 @@ export function manifestBody(text: string, spec: ProjectSpec): ManifestBody {
     })
   }
   const { patch, secrets } = parsed.manifest
+  // Whoever may only look at a plan would otherwise learn from it whether a guess is right.
+  const texts = Object.keys(patch.env ?? {}).filter((name) => Object.hasOwn(spec.env, name) && spec.env[name]!.secret)
+  if (texts.length > 0) {
+    const errors = texts.map((name) => ({
+      pointer: `/env/${name}`,
+      code: 'secret_in_file',
+      detail: `${name} is a secret of the project; write ${name}: {secret: true}. To make it readable, change it in the page, with "stq" or the API.`,
+    }))
+    throw new ProblemError('manifest_invalid', errors[0]!.detail, { errors })
+  }
   // A variable that the file now calls a secret keeps its value; one that is not there needs one from a person.
-  const kept = secrets.filter((name) => spec.env[name] !== undefined)
-  const env = { ...patch.env, ...Object.fromEntries(kept.map((name) => [name, { secret: true }])) }
+  const isThere = (name: string) => Object.hasOwn(spec.env, name)
+  const kept = secrets.filter(({ name }) => isThere(name))
+  const env = {
+    ...patch.env,
+    ...Object.fromEntries(kept.map(({ name, ...receivers }) => [name, { secret: true, ...receivers }])),
+  } as NonNullable<ProjectPatch['env']>
   return {
     patch: Object.keys(env).length === 0 ? patch : { ...patch, env },
-    missingSecrets: secrets.filter((name) => spec.env[name] === undefined),
+    missingSecrets: secrets.map(({ name }) => name).filter((name) => !isThere(name)),
   }
 }
 

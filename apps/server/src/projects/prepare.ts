@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto'
 import { chown, mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import { serviceKinds } from '@stackquay/catalog'
 import { type FieldError, ProblemError } from '@stackquay/contract'
 import type { Resolved } from '@stackquay/domain'
 import type { Engine } from '@stackquay/engine-api'
@@ -17,11 +18,16 @@ export interface PrepareDeps {
   readonly account: Account | null
 }
 
-/** Gives a project what it lacks to be run: port leases, generated secrets, a folder for its tools. What it has is never changed. */
+/**
+ * Gives a project what it lacks to be run: port leases, generated secrets, a folder for its tools. What it has is never
+ * changed. Which version is about to write over kept data is remembered first, so that no later change forgets it.
+ * `partly`: what stands in the way of one workload is no reason to leave the others alone.
+ */
 export async function prepareProject(
   id: string,
   { store, model, engine, config, account }: PrepareDeps,
   signal: AbortSignal,
+  { partly = false }: { readonly partly?: boolean } = {},
 ): Promise<Known> {
   let known = await model.renew(id)
   // Twice: a runtime may ask for a port only when it knows another.
@@ -35,9 +41,24 @@ export async function prepareProject(
     })
     known = await model.renew(id)
   }
-  refuseErrors(known.resolved.errors)
+  if (!partly) refuseErrors(known.resolved.errors)
+  await rememberWriters(known, store)
   await makeToolsFolders(join(config.home, 'tools'), id, account)
   return known
+}
+
+async function rememberWriters({ row, resolved }: Known, store: Store): Promise<void> {
+  const running = new Set(resolved.workloads.map((workload) => workload.ref.workload))
+  const kept = await store.keptData.of(row.id)
+  const writers = serviceKinds.flatMap((kind) => {
+    const version = row.spec.services[kind.name]?.version
+    if (!kind.keepsData || version === undefined || !running.has(kind.name)) return []
+    return kept.some((one) => one.name === kind.name && one.version === version) ? [] : [{ name: kind.name, version }]
+  })
+  if (writers.length === 0) return
+  await store.transaction(async (tx) => {
+    for (const { name, version } of writers) await tx.keptData.writtenBy(row.id, name, version)
+  })
 }
 
 /** Virtual environments of the project, and the caches of downloads that projects share; both outside the source. */
@@ -83,6 +104,7 @@ async function freePorts(
 
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 
-function randomText(length: number): string {
+/** Of letters and digits, so that it needs no quoting anywhere. */
+export function randomText(length: number): string {
   return Array.from({ length }, () => alphabet[randomInt(alphabet.length)]).join('')
 }

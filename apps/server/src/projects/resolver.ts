@@ -1,6 +1,13 @@
 import { readFile, realpath, stat } from 'node:fs/promises'
 import { join, sep } from 'node:path'
-import { type DetectedRuntime, runtimeKinds, type Settings, type SourceFiles } from '@stackquay/catalog'
+import {
+  type DetectedRuntime,
+  type ProjectFacts,
+  runtimeKinds,
+  type Settings,
+  SettingsError,
+  type SourceFiles,
+} from '@stackquay/catalog'
 import { type ProjectSpec, type Resolved, resolveProject } from '@stackquay/domain'
 import type { Store } from '@stackquay/store'
 import type { Config } from '../config.ts'
@@ -16,8 +23,13 @@ export interface Resolvable {
 }
 
 export interface Resolver {
-  /** Reads what the runtimes want to know of the source, then resolves. */
-  resolve(project: Resolvable): Promise<Resolved>
+  /**
+   * Reads what the runtimes want to know of the source, then resolves. Secrets named in `rotated` count as changed, for a
+   * look at what a rotation would do.
+   */
+  resolve(project: Resolvable, rotated?: readonly string[]): Promise<Resolved>
+  /** What kinds may know of a project. */
+  facts(project: Pick<Resolvable, 'id' | 'slug' | 'path'>): ProjectFacts
   /** What a source tree looks like it needs, surest first. */
   detect(folder: string): Promise<readonly { runtime: string; detected: DetectedRuntime }[]>
   url(slug: string, suffix?: string): string
@@ -40,10 +52,20 @@ export function createResolver(options: {
     return `http://${host(slug, suffix)}${port}`
   }
 
+  const facts: Resolver['facts'] = ({ id, slug, path }) => ({
+    id,
+    slug,
+    url: url(slug),
+    path,
+    toolsPath: join(config.home, 'tools', id),
+    cachePath: join(config.home, 'tools', 'cache'),
+  })
+
   return {
     host,
     url,
-    resolve: async (project) => {
+    facts,
+    resolve: async (project, rotated = []) => {
       await catalogue.offers()
       const enabled = runtimeKinds.flatMap((kind) => {
         const settings = project.spec.runtimes[kind.name]
@@ -55,21 +77,19 @@ export function createResolver(options: {
         store.secrets.of(project.id),
       ])
       return resolveProject(project.spec, {
-        project: {
-          id: project.id,
-          slug: project.slug,
-          url: url(project.slug),
-          path: project.path,
-          toolsPath: join(config.home, 'tools', project.id),
-          cachePath: join(config.home, 'tools', 'cache'),
-        },
+        project: facts(project),
         source,
         toolchain: catalogue.toolchain,
         helpers: catalogue.helpers,
         lease: (workload, port) =>
           leases.find((lease) => lease.workload === workload && lease.port === port)?.hostPort ?? null,
-        secret: (name) => secrets[name] ?? null,
-        ourProgram: (name) => ({ node: catalogue.ourNode(), file: programs.file(name) }),
+        secret: (name) => {
+          const handle = secrets[name]
+          if (handle === undefined) return null
+          return rotated.includes(name) ? { ...handle, version: handle.version + 1 } : handle
+        },
+        publishAddress: config.publishAddress,
+        ourProgram: (name) => ({ node: catalogue.ourNode(), file: broughtFile(programs, name) }),
       })
     },
     detect: async (folder) => {
@@ -87,6 +107,20 @@ export function createResolver(options: {
         })
         .sort((a, b) => b.detected.confidence - a.detected.confidence)
     },
+  }
+}
+
+/** A full disk or a missing package is an obstacle for this one kind, never for the whole service. */
+function broughtFile(programs: OurPrograms, name: string): string {
+  try {
+    return programs.file(name)
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error)
+    throw new SettingsError(
+      'version',
+      `Its program "${name}" could not be copied: ${why}`,
+      'Mend that, then try again.',
+    )
   }
 }
 

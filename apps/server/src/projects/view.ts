@@ -1,6 +1,6 @@
-import { databaseKindOf, runtimeKinds } from '@stackquay/catalog'
+import { databaseKindOf, runtimeKinds, type ServiceKind, serviceKinds } from '@stackquay/catalog'
 import type { OperationRecord, ProjectStatus, ProjectSummary, ProjectView, WorkloadStatus } from '@stackquay/contract'
-import { databaseWorkload, type ProjectSpec } from '@stackquay/domain'
+import { databaseWorkload, type EnvVariable, type ProjectSpec, primaryDatabase } from '@stackquay/domain'
 import type { OperationRow, PortLease, ProjectRow } from '@stackquay/store'
 
 export interface ProjectParts {
@@ -37,6 +37,7 @@ function fields({ row, engine, urls, operation, leases }: ProjectParts) {
     engine,
     operation: operation === null ? null : operationView(operation),
     ...runtimeViews(spec, hostPort),
+    ...serviceViews(spec, hostPort),
     databases: Object.fromEntries(
       Object.entries(spec.databases).map(([name, database]) => [
         name,
@@ -44,6 +45,7 @@ function fields({ row, engine, urls, operation, leases }: ProjectParts) {
           type: database.type,
           version: database.version,
           exposePort: database.exposePort,
+          primary: name === primaryDatabase(spec.databases),
           hostPort: hostPort(
             databaseWorkload(database.type, name),
             databaseKindOf(database.type)?.name ?? database.type,
@@ -84,6 +86,44 @@ function runtimeViews(
   return views
 }
 
+/** Services that were ever configured. What is secret in their settings is only said to be there. */
+function serviceViews(
+  spec: ProjectSpec,
+  hostPort: (workload: string, port: string) => number | null,
+): Record<string, unknown> {
+  return Object.fromEntries(
+    serviceKinds.flatMap((kind) => {
+      const settings = spec.services[kind.name]
+      if (settings === undefined) return []
+      const shown = Object.fromEntries(
+        Object.entries(settings)
+          .filter(([field]) => field in kind.settings.stored.shape)
+          .map(([field, value]) => [field, withoutSecrets(kind, [field], value)]),
+      )
+      return [[kind.name, { ...shown, hostPort: hostPort(kind.name, publishedPort(kind)) }]]
+    }),
+  )
+}
+
+/** The port that a person connects to. */
+function publishedPort(kind: ServiceKind): string {
+  return (kind.ports.find((port) => port.published) ?? kind.ports[0])?.name ?? ''
+}
+
+/** `password` becomes `hasPassword`. */
+function withoutSecrets(kind: ServiceKind, path: readonly string[], value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+  return Object.fromEntries(
+    Object.entries(value).map(([field, inner]) => {
+      const here = [...path, field]
+      const isSecret = kind.settings.secretFields.some((secret) => secret.join('.') === here.join('.'))
+      return isSecret
+        ? [`has${field.charAt(0).toUpperCase()}${field.slice(1)}`, inner !== null]
+        : [field, withoutSecrets(kind, here, inner)]
+    }),
+  )
+}
+
 function isNestedServer(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && 'port' in value
 }
@@ -102,9 +142,14 @@ function envView(spec: ProjectSpec): ProjectView['env'] {
   return Object.fromEntries(
     Object.entries(spec.env).map(([name, variable]) => [
       name,
-      variable.secret ? { value: null, secret: true } : { value: variable.value, secret: false },
+      { value: variable.secret ? null : variable.value, secret: variable.secret, runtimes: receiversOf(variable) },
     ]),
   )
+}
+
+/** Null: all runtimes. */
+export function receiversOf(variable: EnvVariable): string[] | null {
+  return variable.runtimes === undefined ? null : [...variable.runtimes]
 }
 
 export function operationView(row: OperationRecord | OperationRow): OperationRecord {

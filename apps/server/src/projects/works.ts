@@ -7,10 +7,13 @@ import type { OperationRow, ProjectRow, ProjectSource, Store } from '@stackquay/
 import type { Config } from '../config.ts'
 import { type Account, removeTree } from './account.ts'
 import type { Catalogue } from './catalogue.ts'
+import { limitsObstacle, type Removal } from './change-project.ts'
 import { readManifest } from './manifest-file.ts'
 import type { Model } from './model.ts'
-import { prepareProject } from './prepare.ts'
+import { prepareProject, refuseErrors } from './prepare.ts'
+import { removalsOf } from './removals.ts'
 import type { Resolver } from './resolver.ts'
+import { setSecretsAside } from './secrets-aside.ts'
 import type { Sources } from './sources.ts'
 
 export interface WorksOptions {
@@ -51,10 +54,13 @@ export function createWorks(options: WorksOptions): (operation: string) => Promi
   ): Promise<readonly WorkStep[]> => {
     const known =
       request.goal === 'running'
-        ? await prepareProject(project, { store, model, engine, config, account: options.account }, forever)
+        ? await prepareProject(project, { store, model, engine, config, account: options.account }, forever, {
+            partly: request.touches !== undefined,
+          })
         : await model.renew(project)
     const observed = await options.orchestrator().observations.refresh(project)
-    const { changes } = planProject({ wanted: known.resolved.workloads, observed, ...request })
+    const { workloads, unresolved } = known.resolved
+    const { changes } = planProject({ wanted: workloads, unresolved, observed, ...request })
     options.orchestrator().supervisor.reset(project, request.only)
     return watched(changes, failures)
   }
@@ -178,16 +184,15 @@ export function createWorks(options: WorksOptions): (operation: string) => Promi
           errors: parsed.errors,
         })
       const { name: _name, env: variables, ...body } = parsed.manifest.patch
-      const env = Object.fromEntries(
-        Object.entries(variables ?? {}).flatMap(([name, value]) =>
-          typeof value === 'string' ? [[name, { secret: false as const, value }]] : [],
-        ),
-      )
-      const merged = mergeProject(row.spec, body, env, offers, 'enables')
+      // What was sent when the project was created wins: it may be the text of a secret, and the file holds none.
+      const sent = Object.entries(variables ?? {}).filter(([variable]) => !Object.hasOwn(row.spec.env, variable))
+      const { patch, env } = await setSecretsAside(row.spec, { ...body, env: Object.fromEntries(sent) }, store)
+      const merged = mergeProject(row.spec, patch, env, offers, 'enables')
       if (!merged.ok)
         throw new ProblemError('manifest_invalid', 'The stackquay.yml of the source does not fit this machine.', {
           errors: merged.errors,
         })
+      refuseErrors(limitsObstacle(engine, row.spec, merged.spec))
       say('Took the settings of stackquay.yml.')
       return merged.spec
     }
@@ -240,7 +245,7 @@ export function createWorks(options: WorksOptions): (operation: string) => Promi
   /** A creation that failed before there was a source leaves nothing. */
   const undo = async (row: ProjectRow) => {
     await sources.undo(row)
-    for (const { name } of await engine.data(row.id, forever)) {
+    for (const name of await engine.dataNames(row.id, forever)) {
       for (const step of engineSteps(engine, [{ type: 'deleteData', project: row.id, data: name }], options.reveal)) {
         await step.run({ signal: AbortSignal.timeout(60_000), output: () => undefined })
       }
@@ -270,9 +275,16 @@ export function createWorks(options: WorksOptions): (operation: string) => Promi
         run: (context) =>
           options.orchestrator().exclusively(original, async () => {
             const source = await find(original)
-            const names = (await engine.data(original, context.signal)).map((data) => data.name)
-            const there = new Set((await engine.data(row.id, context.signal)).map((data) => data.name))
+            const names = await engine.dataNames(original, context.signal)
+            const there = new Set(await engine.dataNames(row.id, context.signal))
             const missing = names.filter((name) => !there.has(name))
+            const kept = await store.keptData.of(original)
+            await store.transaction(async (tx) => {
+              for (const { name, version, keptAt } of kept) {
+                await tx.keptData.writtenBy(row.id, name, version)
+                if (keptAt !== null) await tx.keptData.setKept(row.id, name, true)
+              }
+            })
             if (missing.length === 0) return
             const running = (await engine.observe(original, context.signal)).some((one) => one.state === 'running')
             const change = async (goal: 'running' | 'stopped') => {
@@ -311,30 +323,38 @@ export function createWorks(options: WorksOptions): (operation: string) => Promi
 
   const update = (operation: OperationRow): Work => {
     const failures: Failures = []
-    const doomed = Array.isArray(operation.input.deleteData) ? (operation.input.deleteData as string[]) : []
-    const doomedSecrets = Array.isArray(operation.input.deleteSecrets)
-      ? (operation.input.deleteSecrets as string[])
-      : []
+    const { project } = operation
+    const {
+      deleteData: doomed = [],
+      deleteSecrets = [],
+      releasePorts = doomed,
+      touches,
+    } = operation.input as UpdateInput
     return {
       deadlineSeconds: deadlines.long,
       stages: [
+        // Data goes first: whether the rest of the project can be started must not decide whether it goes.
         async () => {
-          const row = await find(operation.project)
-          return reach(row.id, failures, { goal: row.desired })
+          if (doomed.length === 0) return []
+          const { resolved } = await model.renew(project)
+          const observed = await options.orchestrator().observations.refresh(project)
+          const { workloads: wanted, unresolved } = resolved
+          const { changes } = planProject({ wanted, unresolved, observed, goal: 'stopped' })
+          return watched(removalsOf(changes, project, doomed), failures)
         },
-        async () =>
-          watched(
-            doomed.map((data): Change => ({ type: 'deleteData', project: operation.project, data })),
-            failures,
-          ),
+        async () => {
+          if (doomed.length > 0) {
+            await store.transaction(async (tx) => {
+              for (const name of deleteSecrets) await tx.secrets.delete(project, name)
+              for (const workload of releasePorts) await tx.ports.release(project, workload)
+              for (const name of doomed) await tx.keptData.delete(project, name)
+            })
+          }
+          const row = await find(project)
+          return reach(project, failures, { goal: row.desired, ...(touches === undefined ? {} : { touches }) })
+        },
       ],
       settle: async (outcome) => {
-        if (outcome.state === 'succeeded' && doomed.length + doomedSecrets.length > 0) {
-          await store.transaction(async (tx) => {
-            for (const name of doomedSecrets) await tx.secrets.delete(operation.project, name)
-            for (const workload of doomed) await tx.ports.release(operation.project, workload)
-          })
-        }
         if (outcome.state === 'failed') {
           for (const { ref, error } of failures) {
             options
@@ -357,10 +377,10 @@ export function createWorks(options: WorksOptions): (operation: string) => Promi
       },
       async () => {
         if (operation.input.data !== 'delete') return []
-        const data = await engine.data(operation.project, forever)
+        const data = await engine.dataNames(operation.project, forever)
         return engineSteps(
           engine,
-          data.map(({ name }): Change => ({ type: 'deleteData', project: operation.project, data: name })),
+          data.map((name): Change => ({ type: 'deleteData', project: operation.project, data: name })),
           options.reveal,
         )
       },
@@ -402,6 +422,9 @@ export function createWorks(options: WorksOptions): (operation: string) => Promi
     }
   }
 }
+
+/** What the input of an update may hold. */
+type UpdateInput = Partial<Removal> & { readonly touches?: readonly string[] }
 
 type Failures = { ref: WorkloadRef; error: unknown }[]
 

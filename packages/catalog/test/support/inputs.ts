@@ -3,6 +3,8 @@ import type {
   DatabaseInput,
   RuntimeInput,
   RuntimeKind,
+  ServiceInput,
+  ServiceKind,
   Settings,
   SourceFiles,
 } from '@stackquay/catalog'
@@ -62,8 +64,38 @@ export function databaseInput(over: Partial<DatabaseInput> = {}): DatabaseInput 
     secret: (name, encode) => [{ secret: name, version: 1, ...(encode ? { encode } : {}) }],
     version: '18',
     toolchain: { version: '18.4', program: '/pg/bin/postgres', directory: '/pg/bin' },
-    exposePort: false,
+    bind: '127.0.0.1',
     name: 'postgresql-main',
+    ...over,
+  }
+}
+
+/** What resolving gives a service. Ports are 30000 and upwards in the kind's order; secrets are named as they are. */
+export function serviceInput(
+  kind: ServiceKind,
+  said: Readonly<Record<string, unknown>> = {},
+  over: Partial<ServiceInput> = {},
+): ServiceInput {
+  return {
+    project: {
+      id: 'prj_1',
+      slug: 'shop',
+      url: 'http://shop.localhost:8780',
+      path: '/projects/shop',
+      toolsPath: '/home/tools/prj_1',
+    },
+    settings: kind.settings.stored.parse({
+      ...kind.settings.defaults(),
+      version: kind.releases[0]?.version,
+      ...said,
+    }) as ServiceInput['settings'],
+    host: '127.0.0.1',
+    hostPort: (port) => 30_000 + kind.ports.findIndex((candidate) => candidate.name === port),
+    secret: (name, encode) => [{ secret: name, version: 1, ...(encode ? { encode } : {}) }],
+    toolchain:
+      kind.toolchain === null ? null : { version: '1.0.0', program: '/tools/bin/program', directory: '/tools/bin' },
+    bind: () => '127.0.0.1',
+    ourProgram: (name) => ({ node: process.execPath, file: programFile(name) }),
     ...over,
   }
 }

@@ -1,10 +1,11 @@
 import type { Operation } from '../operation.ts'
 import * as access from './access.ts'
 import * as projects from './projects.ts'
+import * as services from './services.ts'
 import * as system from './system.ts'
 
 /** The one description of what the product can do. Routes, OpenAPI, client, CLI and reference are read from it. */
-export const operations = { ...system, ...access, ...projects }
+export const operations = { ...system, ...access, ...projects, ...services }
 
 export type Operations = typeof operations
 export type OperationId = keyof Operations

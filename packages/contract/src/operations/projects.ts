@@ -4,9 +4,11 @@ import { Cursor, DryRun, Flag, Limit, LogLimit, listOf, ProjectRef, Wait, Worklo
 import { Credentials, LogPage, Stats } from '../schemas/observe.ts'
 import { OperationRecord, operationStates, Plan } from '../schemas/operations.ts'
 import {
+  DatabasePatch,
   DatabaseView,
   Duplicate,
   databaseNamePattern,
+  EnvSettings,
   EnvView,
   envNamePattern,
   Project,
@@ -295,7 +297,7 @@ export const putProjectEnv = operation({
   access: operate,
   params: variable,
   query: z.strictObject({ wait: Wait }),
-  body: z.strictObject({ value: z.string().max(65_536), secret: z.boolean().optional() }),
+  body: EnvSettings.extend({ value: z.string().max(65_536) }),
   results: { 200: Project },
   problems: ['busy', 'validation_failed'],
   audit: 'project.env.set',
@@ -348,6 +350,23 @@ export const createDatabase = operation({
   dryRun: true,
 })
 
+export const updateDatabase = operation({
+  id: 'updateDatabase',
+  method: 'PATCH',
+  path: '/projects/{id}/databases/{db}',
+  tag: 'Databases',
+  summary: 'Change a database; what is absent stays as it is',
+  access: operate,
+  params: database,
+  query: change,
+  body: DatabasePatch.partial(),
+  bodyTypes: ['application/merge-patch+json'],
+  results: { 200: Project },
+  problems: ['busy', 'validation_failed', 'precondition_failed', 'unavailable_here'],
+  audit: 'database.update',
+  dryRun: true,
+})
+
 export const deleteDatabase = operation({
   id: 'deleteDatabase',
   method: 'DELETE',
@@ -380,6 +399,32 @@ export const getDatabaseCredentials = operation({
   audit: 'database.credentials.read',
 })
 
+export const rotateDatabaseCredentials = operation({
+  id: 'rotateDatabaseCredentials',
+  method: 'POST',
+  path: '/projects/{id}/databases/{db}/credentials/rotate',
+  tag: 'Databases',
+  summary: 'Make a new password; the database and what uses it restart',
+  access: admin,
+  params: database,
+  query: change,
+  results: { 200: Project },
+  problems: ['busy', 'validation_failed', 'unavailable_here', 'precondition_failed'],
+  audit: 'database.credentials.rotate',
+  dryRun: true,
+})
+
+export const getManifestSchema = operation({
+  id: 'getManifestSchema',
+  method: 'GET',
+  path: '/stackquay.schema.json',
+  tag: 'Project file',
+  summary: 'JSON Schema of a stackquay.yml, for editors',
+  access: { kind: 'public' },
+  results: { 200: z.record(z.string(), z.unknown()) },
+  problems: [],
+})
+
 export const getManifest = operation({
   id: 'getManifest',
   method: 'GET',
@@ -392,7 +437,13 @@ export const getManifest = operation({
   problems: [],
 })
 
-const manifest = z.strictObject({ manifest: z.string().max(200_000) })
+const manifest = z.strictObject({
+  manifest: z.string().max(200_000),
+  prune: z
+    .boolean()
+    .optional()
+    .describe('Also take away what the file does not name. Data and databases stay. Default: false.'),
+})
 
 export const planManifest = operation({
   id: 'planManifest',
@@ -412,14 +463,15 @@ export const applyManifest = operation({
   method: 'POST',
   path: '/projects/{id}/manifest/apply',
   tag: 'Project file',
-  summary: 'Change the project to what a stackquay.yml says; what it does not name stays',
+  summary: 'Change the project to what a stackquay.yml says; what it does not name stays, unless told to prune',
   access: admin,
   params: id,
-  query: z.strictObject({ wait: Wait }),
+  query: change,
   body: manifest,
   results: { 200: Project },
   problems: ['manifest_invalid', 'validation_failed', 'busy', 'unavailable_here'],
   audit: 'project.manifest.apply',
+  dryRun: true,
 })
 
 export const listOperations = operation({

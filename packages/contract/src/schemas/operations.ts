@@ -52,7 +52,10 @@ export const Plan = z
       restarts: z.array(z.string()),
       stops: z.array(z.string()),
       keepsRunning: z.array(z.string()),
-      deletesData: z.array(z.string()),
+      deletesData: z.array(z.string()).describe('Names of the data that is deleted.'),
+      changes: z
+        .array(z.object({ field: z.string(), before: z.unknown().nullable(), after: z.unknown().nullable() }))
+        .describe('What becomes different in the project’s settings; secrets by their version.'),
       warnings: z.array(z.string()),
     }),
   })

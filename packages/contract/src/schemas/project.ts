@@ -63,25 +63,47 @@ export type ProjectStatus = z.infer<typeof ProjectStatus>
 export const databaseTypes = databaseKinds.flatMap((kind) => [kind.name, ...kind.aliases])
 
 export const DatabaseView = z
-  .object({ type: z.string(), version: z.string(), exposePort: z.boolean(), hostPort: z.int().nullable() })
+  .object({
+    type: z.string(),
+    version: z.string(),
+    exposePort: z.boolean(),
+    primary: z.boolean().describe('Its variables have no prefix: it is DATABASE_URL.'),
+    hostPort: z.int().nullable(),
+  })
   .meta({ id: 'Database' })
 
-const DatabasePatch = z.strictObject({
+export const DatabasePatch = z.strictObject({
   type: z.string().describe(`One of: ${databaseTypes.join(', ')}.`),
   version: z.string().min(1).max(20).optional(),
   exposePort: z.boolean().optional(),
-  hostPort: z.int().nullable().optional().describe('Read-only. Accepted on input and ignored.'),
+  primary: z.boolean().optional().meta({ readOnly: true, description: 'Read-only. Accepted on input and ignored.' }),
+  hostPort: z
+    .int()
+    .nullable()
+    .optional()
+    .meta({ readOnly: true, description: 'Read-only. Accepted on input and ignored.' }),
 })
 
 /** A variable as it is sent: text, or text with `secret: true`; null removes it. */
-export const EnvInput = z.union([
-  z.string().max(65_536),
-  z.strictObject({ value: z.string().max(65_536).nullable().optional(), secret: z.boolean().optional() }),
-  z.null(),
-])
+export const EnvSettings = z.strictObject({
+  value: z.string().max(65_536).nullable().optional().describe('Absent or null: as it is.'),
+  secret: z.boolean().optional(),
+  runtimes: z
+    .array(z.enum(runtimeKinds.map((kind) => kind.name) as [string, ...string[]]))
+    .min(1)
+    .max(runtimeKinds.length)
+    .nullable()
+    .optional()
+    .describe('Which runtimes receive it; null: all.'),
+})
+export const EnvInput = z.union([z.string().max(65_536), EnvSettings, z.null()])
 
 export const EnvView = z
-  .object({ value: z.string().nullable().describe('Null for a secret below scope operate.'), secret: z.boolean() })
+  .object({
+    value: z.string().nullable().describe('Null for a secret below scope operate.'),
+    secret: z.boolean(),
+    runtimes: z.array(z.string()).nullable().describe('Which runtimes receive it; null: all.'),
+  })
   .meta({ id: 'EnvVariable' })
 
 export const HealthCheckSettings = z
@@ -104,8 +126,12 @@ const runtimeViews = Object.fromEntries(
 const runtimePatches = Object.fromEntries(
   runtimeKinds.map((kind) => [kind.name, kind.settings.patch.meta({ id: `RuntimePatch_${kind.name}` }).optional()]),
 )
-const serviceViews = Object.fromEntries(serviceKinds.map((kind) => [kind.name, kind.settings.view.optional()]))
-const servicePatches = Object.fromEntries(serviceKinds.map((kind) => [kind.name, kind.settings.patch.optional()]))
+const serviceViews = Object.fromEntries(
+  serviceKinds.map((kind) => [kind.name, kind.settings.view.meta({ id: `Service_${kind.name}` }).optional()]),
+)
+const servicePatches = Object.fromEntries(
+  serviceKinds.map((kind) => [kind.name, kind.settings.patch.meta({ id: `ServicePatch_${kind.name}` }).optional()]),
+)
 
 const projectFields = {
   id: z.string().describe('prj_…'),

@@ -82,8 +82,11 @@ export const OfferedService = z
     versions: z.array(OfferedVersion),
     alwaysPublished: z.boolean(),
     keepsData: z.boolean(),
-    injects: z.array(z.string()),
-    settingsSchema: z.record(z.string(), z.unknown()),
+    hasCredentials: z.boolean(),
+    hasInbox: z.boolean().describe('It catches mail; its inbox is at /projects/{id}/mail.'),
+    ports: z.array(z.object({ name: z.string(), port: z.int(), published: z.boolean() })),
+    injects: z.array(z.string()).describe('Variables that runtimes receive.'),
+    settingsSchema: z.record(z.string(), z.unknown()).describe('JSON Schema of what PATCH accepts.'),
   })
   .meta({ id: 'OfferedService' })
 export const ServicesView = z.object({ engine: z.string(), items: z.array(OfferedService) }).meta({ id: 'Services' })

@@ -17,12 +17,16 @@ import { exists } from './waiting.ts'
  * mounted, and cleared away by the next start of the engine.
  */
 
+export async function dataNames(machine: Machine, project: string): Promise<string[]> {
+  return ((await orNull(readdir(join(machine.home.data, safe(project))))) ?? []).filter(isName).sort()
+}
+
 export async function listData(
   machine: Machine,
   project: string,
   signal: AbortSignal,
 ): Promise<{ name: string; sizeBytes: number }[]> {
-  const names = ((await orNull(readdir(join(machine.home.data, safe(project))))) ?? []).filter(isName).sort()
+  const names = await dataNames(machine, project)
   const found: { name: string; sizeBytes: number }[] = []
   for (const name of names)
     found.push({ name, sizeBytes: await diskUsage(dataDir(machine.home, project, name), signal) })

@@ -3,7 +3,7 @@ import { type Engine, type LogLine, type LogOptions, stepsOf, type WorkloadRef }
 import { type Account, userName, workloadAccount } from './account.ts'
 import { applyStep } from './apply.ts'
 import type { BundledProgram } from './bundled.ts'
-import { clearTrash, copyData, listData } from './data.ts'
+import { clearTrash, copyData, dataNames, listData } from './data.ts'
 import { createEvents } from './events.ts'
 import { flatten } from './flatten.ts'
 import { isName, openHome } from './home.ts'
@@ -102,6 +102,7 @@ export async function createNativeEngine(options: NativeEngineOptions): Promise<
       return { host: known ?? reachableHost(conflicts(machine, port)), port: port.hostPort }
     },
     portHolder: async (port) => portHolder(machine, conflicts(machine, { hostPort: port, bind: '0.0.0.0' })),
+    dataNames: (project) => dataNames(machine, project),
     data: (project, signal) => listData(machine, project, signal),
     copyData: (from, to, name, signal) => copyData(machine, from, to, name, signal),
     async close() {

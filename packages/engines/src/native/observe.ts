@@ -69,5 +69,8 @@ function observed(
     lastExit: record.lastExit,
     health: now.health ?? 'none',
     reason: now.reason ?? null,
+    title: record.title,
+    stop: record.stop,
+    dependsOn: record.dependsOn ?? [],
   }
 }

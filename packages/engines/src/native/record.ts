@@ -28,6 +28,8 @@ export interface RunRecord {
   /** Whether the health check of this run passed once: then a failing check means `unhealthy`, not `starting`. */
   readonly wasHealthy: boolean
   readonly stop: StopPolicy
+  /** Absent in records of the first release. */
+  readonly dependsOn?: readonly string[]
   readonly ports: readonly PortBinding[]
   readonly health: HealthCheck
   readonly requires: readonly RequiredFile[]
@@ -64,6 +66,7 @@ export function newRecord(
     run,
     wasHealthy: false,
     stop: workload.stop,
+    dependsOn: workload.dependsOn,
     ports: workload.ports,
     health: workload.health,
     requires: workload.requires,

@@ -81,6 +81,7 @@ async function run(
         `${program} did not print its version within ${ANSWER_MS / 1000} seconds. Try it by hand: ${program} ${query.versionArgs.join(' ')}`,
       )
     const said = (texts.stderr || texts.stdout).trim().split('\n')[0] ?? ''
+    if (code === 0 && said !== '') return unusable(`${program} is another program: it says "${said.slice(0, 200)}".`)
     return unusable(
       `${program} did not print its version (exit code ${code}${said === '' ? '' : `: ${said.slice(0, 200)}`}). Try it by hand as ${nameOf(machine.account)}.`,
     )

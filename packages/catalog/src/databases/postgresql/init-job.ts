@@ -1,6 +1,8 @@
 import type { Job } from '@stackquay/engine-api'
 import { dataPath } from '@stackquay/engine-api/workload'
 import type { DatabaseInput } from '../../kind.ts'
+import { passwordMark } from './password-job.ts'
+import { quoted } from './quoted.ts'
 
 /**
  * Makes the cluster with its user and its database beside the final place and moves it there as the last act. Killed at
@@ -18,6 +20,7 @@ export function initJob(input: DatabaseInput, cluster: string): Job {
       'init',
       input.toolchain.directory,
       cluster,
+      passwordMark(input),
       // One of this name is in every new cluster, and belongs to the same user.
       input.database === 'postgres'
         ? 'SELECT 1'
@@ -43,13 +46,14 @@ export function initJob(input: DatabaseInput, cluster: string): Job {
 // child of Node is. `exit_on_error` gives the single-user server an exit code that tells of failures.
 // The host rule is for `exposePort`; until then the server listens on loopback alone.
 const script = `set -eu
-bin=$1 cluster=$2 sql=$3
-shift 3
+bin=$1 cluster=$2 mark=$3 sql=$4
+shift 4
 if [ -s "$cluster/PG_VERSION" ]; then cat > /dev/null; echo "The database is there already."; exit 0; fi
 rm -rf "$cluster.new"
 cat | "$bin/initdb" -D "$cluster.new" "$@"
 echo 'host all all all scram-sha-256' >> "$cluster.new/pg_hba.conf"
 printf '%s\\n' "$sql" | "$bin/postgres" --single -D "$cluster.new" -c exit_on_error=true postgres
+printf '%s' "$mark" > "$cluster.new/password.mark"
 mv "$cluster.new" "$cluster"
 `
 
@@ -58,8 +62,4 @@ function localeOptions(version: string): string[] {
   return Number.parseInt(version, 10) >= 17
     ? ['--no-locale', '--locale-provider=builtin', '--builtin-locale=C.UTF-8']
     : ['--locale=C.UTF-8']
-}
-
-function quoted(identifier: string): string {
-  return `"${identifier.replaceAll('"', '""')}"`
 }

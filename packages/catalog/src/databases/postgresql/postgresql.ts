@@ -1,6 +1,7 @@
 import { dataPath } from '@stackquay/engine-api/workload'
 import type { DatabaseConnection, DatabaseInput, DatabaseKind, WorkloadDraft } from '../../kind.ts'
 import { initJob } from './init-job.ts'
+import { passwordJob } from './password-job.ts'
 import { startScript } from './start-script.ts'
 
 /**
@@ -79,7 +80,7 @@ function toWorkload(input: DatabaseInput): WorkloadDraft {
         '-p',
         String(input.hostPort),
         '-c',
-        `listen_addresses=${input.exposePort ? '0.0.0.0' : '127.0.0.1'}`,
+        `listen_addresses=${input.bind}`,
         // No socket file: its path would have to be short, writable and unique, and every client here speaks TCP.
         '-c',
         'unix_socket_directories=',
@@ -95,10 +96,10 @@ function toWorkload(input: DatabaseInput): WorkloadDraft {
         name: 'postgresql',
         port: input.hostPort,
         hostPort: input.hostPort,
-        bind: input.exposePort ? '0.0.0.0' : '127.0.0.1',
+        bind: input.bind,
       },
     ],
-    setup: [initJob(input, cluster)],
+    setup: [initJob(input, cluster), passwordJob(input, cluster)],
     requires: [],
     health: { kind: 'tcp', port: 'postgresql', timeoutSeconds: 60, greeting: greeting(input) },
     restart: { kind: 'always' },

@@ -1,0 +1,42 @@
+import { manifestSchema, printManifest, pruneOf } from '@stackquay/domain'
+import type { ProjectRow } from '@stackquay/store'
+import type { Handlers } from '../http/handler.ts'
+import type { ProjectAnswers } from './answers.ts'
+import { type ChangeDeps, proposeChange } from './change-project.ts'
+import { type ManifestBody, manifestBody, missingSecretWarnings } from './manifest-body.ts'
+
+type ManifestHandlers = Pick<Handlers, 'getManifest' | 'getManifestSchema' | 'planManifest' | 'applyManifest'>
+
+export function manifestHandlers(deps: ChangeDeps, { find, holds, change }: ProjectAnswers): ManifestHandlers {
+  /** The file as a change of this project; with `prune` also of what it does not name. */
+  const changeOf = (row: ProjectRow, body: { manifest: string; prune?: boolean | undefined }): ManifestBody => {
+    const read = manifestBody(body.manifest, row.spec)
+    return body.prune === true ? { ...read, patch: pruneOf(row.spec, read.patch) } : read
+  }
+
+  return {
+    getManifestSchema: async () => ({ status: 200, body: manifestSchema() }),
+
+    getManifest: async ({ params }) => {
+      const row = await find(params.id)
+      return { status: 200, body: { manifest: printManifest(row.spec) } }
+    },
+
+    planManifest: async ({ params, body }) => {
+      const row = await find(params.id)
+      const { patch, missingSecrets } = changeOf(row, body)
+      const { plan } = (await proposeChange(row, patch, deps, { naming: 'enables' })).plan
+      return {
+        status: 200,
+        body: { plan: { ...plan, warnings: [...plan.warnings, ...missingSecretWarnings(missingSecrets)] } },
+      }
+    },
+
+    applyManifest: async ({ params, query, body }, context) => {
+      const row = await find(params.id)
+      holds(row, context)
+      const { patch } = changeOf(row, body)
+      return change(row, patch, context, 'project.manifest.apply', query, { naming: 'enables' })
+    },
+  }
+}

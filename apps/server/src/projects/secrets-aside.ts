@@ -1,0 +1,220 @@
+import { runtimeKinds, serviceKinds } from '@stackquay/catalog'
+import { type EnvInput, type FieldError, type ProjectPatch, Secret } from '@stackquay/contract'
+import { type EnvPatch, type ProjectSpec, type SecretHandle, serviceSecret, variableSecret } from '@stackquay/domain'
+import { SecretError, type Store, type Transaction } from '@stackquay/store'
+import type { z } from 'zod'
+
+/** A patch with the texts of its secrets set aside: a specification only ever names them. */
+export interface SetAside {
+  /** The patch; what is secret in the settings of services is a reference. */
+  readonly patch: ProjectPatch
+  readonly env: EnvPatch
+  /** Name of a secret → text to seal when the change is written. */
+  readonly texts: ReadonlyMap<string, Secret>
+  /** Names of secrets that are not needed any more. */
+  readonly dropped: readonly string[]
+  /** What is wrong with what was sent; told together with what is wrong elsewhere in the same body. */
+  readonly errors: readonly FieldError[]
+}
+
+/** Stands for a secret that is sealed only when the change is written. */
+const pending: SecretHandle = { secret: 'pending', version: 0 }
+
+type Reading = Pick<Store, 'secrets'>
+interface Aside {
+  readonly texts: Map<string, Secret>
+  readonly dropped: string[]
+  readonly errors: FieldError[]
+}
+
+/**
+ * What a person sent against what is there. A secret that is left out or null in a variable keeps its text, so that an
+ * answer of GET can be sent back; the same text again is no change.
+ */
+export async function setSecretsAside(spec: ProjectSpec, patch: ProjectPatch, store: Reading): Promise<SetAside> {
+  const aside: Aside = { texts: new Map(), dropped: [], errors: [] }
+  const env = await variablesOf(spec, patch.env ?? {}, store, aside)
+  return { patch: await withoutServiceSecrets(spec, patch, store, aside), env, ...aside }
+}
+
+/** Seals what was set aside and answers the specification that names it. */
+export async function sealSpec(
+  tx: Transaction,
+  project: string,
+  spec: ProjectSpec,
+  aside: Pick<SetAside, 'texts' | 'dropped'>,
+): Promise<ProjectSpec> {
+  const sealed = async (name: string) => {
+    const text = aside.texts.get(name)
+    if (text === undefined) throw new Error(`the text of the secret ${name} was not set aside`)
+    return tx.secrets.put(project, name, text.expose())
+  }
+  const env = new Map(Object.entries(spec.env))
+  for (const [name, variable] of env) {
+    if (variable.secret && isPending(variable.ref))
+      env.set(name, { ...variable, ref: await sealed(variableSecret(name)) })
+  }
+  const services = { ...spec.services }
+  for (const { kind, path, name } of serviceSecrets) {
+    const settings = services[kind]
+    if (settings !== undefined && isPending(at(settings, path)))
+      services[kind] = put(settings, path, await sealed(name))
+  }
+  for (const name of aside.dropped) await tx.secrets.delete(project, name)
+  return { ...spec, env: Object.fromEntries(env), services }
+}
+
+/** The specification for another project, whose secrets are still to be sealed there; names of them. */
+export function withPendingSecrets(spec: ProjectSpec): {
+  readonly spec: ProjectSpec
+  readonly names: readonly string[]
+} {
+  const names: string[] = []
+  const env = Object.entries(spec.env).map(([name, variable]) => {
+    if (!variable.secret) return [name, variable] as const
+    names.push(variableSecret(name))
+    return [name, { ...variable, ref: pending }] as const
+  })
+  const services = { ...spec.services }
+  for (const { kind, path, name } of serviceSecrets) {
+    const settings = services[kind]
+    if (settings === undefined || !isReference(at(settings, path))) continue
+    services[kind] = put(settings, path, pending)
+    names.push(name)
+  }
+  return { spec: { ...spec, env: Object.fromEntries(env), services }, names }
+}
+
+async function variablesOf(
+  spec: ProjectSpec,
+  sent: Readonly<Record<string, z.output<typeof EnvInput>>>,
+  store: Reading,
+  { texts, dropped, errors }: Aside,
+): Promise<EnvPatch> {
+  const env = new Map<string, EnvPatch[string]>()
+  for (const [name, input] of Object.entries(sent)) {
+    const before = Object.hasOwn(spec.env, name) ? spec.env[name] : undefined
+    if (input === null) {
+      if (before === undefined) continue
+      if (before.secret) dropped.push(variableSecret(name))
+      env.set(name, null)
+      continue
+    }
+    const {
+      value = null,
+      secret: sentSecret,
+      runtimes: sentRuntimes,
+    } = typeof input === 'string' ? { value: input } : input
+    const secret = sentSecret ?? before?.secret ?? false
+    const runtimes = sentRuntimes === undefined ? before?.runtimes : inCatalogueOrder(sentRuntimes)
+    const receivers = runtimes === undefined ? {} : { runtimes }
+    if (value?.includes('\0') === true) {
+      errors.push({
+        pointer: `/env/${name}`,
+        code: 'invalid',
+        detail: 'No program can receive a variable with a zero byte.',
+      })
+      continue
+    }
+    if (value === null && before === undefined) {
+      errors.push({ pointer: `/env/${name}/value`, code: 'required', detail: `${name} is new and needs a value.` })
+      continue
+    }
+    if (!secret) {
+      if (value === null && before?.secret === true) {
+        errors.push({
+          pointer: `/env/${name}/value`,
+          code: 'required',
+          detail: `${name} is a secret; to make it readable send its value anew.`,
+        })
+        continue
+      }
+      if (before?.secret === true) dropped.push(variableSecret(name))
+      env.set(name, { secret: false, value: value ?? (before as { value: string }).value, ...receivers })
+      continue
+    }
+    const text = value ?? (before?.secret === false ? before.value : null)
+    const isSame = before?.secret === true && (text === null || (await holds(store, before.ref, new Secret(text))))
+    if (!isSame) texts.set(variableSecret(name), new Secret(text ?? ''))
+    env.set(name, { secret: true, ref: isSame ? before.ref : pending, ...receivers })
+  }
+  return Object.fromEntries(env)
+}
+
+/** Undefined for all runtimes. */
+function inCatalogueOrder(runtimes: readonly string[] | null): readonly string[] | undefined {
+  if (runtimes === null) return undefined
+  return runtimeKinds.map((kind) => kind.name).filter((name) => runtimes.includes(name))
+}
+
+type Path = readonly [string, ...string[]]
+type Fields = Readonly<Record<string, unknown>>
+
+/** Every place in the settings of services that holds a secret. */
+const serviceSecrets = serviceKinds.flatMap((kind) =>
+  kind.settings.secretFields.map((path) => ({
+    kind: kind.name,
+    path,
+    name: serviceSecret(kind.name, path.join('.')),
+  })),
+)
+
+async function withoutServiceSecrets(
+  spec: ProjectSpec,
+  patch: ProjectPatch,
+  store: Reading,
+  { texts, dropped }: Aside,
+): Promise<ProjectPatch> {
+  const changed: Record<string, unknown> = { ...patch }
+  for (const { kind, path, name } of serviceSecrets) {
+    const sent = changed[kind]
+    if (!isObject(sent)) continue
+    const before = at(spec.services[kind], path)
+    const value = at(sent, path)
+    if (typeof value === 'string') {
+      const text = new Secret(value)
+      const isSame = isReference(before) && (await holds(store, before, text))
+      if (!isSame) texts.set(name, text)
+      changed[kind] = put(sent, path, isSame ? before : pending)
+    } else if (isReference(before) && isTakenAway(sent, path)) {
+      dropped.push(name)
+    }
+  }
+  return changed as ProjectPatch
+}
+
+async function holds(store: Reading, ref: SecretHandle, text: Secret): Promise<boolean> {
+  try {
+    return (await store.secrets.reveal(ref.secret)).equals(text)
+  } catch (error) {
+    // One that cannot be opened any more can still be set anew.
+    if (error instanceof SecretError) return false
+    throw error
+  }
+}
+
+function at(value: unknown, path: readonly string[]): unknown {
+  return path.reduce<unknown>((inner, key) => (isObject(inner) ? inner[key] : undefined), value)
+}
+
+/** Null stands at the place, or at one that holds it. */
+function isTakenAway(sent: Fields, path: Path): boolean {
+  return path.some((_key, index) => at(sent, path.slice(0, index + 1)) === null)
+}
+
+function put<T extends Fields>(value: T, [key, ...rest]: Path, leaf: unknown): T {
+  const [next, ...more] = rest
+  return { ...value, [key]: next === undefined ? leaf : put((value[key] ?? {}) as Fields, [next, ...more], leaf) }
+}
+
+function isPending(value: unknown): boolean {
+  return isReference(value) && value.secret === pending.secret
+}
+
+function isReference(value: unknown): value is SecretHandle {
+  return isObject(value) && typeof value.secret === 'string'
+}
+
+function isObject(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,120 @@
+import { type ServiceKind, serviceKindOf, serviceKinds } from '@stackquay/catalog'
+import { ProblemError } from '@stackquay/contract'
+import { serviceSecret } from '@stackquay/domain'
+import type { Engine, SecretRef } from '@stackquay/engine-api'
+import type { ProjectRow } from '@stackquay/store'
+import type { Handlers } from '../http/handler.ts'
+import type { ProjectAnswers } from './answers.ts'
+import { type ChangeDeps, usesData } from './change-project.ts'
+import { revealFields } from './reveal-fields.ts'
+
+type ServiceHandlers = Pick<
+  Handlers,
+  'listExtras' | 'deleteKeptData' | 'getServiceCredentials' | 'rotateServiceCredentials'
+>
+
+export interface ServiceDeps extends Pick<ChangeDeps, 'store' | 'model' | 'resolver'> {
+  readonly engine: Pick<Engine, 'data' | 'dataNames'>
+  reveal(ref: SecretRef): Promise<string>
+}
+
+export function serviceHandlers(
+  { store, model, resolver, engine, reveal }: ServiceDeps,
+  { find, holds, change }: ProjectAnswers,
+): ServiceHandlers {
+  return {
+    listExtras: async ({ params }, context) => {
+      const row = await find(params.id)
+      const [data, kept] = await Promise.all([engine.data(row.id, context.signal), store.keptData.of(row.id)])
+      const services = Object.entries(row.spec.services)
+      return {
+        status: 200,
+        body: {
+          services: services.map(([kind, { enabled, version }]) => ({ kind, enabled, version })),
+          keptData: serviceKinds.flatMap((kind) => {
+            const there = data.find(({ name }) => name === kind.name)
+            const settings = row.spec.services[kind.name]
+            if (there === undefined || (settings !== undefined && usesData(kind.name, settings))) return []
+            const known = kept.find(({ name }) => name === kind.name)
+            return [
+              {
+                kind: kind.name,
+                version: known?.version ?? null,
+                sizeBytes: there.sizeBytes,
+                keptAt: known?.keptAt ?? null,
+              },
+            ]
+          }),
+        },
+      }
+    },
+
+    deleteKeptData: async ({ params, query }, context) => {
+      const row = await find(params.id)
+      holds(row, context)
+      const settings = row.spec.services[params.kind]
+      if (settings !== undefined && usesData(params.kind, settings))
+        throw new ProblemError('conflict', `The data is in use: "${params.kind}" is enabled.`, {
+          hint: `Disable it first: PATCH {"${params.kind}": {"enabled": false}}; with "removeData": true its data goes too.`,
+        })
+      const data = await engine.dataNames(row.id, context.signal)
+      if (!data.includes(params.kind)) throw new ProblemError('not_found', `There is no kept data of "${params.kind}".`)
+      const patch = { [params.kind]: { enabled: false, removeData: true } }
+      return change(row, patch, context, 'service.data.delete', query)
+    },
+
+    getServiceCredentials: async ({ params }, context) => {
+      const row = await find(params.id)
+      const { kind, settings } = serviceOf(row, params.service)
+      const { leases } = await model.renew(row.id)
+      const secrets = await store.secrets.of(row.id)
+      const notStarted = () =>
+        new ProblemError('not_found', `${kind.label} was not started yet; it gets its port and credentials then.`)
+      const fields = kind.credentials?.({
+        project: resolver.facts(row),
+        settings,
+        host: '127.0.0.1',
+        hostPort: (port) => {
+          const lease = leases.find((one) => one.workload === kind.name && one.port === port)
+          if (lease === undefined) throw notStarted()
+          return lease.hostPort
+        },
+        secret: (field, encode) => {
+          const handle = secrets[serviceSecret(kind.name, field)]
+          if (handle === undefined) throw notStarted()
+          return [encode === undefined ? handle : { ...handle, encode }]
+        },
+      })
+      const shown = await revealFields(fields ?? {}, reveal)
+      await store.transaction((tx) =>
+        tx.audit.append(
+          context.audit({ action: 'service.credentials.read', target: `${row.slug}/${kind.name}`, project: row.id }),
+        ),
+      )
+      return { status: 200, body: shown }
+    },
+
+    rotateServiceCredentials: async ({ params, query }, context) => {
+      const row = await find(params.id)
+      holds(row, context)
+      const { kind, settings } = serviceOf(row, params.service)
+      if (kind.runsHere?.(settings) === false)
+        throw new ProblemError('validation_failed', `${kind.label} runs elsewhere; change its credentials there.`, {
+          hint: 'Then send the new ones in the settings of the service.',
+        })
+      const rotates = kind.secrets.map(({ name, length }) => ({ name: serviceSecret(kind.name, name), length }))
+      return change(row, {}, context, 'service.credentials.rotate', query, { rotates })
+    },
+  }
+}
+
+function serviceOf(
+  row: ProjectRow,
+  name: string,
+): { kind: ServiceKind; settings: ProjectRow['spec']['services'][string] } {
+  const kind = serviceKindOf(name)
+  const settings = row.spec.services[name]
+  if (kind === undefined || settings === undefined)
+    throw new ProblemError('not_found', `The project has no service "${name}".`)
+  return { kind, settings }
+}

@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { inboxPaths, inboxSecret, serviceKinds } from '@stackquay/catalog'
+import { serviceSecret } from '@stackquay/domain'
+import { type CallOptions, openTestHouse } from './house-support.ts'
+import { mail, openInbox } from './inbox-support.ts'
+
+const catcher = serviceKinds.find((kind) => kind.inboxPort !== undefined)!
+
+/** A project whose mail catcher runs; where it would answer stands a real server that wants its key. */
+async function withInbox(t: TestContext) {
+  const opened = await openTestHouse(t)
+  const headers = await opened.session()
+  const call = (id: string, options: CallOptions = {}) =>
+    opened.call(id, { ...options, params: { id: 'shop', ...options.params }, headers })
+  const made = await call('createProject', { body: { name: 'Shop', [catcher.name]: {} }, query: { wait: '20' } })
+  assert.equal(made.json.status.state, 'running', made.body)
+  const { store } = opened.house
+  const key = async () => {
+    const handle = await store.secrets.find(made.json.id, serviceSecret(catcher.name, inboxSecret))
+    return (await store.secrets.reveal(handle!.secret)).expose()
+  }
+  const inbox = await openInbox(t, key, [mail('a', 'Welcome'), mail('b', 'Invoice')])
+  const { address } = opened.engine
+  opened.engine.address = async (ref, port) => {
+    const here = await address.call(opened.engine, ref, port)
+    return here !== null && ref.workload === catcher.name && port === catcher.inboxPort ? inbox.address : here
+  }
+  return { ...opened, call, inbox, id: made.json.id as string }
+}
+
+test('mails are listed, searched, read, marked and deleted through the door, with the key of the catcher', async (t) => {
+  const { call, inbox } = await withInbox(t)
+  const all = await call('listMail')
+  assert.deepEqual(
+    [all.json.items.map(({ subject }: { subject: string }) => subject), all.json.total, all.json.unread],
+    [['Welcome', 'Invoice'], 2, 2],
+  )
+  const found = await call('listMail', { query: { q: 'Inv', limit: '7' } })
+  assert.equal(found.json.total, 1)
+  assert.deepEqual(inbox.asked, [`GET ${inboxPaths.messages}?limit=50`, `GET ${inboxPaths.messages}?limit=7&q=Inv`])
+  const message = mail('a').id
+  assert.equal((await call('getMail', { params: { message } })).json.text, 'Hello')
+  const marked = await call('updateMail', { params: { message }, body: { read: true } })
+  assert.deepEqual([marked.status, marked.json.read, inbox.messages.get(message)?.read], [200, true, true])
+  assert.equal((await call('deleteMail', { params: { message } })).status, 204)
+  assert.deepEqual([...inbox.messages.keys()], [mail('b').id])
+  assert.equal((await call('getMail', { params: { message } })).status, 404)
+  assert.equal((await call('deleteAllMail')).status, 204)
+  assert.equal(inbox.messages.size, 0)
+})
+
+test('a source and a file are handed on as downloads, whatever the sender called them', async (t) => {
+  const { call } = await withInbox(t)
+  const params = { message: mail('a').id }
+  const source = await call('getMailSource', { params })
+  assert.equal(source.body, 'Subject: Welcome\r\n\r\nHello')
+  assert.match(String(source.headers['content-type']), /^message\/rfc822/)
+  const file = await call('getMailAttachment', { params: { ...params, index: '0' } })
+  assert.equal(file.body, 'file')
+  assert.match(String(file.headers['content-type']), /^application\/octet-stream/)
+  for (const { headers } of [source, file])
+    assert.match(String(headers['content-disposition']), /^attachment; filename="[\w.-]+"$/)
+  assert.equal((await call('getMailAttachment', { params: { ...params, index: '1' } })).status, 404)
+  assert.equal((await call('getMailAttachment', { params: { ...params, index: '../0' } })).status, 400)
+  assert.equal((await call('getMail', { params: { message: '../../secrets' } })).status, 400)
+})
+
+test('what the catcher refuses, and an answer that is no inbox, are told as such', async (t) => {
+  const { call, inbox } = await withInbox(t)
+  const torn = await call('listMail', { query: { cursor: 'torn' } })
+  assert.deepEqual([torn.status, torn.json.detail], [400, 'The cursor is not one.'])
+  inbox.messages.set('x', { ...mail('c'), id: 'not an id' })
+  const strange = await call('listMail')
+  assert.deepEqual([strange.status, strange.json.code], [503, 'unavailable'])
+})
+
+test('without a catcher there is no inbox; one that does not run says how to read it', async (t) => {
+  const { call, house, id } = await withInbox(t)
+  await call('stopProject', { query: { wait: '20' } })
+  const stopped = await call('listMail')
+  assert.deepEqual([stopped.status, stopped.json.code], [503, 'unavailable'])
+  assert.match(stopped.json.hint, /Start the project/)
+  await call('updateProject', { body: { [catcher.name]: { enabled: false } }, query: { wait: '20' } })
+  const none = await call('listMail')
+  assert.deepEqual([none.status, none.json.code], [404, 'not_found'])
+  assert.ok(none.json.hint.includes(catcher.name))
+  const deleted = await call('deleteAllMail')
+  assert.equal(deleted.status, 404)
+  const entries = await house.store.audit.list({ limit: 10, action: 'mail.delete', project: id })
+  assert.deepEqual(
+    entries.filter(({ outcome }) => outcome === 'success'),
+    [],
+    'what did not happen is not recorded',
+  )
+})

@@ -1,0 +1,52 @@
+import type { DatabaseInput, DatabaseKind } from '../../kind.ts'
+import { familyFields, familyWorkload, nameObstacle } from '../mysql-family.ts'
+import { basedirOf, initJob } from './init-job.ts'
+
+/** One server process and one data directory for each database entry; its user has all rights on its own database alone. */
+export const mariadb: DatabaseKind = {
+  ...familyFields,
+  kind: 'database',
+  name: 'mariadb',
+  label: 'MariaDB',
+  summary: 'Relational database of the MySQL family, with its protocol and clients.',
+  toolchain: {
+    name: 'mariadb',
+    programs: ['mariadbd', 'mysqld'],
+    places: [
+      '/usr/sbin/mariadbd',
+      '/usr/libexec/mariadbd',
+      '/usr/local/mariadb*/bin/mariadbd',
+      '/usr/local/mysql/bin/mariadbd',
+      '/opt/mariadb*/bin/mariadbd',
+      '/opt/homebrew/opt/mariadb*/bin/mariadbd',
+      '/usr/local/opt/mariadb*/bin/mariadbd',
+    ],
+    versionArgs: ['--no-defaults', '--version'],
+    // MySQL's server is called mysqld too; only the version itself says whose it is.
+    versionPattern: '\\bVer (\\d+(?:\\.\\d+)+)-MariaDB\\b',
+  },
+  releases: [
+    { version: '11.8', endOfLife: '2028-06-04' },
+    { version: '11.4', endOfLife: '2029-05-29' },
+    { version: '10.11', endOfLife: '2028-02-16' },
+  ],
+  install: {
+    debian: 'apt-get install -y mariadb-server',
+    other: 'Install MariaDB Server from mariadb.org/download.',
+  },
+  nameObstacle: (name) => nameObstacle(mariadb.label, name),
+  toWorkload,
+}
+
+function toWorkload(input: DatabaseInput) {
+  return familyWorkload(input, {
+    kind: mariadb,
+    init: initJob(input, mariadb.lineOf(input.toolchain.version)),
+    options: [
+      // Where it finds its messages and plugins; it does not look beside its own program.
+      `--basedir=${basedirOf(input)}`,
+      // Reports usage to its makers when a configuration turns it on. Builds without it take no offence.
+      '--loose-feedback=OFF',
+    ],
+  })
+}

@@ -1,0 +1,46 @@
+import type { DatabaseInput, DatabaseKind } from '../../kind.ts'
+import { familyFields, familyWorkload, nameObstacle } from '../mysql-family.ts'
+import { initJob } from './init-job.ts'
+import { ownOptions } from './own-options.ts'
+
+/** One server process and one data directory for each database entry; its user has all rights on its own database alone. */
+export const mysql: DatabaseKind = {
+  ...familyFields,
+  kind: 'database',
+  name: 'mysql',
+  label: 'MySQL',
+  summary: 'Relational database with transactions, JSON and replication.',
+  toolchain: {
+    name: 'mysql',
+    programs: ['mysqld'],
+    places: [
+      '/usr/sbin/mysqld',
+      '/usr/libexec/mysqld',
+      '/usr/local/mysql*/bin/mysqld',
+      '/opt/mysql*/bin/mysqld',
+      '/opt/homebrew/opt/mysql*/bin/mysqld',
+      '/usr/local/opt/mysql*/bin/mysqld',
+    ],
+    versionArgs: ['--no-defaults', '--version'],
+    // MariaDB's server answers to the name mysqld as well, and says who it is in its version.
+    versionPattern: '\\bmysqld +Ver (\\d+(?:\\.\\d+)+)(?!\\S*MariaDB)',
+  },
+  releases: [
+    { version: '8.4', endOfLife: '2032-04-30' },
+    { version: '8.0', endOfLife: '2026-04-30' },
+  ],
+  install: {
+    debian: 'apt-get install -y mysql-server',
+    other: 'Install MySQL Community Server from dev.mysql.com/downloads/mysql.',
+  },
+  nameObstacle: (name) => nameObstacle(mysql.label, name),
+  toWorkload,
+}
+
+function toWorkload(input: DatabaseInput) {
+  return familyWorkload(input, {
+    kind: mysql,
+    init: initJob(input, mysql.lineOf(input.toolchain.version)),
+    options: ownOptions,
+  })
+}

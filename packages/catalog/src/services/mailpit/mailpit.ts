@@ -1,0 +1,79 @@
+import { dataPath } from '@stackquay/engine-api/workload'
+import type { ServiceConnection, ServiceInput, ServiceKind, WorkloadDraft } from '../../kind.ts'
+import { serviceSettings } from '../../service-settings.ts'
+import { inboxSecret } from './inbox.ts'
+
+/** Mail of a project in development must reach nobody: a program of ours takes all of it, and shows it. */
+export const mailpit: ServiceKind = {
+  kind: 'service',
+  name: 'mailpit',
+  label: 'Mail catcher',
+  summary: 'Takes every mail the project sends, delivers none, and shows them. Keeps the newest 10,000, 2 GiB at most.',
+  ports: [
+    { name: 'smtp', port: 1025, published: false },
+    { name: 'web', port: 8025, published: true },
+  ],
+  alwaysPublished: true,
+  keepsData: true,
+  settings: serviceSettings({ keepsData: true, alwaysPublished: true }, {}),
+  toolchain: null,
+  releases: [{ version: '1', endOfLife: null }],
+  lineOf: (version) => version.split('.')[0] ?? version,
+  install: { debian: 'Nothing to install.', other: 'Nothing to install.' },
+  secrets: [{ name: inboxSecret, length: 40 }],
+  injects: ['SMTP_HOST', 'SMTP_PORT', 'MAIL_URL', 'MAILER_DSN'],
+  // One line, whose index carries a version of its own.
+  dataObstacle: () => null,
+  toWorkload,
+  variables: (connection) => ({
+    SMTP_HOST: connection.host,
+    SMTP_PORT: String(connection.hostPort('smtp')),
+    MAIL_URL: url(connection),
+    MAILER_DSN: url(connection),
+  }),
+  inboxPort: 'web',
+}
+
+function toWorkload(input: ServiceInput): WorkloadDraft {
+  const { node, file } = input.ourProgram('mail-catcher')
+  const ports = mailpit.ports.map(({ name }) => ({ name, port: input.hostPort(name), bind: input.bind(name) }))
+  return {
+    name: mailpit.name,
+    title: mailpit.label,
+    run: {
+      kind: 'process',
+      argv: [
+        node,
+        // SQLite of this Node is not called stable yet; the log has no use for saying so at each start.
+        '--disable-warning=ExperimentalWarning',
+        file,
+        '--data',
+        dataPath(mailpit.name),
+        ...ports.flatMap(({ name, port, bind }) => [`--${name}-port`, String(port), `--${name}-host`, bind]),
+        ...namesOf(input).flatMap((name) => ['--name', name]),
+      ],
+      cwd: dataPath(mailpit.name),
+    },
+    env: { INBOX_API_KEY: input.secret(inboxSecret) },
+    data: [{ name: mailpit.name }],
+    ports: ports.map(({ name, port, bind }) => ({ name, port, hostPort: port, bind })),
+    setup: [],
+    requires: [],
+    // It answers only after SMTP listens and the index is open.
+    health: { kind: 'http', port: 'web', path: '/-/health', status: [200, 200], timeoutSeconds: 30 },
+    restart: { kind: 'always' },
+    stop: { signal: 'SIGTERM', deadlineSeconds: 15 },
+    dependsOn: [],
+  }
+}
+
+/** Where the instance is reached by a domain, so is the web port: by the project's name, and by the domain itself. */
+function namesOf({ project }: ServiceInput): readonly string[] {
+  const name = new URL(project.url).hostname
+  const domain = name.slice(name.indexOf('.') + 1)
+  return domain.includes('.') ? [name, domain] : [name]
+}
+
+function url(connection: ServiceConnection): string {
+  return `smtp://${connection.host}:${connection.hostPort('smtp')}`
+}

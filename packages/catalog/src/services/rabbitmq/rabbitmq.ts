@@ -1,0 +1,118 @@
+import { dataPath } from '@stackquay/engine-api/workload'
+import type { ServiceConnection, ServiceInput, ServiceKind, WorkloadDraft } from '../../kind.ts'
+import { serviceSettings } from '../../service-settings.ts'
+import { username, virtualHost } from './account.ts'
+import { environment, startNode } from './node.ts'
+import { dataObstacle } from './upgrades.ts'
+
+const nature = { keepsData: true, alwaysPublished: false } as const
+
+/** A broker of the project's own. What it has confirmed of durable queues survives a stop and a kill. */
+export const rabbitmq: ServiceKind = {
+  kind: 'service',
+  name: 'rabbitmq',
+  label: 'RabbitMQ',
+  summary: 'Message broker with queues, exchanges and streams.',
+  ports: [
+    { name: 'amqp', port: 5672, published: true },
+    { name: 'management', port: 15672, published: false },
+  ],
+  ...nature,
+  settings: serviceSettings(nature, {}),
+  toolchain: {
+    name: 'rabbitmq',
+    // Not from PATH: Debian's commands there are wrappers that serve only root and the user "rabbitmq".
+    programs: [],
+    // Beside it in each of these lies `rabbitmq-server`, which has no flag that prints a version and ends.
+    places: [
+      '/usr/lib/rabbitmq/lib/rabbitmq_server-*/sbin/rabbitmq-plugins',
+      '/opt/rabbitmq_server-*/sbin/rabbitmq-plugins',
+      '/usr/local/rabbitmq_server-*/sbin/rabbitmq-plugins',
+      '/opt/homebrew/opt/rabbitmq/sbin/rabbitmq-plugins',
+      '/usr/local/opt/rabbitmq/sbin/rabbitmq-plugins',
+    ],
+    // The command `version` would leave an epmd behind that never ends. This one tells which release it belongs to, too.
+    versionArgs: ['directories', '--offline'],
+    versionPattern: '^Plugin archives directory: (?:.*/)?rabbitmq(?:_server-|/)(\\d+(?:\\.\\d+){2})[^/]*/plugins',
+  },
+  // Ends of community support.
+  releases: [
+    { version: '4.3', endOfLife: '2026-11-30' },
+    { version: '4.2', endOfLife: '2026-07-31' },
+    { version: '4.1', endOfLife: '2026-01-31' },
+    { version: '4.0', endOfLife: '2025-04-15' },
+    { version: '3.13', endOfLife: '2024-09-18' },
+    { version: '3.12', endOfLife: '2024-06-30' },
+    { version: '3.11', endOfLife: '2023-12-31' },
+    { version: '3.10', endOfLife: '2023-07-31' },
+  ],
+  lineOf: (version) => version.split('.').slice(0, 2).join('.'),
+  install: {
+    debian: 'apt-get install -y rabbitmq-server && systemctl disable --now rabbitmq-server',
+    other: 'Install RabbitMQ 3.10 or later from rabbitmq.com/docs/download.',
+  },
+  secrets: [{ name: 'password', length: 32 }],
+  injects: [
+    'RABBITMQ_URL',
+    'RABBITMQ_HOST',
+    'RABBITMQ_PORT',
+    'RABBITMQ_USER',
+    'RABBITMQ_PASSWORD',
+    'RABBITMQ_VHOST',
+    'AMQP_URL',
+  ],
+  dataObstacle,
+  toWorkload,
+  variables: (connection) => ({
+    RABBITMQ_URL: url(connection),
+    RABBITMQ_HOST: connection.host,
+    RABBITMQ_PORT: String(connection.hostPort('amqp')),
+    RABBITMQ_USER: username,
+    RABBITMQ_PASSWORD: connection.secret('password'),
+    RABBITMQ_VHOST: virtualHost,
+    AMQP_URL: url(connection),
+  }),
+  credentials: (connection) => ({
+    host: connection.host,
+    port: connection.hostPort('amqp'),
+    username,
+    password: connection.secret('password'),
+    url: url(connection),
+    managementUrl: `http://127.0.0.1:${connection.hostPort('management')}/`,
+  }),
+}
+
+function toWorkload(input: ServiceInput): WorkloadDraft {
+  const binding = (name: string) => {
+    const port = input.hostPort(name)
+    return { name, port, hostPort: port, bind: input.bind(name) }
+  }
+  return {
+    name: rabbitmq.name,
+    title: rabbitmq.label,
+    run: { kind: 'process', argv: startNode(input), cwd: dataPath(rabbitmq.name) },
+    env: environment(input, dataPath(rabbitmq.name)),
+    data: [{ name: rabbitmq.name }],
+    ports: rabbitmq.ports.map((port) => binding(port.name)),
+    setup: [],
+    requires: [],
+    // A long backlog takes its time to be read after a kill.
+    health: { kind: 'tcp', port: 'amqp', timeoutSeconds: 120, greeting },
+    restart: { kind: 'always' },
+    stop: { signal: 'SIGTERM', deadlineSeconds: 30 },
+    dependsOn: [],
+  }
+}
+
+/** The header of AMQP 0-9-1, answered with a method on channel 0: connection.start. The port opens when all queues are back. */
+const greeting = { send: btoa('AMQP\x00\x00\x09\x01'), expect: btoa('\x01\x00\x00') }
+
+/** The virtual host is always said: without it some clients mean "/" and others one without a name, which does not exist. */
+function url(connection: ServiceConnection) {
+  const password = connection.secret('password', 'url')
+  return [
+    `amqp://${username}:`,
+    ...(typeof password === 'string' ? [password] : password),
+    `@${connection.host}:${connection.hostPort('amqp')}/${encodeURIComponent(virtualHost)}`,
+  ]
+}

@@ -1,0 +1,170 @@
+import { InboxChange, InboxMessage, InboxMessageId, InboxPage, InboxSummary } from '@stackquay/catalog'
+import { z } from 'zod'
+import { operation } from '../operation.ts'
+import { Cursor, DryRun, Limit, ProjectRef, Wait } from '../schemas/common.ts'
+import { Project } from '../schemas/project.ts'
+import { CredentialsService, Extras, KeptDataKind, ServiceCredentials } from '../schemas/services.ts'
+
+const id = z.object({ id: ProjectRef })
+const read = { kind: 'scope', scope: 'read', project: true } as const
+const operate = { kind: 'scope', scope: 'operate', project: true } as const
+const admin = { kind: 'scope', scope: 'admin', project: true } as const
+const change = z.strictObject({ dryRun: DryRun, wait: Wait })
+const service = z.object({ id: ProjectRef, service: CredentialsService })
+
+export const listExtras = operation({
+  id: 'listExtras',
+  method: 'GET',
+  path: '/projects/{id}/extras',
+  tag: 'Services',
+  summary: 'Services of a project, and data that is kept of disabled ones',
+  access: read,
+  params: id,
+  results: { 200: Extras },
+  problems: [],
+})
+
+export const deleteKeptData = operation({
+  id: 'deleteKeptData',
+  method: 'DELETE',
+  path: '/projects/{id}/extras/{kind}/data',
+  tag: 'Services',
+  summary: 'Delete the kept data of a disabled service, with its credentials',
+  access: admin,
+  params: z.object({ id: ProjectRef, kind: KeptDataKind }),
+  query: change,
+  results: { 200: Project },
+  problems: ['conflict', 'busy', 'precondition_failed'],
+  audit: 'service.data.delete',
+  dryRun: true,
+})
+
+export const getServiceCredentials = operation({
+  id: 'getServiceCredentials',
+  method: 'GET',
+  path: '/projects/{id}/{service}/credentials',
+  tag: 'Services',
+  summary: 'How to connect to a service, with its secrets; every read is audited',
+  access: operate,
+  params: service,
+  results: { 200: ServiceCredentials },
+  problems: [],
+  audit: 'service.credentials.read',
+})
+
+export const rotateServiceCredentials = operation({
+  id: 'rotateServiceCredentials',
+  method: 'POST',
+  path: '/projects/{id}/{service}/credentials/rotate',
+  tag: 'Services',
+  summary: 'Make new secrets for a service; it and what uses it restart',
+  access: admin,
+  params: service,
+  query: change,
+  results: { 200: Project },
+  problems: ['busy', 'validation_failed', 'unavailable_here', 'precondition_failed'],
+  audit: 'service.credentials.rotate',
+  dryRun: true,
+})
+
+const message = z.object({ id: ProjectRef, message: InboxMessageId })
+const mailProblems = ['unavailable'] as const
+
+export const listMail = operation({
+  id: 'listMail',
+  method: 'GET',
+  path: '/projects/{id}/mail',
+  tag: 'Mail',
+  summary: 'Mails that the project sent, newest first',
+  access: operate,
+  params: id,
+  query: z.strictObject({
+    limit: Limit,
+    cursor: Cursor,
+    q: z
+      .string()
+      .max(200)
+      .optional()
+      .describe('Words that all stand in the subject, sender, recipients, file names or text.'),
+  }),
+  results: { 200: InboxPage },
+  problems: ['invalid_request', ...mailProblems],
+})
+
+export const deleteAllMail = operation({
+  id: 'deleteAllMail',
+  method: 'DELETE',
+  path: '/projects/{id}/mail',
+  tag: 'Mail',
+  summary: 'Empty the inbox',
+  access: operate,
+  params: id,
+  results: { 204: null },
+  problems: mailProblems,
+  audit: 'mail.delete',
+})
+
+export const getMail = operation({
+  id: 'getMail',
+  method: 'GET',
+  path: '/projects/{id}/mail/{message}',
+  tag: 'Mail',
+  summary: 'Read a mail',
+  access: operate,
+  params: message,
+  results: { 200: InboxMessage },
+  problems: mailProblems,
+})
+
+export const updateMail = operation({
+  id: 'updateMail',
+  method: 'PATCH',
+  path: '/projects/{id}/mail/{message}',
+  tag: 'Mail',
+  summary: 'Mark a mail as read or unread',
+  access: operate,
+  params: message,
+  body: InboxChange,
+  results: { 200: InboxSummary },
+  problems: ['validation_failed', ...mailProblems],
+  audit: 'mail.update',
+})
+
+export const deleteMail = operation({
+  id: 'deleteMail',
+  method: 'DELETE',
+  path: '/projects/{id}/mail/{message}',
+  tag: 'Mail',
+  summary: 'Delete a mail',
+  access: operate,
+  params: message,
+  results: { 204: null },
+  problems: mailProblems,
+  audit: 'mail.delete',
+})
+
+export const getMailSource = operation({
+  id: 'getMailSource',
+  method: 'GET',
+  path: '/projects/{id}/mail/{message}/source',
+  tag: 'Mail',
+  summary: 'A mail byte for byte as it arrived',
+  access: operate,
+  params: message,
+  results: { 200: z.string() },
+  resultType: 'message/rfc822',
+  problems: mailProblems,
+})
+
+export const getMailAttachment = operation({
+  id: 'getMailAttachment',
+  method: 'GET',
+  path: '/projects/{id}/mail/{message}/attachments/{index}',
+  tag: 'Mail',
+  summary: 'A file that a mail carries, as a download',
+  access: operate,
+  params: z.object({ ...message.shape, index: z.string().regex(/^\d{1,4}$/, 'is not a number of an attachment') }),
+  results: { 200: z.string().meta({ format: 'binary' }) },
+  resultType: 'application/octet-stream',
+  problems: mailProblems,
+})

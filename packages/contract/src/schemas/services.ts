@@ -1,0 +1,34 @@
+import { serviceKinds } from '@stackquay/catalog'
+import { z } from 'zod'
+import { Time } from './common.ts'
+
+const names = (kinds: typeof serviceKinds) => z.enum(kinds.map((kind) => kind.name) as [string, ...string[]])
+
+export const ServiceName = names(serviceKinds)
+/** Services with credentials of their own. */
+export const CredentialsService = names(serviceKinds.filter((kind) => kind.credentials !== undefined))
+/** Services whose data can be kept. */
+export const KeptDataKind = names(serviceKinds.filter((kind) => kind.keepsData))
+
+export const KeptData = z
+  .object({
+    kind: z.string().describe('The service; enabled again it finds this data.'),
+    version: z.string().nullable().describe('The version that wrote it; null when nobody knows.'),
+    sizeBytes: z.int(),
+    keptAt: Time.nullable().describe('When the service was disabled; null when nobody knows.'),
+  })
+  .meta({ id: 'KeptData' })
+
+export const Extras = z
+  .object({
+    services: z
+      .array(z.object({ kind: z.string(), enabled: z.boolean(), version: z.string() }))
+      .describe('Services that were ever configured.'),
+    keptData: z.array(KeptData).describe('Data of services that are not enabled.'),
+  })
+  .meta({ id: 'Extras' })
+
+export const ServiceCredentials = z
+  .record(z.string(), z.union([z.string(), z.int(), z.boolean(), z.null()]))
+  .describe('Which fields there are depends on the service; null stands for "none set".')
+  .meta({ id: 'ServiceCredentials' })
