@@ -1,20 +1,13 @@
-import type { Command } from 'commander'
+import { type ChangeFlags, changeProject, noteDone } from './change-project.ts'
 import type { Context } from './context.ts'
 import { usageError } from './errors.ts'
-import { finishProject, type WaitFlags } from './finish-operation.ts'
-import { addWaitOptions } from './options.ts'
-import { planText } from './output/plan-text.ts'
 
-export interface ChangeFlags extends WaitFlags {
-  readonly dryRun?: boolean
-}
-
-/** Null removes the variable. */
-export type EnvChange = { readonly value: string; readonly secret?: boolean } | null
-
-export function addChangeOptions(command: Command): Command {
-  return addWaitOptions(command.option('--dry-run', 'show the steps and do nothing'))
-}
+/** Null removes the variable; a value that is absent stays. */
+export type EnvChange = {
+  readonly value?: string
+  readonly secret?: boolean
+  readonly runtimes?: string[] | null
+} | null
 
 /** All variables in one change, so that what runs is restarted once. */
 export async function changeEnv(
@@ -23,19 +16,11 @@ export async function changeEnv(
   env: Record<string, EnvChange>,
   flags: ChangeFlags,
 ): Promise<void> {
-  const client = await context.client()
-  const input = { params: { id }, body: { env } }
-  if (flags.dryRun === true) {
-    const plan = await client.plan('updateProject', input, { signal: context.signal })
-    return context.result(plan, () => planText(plan, context.style.colors))
-  }
-  const project = await client.call('updateProject', input, { signal: context.signal })
-  await finishProject(context, project, flags)
+  const project = await changeProject(context, 'updateProject', { params: { id }, body: { env } }, flags)
+  if (project === null) return
   const names = Object.keys(env)
   const done = Object.values(env).every((variable) => variable === null) ? 'removed' : 'set'
-  context.note(
-    `${context.noteStyle.colors.green('✔')} ${names.join(', ')} ${names.length === 1 ? 'is' : 'are'} ${done}`,
-  )
+  noteDone(context, `${names.join(', ')} ${names.length === 1 ? 'is' : 'are'} ${done}`)
   if (context.json) context.result({ project: project.slug, changed: names }, () => '')
 }
 

@@ -2,6 +2,7 @@ import type { Client, ClientOptions } from '@stackquay/client'
 import { type Config, configFile, readConfig } from './config.ts'
 import { CliError, type Report } from './errors.ts'
 import { exitCodes } from './exit-codes.ts'
+import { jsonText } from './output/json.ts'
 import { type Style, styleOf } from './output/style.ts'
 import { defaultUrl, serviceUrl } from './service-url.ts'
 
@@ -35,6 +36,8 @@ export interface Context {
   config(): Promise<Config>
   serviceUrl(): Promise<string>
   client(): Promise<Client>
+  /** For what nobody has to log in for. */
+  publicClient(): Promise<Client>
   /** What `client()` is made of, for answers that are no JSON. */
   connection(): Promise<ClientOptions>
   /** The answer of the command: JSON with --json, else the text. An empty text prints nothing. */
@@ -70,8 +73,9 @@ export function createContext(world: World, flags: GlobalFlags): Context {
     serviceUrl: url,
     connection,
     client: async () => createClientOf(await connection()),
+    publicClient: async () => createClientOf(await connectionOf(await url())),
     result: (value, text) => {
-      const shown = json ? JSON.stringify(value, null, 2) : text()
+      const shown = json ? jsonText(value, 2) : text()
       if (shown !== '') world.stdout.write(`${shown}\n`)
     },
     note: (text) => {
@@ -89,9 +93,10 @@ async function createClientOf(connection: ClientOptions): Promise<Client> {
   return createClient(connection)
 }
 
-async function connectionOf(baseUrl: string, token: string): Promise<ClientOptions> {
+async function connectionOf(baseUrl: string, token?: string): Promise<ClientOptions> {
   const { version } = await import('./version.ts')
-  return { baseUrl, token, clientName: 'cli', userAgent: `stq/${version} node/${process.versions.node}` }
+  const identity = token === undefined ? {} : { token }
+  return { baseUrl, ...identity, clientName: 'cli', userAgent: `stq/${version} node/${process.versions.node}` }
 }
 
 export function interruptedReport(): Report {

@@ -18,7 +18,7 @@ export const exitCodeMeanings: Readonly<Record<keyof typeof exitCodes, string>> 
   failed: 'It failed: an operation failed or was cancelled, or the service refused for a reason not listed below.',
   usage: 'The command line was wrong; nothing was sent.',
   denied: 'Not logged in, or the token may not do this.',
-  notFound: 'The project, operation or database does not exist.',
+  notFound: 'What was named does not exist: a project, an operation, a database, a service, a mail.',
   conflict: 'Something else holds it: another operation, or the name is taken.',
   unreachable: 'The service does not answer.',
   timedOut: 'The time to wait was over. The operation goes on.',

@@ -33,8 +33,11 @@ export const topics: Readonly<Record<string, () => string>> = {
     LOG_LEVEL: debug
 
 "stq up" reads it: it creates the project or changes it to what the file says, starts it, waits, and prints its URL.
-What the file does not name stays as it is. Runtimes and their settings: "stq runtimes", and the reference of the API at
-/api/docs of the service. The file of a project that exists: stq api GET /projects/<project>/manifest`,
+What the file does not name stays as it is, unless told to --prune; data and databases stay in any case. "stq plan" shows
+what would be done, "stq apply" does it to a project that exists and leaves it stopped when it is.
+
+Settings of a runtime: stq runtime help <runtime>        The file of a project that exists: stq manifest show <project>
+Settings of a service: stq service help <service>        Its schema, for editors:           stq manifest schema`,
 
   scripts: () => `Using stq in scripts.
 

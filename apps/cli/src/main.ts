@@ -4,7 +4,7 @@ import { type Report, reportOf } from './errors.ts'
 import { exitCodes } from './exit-codes.ts'
 import { errorJson, errorText } from './output/error-text.ts'
 import { styleOf } from './output/style.ts'
-import { createProgram } from './program.ts'
+import { createProgram, programArguments } from './program.ts'
 
 const interrupt = new AbortController()
 
@@ -35,7 +35,7 @@ process.exit()
 async function main(argv: readonly string[], world: World): Promise<number> {
   const program = createProgram(world)
   try {
-    await program.command.parseAsync(argv.length === 0 ? ['--help'] : [...argv], { from: 'user' })
+    await program.command.parseAsync(programArguments(argv), { from: 'user' })
     return typeof process.exitCode === 'number' ? process.exitCode : exitCodes.ok
   } catch (error) {
     if (error instanceof CommanderError && error.exitCode === 0) return exitCodes.ok

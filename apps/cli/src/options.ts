@@ -19,3 +19,8 @@ export function wholeNumber(text: string, name: string, low: number, high: numbe
     throw usageError(`${name} must be a whole number from ${low} to ${high}, and "${text}" is not.`)
   return value
 }
+
+/** For an option that may be said more than once. */
+export function eachOf(value: string, before: readonly string[] | undefined): readonly string[] {
+  return [...(before ?? []), value]
+}

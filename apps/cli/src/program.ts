@@ -1,4 +1,4 @@
-import { Command } from 'commander'
+import { Command, Help, type Option } from 'commander'
 import { type CommandEntry, commandEntries } from './commands/index.ts'
 import { type Context, createContext, type World } from './context.ts'
 import { version } from './version.ts'
@@ -23,11 +23,11 @@ export function createProgram(world: World): Program {
     .option('--json', 'print the result as JSON on standard output, and nothing else')
     .option('-q, --quiet', 'print only what is essential: names, URLs')
     .option('--url <url>', 'the service to talk to, instead of STACKQUAY_URL or the one logged in at')
-    .version(version, '-V, --version', 'print the version')
+    .version(version, '-V', 'print the version')
     .helpOption('-h, --help', 'help for a command')
     .helpCommand(false)
     .exitOverride()
-    .configureHelp({ showGlobalOptions: true, subcommandTerm })
+    .configureHelp({ showGlobalOptions: true, subcommandTerm, optionTerm, visibleGlobalOptions })
     .configureOutput({
       writeOut: (text) => void world.stdout.write(text),
       writeErr: (text) => void world.stderr.write(text),
@@ -62,6 +62,28 @@ export function createProgram(world: World): Program {
       return command
     },
   }
+}
+
+/**
+ * A program's options are found wherever they stand, and `--version` after a command is that command's: which version of
+ * a database is wanted. So the program itself has the short name alone, and the long one before any command becomes it.
+ */
+export function programArguments(argv: readonly string[]): readonly string[] {
+  let index = 0
+  while (argv[index]?.startsWith('-')) {
+    if (argv[index] === '--version') return argv.with(index, '-V')
+    index += argv[index] === '--url' ? 2 : 1
+  }
+  return argv.length === 0 ? ['--help'] : argv
+}
+
+function optionTerm({ flags }: Option): string {
+  return flags === '-V' ? '-V, --version' : flags
+}
+
+/** All but the version, which is asked for before any command. */
+function visibleGlobalOptions(this: Help, command: Command): Option[] {
+  return Help.prototype.visibleGlobalOptions.call(this, command).filter(({ flags }) => flags !== '-V')
 }
 
 /** In the list of all commands none of them is loaded, so their arguments come from the table. */

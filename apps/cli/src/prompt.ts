@@ -40,11 +40,37 @@ export async function confirmByName(
   given: string | undefined,
   warning: string,
 ): Promise<void> {
-  if (given === undefined && !isInteractive(world))
-    throw usageError('This needs confirmation.', `Add: --confirm ${name}`)
-  if (given === undefined) world.stderr.write(`${warning}\n`)
-  const typed = given ?? (await ask(world, `Type "${name}" to confirm: `))
+  refuseUnconfirmed(world, name, given)
+  if (given !== undefined) return
+  world.stderr.write(`${warning}\n`)
+  refuseOtherName(name, await ask(world, `Type "${name}" to confirm: `))
+}
+
+/** What can be said about a confirmation before anything is sent. */
+export function refuseUnconfirmed(world: World, name: string, given: string | undefined): void {
+  if (given !== undefined) refuseOtherName(name, given)
+  else if (!isInteractive(world)) throw usageError('This needs confirmation.', `Add: --confirm ${name}`)
+}
+
+function refuseOtherName(name: string, typed: string): void {
   if (typed.trim() !== name) throw usageError(`"${typed}" is not "${name}"; nothing was done.`)
+}
+
+/** For what cannot be undone but has no name to type: a question on a terminal, --yes in scripts. */
+export async function confirm(world: World, warning: string, yes: boolean | undefined): Promise<void> {
+  if (yes === true) return
+  if (!isInteractive(world)) throw usageError(warning, 'Add --yes when that is meant.')
+  await askToGoOn(world, warning)
+}
+
+/** A question on a terminal; a script that says what it wants has said enough. */
+export async function agree(world: World, warning: string, yes: boolean | undefined): Promise<void> {
+  if (yes !== true && isInteractive(world)) await askToGoOn(world, warning)
+}
+
+async function askToGoOn(world: World, warning: string): Promise<void> {
+  const answer = await ask(world, `${warning} Go on? [y/N] `)
+  if (!/^y(es)?$/i.test(answer.trim())) throw usageError('Nothing was done.')
 }
 
 async function readLine(

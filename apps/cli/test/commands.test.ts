@@ -16,7 +16,7 @@ test('help lists every command, and every command and topic has help of its own'
   assert.match(two.stdout, /--secret/)
   const own = await stq(['logs', '--help'])
   assert.match(own.stdout, /--follow[\s\S]*Global Options:[\s\S]*--json/)
-  for (const name of ['audit', 'db', 'env', 'operations']) {
+  for (const name of ['audit', 'data', 'db', 'env', 'mail', 'operations', 'runtime', 'service']) {
     const parent = await stq([name, '--help'])
     assert.equal(parent.code, 0, parent.stderr)
     assert.match(parent.stdout, /\nCommands:\n {2}list /)
@@ -212,7 +212,10 @@ test('against a stand-in: environment values go in and come out exactly, and sec
   await using service = await standIn({
     'PATCH /projects/shop': () => project(),
     'GET /projects/shop/env': () => ({
-      env: { PLAIN: { value, secret: false }, KEY: { value: 'hush', secret: true } },
+      env: {
+        PLAIN: { value, secret: false, runtimes: null },
+        KEY: { value: 'hush', secret: true, runtimes: ['worker'] },
+      },
       injected: ['DATABASE_URL'],
     }),
   })
@@ -226,7 +229,7 @@ test('against a stand-in: environment values go in and come out exactly, and sec
 
   assert.equal((await stq(['env', 'get', 'shop', 'PLAIN'], { url: service.url })).stdout, value)
   const list = await stq(['env', 'shop'], { url: service.url })
-  assert.match(list.stdout, /KEY +•+ +secret/)
+  assert.match(list.stdout, /KEY +•+ +secret, for worker/)
   assert.match(list.stdout, /DATABASE_URL +\(set by Stackquay\)/)
   for (const flags of [[], ['--json']])
     assert.ok(!(await stq(['env', 'shop', ...flags], { url: service.url })).stdout.includes('hush'))
@@ -236,7 +239,7 @@ test('against a stand-in: environment values go in and come out exactly, and sec
 })
 
 test('against a stand-in: databases are listed, made, and connected to', async () => {
-  const main = { name: 'main', type: 'postgresql', version: '17', exposePort: false, hostPort: 20010 }
+  const main = { name: 'main', type: 'postgresql', version: '17', exposePort: false, primary: true, hostPort: 20010 }
   const credentials = {
     host: '127.0.0.1',
     port: 20010,
@@ -252,7 +255,7 @@ test('against a stand-in: databases are listed, made, and connected to', async (
     'GET /projects/shop/databases/main/credentials': () => credentials,
   })
   assert.match((await stq(['db', 'shop'], { url: service.url })).stdout, /main +postgresql +17 +20010/)
-  await stq(['db', 'create', 'shop', 'main', '--engine-version', '17'], { url: service.url })
+  await stq(['db', 'create', 'shop', 'main', '--version', '17'], { url: service.url })
   assert.deepEqual(service.calls[1]!.body, { name: 'main', type: 'postgresql', version: '17' })
   assert.equal(
     (await stq(['db', 'credentials', 'shop', '--quiet'], { url: service.url })).stdout,

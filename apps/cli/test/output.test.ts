@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { codeFrame } from '../src/output/code-frame.ts'
-import { fit, logText, plainText, widthOf } from '../src/output/plain-text.ts'
+import { jsonText } from '../src/output/json.ts'
+import { fit, logText, plainLines, plainText, widthOf, wrapped } from '../src/output/plain-text.ts'
+import { planText } from '../src/output/plan-text.ts'
 import { liveProgress, plainProgress } from '../src/output/progress.ts'
+import { size } from '../src/output/size.ts'
 import { styleOf } from '../src/output/style.ts'
 import { table } from '../src/output/table.ts'
 import { ago, duration, parseDuration, parseMoment } from '../src/output/time.ts'
-import { operation, step } from './stand-in.ts'
+import { emptyPlan, operation, step } from './stand-in.ts'
 
 const plain = styleOf({}, {})
 const terminal = styleOf({ isTTY: true, columns: 40 }, { TERM: 'xterm' })
@@ -40,15 +43,75 @@ test('nothing that others wrote can steer the terminal', () => {
   const nasty = 'a\x1b[2Jb\x1b]0;title\x07c\rd\x1b[31me\x08\x9bf'
   assert.equal(plainText(nasty), 'abcdef')
   assert.equal(plainText('two\nlines'), 'two lines')
+  assert.equal(plainText('gpj.\u202eexe\u2066'), 'gpj.exe')
+  assert.equal(logText('\u202edesrever', true), 'desrever')
   assert.equal(logText(nasty, false), 'abcdef')
   assert.equal(logText(nasty, true), 'abcd\x1b[31mef\x1b[0m')
   assert.equal(logText('tab\tstays, €', true), 'tab\tstays, €')
+})
+
+test('text of a stranger keeps its lines, and an escape sequence that never ends hides its own line alone', () => {
+  assert.equal(
+    plainLines('one\r\ntwo\x1b]0;title\nthree\rfour\n\tfive\x1b[2J\x9b1m\n'),
+    'one\ntwo\nthree\nfour\n\tfive1m\n',
+  )
+})
+
+test('JSON says the same without characters that control a terminal', () => {
+  const value = { text: 'a\x1b[2J\x7f\x9b\u00a0é\u{1f680}' }
+  const text = jsonText(value)
+  assert.doesNotMatch(text, /[\x00-\x1f\x7f-\x9f]/)
+  assert.deepEqual(JSON.parse(text), value)
+})
+
+test('text is wrapped between words, and sizes are short', () => {
+  assert.deepEqual(wrapped('one two three', 7), ['one two', 'three'])
+  assert.deepEqual(wrapped('incomprehensible is it', 6), ['incomprehensible', 'is it'])
+  assert.deepEqual(wrapped('', 6), [])
+  assert.deepEqual([0, 999, 1000, 1449, 27_000_000, 999_999, 3e12, 5e15].map(size), [
+    '0 bytes',
+    '999 bytes',
+    '1.0 kB',
+    '1.4 kB',
+    '27 MB',
+    '1.0 MB',
+    '3.0 TB',
+    '5000 TB',
+  ])
 })
 
 test('a text that is too long ends with an ellipsis, in columns and not in bytes', () => {
   assert.equal(fit('short', 5), 'short')
   assert.equal(fit('longer', 5), 'long…')
   assert.equal(fit('日本語日本語', 5), '日本…')
+})
+
+test('a plan says why once for the steps of a workload, what changes, and what goes on', () => {
+  const restart = (title: string, workload: string) => ({ title, workload, because: ['its port changed'] })
+  const plan = {
+    ...emptyPlan,
+    steps: [restart('Stop a', 'a'), restart('Start a', 'a'), restart('Stop b', 'b')],
+    restarts: ['a', 'b'],
+    keepsRunning: ['c'],
+    changes: [
+      { field: 'a.note', before: 'x', after: '' },
+      { field: 'env.LONG', before: null, after: 'y'.repeat(99) },
+    ],
+    warnings: ['Mind the gap.'],
+  }
+  assert.equal(
+    planText({ plan }, plain.colors),
+    `Plan
+  ~ a.note: x → ""
+  + env.LONG: ${'y'.repeat(59)}…
+  • Stop a (its port changed)
+  • Start a
+  • Stop b (its port changed)
+  ! restarts a, b
+    keeps running: c
+  ! Mind the gap.`,
+  )
+  assert.equal(planText({ plan: emptyPlan }, plain.colors), 'Nothing to do.')
 })
 
 test('a code frame marks the line and the column', () => {

@@ -130,5 +130,6 @@ export const emptyPlan = {
   stops: [],
   keepsRunning: [],
   deletesData: [],
+  changes: [],
   warnings: [],
 }

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Method } from '@stackquay/contract'
 import type { Context } from '../context.ts'
 import { usageError } from '../errors.ts'
+import { jsonText } from '../output/json.ts'
 import { readAllInput } from '../prompt.ts'
 import type { Define } from './index.ts'
 
@@ -34,7 +35,7 @@ async function run(context: Context, methodText: string, pathText: string, flags
   const client = await context.client()
   const key = method === 'POST' ? { idempotencyKey: randomUUID() } : {}
   const { data } = await client.request({ method, path, body }, { signal: context.signal, ...key })
-  if (data !== undefined) context.world.stdout.write(`${JSON.stringify(data, null, 2)}\n`)
+  if (data !== undefined) context.world.stdout.write(`${jsonText(data, 2)}\n`)
 }
 
 async function bodyOf(context: Context, method: Method, { data }: ApiFlags): Promise<unknown> {

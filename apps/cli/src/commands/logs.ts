@@ -5,6 +5,7 @@ import { CliError, usageError } from '../errors.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { projectRef } from '../find-project.ts'
 import { projectArgument, wholeNumber } from '../options.ts'
+import { jsonText } from '../output/json.ts'
 import { logText, plainText } from '../output/plain-text.ts'
 import { parseMoment } from '../output/time.ts'
 import type { Define } from './index.ts'
@@ -104,7 +105,7 @@ function printer(context: Context, flags: LogFlags): Print {
     if (lines.length === 0) return
     for (const { workload } of lines) prefixOf(workload)
     const text = lines.map((line) => {
-      if (context.json) return JSON.stringify(line)
+      if (context.json) return jsonText(line)
       const time = flags.timestamps === true ? `${colors.dim(line.time)} ` : ''
       return `${prefixOf(line.workload)}${time}${logText(line.text, colors.isColorSupported)}`
     })

@@ -1,10 +1,12 @@
 import type { OfferedRuntime } from '@stackquay/contract'
 import type { Context } from '../context.ts'
+import { missing, offeredVersions } from '../output/offered-text.ts'
 import { plainText } from '../output/plain-text.ts'
 import { type Cell, table } from '../output/table.ts'
 import type { Define } from './index.ts'
 
-export const define: Define = (command, context) => command.action(() => run(context()))
+export const define: Define = (command, context) =>
+  command.addHelpText('after', '\nWhat one can be set to: stq runtime help <runtime>').action(() => run(context()))
 
 async function run(context: Context): Promise<void> {
   const client = await context.client()
@@ -23,19 +25,8 @@ async function run(context: Context): Promise<void> {
   })
 }
 
-function row(
-  { name, label, available, versions, reason, install }: OfferedRuntime,
-  { style }: Context,
-): (string | Cell)[] {
-  const { colors } = style
-  if (!available) return [name, plainText(label), { text: missing(reason, install), paint: colors.yellow }]
-  const offered = versions
-    .filter((version) => version.available)
-    .map((version) => `${version.version}${version.default ? '*' : ''}`)
-  return [name, plainText(label), plainText(offered.join('  ') || '-')]
-}
-
-export function missing(reason: string | null, install: string | null): string {
-  const what = plainText(reason ?? 'not available')
-  return install === null ? what : `${what.replace(/\.$/, '')}; install: ${plainText(install)}`
+function row(runtime: OfferedRuntime, { style }: Context): (string | Cell)[] {
+  const { name, label, available, reason, install } = runtime
+  const versions = available ? offeredVersions(runtime) : { text: missing(reason, install), paint: style.colors.yellow }
+  return [name, plainText(label), versions]
 }

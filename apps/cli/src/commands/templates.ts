@@ -1,9 +1,9 @@
 import type { OfferedTemplate } from '@stackquay/contract'
 import type { Context } from '../context.ts'
+import { missing } from '../output/offered-text.ts'
 import { plainText } from '../output/plain-text.ts'
 import { table } from '../output/table.ts'
 import type { Define } from './index.ts'
-import { missing } from './runtimes.ts'
 
 export const define: Define = (command, context) =>
   command.addHelpText('after', '\nUse one with: stq create <name> --template <template>').action(() => run(context()))

@@ -1,6 +1,9 @@
-/** Escape sequences and control characters of others must not move our cursor, rename the window, or hide a line. */
+/**
+ * Escape sequences and control characters of others must not move our cursor, rename the window, or hide a line; nor may
+ * characters that turn the direction of text around make a line read as another.
+ */
 const escapes =
-  /\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[PX^_][^\x1b]*(?:\x1b\\)?|[ -/]*[0-~])|[\x00-\x08\x0b-\x1f\x7f-\x9f]/g
+  /[\u202a-\u202e\u2066-\u2069]|\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[PX^_][^\x1b]*(?:\x1b\\)?|[ -/]*[0-~])|[\x00-\x08\x0b-\x1f\x7f-\x9f]/g
 const colour = /^\x1b\[[0-9;:]*m$/
 
 /** Text of others for one line of a terminal. */
@@ -8,9 +11,17 @@ export function plainText(text: string): string {
   return text.replace(escapes, '').replace(/[\t\n]+/g, ' ')
 }
 
+/** Text of others with its lines: what controls a terminal goes, and can hide no more than the rest of its line. */
+export function plainLines(text: string): string {
+  return text
+    .split(/\r\n|\n|\r(?!\n)/)
+    .map((line) => line.replace(escapes, ''))
+    .join('\n')
+}
+
 /** A log line: its colours stay where they can be shown, everything else that controls a terminal goes. */
 export function logText(text: string, colours: boolean): string {
-  if (!/[\x00-\x08\x0b-\x1f\x7f-\x9f]/.test(text)) return text
+  if (!/[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/.test(text)) return text
   const safe = text.replace(escapes, (sequence) => (colours && colour.test(sequence) ? sequence : ''))
   return safe.includes('\x1b[') ? `${safe}\x1b[0m` : safe
 }
@@ -35,6 +46,20 @@ export function fit(text: string, width: number): string {
     kept += segment
   }
   return `${kept}…`
+}
+
+/** Lines of at most so many columns, broken between words; a longer word has a line of its own. */
+export function wrapped(text: string, width: number): readonly string[] {
+  const lines: string[] = []
+  let line = ''
+  for (const word of text.split(/\s+/).filter((each) => each !== '')) {
+    const longer = line === '' ? word : `${line} ${word}`
+    if (line !== '' && widthOf(longer) > width) {
+      lines.push(line)
+      line = word
+    } else line = longer
+  }
+  return line === '' ? lines : [...lines, line]
 }
 
 function isWide(segment: string): boolean {

@@ -1,16 +1,46 @@
 import type { Plan } from '@stackquay/contract'
-import { plainText } from './plain-text.ts'
+import { fit, plainText } from './plain-text.ts'
 import type { Colors } from './style.ts'
 
+/** What becomes different, what is done for it, and what it costs. */
 export function planText({ plan }: Plan, colors: Colors): string {
-  const lines = plan.steps.map((step) => {
-    const because = step.because.length === 0 ? '' : colors.dim(` (${plainText(step.because.join(', '))})`)
-    return `  ${colors.cyan('•')} ${plainText(step.title)}${because}`
-  })
+  const lines = plan.changes.map((change) => `  ${changeText(change, colors)}`)
+  let told = ''
+  for (const { title, workload, because } of plan.steps) {
+    const reason = because.join(', ')
+    // Once for all steps of a workload that follow each other.
+    const isNew = reason !== '' && `${workload} ${reason}` !== told
+    told = `${workload} ${reason}`
+    lines.push(`  ${colors.cyan('•')} ${plainText(title)}${isNew ? colors.dim(` (${plainText(reason)})`) : ''}`)
+  }
   if (plan.restarts.length > 0)
     lines.push(`  ${colors.yellow('!')} restarts ${plan.restarts.map(plainText).join(', ')}`)
+  if (plan.steps.length > 0 && plan.keepsRunning.length > 0)
+    lines.push(colors.dim(`    keeps running: ${plan.keepsRunning.map(plainText).join(', ')}`))
   if (plan.deletesData.length > 0)
     lines.push(`  ${colors.red('!')} deletes data: ${plan.deletesData.map(plainText).join(', ')}`)
   for (const warning of plan.warnings) lines.push(`  ${colors.yellow('!')} ${plainText(warning)}`)
   return lines.length === 0 ? 'Nothing to do.' : [colors.bold('Plan'), ...lines].join('\n')
+}
+
+function changeText({ field, before, after }: Plan['plan']['changes'][number], colors: Colors): string {
+  const name = plainText(field)
+  if (before === null) return `${colors.green('+')} ${name}: ${valueText(after)}`
+  if (after === null) return `${colors.red('-')} ${name}: ${colors.dim(valueText(before))}`
+  return `${colors.yellow('~')} ${name}: ${valueText(before)} → ${valueText(after)}`
+}
+
+const longest = 60
+
+/** `{version: 8, enabled: true}` is read more easily than its JSON. */
+function valueText(value: unknown): string {
+  return fit(plainText(plainValue(value)), longest)
+}
+
+function plainValue(value: unknown): string {
+  if (typeof value === 'string') return value === '' ? '""' : value
+  if (Array.isArray(value)) return `[${value.map(plainValue).join(', ')}]`
+  if (typeof value !== 'object' || value === null) return String(value)
+  const fields = Object.entries(value).map(([key, field]) => `${key}: ${plainValue(field)}`)
+  return `{${fields.join(', ')}}`
 }

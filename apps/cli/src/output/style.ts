@@ -16,7 +16,8 @@ export interface Terminal {
 export function styleOf(stream: Terminal, env: NodeJS.ProcessEnv): Style {
   return {
     colors: pc.createColors(wantsColours(stream, env)),
-    columns: stream.isTTY === true ? (stream.columns ?? 80) : null,
+    // Some terminals do not know their width and say 0.
+    columns: stream.isTTY === true ? stream.columns || 80 : null,
   }
 }
 

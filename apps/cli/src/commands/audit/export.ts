@@ -1,4 +1,3 @@
-import { once } from 'node:events'
 import { open, rename, rm } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { refuse, send } from '@stackquay/client/transport'
@@ -6,6 +5,7 @@ import { Option } from 'commander'
 import type { Context } from '../../context.ts'
 import { CliError } from '../../errors.ts'
 import { exitCodes } from '../../exit-codes.ts'
+import { writeBytes } from '../../output/write-bytes.ts'
 import type { Define } from '../index.ts'
 import { type AuditFlags, addAuditFilters, auditFilters } from './filters.ts'
 
@@ -27,7 +27,7 @@ export const defineExport: Define = (command, context) =>
 
 async function run(context: Context, flags: ExportFlags): Promise<void> {
   const chunks = await entries(context, flags)
-  if (flags.output === undefined || flags.output === '-') return toStandardOutput(context, chunks)
+  if (flags.output === undefined || flags.output === '-') return writeBytes(context, chunks)
   const file = resolve(context.world.cwd, flags.output)
   const bytes = await toFile(file, chunks)
   context.note(`${context.noteStyle.colors.green('✔')} ${flags.output} is written, ${bytes} bytes`)
@@ -53,12 +53,6 @@ async function* whole(body: AsyncIterable<Uint8Array>, signal: AbortSignal): Asy
       hint: 'What has come is not the whole log. Check that the service runs, and try again.',
       cause: error,
     })
-  }
-}
-
-async function toStandardOutput({ world, signal }: Context, chunks: AsyncIterable<Uint8Array>): Promise<void> {
-  for await (const chunk of chunks) {
-    if (!world.stdout.write(chunk)) await once(world.stdout, 'drain', { signal })
   }
 }
 

@@ -1,15 +1,14 @@
+import { addChangeOptions, type ChangeFlags, changeProject, noteDone } from '../../change-project.ts'
 import type { Context } from '../../context.ts'
-import { finishProject, type WaitFlags } from '../../finish-operation.ts'
-import { addWaitOptions } from '../../options.ts'
-import { confirmByName } from '../../prompt.ts'
+import { confirmByName, refuseUnconfirmed } from '../../prompt.ts'
 import type { Define } from '../index.ts'
 
-interface DeleteFlags extends WaitFlags {
+interface DeleteFlags extends ChangeFlags {
   readonly confirm?: string
 }
 
 export const defineDelete: Define = (command, context) =>
-  addWaitOptions(command)
+  addChangeOptions(command)
     .summary('drop a database and its data')
     .description('Drop a database and all its data.')
     .argument('<project>', 'id or slug')
@@ -18,13 +17,14 @@ export const defineDelete: Define = (command, context) =>
     .action((project: string, name: string, flags: DeleteFlags) => run(context(), project, name, flags))
 
 async function run(context: Context, id: string, name: string, flags: DeleteFlags): Promise<void> {
-  const client = await context.client()
-  const { bold, red, green } = context.noteStyle.colors
+  if (flags.dryRun !== true) refuseUnconfirmed(context.world, name, flags.confirm)
+  const { bold, red } = context.noteStyle.colors
   const warning = `This drops the database ${bold(name)} of ${id} ${red('and all its data')}.`
-  await confirmByName(context.world, name, flags.confirm, warning)
   const input = { params: { id, db: name }, query: { confirm: name } }
-  const project = await client.call('deleteDatabase', input, { signal: context.signal })
-  await finishProject(context, project, flags)
-  context.note(`${green('✔')} ${name} is dropped`)
+  const project = await changeProject(context, 'deleteDatabase', input, flags, () =>
+    confirmByName(context.world, name, flags.confirm, warning),
+  )
+  if (project === null) return
+  noteDone(context, `${name} is dropped`)
   if (context.json) context.result({ project: project.slug, dropped: name }, () => '')
 }

@@ -31,8 +31,10 @@ async function run(context: Context, named: string | undefined, flags: ListFlags
   context.result({ env: shown, injected }, () => {
     if (context.quiet) return Object.keys(shown).join('\n')
     const { dim } = context.style.colors
-    const rows = Object.entries(shown).map(([name, { value, secret }]) => {
-      return [name, value === null ? { text: '••••••', paint: dim } : oneLine(value), secret ? 'secret' : '']
+    const rows = Object.entries(shown).map(([name, { value, secret, runtimes }]) => {
+      const receivers = runtimes === null ? '' : `for ${runtimes.map(plainText).join(', ')}`
+      const traits = [secret ? 'secret' : '', receivers].filter((text) => text !== '').join(', ')
+      return [name, value === null ? { text: '••••••', paint: dim } : oneLine(value), traits]
     })
     rows.push(...injected.map((name) => [name, { text: '(set by Stackquay)', paint: dim }, '']))
     return rows.length === 0 ? 'No variables.' : table(['NAME', 'VALUE', ''], rows, context.style)

@@ -1,4 +1,5 @@
-import { addChangeOptions, type ChangeFlags, changeEnv, variableName } from '../../change-env.ts'
+import { changeEnv, variableName } from '../../change-env.ts'
+import { addChangeOptions, type ChangeFlags } from '../../change-project.ts'
 import type { Define } from '../index.ts'
 
 export const defineUnset: Define = (command, context) =>

@@ -1,0 +1,32 @@
+import { addChangeOptions, type ChangeFlags, changeProject, noteDone } from '../../change-project.ts'
+import type { Context } from '../../context.ts'
+import { usageError } from '../../errors.ts'
+import { addExposeOptions } from '../../settings/change-settings.ts'
+import type { Define } from '../index.ts'
+
+interface UpdateFlags extends ChangeFlags {
+  readonly version?: string
+  readonly expose?: boolean
+}
+
+export const defineUpdate: Define = (command, context) =>
+  addChangeOptions(addExposeOptions(command))
+    .summary('change a database')
+    .description('Change a database. What is not named stays; it is restarted when it has to be, and its data stays.')
+    .argument('<project>', 'id or slug')
+    .argument('<name>', 'of the database')
+    .option('--version <version>', 'of the database software, where its data survives that')
+    .action((project: string, name: string, flags: UpdateFlags) => run(context(), project, name, flags))
+
+async function run(context: Context, id: string, db: string, flags: UpdateFlags): Promise<void> {
+  const { version, expose } = flags
+  const body = {
+    ...(version === undefined ? {} : { version }),
+    ...(expose === undefined ? {} : { exposePort: expose }),
+  }
+  if (Object.keys(body).length === 0) throw usageError('Nothing is to be changed.', 'See: stq db update --help')
+  const project = await changeProject(context, 'updateDatabase', { params: { id, db }, body }, flags)
+  if (project === null) return
+  noteDone(context, `${db} is changed`)
+  if (context.json) context.result({ project: project.slug, name: db, ...project.databases[db] }, () => '')
+}

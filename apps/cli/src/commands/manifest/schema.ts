@@ -1,0 +1,16 @@
+import type { Context } from '../../context.ts'
+import { jsonText } from '../../output/json.ts'
+import type { Define } from '../index.ts'
+
+export const defineSchema: Define = (command, context) =>
+  command
+    .summary('print the JSON Schema of a stackquay.yml')
+    .description('Print the JSON Schema of a stackquay.yml, with which editors complete and check it.')
+    .addHelpText('after', '\nNobody has to be logged in for it.')
+    .action(() => run(context()))
+
+async function run(context: Context): Promise<void> {
+  const client = await context.publicClient()
+  const schema = await client.call('getManifestSchema', {}, { signal: context.signal })
+  context.result(schema, () => jsonText(schema, 2))
+}

@@ -1,0 +1,13 @@
+import { offeredRuntime } from '../../offered.ts'
+import { showSettings } from '../../settings/show-settings.ts'
+import type { Define } from '../index.ts'
+
+export const defineShow: Define = (command, context) =>
+  command
+    .summary('show the settings of a runtime')
+    .description('Show the settings of a runtime in a project. What they mean: stq runtime help <runtime>')
+    .argument('<project>', 'id or slug')
+    .argument('<runtime>', 'see: stq runtime list')
+    .action(async (project: string, name: string) =>
+      showSettings(context(), project, await offeredRuntime(context(), name), 'runtime'),
+    )

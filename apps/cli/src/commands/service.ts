@@ -1,0 +1,25 @@
+import { kindNamed, offeredServices } from '../offered.ts'
+import { defineKindHelp, helpWithSettings } from '../settings/settings-help.ts'
+import type { Define } from './index.ts'
+import { defineCredentials } from './service/credentials.ts'
+import { defineDisable } from './service/disable.ts'
+import { defineEnable } from './service/enable.ts'
+import { defineList } from './service/list.ts'
+import { defineRotate } from './service/rotate.ts'
+import { defineSet } from './service/set.ts'
+import { defineShow } from './service/show.ts'
+
+export const define: Define = (command, context) => {
+  helpWithSettings(command, context, offeredServices)
+  defineList(command.command('list', { isDefault: true }), context)
+  defineShow(command.command('show'), context)
+  defineEnable(command.command('enable'), context)
+  defineDisable(command.command('disable'), context)
+  defineSet(command.command('set'), context)
+  defineCredentials(command.command('credentials'), context)
+  defineRotate(command.command('rotate'), context)
+  // Databases too: their settings are those of "stq db update".
+  defineKindHelp(command, 'service', context, async (here, name) =>
+    kindNamed(await offeredServices(here), name, 'service', 'stq services'),
+  )
+}

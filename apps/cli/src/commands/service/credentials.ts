@@ -1,0 +1,47 @@
+import type { Context } from '../../context.ts'
+import { CliError } from '../../errors.ts'
+import { exitCodes } from '../../exit-codes.ts'
+import { serviceWithCredentials } from '../../offered.ts'
+import { plainText } from '../../output/plain-text.ts'
+import { fields } from '../../output/table.ts'
+import type { Define } from '../index.ts'
+
+interface CredentialsFlags {
+  readonly field?: string
+}
+
+export const defineCredentials: Define = (command, context) =>
+  command
+    .summary('print how to connect, with the secrets')
+    .description('Print how to connect to a service, with its secrets. Every reading is recorded in the audit log.')
+    .argument('<project>', 'id or slug')
+    .argument('<service>', 'see: stq service list')
+    .option('--field <name>', 'print this one alone, exactly and without a line end')
+    .action((project: string, service: string, flags: CredentialsFlags) => run(context(), project, service, flags))
+
+async function run(context: Context, id: string, name: string, { field }: CredentialsFlags): Promise<void> {
+  const client = await context.client()
+  const { name: service } = await serviceWithCredentials(context, name)
+  const found = await client.call('getServiceCredentials', { params: { id, service } }, { signal: context.signal })
+  if (field !== undefined) return printField(context, found, field)
+  context.result(found, () => {
+    if (context.quiet && typeof found.url === 'string') return found.url
+    const rows = Object.entries(found).map(([name, value]): [string, string] => [name, shown(value)])
+    return context.quiet ? rows.map(([name, value]) => `${name}=${value}`).join('\n') : fields(rows, context.style)
+  })
+}
+
+function printField(context: Context, found: Readonly<Record<string, unknown>>, field: string): void {
+  const value = Object.hasOwn(found, field) ? found[field] : undefined
+  if (value === undefined || value === null) {
+    const hint = `There is: ${Object.keys(found).join(', ')}`
+    const why = value === null ? `No ${field} is set.` : `There is no "${field}".`
+    throw new CliError(why, { exitCode: exitCodes.notFound, hint })
+  }
+  if (context.json) context.result({ [field]: value }, () => '')
+  else context.world.stdout.write(String(value))
+}
+
+function shown(value: unknown): string {
+  return value === null ? '-' : plainText(String(value))
+}

@@ -1,0 +1,42 @@
+import { addChangeOptions, type ChangeFlags, noteDone } from '../../change-project.ts'
+import type { Context } from '../../context.ts'
+import { usageError } from '../../errors.ts'
+import { offeredService } from '../../offered.ts'
+import { confirmByName, refuseUnconfirmed } from '../../prompt.ts'
+import { changeSettings } from '../../settings/change-settings.ts'
+import type { Define } from '../index.ts'
+
+interface DisableFlags extends ChangeFlags {
+  readonly removeData?: boolean
+  readonly confirm?: string
+}
+
+export const defineDisable: Define = (command, context) =>
+  addChangeOptions(command)
+    .summary('switch a service off; its data is kept')
+    .description(
+      'Switch a service off. Its data, version, settings and credentials are kept for when it is enabled again.',
+    )
+    .argument('<project>', 'id or slug')
+    .argument('<service>', 'see: stq service list')
+    .option('--remove-data', 'also delete its data and its credentials')
+    .option('--confirm <service>', 'with --remove-data: the service’s name, typed; asked for on a terminal')
+    .addHelpText('after', '\nWhat is kept: stq data <project>')
+    .action((project: string, service: string, flags: DisableFlags) => run(context(), project, service, flags))
+
+async function run(context: Context, id: string, name: string, flags: DisableFlags): Promise<void> {
+  const removeData = flags.removeData === true
+  if (flags.confirm !== undefined && !removeData) throw usageError('--confirm goes with --remove-data.')
+  const service = await offeredService(context, name)
+  if (removeData && flags.dryRun !== true) refuseUnconfirmed(context.world, service.name, flags.confirm)
+  const { bold, red } = context.noteStyle.colors
+  const warning = `This switches ${bold(service.name)} of ${id} off ${red('and deletes all its data')}.`
+  const agree = () => confirmByName(context.world, service.name, flags.confirm, warning)
+  const fixed = { enabled: false, ...(removeData ? { removeData } : {}) }
+  const project = await changeSettings(context, id, service, fixed, flags, removeData ? agree : undefined)
+  if (project === null) return
+  const data = removeData ? ', and its data is deleted' : service.keepsData ? ', and its data is kept' : ''
+  noteDone(context, `${service.name} is off${data}`)
+  if (context.json)
+    context.result({ project: project.slug, service: service.name, enabled: false, removedData: removeData }, () => '')
+}

@@ -1,0 +1,28 @@
+import { addChangeOptions, type ChangeFlags, changeProject, noteDone } from '../../change-project.ts'
+import type { Context } from '../../context.ts'
+import { serviceWithCredentials } from '../../offered.ts'
+import { agree } from '../../prompt.ts'
+import type { Define } from '../index.ts'
+
+interface RotateFlags extends ChangeFlags {
+  readonly yes?: boolean
+}
+
+export const defineRotate: Define = (command, context) =>
+  addChangeOptions(command)
+    .summary('make new secrets for a service')
+    .description('Make new secrets for a service. The old ones no longer work; it and what uses it restart.')
+    .argument('<project>', 'id or slug')
+    .argument('<service>', 'see: stq service list')
+    .option('-y, --yes', 'do not ask, on a terminal')
+    .action((project: string, service: string, flags: RotateFlags) => run(context(), project, service, flags))
+
+async function run(context: Context, id: string, name: string, flags: RotateFlags): Promise<void> {
+  const { name: service } = await serviceWithCredentials(context, name)
+  const project = await changeProject(context, 'rotateServiceCredentials', { params: { id, service } }, flags, () =>
+    agree(context.world, 'The credentials that are in use now stop working.', flags.yes),
+  )
+  if (project === null) return
+  noteDone(context, `${service} has new secrets: stq service credentials ${project.slug} ${service}`)
+  if (context.json) context.result({ project: project.slug, service, rotated: true }, () => '')
+}

@@ -1,0 +1,13 @@
+import { offeredService } from '../../offered.ts'
+import { showSettings } from '../../settings/show-settings.ts'
+import type { Define } from '../index.ts'
+
+export const defineShow: Define = (command, context) =>
+  command
+    .summary('show the settings of a service')
+    .description('Show the settings of a service in a project. What they mean: stq service help <service>')
+    .argument('<project>', 'id or slug')
+    .argument('<service>', 'see: stq service list')
+    .action(async (project: string, name: string) =>
+      showSettings(context(), project, await offeredService(context(), name), 'service'),
+    )

@@ -1,0 +1,36 @@
+import type { Context } from '../context.ts'
+import type { OfferedService } from '../offered.ts'
+import { missing, offeredVersions } from '../output/offered-text.ts'
+import { plainText } from '../output/plain-text.ts'
+import { type Cell, table } from '../output/table.ts'
+import type { Define } from './index.ts'
+
+export const define: Define = (command, context) =>
+  command
+    .addHelpText(
+      'after',
+      `
+Add a service with "stq service enable <project> <service>", a database with "stq db create". What one can be set to:
+stq service help <service>`,
+    )
+    .action(() => run(context()))
+
+async function run(context: Context): Promise<void> {
+  const client = await context.client()
+  const { engine, items } = await client.call('listServices', {}, { signal: context.signal })
+  context.result({ engine, items }, () => {
+    if (context.quiet)
+      return items
+        .filter(({ available }) => available)
+        .map(({ name }) => name)
+        .join('\n')
+    const rows = items.map((item) => row(item, context))
+    return rows.length === 0 ? 'No services.' : table(['SERVICE', 'KIND', 'WHAT', 'VERSIONS'], rows, context.style)
+  })
+}
+
+function row(item: OfferedService, { style }: Context): (string | Cell)[] {
+  const { name, kind, label, available, reason, install } = item
+  const versions = available ? offeredVersions(item) : { text: missing(reason, install), paint: style.colors.yellow }
+  return [name, kind, plainText(label), versions]
+}

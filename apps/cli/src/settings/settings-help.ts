@@ -1,0 +1,85 @@
+import type { Command } from 'commander'
+import type { Context } from '../context.ts'
+import type { OfferedKind } from '../offered.ts'
+import { missing, offeredVersions } from '../output/offered-text.ts'
+import { plainText, wrapped } from '../output/plain-text.ts'
+import { fields } from '../output/table.ts'
+import { settingsOf } from './settings.ts'
+import { settingsText } from './settings-text.ts'
+
+/** All that the service says about one of its kinds. */
+export function kindText(kind: OfferedKind, context: Context): string {
+  const { colors } = context.style
+  const head = `${colors.bold(plainText(kind.label))} (${plainText(kind.name)})`
+  const summary = wrapped(plainText(kind.summary), Math.min(context.style.columns ?? 100, 120)).join('\n')
+  const facts = fields(factsOf(kind), context.style)
+  const settings = settingsText(settingsOf(kind.settingsSchema), context)
+  return [`${head}\n${summary}`, facts, `${colors.bold('Settings')}\n${settings}`].join('\n\n')
+}
+
+function factsOf(kind: OfferedKind): [string, string][] {
+  const rows: [string, string][] = [
+    ['Versions', kind.available ? offeredVersions(kind) : missing(kind.reason, kind.install)],
+  ]
+  if ('presets' in kind && kind.presets.length > 0)
+    rows.push([
+      'Presets',
+      kind.presets
+        .map(({ name, port }) => `${name} (${port})`)
+        .map(plainText)
+        .join(', '),
+    ])
+  if (!('injects' in kind)) return rows
+  if (kind.aliases.length > 0) rows.push(['Also called', kind.aliases.map(plainText).join(', ')])
+  if (kind.ports.length > 0)
+    rows.push(['Ports', kind.ports.map(({ name, port }) => `${plainText(name)} ${port}`).join(', ')])
+  rows.push([
+    'Reachable',
+    kind.alwaysPublished ? 'always on the service’s machine' : 'for the project; --expose for all',
+  ])
+  if (kind.injects.length > 0) rows.push(['Variables', kind.injects.map(plainText).join(', ')])
+  rows.push(['Data', kind.keepsData ? 'kept when it is disabled' : 'none'])
+  return rows
+}
+
+/**
+ * `--help` of a command that changes settings also tells the settings of the kind that was named. Where the service does
+ * not answer or nobody is logged in, the help is there without them.
+ */
+export function helpWithSettings(
+  parent: Command,
+  context: () => Context,
+  kinds: (context: Context) => Promise<readonly OfferedKind[]>,
+): void {
+  parent.hook('preSubcommand', async (command, subcommand) => {
+    if (!command.args.some((word) => word === '--help' || word === '-h')) return
+    const named = command.args.filter((word) => !word.startsWith('-')).slice(1)
+    if (named.length === 0) return
+    const found = await kinds(context()).then(
+      (items) => items.find(({ name }) => named.includes(name)),
+      () => undefined,
+    )
+    if (found !== undefined) subcommand.addHelpText('after', () => `\n${kindText(found, context())}`)
+  })
+}
+
+/** `help <kind>`: what it is, where it can be had, what can be set. A word that is a command of `parent` gives its help. */
+export function defineKindHelp(
+  parent: Command,
+  what: string,
+  context: () => Context,
+  find: (context: Context, name: string) => Promise<OfferedKind>,
+): void {
+  parent
+    .command('help')
+    .summary(`what a ${what} is, and what it can be set to`)
+    .description(`Show what a ${what} is, which versions are offered here, and what it can be set to.`)
+    .argument(`[${what}]`, `see: stq ${what}s`)
+    .action(async (name: string | undefined) => {
+      if (name === undefined) return parent.outputHelp()
+      const command = parent.commands.find((each) => each.name() === name)
+      if (command !== undefined) return command.outputHelp()
+      const kind = await find(context(), name)
+      context().result(kind, () => kindText(kind, context()))
+    })
+}
