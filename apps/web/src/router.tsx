@@ -100,6 +100,18 @@ const runtimes = createRoute({
   path: '/runtimes',
   component: lazyRouteComponent(() => import('./pages/runtimes-page.tsx'), 'RuntimesPage'),
 })
+const services = createRoute({
+  getParentRoute: () => project,
+  path: '/services',
+  component: lazyRouteComponent(() => import('./pages/services-page.tsx'), 'ServicesPage'),
+})
+const mail = createRoute({
+  getParentRoute: () => project,
+  path: '/mail',
+  validateSearch: (search): { message?: string } =>
+    typeof search.message === 'string' && /^[0-9a-f]{32}$/.test(search.message) ? { message: search.message } : {},
+  component: lazyRouteComponent(() => import('./pages/mail-page.tsx'), 'MailPage'),
+})
 const projectSettings = createRoute({
   getParentRoute: () => project,
   path: '/settings',
@@ -152,7 +164,7 @@ export const router = createRouter({
       projects,
       projectsAlias,
       newProject,
-      project.addChildren([overview, logs, env, databases, runtimes, projectSettings]),
+      project.addChildren([overview, logs, env, databases, services, mail, runtimes, projectSettings]),
       operation,
       activity,
       tokens,

@@ -11,6 +11,7 @@ test('a plan says how many of the running workloads it disturbs, and what data i
       stops: [],
       keepsRunning: ['postgresql-main', 'python', 'static'],
       deletesData: ['reports'],
+      changes: [],
       warnings: [],
     },
   })

@@ -31,3 +31,16 @@ test('an entry that was removed from a map is sent as null, which removes it', (
 test('a value that became null is a change', () => {
   assert.deepEqual(changesOf({ script: 'dev' }, { script: null }), { script: null })
 })
+
+test('a secret is only sent when something was typed or it is taken away', () => {
+  const server = { host: 'cache', hasPassword: true }
+  assert.equal(changesOf({ server }, { server: { ...server, password: undefined } }), null)
+  assert.deepEqual(changesOf({ server }, { server: { ...server, password: 'new' } }), { server: { password: 'new' } })
+  assert.deepEqual(changesOf({ server }, { server: { ...server, password: null } }), { server: { password: null } })
+})
+
+test('a group that was null is sent whole, and one that becomes null as null', () => {
+  const server = { host: 'cache', port: 6379 }
+  assert.deepEqual(changesOf({ server: null }, { server }), { server })
+  assert.deepEqual(changesOf({ server }, { server: null }), { server: null })
+})

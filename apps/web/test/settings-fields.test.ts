@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { runtimeKinds } from '@stackquay/catalog'
+import { runtimeKinds, serviceKinds } from '@stackquay/catalog'
 import { z } from 'zod'
 import { fieldsOf, type JsonSchema, type SettingsField } from '../src/lib/settings-fields.ts'
 
@@ -37,7 +37,29 @@ test('a schema behind a reference is followed, and keeps its own description', (
   assert.deepEqual(port?.kind === 'number' && [port.min, port.max], [1, 65_535])
 })
 
-test('the range of safe integers is no bound, and fields that are only written are not shown', () => {
+test('a text that is only written or answered as its presence is a secret; the presence is no field of its own', () => {
+  const server = z.object({
+    host: z.string(),
+    port: z.int().default(6380),
+    password: z.string().nullable(),
+    hasPassword: z.boolean().optional().meta({ readOnly: true }),
+    tls: z.boolean().default(false),
+  })
+  const root = z.toJSONSchema(z.object({ server: server.nullable() }), { io: 'input' }) as JsonSchema
+  const [group] = fieldsOf(root)
+  assert.ok(group?.kind === 'group' && group.nullable)
+  assert.deepEqual(
+    group.fields.map(({ key, kind, nullable }) => `${key}: ${kind}${nullable ? ' or null' : ''}`),
+    ['host: text', 'port: number', 'password: secret or null', 'tls: flag'],
+  )
+  assert.deepEqual(group.initial, { port: 6380, tls: false })
+  const password = group.fields[2]
+  assert.equal(password?.kind === 'secret' && password.presence, 'hasPassword')
+  assert.equal(kindOf(z.string().meta({ format: 'password' })), 'secret')
+  assert.equal(kindOf(z.string().meta({ writeOnly: true })), 'secret')
+})
+
+test('the range of safe integers is no bound, and a flag that is only written is an act and no field', () => {
   const [hostPort, ...others] = fieldsOf({
     type: 'object',
     properties: {
@@ -56,8 +78,8 @@ test('the range of safe integers is no bound, and fields that are only written a
   assert.deepEqual(hostPort?.kind === 'number' && [hostPort.min, hostPort.max], [null, null])
 })
 
-test('every setting of every runtime in the catalogue has a control made for it', () => {
-  for (const kind of runtimeKinds) {
+test('every setting of every runtime and service in the catalogue has a control made for it', () => {
+  for (const kind of [...runtimeKinds, ...serviceKinds]) {
     const fields = fieldsOf(z.toJSONSchema(kind.settings.patch, { io: 'input' }) as JsonSchema)
     assert.ok(fields.length > 0, kind.name)
     const plain = fields.filter((field) => field.kind === 'json').map((field) => `${kind.name}.${field.key}`)

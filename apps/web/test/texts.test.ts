@@ -2,15 +2,15 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { databaseKinds, runtimeKinds } from '@stackquay/catalog'
+import { databaseKinds, runtimeKinds, serviceKinds } from '@stackquay/catalog'
 
 const source = join(import.meta.dirname, '..', 'src')
 const files = readdirSync(source, { recursive: true, encoding: 'utf8' })
   .filter((file) => /\.tsx?$/.test(file))
   .map((file) => ({ file, text: readFileSync(join(source, file), 'utf8') }))
 
-test('no runtime and no database is known to the page by its name', () => {
-  const names = [...runtimeKinds, ...databaseKinds].map((kind) => kind.name)
+test('no runtime, service or database is known to the page by its name', () => {
+  const names = [...runtimeKinds, ...serviceKinds, ...databaseKinds].map((kind) => kind.name)
   const found = files.flatMap(({ file, text }) =>
     names.filter((name) => new RegExp(`['"\`]${name}['"\`]`).test(text)).map((name) => `${file}: ${name}`),
   )

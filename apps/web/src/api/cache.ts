@@ -31,11 +31,11 @@ export function holdOperation(incoming: OperationRecord): void {
   )
 }
 
-/** Reads a project again and puts it where it is held; what hangs on it (variables, project file) is read when it is shown. */
+/** Reads a project again and puts it where it is held; what hangs on it (variables, kept data, project file) is read when it is shown. */
 export async function refreshProject(id: string): Promise<void> {
   const project = await readProject(id)
   holdProject(project)
-  for (const part of ['env', 'manifest', 'operations']) {
+  for (const part of ['env', 'extras', 'manifest', 'operations']) {
     for (const ref of [project.id, project.slug])
       void queryClient.invalidateQueries({ queryKey: ['project', ref, part] })
   }

@@ -1,4 +1,4 @@
-import type { OperationRecord, Plan, ProjectCreate, ProjectPatch, ProjectView } from '@stackquay/contract'
+import type { CallInput, OperationRecord, Plan, ProjectCreate, ProjectPatch, ProjectView } from '@stackquay/contract'
 import { holdOperation, holdProject } from './cache.ts'
 import { client } from './client.ts'
 
@@ -54,8 +54,23 @@ export async function deleteProject(
   return operation
 }
 
-export async function setVariable(project: string, name: string, value: string, secret: boolean): Promise<ProjectView> {
-  return held(await client.call('putProjectEnv', { params: { id: project, name }, body: { value, secret } }))
+/** What a variable is set to; an absent value stays as it is, null runtimes are all. */
+export interface VariableChange {
+  readonly value?: string
+  readonly secret: boolean
+  readonly runtimes?: readonly string[] | null
+}
+
+export async function setVariable(project: string, name: string, change: VariableChange): Promise<ProjectView> {
+  const { value, runtimes, ...others } = change
+  // Setting a variable needs its value; what else there is about it is a change of the project.
+  if (value === undefined) return updateProject(project, variablePatch(name, change))
+  const body = { ...others, value, ...(runtimes === undefined ? {} : { runtimes: runtimes && [...runtimes] }) }
+  return held(await client.call('putProjectEnv', { params: { id: project, name }, body }))
+}
+
+export function variablePatch(name: string, change: VariableChange): ProjectPatch {
+  return { env: { [name]: change } } as ProjectPatch
 }
 
 export async function setVariables(project: string, env: Readonly<Record<string, string>>): Promise<ProjectView> {
@@ -85,12 +100,60 @@ export async function dropDatabase(project: string, name: string, confirm: strin
   return held(await client.call('deleteDatabase', { params: { id: project, db: name }, query: { confirm } }))
 }
 
-export async function planManifest(project: string, manifest: string, signal: AbortSignal): Promise<Plan> {
-  return (await client.call('planManifest', { params: { id: project }, body: { manifest } }, { signal })) as Plan
+type DatabaseChange = NonNullable<CallInput<'updateDatabase'>['body']>
+
+export async function planDatabaseUpdate(
+  project: string,
+  name: string,
+  body: DatabaseChange,
+  signal: AbortSignal,
+): Promise<Plan> {
+  return client.plan('updateDatabase', { params: { id: project, db: name }, body }, { signal })
 }
 
-export async function applyManifest(project: string, manifest: string): Promise<ProjectView> {
-  return held(await client.call('applyManifest', { params: { id: project }, body: { manifest } }))
+export async function updateDatabase(project: string, name: string, body: DatabaseChange): Promise<ProjectView> {
+  return held(await client.call('updateDatabase', { params: { id: project, db: name }, body }))
+}
+
+export async function planDatabaseRotation(project: string, name: string, signal: AbortSignal): Promise<Plan> {
+  return client.plan('rotateDatabaseCredentials', { params: { id: project, db: name } }, { signal })
+}
+
+export async function rotateDatabase(project: string, name: string): Promise<ProjectView> {
+  return held(await client.call('rotateDatabaseCredentials', { params: { id: project, db: name } }))
+}
+
+export async function planDrop(project: string, name: string, signal: AbortSignal): Promise<Plan> {
+  return client.plan('deleteDatabase', { params: { id: project, db: name } }, { signal })
+}
+
+export async function planServiceRotation(project: string, service: string, signal: AbortSignal): Promise<Plan> {
+  return client.plan('rotateServiceCredentials', { params: { id: project, service } }, { signal })
+}
+
+export async function rotateService(project: string, service: string): Promise<ProjectView> {
+  return held(await client.call('rotateServiceCredentials', { params: { id: project, service } }))
+}
+
+export async function planKeptDataDeletion(project: string, kind: string, signal: AbortSignal): Promise<Plan> {
+  return client.plan('deleteKeptData', { params: { id: project, kind } }, { signal })
+}
+
+export async function deleteKeptData(project: string, kind: string): Promise<ProjectView> {
+  return held(await client.call('deleteKeptData', { params: { id: project, kind } }))
+}
+
+export interface Manifest {
+  readonly manifest: string
+  readonly prune: boolean
+}
+
+export async function planManifest(project: string, body: Manifest, signal: AbortSignal): Promise<Plan> {
+  return (await client.call('planManifest', { params: { id: project }, body }, { signal })) as Plan
+}
+
+export async function applyManifest(project: string, body: Manifest): Promise<ProjectView> {
+  return held(await client.call('applyManifest', { params: { id: project }, body }))
 }
 
 export async function cancelOperation(id: string): Promise<OperationRecord> {

@@ -67,6 +67,13 @@ export function projectEnvQuery(ref: string) {
   })
 }
 
+export function extrasQuery(ref: string) {
+  return queryOptions({
+    queryKey: ['project', ref, 'extras'],
+    queryFn: ({ signal }) => client.call('listExtras', { params: { id: ref } }, { signal }),
+  })
+}
+
 export function projectStatsQuery(ref: string) {
   return queryOptions({
     queryKey: ['stats', ref],

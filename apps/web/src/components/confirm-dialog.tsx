@@ -1,12 +1,12 @@
 import type { ReactNode } from 'react'
 import { useState } from 'react'
 import { texts } from '../texts/index.ts'
-import { Button } from './button.tsx'
+import { Button, type ButtonLook } from './button.tsx'
 import { Dialog, DialogActions } from './dialog.tsx'
 import { ErrorNote } from './error-state.tsx'
 import { TextField } from './field.tsx'
 
-interface ConfirmProps {
+export interface ConfirmProps {
   open: boolean
   onClose: () => void
   title: string
@@ -15,14 +15,18 @@ interface ConfirmProps {
   /** What must be typed before the button works; nothing for acts that can be taken back. */
   word?: string
   submit: string
+  /** Acts that destroy nothing are not shown as if they did. */
+  look?: ButtonLook
+  disabled?: boolean
+  wide?: boolean
   onConfirm: (typed: string) => Promise<unknown>
 }
 
-export function ConfirmDialog({ open, onClose, title, detail, children, word, submit, onConfirm }: ConfirmProps) {
+export function ConfirmDialog({ open, onClose, title, detail, children, wide, ...form }: ConfirmProps) {
   return (
-    <Dialog open={open} onClose={onClose} title={title} detail={detail}>
+    <Dialog open={open} onClose={onClose} title={title} detail={detail} wide={wide}>
       {children}
-      <ConfirmForm {...{ word, submit, onConfirm, onClose }} />
+      <ConfirmForm {...form} onClose={onClose} />
     </Dialog>
   )
 }
@@ -30,9 +34,11 @@ export function ConfirmDialog({ open, onClose, title, detail, children, word, su
 function ConfirmForm({
   word,
   submit,
+  look = 'danger',
+  disabled = false,
   onConfirm,
   onClose,
-}: Pick<ConfirmProps, 'word' | 'submit' | 'onConfirm' | 'onClose'>) {
+}: Omit<ConfirmProps, 'open' | 'title' | 'detail' | 'children' | 'wide'>) {
   const [typed, setTyped] = useState('')
   const [error, setError] = useState<unknown>(null)
   const [busy, setBusy] = useState(false)
@@ -69,7 +75,7 @@ function ConfirmForm({
       {error !== null && <ErrorNote error={error} />}
       <DialogActions>
         <Button onClick={onClose}>{texts.common.cancel}</Button>
-        <Button type="submit" look="danger" busy={busy} disabled={word !== undefined && typed !== word}>
+        <Button type="submit" look={look} busy={busy} disabled={disabled || (word !== undefined && typed !== word)}>
           {submit}
         </Button>
       </DialogActions>

@@ -26,13 +26,15 @@ export function ErrorNote({ error, hideErrors }: { error: unknown; hideErrors?: 
 
 export function ProblemNote({ problem, hideErrors = [] }: { problem: Problem; hideErrors?: readonly string[] }) {
   const errors = errorsElsewhere(problem.errors, hideErrors)
+  // With one mistake the sentence and the list would say the same.
+  const saidBelow = errors.some((error) => problem.detail.includes(error.detail))
   const allShownAtFields = problem.errors !== undefined && problem.errors.length > 0 && errors.length === 0
   return (
     <div role="alert" className="flex w-full min-w-0 gap-2.5 rounded-lg border border-bad/30 bg-bad-soft px-3 py-2.5">
       <CircleAlert aria-hidden className="mt-0.5 size-4 shrink-0 text-bad" />
       <div className="min-w-0 flex-1">
         <p className="font-medium text-ink">{allShownAtFields ? texts.errors.seeFields : problem.title}</p>
-        {!allShownAtFields && problem.detail !== problem.title && (
+        {!allShownAtFields && !saidBelow && problem.detail !== problem.title && (
           <p className="break-words whitespace-pre-line text-ink-2">{problem.detail}</p>
         )}
         {errors.length > 0 && (

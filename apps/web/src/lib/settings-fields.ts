@@ -11,6 +11,8 @@ export interface JsonSchema {
   readonly additionalProperties?: JsonSchema | boolean
   readonly items?: JsonSchema
   readonly description?: string
+  readonly default?: unknown
+  readonly format?: string
   readonly readOnly?: boolean
   readonly writeOnly?: boolean
   readonly minimum?: number
@@ -34,23 +36,40 @@ export type SettingsField = FieldBase &
     | { readonly kind: 'flag' }
     | { readonly kind: 'choice'; readonly options: readonly string[] }
     | { readonly kind: 'text'; readonly maxLength: number | null }
+    /** A text that is sent and never answered; the field named by `presence` says whether there is one. */
+    | { readonly kind: 'secret'; readonly maxLength: number | null; readonly presence: string }
     | { readonly kind: 'number'; readonly whole: boolean; readonly min: number | null; readonly max: number | null }
     | { readonly kind: 'words' }
     | { readonly kind: 'map' }
-    | { readonly kind: 'group'; readonly fields: readonly SettingsField[] }
+    | {
+        readonly kind: 'group'
+        readonly fields: readonly SettingsField[]
+        /** What it begins with when it was null: the schema's own defaults. */
+        readonly initial: Readonly<Record<string, unknown>>
+      }
     /** A shape no control fits: edited as JSON rather than hidden. */
     | { readonly kind: 'json' }
   )
 
-/** The controls for an object schema, in its own order. Knows shapes, never the name of a runtime or a service. */
+/**
+ * The controls for an object schema, in its own order. Knows shapes, never the name of a runtime or a service. A flag
+ * that is only written is an act, such as deleting data: it belongs on a button of its own.
+ */
 export function fieldsOf(schema: JsonSchema, root: JsonSchema = schema): readonly SettingsField[] {
-  const resolved = resolve(schema, root)
-  return Object.entries(resolved.properties ?? {})
-    .filter(([, property]) => resolve(property, root).writeOnly !== true)
-    .map(([key, property]) => fieldOf(key, property, root))
+  const properties = resolve(schema, root).properties ?? {}
+  const presences = Object.keys(properties).map(presenceOf)
+  return Object.entries(properties)
+    .filter(([key, property]) => !presences.includes(key) && !isAct(property, root))
+    .map(([key, property]) => fieldOf(key, property, root, presenceOf(key) in properties))
 }
 
-function fieldOf(key: string, property: JsonSchema, root: JsonSchema): SettingsField {
+function isAct(property: JsonSchema, root: JsonSchema): boolean {
+  const resolved = resolve(property, root)
+  return resolved.writeOnly === true && withoutNull(resolved, root).schema.type === 'boolean'
+}
+
+/** A text is secret when its schema says so, or when it is answered as a mere "there is one" beside it. */
+function fieldOf(key: string, property: JsonSchema, root: JsonSchema, hasPresence: boolean): SettingsField {
   const { schema, nullable } = withoutNull(resolve(property, root), root)
   const base: FieldBase = {
     key,
@@ -66,6 +85,9 @@ function fieldOf(key: string, property: JsonSchema, root: JsonSchema): SettingsF
     case 'boolean':
       return { ...base, kind: 'flag' }
     case 'string':
+      if (hasPresence || isSecret(property) || isSecret(schema)) {
+        return { ...base, kind: 'secret', maxLength: schema.maxLength ?? null, presence: presenceOf(key) }
+      }
       return { ...base, kind: 'text', maxLength: schema.maxLength ?? null }
     case 'integer':
     case 'number':
@@ -82,7 +104,9 @@ function fieldOf(key: string, property: JsonSchema, root: JsonSchema): SettingsF
         ? { ...base, kind: 'words' }
         : { ...base, kind: 'json' }
     case 'object': {
-      if (schema.properties !== undefined) return { ...base, kind: 'group', fields: fieldsOf(schema, root) }
+      if (schema.properties !== undefined) {
+        return { ...base, kind: 'group', fields: fieldsOf(schema, root), initial: defaultsOf(schema, root) }
+      }
       const values = schema.additionalProperties
       return typeof values === 'object' && resolve(values, root).type === 'string'
         ? { ...base, kind: 'map' }
@@ -91,6 +115,24 @@ function fieldOf(key: string, property: JsonSchema, root: JsonSchema): SettingsF
     default:
       return { ...base, kind: 'json' }
   }
+}
+
+function isSecret(schema: JsonSchema): boolean {
+  return schema.writeOnly === true || schema.format === 'password'
+}
+
+/** `password` is answered as `hasPassword`. */
+function presenceOf(key: string): string {
+  return `has${key.charAt(0).toUpperCase()}${key.slice(1)}`
+}
+
+function defaultsOf(schema: JsonSchema, root: JsonSchema): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(
+    Object.entries(schema.properties ?? {}).flatMap(([key, property]) => {
+      const value = resolve(property, root).default
+      return value === undefined ? [] : [[key, value]]
+    }),
+  )
 }
 
 function bound(value: number | undefined): number | null {

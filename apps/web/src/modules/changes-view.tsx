@@ -6,11 +6,14 @@ const signs = { added: '+', removed: '−', changed: '~', note: '' } as const sa
 const tones = { added: 'text-good', removed: 'text-bad', changed: 'text-busy', note: '' } as const
 
 /** Before and after, one setting a line. The signs say without colour what the colours say. */
-export function ChangesView({ changes }: { changes: unknown }) {
+export function ChangesView({ changes, label }: { changes: unknown; label?: string }) {
   const rows = changeRows(changes)
   if (rows.length === 0) return <p className="text-ink-2">{t.noChanges}</p>
   return (
-    <ul className="divide-y divide-line overflow-hidden rounded-md border border-line bg-surface font-mono text-xs leading-5">
+    <ul
+      aria-label={label}
+      className="divide-y divide-line overflow-hidden rounded-md border border-line bg-surface font-mono text-xs leading-5"
+    >
       {rows.map((row) => (
         <li
           key={`${row.kind} ${row.name}`}

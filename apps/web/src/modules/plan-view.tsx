@@ -1,10 +1,11 @@
 import type { Plan } from '@stackquay/contract'
-import { CircleAlert, LoaderCircle, ShieldCheck, TriangleAlert } from 'lucide-react'
+import { CircleAlert, CircleCheck, LoaderCircle, ShieldCheck, TriangleAlert } from 'lucide-react'
 import type { ReactNode } from 'react'
 import { cx } from '../components/class-names.ts'
 import { ErrorNote } from '../components/error-state.tsx'
 import { summaryOf } from '../lib/plan-summary.ts'
 import { texts } from '../texts/index.ts'
+import { ChangesView } from './changes-view.tsx'
 import type { LivePlan } from './use-plan.ts'
 
 /** What will be done, as sentences, with what it costs on top. */
@@ -21,8 +22,11 @@ export function PlanView({ live, idle, hideErrors }: { live: LivePlan; idle: str
       ) : (
         <div className={cx('flex flex-col gap-3 transition-opacity', live.pending && 'opacity-60')}>
           <PlanEffects plan={live.plan} />
+          <DeletedData plan={live.plan} />
           <PlanWarnings plan={live.plan} />
+          <PlanChanges plan={live.plan} />
           <PlanSteps plan={live.plan} />
+          <KeepsRunning plan={live.plan} />
         </div>
       )}
     </div>
@@ -36,17 +40,48 @@ function PlanEffects({ plan }: { plan: Plan }) {
   if (summary.restarts > 0) effects.push(texts.plan.restarts(summary.restarts, summary.running))
   if (summary.starts > 0) effects.push(texts.plan.starts(summary.starts))
   if (summary.stops > 0) effects.push(texts.plan.stops(summary.stops))
-  if (summary.keeps > 0) effects.push(texts.plan.keepsRunning(summary.keeps))
   if (effects.length === 0)
     effects.push(summary.nothing ? texts.plan.nothingToRun : texts.plan.steps(plan.plan.steps.length))
-  const deletes = summary.deletesData.length > 0
   return (
     <p className="flex flex-wrap items-center gap-x-3 gap-y-1">
       <span className="font-medium">{effects.join(' · ')}</span>
-      <span className={cx('inline-flex items-center gap-1.5', deletes ? 'font-medium text-bad' : 'text-good')}>
-        {deletes ? <CircleAlert aria-hidden className="size-4" /> : <ShieldCheck aria-hidden className="size-4" />}
-        {deletes ? texts.plan.deletesData(summary.deletesData.join(', ')) : texts.plan.keepsData}
-      </span>
+      {summary.deletesData.length === 0 && (
+        <span className="inline-flex items-center gap-1.5 text-good">
+          <ShieldCheck aria-hidden className="size-4" />
+          {texts.plan.keepsData}
+        </span>
+      )}
+    </p>
+  )
+}
+
+function DeletedData({ plan: { plan } }: { plan: Plan }) {
+  if (plan.deletesData.length === 0) return null
+  return (
+    <p className="flex gap-2 rounded-lg border border-bad/30 bg-bad-soft px-3 py-2 font-medium text-bad">
+      <CircleAlert aria-hidden className="mt-0.5 size-4 shrink-0" />
+      <span className="min-w-0 break-words">{texts.plan.deletesData(plan.deletesData.join(', '))}</span>
+    </p>
+  )
+}
+
+/** What becomes different in the settings, before → after. */
+function PlanChanges({ plan: { plan } }: { plan: Plan }) {
+  if (plan.changes.length === 0) return null
+  return (
+    <ChangesView
+      label={texts.plan.changes}
+      changes={Object.fromEntries(plan.changes.map(({ field, before, after }) => [field, { before, after }]))}
+    />
+  )
+}
+
+function KeepsRunning({ plan: { plan } }: { plan: Plan }) {
+  if (plan.keepsRunning.length === 0) return null
+  return (
+    <p className="flex gap-2 text-sm text-ink-2">
+      <CircleCheck aria-hidden className="mt-0.5 size-4 shrink-0 text-good" />
+      <span className="min-w-0 break-words">{texts.plan.keepsRunning(plan.keepsRunning.join(', '))}</span>
     </p>
   )
 }

@@ -27,11 +27,24 @@ interface SettingsFormProps {
   errors: readonly FieldError[] | undefined
   /** Choices that the catalogue knows better than the schema: versions with their state, presets with their labels. */
   choices?: Readonly<Record<string, readonly Choice[]>>
+  /** What a setting without a value means here: a runtime takes its preset's. */
+  nullText?: string
+  /** Where these fields stand when they are part of a group: `external.`. */
+  within?: string
 }
 
 /** A form drawn from a settings schema. */
-export function SettingsForm({ fields, value, onChange, pointer, errors, choices = {} }: SettingsFormProps) {
-  const shown = fields.filter((field) => !field.readOnly || value[field.key] !== null)
+export function SettingsForm({
+  fields,
+  value,
+  onChange,
+  pointer,
+  errors,
+  choices = {},
+  nullText = t.nullValue,
+  within = '',
+}: SettingsFormProps) {
+  const shown = fields.filter((field) => !field.readOnly || (value[field.key] ?? null) !== null)
   return (
     <div className="grid grid-cols-[repeat(auto-fill,minmax(min(100%,15rem),1fr))] gap-x-6 gap-y-4">
       {shown.map((field) => {
@@ -44,6 +57,9 @@ export function SettingsForm({ fields, value, onChange, pointer, errors, choices
             pointer={`${pointer}/${pointerPart(field.key)}`}
             errors={errors}
             choices={choices[field.key]}
+            nullText={nullText}
+            within={within}
+            isSet={field.kind === 'secret' && value[field.presence] === true}
           />
         )
         return field.kind === 'words' || field.kind === 'map' || field.kind === 'group' || field.kind === 'json' ? (
@@ -65,14 +81,21 @@ interface ControlProps {
   pointer: string
   errors: readonly FieldError[] | undefined
   choices: readonly Choice[] | undefined
+  nullText: string
+  within: string
+  /** Whether a secret has a value that is not shown. */
+  isSet: boolean
 }
 
-function Control({ field, value, onChange, pointer, errors, choices }: ControlProps) {
+function Control({ field, value, onChange, pointer, errors, choices, nullText, within, isSet }: ControlProps) {
   const label = texts.settingLabels[field.key] ?? field.label
+  const place = `${within}${field.key}`
+  const refused = field.kind === 'group' ? null : errorsAt(errors, pointer)
   const common = {
     label,
-    help: texts.settingHelp[field.key] ?? field.help,
-    error: field.kind === 'group' ? null : errorsAt(errors, pointer),
+    help: texts.settingHelp[place] ?? field.help,
+    // Of what was never filled in, the service can only say that it is not there.
+    error: refused !== null && (value === undefined || value === '') ? t.fillIn : refused,
   }
   if (field.readOnly) {
     return (
@@ -86,7 +109,15 @@ function Control({ field, value, onChange, pointer, errors, choices }: ControlPr
     )
   }
   if (choices !== undefined)
-    return <ChoiceControl {...common} choices={choices} nullable={field.nullable} value={value} onChange={onChange} />
+    return (
+      <ChoiceControl
+        {...common}
+        choices={choices}
+        nullText={field.nullable ? nullText : null}
+        value={value}
+        onChange={onChange}
+      />
+    )
   switch (field.kind) {
     case 'flag':
       return <Switch {...common} checked={value === true} onChange={onChange} className="self-start" />
@@ -95,7 +126,7 @@ function Control({ field, value, onChange, pointer, errors, choices }: ControlPr
         <ChoiceControl
           {...common}
           choices={field.options.map((option) => ({ value: option, label: option }))}
-          nullable={field.nullable}
+          nullText={field.nullable ? nullText : null}
           value={value}
           onChange={onChange}
         />
@@ -106,9 +137,20 @@ function Control({ field, value, onChange, pointer, errors, choices }: ControlPr
           {...common}
           value={typeof value === 'string' ? value : ''}
           maxLength={field.maxLength ?? undefined}
-          placeholder={field.nullable ? t.nullValue : undefined}
+          placeholder={field.nullable ? nullText : undefined}
           onChange={(event) => onChange(event.target.value === '' && field.nullable ? null : event.target.value)}
           mono
+        />
+      )
+    case 'secret':
+      return (
+        <SecretControl
+          {...common}
+          isSet={isSet}
+          nullable={field.nullable}
+          maxLength={field.maxLength}
+          value={value}
+          onChange={onChange}
         />
       )
     case 'number':
@@ -120,7 +162,7 @@ function Control({ field, value, onChange, pointer, errors, choices }: ControlPr
           step={field.whole ? 1 : 'any'}
           min={field.min ?? undefined}
           max={field.max ?? undefined}
-          placeholder={field.nullable ? t.nullValue : undefined}
+          placeholder={field.nullable ? nullText : undefined}
           value={typeof value === 'number' ? value : ''}
           onChange={(event) => onChange(event.target.value === '' ? null : event.target.valueAsNumber)}
           className="numbers"
@@ -132,16 +174,29 @@ function Control({ field, value, onChange, pointer, errors, choices }: ControlPr
       return <MapControl {...common} value={isObject(value) ? value : {}} onChange={onChange} />
     case 'group':
       return (
-        <fieldset className="min-w-0 rounded-lg border border-line p-4">
-          <legend className="-ml-1 px-1 text-sm font-medium">{label}</legend>
-          {field.help && <p className="-mt-1 mb-3 text-sm text-ink-3">{field.help}</p>}
-          <SettingsForm
-            fields={field.fields}
-            value={isObject(value) ? value : {}}
-            onChange={onChange}
-            pointer={pointer}
-            errors={errors}
-          />
+        <fieldset className="flex min-w-0 flex-col gap-4 rounded-lg border border-line p-4">
+          <legend className={field.nullable ? 'sr-only' : '-ml-1 px-1 text-sm font-medium'}>{label}</legend>
+          {field.nullable ? (
+            <Switch
+              label={label}
+              help={common.help}
+              checked={isObject(value)}
+              onChange={(on) => onChange(on ? field.initial : null)}
+            />
+          ) : (
+            common.help && <p className="-mt-1 text-sm text-ink-3">{common.help}</p>
+          )}
+          {(isObject(value) || !field.nullable) && (
+            <SettingsForm
+              fields={field.fields}
+              value={isObject(value) ? value : {}}
+              onChange={onChange}
+              pointer={pointer}
+              errors={errors}
+              nullText={nullText}
+              within={`${place}.`}
+            />
+          )}
         </fieldset>
       )
     case 'json':
@@ -157,13 +212,59 @@ interface Common {
   error: string | null
 }
 
-function ChoiceControl({
-  choices,
+/** Empty is "as it is": what is stored is never put into the page. */
+function SecretControl({
+  isSet,
   nullable,
+  maxLength,
   value,
   onChange,
   ...common
-}: Common & { choices: readonly Choice[]; nullable: boolean; value: unknown; onChange: (value: unknown) => void }) {
+}: Common & {
+  isSet: boolean
+  nullable: boolean
+  maxLength: number | null
+  value: unknown
+  onChange: (value: unknown) => void
+}) {
+  const removed = value === null && isSet
+  return (
+    <TextField
+      {...common}
+      help={isSet ? t.secretHelp : null}
+      type="password"
+      autoComplete="new-password"
+      mono
+      maxLength={maxLength ?? undefined}
+      value={typeof value === 'string' ? value : ''}
+      placeholder={removed ? t.secretRemoved : isSet ? t.secretSet : t.secretNone}
+      onChange={(event) => onChange(event.target.value === '' ? undefined : event.target.value)}
+      action={
+        nullable &&
+        isSet && (
+          <Button onClick={() => onChange(removed ? undefined : null)}>
+            {removed ? t.secretKeep : t.secretRemove}
+            <span className="sr-only"> {common.label}</span>
+          </Button>
+        )
+      }
+    />
+  )
+}
+
+function ChoiceControl({
+  choices,
+  nullText,
+  value,
+  onChange,
+  ...common
+}: Common & {
+  choices: readonly Choice[]
+  /** Null when it must have a value. */
+  nullText: string | null
+  value: unknown
+  onChange: (value: unknown) => void
+}) {
   const known = value === null || value === undefined || choices.some((choice) => choice.value === value)
   return (
     <SelectField
@@ -171,7 +272,7 @@ function ChoiceControl({
       value={typeof value === 'string' ? value : ''}
       onChange={(event) => onChange(event.target.value === '' ? null : event.target.value)}
     >
-      {nullable && <option value="">{t.nullValue}</option>}
+      {nullText !== null && <option value="">{nullText}</option>}
       {!known && <option value={String(value)}>{String(value)}</option>}
       {choices.map((choice) => (
         <option key={choice.value} value={choice.value} disabled={choice.disabled && choice.value !== value}>

@@ -1,6 +1,6 @@
 import { texts } from '../texts/index.ts'
 
-interface Version {
+export interface OfferedVersion {
   readonly version: string
   readonly fullVersion: string | null
   readonly default: boolean
@@ -17,7 +17,7 @@ export interface VersionChoice {
 
 /** Versions as choices; what is not here is shown greyed out rather than left out. */
 export function versionChoices(
-  versions: readonly Version[],
+  versions: readonly OfferedVersion[],
   today = new Date().toISOString().slice(0, 10),
 ): readonly VersionChoice[] {
   return versions.map(({ version, fullVersion, default: isDefault, available, endOfLife }) => {

@@ -1,36 +1,50 @@
 import type { CallResult, ProjectView } from '@stackquay/contract'
 import { useQuery } from '@tanstack/react-query'
-import { Database, Eye, EyeOff, Plus, Trash2 } from 'lucide-react'
+import { Database, Ellipsis, KeyRound, Plus, RefreshCw, Settings2, Trash2 } from 'lucide-react'
 import { useState } from 'react'
-import { createDatabase, type DatabaseCreate, dropDatabase, planDatabase } from '../api/changes.ts'
+import {
+  createDatabase,
+  type DatabaseCreate,
+  dropDatabase,
+  planDatabase,
+  planDatabaseRotation,
+  planDatabaseUpdate,
+  planDrop,
+  rotateDatabase,
+  updateDatabase,
+} from '../api/changes.ts'
 import { client, problemFrom } from '../api/client.ts'
 import { servicesQuery } from '../api/queries.ts'
-import { Button } from '../components/button.tsx'
-import { ConfirmDialog } from '../components/confirm-dialog.tsx'
-import { CopyButton } from '../components/copy-button.tsx'
+import { Button, IconButton } from '../components/button.tsx'
 import { Dialog, DialogActions } from '../components/dialog.tsx'
 import { EmptyState } from '../components/empty-state.tsx'
 import { ErrorNote, ErrorState } from '../components/error-state.tsx'
 import { Check, SelectField, TextField } from '../components/field.tsx'
+import { Menu, MenuItem, MenuSeparator } from '../components/menu.tsx'
 import { Panel } from '../components/panel.tsx'
 import { SkeletonList } from '../components/skeleton.tsx'
 import { toastDone } from '../components/toast.tsx'
 import { errorsAt } from '../lib/field-errors.ts'
 import { freeName } from '../lib/names.ts'
+import { changesOf } from '../lib/settings-draft.ts'
+import { fieldsOf } from '../lib/settings-fields.ts'
+import { CredentialsDialog } from '../modules/credentials.tsx'
 import { Monogram } from '../modules/monogram.tsx'
 import { PlanView } from '../modules/plan-view.tsx'
+import { PlannedConfirm } from '../modules/planned-confirm.tsx'
+import { SettingsForm, type SettingsValue } from '../modules/settings-form.tsx'
 import { WorkloadStatePill } from '../modules/state-pill.tsx'
 import { Unavailable } from '../modules/unavailable.tsx'
 import { useLabels } from '../modules/use-labels.ts'
 import { useMay } from '../modules/use-may.ts'
 import { usePlan } from '../modules/use-plan.ts'
 import { versionChoices } from '../modules/version-choices.ts'
+import { VersionSelect } from '../modules/version-select.tsx'
 import { texts } from '../texts/index.ts'
 import { useProject } from './use-project.ts'
 import { useTitle } from './use-title.ts'
 
 const t = texts.databases
-type Credentials = CallResult<'getDatabaseCredentials'>
 
 export function DatabasesPage() {
   const project = useProject()
@@ -64,48 +78,98 @@ export function DatabasesPage() {
   )
 }
 
-function DatabaseCard({
-  project,
-  name,
-  database,
-}: {
-  project: ProjectView
-  name: string
-  database: ProjectView['databases'][string]
-}) {
+type DatabaseView = ProjectView['databases'][string]
+type Open = 'credentials' | 'change' | 'rotate' | 'drop' | null
+
+function DatabaseCard({ project, name, database }: { project: ProjectView; name: string; database: DatabaseView }) {
   const labels = useLabels()
   const may = useMay()
-  const [dropping, setDropping] = useState(false)
+  const kind = useQuery(servicesQuery).data?.items.find(
+    (item) => item.kind === 'database' && item.name === database.type,
+  )
+  const [open, setOpen] = useState<Open>(null)
+  const close = () => setOpen(null)
   const workload = project.status.workloads.find(
     (item) => item.kind === 'database' && item.name === `${database.type}-${name}`,
   )
   return (
     <Panel>
-      <div className="flex flex-wrap items-center gap-x-3 gap-y-2">
-        <Monogram label={labels[database.type] ?? database.type} />
-        <div className="min-w-0 flex-1">
-          <h3 className="truncate font-mono text-base font-medium">{name}</h3>
-          <p className="text-sm text-ink-3">
-            {labels[database.type] ?? database.type} {database.version}
-            {database.hostPort !== null && <span className="numbers"> · {t.port(database.hostPort)}</span>} ·{' '}
-            {database.exposePort ? t.published : t.loopback}
-          </p>
+      <section aria-labelledby={`database-${name}`} className="flex flex-col gap-3">
+        <div className="flex flex-wrap items-center gap-x-3 gap-y-2">
+          <Monogram label={labels[database.type] ?? database.type} />
+          <div className="min-w-0 flex-1 basis-40">
+            <h3 id={`database-${name}`} className="truncate font-mono text-base font-medium">
+              {name}
+            </h3>
+            <p className="numbers text-sm text-ink-3">
+              {labels[database.type] ?? database.type} {database.version}
+              {database.hostPort !== null && ` · ${t.port(database.hostPort)}`} ·{' '}
+              {database.exposePort ? t.published : t.loopback}
+            </p>
+          </div>
+          {workload && <WorkloadStatePill state={workload.state} />}
+          {may('operate') && (
+            <div className="flex flex-wrap items-center gap-1.5 max-sm:w-full">
+              <Button size="sm" icon={KeyRound} onClick={() => setOpen('credentials')}>
+                {t.reveal}
+              </Button>
+              <Button
+                size="sm"
+                icon={Settings2}
+                aria-label={t.changeOne(name)}
+                disabled={kind === undefined}
+                onClick={() => setOpen('change')}
+              >
+                {t.change}
+              </Button>
+              {may('admin') && (
+                <Menu trigger={<IconButton icon={Ellipsis} size="sm" look="secondary" label={t.actionsOf(name)} />}>
+                  <MenuItem icon={RefreshCw} onSelect={() => setOpen('rotate')}>
+                    {t.rotate}
+                  </MenuItem>
+                  <MenuSeparator />
+                  <MenuItem icon={Trash2} danger onSelect={() => setOpen('drop')}>
+                    {t.drop}
+                  </MenuItem>
+                </Menu>
+              )}
+            </div>
+          )}
         </div>
-        {workload && <WorkloadStatePill state={workload.state} />}
-        {may('admin') && (
-          <Button size="sm" icon={Trash2} aria-label={t.dropOne(name)} onClick={() => setDropping(true)}>
-            {t.drop}
-          </Button>
-        )}
-      </div>
-      {may('operate') && <CredentialsView project={project.id} name={name} />}
-      <ConfirmDialog
-        open={dropping}
-        onClose={() => setDropping(false)}
+        {workload?.reason != null && <p className="text-sm break-words text-warn">{workload.reason}</p>}
+      </section>
+      <CredentialsDialog
+        open={open === 'credentials'}
+        onClose={close}
+        title={t.credentialsOf(name)}
+        read={(signal) => client.call('getDatabaseCredentials', { params: { id: project.id, db: name } }, { signal })}
+      />
+      <Dialog open={open === 'change'} onClose={close} title={t.changeTitle(name)} wide>
+        {kind && <ChangeForm project={project} name={name} database={database} kind={kind} onClose={close} />}
+      </Dialog>
+      <PlannedConfirm
+        open={open === 'rotate'}
+        onClose={close}
+        title={t.rotateTitle(name)}
+        detail={t.rotateDetail}
+        submit={t.rotateSubmit}
+        look="primary"
+        name={['rotate-database', project.id, name]}
+        ask={(signal) => planDatabaseRotation(project.id, name, signal)}
+        onConfirm={async () => {
+          await rotateDatabase(project.id, name)
+          toastDone(t.rotated(name))
+        }}
+      />
+      <PlannedConfirm
+        open={open === 'drop'}
+        onClose={close}
         title={t.dropTitle(name)}
         detail={t.dropDetail}
         word={name}
         submit={t.dropSubmit}
+        name={['drop', project.id, name]}
+        ask={(signal) => planDrop(project.id, name, signal)}
         onConfirm={async (typed) => {
           await dropDatabase(project.id, name, typed)
           toastDone(t.dropped(name))
@@ -115,18 +179,39 @@ function DatabaseCard({
   )
 }
 
-const credentialFields = ['url', 'host', 'hostPort', 'port', 'database', 'username', 'password'] as const
-
-/** Read only when asked for, kept nowhere but in this part of the page, and gone with it. */
-function CredentialsView({ project, name }: { project: string; name: string }) {
-  const [credentials, setCredentials] = useState<Credentials | null>(null)
+function ChangeForm({
+  project,
+  name,
+  database,
+  kind,
+  onClose,
+}: {
+  project: ProjectView
+  name: string
+  database: DatabaseView
+  kind: DatabaseKinds[number]
+  onClose: () => void
+}) {
+  const [stored] = useState<SettingsValue>(() => ({ ...database }))
+  const [draft, setDraft] = useState(stored)
   const [busy, setBusy] = useState(false)
   const [error, setError] = useState<unknown>(null)
-  const reveal = async () => {
+  const changes = changesOf(stored, draft)
+  const live = usePlan(['database', project.id, name], changes, (input, signal) =>
+    planDatabaseUpdate(project.id, name, input, signal),
+  )
+  const problem = error !== null ? problemFrom(error) : live.error ? problemFrom(live.error) : null
+  const fields = fieldsOf(kind.settingsSchema)
+  const pointers = fields.map((field) => `/${field.key}`)
+
+  const submit = async () => {
+    if (changes === null) return
     setBusy(true)
     setError(null)
     try {
-      setCredentials(await client.call('getDatabaseCredentials', { params: { id: project, db: name } }))
+      const answer = await updateDatabase(project.id, name, changes)
+      toastDone(answer.operation === null ? t.saved : t.changed(name))
+      onClose()
     } catch (failure) {
       setError(failure)
     } finally {
@@ -134,38 +219,35 @@ function CredentialsView({ project, name }: { project: string; name: string }) {
     }
   }
   return (
-    <div className="mt-4 border-t border-line pt-3">
-      <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
-        <Button
-          size="sm"
-          icon={credentials === null ? Eye : EyeOff}
-          busy={busy}
-          aria-expanded={credentials !== null}
-          onClick={() => (credentials === null ? void reveal() : setCredentials(null))}
-        >
-          {credentials === null ? t.reveal : t.hide}
-        </Button>
-        <span className="text-sm text-ink-3">{t.audited}</span>
+    <form
+      className="flex flex-col gap-4"
+      onSubmit={(event) => {
+        event.preventDefault()
+        void submit()
+      }}
+    >
+      <SettingsForm
+        fields={fields}
+        value={draft}
+        onChange={(next) => {
+          setError(null)
+          setDraft(next)
+        }}
+        pointer=""
+        errors={problem?.errors}
+        choices={{ version: versionChoices(kind.versions) }}
+      />
+      <div className="rounded-lg border border-line bg-sunken p-3">
+        <PlanView live={live} idle={t.changeIdle} hideErrors={pointers} />
       </div>
-      {error !== null && (
-        <div className="mt-3">
-          <ErrorNote error={error} />
-        </div>
-      )}
-      {credentials !== null && (
-        <dl className="mt-3 grid grid-cols-[auto_minmax(0,1fr)] items-center gap-x-6 gap-y-0.5">
-          {credentialFields.map((field) => (
-            <div key={field} className="contents">
-              <dt className="text-ink-3">{t.fields[field]}</dt>
-              <dd className="flex min-w-0 items-center gap-1">
-                <code className="min-w-0 break-all">{String(credentials[field])}</code>
-                <CopyButton text={String(credentials[field])} label={`${texts.common.copy}: ${t.fields[field]}`} />
-              </dd>
-            </div>
-          ))}
-        </dl>
-      )}
-    </div>
+      {error !== null && <ErrorNote error={error} hideErrors={pointers} />}
+      <DialogActions>
+        <Button onClick={onClose}>{texts.common.cancel}</Button>
+        <Button type="submit" look="primary" busy={busy} disabled={live.pending || live.plan === null}>
+          {texts.common.apply}
+        </Button>
+      </DialogActions>
+    </form>
   )
 }
 
@@ -254,18 +336,13 @@ function AddFields({ project, kinds, onClose }: { project: ProjectView; kinds: D
           ))}
         </SelectField>
         {kind?.available && (
-          <SelectField
+          <VersionSelect
             label={t.version}
+            versions={kind.versions}
             value={version}
-            onChange={(event) => setVersion(event.target.value)}
+            onChange={setVersion}
             error={errorsAt(problem?.errors, '/version')}
-          >
-            {versionChoices(kind.versions).map((choice) => (
-              <option key={choice.value} value={choice.isDefault ? '' : choice.value} disabled={choice.disabled}>
-                {choice.label}
-              </option>
-            ))}
-          </SelectField>
+          />
         )}
       </div>
       {kind && !kind.available && <Unavailable label={kind.label} reason={kind.reason} install={kind.install} />}

@@ -1,24 +1,34 @@
-import type { ProjectPatch } from '@stackquay/contract'
+import type { ProjectPatch, ProjectView } from '@stackquay/contract'
 import { useQuery } from '@tanstack/react-query'
 import { ClipboardPaste, LockKeyhole, Pencil, Plus, Trash2, Variable } from 'lucide-react'
 import { useState } from 'react'
-import { planUpdate, removeVariable, setVariable, setVariables } from '../api/changes.ts'
+import {
+  planUpdate,
+  removeVariable,
+  setVariable,
+  setVariables,
+  type VariableChange,
+  variablePatch,
+} from '../api/changes.ts'
 import { problemFrom } from '../api/client.ts'
-import { projectEnvQuery } from '../api/queries.ts'
+import { projectEnvQuery, runtimesQuery } from '../api/queries.ts'
 import { Button, IconButton } from '../components/button.tsx'
+import { Choices } from '../components/choices.tsx'
 import { ConfirmDialog } from '../components/confirm-dialog.tsx'
 import { CopyButton } from '../components/copy-button.tsx'
 import { Dialog, DialogActions } from '../components/dialog.tsx'
 import { EmptyState } from '../components/empty-state.tsx'
 import { ErrorNote, ErrorState } from '../components/error-state.tsx'
-import { Switch, TextArea, TextField } from '../components/field.tsx'
+import { Check, Switch, TextArea, TextField } from '../components/field.tsx'
 import { Panel } from '../components/panel.tsx'
 import { SkeletonList } from '../components/skeleton.tsx'
 import { Cell, Table } from '../components/table.tsx'
 import { toastDone } from '../components/toast.tsx'
 import { isEnvName, parseDotEnv } from '../lib/env-names.ts'
 import { errorsAt } from '../lib/field-errors.ts'
+import { isObject } from '../lib/settings-draft.ts'
 import { PlanView } from '../modules/plan-view.tsx'
+import { useLabels } from '../modules/use-labels.ts'
 import { useMay } from '../modules/use-may.ts'
 import { usePlan } from '../modules/use-plan.ts'
 import { texts } from '../texts/index.ts'
@@ -30,6 +40,8 @@ interface Editing {
   readonly name: string | null
   readonly value: string
   readonly secret: boolean
+  /** Null for all. */
+  readonly runtimes: readonly string[] | null
 }
 
 export function EnvPage() {
@@ -40,8 +52,11 @@ export function EnvPage() {
   const [deleting, setDeleting] = useState<string | null>(null)
   const [pasting, setPasting] = useState(false)
   const mayChange = useMay()('operate')
+  const labels = useLabels()
   const variables = Object.entries(query.data?.env ?? {}).sort(([one], [other]) => one.localeCompare(other))
-  const add = () => setEditing({ name: null, value: '', secret: false })
+  const receivers = useReceivers(project)
+  const several = receivers.length > 1 || variables.some(([, variable]) => variable.runtimes !== null)
+  const add = () => setEditing({ name: null, value: '', secret: false, runtimes: null })
 
   return (
     <div className="flex w-full max-w-6xl flex-col gap-4 px-4 py-5 sm:px-6">
@@ -71,7 +86,12 @@ export function EnvPage() {
         ) : (
           <Table
             label={t.title}
-            head={[{ title: t.columns.name }, { title: t.columns.value }, { title: t.columns.actions, hidden: true }]}
+            head={[
+              { title: t.columns.name },
+              { title: t.columns.value },
+              several ? { title: t.columns.receivers } : null,
+              { title: t.columns.actions, hidden: true },
+            ]}
           >
             {variables.map(([name, variable]) => (
               <tr key={name} className="hover:bg-hover/60">
@@ -80,9 +100,16 @@ export function EnvPage() {
                     {name}
                   </code>
                 </Cell>
-                <Cell className="w-full max-w-0 align-top">
+                <Cell className="w-full max-w-0 min-w-40 align-top">
                   <Value value={variable.value} secret={variable.secret} />
                 </Cell>
+                {several && (
+                  <Cell className="align-top leading-8 whitespace-nowrap text-ink-2">
+                    {variable.runtimes === null
+                      ? t.allReceivers
+                      : variable.runtimes.map((runtime) => labels[runtime] ?? runtime).join(', ')}
+                  </Cell>
+                )}
                 <Cell end className="align-top whitespace-nowrap">
                   {!variable.secret && variable.value !== null && (
                     <CopyButton text={variable.value} label={t.copyOne(name)} size="md" />
@@ -97,6 +124,7 @@ export function EnvPage() {
                             name,
                             value: variable.secret ? '' : (variable.value ?? ''),
                             secret: variable.secret,
+                            runtimes: variable.runtimes,
                           })
                         }
                       />
@@ -126,7 +154,7 @@ export function EnvPage() {
         title={editing?.name == null ? t.addTitle : t.editTitle(editing.name)}
         wide
       >
-        {editing !== null && <VariableForm project={project.id} editing={editing} onClose={() => setEditing(null)} />}
+        {editing !== null && <VariableForm project={project} editing={editing} onClose={() => setEditing(null)} />}
       </Dialog>
       <Dialog open={pasting} onClose={() => setPasting(false)} title={t.pasteTitle} detail={t.pasteDetail} wide>
         <PasteForm project={project.id} onClose={() => setPasting(false)} />
@@ -189,23 +217,33 @@ function EnvPlan({ project, env }: { project: string; env: ProjectPatch['env'] |
   )
 }
 
-function VariableForm({ project, editing, onClose }: { project: string; editing: Editing; onClose: () => void }) {
-  const query = useQuery(projectEnvQuery(project))
+function VariableForm({ project, editing, onClose }: { project: ProjectView; editing: Editing; onClose: () => void }) {
+  const query = useQuery(projectEnvQuery(project.id))
+  const receivers = useReceivers(project)
   const [name, setName] = useState(editing.name ?? '')
   const [value, setValue] = useState(editing.value)
   const [secret, setSecret] = useState(editing.secret)
+  const [runtimes, setRuntimes] = useState(editing.runtimes)
   const [tried, setTried] = useState(false)
   const [busy, setBusy] = useState(false)
   const [error, setError] = useState<unknown>(null)
   const errors = error === null ? undefined : problemFrom(error).errors
+  const choosing = receivers.length > 1 || editing.runtimes !== null
+  const nobody = runtimes !== null && runtimes.length === 0
+  // The text of a secret is not here: nothing typed leaves it as it is.
+  const change: VariableChange = {
+    ...(editing.secret && value === '' ? {} : { value }),
+    secret,
+    ...(choosing ? { runtimes } : {}),
+  }
 
   const submit = async () => {
     setTried(true)
-    if (!isEnvName(name)) return
+    if (!isEnvName(name) || nobody) return
     setBusy(true)
     setError(null)
     try {
-      await setVariable(project, name, value, secret)
+      await setVariable(project.id, name, change)
       await query.refetch()
       toastDone(t.set(name))
       onClose()
@@ -248,11 +286,22 @@ function VariableForm({ project, editing, onClose }: { project: string; editing:
         autoCapitalize="none"
         value={value}
         onChange={(event) => setValue(event.target.value)}
-        error={errorsAt(errors, '/value')}
+        error={errorsAt(errors, '/value') ?? errorsAt(errors, `/env/${name}`)}
       />
       <Switch label={t.secret} help={t.secretHelp} checked={secret} onChange={setSecret} />
-      <EnvPlan project={project} env={isEnvName(name) ? { [name]: { value, secret } } : null} />
-      {error !== null && <ErrorNote error={error} hideErrors={['/value']} />}
+      {choosing && (
+        <Receivers
+          options={receivers}
+          value={runtimes}
+          onChange={setRuntimes}
+          error={nobody && tried ? t.chooseReceiver : null}
+        />
+      )}
+      <EnvPlan
+        project={project.id}
+        env={isEnvName(name) && !nobody ? (variablePatch(name, change).env ?? null) : null}
+      />
+      {error !== null && <ErrorNote error={error} hideErrors={['/value', `/env/${name}`]} />}
       <DialogActions>
         <Button onClick={onClose}>{texts.common.cancel}</Button>
         <Button type="submit" look="primary" busy={busy}>
@@ -260,6 +309,63 @@ function VariableForm({ project, editing, onClose }: { project: string; editing:
         </Button>
       </DialogActions>
     </form>
+  )
+}
+
+interface Receiver {
+  readonly name: string
+  readonly label: string
+}
+
+/** The runtimes that the project uses. */
+function useReceivers(project: ProjectView): readonly Receiver[] {
+  const offered = useQuery(runtimesQuery).data?.runtimes ?? []
+  return offered.filter(({ name }) => {
+    const settings = project[name]
+    return isObject(settings) && settings.enabled === true
+  })
+}
+
+function Receivers({
+  options,
+  value,
+  onChange,
+  error,
+}: {
+  options: readonly Receiver[]
+  value: readonly string[] | null
+  onChange: (value: readonly string[] | null) => void
+  error: string | null
+}) {
+  const labels = useLabels()
+  // One that is switched off now stays a receiver until somebody takes it out.
+  const names = [...new Set([...options.map(({ name }) => name), ...(value ?? [])])]
+  return (
+    <div className="flex flex-col gap-2">
+      <Choices
+        label={t.receivers}
+        value={value === null ? 'all' : 'some'}
+        onChange={(choice) => onChange(choice === 'all' ? null : names)}
+        options={[
+          { value: 'all', label: t.allReceivers },
+          { value: 'some', label: t.someReceivers },
+        ]}
+      />
+      {value !== null && (
+        <fieldset className="flex flex-wrap gap-x-4 gap-y-1.5 pl-6">
+          <legend className="sr-only">{t.someReceivers}</legend>
+          {names.map((name) => (
+            <Check
+              key={name}
+              label={labels[name] ?? name}
+              checked={value.includes(name)}
+              onChange={(checked) => onChange(names.filter((one) => (one === name ? checked : value.includes(one))))}
+            />
+          ))}
+        </fieldset>
+      )}
+      {error && <p className="text-sm text-bad">{error}</p>}
+    </div>
   )
 }
 

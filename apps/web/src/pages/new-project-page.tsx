@@ -1,4 +1,4 @@
-import type { CallResult, OfferedRuntime, OfferedTemplate, ProjectCreate } from '@stackquay/contract'
+import type { OfferedRuntime, OfferedTemplate, ProjectCreate } from '@stackquay/contract'
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { Check as CheckIcon, FolderOpen, GitBranch, LayoutTemplate, type LucideIcon, Square } from 'lucide-react'
@@ -16,15 +16,15 @@ import { errorsAt } from '../lib/field-errors.ts'
 import { freeName, freeSlug, nameOfSource, slugOf } from '../lib/names.ts'
 import { Monogram } from '../modules/monogram.tsx'
 import { PlanView } from '../modules/plan-view.tsx'
+import type { ServiceKind } from '../modules/service-kind.ts'
 import { Unavailable } from '../modules/unavailable.tsx'
 import { usePlan } from '../modules/use-plan.ts'
-import { versionChoices } from '../modules/version-choices.ts'
+import { VersionSelect } from '../modules/version-select.tsx'
 import { texts } from '../texts/index.ts'
 import { useTitle } from './use-title.ts'
 
 const t = texts.create
 type Source = keyof typeof t.sources
-type DatabaseKind = CallResult<'listServices'>['items'][number]
 interface RuntimeChoice {
   readonly version: string
   readonly preset: string
@@ -43,6 +43,8 @@ interface Draft {
   readonly name: string | null
   readonly runtimes: Readonly<Record<string, RuntimeChoice>>
   readonly databases: Readonly<Record<string, DatabaseChoice>>
+  /** Version by name; empty for the default. */
+  readonly services: Readonly<Record<string, string>>
   readonly start: boolean
 }
 
@@ -68,6 +70,7 @@ export function NewProjectPage() {
           runtimes={runtimes.data.runtimes}
           templates={runtimes.data.templates}
           databases={services.data.items.filter((item) => item.kind === 'database')}
+          services={services.data.items.filter((item) => item.kind === 'service')}
         />
       )}
     </div>
@@ -77,10 +80,11 @@ export function NewProjectPage() {
 interface FormProps {
   runtimes: readonly OfferedRuntime[]
   templates: readonly OfferedTemplate[]
-  databases: readonly DatabaseKind[]
+  databases: readonly ServiceKind[]
+  services: readonly ServiceKind[]
 }
 
-function Form({ runtimes, templates, databases }: FormProps) {
+function Form({ runtimes, templates, databases, services }: FormProps) {
   const navigate = useNavigate()
   const [draft, setDraft] = useState<Draft>(() => ({
     source: templates.length > 0 ? 'template' : 'git',
@@ -91,6 +95,7 @@ function Form({ runtimes, templates, databases }: FormProps) {
     name: null,
     runtimes: {},
     databases: {},
+    services: {},
     start: true,
   }))
   const [busy, setBusy] = useState(false)
@@ -111,12 +116,13 @@ function Form({ runtimes, templates, databases }: FormProps) {
     '/git',
     '/path',
     '/template',
-    ...runtimes.map((runtime) => `/${runtime.name}`),
+    ...[...runtimes, ...services].map((kind) => `/${kind.name}`),
     '/databases',
   ]
   const template = templates.find((item) => item.name === draft.template)
   const willRun =
-    draft.source !== 'empty' || Object.keys(draft.runtimes).length > 0 || Object.keys(draft.databases).length > 0
+    draft.source !== 'empty' ||
+    [draft.runtimes, draft.databases, draft.services].some((choices) => Object.keys(choices).length > 0)
 
   const submit = async () => {
     if (body === null) return
@@ -227,29 +233,15 @@ function Form({ runtimes, templates, databases }: FormProps) {
                   >
                     {choice && (
                       <>
-                        <SelectField
+                        <VersionSelect
                           label={t.versionOf(runtime.label)}
                           hideLabel
+                          versions={runtime.versions}
                           value={choice.version}
-                          onChange={(event) =>
-                            change({
-                              runtimes: {
-                                ...draft.runtimes,
-                                [runtime.name]: { ...choice, version: event.target.value },
-                              },
-                            })
+                          onChange={(version) =>
+                            change({ runtimes: { ...draft.runtimes, [runtime.name]: { ...choice, version } } })
                           }
-                        >
-                          {versionChoices(runtime.versions).map((version) => (
-                            <option
-                              key={version.value}
-                              value={version.isDefault ? '' : version.value}
-                              disabled={version.disabled}
-                            >
-                              {version.label}
-                            </option>
-                          ))}
-                        </SelectField>
+                        />
                         {runtime.presets.length > 1 && (
                           <SelectField
                             label={t.presetOf(runtime.label)}
@@ -328,29 +320,15 @@ function Form({ runtimes, templates, databases }: FormProps) {
                             })
                           }
                         />
-                        <SelectField
+                        <VersionSelect
                           label={t.versionOf(kind.label)}
                           hideLabel
+                          versions={kind.versions}
                           value={choice.version}
-                          onChange={(event) =>
-                            change({
-                              databases: {
-                                ...draft.databases,
-                                [kind.name]: { ...choice, version: event.target.value },
-                              },
-                            })
+                          onChange={(version) =>
+                            change({ databases: { ...draft.databases, [kind.name]: { ...choice, version } } })
                           }
-                        >
-                          {versionChoices(kind.versions).map((version) => (
-                            <option
-                              key={version.value}
-                              value={version.isDefault ? '' : version.value}
-                              disabled={version.disabled}
-                            >
-                              {version.label}
-                            </option>
-                          ))}
-                        </SelectField>
+                        />
                       </>
                     )}
                   </Tile>
@@ -358,6 +336,39 @@ function Form({ runtimes, templates, databases }: FormProps) {
               })}
           </Tiles>
           <Missing items={databases.filter((kind) => !kind.available)} />
+        </Panel>
+
+        <Panel title={t.services} detail={t.servicesHelp}>
+          <Tiles>
+            {services
+              .filter((kind) => kind.available)
+              .map((kind) => {
+                const version = draft.services[kind.name]
+                return (
+                  <Tile
+                    key={kind.name}
+                    label={kind.label}
+                    summary={kind.summary}
+                    checked={version !== undefined}
+                    onChange={(checked) =>
+                      change({ services: withEntry(draft.services, kind.name, checked ? '' : null) })
+                    }
+                    error={errorsAt(errors, `/${kind.name}`)}
+                  >
+                    {version !== undefined && kind.versions.length > 1 && (
+                      <VersionSelect
+                        label={t.versionOf(kind.label)}
+                        hideLabel
+                        versions={kind.versions}
+                        value={version}
+                        onChange={(next) => change({ services: { ...draft.services, [kind.name]: next } })}
+                      />
+                    )}
+                  </Tile>
+                )
+              })}
+          </Tiles>
+          <Missing items={services.filter((kind) => !kind.available)} />
         </Panel>
       </div>
 
@@ -402,10 +413,17 @@ function bodyOf(draft: Draft, name: string): ProjectCreate | null {
   const databases = Object.entries(draft.databases).map(
     ([type, { name: database, version }]) => [database, { type, ...(version === '' ? {} : { version }) }] as const,
   )
+  const services = Object.fromEntries(
+    Object.entries(draft.services).map(([key, version]) => [
+      key,
+      { enabled: true, ...(version === '' ? {} : { version }) },
+    ]),
+  )
   return {
     name,
     ...source,
     ...runtimes,
+    ...services,
     ...(databases.length === 0 ? {} : { databases: Object.fromEntries(databases) }),
     ...(draft.start ? {} : { start: false }),
   }

@@ -3,7 +3,7 @@ import { Link, Outlet, useLocation, useNavigate, useParams } from '@tanstack/rea
 import { Copy, Ellipsis, Play, RotateCw, SearchX, Square, Trash2 } from 'lucide-react'
 import { useEffect, useRef } from 'react'
 import { isStatus } from '../api/client.ts'
-import { projectQuery } from '../api/queries.ts'
+import { projectQuery, servicesQuery } from '../api/queries.ts'
 import { Button, buttonClass, IconButton } from '../components/button.tsx'
 import { CopyButton } from '../components/copy-button.tsx'
 import { EmptyState } from '../components/empty-state.tsx'
@@ -12,6 +12,7 @@ import { ExternalLink } from '../components/external-link.tsx'
 import { Menu, MenuItem, MenuSeparator } from '../components/menu.tsx'
 import { SkeletonList } from '../components/skeleton.tsx'
 import { actsOf, useLifecycle } from '../modules/project-actions.ts'
+import { isEnabled } from '../modules/service-kind.ts'
 import { ProjectStatePill } from '../modules/state-pill.tsx'
 import { useMay } from '../modules/use-may.ts'
 import { texts } from '../texts/index.ts'
@@ -61,6 +62,7 @@ function Header() {
   const { up, free } = actsOf(project)
   const { busy, run } = useLifecycle(project.id)
   const may = useMay()
+  const services = (useQuery(servicesQuery).data?.items ?? []).filter((item) => item.kind === 'service')
   const params = { project: project.slug }
   const { pathname } = useLocation()
   const sections = useRef<HTMLElement>(null)
@@ -136,6 +138,15 @@ function Header() {
           project={project.slug}
           count={Object.keys(project.databases).length}
         />
+        <Section
+          to="/projects/$project/services"
+          label={t.tabs.services}
+          project={project.slug}
+          count={services.filter((kind) => isEnabled(project, kind)).length}
+        />
+        {may('operate') && services.some((kind) => kind.hasInbox && isEnabled(project, kind)) && (
+          <Section to="/projects/$project/mail" label={t.tabs.mail} project={project.slug} />
+        )}
         <Section to="/projects/$project/runtimes" label={t.tabs.runtimes} project={project.slug} />
         <Section to="/projects/$project/settings" label={t.tabs.settings} project={project.slug} />
       </nav>
@@ -145,7 +156,7 @@ function Header() {
 
 type SectionPath =
   | '/projects/$project'
-  | `/projects/$project/${'logs' | 'environment' | 'databases' | 'runtimes' | 'settings'}`
+  | `/projects/$project/${'logs' | 'environment' | 'databases' | 'services' | 'mail' | 'runtimes' | 'settings'}`
 
 function Section({
   to,

@@ -1,3 +1,4 @@
+import { apiPrefix } from '@stackquay/client'
 import type { ProjectView } from '@stackquay/contract'
 import { useQuery } from '@tanstack/react-query'
 import { useLocation, useNavigate } from '@tanstack/react-router'
@@ -17,6 +18,7 @@ import { Button } from '../components/button.tsx'
 import { ConfirmDialog } from '../components/confirm-dialog.tsx'
 import { CopyButton } from '../components/copy-button.tsx'
 import { ErrorNote, ErrorState } from '../components/error-state.tsx'
+import { ExternalLink } from '../components/external-link.tsx'
 import { Check, Switch, TextArea, TextField } from '../components/field.tsx'
 import { Panel } from '../components/panel.tsx'
 import { SkeletonList } from '../components/skeleton.tsx'
@@ -156,23 +158,26 @@ function ProjectFile({ project }: { project: ProjectView }) {
   const query = useQuery(manifestQuery(project.id))
   const mayApply = useMay()('admin')
   const [draft, setDraft] = useState<string | null>(null)
+  const [prune, setPrune] = useState(false)
   const [busy, setBusy] = useState(false)
   const [error, setError] = useState<unknown>(null)
   const stored = query.data?.manifest ?? ''
   const text = draft ?? stored
   const changed = draft !== null && draft !== stored
-  const live = usePlan(['manifest', project.id], changed ? draft : null, (manifest, signal) =>
-    planManifest(project.id, manifest, signal),
+  const body = { manifest: text, prune }
+  const live = usePlan(['manifest', project.id], changed ? body : null, (input, signal) =>
+    planManifest(project.id, input, signal),
   )
 
   const apply = async () => {
     setBusy(true)
     setError(null)
     try {
-      await applyManifest(project.id, text)
+      const answer = await applyManifest(project.id, body)
       await query.refetch()
       setDraft(null)
-      toastDone(t.saved)
+      setPrune(false)
+      toastDone(answer.operation === null ? t.saved : t.manifestApplied)
     } catch (failure) {
       setError(failure)
     } finally {
@@ -217,8 +222,20 @@ function ProjectFile({ project }: { project: ProjectView }) {
               else delete event.currentTarget.dataset.leaving
             }}
           />
+          <p className="-mt-2 text-sm">
+            <ExternalLink href={`${apiPrefix}/stackquay.schema.json`}>{t.manifestSchema}</ExternalLink>
+          </p>
           {changed && (
             <>
+              <Switch
+                label={t.manifestPrune}
+                help={t.manifestPruneHelp}
+                checked={prune}
+                onChange={(next) => {
+                  setError(null)
+                  setPrune(next)
+                }}
+              />
               <div className="rounded-lg border border-line bg-sunken p-3">
                 {error === null ? <PlanView live={live} idle="" /> : <ErrorNote error={error} />}
               </div>
@@ -231,7 +248,14 @@ function ProjectFile({ project }: { project: ProjectView }) {
                 >
                   {t.manifestApply}
                 </Button>
-                <Button onClick={() => setDraft(null)}>{t.manifestReset}</Button>
+                <Button
+                  onClick={() => {
+                    setDraft(null)
+                    setError(null)
+                  }}
+                >
+                  {t.manifestReset}
+                </Button>
               </div>
             </>
           )}

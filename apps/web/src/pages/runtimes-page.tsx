@@ -5,7 +5,7 @@ import { Boxes } from 'lucide-react'
 import { useState } from 'react'
 import { planUpdate, updateProject } from '../api/changes.ts'
 import { problemFrom } from '../api/client.ts'
-import { runtimesQuery, servicesQuery } from '../api/queries.ts'
+import { runtimesQuery } from '../api/queries.ts'
 import { Button } from '../components/button.tsx'
 import { EmptyState } from '../components/empty-state.tsx'
 import { ErrorNote, ErrorState } from '../components/error-state.tsx'
@@ -26,63 +26,28 @@ import { useProject } from './use-project.ts'
 import { useTitle } from './use-title.ts'
 
 const t = texts.runtimes
-/** What forms need of a runtime or a service. */
-type Kind = Pick<
-  OfferedRuntime,
-  'name' | 'label' | 'summary' | 'available' | 'reason' | 'install' | 'versions' | 'settingsSchema'
-> & {
-  presets?: OfferedRuntime['presets']
-}
 type Drafts = Readonly<Record<string, SettingsValue>>
 
 export function RuntimesPage() {
   const project = useProject()
   useTitle(project.name, texts.project.tabs.runtimes)
   const runtimes = useQuery(runtimesQuery)
-  const services = useQuery(servicesQuery)
-  const query = runtimes.isError ? runtimes : services
-  if (runtimes.isPending || services.isPending) return <SkeletonList rows={4} height="h-16" />
-  if (runtimes.isError || services.isError) {
-    return (
-      <ErrorState
-        error={query.error}
-        onRetry={() => {
-          void runtimes.refetch()
-          void services.refetch()
-        }}
-      />
-    )
-  }
-  return (
-    <RuntimesForm
-      key={project.id}
-      project={project}
-      runtimes={runtimes.data.runtimes}
-      services={services.data.items.filter((item) => item.kind === 'service')}
-    />
-  )
+  if (runtimes.isPending) return <SkeletonList rows={4} height="h-16" />
+  if (runtimes.isError) return <ErrorState error={runtimes.error} onRetry={() => void runtimes.refetch()} />
+  return <RuntimesForm key={project.id} project={project} runtimes={runtimes.data.runtimes} />
 }
 
-function RuntimesForm({
-  project,
-  runtimes,
-  services,
-}: {
-  project: ProjectView
-  runtimes: readonly Kind[]
-  services: readonly Kind[]
-}) {
+function RuntimesForm({ project, runtimes }: { project: ProjectView; runtimes: readonly OfferedRuntime[] }) {
   const may = useMay()
   const [drafts, setDrafts] = useState<Drafts>({})
   const [busy, setBusy] = useState(false)
   const [error, setError] = useState<unknown>(null)
-  const stored = (kind: Kind): SettingsValue => {
+  const stored = (kind: OfferedRuntime): SettingsValue => {
     const settings = project[kind.name]
     return isObject(settings) ? settings : { enabled: false }
   }
-  const all = [...runtimes, ...services]
   const patch = Object.fromEntries(
-    all.flatMap((kind) => {
+    runtimes.flatMap((kind) => {
       const draft = drafts[kind.name]
       const changes = draft === undefined ? null : changesOf(stored(kind), draft)
       return changes === null ? [] : [[kind.name, changes]]
@@ -108,7 +73,7 @@ function RuntimesForm({
       setBusy(false)
     }
   }
-  const section = (kind: Kind) => (
+  const section = (kind: OfferedRuntime) => (
     <KindSection
       key={kind.name}
       kind={kind}
@@ -121,10 +86,9 @@ function RuntimesForm({
       errors={problem?.errors}
     />
   )
-  if (all.length === 0) return <EmptyState icon={Boxes} title={t.emptyTitle} detail={t.emptyDetail} />
-  const here = (kind: Kind) => kind.available || stored(kind).enabled === true
-  const missing = all.filter((kind) => !here(kind))
-  const offeredServices = services.filter(here)
+  if (runtimes.length === 0) return <EmptyState icon={Boxes} title={t.emptyTitle} detail={t.emptyDetail} />
+  const here = (kind: OfferedRuntime) => kind.available || stored(kind).enabled === true
+  const missing = runtimes.filter((kind) => !here(kind))
   return (
     <div className="flex w-full max-w-6xl flex-1 flex-col gap-4 px-4 py-5 sm:px-6">
       <div>
@@ -137,8 +101,6 @@ function RuntimesForm({
           .filter(here)
           .sort((one, other) => Number(isObject(project[other.name])) - Number(isObject(project[one.name])))
           .map(section)}
-        {offeredServices.length > 0 && <h2 className="mt-2 text-base font-semibold">{t.services}</h2>}
-        {offeredServices.map(section)}
       </fieldset>
       {missing.length > 0 && (
         <details className="rounded-lg border border-line bg-surface">
@@ -162,9 +124,9 @@ function RuntimesForm({
             <div className="scroll-thin max-h-56 min-w-0 flex-1 basis-72 overflow-y-auto">
               <h2 className="mb-1 text-sm text-ink-3">{t.unsaved}</h2>
               {error === null ? (
-                <PlanView live={live} idle="" hideErrors={all.map((kind) => `/${kind.name}`)} />
+                <PlanView live={live} idle="" hideErrors={runtimes.map((kind) => `/${kind.name}`)} />
               ) : (
-                <ErrorNote error={error} hideErrors={all.map((kind) => `/${kind.name}`)} />
+                <ErrorNote error={error} hideErrors={runtimes.map((kind) => `/${kind.name}`)} />
               )}
             </div>
             <div className="flex gap-2">
@@ -193,7 +155,7 @@ function RuntimesForm({
 }
 
 interface KindSectionProps {
-  kind: Kind
+  kind: OfferedRuntime
   value: SettingsValue
   isStored: boolean
   onChange: (value: SettingsValue) => void
@@ -229,7 +191,7 @@ function KindSection({ kind, value, isStored, onChange, errors }: KindSectionPro
                   ? {
                       enabled: true,
                       ...(initial === undefined ? {} : { version: initial }),
-                      ...(kind.presets?.[0] ? { preset: kind.presets[0].name } : {}),
+                      ...(kind.presets[0] ? { preset: kind.presets[0].name } : {}),
                     }
                   : { enabled: false },
             )
@@ -251,7 +213,7 @@ function KindSection({ kind, value, isStored, onChange, errors }: KindSectionPro
             errors={errors}
             choices={{
               ...(kind.versions.length > 0 ? { version: versionChoices(kind.versions) } : {}),
-              ...(kind.presets && kind.presets.length > 0
+              ...(kind.presets.length > 0
                 ? { preset: kind.presets.map((preset) => ({ value: preset.name, label: preset.label })) }
                 : {}),
             }}

@@ -1,0 +1,547 @@
+import assert from 'node:assert/strict'
+import { access } from 'node:fs/promises'
+import { after, before, describe, it } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { AxeBuilder } from '@axe-core/playwright'
+import type { ProjectView } from '@stackquay/contract'
+import { type Browser, launchBrowser } from '@stackquay/testkit'
+import nodemailer from 'nodemailer'
+import type { BrowserContext, Page } from 'playwright-core'
+import { admin, type Service, startService, until } from './support/service.ts'
+
+const builtPage = fileURLToPath(new URL('../apps/web/dist/index.html', import.meta.url))
+const rules = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa']
+const widths = [390, 1280] as const
+const themes = ['light', 'dark'] as const
+const project = 'harbour'
+const at = (path: string) => `/projects/${project}/${path}`
+
+describe('services, mail and databases on the page', () => {
+  let browser: Browser
+  let service: Service
+  let page: Page
+  let errors: readonly string[]
+
+  before(async () => {
+    await access(builtPage).catch(() => {
+      throw new Error('The page is not built. Build it with: npm run build -w apps/web')
+    })
+    browser = await launchBrowser({ viewport: { width: 1280, height: 900 } })
+    browser.context.setDefaultTimeout(15_000)
+    service = await startService()
+    page = await browser.page()
+    errors = consoleErrors(page)
+    await logIn(page, service, admin)
+    const body = { name: 'Harbour', template: 'static', node: { enabled: true, server: false } }
+    const made = await service.client.call('createProject', { body: body as never, query: { wait: 60 } })
+    assert.equal(made.operation?.state, 'succeeded', JSON.stringify(made.operation?.error))
+  })
+  after(async () => {
+    await browser?.close()
+    await service?.close()
+  })
+
+  const open = (path: string) => page.goto(`${service.url}${path}`)
+  const button = (name: string) => page.getByRole('button', { name, exact: true })
+  const card = (name: string) => page.getByRole('region', { name, exact: true })
+  const dialog = () => page.getByRole('dialog')
+  const inDialog = (name: string) => dialog().getByRole('button', { name, exact: true })
+  const act = async (of: string, name: string) => {
+    await button(`More actions for ${of}`).click()
+    await page.getByRole('menuitem', { name }).click()
+  }
+  const read = async () => (await service.client.call('getProject', { params: { id: project } })) as ProjectView
+  const settings = async (name: string) => (await read())[name] as Record<string, unknown>
+  const idle = () => until(async () => (await read()).operation === null, 'the project to be idle', 60_000)
+  const audited = async (action: string) =>
+    (await service.client.call('listAudit', { query: { action } })).items.map(({ target }) => target)
+
+  it('adds a service: its settings and the plan before, its state and variables after', {
+    timeout: 90_000,
+  }, async () => {
+    await open(at('services'))
+    await page.getByText('No services in use').waitFor()
+    await assertAccessible(page, 'no services')
+    await button('Add Redis').click()
+    await dialog().getByText('Starts 1 workload').waitFor()
+    await dialog()
+      .getByText(/^because the variables REDIS_URL/)
+      .waitFor()
+    await assertAccessible(page, 'add a service')
+    await inDialog('Add Redis').click()
+    await dialog().waitFor({ state: 'detached' })
+    await card('Redis').getByText('Running', { exact: true }).waitFor({ timeout: 30_000 })
+    await card('Redis').getByText('REDIS_PASSWORD').waitFor()
+    await card('Redis').getByText('loopback only').waitFor()
+    await idle()
+    await assertAccessible(page, 'services')
+  })
+
+  it('shows credentials with their secrets hidden until they are asked for, and the read stands in the audit log', {
+    timeout: 60_000,
+  }, async () => {
+    const { password } = await service.client.call('getServiceCredentials', {
+      params: { id: project, service: 'redis' },
+    })
+    const reads = (await audited('service.credentials.read')).length
+    await button('Credentials of Redis').click()
+    await dialog()
+      .getByText(/^redis:\/\/.*••••/)
+      .waitFor()
+    await dialog().getByText('Each time they are read stands in the audit log.').waitFor()
+    assert.ok(!(await page.content()).includes(String(password)))
+    await assertAccessible(page, 'credentials')
+    await inDialog('Show secrets').click()
+    await dialog().getByText(String(password), { exact: true }).waitFor()
+    await inDialog('Done').click()
+    await dialog().waitFor({ state: 'detached' })
+    assert.ok(!(await page.content()).includes(String(password)))
+    assert.equal((await audited('service.credentials.read')).length, reads + 1)
+  })
+
+  it('makes new credentials after the plan was shown', { timeout: 90_000 }, async () => {
+    const credentials = () =>
+      service.client.call('getServiceCredentials', { params: { id: project, service: 'redis' } })
+    const { password } = await credentials()
+    await act('Redis', 'New credentials…')
+    await dialog().getByText('Restarts 2 of 2 workloads').waitFor()
+    await assertAccessible(page, 'new credentials')
+    await inDialog('Make new credentials').click()
+    await dialog().waitFor({ state: 'detached' })
+    await idle()
+    assert.notEqual((await credentials()).password, password)
+  })
+
+  it('takes a server that runs elsewhere, and never shows its password again', { timeout: 90_000 }, async () => {
+    await button('Change Redis').click()
+    const external = dialog().getByRole('switch', { name: 'External server' })
+    await external.check()
+    await dialog().getByText('Please fill this in.').waitFor()
+    await dialog().getByLabel('Host').fill('cache.example.test')
+    await dialog().getByLabel('Password').fill('elsewhere-canary-4711')
+    await dialog()
+      .getByText(/Stops 1 workload/)
+      .waitFor()
+    await assertAccessible(page, 'external server')
+    await inDialog('Apply').click()
+    await dialog().waitFor({ state: 'detached' })
+    await card('Redis').getByText('runs elsewhere').waitFor()
+    await idle()
+    const stored = (await settings('redis')).external as Record<string, unknown>
+    assert.deepEqual([stored.host, stored.hasPassword, 'password' in stored], ['cache.example.test', true, false])
+
+    await button('Change Redis').click()
+    const password = dialog().getByLabel('Password')
+    assert.equal(await password.inputValue(), '')
+    assert.equal(await password.getAttribute('type'), 'password')
+    await dialog().getByText('Not shown. Leave it empty to keep it.').waitFor()
+    assert.ok(!(await page.content()).includes('elsewhere-canary-4711'))
+    await dialog().getByLabel('Host').fill('cache2.example.test')
+    await dialog().getByText('redis.external.host').waitFor()
+    await inDialog('Apply').click()
+    await dialog().waitFor({ state: 'detached' })
+    await idle()
+    const kept = (await settings('redis')).external as Record<string, unknown>
+    assert.deepEqual([kept.host, kept.hasPassword], ['cache2.example.test', true])
+
+    await button('Change Redis').click()
+    await external.uncheck()
+    await dialog()
+      .getByText(/Starts 1 workload/)
+      .waitFor()
+    await inDialog('Apply').click()
+    await card('Redis').getByText('Running', { exact: true }).waitFor({ timeout: 30_000 })
+    await idle()
+  })
+
+  it('disables a service and keeps its data, and enables it again', { timeout: 90_000 }, async () => {
+    await act('Redis', 'Disable…')
+    await dialog().getByText('Keeps all data').waitFor()
+    await assertAccessible(page, 'disable')
+    await inDialog('Disable').click()
+    await page.getByRole('heading', { name: 'Kept data' }).waitFor({ timeout: 30_000 })
+    await idle()
+    await assertAccessible(page, 'kept data')
+    await button('Enable again: Redis').click()
+    await dialog()
+      .getByText(/Starts 1 workload/)
+      .waitFor()
+    await inDialog('Enable again').click()
+    await card('Redis').getByText('Running', { exact: true }).waitFor({ timeout: 30_000 })
+    await idle()
+  })
+
+  it('deletes data only after its name was typed: with the service, and what was kept', {
+    timeout: 90_000,
+  }, async () => {
+    const kept = async () =>
+      (await service.client.call('listExtras', { params: { id: project } })).keptData.map(({ kind }) => kind)
+    await act('Redis', 'Disable…')
+    await inDialog('Disable').click()
+    await button('Delete the kept data of Redis').click()
+    await dialog().getByText('Deletes data: redis').waitFor()
+    assert.ok(await inDialog('Delete data').isDisabled())
+    await dialog().getByLabel('Type redis to confirm').fill('redis')
+    await assertAccessible(page, 'delete kept data')
+    await idle()
+    await inDialog('Delete data').click()
+    await page.getByRole('heading', { name: 'Kept data' }).waitFor({ state: 'detached', timeout: 30_000 })
+    await idle()
+    assert.deepEqual(await kept(), [])
+
+    await button('Enable again: Redis').click()
+    await inDialog('Enable again').click()
+    await card('Redis').getByText('Running', { exact: true }).waitFor({ timeout: 30_000 })
+    await idle()
+    await act('Redis', 'Disable and delete data…')
+    await dialog().getByText('Deletes data: redis').waitFor()
+    assert.ok(await inDialog('Disable and delete data').isDisabled())
+    await dialog().getByLabel('Type redis to confirm').fill('redis')
+    await inDialog('Disable and delete data').click()
+    await card('Redis').waitFor({ state: 'detached', timeout: 30_000 })
+    await idle()
+    assert.deepEqual(await kept(), [])
+  })
+
+  describe('the inbox', () => {
+    const asked: string[] = []
+    let send: (mail: Readonly<Record<string, unknown>>) => Promise<void>
+    const row = (subject: string) => page.getByRole('list', { name: 'Mails' }).getByRole('link', { name: subject })
+    const show = (view: string) => page.getByRole('radio', { name: view, exact: true }).check()
+    const frame = () => page.frameLocator('iframe')
+
+    before(async () => {
+      const body = { mailpit: { enabled: true } }
+      const params = { id: project }
+      await service.client.call('updateProject', { params, body: body as never, query: { wait: 60 } })
+      const { status } = await read()
+      const port = status.workloads
+        .find((workload) => workload.name === 'mailpit')
+        ?.ports.find((one) => one.name === 'smtp')?.hostPort
+      assert.ok(port)
+      send = async (mail) => {
+        const transport = nodemailer.createTransport({ host: '127.0.0.1', port })
+        await transport.sendMail({ from: 'Harbour Shop <shop@example.test>', to: 'ada@example.test', ...mail })
+        transport.close()
+      }
+      await answerElsewhere(browser.context, asked)
+    })
+
+    it('shows a mail that comes while one looks, without being loaded again', { timeout: 60_000 }, async () => {
+      await open(at('mail'))
+      await page.getByText('No mail yet').waitFor()
+      await assertAccessible(page, 'empty inbox')
+      await page.evaluate(() => Object.assign(globalThis, { notLoadedAgain: true }))
+      await send({ subject: 'The first', text: 'Hello Ada' })
+      await row('The first').waitFor()
+      await page.getByText('1 mail, 1 unread').waitFor()
+      assert.equal(await page.evaluate(() => 'notLoadedAgain' in globalThis), true)
+    })
+
+    it('shows HTML without running anything in it and without asking anybody', { timeout: 60_000 }, async () => {
+      await send({
+        subject: 'Boarding card',
+        text: 'In plain words',
+        html: `<base href="https://elsewhere.test/"><meta http-equiv="refresh" content="0;url=https://elsewhere.test/away">
+          <script>top.document.title = 'owned'</script><link rel="stylesheet" href="https://elsewhere.test/a.css">
+          <style>h1 { color: teal } div { background: url(https://elsewhere.test/css.png) }</style>
+          <h1>Boarding</h1><div>deck</div><form action="https://elsewhere.test/form"><button>Send</button></form>
+          <img src="https://elsewhere.test/pixel.png" onerror="top.document.title = 'owned'" alt="pixel">
+          <iframe src="https://elsewhere.test/frame"></iframe><svg onload="top.document.title = 'owned'"></svg>
+          <a href="https://elsewhere.test/ticket">Your ticket</a> <a href="javascript:top.document.title='owned'">Trap</a>
+          <a href="/api/v1/auth/me">Inside</a>`,
+        attachments: [{ filename: 'card.txt', content: 'Deck 4, cabin 711' }],
+      })
+      await row('Boarding card').click()
+      await frame().getByRole('heading', { name: 'Boarding' }).waitFor()
+      await page.getByText('Images from elsewhere are not loaded.').waitFor()
+      assert.equal(
+        await frame()
+          .getByRole('heading')
+          .evaluate((node) => getComputedStyle(node).color),
+        'rgb(0, 128, 128)',
+      )
+      for (const name of ['Trap', 'Inside'])
+        assert.equal(await frame().getByText(name).getAttribute('href'), null, name)
+      assert.equal(await page.locator('iframe').getAttribute('sandbox'), 'allow-popups allow-popups-to-escape-sandbox')
+      await frame().getByRole('button', { name: 'Send' }).click()
+      await frame().getByText('Trap').click()
+      await assertAccessible(page, 'mail')
+      assert.doesNotMatch(await page.title(), /owned/)
+      assert.deepEqual(asked, [])
+    })
+
+    it('opens a link of a mail in a new tab that knows nothing of the page', { timeout: 60_000 }, async () => {
+      const [tab] = await Promise.all([
+        browser.context.waitForEvent('page'),
+        frame().getByRole('link', { name: 'Your ticket' }).click(),
+      ])
+      await tab.waitForURL('https://elsewhere.test/ticket')
+      assert.equal(await tab.evaluate(() => window.opener), null)
+      assert.equal(await tab.evaluate(() => document.referrer), '')
+      await tab.close()
+    })
+
+    it('loads images from elsewhere over https when that is asked for, and nothing else', {
+      timeout: 60_000,
+    }, async () => {
+      asked.length = 0
+      await page.getByRole('switch', { name: 'Load images over https' }).check()
+      await until(async () => asked.length >= 2, 'the images of the mail to be asked for', 10_000)
+      assert.deepEqual(asked.toSorted(), ['https://elsewhere.test/css.png', 'https://elsewhere.test/pixel.png'])
+    })
+
+    it('shows text, headers and source, and hands out what is attached', { timeout: 60_000 }, async () => {
+      await show('Text')
+      await page.getByRole('region', { name: 'Text' }).getByText('In plain words').waitFor()
+      await show('Headers')
+      await page.getByText('Harbour Shop <shop@example.test>', { exact: true }).last().waitFor()
+      await assertAccessible(page, 'mail headers')
+      await show('Source')
+      await page.getByText(/^MIME-Version: 1\.0/m).waitFor()
+      await page.getByRole('link', { name: 'Download source' }).waitFor()
+      await assertAccessible(page, 'mail source')
+      const [download] = await Promise.all([
+        page.waitForEvent('download'),
+        page.getByRole('link', { name: /^Download card\.txt/ }).click(),
+      ])
+      assert.equal(await textOf(await download.createReadStream()), 'Deck 4, cabin 711')
+    })
+
+    it('searches, marks as unread, deletes one, and empties', { timeout: 60_000 }, async () => {
+      await page.getByText('2 mails, 1 unread').waitFor()
+      await page.getByRole('searchbox', { name: 'Search in the inbox' }).fill('first')
+      await row('Boarding card').waitFor({ state: 'detached' })
+      await row('The first').waitFor()
+      await page.getByRole('searchbox', { name: 'Search in the inbox' }).fill('')
+      await row('Boarding card').waitFor()
+      await button('Mark as unread').click()
+      await page.getByText('2 mails, 2 unread').waitFor()
+      await row('The first').focus()
+      await page.keyboard.press('Enter')
+      await page.getByText('2 mails, 1 unread').waitFor()
+      await button('Delete mail').click()
+      await row('The first').waitFor({ state: 'detached' })
+      await button('Empty inbox').click()
+      await assertAccessible(page, 'empty the inbox')
+      await inDialog('Delete all mails').click()
+      await page.getByText('No mail yet').waitFor()
+    })
+
+    it('says so when the catcher does not run, and is back when it does', { timeout: 90_000 }, async () => {
+      const query = { wait: 60 }
+      await service.client.call('stopProject', { params: { id: project }, query })
+      await page.getByText('Mail catcher does not run').waitFor()
+      await service.client.call('startProject', { params: { id: project }, query })
+      await page.getByText('No mail yet').waitFor()
+    })
+  })
+
+  it('changes a database and gives it a new password, each after its plan', { timeout: 120_000 }, async () => {
+    const body = { name: 'main', type: 'postgresql' }
+    await service.client.call('createDatabase', { params: { id: project }, body, query: { wait: 90 } })
+    const credentials = () => service.client.call('getDatabaseCredentials', { params: { id: project, db: 'main' } })
+    const { password } = await credentials()
+    await open(at('databases'))
+    await card('main').getByText('Running', { exact: true }).waitFor()
+    await button('Change main').click()
+    await dialog().getByRole('switch', { name: 'Publish its port' }).check()
+    await dialog().getByText('databases.main.exposePort').waitFor()
+    await assertAccessible(page, 'change a database')
+    await inDialog('Apply').click()
+    await card('main').getByText('published').waitFor()
+    await idle()
+    await act('main', 'New password…')
+    await dialog()
+      .getByText(/^Restarts \d of \d workloads/)
+      .waitFor()
+    await inDialog('Make a new password').click()
+    await dialog().waitFor({ state: 'detached' })
+    await idle()
+    const next = await credentials()
+    assert.notEqual(next.password, password)
+    await button('Show credentials').click()
+    await dialog()
+      .getByText(/^postgres(ql)?:\/\/main:••••/)
+      .waitFor()
+    assert.ok(!(await page.content()).includes(next.password))
+    await assertAccessible(page, 'database credentials')
+    await inDialog('Done').click()
+  })
+
+  it('gives a variable to one of several runtimes, and changes that of a secret without its value', {
+    timeout: 60_000,
+  }, async () => {
+    await open(at('environment'))
+    await button('Add variable').click()
+    await dialog().getByLabel('Name').fill('FEATURE_KEY')
+    await dialog().getByLabel('Value').fill('receivers-canary')
+    await dialog().getByRole('switch', { name: 'Secret' }).check()
+    await dialog().getByRole('radio', { name: 'Only these' }).check()
+    await dialog().getByRole('checkbox', { name: 'Static files' }).uncheck()
+    await dialog().getByText('nothing is started, stopped or restarted').waitFor()
+    await assertAccessible(page, 'receivers')
+    await inDialog('Save').click()
+    const row = page.getByRole('row', { name: /FEATURE_KEY/ })
+    await row.getByText('Node.js').waitFor()
+    await idle()
+    await assertAccessible(page, 'environment')
+
+    await button('Change FEATURE_KEY').click()
+    await dialog().getByRole('radio', { name: 'All runtimes' }).check()
+    await dialog().getByText('Restarts 1 of').waitFor()
+    await inDialog('Save').click()
+    await row.getByText('All runtimes').waitFor()
+    await idle()
+    const { env } = await service.client.call('getProjectEnv', { params: { id: project } })
+    assert.deepEqual(env.FEATURE_KEY, { value: 'receivers-canary', secret: true, runtimes: null })
+  })
+
+  it('applies a project file, and takes away what it does not name only when told to', {
+    timeout: 90_000,
+  }, async () => {
+    await open(at('settings'))
+    const file = page.getByRole('textbox', { name: 'stackquay.yml' })
+    const panel = page.locator('section').filter({ has: page.getByRole('heading', { name: 'Project file' }) })
+    await file.fill(`${await file.inputValue()}surprise: true\n`)
+    await panel.getByText(/^Line \d+, column 1:$/).waitFor()
+    await file.fill('version: 1\nname: Harbour\nstatic:\n  version: "1"\nmailpit:\n  version: "1"\n')
+    await panel.getByText('nothing is started, stopped or restarted').waitFor()
+    await panel.getByRole('switch', { name: 'Take away what the file does not name' }).check()
+    await panel.getByText('env.FEATURE_KEY').first().waitFor()
+    await panel.getByText('Keeps all data').waitFor()
+    await assertAccessible(page, 'project file')
+    await panel.getByRole('button', { name: 'Apply' }).click()
+    await panel.getByRole('button', { name: 'Undo edits' }).waitFor({ state: 'detached' })
+    await idle()
+    const { env, databases, status } = await read()
+    assert.deepEqual([Object.keys(env), Object.keys(databases)], [[], ['main']])
+    assert.ok(status.workloads.some((workload) => workload.name === 'mailpit'))
+  })
+
+  it('offers services with a new project', { timeout: 90_000 }, async () => {
+    await open('/new')
+    await page.getByRole('radio', { name: /Static page/ }).check()
+    await page.getByRole('checkbox', { name: /^Memcached/ }).check()
+    const plan = page.getByRole('complementary', { name: 'What will be done' })
+    await plan.getByText('Starts 2 workloads').waitFor()
+    await assertAccessible(page, 'new project with a service')
+    await page.getByLabel('Name', { exact: true }).fill('Pier')
+    await plan.locator('[aria-busy=true]').waitFor({ state: 'detached' })
+    await button('Create project').click()
+    await page.getByText('Pier is running').waitFor({ timeout: 60_000 })
+    const pier = (await service.client.call('getProject', { params: { id: 'pier' } })) as ProjectView
+    assert.equal((pier.memcached as { enabled: boolean }).enabled, true)
+  })
+
+  it('offers a reader neither changes nor credentials nor mails', { timeout: 60_000 }, async () => {
+    const reader = { username: 'rita', password: 'look-but-do-not-touch' }
+    await makeReader(page, reader)
+    const other = await launchBrowser()
+    other.context.setDefaultTimeout(15_000)
+    try {
+      const seen = await other.page()
+      await logIn(seen, service, reader)
+      await seen.goto(`${service.url}${at('services')}`)
+      await seen.getByRole('region', { name: 'Mail catcher' }).waitFor()
+      assert.equal(await seen.getByRole('button', { name: /^(Add|Change|Enable|More actions|Credentials)/ }).count(), 0)
+      assert.equal(await seen.getByRole('link', { name: /^(Mail|Inbox)$/ }).count(), 0)
+    } finally {
+      await other.close()
+    }
+  })
+
+  it('made no error that nobody expected', () => {
+    const expected = [
+      '401 /api/v1/auth/me',
+      // The plan of a form that is not filled in yet, and of a project file with a mistake.
+      `422 /api/v1/projects/${idOf(errors)}`,
+      `422 /api/v1/projects/${idOf(errors)}/manifest/plan`,
+    ]
+    const unexpected = errors.filter(
+      (error) => !expected.includes(error) && !/Content Security Policy|Blocked/.test(error),
+    )
+    assert.deepEqual(unexpected, [])
+  })
+})
+
+/** The project's id, as requests name it. */
+function idOf(errors: readonly string[]): string {
+  return errors.map((error) => /\/(prj_\w+)/.exec(error)?.[1]).find((id) => id !== undefined) ?? ''
+}
+
+async function logIn(
+  page: Page,
+  { url }: Service,
+  { username, password }: { username: string; password: string },
+): Promise<void> {
+  await page.goto(`${url}/login`)
+  await page.getByLabel('User name').fill(username)
+  await page.getByLabel('Password').fill(password)
+  await page.getByRole('button', { name: 'Log in' }).click()
+  await page.waitForURL(`${url}/`)
+}
+
+/** With the session of the page that an administrator is logged in at. */
+async function makeReader(page: Page, user: { username: string; password: string }): Promise<void> {
+  const status = await page.evaluate(
+    async (body) => {
+      const me = (await (await fetch('/api/v1/auth/me')).json()) as { csrfToken: string }
+      const headers = { 'content-type': 'application/json', 'x-csrf-token': me.csrfToken }
+      return (await fetch('/api/v1/users', { method: 'POST', headers, body: JSON.stringify(body) })).status
+    },
+    { ...user, role: 'read' },
+  )
+  assert.equal(status, 201)
+}
+
+/** Stands in for a host of the internet, and says what it was asked for. */
+async function answerElsewhere(context: BrowserContext, asked: string[]): Promise<void> {
+  await context.route('https://elsewhere.test/**', async (route) => {
+    asked.push(route.request().url())
+    await route.fulfill({ status: 200, contentType: 'text/html', body: '<!doctype html><title>elsewhere</title>' })
+  })
+}
+
+async function textOf(stream: AsyncIterable<unknown>): Promise<string> {
+  const chunks: Buffer[] = []
+  for await (const chunk of stream) chunks.push(chunk as Buffer)
+  return Buffer.concat(chunks).toString('utf8')
+}
+
+/** `422 /api/v1/projects/…` for an answer that the console calls an error; the text of any other. */
+function consoleErrors(page: Page): readonly string[] {
+  const errors: string[] = []
+  page.on('console', (message) => {
+    if (message.type() !== 'error') return
+    const status = /responded with a status of (\d+)/.exec(message.text())?.[1]
+    errors.push(status === undefined ? message.text() : `${status} ${new URL(message.location().url).pathname}`)
+  })
+  page.on('pageerror', (error) => errors.push(error.message))
+  return errors
+}
+
+/** In both themes, on a phone and on a desk. Leaves the page as wide as it was. */
+async function assertAccessible(page: Page, screen: string): Promise<void> {
+  const found: string[] = []
+  await page.locator('[aria-busy=true]').waitFor({ state: 'detached' })
+  for (const width of widths) {
+    await page.setViewportSize({ width, height: width === 390 ? 844 : 900 })
+    for (const colorScheme of themes) {
+      await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+      const { violations } = await new AxeBuilder({ page })
+        .withTags(rules)
+        // Base UI's own: it takes the focus at the edge of a dialog and hands it on at once.
+        .exclude('[data-base-ui-focus-guard]')
+        // What is in a mail is its sender's, and nothing can run in its frame.
+        .exclude('iframe')
+        .setLegacyMode()
+        .analyze()
+      for (const { id, nodes } of violations)
+        found.push(...nodes.map((node) => `${id} at ${width} px, ${colorScheme}: ${node.html} ${node.any[0]?.message}`))
+      const { clientWidth, scrollWidth } = await page.evaluate(() => document.documentElement)
+      if (scrollWidth > clientWidth) found.push(`wider than the screen of ${width} px: ${scrollWidth} px`)
+    }
+  }
+  assert.deepEqual(found, [], screen)
+}
