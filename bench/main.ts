@@ -9,6 +9,7 @@ const benchmarks: Readonly<Record<string, () => Promise<{ readonly benchmark: Be
   bearer: () => import('./bearer.ts'),
   patch: () => import('./patch.ts'),
   access: () => import('./access.ts'),
+  storage: () => import('./storage.ts'),
 }
 
 /** Writes its own report, with the programs it is compared to. */

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
@@ -74,14 +74,14 @@ describe('a Vite application from a git repository', () => {
     const source = await readFile(file, 'utf8')
     const edited = source.replace(/<h1>[^<]*<\/h1>/, '<h1>Seen through the proxy</h1>')
     assert.notEqual(edited, source)
-    await writeFile(file, edited)
+    await saveFile(file, edited)
     await page.getByRole('heading', { name: 'Seen through the proxy' }).waitFor({ timeout: 20_000 })
     assert.equal(await page.evaluate(() => (window as { mark?: string }).mark), 'not reloaded')
 
     // State of the components lives on as well: that is what hot reload is for.
     const counter = page.getByRole('button', { name: /count is/i })
     await counter.click()
-    await writeFile(file, edited.replace('Seen through the proxy', 'Seen again'))
+    await saveFile(file, edited.replace('Seen through the proxy', 'Seen again'))
     await page.getByRole('heading', { name: 'Seen again' }).waitFor({ timeout: 20_000 })
     assert.match((await counter.textContent()) ?? '', /count is:? 1/i)
     assert.deepEqual(faults, [])
@@ -100,7 +100,7 @@ describe('a Vite application from a git repository', () => {
     await page.evaluate(() => Object.assign(window, { mark: 'not reloaded' }))
     await service.kill()
     const file = join(path, 'src', 'App.jsx')
-    await writeFile(file, (await readFile(file, 'utf8')).replace('Seen again', 'Seen without a control plane'))
+    await saveFile(file, (await readFile(file, 'utf8')).replace('Seen again', 'Seen without a control plane'))
     await page.getByRole('heading', { name: 'Seen without a control plane' }).waitFor({ timeout: 20_000 })
     await service.start()
     assert.equal(socket.isClosed(), false)
@@ -188,6 +188,16 @@ describe('a Vite application from a git repository', () => {
     assert.deepEqual((await readdir(join(service.home, 'projects'))).sort(), ['page', 'secretive'])
   })
 })
+
+/**
+ * As editors save: whole, by renaming. A server that watches would otherwise read the file while it is empty, and miss the
+ * write that follows in the same millisecond.
+ */
+async function saveFile(file: string, text: string): Promise<void> {
+  const beside = join(dirname(dirname(file)), `.saved-${process.pid}`)
+  await writeFile(beside, text)
+  await rename(beside, file)
+}
 
 async function argumentsOfGit(): Promise<readonly string[]> {
   const entries = (await readdir('/proc')).filter((name) => /^\d+$/.test(name))
