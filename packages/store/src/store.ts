@@ -321,7 +321,7 @@ export interface TokenQuestions {
    * those of a disabled or deleted owner are not found. The scope is the token's own: the caller takes the lower of it and
    * the owner's role.
    */
-  authenticate(hash: string): { readonly token: TokenRow; readonly owner: UserRow } | null
+  authenticate(hash: string): { readonly token: TokenRow; readonly owner: Omit<UserRow, 'passwordHash'> } | null
   of(owner: string, options: { limit: number; cursor?: string }): Promise<readonly TokenRow[]>
   find(id: string): Promise<TokenRow | null>
 }

@@ -1,6 +1,6 @@
 import type { Reading, Writing } from './context.ts'
 import { TakenError } from './errors.ts'
-import { given } from './prepared.ts'
+import { given, kept } from './prepared.ts'
 import type { TokensTable } from './schema.ts'
 import type { TokenQuestions, TokenRow, Transaction } from './store.ts'
 import { storedTime } from './text.ts'
@@ -23,6 +23,14 @@ export function tokenQuestions({ db, prepare, now }: Reading): TokenQuestions {
       .where('tokens.hash', '=', given<string>('hash'))
       .where('users.disabled', '=', 0),
   )
+  const withOwner = kept(prepare, (hash: string) => {
+    const row = byHash({ hash })[0]
+    if (row === undefined) return null
+    const { owner: id, username, role, disabled, password_hash, owner_created_at: created_at } = row
+    // No password’s hash stays in memory for longer than it is looked at.
+    const { passwordHash: _hash, ...owner } = userOf({ id, username, role, disabled, password_hash, created_at })
+    return { token: tokenOf(row), owner }
+  })
   const byId = prepare(from.where('id', '=', given<string>('id')))
   const page = prepare(
     from
@@ -34,20 +42,9 @@ export function tokenQuestions({ db, prepare, now }: Reading): TokenQuestions {
 
   return {
     authenticate: (hash) => {
-      const row = byHash({ hash })[0]
-      if (row === undefined) return null
-      if (row.expires_at !== null && row.expires_at <= now().toISOString()) return null
-      return {
-        token: tokenOf(row),
-        owner: userOf({
-          id: row.owner,
-          username: row.username,
-          role: row.role,
-          disabled: row.disabled,
-          password_hash: row.password_hash,
-          created_at: row.owner_created_at,
-        }),
-      }
+      const known = withOwner(hash)
+      const expiresAt = known?.token.expiresAt ?? null
+      return expiresAt !== null && expiresAt <= now().toISOString() ? null : known
     },
     of: async (owner, { limit, cursor = '' }) => page({ owner, limit, cursor }).map(tokenOf),
     find: async (id) => byId({ id }).map(tokenOf)[0] ?? null,

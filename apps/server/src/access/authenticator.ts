@@ -5,7 +5,7 @@ import type { Principal } from '../http/handler.ts'
 import { sessionSecretIn } from './session-cookie.ts'
 import { hashOf, isTokenValue } from './token-value.ts'
 
-/** Tells who calls. Nothing is cached: a revocation, an expiry or a demotion holds for the very next request. */
+/** Tells who calls, by what is committed now: a revocation, an expiry or a demotion holds for the very next request. */
 export interface Authenticator {
   /**
    * Anonymous without credentials; throws `unauthorized` for credentials that are not valid. A request with an
