@@ -80,7 +80,7 @@ describe('environment variables', () => {
     for (const [name, value] of values) {
       assert.deepEqual(
         record.env[name],
-        isSecret(name) ? { value: null, secret: true } : { value, secret: false },
+        isSecret(name) ? { value: null, secret: true, runtimes: null } : { value, secret: false, runtimes: null },
         `${name} in the record`,
       )
     }

@@ -27,7 +27,7 @@ describe('services, mail and databases on the page', () => {
       throw new Error('The page is not built. Build it with: npm run build -w apps/web')
     })
     browser = await launchBrowser({ viewport: { width: 1280, height: 900 } })
-    browser.context.setDefaultTimeout(15_000)
+    browser.context.setDefaultTimeout(20_000)
     service = await startService()
     page = await browser.page()
     errors = consoleErrors(page)
@@ -88,7 +88,7 @@ describe('services, mail and databases on the page', () => {
     await dialog()
       .getByText(/^redis:\/\/.*••••/)
       .waitFor()
-    await dialog().getByText('Each time they are read stands in the audit log.').waitFor()
+    await dialog().getByText('Every reading is recorded in the audit log.').waitFor()
     assert.ok(!(await page.content()).includes(String(password)))
     await assertAccessible(page, 'credentials')
     await inDialog('Show secrets').click()
@@ -287,8 +287,11 @@ describe('services, mail and databases on the page', () => {
     }, async () => {
       asked.length = 0
       await page.getByRole('switch', { name: 'Load images over https' }).check()
-      await until(async () => asked.length >= 2, 'the images of the mail to be asked for', 10_000)
-      assert.deepEqual(asked.toSorted(), ['https://elsewhere.test/css.png', 'https://elsewhere.test/pixel.png'])
+      await until(async () => new Set(asked).size >= 2, 'the images of the mail to be asked for')
+      assert.deepEqual([...new Set(asked)].toSorted(), [
+        'https://elsewhere.test/css.png',
+        'https://elsewhere.test/pixel.png',
+      ])
     })
 
     it('shows text, headers and source, and hands out what is attached', { timeout: 60_000 }, async () => {
@@ -438,7 +441,7 @@ describe('services, mail and databases on the page', () => {
     const reader = { username: 'rita', password: 'look-but-do-not-touch' }
     await makeReader(page, reader)
     const other = await launchBrowser()
-    other.context.setDefaultTimeout(15_000)
+    other.context.setDefaultTimeout(20_000)
     try {
       const seen = await other.page()
       await logIn(seen, service, reader)
@@ -457,6 +460,8 @@ describe('services, mail and databases on the page', () => {
       // The plan of a form that is not filled in yet, and of a project file with a mistake.
       `422 /api/v1/projects/${idOf(errors)}`,
       `422 /api/v1/projects/${idOf(errors)}/manifest/plan`,
+      // The images of a mail that was allowed to load them.
+      `Failed to load resource: ${noSuchHost}`,
     ]
     const unexpected = errors.filter(
       (error) => !expected.includes(error) && !/Content Security Policy|Blocked/.test(error),
@@ -495,11 +500,18 @@ async function makeReader(page: Page, user: { username: string; password: string
   assert.equal(status, 201)
 }
 
+const noSuchHost = 'net::ERR_NAME_NOT_RESOLVED'
+
 /** Stands in for a host of the internet, and says what it was asked for. */
 async function answerElsewhere(context: BrowserContext, asked: string[]): Promise<void> {
   await context.route('https://elsewhere.test/**', async (route) => {
     asked.push(route.request().url())
     await route.fulfill({ status: 200, contentType: 'text/html', body: '<!doctype html><title>elsewhere</title>' })
+  })
+  // What a frame in a process of its own asks for may be on its way before this stands in; it finds no such host then.
+  context.on('requestfailed', (request) => {
+    if (new URL(request.url()).host === 'elsewhere.test' && request.failure()?.errorText === noSuchHost)
+      asked.push(request.url())
   })
 }
 

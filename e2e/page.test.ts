@@ -21,7 +21,7 @@ describe('the page', () => {
       throw new Error('The page is not built. Build it with: npm run build -w apps/web')
     })
     browser = await launchBrowser({ viewport: { width: 1440, height: 900 } })
-    browser.context.setDefaultTimeout(10_000)
+    browser.context.setDefaultTimeout(20_000)
   })
   after(() => browser?.close())
 
@@ -220,7 +220,7 @@ describe('the page', () => {
       const password = 'look-but-do-not-touch'
       await asAdmin(page, { username: 'rita', role: 'read', password })
       const other = await launchBrowser()
-      other.context.setDefaultTimeout(10_000)
+      other.context.setDefaultTimeout(20_000)
       try {
         const reader = await other.page()
         await reader.goto(`${service.url}/login`)

@@ -3,13 +3,14 @@ import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { request } from 'node:http'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { type Client, createClient } from '@stackquay/client'
-import { isAlive } from '@stackquay/testkit'
+import { freePort, isAlive } from '@stackquay/testkit'
+import { alive } from './alive.ts'
+import { reservePorts } from './ports.ts'
 
 const main = fileURLToPath(new URL('../../apps/server/src/main.ts', import.meta.url))
 const compileCache = fileURLToPath(new URL('../../node_modules/.cache/compile', import.meta.url))
@@ -59,8 +60,8 @@ export interface ServiceOptions {
 
 export async function startService(options: ServiceOptions = {}): Promise<Service> {
   const home = await mkdtemp(join(tmpdir(), 'stackquay-e2e-'))
-  const [port, proxyPort] = [await freePort(), await freePort()]
-  const from = 21_000 + Math.floor(Math.random() * 380) * 100
+  const ports = await reservePorts()
+  const [port, proxyPort] = [ports.from + 98, ports.from + 99]
   const url = `http://127.0.0.1:${port}`
   let child: ChildProcess | null = null
   let output = ''
@@ -72,7 +73,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
         STACKQUAY_HOME: home,
         STACKQUAY_LISTEN: `127.0.0.1:${port}`,
         STACKQUAY_PROXY_HTTP: `127.0.0.1:${proxyPort}`,
-        STACKQUAY_PORT_RANGE: `${from}-${from + 99}`,
+        STACKQUAY_PORT_RANGE: `${ports.from}-${ports.from + 97}`,
         STACKQUAY_ADMIN_USER: admin.username,
         STACKQUAY_ADMIN_PASSWORD: admin.password,
         STACKQUAY_LOG_LEVEL: 'warn',
@@ -107,6 +108,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     await end('SIGKILL')
     await endProxy(home)
     await rm(home, { recursive: true, force: true })
+    await ports.release()
     throw error
   }
   const token = await makeToken(url, 'admin')
@@ -133,6 +135,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
         await end('SIGTERM').catch(() => end('SIGKILL'))
         await endProxy(home)
         await rm(home, { recursive: true, force: true })
+        await ports.release()
       }
     },
   }
@@ -214,25 +217,7 @@ export function throughProxy(
   return promise
 }
 
-export function alive(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch {
-    return false
-  }
-}
-
-/** A port that nobody listens on right now. */
-export async function freePort(): Promise<number> {
-  const server = createServer()
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as { port: number }
-  server.close()
-  await once(server, 'close')
-  return port
-}
+export { alive, freePort }
 
 /** Waits for something to become true; says what it waited for when it does not. */
 export async function until(check: () => Promise<boolean>, what: string, withinMs = 30_000): Promise<void> {

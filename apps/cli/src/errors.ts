@@ -77,6 +77,7 @@ function reportOfProblem(problem: Problem, exitCode: ExitCode): Report {
 /** The service's advice is for every client; where this one has a command for it, that is what a person needs. */
 function hintOf(problem: Problem): string {
   if (problem.code === 'unauthorized') return 'Log in with: stq login'
+  if (problem.code === 'not_found') return 'See what there is: stq list, stq show <project>'
   if (problem.code === 'manifest_invalid') return 'Mend the file and try again. About it: stq help project-file'
   if (problem.code !== 'busy') return problem.hint
   const holder = problem.operation

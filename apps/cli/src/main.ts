@@ -1,4 +1,4 @@
-import { CommanderError } from 'commander'
+import { type Command, CommanderError } from 'commander'
 import { interruptedReport, type World } from './context.ts'
 import { type Report, reportOf } from './errors.ts'
 import { exitCodes } from './exit-codes.ts'
@@ -39,7 +39,7 @@ async function main(argv: readonly string[], world: World): Promise<number> {
     return typeof process.exitCode === 'number' ? process.exitCode : exitCodes.ok
   } catch (error) {
     if (error instanceof CommanderError && error.exitCode === 0) return exitCodes.ok
-    const report = reportFor(error, world)
+    const report = reportFor(error, world, () => helpOf(program.command, argv))
     const json = program.command.opts().json === true
     // Ctrl-C is how following logs ends; there is nothing to tell.
     if (report.detail !== '')
@@ -48,17 +48,30 @@ async function main(argv: readonly string[], world: World): Promise<number> {
   }
 }
 
-function reportFor(error: unknown, world: World): Report {
-  if (error instanceof CommanderError) return usageReport(error)
+function reportFor(error: unknown, world: World, help: () => string): Report {
+  if (error instanceof CommanderError) return usageReport(error, help())
   const report = reportOf(error)
   return world.interrupted.aborted && report.exitCode !== exitCodes.interrupted ? interruptedReport() : report
 }
 
-function usageReport({ message }: CommanderError): Report {
+function usageReport({ message }: CommanderError, help: string): Report {
   const [first = '', ...rest] = message.replace(/^error: /, '').split('\n')
   const detail = `${first.charAt(0).toUpperCase()}${first.slice(1)}${/[.?!)]$/.test(first) ? '' : '.'}`
-  const hint = rest.join(' ').trim() || 'See: stq help'
+  const hint = rest.join(' ').trim() || `See: ${help}`
   return { title: '', detail, hint, fields: [], excerpt: [], requestId: null, code: 'usage', exitCode: exitCodes.usage }
+}
+
+/** What tells about the command that was meant: `stq service enable --help`. */
+function helpOf(program: Command, argv: readonly string[]): string {
+  let command = program
+  for (const word of argv) {
+    const next = command.commands.find((each) => each.name() === word)
+    if (next !== undefined) command = next
+    else if (command !== program) break
+  }
+  if (command === program) return 'stq help'
+  const path = command.parent === program ? command.name() : `${command.parent?.name()} ${command.name()}`
+  return `stq ${path} --help`
 }
 
 /** A pipe is written in the background; leaving earlier would cut the end of a long answer. */

@@ -1,7 +1,8 @@
 import { createInterface } from 'node:readline/promises'
 import { Writable } from 'node:stream'
 import type { World } from './context.ts'
-import { usageError } from './errors.ts'
+import { CliError, usageError } from './errors.ts'
+import { exitCodes } from './exit-codes.ts'
 
 /** Whether there is a person to ask. */
 export function isInteractive({ stdin, stderr }: World): boolean {
@@ -83,6 +84,10 @@ async function readLine(
   lines.on('SIGINT', () => process.kill(process.pid, 'SIGINT'))
   try {
     return await lines.question(question, { signal: interrupted })
+  } catch (error) {
+    // Questions come before anything is sent, so nothing of this command goes on.
+    if (interrupted.aborted) throw new CliError('Nothing was done.', { exitCode: exitCodes.interrupted })
+    throw error
   } finally {
     lines.close()
   }

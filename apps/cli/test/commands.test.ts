@@ -261,6 +261,28 @@ test('against a stand-in: databases are listed, made, and connected to', async (
     (await stq(['db', 'credentials', 'shop', '--quiet'], { url: service.url })).stdout,
     `${credentials.url}\n`,
   )
+  assert.equal((await stq(['db', 'credentials', 'shop', '--field', 'password'], { url: service.url })).stdout, 'pw')
+  const unknown = await stq(['db', 'credentials', 'shop', 'main', '--field', 'pasword'], { url: service.url })
+  assert.deepEqual([unknown.code, unknown.stdout], [4, ''])
+  assert.match(unknown.stderr, /There is no "pasword"\.\n.*There is: .*password/)
+})
+
+test('against a stand-in: a database whose name cannot be is told the rule before anything is sent', async () => {
+  await using service = await standIn({})
+  for (const name of ['Main', '1st', 'a b', 'a'.repeat(32), '']) {
+    const { code, stderr } = await stq(['db', 'create', 'shop', name], { url: service.url })
+    assert.equal(code, 2, name)
+    assert.match(stderr, /is not a name for a database\.\n.*Lower-case letters, digits and underscores/)
+  }
+  assert.deepEqual(service.calls, [])
+})
+
+test('a command line that is wrong says where the help of that very command is', async () => {
+  const hint = async (...args: string[]) => (await stq(args)).stderr.split('\n')[1]
+  assert.equal(await hint('service', 'enable', 'shop'), '  → See: stq service enable --help')
+  assert.equal(await hint('create'), '  → See: stq create --help')
+  assert.equal(await hint('db', 'list', 'shop', '--nonsense'), '  → See: stq db list --help')
+  assert.equal(await hint('qqqqqqq'), '  → See: stq help')
 })
 
 test('against a stand-in: api sends what it is told and prints the JSON', async () => {

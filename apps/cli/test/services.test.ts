@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ProjectView } from '@stackquay/contract'
+import type { CliError } from '../src/errors.ts'
 import { catalogue, offeredService, readOnlyPort, teapotSchema } from './catalogue.ts'
 import { stq } from './run-stq.ts'
 import { answerProblem, emptyPlan, operation, problem, project, standIn, step } from './stand-in.ts'
@@ -125,6 +126,10 @@ test('against a stand-in: disable keeps data without a question, and deletes it 
   assert.deepEqual([kept.code, kept.stderr], [0, '✔ teapot is off, and its data is kept\n'])
   assert.deepEqual(service.calls.at(-1)!.body, { teapot: { enabled: false } })
 
+  await using without = await standIn({ ...services, 'PATCH /projects/shop': () => project() })
+  const never = await stq(['service', 'disable', 'shop', 'teapot'], { url: without.url })
+  assert.deepEqual([never.code, never.stderr], [0, '✔ teapot was never on; nothing is different\n'])
+
   const remove = ['service', 'disable', 'shop', 'teapot', '--remove-data']
   const before = service.lines().filter((line) => line.startsWith('PATCH')).length
   assert.equal((await stq(remove, { url: service.url })).code, 2)
@@ -132,6 +137,9 @@ test('against a stand-in: disable keeps data without a question, and deletes it 
   assert.equal(service.lines().filter((line) => line.startsWith('PATCH')).length, before)
   const wrong = await onTerminal(remove, { url: service.url, answers: { 'to confirm': 'shop' } })
   assert.match(String(wrong.error), /"shop" is not "teapot"; nothing was done/)
+  const left = await onTerminal(remove, { url: service.url, interruptAt: 'to confirm' })
+  assert.match(String(left.error), /Nothing was done\./)
+  assert.equal((left.error as CliError).exitCode, 130)
   assert.ok(
     service.calls.every(({ body, query }) => !JSON.stringify(body).includes('removeData') || query.has('dryRun')),
   )

@@ -7,18 +7,27 @@ export interface TerminalRun {
   readonly error: unknown
 }
 
-/** Runs a command in this process as on a terminal: colours off, and each answer typed when its question stands there. */
+/**
+ * Runs a command in this process as on a terminal: colours off, and each answer typed when its question stands there.
+ * Ctrl-C comes when `interruptAt` was asked.
+ */
 export async function onTerminal(
   args: readonly string[],
-  { url, answers = {} }: { readonly url: string; readonly answers?: Readonly<Record<string, string>> },
+  {
+    url,
+    answers = {},
+    interruptAt,
+  }: { readonly url: string; readonly answers?: Readonly<Record<string, string>>; readonly interruptAt?: string },
 ): Promise<TerminalRun> {
   const stdin = Object.assign(new PassThrough(), { isTTY: true })
   const written = { stdout: '', stderr: '' }
+  const interrupt = new AbortController()
   const left = new Map(Object.entries(answers))
   const stream = (name: 'stdout' | 'stderr') => {
     const target = Object.assign(new PassThrough(), { isTTY: true, columns: 100 })
     target.setEncoding('utf8').on('data', (text: string) => {
       written[name] += text
+      if (interruptAt !== undefined && written.stderr.includes(interruptAt)) interrupt.abort()
       for (const [question, answer] of left) {
         if (!written.stderr.includes(question)) continue
         left.delete(question)
@@ -34,7 +43,7 @@ export async function onTerminal(
     stdout: stream('stdout') as unknown as NodeJS.WriteStream,
     stderr: stream('stderr') as unknown as NodeJS.WriteStream,
     now: Date.now,
-    interrupted: AbortSignal.timeout(20_000),
+    interrupted: AbortSignal.any([interrupt.signal, AbortSignal.timeout(20_000)]),
   })
   let error: unknown = null
   try {

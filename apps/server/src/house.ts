@@ -267,9 +267,10 @@ async function takeUp({
   const held = new Set(unfinished.map((operation) => operation.project))
   for (const { row, resolved } of model.all()) {
     if (held.has(row.id) || row.phase !== 'ready') continue
-    if (resolved.errors.length > 0 && row.desired === 'running') continue
+    // What stands in the way of one workload is no reason to leave the others down.
+    const { workloads: wanted, unresolved } = resolved
     const observed = orchestrator.observations.of(row.id)
-    const { changes } = planProject({ wanted: resolved.workloads, observed, goal: row.desired, keepChanged: true })
+    const { changes } = planProject({ wanted, unresolved, observed, goal: row.desired, keepChanged: true })
     if (changes.length === 0) continue
     const operation = await store.transaction((tx) =>
       queueOperation(tx, 'reconcile', row.id, { actor: 'system', requestId: '' }, {}),

@@ -36,7 +36,7 @@ export interface TestHouse {
   /** What the service wrote to its log as an error. */
   readonly errors: readonly string[]
   /** Ends this house and opens another over the same home and machine. */
-  reopen(): Promise<TestHouse>
+  reopen(over?: { readonly without?: readonly string[] }): Promise<TestHouse>
 }
 
 export type PlanAnswer = Plan
@@ -64,11 +64,16 @@ const toolchainsHere = [
 /** The whole house over a temporary home and a fake engine, whose machine has whatever the catalogue can use. */
 export async function openTestHouse(
   t: Pick<TestContext, 'after'>,
-  over: { readonly folder?: string; readonly engine?: FakeEngine } = {},
+  over: {
+    readonly folder?: string
+    readonly engine?: FakeEngine
+    /** Programs that the machine has not, by the names of their toolchains. */
+    readonly without?: readonly string[]
+  } = {},
 ): Promise<TestHouse> {
   const folder = over.folder ?? (await mkdtemp(join(tmpdir(), 'stackquay-projects-')))
   const engine = createFakeEngine(over.engine === undefined ? {} : { machine: over.engine.machine })
-  engine.toolchainsFound = toolchainsHere
+  engine.toolchainsFound = toolchainsHere.filter(({ name }) => over.without?.includes(name) !== true)
   const errors: string[] = []
   const log = pino(
     { level: 'error' },
@@ -138,10 +143,10 @@ export async function openTestHouse(
     ask: await as('admin'),
     as,
     errors,
-    reopen: async () => {
+    reopen: async (more = {}) => {
       hasSuccessor = true
       await close()
-      return openTestHouse(t, { folder, engine })
+      return openTestHouse(t, { folder, engine, ...more })
     },
   }
 }

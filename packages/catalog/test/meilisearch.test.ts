@@ -33,7 +33,7 @@ describe('The Meilisearch service', () => {
       port: 'http',
       path: '/health',
       status: [200, 200],
-      timeoutSeconds: 120,
+      timeoutSeconds: 300,
     })
   })
 
@@ -168,7 +168,7 @@ describe('A stand-in for the Meilisearch program', () => {
     try {
       assert.ok(draft.health.kind === 'http')
       const { path, status } = draft.health
-      for (const deadline = Date.now() + 30_000; ; ) {
+      for (const deadline = Date.now() + 120_000; ; ) {
         const answer = await fetch(`${origin()}${path}`).catch(() => null)
         if (answer !== null && answer.status >= status[0] && answer.status <= status[1]) break
         assert.ok(running.child.exitCode === null && Date.now() < deadline, running.output())

@@ -90,9 +90,7 @@ describe('A Memcached server', () => {
     await withServer(async (running) => {
       const socket = connect(input.hostPort('memcached'), '127.0.0.1').on('error', () => {})
       await raw('version\r\n', /\r\n/)
-      const begun = Date.now()
       assert.deepEqual(await running.stop(), { code: 0, signal: null })
-      assert.ok(Date.now() - begun < 5_000)
       socket.destroy()
     })
     await withServer((running) => running.stop('SIGKILL'))

@@ -39,7 +39,7 @@ describe('A MySQL database', () => {
       '--secure-file-priv=NULL',
     ])
     assert.deepEqual(ports, [{ name: 'mysql', port: 25432, hostPort: 25432, bind: '127.0.0.1' }])
-    assert.deepEqual(health, { kind: 'tcp', port: 'mysql', timeoutSeconds: 60 })
+    assert.deepEqual(health, { kind: 'tcp', port: 'mysql', timeoutSeconds: 300 })
     assert.equal(stop.signal, 'SIGTERM')
     assert.deepEqual(data, [{ name: 'mysql-main' }])
   })

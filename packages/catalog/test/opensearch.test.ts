@@ -22,6 +22,7 @@ import { after, before, describe, test } from 'node:test'
 import { type ServiceInput, serviceKindOf, type WorkloadDraft } from '@stackquay/catalog'
 import { revealValue } from '@stackquay/engine-api'
 import { programFile } from '../src/folders.ts'
+import { patience } from '../src/services/opensearch/door/patience.ts'
 import { serviceInput } from './support/inputs.ts'
 import { freePort, type Machine, type Running, runJob, start } from './support/run-draft.ts'
 
@@ -240,6 +241,44 @@ describe('The door, with a stand-in for OpenSearch behind it', () => {
     })
   })
 
+  test('lets no client hide a second request in the body of the first', async () => {
+    await withServer(place, async () => {
+      const hidden = 'DELETE /notes HTTP/1.1\r\nHost: x\r\n\r\n'
+      const chunked = `${hidden.length.toString(16)}\r\n${hidden}\r\n0\r\n\r\n`
+      for (const [framing, body] of [
+        [['Connection: close, Content-Length', `Content-Length: ${hidden.length}`], hidden],
+        [['Connection: close, Transfer-Encoding', 'Transfer-Encoding: chunked'], chunked],
+      ] as const) {
+        const lines = [
+          'GET /notes HTTP/1.1',
+          'Host: x',
+          `Authorization: ${entry(place).authorization}`,
+          ...framing,
+          '',
+          '',
+        ]
+        const answer = await new Promise<string>((resolve, reject) => {
+          let text = ''
+          const socket = connect(place.input.hostPort('http'), '127.0.0.1', () =>
+            socket.write(lines.join('\r\n') + body),
+          )
+          socket.setEncoding('utf8').on('data', (chunk: string) => {
+            text += chunk
+          })
+          socket.on('error', reject).on('end', () => resolve(text))
+        })
+        const got = JSON.parse(/\{.*\}/s.exec(answer)?.[0] ?? '')
+        assert.deepEqual([got.method, got.body], ['GET', hidden])
+      }
+    })
+  })
+
+  test('lets nobody hold a connection without a request', () => {
+    // Node would set 0, "for ever", beside a request that may take as long as it takes.
+    const { headersTimeout, requestTimeout } = createServer(patience)
+    assert.deepEqual([headersTimeout, requestTimeout], [60_000, 0])
+  })
+
   test('streams in both directions, passes an early refusal back, and hangs up for a client that has gone', async () => {
     await withServer(place, async () => {
       const block = 'x'.repeat(1 << 20)
@@ -272,7 +311,7 @@ describe('The door, with a stand-in for OpenSearch behind it', () => {
         })
         request.on('error', reject).end()
       })
-      for (const deadline = Date.now() + 20_000; (await ask(place, 'GET', '/hung-up')).body !== '1'; )
+      for (const deadline = Date.now() + 120_000; (await ask(place, 'GET', '/hung-up')).body !== '1'; )
         assert.ok(Date.now() < deadline, 'the server still serves a client that has gone')
 
       await new Promise<void>((resolve) => {
@@ -336,7 +375,7 @@ describe('The door, with a stand-in for OpenSearch behind it', () => {
     const toolchain = { version: '3.8.0', program: waiting, directory: dirname(waiting) }
     const running = await start(kind.toWorkload({ ...place.input, toolchain }), place.machine)
     try {
-      for (const deadline = Date.now() + 30_000; asked < 3; await new Promise((resolve) => setTimeout(resolve, 20)))
+      for (const deadline = Date.now() + 120_000; asked < 3; await new Promise((resolve) => setTimeout(resolve, 20)))
         assert.ok(Date.now() < deadline, running.output())
       assert.equal((await ask(place, 'GET', '/')).status, 503)
     } finally {
@@ -469,7 +508,7 @@ async function withServer(place: Place, act: (running: Running, answers: number[
   try {
     assert.ok(draft.health.kind === 'http')
     const { path, status } = draft.health
-    for (const deadline = Date.now() + 150_000; ; ) {
+    for (const deadline = Date.now() + 600_000; ; ) {
       const answer = await ask(place, 'GET', path, { headers: {} }).catch(() => null)
       if (answer !== null && answer.status >= status[0] && answer.status <= status[1]) break
       if (answer !== null) answers.push(answer.status)

@@ -101,9 +101,7 @@ function suite(native: string): void {
       client.on('error', () => {})
       await client.connect()
       await client.query(`INSERT INTO note VALUES ('kept')`)
-      const begun = Date.now()
       assert.deepEqual(await running.stop(), { code: 0, signal: null })
-      assert.ok(Date.now() - begun < 5_000)
       await client.end().catch(() => {})
     })
     await withServer(() =>
@@ -236,11 +234,11 @@ function suite(native: string): void {
 
   /** It listens while it still recovers; a client is told to come again. */
   async function ready(): Promise<void> {
-    for (let attempt = 0; ; attempt++) {
+    for (const deadline = Date.now() + 120_000; ; ) {
       try {
         return await withClient(connectionString(), async () => {})
       } catch (error) {
-        if ((error as { code?: string }).code !== '57P03' || attempt > 100) throw error
+        if ((error as { code?: string }).code !== '57P03' || Date.now() > deadline) throw error
         await new Promise((resolve) => setTimeout(resolve, 50))
       }
     }

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { chownSync, cpSync, globSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { chmod, mkdtemp } from 'node:fs/promises'
-import { connect as connectSocket } from 'node:net'
+import { connect as connectSocket, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
@@ -105,7 +106,6 @@ describe('The RabbitMQ service', () => {
 
 describe('A RabbitMQ server', () => {
   const uid = process.getuid?.() === 0 ? nobody() : undefined
-  const epmds = processes((_pid, line) => line.includes('epmd'))
   let folder: string
   let program: string
   let machine: Machine
@@ -120,16 +120,9 @@ describe('A RabbitMQ server', () => {
     input = await inputOf('prj_1')
   })
 
-  after(() => {
-    rmSync(folder, { recursive: true, force: true })
-    assert.deepEqual(
-      processes((_pid, line) => line.includes('epmd')),
-      epmds,
-      'an epmd was left behind',
-    )
-  })
+  after(() => rmSync(folder, { recursive: true, force: true }))
 
-  test('tells its version to somebody without rights, and leaves no process behind', () => {
+  test('tells its version to somebody without rights, and leaves no process behind', async () => {
     const { versionArgs, versionPattern } = kind.toolchain!
     const home = join(folder, 'home')
     mkdirSync(home)
@@ -141,10 +134,7 @@ describe('A RabbitMQ server', () => {
       ...(uid ? { uid, gid: uid } : {}),
     })
     assert.match(new RegExp(versionPattern, 'm').exec(stdout)?.[1] ?? '', /^\d+\.\d+\.\d+$/)
-    assert.deepEqual(
-      processes((_pid, line) => line.includes('epmd')),
-      epmds,
-    )
+    await gone(home)
   })
 
   test('can be killed at any moment of its first start, and starts with what is there', async () => {
@@ -173,7 +163,7 @@ describe('A RabbitMQ server', () => {
 
   test('opens its two ports on loopback and nothing else, and keeps what it writes to itself', async () => {
     await withServer(async (running) => {
-      const own = processes((pid) => environmentOf(pid).includes(`HOME=${join(folder, 'data')}\0`))
+      const own = processesOf(join(folder, 'data'))
       assert.ok(own.includes(running.child.pid!))
       const wanted = [input.hostPort('amqp'), input.hostPort('management')].map((port) => `127.0.0.1:${port}`)
       // Erlang asks for the names of the machine through a socket that is there for a moment.
@@ -187,6 +177,36 @@ describe('A RabbitMQ server', () => {
       const argv = own.map((pid) => readFileSync(`/proc/${pid}/cmdline`, 'utf8')).join('\n')
       assert.ok(!argv.includes('quoted'))
     })
+  })
+
+  test('waits for its ports while connections of other programs hold them, and can be stopped meanwhile', async () => {
+    const [amqp, management] = [await outgoing(), await outgoing()]
+    const taken = await inputOf('prj_1', { amqp: amqp.localPort!, management: management.localPort! })
+    const draft = kind.toWorkload(taken)
+    const says = async (running: Running, { localPort }: Socket) => {
+      await until(() => running.output().includes(`Waiting for port ${localPort},`))
+      assert.match(running.output(), new RegExp(`^Waiting for port ${localPort},`, 'm'))
+    }
+    try {
+      const stopped = await start(draft, machine)
+      await says(stopped, amqp)
+      assert.deepEqual(await stopped.stop(), { code: 0, signal: null })
+
+      const running = await start(draft, machine)
+      try {
+        for (const connection of [amqp, management]) {
+          await says(running, connection)
+          connection.resetAndDestroy()
+        }
+        await ready(running, draft)
+        await withClient(async () => {}, optionsOf(taken, hostile))
+      } finally {
+        await running.stop()
+      }
+    } finally {
+      amqp.destroy()
+      management.destroy()
+    }
   })
 
   test('keeps every confirmed message of a durable queue through a stop and a kill', async () => {
@@ -323,8 +343,8 @@ describe('A RabbitMQ server', () => {
     return { hostname, port: connection.hostPort('amqp'), username: 'app', password, vhost: '/' }
   }
 
-  async function inputOf(id: string): Promise<ServiceInput> {
-    const ports: Readonly<Record<string, number>> = { amqp: await freePort(), management: await freePort() }
+  async function inputOf(id: string, chosen?: Readonly<Record<string, number>>): Promise<ServiceInput> {
+    const ports = chosen ?? { amqp: await freePort(), management: await freePort() }
     const plain = serviceInput(kind)
     return serviceInput(
       kind,
@@ -371,11 +391,21 @@ function greets(port: number, greeting: { readonly send: string; readonly expect
   })
 }
 
+/** A connection on a port that the system chose, as those of any client. */
+async function outgoing(): Promise<Socket> {
+  const server = createServer((peer) => peer.on('error', () => {}).on('data', () => {})).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as { port: number }
+  const client = connectSocket(port, '127.0.0.1').on('error', () => {})
+  await once(client, 'connect')
+  server.close()
+  return client
+}
+
 /** Until no process has this home: also those that are in sessions of their own. */
 async function gone(home: string): Promise<void> {
-  const left = () => processes((pid) => environmentOf(pid).includes(`HOME=${home}\0`))
-  await until(() => left().length === 0)
-  assert.deepEqual(left(), [])
+  await until(() => processesOf(home).length === 0)
+  assert.deepEqual(processesOf(home), [])
 }
 
 /** Gives up silently after a while: what follows says what is wrong. */
@@ -384,15 +414,11 @@ async function until(condition: () => boolean): Promise<void> {
   while (!condition() && Date.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 25))
 }
 
-function processes(wanted: (pid: number, commandLine: string) => boolean): number[] {
+/** An epmd would be among them: it inherits the variables of the one that started it. */
+function processesOf(home: string): number[] {
   return readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
+    .filter((name) => /^\d+$/.test(name) && `\0${read(`/proc/${name}/environ`)}\0`.includes(`\0HOME=${home}\0`))
     .map(Number)
-    .filter((pid) => wanted(pid, read(`/proc/${pid}/cmdline`)))
-}
-
-function environmentOf(pid: number): string {
-  return `${read(`/proc/${pid}/environ`)}\0`
 }
 
 /** Addresses on which these processes listen. */

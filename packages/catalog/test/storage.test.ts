@@ -147,7 +147,8 @@ describe('The storage', () => {
       await once(answer, 'end')
       const begun = Date.now()
       assert.deepEqual(await running.stop(), { code: 0, signal: null })
-      assert.ok(Date.now() - begun < 10_000)
+      // After 20 seconds it would cut off whoever is left.
+      assert.ok(Date.now() - begun < 19_000)
     })
   })
 
@@ -273,7 +274,7 @@ describe('The storage', () => {
       [broken, /cannot be opened: file is not a database/],
     ] as const) {
       const running = await start(machine.draft, { data: { storage: data }, secrets: machine.secrets })
-      await assert.rejects(listening(running, Number(new URL(machine.endpoint).port), 10), reason)
+      await assert.rejects(listening(running, Number(new URL(machine.endpoint).port)), reason)
       await running.stop()
       assert.doesNotMatch(running.output(), /at .*\.ts:/)
     }
@@ -426,7 +427,7 @@ function contentFiles({ data }: StorageMachine): readonly string[] {
 }
 
 async function refusesConnections(endpoint: string): Promise<void> {
-  const deadline = Date.now() + 20_000
+  const deadline = Date.now() + 120_000
   while (Date.now() < deadline) {
     const answered = await fetch(`${endpoint}/-/health`).then(
       () => true,
@@ -439,9 +440,9 @@ async function refusesConnections(endpoint: string): Promise<void> {
 }
 
 async function eventually(holds: () => boolean): Promise<void> {
-  const deadline = Date.now() + 20_000
+  const deadline = Date.now() + 120_000
   while (!holds()) {
-    assert.ok(Date.now() < deadline, 'It did not come true within 20 seconds.')
+    assert.ok(Date.now() < deadline, 'It did not come true within two minutes.')
     await new Promise((resolve) => setTimeout(resolve, 20))
   }
 }

@@ -182,7 +182,7 @@ describe('A stand-in for the Typesense program', () => {
     try {
       assert.ok(draft.health.kind === 'http')
       const { path, status } = draft.health
-      for (const deadline = Date.now() + 30_000; ; ) {
+      for (const deadline = Date.now() + 120_000; ; ) {
         const answer = await fetch(`${origin()}${path}`).catch(() => null)
         if (answer !== null && answer.status >= status[0] && answer.status <= status[1]) break
         if (answer !== null) answers.push(answer.status)

@@ -249,6 +249,8 @@ function faultsOf(issue: z.core.$ZodIssue, source: ManifestSource): readonly Fie
     case 'unrecognized_keys':
       return issue.keys.map((name) => unknownKey([...issue.path, name], keysAt(issue.path), source))
     case 'invalid_type':
+      if (issue.path.length === 1 && kindNames.some((name) => name === key))
+        return fault(`"${key}" must be a map of keys; "${key}:" alone takes the defaults.`)
       return fault(`"${key}" must be ${kindOfValue[issue.expected] ?? issue.expected}.`)
     case 'invalid_value':
       if (issue.values.length === 1) return fault(`"${key}" ${issue.message}.`)
@@ -289,6 +291,13 @@ function oneOf(key: string, given: unknown, offered: readonly string[], known: r
 
 function unknownKey(path: Path, known: readonly string[], source: ManifestSource): FieldError {
   const key = String(path.at(-1))
+  if (path.length === 1 && databaseTypes.includes(key))
+    return source.fault(
+      path,
+      'unknown_field',
+      `Unknown key "${key}". Databases have names and stand under "databases", for example "main: {type: ${key}}".`,
+      'key',
+    )
   const near = nearestName(key, known)
   const advice = near === undefined ? `Known here: ${known.join(', ')}.` : `Did you mean "${near}"?`
   return source.fault(path, 'unknown_field', `Unknown key "${key}". ${advice}`, 'key')

@@ -171,7 +171,7 @@ function mergeDatabases(
       errors.push({
         pointer: `${pointer}/type`,
         code: 'type_change_refused',
-        detail: `"${name}" is ${before.type} and stays it. Add another database instead.`,
+        detail: `"${name}" is ${before.type}, and that cannot be changed. Add another database instead.`,
       })
       continue
     }

@@ -14,7 +14,7 @@ export interface PlanRequest {
   readonly keepChanged?: boolean
   /** Only these are started or replaced; what runs besides is left as it is, whatever its form. Removals are not concerned. */
   readonly touches?: readonly string[]
-  /** Wanted too, and not among `wanted` because something stands in the way: they are left as they are. */
+  /** Wanted too, and not among `wanted` because something stands in the way: they are left as they are, until all is stopped. */
   readonly unresolved?: readonly string[]
   /** What was wanted before, for telling why something restarts. The result does not depend on it. */
   readonly before?: readonly Workload[]
@@ -64,6 +64,12 @@ export function planProject(request: PlanRequest): PlanResult {
       if (!ended && !isActive(now)) continue
       changes.push({ type: 'stop', ref: workload.ref, title: workload.title, stop: workload.stop })
       if (!ended) stops.push(name)
+    }
+    for (const one of only === undefined ? dependantsFirst(observed) : []) {
+      const name = one.ref.workload
+      if (names.has(name) || !isActive(one) || request.unresolved?.includes(name) !== true) continue
+      changes.push({ type: 'stop', ref: one.ref, title: one.title ?? name, stop: one.stop ?? fallbackStop })
+      stops.push(name)
     }
     for (const name of names) if (isActive(seen.get(name)) && !stops.includes(name)) keepsRunning.push(name)
     return { changes, summary: { starts, restarts, stops, keepsRunning } }

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { runtimeKinds, serviceKinds } from '@stackquay/catalog'
 import { Document } from 'yaml'
 import { type Fields, isObject } from './fields.ts'
-import type { EnvVariable, ProjectSpec } from './spec.ts'
+import { type EnvVariable, type ProjectSpec, primaryDatabase } from './spec.ts'
 
 /**
  * The `stackquay.yml` of a project. What equals the kind's default is left out, so that the file says what is special;
@@ -17,7 +17,7 @@ export function printManifest(spec: ProjectSpec): string {
       ...settingsOf(serviceKinds, withoutSecrets(spec.services)),
       ...whenAny(
         'databases',
-        mapValues(spec.databases, ({ primary: _primary, ...settings }) => withoutFalse(settings)),
+        mapValues(primaryFirst(spec.databases), ({ primary: _primary, ...settings }) => withoutFalse(settings)),
       ),
       ...whenAny('env', mapValues(spec.env, variableOf)),
       ...(spec.healthCheck === null ? {} : { healthCheck: spec.healthCheck }),
@@ -32,6 +32,12 @@ export function printManifest(spec: ProjectSpec): string {
     singleQuote: false,
     doubleQuotedMinMultiLineLength: Number.MAX_SAFE_INTEGER,
   })
+}
+
+/** The first one that a new project gets is the primary one there. */
+function primaryFirst(databases: ProjectSpec['databases']): ProjectSpec['databases'] {
+  const name = primaryDatabase(databases)
+  return name === undefined ? databases : { [name]: databases[name]!, ...databases }
 }
 
 const alwaysShown = ['version', 'preset', 'port']

@@ -87,6 +87,13 @@ test('an unknown key is named with its place and the nearest known key', () => {
 })
 
 test('a field that only an answer has is unknown in a file', () => {
+  assert.deepEqual(faults('redis: true'), [
+    '1:8 /redis "redis" must be a map of keys; "redis:" alone takes the defaults.',
+  ])
+  assert.match(
+    faults('mysql:')[0] ?? '',
+    /^1:1 \/mysql Unknown key "mysql"\. .* under "databases".*main: \{type: mysql\}/,
+  )
   assert.match(faults('id: prj_1')[0] ?? '', /^1:1 \/id Unknown key "id"/)
   assert.match(faults('status: {}')[0] ?? '', /Unknown key "status"/)
 })
@@ -257,6 +264,13 @@ test('databases, health check, limits and secrets read back; no text of a secret
     limits: spec.limits,
   })
   assert.deepEqual(secrets, ['TOKEN'])
+})
+
+test('the primary database is printed first, so that it is the primary one of a new project too', () => {
+  const database = { type: 'postgresql', version: '18', exposePort: false }
+  const databases = { other: { ...database, primary: false }, main: { ...database, primary: true } }
+  const spec = { ...emptySpec('Shop'), databases }
+  assert.deepEqual(Object.keys(read(printManifest(spec)).manifest.databases ?? {}), ['main', 'other'])
 })
 
 test('environment values read back byte for byte', () => {

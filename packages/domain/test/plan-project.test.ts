@@ -280,3 +280,14 @@ test('what cannot be resolved now is wanted all the same: it is not removed', ()
     assert.ok(plan({ wanted: [db], observed, goal }).changes.includes('remove cache'))
   }
 })
+
+test('a stop of all reaches what cannot be resolved now too, a stop of one does not', () => {
+  const request = { wanted: [db], observed: [seen(db), seen(cache), seen(dev, 'exited')], goal: 'stopped' } as const
+  const unresolved = ['cache', 'dev']
+  assert.deepEqual(plan({ ...request, unresolved }), {
+    changes: ['stop db', 'stop cache'],
+    summary: { starts: [], restarts: [], stops: ['db', 'cache'], keepsRunning: [] },
+  })
+  assert.deepEqual(plan({ ...request, unresolved, only: 'db' }).changes, ['stop db'])
+  assert.deepEqual(plan({ ...request, unresolved, goal: 'running' }).changes, [])
+})

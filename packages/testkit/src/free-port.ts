@@ -1,7 +1,10 @@
 import { once } from 'node:events'
-import { type AddressInfo, createServer } from 'node:net'
+import { createServer } from 'node:net'
 
-/** A port of loopback that was free a moment ago. Another program may take it before you do: prefer listening on 0. */
+/**
+ * A port of loopback that was free a moment ago, below those that systems give to outgoing connections: one of these may be
+ * taken at any moment. Prefer listening on 0 where nobody has to know the port beforehand.
+ */
 export async function freePort(): Promise<number> {
   const [port] = await freePorts(1)
   return port!
@@ -9,9 +12,20 @@ export async function freePort(): Promise<number> {
 
 /** Several at once, all different. */
 export async function freePorts(count: number): Promise<readonly number[]> {
-  const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'))
-  await Promise.all(servers.map((server) => once(server, 'listening')))
-  const ports = servers.map((server) => (server.address() as AddressInfo).port)
-  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))))
-  return ports
+  const ports = new Set<number>()
+  while (ports.size < count) {
+    const port = lowest + Math.floor(Math.random() * (highest - lowest))
+    const server = createServer().listen(port, '127.0.0.1')
+    const isFree = await once(server, 'listening').then(
+      () => true,
+      () => false,
+    )
+    if (!isFree) continue
+    ports.add(port)
+    await new Promise((resolve) => server.close(resolve))
+  }
+  return [...ports]
 }
+
+const lowest = 10_000
+const highest = 21_000

@@ -6,7 +6,12 @@ import { type Cell, table } from '../output/table.ts'
 import type { Define } from './index.ts'
 
 export const define: Define = (command, context) =>
-  command.addHelpText('after', '\nWhat one can be set to: stq runtime help <runtime>').action(() => run(context()))
+  command
+    .addHelpText(
+      'after',
+      '\nThe version with a star is the one taken when none is named. What one can be set to: stq runtime help <runtime>',
+    )
+    .action(() => run(context()))
 
 async function run(context: Context): Promise<void> {
   const client = await context.client()

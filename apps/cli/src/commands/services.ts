@@ -10,6 +10,7 @@ export const define: Define = (command, context) =>
     .addHelpText(
       'after',
       `
+The version with a star is the one taken when none is named. 
 Add a service with "stq service enable <project> <service>", a database with "stq db create". What one can be set to:
 stq service help <service>`,
     )

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import type { Context } from '../context.ts'
-import type { OfferedKind } from '../offered.ts'
+import type { OfferedKind, OfferedService } from '../offered.ts'
 import { missing, offeredVersions } from '../output/offered-text.ts'
 import { plainText, wrapped } from '../output/plain-text.ts'
 import { fields } from '../output/table.ts'
@@ -35,11 +35,16 @@ function factsOf(kind: OfferedKind): [string, string][] {
     rows.push(['Ports', kind.ports.map(({ name, port }) => `${plainText(name)} ${port}`).join(', ')])
   rows.push([
     'Reachable',
-    kind.alwaysPublished ? 'always on the service’s machine' : 'for the project; --expose for all',
+    kind.alwaysPublished ? 'always published' : 'for the project alone, until --expose publishes its port',
   ])
   if (kind.injects.length > 0) rows.push(['Variables', kind.injects.map(plainText).join(', ')])
-  rows.push(['Data', kind.keepsData ? 'kept when it is disabled' : 'none'])
+  rows.push(['Data', dataText(kind)])
   return rows
+}
+
+function dataText({ kind, keepsData }: OfferedService): string {
+  if (!keepsData) return 'none'
+  return kind === 'database' ? 'kept until it is dropped: stq db delete' : 'kept when it is disabled'
 }
 
 /**

@@ -26,6 +26,8 @@ export interface Catalogue {
   /** Looks at the machine again. The first look begins at boot; whoever asks before it ended waits for it. */
   refresh(): Promise<void>
   offers(): Promise<Offers>
+  /** The same after another look, unless the last was a moment ago: before somebody is told that something is missing. */
+  offersAnew(): Promise<Offers>
   toolchain(name: string, line: string): ChosenToolchain | null
   helpers(runtime: string): Readonly<Record<string, ChosenToolchain>>
   runtimes(): Promise<z.output<typeof RuntimesView>>
@@ -96,6 +98,15 @@ export function createCatalogue(engine: Engine, signal: AbortSignal, fallbackNod
     return fit === undefined ? null : { version: fit.version, program: fit.program, directory: fit.directory }
   }
 
+  const offersOfFound = (): Offers => {
+    offered ??= {
+      runtimes: Object.fromEntries(runtimeKinds.map((kind) => [kind.name, linesOf(kind, kind.toolchain)])),
+      databases: Object.fromEntries(databaseKinds.map((kind) => [kind.name, linesOf(kind, kind.toolchain)])),
+      services: Object.fromEntries(serviceKinds.map((kind) => [kind.name, linesOf(kind, kind.toolchain)])),
+    }
+    return offered
+  }
+
   return {
     refresh: async () => {
       first = look()
@@ -103,12 +114,11 @@ export function createCatalogue(engine: Engine, signal: AbortSignal, fallbackNod
     },
     offers: async () => {
       await ready()
-      offered ??= {
-        runtimes: Object.fromEntries(runtimeKinds.map((kind) => [kind.name, linesOf(kind, kind.toolchain)])),
-        databases: Object.fromEntries(databaseKinds.map((kind) => [kind.name, linesOf(kind, kind.toolchain)])),
-        services: Object.fromEntries(serviceKinds.map((kind) => [kind.name, linesOf(kind, kind.toolchain)])),
-      }
-      return offered
+      return offersOfFound()
+    },
+    offersAnew: async () => {
+      await readyAnew()
+      return offersOfFound()
     },
     toolchain: (name, line) => {
       const kind = [...runtimeKinds, ...databaseKinds, ...serviceKinds].find(

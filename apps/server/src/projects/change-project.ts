@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { databaseKindOf, type SecretField, type ServiceFields, serviceKindOf } from '@stackquay/catalog'
+import { databaseKindOf, databaseKinds, type SecretField, type ServiceFields, serviceKindOf } from '@stackquay/catalog'
 import { type FieldError, type Plan, ProblemError, type ProjectPatch } from '@stackquay/contract'
 import {
   asksAboutData,
@@ -7,6 +7,7 @@ import {
   databaseWorkload,
   type EnvVariable,
   mergeProject,
+  type Offers,
   type PlanRequest,
   type ProjectSpec,
   planProject,
@@ -16,7 +17,7 @@ import {
   touchedBy,
   withPrimaryMarked,
 } from '@stackquay/domain'
-import type { Change, Engine, Observed } from '@stackquay/engine-api'
+import type { Change, Engine, Observed, Workload } from '@stackquay/engine-api'
 import type { Orchestrator } from '@stackquay/orchestrator'
 import { newId, type OperationRow, type ProjectRow, type Store, type Transaction } from '@stackquay/store'
 import type { RequestContext } from '../http/handler.ts'
@@ -64,8 +65,8 @@ export interface ChangeOptions {
   readonly naming?: 'enables' | 'keeps'
   /** A database that is dropped with its data; what an earlier attempt left of it too. */
   readonly drops?: { readonly name: string; readonly type: string }
-  /** Secrets that get a new text. */
-  readonly rotates?: readonly SecretField[]
+  /** Secrets that get a new text, the workload that must learn it, and where what stands in its way is told. */
+  readonly rotates?: { readonly workload: string; readonly pointer: string; readonly secrets: readonly SecretField[] }
 }
 
 /** Rooms 6 to 9: merge, resolve, plan. Throws every problem of the change at once; writes nothing. */
@@ -73,7 +74,7 @@ export async function proposeChange(
   row: ProjectRow,
   patch: ProjectPatch,
   deps: ChangeDeps,
-  { naming = 'keeps', drops, rotates = [] }: ChangeOptions = {},
+  { naming = 'keeps', drops, rotates: rotation }: ChangeOptions = {},
 ): Promise<ProposedChange> {
   const { engine, resolver, store } = deps
   const aside = await setSecretsAside(row.spec, patch, store)
@@ -81,7 +82,9 @@ export async function proposeChange(
   const asks = added.length > 0 || asksAboutData(row.spec.services, aside.patch)
   const look = asks ? { busyWith: await store.operations.active(row.id) } : null
   const data = asks ? await dataOf(row.id, deps) : new Map<string, string | null>()
-  const merged = mergeProject(row.spec, aside.patch, aside.env, await deps.catalogue.offers(), naming, data)
+  const mergeWith = (offers: Offers) => mergeProject(row.spec, aside.patch, aside.env, offers, naming, data)
+  const first = mergeWith(await deps.catalogue.offers())
+  const merged = first.ok || !isMissing(first.errors) ? first : mergeWith(await deps.catalogue.offersAnew())
   refuseErrors([
     ...aside.errors,
     ...(merged.ok
@@ -91,22 +94,67 @@ export async function proposeChange(
   const full = merged.ok ? merged.spec : row.spec
   const spec: ProjectSpec = drops === undefined ? full : { ...full, databases: withoutDatabase(full, drops.name) }
   const removal = removalOf(merged.ok ? merged.removesData : [], drops)
+  const rotates = rotation?.secrets ?? []
   const rotated = rotates.map((secret) => secret.name)
   const resolved = await resolver.resolve({ ...row, spec }, rotated)
+  // It would go on with the old secret while everything else has the new one.
+  if (rotation !== undefined && resolved.unresolved.includes(rotation.workload))
+    refuseErrors(resolved.errors.filter(({ pointer }) => pointer.startsWith(`${rotation.pointer}/`)))
   const isChange = !sameSpec(spec, row.spec)
   const before = isChange || rotates.length > 0 ? await resolver.resolve(row) : resolved
   // What stood in the way before is no reason to refuse a change that does not touch it.
   const known = new Set(before.errors.map((error) => error.pointer + error.code))
   if (isChange) refuseErrors(resolved.errors.filter((error) => !known.has(error.pointer + error.code)))
   const observed = await deps.orchestrator().observations.refresh(row.id)
-  const touches = touchedBy(before.workloads, resolved.workloads)
   const shown = { deletesData: removal.deleteData, changes: changedFields(row.spec, spec) }
   // Sent back as it is, nothing happens, whatever state the project is in.
   const isNothing = !isChange && rotates.length + removal.deleteData.length === 0
+  const touches = isNothing
+    ? []
+    : unique([
+        ...touchedBy(before.workloads, resolved.workloads),
+        ...(await leftBehind(row, before.workloads, observed, store)),
+      ])
   const request = { goal: isNothing ? ('running' as const) : row.desired, before: before.workloads, touches }
   const wanted = isNothing ? { ...resolved, unresolved: observed.map((one) => one.ref.workload) } : resolved
   const { changes, plan } = planOf(engine, wanted, observed, request, shown)
   return { row, spec, aside, changes, plan, isChange, removal, rotates, touches, look }
+}
+
+/** Whether a program that somebody may have installed meanwhile is all or part of what is wrong. */
+export function isMissing(errors: readonly FieldError[]): boolean {
+  return errors.some(({ code }) => code === 'unavailable_here')
+}
+
+/** How many of a project's operations are looked through for the last change of it. */
+const recentOperations = 20
+
+/**
+ * Workloads that an earlier change has not reached, because it failed or was cancelled on the way: they run in the form from
+ * before it, or were never started. What an upgrade of ours gave another form is not among them, nor what ended or was stopped.
+ */
+async function leftBehind(
+  row: ProjectRow,
+  wanted: readonly Workload[],
+  observed: readonly Observed[],
+  store: Store,
+): Promise<readonly string[]> {
+  if (row.desired !== 'running') return []
+  const behind = wanted
+    .filter(({ ref, fingerprint }) => {
+      const now = observed.find((one) => one.ref.workload === ref.workload)
+      return now === undefined || (now.fingerprint !== fingerprint && /^(running|waiting)$/.test(now.state))
+    })
+    .map(({ ref }) => ref.workload)
+  if (behind.length === 0) return []
+  for (const { kind, state, input } of await store.operations.list({ project: row.id, limit: recentOperations })) {
+    if (kind === 'reconcile' || kind === 'stop' || typeof input.workload === 'string') continue
+    const touches: unknown = input.touches
+    if (kind === 'update' && state !== 'succeeded')
+      return Array.isArray(touches) ? behind.filter((name) => touches.includes(name)) : []
+    if (state === 'succeeded') return []
+  }
+  return []
 }
 
 function withoutDatabase({ databases }: ProjectSpec, dropped: string): ProjectSpec['databases'] {
@@ -133,8 +181,8 @@ function leftDataObstacle(
   data: ReadonlyMap<string, unknown>,
 ): readonly FieldError[] {
   return added.flatMap((name) => {
-    const database = spec.databases[name]
-    if (database === undefined || !data.has(databaseWorkload(database.type, name))) return []
+    if (!Object.hasOwn(spec.databases, name)) return []
+    if (!databaseKinds.some((kind) => data.has(databaseWorkload(kind.name, name)))) return []
     const detail = `Data of a database "${name}" that was dropped is still there. Drop it again (DELETE …/databases/${name}?confirm=${name}), or choose another name.`
     return [{ pointer: `/databases/${name}`, code: 'data_exists', detail }]
   })
@@ -394,6 +442,10 @@ function withoutReferences(value: unknown): unknown {
   if (typeof value.secret === 'string' && typeof value.version === 'number')
     return value.version === 0 ? 'secret, new' : `secret, version ${value.version}`
   return mapValues(value, withoutReferences)
+}
+
+function unique(names: readonly string[]): readonly string[] {
+  return [...new Set(names)]
 }
 
 function prefixed(prefix: string, entries: Readonly<Record<string, unknown>>): Record<string, unknown> {

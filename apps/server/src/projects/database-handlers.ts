@@ -126,7 +126,8 @@ export function databaseHandlers(
       const row = await find(params.id)
       holds(row, context)
       const { kind } = databaseOf(row, params.db)
-      const rotates = kind.secrets.map(({ name, length }) => ({ name: databaseSecret(params.db, name), length }))
+      const secrets = kind.secrets.map(({ name, length }) => ({ name: databaseSecret(params.db, name), length }))
+      const rotates = { workload: databaseWorkload(kind.name, params.db), pointer: `/databases/${params.db}`, secrets }
       return change(row, {}, context, 'database.credentials.rotate', query, { rotates })
     },
   }

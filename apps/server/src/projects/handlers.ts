@@ -24,6 +24,7 @@ import type { ProjectAnswers } from './answers.ts'
 import {
   type ChangeDeps,
   changesOf,
+  isMissing,
   limitsObstacle,
   planOf,
   queueOperation,
@@ -81,7 +82,11 @@ export function projectHandlers(deps: ProjectsDeps, answers: ProjectAnswers): Pr
   ) => {
     const row = await find(input.params.id)
     const workload = input.body?.workload
-    const resolved = (await model.renew(row.id)).resolved
+    let { resolved } = await model.renew(row.id)
+    if (kind !== 'stop' && isMissing(resolved.errors)) {
+      await catalogue.offersAnew()
+      resolved = (await model.renew(row.id)).resolved
+    }
     if (workload !== undefined && !resolved.workloads.some((candidate) => candidate.ref.workload === workload)) {
       const known = resolved.workloads.map((candidate) => candidate.ref.workload).join(', ')
       throw invalid(
@@ -267,8 +272,11 @@ export function projectHandlers(deps: ProjectsDeps, answers: ProjectAnswers): Pr
         })
         return queued
       })
-      await model.renew(project.id)
-      submit(operation, deps)
+      try {
+        await model.renew(project.id)
+      } finally {
+        submit(operation, deps)
+      }
       return operation
     } catch (error) {
       if (error instanceof TakenError) throw nameTaken(project.slug, await store.projects.find(project.slug))
@@ -350,7 +358,7 @@ export function projectHandlers(deps: ProjectsDeps, answers: ProjectAnswers): Pr
       const names = data === 'delete' ? await engine.dataNames(row.id, context.signal) : []
       if (query.dryRun === true) {
         const observed = await deps.orchestrator().observations.refresh(row.id)
-        const nothing = { ...(await model.renew(row.id)).resolved, workloads: [], errors: [] }
+        const nothing = { ...(await model.renew(row.id)).resolved, workloads: [], unresolved: [], errors: [] }
         return {
           status: 200,
           body: planOf(engine, nothing, observed, { goal: 'stopped' }, { deletesData: names }).plan,
@@ -376,8 +384,11 @@ export function projectHandlers(deps: ProjectsDeps, answers: ProjectAnswers): Pr
         )
         return queued
       })
-      await model.renew(row.id)
-      submit(operation, deps)
+      try {
+        await model.renew(row.id)
+      } finally {
+        submit(operation, deps)
+      }
       const ended = await wait(operation, query.wait, context)
       return { status: isEnded(ended) ? 200 : 202, body: operationView(ended) }
     },

@@ -1,3 +1,4 @@
+import type { Plan } from '@stackquay/contract'
 import { manifestSchema, printManifest, pruneOf } from '@stackquay/domain'
 import type { ProjectRow } from '@stackquay/store'
 import type { Handlers } from '../http/handler.ts'
@@ -25,18 +26,21 @@ export function manifestHandlers(deps: ChangeDeps, { find, holds, change }: Proj
     planManifest: async ({ params, body }) => {
       const row = await find(params.id)
       const { patch, missingSecrets } = changeOf(row, body)
-      const { plan } = (await proposeChange(row, patch, deps, { naming: 'enables' })).plan
-      return {
-        status: 200,
-        body: { plan: { ...plan, warnings: [...plan.warnings, ...missingSecretWarnings(missingSecrets)] } },
-      }
+      const proposed = await proposeChange(row, patch, deps, { naming: 'enables' })
+      return { status: 200, body: withWarnings(proposed.plan, missingSecrets) }
     },
 
     applyManifest: async ({ params, query, body }, context) => {
       const row = await find(params.id)
       holds(row, context)
-      const { patch } = changeOf(row, body)
-      return change(row, patch, context, 'project.manifest.apply', query, { naming: 'enables' })
+      const { patch, missingSecrets } = changeOf(row, body)
+      const answer = await change(row, patch, context, 'project.manifest.apply', query, { naming: 'enables' })
+      if (query.dryRun !== true) return answer
+      return { ...answer, body: withWarnings(answer.body as Plan, missingSecrets) }
     },
   }
+}
+
+function withWarnings({ plan }: Plan, missingSecrets: readonly string[]): Plan {
+  return { plan: { ...plan, warnings: [...plan.warnings, ...missingSecretWarnings(missingSecrets)] } }
 }

@@ -3,6 +3,7 @@ import { projectStatus, type Resolved } from '@stackquay/domain'
 import type { Workload, WorkloadRef } from '@stackquay/engine-api'
 import type { Orchestrator } from '@stackquay/orchestrator'
 import type { PortLease, ProjectRow, Store } from '@stackquay/store'
+import { rememberWriters } from './prepare.ts'
 import type { Resolver } from './resolver.ts'
 import { type ProjectParts, projectSummary } from './view.ts'
 
@@ -214,9 +215,13 @@ export function createModel(options: ModelOptions): Model {
     wanted: async (ref) => {
       const row = await store.projects.find(ref.project)
       if (row === null || row.phase !== 'ready' || row.desired !== 'running') return null
-      const { resolved } = await renew(ref.project)
-      if (resolved.missingLeases.length > 0 || resolved.missingSecrets.length > 0) return null
-      return resolved.workloads.find((workload) => workload.ref.workload === ref.workload) ?? null
+      const known = await renew(ref.project)
+      const { workloads, missingLeases, missingSecrets } = known.resolved
+      if (missingLeases.length > 0 || missingSecrets.length > 0) return null
+      const workload = workloads.find((one) => one.ref.workload === ref.workload)
+      if (workload === undefined) return null
+      await rememberWriters(known, [workload], store)
+      return workload
     },
     settled: async () => {
       while (telling !== null) await telling

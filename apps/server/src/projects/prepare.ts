@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { serviceKinds } from '@stackquay/catalog'
 import { type FieldError, ProblemError } from '@stackquay/contract'
 import type { Resolved } from '@stackquay/domain'
-import type { Engine } from '@stackquay/engine-api'
+import type { Engine, Workload } from '@stackquay/engine-api'
 import type { PortLease, Store } from '@stackquay/store'
 import type { Config } from '../config.ts'
 import type { Account } from './account.ts'
@@ -42,13 +42,18 @@ export async function prepareProject(
     known = await model.renew(id)
   }
   if (!partly) refuseErrors(known.resolved.errors)
-  await rememberWriters(known, store)
+  await rememberWriters(known, known.resolved.workloads, store)
   await makeToolsFolders(join(config.home, 'tools'), id, account)
   return known
 }
 
-async function rememberWriters({ row, resolved }: Known, store: Store): Promise<void> {
-  const running = new Set(resolved.workloads.map((workload) => workload.ref.workload))
+/** Which versions are about to write: before each start of one of these, also of one that is started again by itself. */
+export async function rememberWriters(
+  { row }: Pick<Known, 'row'>,
+  starting: readonly Pick<Workload, 'ref'>[],
+  store: Store,
+): Promise<void> {
+  const running = new Set(starting.map((workload) => workload.ref.workload))
   const kept = await store.keptData.of(row.id)
   const writers = serviceKinds.flatMap((kind) => {
     const version = row.spec.services[kind.name]?.version

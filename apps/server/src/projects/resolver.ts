@@ -126,6 +126,7 @@ function broughtFile(programs: OurPrograms, name: string): string {
 
 /** What is there of the files that were asked for. A path that leads out of the folder, by a link too, is not there. */
 async function readSource(folder: string, names: readonly string[]): Promise<SourceFiles> {
+  if (names.length === 0) return {}
   const root = await realpath(folder).catch(() => null)
   if (root === null) return {}
   const entries = await Promise.all(

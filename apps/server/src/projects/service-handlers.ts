@@ -102,7 +102,8 @@ export function serviceHandlers(
         throw new ProblemError('validation_failed', `${kind.label} runs elsewhere; change its credentials there.`, {
           hint: 'Then send the new ones in the settings of the service.',
         })
-      const rotates = kind.secrets.map(({ name, length }) => ({ name: serviceSecret(kind.name, name), length }))
+      const secrets = kind.secrets.map(({ name, length }) => ({ name: serviceSecret(kind.name, name), length }))
+      const rotates = { workload: kind.name, pointer: `/${kind.name}`, secrets }
       return change(row, {}, context, 'service.credentials.rotate', query, { rotates })
     },
   }

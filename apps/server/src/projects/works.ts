@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { ProblemError } from '@stackquay/contract'
-import { mergeProject, type PlanRequest, parseManifest, planProject } from '@stackquay/domain'
+import { mergeProject, type PlanRequest, parseManifest, planProject, serviceSecret } from '@stackquay/domain'
 import { type Change, type Engine, EngineError, type SecretRef, type WorkloadRef } from '@stackquay/engine-api'
 import { engineSteps, type Orchestrator, type Outcome, type Work, type WorkStep } from '@stackquay/orchestrator'
 import type { OperationRow, ProjectRow, ProjectSource, Store } from '@stackquay/store'
@@ -55,7 +55,7 @@ export function createWorks(options: WorksOptions): (operation: string) => Promi
     const known =
       request.goal === 'running'
         ? await prepareProject(project, { store, model, engine, config, account: options.account }, forever, {
-            partly: request.touches !== undefined,
+            partly: request.touches !== undefined || request.keepChanged === true,
           })
         : await model.renew(project)
     const observed = await options.orchestrator().observations.refresh(project)
@@ -111,7 +111,8 @@ export function createWorks(options: WorksOptions): (operation: string) => Promi
     const known = await model.renew(project)
     const observed = await options.orchestrator().observations.refresh(project)
     const which = only === undefined ? {} : { only }
-    const { changes } = planProject({ wanted: known.resolved.workloads, observed, goal: 'stopped', ...which })
+    const { workloads: wanted, unresolved } = known.resolved
+    const { changes } = planProject({ wanted, unresolved, observed, goal: 'stopped', ...which })
     const context = { signal: AbortSignal.timeout(120_000), output: () => undefined }
     for (const step of engineSteps(engine, changes, options.reveal)) await step.run(context)
     return options.orchestrator().observations.refresh(project)
@@ -286,11 +287,22 @@ export function createWorks(options: WorksOptions): (operation: string) => Promi
               }
             })
             if (missing.length === 0) return
-            const running = (await engine.observe(original, context.signal)).some((one) => one.state === 'running')
+            const up = (await engine.observe(original, context.signal)).filter((one) => one.state === 'running')
+            const running = up.length > 0
+            const { unresolved } = (await model.renew(original)).resolved
+            const stuck = up.find(({ ref }) => unresolved.includes(ref.workload))
+            // Stopped for the copy it would stay down, and copied while it runs its data would be torn.
+            if (stuck !== undefined)
+              throw new ProblemError(
+                'conflict',
+                `${stuck.title ?? stuck.ref.workload} of "${source.slug}" runs and could not be started again, so it is not stopped for a copy.`,
+                { hint: `Mend what the status of "${source.slug}" says, or stop it yourself; then copy it again.` },
+              )
             const change = async (goal: 'running' | 'stopped') => {
               const known = await model.renew(original)
               const observed = await engine.observe(original, context.signal)
-              const { changes } = planProject({ wanted: known.resolved.workloads, observed, goal, keepChanged: true })
+              const { workloads: wanted } = known.resolved
+              const { changes } = planProject({ wanted, unresolved, observed, goal, keepChanged: true })
               const signal = AbortSignal.timeout(180_000)
               for (const step of engineSteps(engine, changes, options.reveal))
                 await step.run({ signal, output: () => undefined })
@@ -330,6 +342,20 @@ export function createWorks(options: WorksOptions): (operation: string) => Promi
       releasePorts = doomed,
       touches,
     } = operation.input as UpdateInput
+    const secretsOf = (data: string) =>
+      doomed.length === 1 ? deleteSecrets : deleteSecrets.filter((name) => name.startsWith(serviceSecret(data, '')))
+    /** What is known of data goes in the same step: whatever becomes of the rest of the operation. */
+    const thenForgotten = (step: WorkStep, data: string): WorkStep => ({
+      ...step,
+      run: async (context) => {
+        await step.run(context)
+        await store.transaction(async (tx) => {
+          for (const name of secretsOf(data)) await tx.secrets.delete(project, name)
+          if (releasePorts.includes(data)) await tx.ports.release(project, data)
+          await tx.keptData.delete(project, data)
+        })
+      },
+    })
     return {
       deadlineSeconds: deadlines.long,
       stages: [
@@ -340,16 +366,12 @@ export function createWorks(options: WorksOptions): (operation: string) => Promi
           const observed = await options.orchestrator().observations.refresh(project)
           const { workloads: wanted, unresolved } = resolved
           const { changes } = planProject({ wanted, unresolved, observed, goal: 'stopped' })
-          return watched(removalsOf(changes, project, doomed), failures)
+          return removalsOf(changes, project, doomed).flatMap((change) => {
+            const steps = watched([change], failures)
+            return change.type === 'deleteData' ? steps.map((step) => thenForgotten(step, change.data)) : steps
+          })
         },
         async () => {
-          if (doomed.length > 0) {
-            await store.transaction(async (tx) => {
-              for (const name of deleteSecrets) await tx.secrets.delete(project, name)
-              for (const workload of releasePorts) await tx.ports.release(project, workload)
-              for (const name of doomed) await tx.keptData.delete(project, name)
-            })
-          }
           const row = await find(project)
           return reach(project, failures, { goal: row.desired, ...(touches === undefined ? {} : { touches }) })
         },

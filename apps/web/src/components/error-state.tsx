@@ -24,11 +24,15 @@ export function ErrorNote({ error, hideErrors }: { error: unknown; hideErrors?: 
   return <ProblemNote problem={problemFrom(error)} hideErrors={hideErrors} />
 }
 
+const errorLists: readonly string[] = ['validation_failed', 'manifest_invalid']
+
 export function ProblemNote({ problem, hideErrors = [] }: { problem: Problem; hideErrors?: readonly string[] }) {
   const errors = errorsElsewhere(problem.errors, hideErrors)
   // With one mistake the sentence and the list would say the same.
   const saidBelow = errors.some((error) => problem.detail.includes(error.detail))
   const allShownAtFields = problem.errors !== undefined && problem.errors.length > 0 && errors.length === 0
+  // Their advice is where in the answer the mistakes stand; here they are listed.
+  const pointsAtErrors = errors.length > 0 && errorLists.includes(problem.code)
   return (
     <div role="alert" className="flex w-full min-w-0 gap-2.5 rounded-lg border border-bad/30 bg-bad-soft px-3 py-2.5">
       <CircleAlert aria-hidden className="mt-0.5 size-4 shrink-0 text-bad" />
@@ -53,7 +57,7 @@ export function ProblemNote({ problem, hideErrors = [] }: { problem: Problem; hi
             ))}
           </ul>
         )}
-        {problem.hint && !allShownAtFields && <p className="mt-1 text-ink-2">{problem.hint}</p>}
+        {problem.hint && !allShownAtFields && !pointsAtErrors && <p className="mt-1 text-ink-2">{problem.hint}</p>}
         {problem.status >= 500 && problem.requestId && (
           <p className="mt-1 text-xs text-ink-2">
             <code>{texts.errors.requestId(problem.requestId)}</code>

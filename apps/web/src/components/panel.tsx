@@ -23,7 +23,7 @@ export function Panel({ title, detail, actions, children, flush, className, id }
             flush && 'border-b border-line pb-2.5',
           )}
         >
-          <div className="min-w-0">
+          <div className={cx('min-w-0', Boolean(detail) && 'flex-1 basis-52')}>
             {title && <h2 className="text-base font-semibold">{title}</h2>}
             {detail && <p className="text-sm text-ink-2">{detail}</p>}
           </div>

@@ -66,11 +66,11 @@ function Header() {
   const params = { project: project.slug }
   const { pathname } = useLocation()
   const sections = useRef<HTMLElement>(null)
-  // On a phone the row of sections scrolls: the open one must be in sight.
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a new place is what moves it
+  // On a phone the row of sections scrolls: the open one must be in sight, also when services that arrive later widen it.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a new place or a longer row is what moves it
   useEffect(() => {
     sections.current?.querySelector('[aria-current=page]')?.scrollIntoView({ inline: 'center', block: 'nearest' })
-  }, [pathname])
+  }, [pathname, services.length])
   const settings = (hash: string) => navigate({ to: '/projects/$project/settings', params, hash })
   return (
     <header className="border-b border-line bg-surface px-4 pt-4 sm:px-6">

@@ -457,8 +457,9 @@ export const en = {
     nameHelp: 'Lower-case letters, digits and underscore.',
     type: 'Type',
     version: 'Version',
-    exposePort: 'Publish its port on this machine’s network',
-    exposePortHelp: 'Otherwise it answers on loopback only.',
+    exposePort: 'Publish its port',
+    exposePortHelp:
+      'At the address set for published ports (STACKQUAY_PUBLISH_ADDRESS); loopback, until it is changed.',
     submit: 'Add database',
     reveal: 'Show credentials',
     credentialsOf: (name: string) => `Credentials of ${name}`,
@@ -485,7 +486,7 @@ export const en = {
     port: (port: number) => `port ${port}`,
   },
   credentials: {
-    audited: 'Each time they are read stands in the audit log.',
+    audited: 'Every reading is recorded in the audit log.',
     showSecrets: 'Show secrets',
     noneSet: 'none set',
     fields: {
@@ -664,7 +665,7 @@ export const en = {
     debugPort: '',
     hostPort: '',
     debugHostPort: '',
-    exposePort: 'On this machine’s network. Otherwise it answers on loopback only.',
+    exposePort: 'At the address set for published ports (STACKQUAY_PUBLISH_ADDRESS); loopback, until it is changed.',
     external: 'Use one that runs elsewhere instead of one of this project.',
     'external.username': '',
     'external.tls': '',
@@ -719,7 +720,7 @@ export const en = {
   },
   tokens: {
     title: 'API tokens',
-    detail: 'For scripts, CI jobs, the command line and MCP clients. A token never may more than you.',
+    detail: 'For scripts, CI jobs, the command line and MCP clients. A token can never do more than you can.',
     create: 'New token',
     createTitle: 'New API token',
     name: 'Name',

@@ -94,7 +94,7 @@ export function familyWorkload(input: DatabaseInput, { kind, init, options }: Fa
     requires: [],
     // It listens when recovery is over, and whoever connects before the account is set waits a moment and is served: no
     // client is ever refused. Its first words cannot be expected: they begin with their length, that of its version's name.
-    health: { kind: 'tcp', port: kind.name, timeoutSeconds: 60 },
+    health: { kind: 'tcp', port: kind.name, timeoutSeconds: 300 },
     restart: { kind: 'always' },
     // The ordinary shutdown: sessions end, changed pages are written. MariaDB (10.11) never ends when the signal comes before
     // it can serve; the deadline is short because the log alone gives back every commit to a server that was killed.

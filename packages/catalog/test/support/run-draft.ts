@@ -46,7 +46,7 @@ export async function start(draft: WorkloadDraft, machine: Machine): Promise<Run
 }
 
 /** Waits until something listens; throws with the program's output when it ended or took too long. */
-export async function listening(running: Running, port: number, seconds = 30): Promise<void> {
+export async function listening(running: Running, port: number, seconds = 120): Promise<void> {
   const deadline = Date.now() + seconds * 1000
   while (!(await accepts(port))) {
     const ended = running.child.exitCode !== null || running.child.signalCode !== null
@@ -55,13 +55,20 @@ export async function listening(running: Running, port: number, seconds = 30): P
   }
 }
 
+/** Below the ports that systems give to outgoing connections: one of those may be taken before it is used again. */
 export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as { port: number }
-  server.close()
-  await once(server, 'close')
-  return port
+  for (;;) {
+    const port = 10_000 + Math.floor(Math.random() * 11_000)
+    const server = createServer().listen(port, '127.0.0.1')
+    const isFree = await once(server, 'listening').then(
+      () => true,
+      () => false,
+    )
+    if (!isFree) continue
+    server.close()
+    await once(server, 'close')
+    return port
+  }
 }
 
 async function spawned(

@@ -1,6 +1,7 @@
 import { Option } from 'commander'
 import { addChangeOptions, type ChangeFlags, changeProject, noteDone } from '../../change-project.ts'
 import type { Context } from '../../context.ts'
+import { usageError } from '../../errors.ts'
 import type { Define } from '../index.ts'
 
 interface CreateFlags extends ChangeFlags {
@@ -15,7 +16,7 @@ export const defineCreate: Define = (command, context) =>
     .summary('add a database')
     .description('Add a database to a project.')
     .argument('<project>', 'id or slug')
-    .argument('<name>', 'lower-case letters, digits and underscores')
+    .argument('<name>', 'lower-case letters, digits and underscores, at most 31, a letter first')
     .option('--type <type>', 'see: stq services', 'postgresql')
     .option('--version <version>', 'of the database software')
     .addOption(new Option('--engine-version <version>', 'the former name of --version').hideHelp())
@@ -23,6 +24,7 @@ export const defineCreate: Define = (command, context) =>
     .action((project: string, name: string, flags: CreateFlags) => run(context(), project, name, flags))
 
 async function run(context: Context, id: string, name: string, flags: CreateFlags): Promise<void> {
+  refuseBadName(name)
   const version = flags.version ?? flags.engineVersion
   const body = {
     name,
@@ -34,4 +36,10 @@ async function run(context: Context, id: string, name: string, flags: CreateFlag
   if (project === null) return
   noteDone(context, `${name} is created. How to connect: stq db credentials ${project.slug} ${name}`)
   if (context.json) context.result({ project: project.slug, name, ...project.databases[name] }, () => '')
+}
+
+function refuseBadName(name: string): void {
+  if (/^[a-z][a-z0-9_]{0,30}$/.test(name)) return
+  const hint = 'Lower-case letters, digits and underscores, at most 31, a letter first.'
+  throw usageError(`"${name}" is not a name for a database.`, hint)
 }

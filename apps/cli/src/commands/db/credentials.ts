@@ -3,8 +3,13 @@ import { CliError, usageError } from '../../errors.ts'
 import { exitCodes } from '../../exit-codes.ts'
 import { projectRef } from '../../find-project.ts'
 import { projectArgument } from '../../options.ts'
+import { printField } from '../../output/print-field.ts'
 import { fields } from '../../output/table.ts'
 import type { Define } from '../index.ts'
+
+interface CredentialsFlags {
+  readonly field?: string
+}
 
 export const defineCredentials: Define = (command, context) =>
   command
@@ -12,13 +17,22 @@ export const defineCredentials: Define = (command, context) =>
     .description('Print how to connect to a database, with the password. Every reading is recorded in the audit log.')
     .argument('[project]', projectArgument)
     .argument('[name]', 'of the database; not needed when there is one')
-    .action((project: string | undefined, name: string | undefined) => run(context(), project, name))
+    .option('--field <name>', 'print this one alone, exactly and without a line end')
+    .action((project: string | undefined, name: string | undefined, flags: CredentialsFlags) =>
+      run(context(), project, name, flags),
+    )
 
-async function run(context: Context, named: string | undefined, name: string | undefined): Promise<void> {
+async function run(
+  context: Context,
+  named: string | undefined,
+  name: string | undefined,
+  { field }: CredentialsFlags,
+): Promise<void> {
   const client = await context.client()
   const id = await projectRef(context, named)
   const db = name ?? (await onlyDatabase(context, id))
   const found = await client.call('getDatabaseCredentials', { params: { id, db } }, { signal: context.signal })
+  if (field !== undefined) return printField(context, found, field)
   context.result(found, () => {
     if (context.quiet) return found.url
     const { host, port, hostPort, database, username, password, url } = found

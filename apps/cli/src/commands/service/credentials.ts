@@ -1,8 +1,7 @@
 import type { Context } from '../../context.ts'
-import { CliError } from '../../errors.ts'
-import { exitCodes } from '../../exit-codes.ts'
 import { serviceWithCredentials } from '../../offered.ts'
 import { plainText } from '../../output/plain-text.ts'
+import { printField } from '../../output/print-field.ts'
 import { fields } from '../../output/table.ts'
 import type { Define } from '../index.ts'
 
@@ -29,17 +28,6 @@ async function run(context: Context, id: string, name: string, { field }: Creden
     const rows = Object.entries(found).map(([name, value]): [string, string] => [name, shown(value)])
     return context.quiet ? rows.map(([name, value]) => `${name}=${value}`).join('\n') : fields(rows, context.style)
   })
-}
-
-function printField(context: Context, found: Readonly<Record<string, unknown>>, field: string): void {
-  const value = Object.hasOwn(found, field) ? found[field] : undefined
-  if (value === undefined || value === null) {
-    const hint = `There is: ${Object.keys(found).join(', ')}`
-    const why = value === null ? `No ${field} is set.` : `There is no "${field}".`
-    throw new CliError(why, { exitCode: exitCodes.notFound, hint })
-  }
-  if (context.json) context.result({ [field]: value }, () => '')
-  else context.world.stdout.write(String(value))
 }
 
 function shown(value: unknown): string {

@@ -1,9 +1,9 @@
 import { addChangeOptions, type ChangeFlags, noteDone } from '../../change-project.ts'
 import type { Context } from '../../context.ts'
 import { usageError } from '../../errors.ts'
-import { offeredService } from '../../offered.ts'
+import { type OfferedService, offeredService } from '../../offered.ts'
 import { confirmByName, refuseUnconfirmed } from '../../prompt.ts'
-import { changeSettings } from '../../settings/change-settings.ts'
+import { changeSettings, settingsIn } from '../../settings/change-settings.ts'
 import type { Define } from '../index.ts'
 
 interface DisableFlags extends ChangeFlags {
@@ -35,8 +35,14 @@ async function run(context: Context, id: string, name: string, flags: DisableFla
   const fixed = { enabled: false, ...(removeData ? { removeData } : {}) }
   const project = await changeSettings(context, id, service, fixed, flags, removeData ? agree : undefined)
   if (project === null) return
-  const data = removeData ? ', and its data is deleted' : service.keepsData ? ', and its data is kept' : ''
-  noteDone(context, `${service.name} is off${data}`)
+  if (settingsIn(project, service.name) === null) {
+    noteDone(context, `${service.name} was never on; nothing is different`)
+  } else noteOff(context, service, removeData)
   if (context.json)
     context.result({ project: project.slug, service: service.name, enabled: false, removedData: removeData }, () => '')
+}
+
+function noteOff(context: Context, service: OfferedService, removeData: boolean): void {
+  const data = removeData ? ', and its data is deleted' : service.keepsData ? ', and its data is kept' : ''
+  noteDone(context, `${service.name} is off${data}`)
 }

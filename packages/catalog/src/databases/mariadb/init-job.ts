@@ -14,7 +14,7 @@ export function initJob(input: DatabaseInput, line: string): Job {
     argv: ['/bin/sh', '-c', script, 'init', basedirOf(input), serverPath(input), line],
     cwd: dataPath(input.name),
     env: { LC_ALL: 'C' },
-    timeoutSeconds: 120,
+    timeoutSeconds: 600,
     inputs: [],
     creates: serverPath(input),
     once: true,

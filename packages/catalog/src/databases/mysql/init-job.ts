@@ -32,7 +32,7 @@ export function initJob(input: DatabaseInput, line: string): Job {
     ],
     cwd: dataPath(input.name),
     env: { LC_ALL: 'C' },
-    timeoutSeconds: 180,
+    timeoutSeconds: 600,
     inputs: [],
     creates: server,
     once: true,

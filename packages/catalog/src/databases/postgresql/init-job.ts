@@ -35,7 +35,7 @@ export function initJob(input: DatabaseInput, cluster: string): Job {
     cwd: dataPath(input.name),
     env: { LC_ALL: 'C' },
     stdin: input.secret('password'),
-    timeoutSeconds: 120,
+    timeoutSeconds: 600,
     inputs: [],
     creates: cluster,
     once: true,

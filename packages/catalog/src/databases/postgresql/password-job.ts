@@ -26,7 +26,7 @@ export function passwordJob(input: DatabaseInput, cluster: string): Job {
     cwd: dataPath(input.name),
     env: { LC_ALL: 'C' },
     stdin: input.secret('password'),
-    timeoutSeconds: 120,
+    timeoutSeconds: 600,
     inputs: [],
   }
 }

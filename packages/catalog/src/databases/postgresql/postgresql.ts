@@ -101,7 +101,7 @@ function toWorkload(input: DatabaseInput): WorkloadDraft {
     ],
     setup: [initJob(input, cluster), passwordJob(input, cluster)],
     requires: [],
-    health: { kind: 'tcp', port: 'postgresql', timeoutSeconds: 60, greeting: greeting(input) },
+    health: { kind: 'tcp', port: 'postgresql', timeoutSeconds: 300, greeting: greeting(input) },
     restart: { kind: 'always' },
     // SIGINT is the fast shutdown: sessions end, a checkpoint is written. SIGTERM would wait for idle clients for ever.
     stop: { signal: 'SIGINT', deadlineSeconds: 30 },

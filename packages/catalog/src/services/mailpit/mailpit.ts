@@ -60,9 +60,9 @@ function toWorkload(input: ServiceInput): WorkloadDraft {
     setup: [],
     requires: [],
     // It answers only after SMTP listens and the index is open.
-    health: { kind: 'http', port: 'web', path: '/-/health', status: [200, 200], timeoutSeconds: 30 },
+    health: { kind: 'http', port: 'web', path: '/-/health', status: [200, 200], timeoutSeconds: 120 },
     restart: { kind: 'always' },
-    stop: { signal: 'SIGTERM', deadlineSeconds: 15 },
+    stop: { signal: 'SIGTERM', deadlineSeconds: 30 },
     dependsOn: [],
   }
 }

@@ -72,8 +72,8 @@ function toWorkload(input: ServiceInput): WorkloadDraft {
     ports: [{ name: 'http', port, hostPort: port, bind }],
     setup: [],
     requires: [],
-    // The one path that is answered without a key. It listens only when its database is open.
-    health: { kind: 'http', port: 'http', path: '/health', status: [200, 200], timeoutSeconds: 120 },
+    // The one path that is answered without a key. It listens only when its database is open, and brought to its version.
+    health: { kind: 'http', port: 'http', path: '/health', status: [200, 200], timeoutSeconds: 300 },
     restart: { kind: 'always' },
     // A task that is under way is not waited for: what was acknowledged is in the queue on disk, and it begins anew.
     stop: { signal: 'SIGTERM', deadlineSeconds: 30 },

@@ -68,11 +68,11 @@ function toWorkload(input: ServiceInput): WorkloadDraft {
     health: {
       kind: 'tcp',
       port: 'memcached',
-      timeoutSeconds: 30,
+      timeoutSeconds: 120,
       greeting: { send: btoa('version\r\n'), expect: btoa('VERSION ') },
     },
     restart: { kind: 'always' },
-    stop: { signal: 'SIGTERM', deadlineSeconds: 5 },
+    stop: { signal: 'SIGTERM', deadlineSeconds: 20 },
     dependsOn: [],
   }
 }

@@ -14,7 +14,7 @@ export function configJob(name: string, line: string, heap: number): Job {
     argv: ['/bin/sh', '-c', script, 'configure', folder, jvmOptions(line, heap), log4j, settings],
     cwd: dataPath(name),
     env: {},
-    timeoutSeconds: 30,
+    timeoutSeconds: 120,
     inputs: [],
     creates: `${folder}/opensearch.yml`,
   }

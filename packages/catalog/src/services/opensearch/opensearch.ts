@@ -109,7 +109,7 @@ function toWorkload(input: ServiceInput): WorkloadDraft {
     setup: [configJob(opensearch.name, line, Number(input.settings.heap))],
     requires: [],
     // The door says 503 until the server behind it has its indexes open, and to whoever brings no password 401 from then on.
-    health: { kind: 'http', port: 'http', path: '/', status: [401, 401], timeoutSeconds: 180 },
+    health: { kind: 'http', port: 'http', path: '/', status: [401, 401], timeoutSeconds: 600 },
     restart: { kind: 'always' },
     // Each write is in the log on disk before it is answered (`index.translog.durability: request`, the default).
     stop: { signal: 'SIGTERM', deadlineSeconds: 60 },

@@ -64,13 +64,67 @@ export function environment(input: ServiceInput, data: string) {
 
 export function startNode(input: ServiceInput): readonly [string, ...string[]] {
   const server = `${input.toolchain?.directory ?? ''}/rabbitmq-server`
-  return ['/bin/sh', '-c', script, 'rabbitmq', server, '-eval', before, '-s', 'rabbit', 'boot', '-eval', after]
+  return [
+    '/bin/sh',
+    '-c',
+    script,
+    'rabbitmq',
+    server,
+    '-eval',
+    holdPorts,
+    '-eval',
+    before,
+    '-s',
+    'rabbit',
+    'boot',
+    '-eval',
+    after,
+  ]
 }
 
 /** The cookie is made anew at every start: half a one, left by a kill, would prevent all later ones. */
 const script = `umask 077
 rm -f .erlang.cookie
 exec "$@"
+`
+
+/**
+ * RabbitMQ opens its ports seconds after its start, and ends when it cannot. Where the ports of workloads lie among those
+ * that Linux gives to outgoing connections, any client of the machine may have one just then, and even a closed
+ * connection keeps its port for a minute. So the ports are bound first, without listening: Linux then gives them to no
+ * client, and lets RabbitMQ listen there all the same. The sockets are closed with the process that evaluates this, which
+ * is the one that starts RabbitMQ, once that is done.
+ *
+ * A port that stays taken is left to RabbitMQ, which says so. Elsewhere two sockets cannot be bound to one port, and a
+ * closed connection is in nobody's way.
+ */
+const holdPorts = `
+Deadline = erlang:monotonic_time(millisecond) + 75000,
+Hold = fun(Hold, {Host, Number} = Place, Told) ->
+  {ok, Address} = inet:parse_ipv4_address(os:getenv(Host)),
+  Port = list_to_integer(os:getenv(Number)),
+  {ok, Socket} = socket:open(inet, stream, tcp),
+  ok = socket:setopt(Socket, socket, reuseaddr, true),
+  case socket:bind(Socket, #{family => inet, addr => Address, port => Port}) of
+    {error, eaddrinuse} ->
+      socket:close(Socket),
+      Told orelse io:format("Waiting for port ~b, which a connection of another program holds.~n", [Port]),
+      case erlang:monotonic_time(millisecond) < Deadline of
+        true -> timer:sleep(100), Hold(Hold, Place, true);
+        false -> taken
+      end;
+    _ -> Socket
+  end
+end,
+catch case os:type() of
+  {unix, linux} ->
+    % A socket that nothing refers to may be closed at any time.
+    put(stackquay_ports, [Hold(Hold, Place, false) || Place <- [
+      {"RABBITMQ_NODE_IP_ADDRESS", "RABBITMQ_NODE_PORT"},
+      {"MANAGEMENT_ADDRESS", "MANAGEMENT_PORT"}
+    ]]);
+  _ -> elsewhere
+end.
 `
 
 /**

@@ -96,10 +96,11 @@ function toWorkload(input: ServiceInput): WorkloadDraft {
     ports: rabbitmq.ports.map((port) => binding(port.name)),
     setup: [],
     requires: [],
-    // A long backlog takes its time to be read after a kill.
-    health: { kind: 'tcp', port: 'amqp', timeoutSeconds: 120, greeting },
+    // A long backlog takes its time to be read after a kill, a busy machine several times that, and a port may have to be
+    // waited for.
+    health: { kind: 'tcp', port: 'amqp', timeoutSeconds: 300, greeting },
     restart: { kind: 'always' },
-    stop: { signal: 'SIGTERM', deadlineSeconds: 30 },
+    stop: { signal: 'SIGTERM', deadlineSeconds: 60 },
     dependsOn: [],
   }
 }

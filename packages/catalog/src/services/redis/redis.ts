@@ -96,7 +96,7 @@ function toWorkload(input: ServiceInput): WorkloadDraft {
     setup: [],
     requires: [],
     // A large file takes its time to load.
-    health: health(input.project, 120),
+    health: health(input.project, 300),
     restart: { kind: 'always' },
     stop: { signal: 'SIGTERM', deadlineSeconds: 30 },
     dependsOn: [],

@@ -109,7 +109,7 @@ function toWorkload(input: ServiceInput): WorkloadDraft {
     setup: [],
     requires: [],
     // It listens only when the data is open and the bucket is there.
-    health: { kind: 'http', port: 'http', path: '/-/health', status: [200, 200], timeoutSeconds: 60 },
+    health: { kind: 'http', port: 'http', path: '/-/health', status: [200, 200], timeoutSeconds: 120 },
     restart: { kind: 'always' },
     // What is under way may take 20 seconds to end.
     stop: { signal: 'SIGTERM', deadlineSeconds: 30 },

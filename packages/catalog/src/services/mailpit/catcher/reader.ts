@@ -16,7 +16,7 @@ export interface Reader {
   close(): Promise<void>
 }
 
-export function createReader(deadlineSeconds = 20): Reader {
+export function createReader(deadlineSeconds = 60): Reader {
   let worker: Worker | null = null
   let last: Promise<unknown> = Promise.resolve()
 
@@ -27,10 +27,8 @@ export function createReader(deadlineSeconds = 20): Reader {
   }
 
   async function ask(question: Question): Promise<unknown> {
-    worker ??= new Worker(new URL('./reader-worker.ts', import.meta.url), {
-      resourceLimits: { maxOldGenerationSizeMb: 512 },
-    })
-    const current = worker
+    const current = worker ?? newWorker()
+    worker = current
     const answer = await answered(current, question, deadlineSeconds)
     if ('broken' in answer) {
       worker = null
@@ -39,6 +37,19 @@ export function createReader(deadlineSeconds = 20): Reader {
     }
     if ('failed' in answer) throw new Error(answer.failed)
     return answer.result
+  }
+
+  function newWorker(): Worker {
+    const made = new Worker(new URL('./reader-worker.ts', import.meta.url), {
+      resourceLimits: { maxOldGenerationSizeMb: 512 },
+    })
+    // What one message started may end the thread after its answer. The next must not be asked of a dead one, and blamed.
+    made.on('exit', () => {
+      if (worker === made) worker = null
+    })
+    // An error of a thread that nobody waits for must not end the program.
+    made.on('error', () => {})
+    return made
   }
 
   const problem = (error: unknown) => `The message could not be read: ${(error as Error).message}`
@@ -64,15 +75,13 @@ function answered(worker: Worker, question: Question, seconds: number): Promise<
   return new Promise((resolve) => {
     const done = (answer: Answer | { readonly broken: string }) => {
       clearTimeout(deadline)
-      worker.removeAllListeners('message').removeAllListeners('exit').removeAllListeners('error')
-      // An error of a thread that nobody waits for must not end the program.
-      worker.on('error', () => {})
+      worker.off('message', done).off('error', onError).off('exit', onExit)
       resolve(answer)
     }
+    const onError = (error: Error) => done({ broken: error.message })
+    const onExit = () => done({ broken: 'it needs more memory than a message may' })
     const deadline = setTimeout(() => done({ broken: `it took longer than ${seconds} seconds` }), seconds * 1000)
-    worker.on('message', done)
-    worker.on('error', (error) => done({ broken: (error as Error).message }))
-    worker.on('exit', () => done({ broken: 'it needs more memory than a message may' }))
+    worker.on('message', done).on('error', onError).on('exit', onExit)
     worker.postMessage(question)
   })
 }

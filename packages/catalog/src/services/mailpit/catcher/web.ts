@@ -49,6 +49,8 @@ export async function openWeb(options: WebOptions): Promise<{ close(): Promise<v
       else refuse(response, 500, 'internal', 'The inbox could not answer; its log says why.')
     })
   })
+  // Whoever asks for a message and does not read it would hold its file open.
+  server.timeout = 300_000
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen(options.port, options.host, () => {

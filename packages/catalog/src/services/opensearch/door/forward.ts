@@ -15,6 +15,9 @@ const ownHeaders = [
   'upgrade',
 ]
 
+/** Without these a body would have no end, and what stands in it be taken for the next request: no client may name them away. */
+const framing = ['content-length', 'transfer-encoding', 'host']
+
 /** Passes a request on and its answer back, both as they come: neither is ever held as a whole. */
 export function forward(request: IncomingMessage, response: ServerResponse, port: number): void {
   const { method, url: path } = request
@@ -54,6 +57,7 @@ export function refuse(response: ServerResponse, status: number, reason: string,
 /** `transfer-encoding` stays on requests: a GET with a body of unknown length needs it said. */
 function passedOn(headers: IncomingHttpHeaders): IncomingHttpHeaders {
   const named = (headers.connection ?? '').toLowerCase().split(/ *, */)
-  const left = Object.entries(headers).filter(([name]) => !ownHeaders.includes(name) && !named.includes(name))
+  const goes = (name: string) => ownHeaders.includes(name) || (named.includes(name) && !framing.includes(name))
+  const left = Object.entries(headers).filter(([name]) => !goes(name))
   return Object.fromEntries(left)
 }

@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util'
 import { createCheck } from './credentials.ts'
 import { forward, refuse } from './forward.ts'
 import { launch } from './launch.ts'
+import { patience } from './patience.ts'
 import { untilReady } from './readiness.ts'
 
 /**
@@ -44,8 +45,7 @@ const mayEnter = createCheck(user, password)
 let isReady = false
 let isStopping = false
 
-// No limit for a request as a whole: loading documents takes as long as it takes.
-const door = createServer({ requestTimeout: 0, keepAliveTimeout: 75_000 }, (request, response) => {
+const door = createServer(patience, (request, response) => {
   if (admit(request, response)) forward(request, response, Number(serverPort))
 })
 door.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {

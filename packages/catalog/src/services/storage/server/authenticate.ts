@@ -148,11 +148,11 @@ function refuseUnsigned(request: IncomingMessage, signedHeaders: readonly string
   if (missing.length > 0) throw new S3Error('AccessDenied', `These headers are not signed: ${missing.join(', ')}.`)
 }
 
-/** As it came: Node would join some repeated headers in another way, and drop others. */
+/** As it came, without the white space around it: Node would join some repeated headers in another way, and drop others. */
 function headerValue(request: IncomingMessage, name: string): string {
   const values: string[] = []
   for (let at = 0; at < request.rawHeaders.length; at += 2) {
-    if (request.rawHeaders[at]!.toLowerCase() === name) values.push(request.rawHeaders[at + 1]!.trim())
+    if (request.rawHeaders[at]!.toLowerCase() === name) values.push(request.rawHeaders[at + 1]!)
   }
   return values.join(',')
 }

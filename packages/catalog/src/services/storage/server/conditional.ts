@@ -22,6 +22,17 @@ export function isWanted(header: Headers, object: StoredObject, prefix = ''): bo
   return since === null || modified > since
 }
 
+/**
+ * RFC 9110, 13.1.5: whether a part may be sent to a client that has the rest already. A download that goes on after the
+ * object was replaced would otherwise be put together of two.
+ */
+export function isPartWanted(header: Headers, object: StoredObject): boolean {
+  const ifRange = header('if-range')?.trim()
+  if (ifRange === undefined) return true
+  if (/^(W\/)?"/.test(ifRange)) return ifRange === `"${object.etag}"`
+  return ifRange === object.etag || seconds(ifRange) === Math.floor(object.modified / 1000)
+}
+
 /** Inside a change: whether the object that is there may be replaced. */
 export function refuseOverwrite(header: Headers, object: StoredObject | undefined): void {
   const ifNoneMatch = header('if-none-match')

@@ -79,6 +79,8 @@ function createCommit(db: DatabaseSync): Database['commit'] {
           const value = act() as never
           done.push(() => resolve(value))
         } catch (error) {
+          // A full disk and a failing one end the whole transaction; the savepoint went with it.
+          if (!db.isTransaction) throw error
           db.exec('ROLLBACK TO one')
           done.push(() => reject(error))
         }

@@ -14,7 +14,7 @@ import type { Store } from './store.ts'
 import { overrides } from './stored-headers.ts'
 import { element, xmlDocument } from './xml.ts'
 
-/** Not the name of any bucket. */
+/** In the path of no bucket; with a bucket in front of the host it is a key like any other. */
 export const healthPath = '/-/health'
 
 export function createStorageServer(store: Store, credentials: Credentials): Server {
@@ -24,6 +24,8 @@ export function createStorageServer(store: Store, credentials: Credentials): Ser
     keepAliveTimeout: 75_000,
     // Five gigabytes over a slow line take what they take; a client that says nothing for long is cut off by `timeout`.
     requestTimeout: 0,
+    // Zero too unless told, as `requestTimeout` is: whoever sends a byte of a header now and then would stay for ever.
+    headersTimeout: 60_000,
     highWaterMark: 256 * 1024,
   })
   server.timeout = 300_000
@@ -59,9 +61,9 @@ export function createStorageServer(store: Store, credentials: Credentials): Ser
   }
 
   async function answerTo(incoming: IncomingMessage, goOn: () => void): Promise<Answer> {
-    if (splitOnce(incoming.url ?? '', '?')[0] === healthPath) return { status: 200, body: 'ok\n' }
     if (incoming.method === 'OPTIONS') return answerPreflight(incoming)
     const address = addressOf(incoming)
+    if (isHealth(incoming, address)) return { status: 200, body: 'ok\n' }
     const caller = authenticate(incoming, address, Date.now())
     if (caller.kind === 'anonymous') return answerAnybody(incoming, address)
     const exchange: Exchange = {
@@ -93,6 +95,11 @@ export function createStorageServer(store: Store, credentials: Credentials): Ser
       throw error
     }
   }
+}
+
+function isHealth({ method, url }: IncomingMessage, { bucket }: Address): boolean {
+  // "-" can be no bucket's name, so this one was read from the path.
+  return (method === 'GET' || method === 'HEAD') && bucket === '-' && splitOnce(url ?? '', '?')[0] === healthPath
 }
 
 /** What an SDK would send as a header it puts into the query of a pre-signed URL, where the signature covers it too. */

@@ -1,5 +1,5 @@
 import { checksumHeaders } from './checksum.ts'
-import { isWanted } from './conditional.ts'
+import { isPartWanted, isWanted } from './conditional.ts'
 import { S3Error } from './errors.ts'
 import type { Answer, Exchange } from './exchange.ts'
 import { openContent, piecesOf, type StoredObject } from './objects.ts'
@@ -43,7 +43,7 @@ function requested(
   { store, address, header }: Pick<Exchange, 'store' | 'address' | 'header'>,
   object: StoredObject,
 ): { readonly part: Part | null; readonly headers: Record<string, number> } {
-  const range = header('range')
+  const range = isPartWanted(header, object) ? header('range') : undefined
   const numberText = address.query.get('partNumber')
   if (numberText === undefined) return { part: requestedPart(range, object.size), headers: {} }
   if (range !== undefined) throw new S3Error('InvalidRequest', 'Ask for a range or for a part, not for both.')

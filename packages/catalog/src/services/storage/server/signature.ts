@@ -42,11 +42,16 @@ export function canonicalRequest({ method, path, query, headers, payload }: Sign
     method,
     path.split('/').map(encoded).join('/'),
     encodedQuery.join('&'),
-    ...headers.map(([name, value]) => `${name}:${value.trim().replace(/ +/g, ' ')}`),
+    ...headers.map(([name, value]) => `${name}:${trimmed(value)}`),
     '',
     headers.map(([name]) => name).join(';'),
     payload,
   ].join('\n')
+}
+
+/** Spaces alone: the last byte of an "à" in UTF-8 is one that JavaScript would trim. */
+function trimmed(value: string): string {
+  return value.replace(/ +/g, ' ').replace(/^ | $/g, '')
 }
 
 export function signingKey(secret: string, { date, region, service }: Scope): Buffer {

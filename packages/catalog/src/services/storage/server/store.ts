@@ -25,6 +25,9 @@ export function openStore(data: string): Store {
       content,
       content,
     ) !== undefined
+  const removeUnknown = (names: readonly string[]) => contents.remove(names.filter((name) => !isKnown(name)))
+  /** Contents whose transaction failed: a power cut now could still bring their rows back. */
+  let doubtful: readonly string[] = []
   return {
     database,
     contents,
@@ -37,12 +40,13 @@ export function openStore(data: string): Store {
           gone.length = 0
           return act((content) => gone.push(content))
         })
-        // A copy of the object may still be made of it.
-        contents.remove(gone.filter((content) => !isKnown(content)))
+        // This transaction was written over what is left of a failed one. A copy of an object may still be made of what is gone.
+        removeUnknown([...gone, ...doubtful])
+        doubtful = []
         return answer
       } catch (error) {
-        // Whether rows name them, the next start finds out.
-        if (!(error instanceof CommitError)) contents.remove(names)
+        if (error instanceof CommitError) doubtful = [...doubtful, ...names]
+        else contents.remove(names)
         throw error
       }
     },

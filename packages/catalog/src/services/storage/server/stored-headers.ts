@@ -36,7 +36,7 @@ const overridable: Readonly<Record<string, string>> = {
 export function overrides({ address }: Pick<Exchange, 'address'>): Record<string, string> {
   const found: Record<string, string> = {}
   for (const [name, value] of address.query.entries) {
-    const header = overridable[name]
+    const header = Object.hasOwn(overridable, name) ? overridable[name] : undefined
     if (header === undefined) continue
     if (!isHeaderValue(value)) throw new S3Error('InvalidArgument', `${name} cannot be the value of a header.`)
     found[header] = value

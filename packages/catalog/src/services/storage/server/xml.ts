@@ -103,10 +103,8 @@ function unescaped(text: string): string {
   return text
     .replace(/\r\n?/g, '\n')
     .replace(/&(?:#(\d{1,7})|#x([0-9a-fA-F]{1,6})|([a-z]+));|&/g, (all, decimal, hex, name) => {
-      if (name !== undefined) {
-        const character = entities[name]
-        if (character !== undefined) return character
-      }
+      const character = name !== undefined && Object.hasOwn(entities, name) ? entities[name] : undefined
+      if (character !== undefined) return character
       const code = decimal !== undefined ? Number(decimal) : hex !== undefined ? Number.parseInt(hex, 16) : Number.NaN
       const isCharacter = code >= 0 && code <= 0x10ffff && !(code >= 0xd800 && code <= 0xdfff)
       if (!isCharacter) throw new S3Error('MalformedXML', `"${all}" is not a character.`)
