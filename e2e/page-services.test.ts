@@ -460,6 +460,8 @@ describe('services, mail and databases on the page', () => {
       // The plan of a form that is not filled in yet, and of a project file with a mistake.
       `422 /api/v1/projects/${idOf(errors)}`,
       `422 /api/v1/projects/${idOf(errors)}/manifest/plan`,
+      // The inbox was asked for in the moment in which the project was stopped.
+      `409 /api/v1/projects/${idOf(errors)}/mail`,
       // The images of a mail that was allowed to load them.
       `Failed to load resource: ${noSuchHost}`,
     ]

@@ -23,6 +23,9 @@ export interface RealClient {
   holds(name: string): Promise<boolean>
 }
 
+/** One for all messages: a queue itself is written down a moment after it was declared, its messages before they are confirmed. */
+const queue = 'kept'
+
 type Credentials = Readonly<Record<string, string | number | boolean | null>>
 
 /** Clients of a project's services; each asks for the credentials anew, as they may have been rotated. */
@@ -42,25 +45,21 @@ export function serviceClients(service: Service, project: string): Readonly<Reco
       write: async (name) => {
         await withRabbit(await credentialsOf('rabbitmq'), async (connection) => {
           const channel = await connection.createConfirmChannel()
-          await channel.assertQueue(name, { durable: true })
-          channel.sendToQueue(name, Buffer.from(textOf(name)), { persistent: true })
+          await channel.assertQueue(queue, { durable: true })
+          channel.sendToQueue(queue, Buffer.from(textOf(name)), { persistent: true })
           await channel.waitForConfirms()
         })
       },
       holds: async (name) =>
         withRabbit(await credentialsOf('rabbitmq'), async (connection) => {
           const channel = await connection.createChannel()
-          // A queue that is not there ends the channel with an error event besides the refusal.
-          channel.on('error', () => undefined)
-          const there = await channel.checkQueue(name).then(
-            () => true,
-            () => false,
-          )
-          if (!there) return false
-          const message = await channel.get(name)
-          if (message === false) return false
-          channel.nack(message, false, true)
-          return message.content.toString() === textOf(name)
+          await channel.assertQueue(queue, { durable: true })
+          const texts: string[] = []
+          for (let message = await channel.get(queue); message !== false; message = await channel.get(queue))
+            texts.push(message.content.toString())
+          // All of them go back into the queue.
+          channel.nackAll(true)
+          return texts.includes(textOf(name))
         }),
     },
     storage: {

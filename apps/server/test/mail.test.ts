@@ -79,7 +79,7 @@ test('without a catcher there is no inbox; one that does not run says how to rea
   const { call, house, id } = await withInbox(t)
   await call('stopProject', { query: { wait: '20' } })
   const stopped = await call('listMail')
-  assert.deepEqual([stopped.status, stopped.json.code], [503, 'unavailable'])
+  assert.deepEqual([stopped.status, stopped.json.code], [409, 'not_running'])
   assert.match(stopped.json.hint, /Start the project/)
   await call('updateProject', { body: { [catcher.name]: { enabled: false } }, query: { wait: '20' } })
   const none = await call('listMail')

@@ -30,6 +30,7 @@ export const problemKinds = {
   method_not_allowed: kind(405, 'Method not allowed', 'See the reference for the methods of this path.'),
   busy: kind(409, 'Another operation holds the project', 'Wait for it, or cancel it.', true),
   conflict: kind(409, 'Already taken', 'Choose another.'),
+  not_running: kind(409, 'It does not run', 'Start the project, then repeat it.', true),
   last_admin: kind(409, 'The last administrator cannot be taken away', 'Make another user an administrator first.'),
   secret_key_external: kind(
     409,

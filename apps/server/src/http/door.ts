@@ -164,7 +164,8 @@ export function createDoor(deps: DoorDeps): FastifyInstance {
   function sendProblem(thrown: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
     const error = problemErrorOf(thrown)
     const path = pathOf(request)
-    if (error.code === 'internal_error') {
+    // Work that was given up because nobody waits for it any more is no fault.
+    if (error.code === 'internal_error' && !reply.raw.destroyed) {
       log.error({ err: thrown, requestId: request.id, method: request.method, path }, 'A request failed.')
     }
     const { status, headers, problem } = problemAnswer(error, { requestId: request.id, path })

@@ -48,7 +48,7 @@ export function mailHandlers({ store, engine, reveal }: MailDeps, { find }: Proj
     const address = await engine.address({ project: row.id, workload: kind.name }, kind.inboxPort)
     const handle = await store.secrets.find(row.id, serviceSecret(kind.name, inboxSecret))
     if (address === null || handle === null)
-      throw new ProblemError('unavailable', `${kind.label} does not run, so its inbox cannot be read.`, {
+      throw new ProblemError('not_running', `${kind.label} does not run, so its inbox cannot be read.`, {
         hint: 'Start the project. Mails that were caught before are still there then.',
       })
     const slow = new AbortController()

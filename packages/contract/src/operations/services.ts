@@ -68,7 +68,7 @@ export const rotateServiceCredentials = operation({
 })
 
 const message = z.object({ id: ProjectRef, message: InboxMessageId })
-const mailProblems = ['unavailable'] as const
+const mailProblems = ['not_running', 'unavailable'] as const
 
 export const listMail = operation({
   id: 'listMail',

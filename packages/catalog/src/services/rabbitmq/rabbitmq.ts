@@ -7,7 +7,10 @@ import { dataObstacle } from './upgrades.ts'
 
 const nature = { keepsData: true, alwaysPublished: false } as const
 
-/** A broker of the project's own. What it has confirmed of durable queues survives a stop and a kill. */
+/**
+ * A broker of the project's own. What it has confirmed of durable queues survives a stop and a kill. A queue itself is
+ * written down a moment after RabbitMQ has answered its declaration: one declared right before a kill may be missing.
+ */
 export const rabbitmq: ServiceKind = {
   kind: 'service',
   name: 'rabbitmq',
