@@ -8,7 +8,7 @@ const run = fileURLToPath(new URL('../tools/run.mjs', import.meta.url))
 
 // Where the fuzzer cannot be installed this fails: a promise that was not looked at is not kept.
 test('a fuzzer that reads the description of the API finds no 5xx and no answer that differs from it', {
-  timeout: 240_000,
+  timeout: 480_000,
 }, async (t) => {
   const seed = Math.floor(Math.random() * 1_000_000)
   const child = spawn(process.execPath, [run, 'fuzz', '--quick', `--seed=${seed}`], {
