@@ -301,11 +301,9 @@ export async function writeChange(
     })
     return queued
   })
-  try {
-    await deps.model.renew(row.id)
-  } finally {
-    if (operation !== null) submit(operation, deps)
-  }
+  // First, so that nobody sees the change without the operation that holds the project for it.
+  if (operation !== null) submit(operation, deps)
+  await deps.model.renew(row.id)
   return operation
 }
 
