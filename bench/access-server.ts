@@ -9,6 +9,7 @@ import { createAuthenticator } from '../apps/server/src/access/authenticator.ts'
 import { hashOf, newTokenValue, shownPrefix } from '../apps/server/src/access/token-value.ts'
 import { auditHandlers } from '../apps/server/src/audit/handlers.ts'
 import { createAdmission } from '../apps/server/src/http/admission.ts'
+import { createDeniedLog } from '../apps/server/src/http/denied-log.ts'
 import { createDoor, type DoorDeps } from '../apps/server/src/http/door.ts'
 import { createOriginRules } from '../apps/server/src/http/origin.ts'
 import { sayPort } from './helper-process.ts'
@@ -61,10 +62,15 @@ const app = createDoor({
     ...Object.fromEntries(calls.map(({ id }) => [id, nothing])),
     ...auditHandlers({ store }),
   } as unknown as DoorDeps['handlers'],
-  streams: { watchProjectLogs: async () => {}, watchProjectStats: async () => {} },
+  streams: Object.fromEntries(
+    operationList
+      .filter(({ id, stream }) => stream === 'websocket' && id !== 'watchEvents')
+      .map(({ id }) => [id, async () => {}]),
+  ) as unknown as DoorDeps['streams'],
   store,
   settings: { version: 'bench', listenHost: '127.0.0.1' },
   authenticator,
+  denied: createDeniedLog({ store, log }),
   webFolder: null,
   log,
 })

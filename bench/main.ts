@@ -10,6 +10,9 @@ const benchmarks: Readonly<Record<string, () => Promise<{ readonly benchmark: Be
   patch: () => import('./patch.ts'),
   access: () => import('./access.ts'),
   storage: () => import('./storage.ts'),
+  terminal: () => import('./terminal.ts'),
+  logs: () => import('./logs.ts'),
+  'route-change': () => import('./route-change.ts'),
 }
 
 /** Writes its own report, with the programs it is compared to. */

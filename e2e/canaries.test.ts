@@ -25,6 +25,8 @@ const byDesign: Readonly<Record<string, (canary: string) => boolean>> = {
   completeSetup: (canary) => canary.startsWith('CSRF token'),
   getMe: (canary) => canary.startsWith('CSRF token'),
   createToken: (canary) => canary.startsWith('token'),
+  createWebhook: (canary) => canary.startsWith('webhook'),
+  rotateWebhookSecret: (canary) => canary.startsWith('webhook'),
   getProjectEnv: (canary) => canary.startsWith('variable'),
   getDatabaseCredentials: (canary) => canary.startsWith('database'),
   revealSecretKey: (canary) => canary.startsWith('secret key'),
@@ -60,9 +62,13 @@ describe('planted secrets', () => {
 
     const source = join(repositories, 'source')
     await mkdir(source)
-    await writeFile(join(source, 'package.json'), JSON.stringify({ scripts: { start: 'node server.js' } }))
+    await writeFile(
+      join(source, 'package.json'),
+      JSON.stringify({ scripts: { start: 'node server.js', hello: 'node --version', test: 'node --test' } }),
+    )
     const server = "require('http').createServer((q, a) => a.end('ok')).listen(process.env.PORT, '127.0.0.1')\n"
     await writeFile(join(source, 'server.js'), server)
+    await writeFile(join(source, 'a.test.js'), "require('node:test').test('a', () => { throw new Error('no') })\n")
     await publishRepository(source, join(repositories, 'private.git'))
     plant('git user', account.username)
     plant('git password', account.password)
@@ -99,6 +105,16 @@ describe('planted secrets', () => {
       plant(`token ${name}`, json.value)
       if (name === 'revoked') await call('revokeToken', { params: { tid: json.id } })
     }
+    const hook = await call('createWebhook', {
+      body: { name: 'ci', url: 'http://127.0.0.1:9/', events: ['run.changed', 'project.changed'] },
+    })
+    plant('webhook secret', hook.json.secret)
+    const rotated = await call('rotateWebhookSecret', { params: { hook: hook.json.id } })
+    plant('webhook secret that replaced it', rotated.json.secret)
+    const rules = { basicAuth: { username: 'ada', password: plant('password of the rules', odd()) } }
+    assert.equal((await call('putProxyRules', { params: shop, body: rules })).status, 200)
+    const shared = { password: plant('password of the share', odd()) }
+    assert.equal((await call('createShare', { params: shop, body: shared })).status, 201)
     const password = plant('password of grace', odd())
     const grace = await call('createUser', { body: { username: 'grace', role: 'operate', password } })
     await logIn('grace', password, 'of grace')
@@ -161,11 +177,22 @@ describe('planted secrets', () => {
     assertUntold()
   })
 
-  it('are in no stream', { timeout: 60_000 }, async () => {
-    for (const { path, stream } of operationList.filter((one) => one.stream !== undefined)) {
-      const url = `${service.url}${apiPrefix}${path.replace('{id}', 'shop')}${path.startsWith('/events') ? '?after=0' : ''}`
+  it('are in no stream', { timeout: 180_000 }, async () => {
+    const shop = { id: 'shop' }
+    const { items: actions } = (await call('listActions', { params: shop })).json
+    const action = actions.find(({ id }: { id: string }) => id.endsWith('.hello')).id
+    const suite = (await call('listTests', { params: shop })).json.suites[0].id
+    const run = (await call('runAction', { params: { ...shop, action }, query: 'wait=60' })).json.id
+    const term = (await call('createTerminal', { params: shop })).json.id
+    const params: Readonly<Record<string, string>> = { ...shop, action, suite, run, term }
+    const exec = JSON.stringify({ type: 'run', argv: ['node', '--version'] })
+    for (const { id, path, stream } of operationList.filter((one) => one.stream !== undefined)) {
+      const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(params[name] ?? 'x'))
+      const url = `${service.url}${apiPrefix}${filled}${path.startsWith('/events') ? '?after=0' : ''}`
       const headers = { authorization: `Bearer ${service.token}` }
-      const text = stream === 'sse' ? await readSse(url, headers) : await readSocket(url.replace('http', 'ws'), headers)
+      const first = id === 'watchExec' ? exec : undefined
+      const text =
+        stream === 'sse' ? await readSse(url, headers) : await readSocket(url.replace('http', 'ws'), headers, first)
       assert.ok(text.length > 20, `${path} said nothing`)
       told.push({ source: path, text })
     }
@@ -312,8 +339,11 @@ async function readSse(url: string, headers: Headers): Promise<string> {
   return text
 }
 
-async function readSocket(url: string, headers: Headers): Promise<string> {
+async function readSocket(url: string, headers: Headers, first?: string): Promise<string> {
   const socket = new WebSocket(url, { headers: { ...headers } })
+  socket.once('open', () => {
+    if (first !== undefined) socket.send(first)
+  })
   let text = ''
   socket.on('message', (data) => {
     text += String(data)

@@ -7,10 +7,12 @@ import { fileURLToPath } from 'node:url'
 const run = fileURLToPath(new URL('../tools/run.mjs', import.meta.url))
 
 // Where the fuzzer cannot be installed this fails: a promise that was not looked at is not kept.
+/** Always the same requests, so that a failure is that of a change; `npm run fuzz` thinks of new ones each time. */
+const seed = 20_261_122
+
 test('a fuzzer that reads the description of the API finds no 5xx and no answer that differs from it', {
   timeout: 480_000,
 }, async (t) => {
-  const seed = Math.floor(Math.random() * 1_000_000)
   const child = spawn(process.execPath, [run, 'fuzz', '--quick', `--seed=${seed}`], {
     stdio: ['ignore', 'pipe', 'pipe'],
   })

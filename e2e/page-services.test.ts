@@ -1,18 +1,12 @@
 import assert from 'node:assert/strict'
-import { access } from 'node:fs/promises'
 import { after, before, describe, it } from 'node:test'
-import { fileURLToPath } from 'node:url'
-import { AxeBuilder } from '@axe-core/playwright'
 import type { ProjectView } from '@stackquay/contract'
 import { type Browser, launchBrowser } from '@stackquay/testkit'
 import nodemailer from 'nodemailer'
 import type { BrowserContext, Page } from 'playwright-core'
+import { assertAccessible, consoleErrors, logIn, makeUser, refuseUnbuiltPage, textOf } from './support/page.ts'
 import { admin, type Service, startService, until } from './support/service.ts'
 
-const builtPage = fileURLToPath(new URL('../apps/web/dist/index.html', import.meta.url))
-const rules = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa']
-const widths = [390, 1280] as const
-const themes = ['light', 'dark'] as const
 const project = 'harbour'
 const at = (path: string) => `/projects/${project}/${path}`
 
@@ -23,9 +17,7 @@ describe('services, mail and databases on the page', () => {
   let errors: readonly string[]
 
   before(async () => {
-    await access(builtPage).catch(() => {
-      throw new Error('The page is not built. Build it with: npm run build -w apps/web')
-    })
+    await refuseUnbuiltPage()
     browser = await launchBrowser({ viewport: { width: 1280, height: 900 } })
     browser.context.setDefaultTimeout(20_000)
     service = await startService()
@@ -448,7 +440,7 @@ describe('services, mail and databases on the page', () => {
 
   it('offers a reader neither changes nor credentials nor mails', { timeout: 60_000 }, async () => {
     const reader = { username: 'rita', password: 'look-but-do-not-touch' }
-    await makeReader(page, reader)
+    await makeUser(page, reader, 'read')
     const other = await launchBrowser()
     other.context.setDefaultTimeout(20_000)
     try {
@@ -486,31 +478,6 @@ function idOf(errors: readonly string[]): string {
   return errors.map((error) => /\/(prj_\w+)/.exec(error)?.[1]).find((id) => id !== undefined) ?? ''
 }
 
-async function logIn(
-  page: Page,
-  { url }: Service,
-  { username, password }: { username: string; password: string },
-): Promise<void> {
-  await page.goto(`${url}/login`)
-  await page.getByLabel('User name').fill(username)
-  await page.getByLabel('Password').fill(password)
-  await page.getByRole('button', { name: 'Log in' }).click()
-  await page.waitForURL(`${url}/`)
-}
-
-/** With the session of the page that an administrator is logged in at. */
-async function makeReader(page: Page, user: { username: string; password: string }): Promise<void> {
-  const status = await page.evaluate(
-    async (body) => {
-      const me = (await (await fetch('/api/v1/auth/me')).json()) as { csrfToken: string }
-      const headers = { 'content-type': 'application/json', 'x-csrf-token': me.csrfToken }
-      return (await fetch('/api/v1/users', { method: 'POST', headers, body: JSON.stringify(body) })).status
-    },
-    { ...user, role: 'read' },
-  )
-  assert.equal(status, 201)
-}
-
 const noSuchHost = 'net::ERR_NAME_NOT_RESOLVED'
 
 /** Stands in for a host of the internet, and says what it was asked for. */
@@ -524,47 +491,4 @@ async function answerElsewhere(context: BrowserContext, asked: string[]): Promis
     if (new URL(request.url()).host === 'elsewhere.test' && request.failure()?.errorText === noSuchHost)
       asked.push(request.url())
   })
-}
-
-async function textOf(stream: AsyncIterable<unknown>): Promise<string> {
-  const chunks: Buffer[] = []
-  for await (const chunk of stream) chunks.push(chunk as Buffer)
-  return Buffer.concat(chunks).toString('utf8')
-}
-
-/** `422 /api/v1/projects/…` for an answer that the console calls an error; the text of any other. */
-function consoleErrors(page: Page): readonly string[] {
-  const errors: string[] = []
-  page.on('console', (message) => {
-    if (message.type() !== 'error') return
-    const status = /responded with a status of (\d+)/.exec(message.text())?.[1]
-    errors.push(status === undefined ? message.text() : `${status} ${new URL(message.location().url).pathname}`)
-  })
-  page.on('pageerror', (error) => errors.push(error.message))
-  return errors
-}
-
-/** In both themes, on a phone and on a desk. Leaves the page as wide as it was. */
-async function assertAccessible(page: Page, screen: string): Promise<void> {
-  const found: string[] = []
-  await page.locator('[aria-busy=true]').waitFor({ state: 'detached' })
-  for (const width of widths) {
-    await page.setViewportSize({ width, height: width === 390 ? 844 : 900 })
-    for (const colorScheme of themes) {
-      await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
-      const { violations } = await new AxeBuilder({ page })
-        .withTags(rules)
-        // Base UI's own: it takes the focus at the edge of a dialog and hands it on at once.
-        .exclude('[data-base-ui-focus-guard]')
-        // What is in a mail is its sender's, and nothing can run in its frame.
-        .exclude('iframe')
-        .setLegacyMode()
-        .analyze()
-      for (const { id, nodes } of violations)
-        found.push(...nodes.map((node) => `${id} at ${width} px, ${colorScheme}: ${node.html} ${node.any[0]?.message}`))
-      const { clientWidth, scrollWidth } = await page.evaluate(() => document.documentElement)
-      if (scrollWidth > clientWidth) found.push(`wider than the screen of ${width} px: ${scrollWidth} px`)
-    }
-  }
-  assert.deepEqual(found, [], screen)
 }

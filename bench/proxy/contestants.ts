@@ -4,7 +4,7 @@ import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { createProxyControl, ensureProxy } from '@stackquay/proxy/control'
 
-/** The two servers behind: one with 1 KB answers, one that echoes WebSocket messages. */
+/** The two servers behind: one with answers of 1 KB and 1 MB, one that echoes WebSocket messages. */
 export interface Behind {
   readonly page: number
   readonly echo: number
@@ -17,14 +17,17 @@ export interface Contestant {
   stop(): Promise<void>
 }
 
-/** nginx also serves the 1 KB page: of all servers here it takes the least from those that are measured. */
+/** nginx also serves the 1 KB page and the 1 MB file: of all servers here it takes the least from those that are measured. */
 export async function startPage(home: string): Promise<Contestant> {
   const port = await freePort()
+  const folder = join(home, 'files')
+  await mkdir(folder)
+  await writeFile(join(folder, 'large'), Buffer.alloc(1024 * 1024, 'x'))
   return startNginx(
     'page',
     home,
     port,
-    `server { listen 127.0.0.1:${port}; location / { return 200 "${'x'.repeat(1024)}"; } }`,
+    `server { listen 127.0.0.1:${port}; root ${folder}; location = / { return 200 "${'x'.repeat(1024)}"; } }`,
   )
 }
 
@@ -79,6 +82,39 @@ http://echo.localhost:${port} {
   return whenListening(contestant('Caddy', port, child))
 }
 
+export async function haproxy(home: string, behind: Behind): Promise<Contestant> {
+  const port = await freePort()
+  const file = join(home, 'haproxy.cfg')
+  await writeFile(
+    file,
+    `global
+  maxconn 4096
+  nbthread 1
+defaults
+  mode http
+  option forwardfor
+  timeout connect 5s
+  timeout client 65s
+  timeout server 300s
+  timeout tunnel 1h
+frontend all
+  bind 127.0.0.1:${port}
+  http-request set-header X-Forwarded-Proto http
+  http-request set-header X-Forwarded-Host %[req.hdr(host)]
+  http-request set-header X-Forwarded-Port %[dst_port]
+  use_backend page if { hdr(host) -i page.localhost }
+  default_backend echo
+backend page
+  http-reuse always
+  server one 127.0.0.1:${behind.page}
+backend echo
+  server one 127.0.0.1:${behind.echo}
+`,
+  )
+  const child = spawn('haproxy', ['-f', file, '-db', '-q'], { stdio: 'ignore' })
+  return whenListening(contestant('HAProxy', port, child))
+}
+
 /** Started as the control plane starts it: the same flags, the same warm code cache. */
 export async function stackquay(home: string, behind: Behind): Promise<Contestant> {
   const folder = join(home, 'stackquay')
@@ -113,7 +149,7 @@ async function startNginx(name: string, home: string, port: number, servers: str
     file,
     `daemon off; worker_processes 1; pid ${folder}/pid; error_log ${folder}/error.log;
 events { worker_connections 4096; }
-http { access_log off; keepalive_requests 1000000000; keepalive_timeout 65; ${temporary.join(' ')} ${servers} }
+http { access_log off; sendfile on; keepalive_requests 1000000000; keepalive_timeout 65; ${temporary.join(' ')} ${servers} }
 `,
   )
   const child = spawn('nginx', ['-p', folder, '-c', file, '-e', `${folder}/error.log`], { stdio: 'ignore' })

@@ -10,13 +10,13 @@ import { Refusal } from './refusal.mjs'
  */
 export const systemPackages = [
   { debian: 'git', programs: ['git'], usedBy: ['apps/server/', 'e2e/', 'tools/fuzz/'] },
-  { debian: 'python3', programs: ['python3'], usedBy: ['e2e/', 'tools/fuzz/'] },
+  { debian: 'python3', programs: ['python3'], usedBy: ['packages/catalog/test/real-suites', 'e2e/', 'tools/fuzz/'] },
   {
     debian: 'python3-venv',
     programs: ['python3'],
     // The one that every user can run: another in front of it in PATH may be private to root.
     probe: [python(), '-c', 'import venv, ensurepip'],
-    usedBy: ['e2e/', 'tools/fuzz/'],
+    usedBy: ['packages/catalog/test/real-suites', 'e2e/', 'tools/fuzz/'],
   },
   { debian: 'postgresql', programs: ['pg_ctlcluster'], usedBy: ['packages/catalog/', 'e2e/'] },
   { debian: 'redis-server', programs: ['redis-server'], usedBy: ['packages/catalog/', 'e2e/'] },
@@ -26,7 +26,20 @@ export const systemPackages = [
   // OpenSearch is assembled from its published parts.
   { debian: 'default-jdk-headless', programs: ['javac'], usedBy: ['packages/catalog/test/opensearch'] },
   { debian: 'maven', programs: ['mvn'], usedBy: ['packages/catalog/test/opensearch'] },
-  { debian: 'golang-go', programs: ['go'], usedBy: ['e2e/'] },
+  { debian: 'golang-go', programs: ['go'], usedBy: ['packages/catalog/test/real-suites', 'e2e/'] },
+  // Test runners whose results are read.
+  { debian: 'ruby-rspec', programs: ['rspec'], usedBy: ['packages/catalog/test/real-suites'] },
+  {
+    debian: 'ruby-minitest',
+    programs: ['ruby'],
+    probe: ['/usr/bin/ruby', '-e', 'require "minitest"'],
+    usedBy: ['packages/catalog/test/real-suites'],
+  },
+  // Where there is Ruby, its template is offered, which installs gems.
+  { debian: 'ruby-bundler', programs: ['bundle'], usedBy: ['packages/catalog/test/real-suites', 'e2e/'] },
+  { debian: 'rake', programs: ['rake'], usedBy: ['packages/catalog/test/real-suites'] },
+  { debian: 'phpunit', programs: ['phpunit'], usedBy: ['packages/catalog/test/real-suites'] },
+  { debian: 'cargo', programs: ['cargo'], usedBy: ['packages/catalog/test/real-suites'] },
   {
     debian: 'chromium',
     programs: ['chromium', 'chromium-browser', 'google-chrome'],

@@ -30,6 +30,23 @@ test('words that match no test file are refused before anything is installed or 
   assert.equal(stderr, 'No test file matches "no-such-test".\n')
 })
 
+test('the report of a test run names the files that failed, also one that crashed, and counts what passed', async () => {
+  const files = {
+    'good.test.mjs': `import { test } from 'node:test'; test('one', () => {}); test('later', { todo: true }, () => { throw new Error('not yet') })`,
+    'bad.test.mjs': `import { test } from 'node:test'; test('two', () => {}); test('three', () => { throw new Error('no') })`,
+    'crashed.test.mjs': 'process.exit(3)',
+  }
+  const paths = Object.keys(files).map((name) => join(folder, name))
+  for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text)
+  const reporter = join(root, 'tools/run/failed-files.mjs')
+  const { NODE_TEST_CONTEXT: _own, ...env } = process.env
+  const { code, stdout } = await run(['--test', `--test-reporter=${reporter}`, ...paths], env)
+  assert.equal(code, 1)
+  const { passed, failed } = JSON.parse(stdout) as { passed: number; failed: string[] }
+  assert.deepEqual(failed.toSorted(), [join(folder, 'bad.test.mjs'), join(folder, 'crashed.test.mjs')])
+  assert.equal(passed, 2)
+})
+
 test('every script of package.json is a command of the wrapper', async () => {
   const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> }
   for (const [name, line] of Object.entries(scripts)) assert.equal(line, `node tools/run.mjs ${name}`)
@@ -115,9 +132,10 @@ test('an interrupted holder leaves no lock behind', async () => {
 
 function run(
   args: readonly string[],
+  env: NodeJS.ProcessEnv = process.env,
 ): Promise<{ readonly code: number; readonly stdout: string; readonly stderr: string }> {
   return new Promise((resolve) => {
-    execFile(process.execPath, args, { cwd: root, timeout: 60_000 }, (error, stdout, stderr) => {
+    execFile(process.execPath, args, { cwd: root, env, timeout: 60_000 }, (error, stdout, stderr) => {
       resolve({ code: error === null ? 0 : Number(error.code ?? -1), stdout, stderr })
     })
   })

@@ -9,6 +9,7 @@ const places: Readonly<Record<string, string>> = {
   'apps/server/src/projects/handlers.ts': 'variables for those who may read them; to seal a copy',
   'apps/server/src/projects/secrets-aside.ts': 'to seal it',
   'apps/server/src/projects/works.ts': 'the URL that git clones from',
+  'apps/server/src/webhooks/sealed-keys.ts': 'to sign deliveries with',
 }
 
 test('the text of a sealed secret leaves its type only where that is listed', () => {

@@ -16,6 +16,8 @@ export interface World {
   readonly now: () => number
   /** Aborts at the first Ctrl-C. */
   readonly interrupted: AbortSignal
+  /** Hands signals of the process to a command, for which they then mean nothing but that. Answers how to give them back. */
+  takeSignals<Name extends NodeJS.Signals>(names: readonly Name[], handle: (name: Name) => void): () => void
 }
 
 export interface GlobalFlags {

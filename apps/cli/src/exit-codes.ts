@@ -8,6 +8,8 @@ export const exitCodes = {
   conflict: 5,
   unreachable: 6,
   timedOut: 7,
+  notRun: 125,
+  programNotFound: 127,
   interrupted: 130,
 } as const
 
@@ -22,5 +24,8 @@ export const exitCodeMeanings: Readonly<Record<keyof typeof exitCodes, string>> 
   conflict: 'Something else holds it: another operation, or the name is taken.',
   unreachable: 'The service does not answer.',
   timedOut: 'The time to wait was over. The operation goes on.',
+  notRun:
+    'With run, test, exec and shell, whose other codes are the program’s: it could not be run, or its end is not known.',
+  programNotFound: 'With exec: there is no such program.',
   interrupted: 'Interrupted with Ctrl-C. An operation that was under way goes on.',
 }

@@ -9,11 +9,15 @@ import { isLocal } from './service-url.ts'
 /** The project a command is about: the one named, else the one whose folder this is, or lies in. */
 export async function projectRef(context: Context, named: string | undefined): Promise<string> {
   if (named !== undefined) return named
-  const client = await context.client()
-  const found = isLocal(client.baseUrl) ? await projectOfFolder(client, context.world.cwd, context.signal) : null
+  const found = await projectHere(context, await context.client())
   if (found === null)
     throw usageError('Which project?', 'Name it, or call this in the folder of a project. "stq list" shows them.')
   return found.slug
+}
+
+/** The project whose folder this is, or lies in; null when there is none, or the service is on another machine. */
+export async function projectHere({ world, signal }: Context, client: Client): Promise<ProjectSummary | null> {
+  return isLocal(client.baseUrl) ? projectOfFolder(client, world.cwd, signal) : null
 }
 
 export async function allProjects(client: Client, signal: AbortSignal): Promise<ProjectSummary[]> {

@@ -42,13 +42,17 @@ Settings of a service: stq service help <service>        Its schema, for editors
   scripts: () => `Using stq in scripts.
 
   Results go to standard output; notes, plans, progress and errors to standard error.
-  --json prints the result as one JSON document and nothing else ("stq logs": one object per line). Lists are
+  --json prints the result as one JSON document and nothing else ("stq logs", "stq events" and "stq runs follow": one
+  object per line). Lists are
   {"items": […]}. An error is {"error": {code, title, detail, hint, errors, exitCode}} on standard error.
   --quiet prints only what is essential: slugs, ids, URLs.
   The exit code tells how it went: stq help exit-codes.
+  "stq run", "stq test" and "stq exec" pass the output and the exit code of the program through; 125 says that it did not run.
   Commands that change something wait for its end; --no-wait does not, --timeout 5m waits so long at most (exit code 7).
 
   url=$(stq up --quiet) && curl -fsS "$url"
   stq list --json | jq -r '.items[] | select(.status.state == "failed") | .slug'
+  stq share shop --minutes 30
+  stq exec shop -- pg_dump --format=custom > shop.dump
   STACKQUAY_URL=https://quay.example STACKQUAY_TOKEN=$CI_TOKEN stq restart shop --timeout 5m`,
 }

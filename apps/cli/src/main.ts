@@ -8,10 +8,11 @@ import { createProgram, programArguments } from './program.ts'
 
 const interrupt = new AbortController()
 
-process.on('SIGINT', () => {
+const onInterrupt = () => {
   if (interrupt.signal.aborted) process.exit(exitCodes.interrupted)
   interrupt.abort()
-})
+}
+process.on('SIGINT', onInterrupt)
 
 // `stq logs | head` ends the pipe, which is no failure of ours.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
@@ -27,6 +28,15 @@ process.exitCode = await main(process.argv.slice(2), {
   stderr: process.stderr,
   now: Date.now,
   interrupted: interrupt.signal,
+  takeSignals: (names, handle) => {
+    process.off('SIGINT', onInterrupt)
+    const taken = names.map((name) => [name, () => handle(name)] as const)
+    for (const [name, listener] of taken) process.on(name, listener)
+    return () => {
+      for (const [name, listener] of taken) process.off(name, listener)
+      process.on('SIGINT', onInterrupt)
+    }
+  },
 })
 await flushed(process.stdout)
 // Connections that are kept alive for a next request would hold the process for seconds.
@@ -39,6 +49,7 @@ async function main(argv: readonly string[], world: World): Promise<number> {
     return typeof process.exitCode === 'number' ? process.exitCode : exitCodes.ok
   } catch (error) {
     if (error instanceof CommanderError && error.exitCode === 0) return exitCodes.ok
+    if (isProgramEnded(error)) return error.exitCode
     const report = reportFor(error, world, () => helpOf(program.command, argv))
     const json = program.command.opts().json === true
     // Ctrl-C is how following logs ends; there is nothing to tell.
@@ -46,6 +57,11 @@ async function main(argv: readonly string[], world: World): Promise<number> {
       world.stderr.write(`${json ? errorJson(report) : errorText(report, styleOf(world.stderr, world.env))}\n`)
     return report.exitCode
   }
+}
+
+/** By its name: its class comes with the commands that run programs, and is not loaded for all others. */
+function isProgramEnded(error: unknown): error is Error & { readonly exitCode: number } {
+  return error instanceof Error && error.name === 'ProgramEnded' && 'exitCode' in error
 }
 
 function reportFor(error: unknown, world: World, help: () => string): Report {

@@ -14,7 +14,7 @@ export function addWaitOptions(command: Command): Command {
 export const projectArgument = 'id or slug; without it the project of this folder'
 
 export function wholeNumber(text: string, name: string, low: number, high: number): number {
-  const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN
+  const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN
   if (!(value >= low && value <= high))
     throw usageError(`${name} must be a whole number from ${low} to ${high}, and "${text}" is not.`)
   return value
@@ -23,4 +23,20 @@ export function wholeNumber(text: string, name: string, low: number, high: numbe
 /** For an option that may be said more than once. */
 export function eachOf(value: string, before: readonly string[] | undefined): readonly string[] {
   return [...(before ?? []), value]
+}
+
+/**
+ * Words before and behind `--`; null when there are no such dashes. Commander knows where they stood only by the command
+ * line as it was typed.
+ */
+export function operandsAround(
+  command: Command,
+): readonly [before: readonly string[], behind: readonly string[] | null] {
+  let root = command
+  while (root.parent !== null) root = root.parent
+  const typed = (root as Command & { readonly rawArgs: readonly string[] }).rawArgs
+  const dashes = typed.indexOf('--')
+  if (dashes === -1) return [command.args, null]
+  const behind = typed.slice(dashes + 1)
+  return [command.args.slice(0, command.args.length - behind.length), behind]
 }

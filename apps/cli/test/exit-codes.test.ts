@@ -17,6 +17,8 @@ test('the exit codes are these, for ever', () => {
     conflict: 5,
     unreachable: 6,
     timedOut: 7,
+    notRun: 125,
+    programNotFound: 127,
     interrupted: 130,
   })
 })

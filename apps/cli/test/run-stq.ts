@@ -18,7 +18,9 @@ export interface RunOptions {
   readonly url?: string
   readonly env?: Readonly<Record<string, string>>
   readonly cwd?: string
-  readonly input?: string
+  readonly input?: string | Uint8Array
+  /** How its output is read; 'latin1' has one character a byte. */
+  readonly encoding?: 'utf8' | 'latin1'
   /** Called once the process runs, for signals. */
   readonly meanwhile?: (child: ChildProcessWithoutNullStreams, seen: () => string) => void
   /** Instead of `node stq`. */
@@ -38,10 +40,10 @@ export async function stq(args: readonly string[], options: RunOptions = {}): Pr
   })
   let stdout = ''
   let stderr = ''
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+  child.stdout.setEncoding(options.encoding ?? 'utf8').on('data', (text: string) => {
     stdout += text
   })
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+  child.stderr.setEncoding(options.encoding ?? 'utf8').on('data', (text: string) => {
     stderr += text
   })
   child.stdin.on('error', () => {})

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { OperationRecord, OperationStep, Problem, ProjectView } from '@stackquay/contract'
+import { type WebSocket, WebSocketServer } from 'ws'
 
 export interface Call {
   readonly method: string
@@ -13,6 +14,9 @@ export interface Call {
 /** What a route answers: JSON with status 200, or whatever it writes itself. */
 export type Route = (call: Call, response: ServerResponse) => unknown
 
+/** What a WebSocket at a path is told: `'/projects/shop/runs/run_1/ws'`. */
+export type SocketRoute = (socket: WebSocket, query: URLSearchParams) => void
+
 export interface StandIn extends AsyncDisposable {
   readonly url: string
   readonly calls: readonly Call[]
@@ -21,7 +25,10 @@ export interface StandIn extends AsyncDisposable {
 }
 
 /** A small service that speaks the parts of the contract a test names: `'GET /projects': () => ({ items: [] })`. */
-export async function standIn(routes: Readonly<Record<string, Route>>): Promise<StandIn> {
+export async function standIn(
+  routes: Readonly<Record<string, Route>>,
+  sockets: Readonly<Record<string, SocketRoute>> = {},
+): Promise<StandIn> {
   const calls: Call[] = []
   const server = createServer(async (request, response) => {
     const url = new URL(request.url!, 'http://stand-in')
@@ -44,12 +51,22 @@ export async function standIn(routes: Readonly<Record<string, Route>>): Promise<
     if (answer !== undefined)
       response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answer))
   })
+  const upgrades = new WebSocketServer({ noServer: true })
+  server.on('upgrade', (request, duplex, head) => {
+    const url = new URL(request.url!, 'http://stand-in')
+    const route = sockets[url.pathname.replace(/^\/api\/v1/, '')]
+    duplex.on('error', () => {})
+    if (route === undefined) return duplex.end('HTTP/1.1 404 No\r\nContent-Length: 0\r\nConnection: close\r\n\r\n')
+    upgrades.handleUpgrade(request, duplex, head, (socket) => route(socket, url.searchParams))
+    return undefined
+  })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     calls,
     lines: () => calls.map(({ method, path }) => `${method} ${path}`),
     [Symbol.asyncDispose]: async () => {
+      for (const socket of upgrades.clients) socket.terminate()
       server.closeAllConnections()
       await new Promise((resolve) => server.close(resolve))
     },

@@ -1,12 +1,16 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Notice } from './notices.ts'
 
-/** Sends a notice as the kind of document the client asked for: a page for a browser, a problem for a program. */
-export async function answer(request: IncomingMessage, response: ServerResponse, notice: Notice): Promise<void> {
+/**
+ * Sends a notice as the kind of document the client asked for: a page for a browser, a problem for a program. Answers how
+ * many bytes it has.
+ */
+export async function answer(request: IncomingMessage, response: ServerResponse, notice: Notice): Promise<number> {
   const body = await documentOf(notice, request.headers.accept)
-  if (response.headersSent || response.destroyed) return
+  if (response.headersSent || response.destroyed) return 0
   response.writeHead(notice.status, { ...body.headers, ...noticeHeaders(notice) })
   response.end(body.text)
+  return body.headers['content-length']
 }
 
 /** The same for a connection that has no response object: a refused upgrade, or bytes that are no request. */
@@ -19,15 +23,18 @@ export async function rawAnswer(accept: string | undefined, notice: Notice): Pro
 
 const reasons: Readonly<Record<number, string>> = {
   400: 'Bad Request',
+  403: 'Forbidden',
   404: 'Not Found',
   408: 'Request Timeout',
+  410: 'Gone',
+  429: 'Too Many Requests',
   431: 'Request Header Fields Too Large',
   502: 'Bad Gateway',
   503: 'Service Unavailable',
   504: 'Gateway Timeout',
 }
 
-function noticeHeaders(notice: Notice): Record<string, string | number> {
+export function noticeHeaders(notice: Notice): Record<string, string | number> {
   return {
     'cache-control': 'no-store',
     'x-content-type-options': 'nosniff',
@@ -37,7 +44,7 @@ function noticeHeaders(notice: Notice): Record<string, string | number> {
   }
 }
 
-async function documentOf(notice: Notice, accept: string | undefined) {
+export async function documentOf(notice: Notice, accept: string | undefined) {
   if (prefersJson(accept)) {
     const text = problemOf(notice)
     return { text, headers: { 'content-type': 'application/problem+json', 'content-length': Buffer.byteLength(text) } }
@@ -65,7 +72,7 @@ function problemOf({ status, code, title, detail, hint, retryAfter, project, log
     code,
     hint,
     retryable: retryAfter !== undefined,
-    ...(project && { project: { id: project.id, slug: project.slug } }),
+    ...(project?.slug && { project: { id: project.id, slug: project.slug } }),
     ...(logTail && { logTail }),
   })
 }

@@ -1,19 +1,26 @@
 import type { IncomingMessage } from 'node:http'
+import { type ClientAddress, clientAddress } from './client-address.ts'
+import { entryOf } from './entrances.ts'
+import { shareEndedNotice } from './gate/gate-notices.ts'
 import { addForwarded, readRequestHead } from './headers.ts'
 import { badRequestNotice, type Notice, unknownHostNotice } from './notices.ts'
 import { hostName } from './route-index.ts'
 import type { Route } from './route-table.ts'
 import type { ProxyState } from './state.ts'
+import type { BodyFraming } from './upstream/request-head.ts'
 
 /** A request that is well-formed and belongs to a route: all that is needed to send it on. */
 export interface Arrival {
   readonly host: string
   readonly route: Route
+  readonly client: ClientAddress
   /** Origin form, whatever form the client used. */
   readonly path: string
-  /** Flat list with `host` first and `X-Forwarded-*` last. */
+  /** Flat list with `host` first and `X-Forwarded-*` last, without what delimits the body. */
   readonly headers: string[]
-  readonly hasBody: boolean
+  readonly body: BodyFraming
+  /** The client waits for a word before it sends its body. */
+  readonly expects: boolean
 }
 
 export function readArrival(state: ProxyState, request: IncomingMessage): Arrival | Notice {
@@ -31,15 +38,34 @@ export function readArrival(state: ProxyState, request: IncomingMessage): Arriva
     path = absolute[2]!.startsWith('/') ? absolute[2]! : `/${absolute[2]!}`
   }
 
+  // Would begin another request on the connection to the project.
+  if (notInTarget.test(path)) return badRequestNotice('Its target holds a space or a control character.')
+
+  const entry = entryOf(request, state.routes)
+  if (entry !== null) {
+    if (entry.route === null) return shareEndedNotice
+    const { host, route, publicHost, publicPort, client } = entry
+    const headers = ['host', publicHost, ...head.headers]
+    addForwarded(headers, publicPort, publicHost, client)
+    return { host, route, client, path, headers, body: head.body, expects: head.expects }
+  }
+
   const host = hostName(authority)
   if (host === undefined) return badRequestNotice('Its Host header is no host name.')
-  const route = state.routes.byHost.get(host)
-  if (!route) return unknownHostNotice
+  const route = state.routes.routeOf(host)
+  if (!route) return wasShare(state, host) ? shareEndedNotice : unknownHostNotice
 
   const headers = ['host', authority, ...head.headers]
-  addForwarded(headers, request, authority)
-  return { host, route, path, headers, hasBody: head.hasBody }
+  const client = clientAddress(request, state.routes.trusted)
+  addForwarded(headers, `${request.socket.localPort}`, authority, client)
+  return { host, route, client, path, headers, body: head.body, expects: head.expects }
+}
+
+function wasShare({ routes }: ProxyState, host: string): boolean {
+  const { shareSuffix } = routes.table
+  return shareSuffix !== undefined && host.endsWith(shareSuffix)
 }
 
 const slash = 0x2f
+const notInTarget = /[^\x21-\x7e\x80-\xff]/
 const absoluteForm = /^http:\/\/([^/?#]+)([^#]*)/i

@@ -15,10 +15,33 @@ export interface ProxyStatus {
   readonly requests: number
   readonly connections: number
   readonly tunnels: number
+  /** Requests that wait while their projects restart. */
+  readonly held: number
+  /** The processes that serve, the main one first. */
+  readonly workers: readonly number[]
+  /** So many there may be. */
+  readonly mostWorkers: number
+  /** Lines of the access log that were lost, to a full disk for instance. */
+  readonly accessDropped: number
+}
+
+/** `GET /flights?host=…&port=…` on the control socket: what is under way to an address, whether or not a route leads there. */
+export interface FlightsAnswer {
+  readonly requests: number
+  /** WebSockets and the like, with those that are being opened. */
+  readonly tunnels: number
 }
 
 /** What a refused command answers. */
 export interface ControlProblem {
-  readonly code: 'routes_invalid' | 'routes_not_saved' | 'body_too_large' | 'not_json' | 'unknown_command'
+  readonly code:
+    | 'routes_invalid'
+    | 'routes_not_saved'
+    | 'body_too_large'
+    | 'not_json'
+    | 'address_invalid'
+    | 'unknown_command'
+    | 'query_invalid'
+    | 'access_unreadable'
   readonly detail: string
 }

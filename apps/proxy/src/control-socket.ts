@@ -1,17 +1,35 @@
 import { chmod, unlink } from 'node:fs/promises'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { connect } from 'node:net'
-import type { ControlProblem, ProxyStatus } from './control-protocol.ts'
+import {
+  type AccessPage,
+  type AccessQuery,
+  QueryError,
+  readAccessQuery,
+  readProject,
+  readShare,
+  readTrafficQuery,
+  type TrafficAnswer,
+  type TrafficQuery,
+  type ViewersAnswer,
+} from './access/queries.ts'
+import type { ControlProblem, FlightsAnswer, ProxyStatus } from './control-protocol.ts'
 import { StartError } from './listen-address.ts'
 import { parseRouteTable, type RouteTable, RouteTableError } from './route-table.ts'
 
 /** What the control plane can ask of a running proxy. */
 export interface Commands {
-  status(): ProxyStatus
+  status(): Promise<ProxyStatus>
   /** Resolves when the table is in use and on disk. */
   replaceRoutes(table: RouteTable): Promise<void>
   /** Resolves when nothing new is accepted any more, here and on the public side; the rest ends in the background. */
   shutdown(): Promise<void>
+  /** What is under way to an address, in all processes. */
+  flights(host: string, port: number): Promise<FlightsAnswer>
+  access(project: string, query: AccessQuery): Promise<AccessPage>
+  traffic(project: string, query: TrafficQuery): Promise<TrafficAnswer>
+  viewers(project: string, share: string): Promise<ViewersAnswer>
+  forgetAccess(project: string): Promise<void>
 }
 
 /** Who may open the socket file may command the proxy, so it is for its owner alone. */
@@ -21,7 +39,7 @@ export async function serveControl(path: string, commands: Commands): Promise<Se
     response.shouldKeepAlive = false
     run(commands, request, response).catch((error: unknown) => {
       const problem = problemOf(error)
-      send(response, problem.code === 'routes_not_saved' ? 500 : 422, problem)
+      send(response, serverFaults.has(problem.code) ? 500 : 422, problem)
     })
   })
   await unlink(path).catch(() => {})
@@ -49,19 +67,57 @@ export async function refuseSecondProxy(path: string, home: string): Promise<voi
 }
 
 async function run(commands: Commands, request: IncomingMessage, response: ServerResponse): Promise<void> {
-  switch (`${request.method} ${request.url}`) {
-    case 'GET /status':
-      return send(response, 200, commands.status())
+  const { pathname, searchParams } = new URL(request.url ?? '/', 'http://proxy')
+  const command = `${request.method} ${pathname}`
+  const reading = readings[command]
+  if (reading !== undefined) return send(response, 200, await reading(commands, searchParams))
+
+  switch (command) {
     case 'PUT /routes':
       await commands.replaceRoutes(parseRouteTable(await readBody(request)))
-      return send(response, 200, commands.status())
-    case 'POST /shutdown':
+      return send(response, 200, await commands.status())
+    case 'POST /shutdown': {
+      // Asked before: afterwards the workers that would answer may be gone.
+      const status = await commands.status()
       await commands.shutdown()
-      return send(response, 202, commands.status())
+      return send(response, 202, status)
+    }
     default:
-      return send(response, 404, problem('unknown_command', `There is no ${request.method} ${request.url} here.`))
+      return send(response, 404, problem('unknown_command', `There is no ${command} here.`))
   }
 }
+
+type Reading = (commands: Commands, parameters: URLSearchParams) => Promise<object>
+
+const readings: Readonly<Record<string, Reading>> = {
+  'GET /status': (commands) => commands.status(),
+  'GET /flights': (commands, parameters) => {
+    const port = Number(parameters.get('port'))
+    if (!Number.isInteger(port) || port < 1 || port > 65_535) {
+      throw new ControlError('address_invalid', '"port" must be a port, from 1 to 65535.')
+    }
+    return commands.flights(parameters.get('host') ?? '127.0.0.1', port)
+  },
+  'GET /access': (commands, parameters) =>
+    readable(commands.access(readProject(parameters), readAccessQuery(parameters))),
+  'GET /traffic': (commands, parameters) =>
+    readable(commands.traffic(readProject(parameters), readTrafficQuery(parameters))),
+  'GET /viewers': (commands, parameters) => readable(commands.viewers(readProject(parameters), readShare(parameters))),
+  'DELETE /access': async (commands, parameters) => {
+    await readable(commands.forgetAccess(readProject(parameters)))
+    return {}
+  },
+}
+
+async function readable<Result>(result: Promise<Result>): Promise<Result> {
+  try {
+    return await result
+  } catch (error) {
+    throw new ControlError('access_unreadable', `The access log could not be used: ${(error as Error).message}`)
+  }
+}
+
+const serverFaults: ReadonlySet<ControlProblem['code']> = new Set(['routes_not_saved', 'access_unreadable'])
 
 async function readBody(request: IncomingMessage): Promise<unknown> {
   const chunks: Buffer[] = []
@@ -89,6 +145,7 @@ class ControlError extends Error {
 
 function problemOf(error: unknown): ControlProblem {
   if (error instanceof ControlError) return problem(error.code, error.message)
+  if (error instanceof QueryError) return problem('query_invalid', error.message)
   if (error instanceof RouteTableError) return problem('routes_invalid', error.message)
   return problem('routes_not_saved', `The routes are in use but could not be written: ${(error as Error).message}`)
 }
@@ -97,7 +154,7 @@ function problem(code: ControlProblem['code'], detail: string): ControlProblem {
   return { code, detail }
 }
 
-function send(response: ServerResponse, status: number, body: ProxyStatus | ControlProblem): void {
+function send(response: ServerResponse, status: number, body: object): void {
   response.writeHead(status, { 'content-type': 'application/json' })
   response.end(JSON.stringify(body))
 }

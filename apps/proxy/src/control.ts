@@ -2,24 +2,37 @@ import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { mkdir, open, readFile, rm } from 'node:fs/promises'
 import { request } from 'node:http'
-import { extname, join } from 'node:path'
+import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
-import type { ControlProblem, ProxyStatus } from './control-protocol.ts'
+import type { AccessPage, AccessQuery, TrafficAnswer, TrafficQuery, ViewersAnswer } from './access/queries.ts'
+import type { ControlProblem, FlightsAnswer, ProxyStatus } from './control-protocol.ts'
 import type { RouteTable } from './route-table.ts'
 import { stateFiles } from './state-files.ts'
 import { proxyVersion } from './version.ts'
+import { memoryFlags, program } from './workers/program.ts'
 
-export type { ProxyStatus } from './control-protocol.ts'
+export type { FlightsAnswer, ProxyStatus } from './control-protocol.ts'
 
 /** A running proxy, seen from the control plane. */
 export interface ProxyControl {
   /** Undefined when no proxy runs on this home. */
   status(): Promise<ProxyStatus | undefined>
+  /**
+   * What is still under way to an address: a program that no route leads to any more may end when nothing is. All zero when
+   * no proxy runs.
+   */
+  flights(host: string, port: number): Promise<FlightsAnswer>
   /** Resolves when the table is in use and on disk. */
   putRoutes(table: RouteTable): Promise<ProxyStatus>
   /** Resolves when the address is free again; connections under way may last longer. A proxy that does not run is fine. */
   shutdown(): Promise<void>
+  /** The requests of a project, newest first. These four reject with `proxy_not_running` when no proxy runs. */
+  access(project: string, query: AccessQuery): Promise<AccessPage>
+  traffic(project: string, query: TrafficQuery): Promise<TrafficAnswer>
+  /** Who opened a share. */
+  viewers(project: string, share: string): Promise<ViewersAnswer>
+  /** Deletes what is kept of the requests of a project that is deleted. */
+  forgetAccess(project: string): Promise<void>
 }
 
 export class ProxyError extends Error {
@@ -34,24 +47,51 @@ export class ProxyError extends Error {
 
 export function createProxyControl(home: string): ProxyControl {
   const socket = stateFiles(home).socket
+  const must = async (method: string, path: string, parameters: Parameters): Promise<unknown> => {
+    const query = new URLSearchParams()
+    for (const [name, value] of Object.entries(parameters)) if (value !== undefined) query.set(name, String(value))
+    const answer = await ask(socket, method, `${path}?${query}`)
+    if (answer === undefined) throw notRunning(home)
+    return answer
+  }
   return {
     async status() {
       return (await ask(socket, 'GET', '/status')) as ProxyStatus | undefined
     },
+    async flights(host, port) {
+      const query = new URLSearchParams({ host, port: String(port) })
+      return (
+        ((await ask(socket, 'GET', `/flights?${query}`)) as FlightsAnswer | undefined) ?? { requests: 0, tunnels: 0 }
+      )
+    },
     async putRoutes(table) {
       const status = await ask(socket, 'PUT', '/routes', JSON.stringify(table))
-      if (!status) throw new ProxyError('proxy_not_running', `No proxy runs on ${home}. Start it with ensureProxy.`)
+      if (!status) throw notRunning(home)
       return status as ProxyStatus
     },
     async shutdown() {
       await ask(socket, 'POST', '/shutdown')
     },
+    access: async (project, query) => (await must('GET', '/access', { project, ...query })) as AccessPage,
+    traffic: async (project, query) => (await must('GET', '/traffic', { project, ...query })) as TrafficAnswer,
+    viewers: async (project, share) => (await must('GET', '/viewers', { project, share })) as ViewersAnswer,
+    async forgetAccess(project) {
+      await must('DELETE', '/access', { project })
+    },
   }
+}
+
+type Parameters = Readonly<Record<string, string | number | undefined>>
+
+function notRunning(home: string): ProxyError {
+  return new ProxyError('proxy_not_running', `No proxy runs on ${home}. Start it with ensureProxy.`)
 }
 
 export interface EnsureOptions {
   readonly home: string
   readonly listen: string
+  /** Processes that serve. Unless told: one, and more when the load asks for them, up to four and the cores there are. */
+  readonly workers?: number
   /** How long a new proxy may take until it answers, in ms. */
   readonly startWithin?: number
 }
@@ -63,7 +103,8 @@ export interface EnsureOptions {
 export async function ensureProxy(options: EnsureOptions): Promise<ProxyControl & { readonly started: boolean }> {
   const control = createProxyControl(options.home)
   const running = await control.status()
-  if (running && running.listen === options.listen && running.version === (await proxyVersion())) {
+  const fits = options.workers === undefined || options.workers === running?.mostWorkers
+  if (running && fits && running.listen === options.listen && running.version === (await proxyVersion())) {
     return { ...control, started: false }
   }
   if (running) await control.shutdown()
@@ -71,13 +112,17 @@ export async function ensureProxy(options: EnsureOptions): Promise<ProxyControl 
   return { ...control, started: true }
 }
 
-async function start({ home, listen, startWithin = 10_000 }: EnsureOptions, control: ProxyControl): Promise<void> {
+async function start(
+  { home, listen, workers, startWithin = 10_000 }: EnsureOptions,
+  control: ProxyControl,
+): Promise<void> {
   await mkdir(home, { recursive: true, mode: 0o700 })
   const files = stateFiles(home)
   const env = await environment(files.codeCache)
   const output = await open(files.log, 'a', 0o600)
   const logged = (await output.stat()).size
-  const child = spawn(process.execPath, [...memoryFlags, mainFile, '--home', home, '--listen', listen], {
+  const count = workers === undefined ? [] : ['--workers', String(workers)]
+  const child = spawn(process.execPath, [...memoryFlags, program, '--home', home, '--listen', listen, ...count], {
     cwd: home,
     detached: true,
     stdio: ['ignore', output.fd, output.fd],
@@ -115,15 +160,10 @@ async function environment(cache: string): Promise<NodeJS.ProcessEnv> {
   if (existsSync(folder)) return env
 
   await rm(cache, { recursive: true, force: true })
-  const prepared = spawn(process.execPath, [...memoryFlags, mainFile, '--prepare'], { env, stdio: 'ignore' })
+  const prepared = spawn(process.execPath, [...memoryFlags, program, '--prepare'], { env, stdio: 'ignore' })
   await new Promise<void>((resolve) => prepared.once('exit', () => resolve()).once('error', () => resolve()))
   return env
 }
-
-/** Measured with 1, 4 and 16 MB: more costs memory and serves no faster, less doubles the slowest percent of answers. */
-const memoryFlags: readonly string[] = ['--max-semi-space-size=4']
-
-const mainFile = fileURLToPath(new URL(`./main${extname(import.meta.url)}`, import.meta.url))
 
 /** One command over the socket. Undefined when nobody is there. */
 function ask(socketPath: string, method: string, path: string, body = ''): Promise<unknown> {

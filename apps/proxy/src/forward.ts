@@ -1,21 +1,90 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Dispatcher } from 'undici'
+import { OpenNote } from './access/open-note.ts'
 import { answer } from './answer.ts'
 import { type Arrival, readArrival } from './arrival.ts'
-import { latin1, responseHeaders } from './headers.ts'
-import { brokenNotice, idleBodyNotice, type Notice, pageNotice, timeoutNotice, unreachableNotice } from './notices.ts'
+import { changedRequest, changedResponse, checkArrival, sayVerdict } from './gate/approach.ts'
+import type { ResponseChanges, Verdict } from './gate/gate.ts'
+import { responseHeaders } from './headers.ts'
+import { linger } from './linger.ts'
+import {
+  badRequestNotice,
+  brokenNotice,
+  idleBodyNotice,
+  type Notice,
+  pageNotice,
+  timeoutNotice,
+  unreachableNotice,
+} from './notices.ts'
 import { RequestBody } from './request-body.ts'
-import type { Route, UpstreamTarget } from './route-table.ts'
+import type { PageTarget, Route, UpstreamTarget } from './route-table.ts'
 import type { ProxyState } from './state.ts'
+import { takeTurn } from './turns.ts'
+import type { AnswerHead, Framing } from './upstream/answer-head.ts'
+import type { UpstreamConnection } from './upstream/connection.ts'
+import type { UpstreamExchange, UpstreamFailure } from './upstream/exchange.ts'
+import type { UpstreamPool } from './upstream/pool.ts'
+import { requestHead } from './upstream/request-head.ts'
 
 /** Takes one request to where its host name leads, and the answer back. */
 export function forward(state: ProxyState, request: IncomingMessage, response: ServerResponse): void {
   state.requests += 1
-  if (state.draining) response.shouldKeepAlive = false
+  takeTurn(request.socket, response, state.limits.pipelined, () => {
+    if (state.draining) response.shouldKeepAlive = false
+    begin(state, request, response)
+  })
+}
 
+/** Also for a request that has waited: a new table may lead elsewhere, and have other rules. */
+function begin(state: ProxyState, request: IncomingMessage, response: ServerResponse): void {
   const arrival = readArrival(state, request)
-  if ('route' in arrival) new Exchange(state, request, response, arrival).start(arrival.route)
-  else refuse(request, response, arrival)
+  if (!('route' in arrival)) {
+    refuse(request, response, arrival)
+    return
+  }
+  // It would show a page's script what the proxy and the browser have put into the request.
+  if (request.method === 'TRACE') {
+    refuse(request, response, badRequestNotice('TRACE is not carried to projects.'))
+    return
+  }
+  const gate = state.routes.gateOf(arrival.route)
+  if (gate === null) {
+    new Exchange(state, request, response, arrival, null).start(arrival.route)
+    return
+  }
+
+  const { routes } = state
+  const verdict = checkArrival(gate, request, arrival, false)
+  if (verdict instanceof Promise) {
+    verdict
+      .then((late) => {
+        if (response.destroyed) return
+        // While a password was looked at, the way may have become another; what was right is remembered.
+        if (late.pass && state.routes !== routes) begin(state, request, response)
+        else goOn(state, request, response, arrival, late)
+      })
+      .catch(() => response.destroy())
+  } else goOn(state, request, response, arrival, verdict)
+}
+
+function goOn(
+  state: ProxyState,
+  request: IncomingMessage,
+  response: ServerResponse,
+  arrival: Arrival,
+  verdict: Verdict,
+): void {
+  if (!verdict.pass) {
+    const note = new OpenNote(state, request, arrival)
+    note.status = verdict.answer.status
+    note.by = verdict.by
+    response.once('close', () => note.close())
+    sayVerdict(state, request, response, verdict.answer, arrival.path)
+    return
+  }
+  const changed = { ...arrival, headers: changedRequest(arrival.headers, verdict.request) }
+  const forget = state.shareEnds.add(arrival.route, () => request.socket.destroy())
+  response.once('close', forget)
+  new Exchange(state, request, response, changed, verdict.response).start(arrival.route)
 }
 
 /** Also ends the connection: what follows a request that was not understood cannot be trusted to be one. */
@@ -28,143 +97,199 @@ function refuse(request: IncomingMessage, response: ServerResponse, notice: Noti
  * One request and its answer, chunk by chunk, each side as fast as the slower one. The promise to the client: an answer
  * that looks complete is complete. When the project breaks off in the middle, so does the connection.
  */
-class Exchange implements Dispatcher.DispatchHandler {
+class Exchange implements UpstreamExchange {
+  readonly method: string
+  readonly hasBody: boolean
+  readonly isChunked: boolean
   readonly #state: ProxyState
   readonly #request: IncomingMessage
   readonly #response: ServerResponse
   readonly #arrival: Arrival
+  readonly #changes: ResponseChanges | null
+  readonly #note: OpenNote
+  /** The table that it was let in by. */
+  readonly #routes: ProxyState['routes']
   #route: Route
-  #controller: Dispatcher.DispatchController | undefined
+  #pool: UpstreamPool | undefined
+  #connection: UpstreamConnection | undefined
   #body: RequestBody | undefined
-  #stalled: NodeJS.Timeout | undefined
   #attempts = 0
   /** Bytes of the body still to come, when the project said how many; -1 when it did not. */
   #remaining = -1
   #flushed = false
   #gone = false
 
-  constructor(state: ProxyState, request: IncomingMessage, response: ServerResponse, arrival: Arrival) {
+  constructor(
+    state: ProxyState,
+    request: IncomingMessage,
+    response: ServerResponse,
+    arrival: Arrival,
+    changes: ResponseChanges | null,
+  ) {
+    const { body } = arrival
+    this.method = request.method!
+    this.isChunked = body === 'chunked'
+    this.hasBody = this.isChunked || (body !== null && Number((body as { length: string }).length) > 0)
+    this.#changes = changes
     this.#state = state
     this.#request = request
     this.#response = response
     this.#arrival = arrival
     this.#route = arrival.route
-    response.on('close', () => this.#onClientClose())
+    this.#note = new OpenNote(state, request, arrival)
+    this.#routes = state.routes
+    response.once('close', this.#onClientClose)
   }
 
-  start(route: Route): void {
+  start(route: Route, fresh = false): void {
     this.#route = route
     const { target } = route
     if (target.kind === 'page') {
-      this.#say(pageNotice({ ...route, target }))
+      this.#answerPage(route, target)
       return
     }
-    if (this.#arrival.hasBody) this.#takeBody()
     this.#attempts += 1
-    this.#state.upstreams.to(target).dispatch(
-      {
-        method: this.#request.method as Dispatcher.HttpMethod,
-        path: this.#arrival.path,
-        headers: this.#arrival.headers,
-        body: this.#body ?? null,
-      },
-      this,
-    )
+    this.#pool = this.#state.upstreams.to(target)
+    this.#pool.send(this, fresh)
   }
 
-  #takeBody(): void {
-    // Only now, when the route is known to take it: a stopped project need not be sent a gigabyte first.
-    if (this.#request.headers.expect !== undefined) this.#response.writeContinue()
-    this.#body = new RequestBody(this.#request, this.#state.limits.bodyIdle, () => this.#onBodyIdle())
-  }
-
-  onRequestStart(controller: Dispatcher.DispatchController): void {
-    this.#controller = controller
-    if (this.#gone) controller.abort(new Error('The client has left.'))
-  }
-
-  onResponseStart(controller: Dispatcher.DispatchController, status: number, _parsed: unknown, reason?: string): void {
-    const raw = controller.rawHeaders as readonly Buffer[]
-    if (status < 200) {
-      this.#passInformation(status, raw)
+  #answerPage(route: Route, target: PageTarget): void {
+    const notice = pageNotice({ ...route, target })
+    if (target.holdUntil === undefined) {
+      this.#say(notice)
       return
     }
-    const headers = responseHeaders(raw, status)
-    this.#remaining = contentLength(headers)
-    this.#response.writeHead(status, reason || undefined, headers)
-    // Head and first chunk leave in one packet when they came in one; a head alone must not wait for a body.
-    process.nextTick(flushHead, this)
-  }
-
-  #passInformation(status: number, raw: readonly Buffer[]): void {
-    // 100 was said here already, and HTTP/1.0 clients know no such answers.
-    if (status === 100 || this.#request.httpVersionMinor === 0) return
-    this.#response.writeInformation(status, responseHeaders(raw, status))
-  }
-
-  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    const response = this.#response
-    this.#flushed = true
-    if (this.#remaining > 0) {
-      this.#remaining -= chunk.length
-      if (this.#remaining === 0) {
-        response.end(chunk)
-        return
-      }
-    }
-    if (response.write(chunk)) return
-
-    controller.pause()
-    this.#stalled = setTimeout(() => response.destroy(), this.#state.limits.readerIdle)
-    response.once('drain', () => {
-      clearTimeout(this.#stalled)
-      controller.resume()
+    void this.#waitForTable(target).then((again) => {
+      if (this.#gone || this.#response.destroyed) return
+      if (again) this.#beginAnew()
+      else this.#say(notice)
     })
   }
 
-  onResponseEnd(controller: Dispatcher.DispatchController): void {
+  /** What begins anew has a note of its own, and passes what stands in front of its route now. */
+  #beginAnew(): void {
+    this.#response.off('close', this.#onClientClose)
+    begin(this.#state, this.#request, this.#response)
+  }
+
+  #waitForTable(target: Pick<PageTarget, 'holdUntil'>): Promise<boolean> {
+    const gone = new AbortController()
+    const leave = () => gone.abort()
+    this.#response.once('close', leave)
+    return this.#state.holds.wait(target, gone.signal).finally(() => this.#response.off('close', leave))
+  }
+
+  get head(): string {
+    const { path, headers, body } = this.#arrival
+    return requestHead(this.method, path, headers, body)
+  }
+
+  onConnection(connection: UpstreamConnection): void {
+    this.#connection = connection
+    if (!this.hasBody) return
+    // Only now, when somebody is there to take it: a stopped project need not be sent a gigabyte first.
+    if (this.#arrival.expects) this.#response.writeContinue()
+    this.#body = new RequestBody(this.#request, connection, this.#state.limits.bodyIdle, () => this.#onBodyIdle())
+  }
+
+  onDrain(): void {
+    this.#body?.resume()
+  }
+
+  onInformation({ status, headers }: AnswerHead): void {
+    // 100 was said here already, and HTTP/1.0 clients know no such answers.
+    if (status === 100 || this.#request.httpVersionMinor === 0) return
+    this.#response.writeInformation(status, responseHeaders(headers, status))
+  }
+
+  onHead({ status, reason, headers: raw }: AnswerHead, _framing: Framing, length: number): void {
+    const own = responseHeaders(raw, status)
+    const headers = this.#changes === null ? own : changedResponse(own, this.#changes)
+    this.#remaining = length
+    this.#response.writeHead(status, reason || undefined, headers)
+    this.#note.status = status
+  }
+
+  onBody(bytes: Buffer, start: number, end: number): void {
     const response = this.#response
+    const size = end - start
     this.#flushed = true
+    this.#note.bytes += size
+    if (this.#remaining > 0) {
+      this.#remaining -= size
+      if (this.#remaining === 0) {
+        // Head and body as one string are written at once, without a copy in between: twice as fast for small answers.
+        if (size <= asString) response.end(bytes.toString('latin1', start, end), 'latin1')
+        else response.end(copyOf(bytes, start, end))
+        return
+      }
+    }
+    if (response.write(copyOf(bytes, start, end)) || response.writableLength < this.#state.limits.answerAhead) return
+
+    this.#connection!.pause()
+    this.#watchReader()
+    response.once('drain', () => {
+      this.#request.socket.setTimeout(0)
+      this.#connection?.resume()
+    })
+  }
+
+  onPause(): void {
+    if (this.#flushed || !this.#response.headersSent) return
+    // A head alone must not wait for its body.
+    this.#flushed = true
+    this.#response.flushHeaders()
+  }
+
+  onEnd(trailers: readonly string[]): void {
+    const response = this.#response
+    this.#connection = undefined
+    this.#body?.stop()
     if (!response.writableEnded) {
-      const trailers = controller.rawTrailers as readonly Buffer[] | null | undefined
-      if (trailers && trailers.length > 0) response.addTrailers(pairs(trailers))
+      if (trailers.length > 0) response.addTrailers(pairs(responseHeaders(trailers, 200)))
       response.end()
     }
+    if (response.writableLength > 0) this.#watchReader()
     if (!this.#request.complete) this.#linger()
   }
 
-  onResponseError(_controller: unknown, error: Error): void {
+  onFailure(failure: UpstreamFailure): void {
+    this.#connection = undefined
+    this.#body?.stop()
     if (this.#gone) return
     if (this.#response.headersSent) {
       this.#response.destroy()
       return
     }
-    const kind = failureOf(error)
-    if (this.#mayRetry(kind)) this.#retry(kind)
-    else this.#say(this.#noticeOf(kind))
+    if (!this.#mayRetry(failure)) this.#say(this.#noticeOf(failure))
+    else if (failure === 'refused') void this.#retrySoon()
+    else this.#retry(true)
   }
 
   /**
-   * Once, and only what is harmless to send twice. A broken connection was most likely one that the project closed while
-   * it was idle; a refused one may be a project that is just being replaced, so the route is looked up again.
+   * Once. Whoever was refused has sent nothing, and may be meant for a project that is just being replaced. A broken
+   * connection was most likely one that the project closed while it was idle: then only what is harmless to send twice.
    */
-  #mayRetry(kind: Failure): boolean {
-    const { method } = this.#request
-    return this.#attempts === 1 && kind !== 'timeout' && !this.#body && (method === 'GET' || method === 'HEAD')
+  #mayRetry(failure: UpstreamFailure): boolean {
+    if (this.#attempts > 1 || this.#body !== undefined || failure === 'timeout') return false
+    return failure === 'refused' || (!this.hasBody && (this.method === 'GET' || this.method === 'HEAD'))
   }
 
-  #retry(kind: Failure): void {
-    setTimeout(
-      () => {
-        if (!this.#gone) this.start(this.#state.routes.byHost.get(this.#arrival.host) ?? this.#route)
-      },
-      kind === 'refused' ? 50 : 0,
-    )
+  async #retrySoon(): Promise<void> {
+    await this.#waitForTable({ holdUntil: Date.now() + this.#state.limits.refusedWait })
+    this.#retry(false)
   }
 
-  #noticeOf(kind: Failure): Notice {
+  /** Another table may lead elsewhere, and have other rules. */
+  #retry(fresh: boolean): void {
+    if (this.#gone) return
+    if (this.#state.routes === this.#routes) this.start(this.#route, fresh)
+    else this.#beginAnew()
+  }
+
+  #noticeOf(failure: UpstreamFailure): Notice {
     const { project, target } = this.#route
-    switch (kind) {
+    switch (failure) {
       case 'refused':
         return unreachableNotice(project, target as UpstreamTarget)
       case 'timeout':
@@ -172,78 +297,62 @@ class Exchange implements Dispatcher.DispatchHandler {
       case 'broken':
         return brokenNotice(project)
       default:
-        return kind satisfies never
+        return failure satisfies never
     }
   }
 
   #say(notice: Notice): void {
     this.#flushed = true
-    void answer(this.#request, this.#response, notice)
-    if (this.#arrival.hasBody && !this.#request.complete) this.#linger()
+    const note = this.#note
+    note.status = notice.status
+    note.by = 'page'
+    void answer(this.#request, this.#response, notice).then((bytes) => {
+      note.bytes = bytes
+    })
+    if (this.hasBody && !this.#request.complete) this.#linger()
   }
 
-  /** The answer is out and the client is still sending. Closing at once would make it lose the answer. */
   #linger(): void {
-    const { socket } = this.#request
-    const deadline = setTimeout(() => socket.destroy(), this.#state.limits.linger)
-    const settled = () => clearTimeout(deadline)
-    // Once its answer is out, a request that is cut off says nothing any more; its connection does.
-    this.#request.once('end', settled).once('close', settled)
-    socket.once('close', settled)
+    linger(this.#request, this.#state.limits.linger)
+  }
+
+  /** A client that takes nothing of what is there for it; every byte that it does take begins the time anew. */
+  #watchReader(): void {
+    this.#request.socket.setTimeout(this.#state.limits.readerIdle)
   }
 
   #onBodyIdle(): void {
     this.#response.shouldKeepAlive = false
+    this.#leaveProject()
     if (this.#response.headersSent) this.#response.destroy()
     else this.#say(idleBodyNotice)
+  }
+
+  readonly #onClientClose = (): void => {
+    if (!this.#response.writableFinished) this.#leaveProject()
+    this.#note.close()
+  }
+
+  #leaveProject(): void {
     this.#gone = true
-    this.#controller?.abort(new Error('The client stopped sending.'))
-  }
-
-  #onClientClose(): void {
-    clearTimeout(this.#stalled)
-    if (this.#response.writableFinished) return
-    this.#gone = true
-    this.#controller?.abort(new Error('The client has left.'))
-  }
-
-  flushHead(): void {
-    if (!this.#flushed) this.#response.flushHeaders()
+    this.#body?.stop()
+    if (this.#connection === undefined) this.#pool?.cancel(this)
+    else this.#connection.abort()
+    this.#connection = undefined
   }
 }
 
-function flushHead(exchange: Exchange): void {
-  exchange.flushHead()
+function copyOf(bytes: Buffer, start: number, end: number): Buffer {
+  const copy = Buffer.allocUnsafe(end - start)
+  bytes.copy(copy, 0, start, end)
+  return copy
 }
 
-type Failure = 'refused' | 'broken' | 'timeout'
+/** What Node writes from the stack, without memory of its own (16 KB with the head). */
+const asString = 12 * 1024
 
-function failureOf(error: Error): Failure {
-  const code = (error as NodeJS.ErrnoException).code ?? ''
-  if (code === 'UND_ERR_HEADERS_TIMEOUT' || code === 'UND_ERR_BODY_TIMEOUT') return 'timeout'
-  return unreachable.has(code) ? 'refused' : 'broken'
-}
-
-const unreachable = new Set([
-  'ECONNREFUSED',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'ETIMEDOUT',
-  'UND_ERR_CONNECT_TIMEOUT',
-])
-
-function contentLength(headers: readonly string[]): number {
-  for (let index = 0; index < headers.length; index += 2) {
-    const name = headers[index]!
-    if (name.length === 14 && name.toLowerCase() === 'content-length') return Number(headers[index + 1])
-  }
-  return -1
-}
-
-function pairs(raw: readonly Buffer[]): [string, string][] {
+function pairs(flat: readonly string[]): [string, string][] {
   const all: [string, string][] = []
-  for (let index = 0; index < raw.length; index += 2) all.push([latin1(raw[index]!), latin1(raw[index + 1]!)])
+  for (let index = 0; index < flat.length; index += 2) all.push([flat[index]!, flat[index + 1]!])
   return all
 }

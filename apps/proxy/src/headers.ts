@@ -1,11 +1,16 @@
 import type { IncomingMessage } from 'node:http'
+import type { ClientAddress } from './client-address.ts'
+import type { BodyFraming } from './upstream/request-head.ts'
 
 /** What a request's headers say, read once from the raw list, and the list that goes on to the project. */
 export interface RequestHead {
   /** The name the client asked for; undefined when it named none, or several. */
   readonly authority: string | undefined
-  readonly hasBody: boolean
-  /** Flat list of names and values, without `Host`. */
+  /** What delimits the body that follows; null when there is none. */
+  readonly body: BodyFraming
+  /** The body, if any, is sent only when it is asked for. */
+  readonly expects: boolean
+  /** Flat list of names and values, without `Host` and without what delimits the body. */
   readonly headers: string[]
 }
 
@@ -18,7 +23,8 @@ export function readRequestHead(request: IncomingMessage): RequestHead {
   const headers: string[] = []
   let authority: string | undefined
   let hosts = 0
-  let hasBody = false
+  let body: BodyFraming = null
+  let expects = false
   let named: Set<string> | undefined
 
   for (let index = 0; index < raw.length; index += 2) {
@@ -33,12 +39,14 @@ export function readRequestHead(request: IncomingMessage): RequestHead {
         hosts += 1
         break
       case 'length':
-        // Zero stays in the list: it is what a POST without a body says.
-        headers.push(name, value)
-        hasBody ||= value !== '0'
+        // Zero too: it is what a POST without a body says.
+        body = { length: value }
         break
       case 'encoding':
-        hasBody = true
+        body = 'chunked'
+        break
+      case 'expect':
+        expects = true
         break
       case 'connection':
         named = addNamed(named, value)
@@ -49,39 +57,45 @@ export function readRequestHead(request: IncomingMessage): RequestHead {
 
   return {
     authority: hosts === 1 ? authority : undefined,
-    hasBody,
+    body,
+    expects,
     headers: named ? without(headers, named) : headers,
   }
 }
 
 /** Adds where the request came from. `Host` itself reaches the project unchanged: development servers check it. */
-export function addForwarded(headers: string[], request: IncomingMessage, authority: string): void {
-  const { remoteAddress = '', localPort } = request.socket
+export function addForwarded(
+  headers: string[],
+  port: string,
+  authority: string,
+  { forwardedFor, proto }: ClientAddress,
+): void {
   headers.push(
     'x-forwarded-for',
-    remoteAddress.startsWith('::ffff:') ? remoteAddress.slice(7) : remoteAddress,
+    forwardedFor,
     'x-forwarded-proto',
-    'http',
+    proto,
     'x-forwarded-host',
     authority,
     'x-forwarded-port',
-    `${localPort}`,
+    port,
   )
 }
 
 /** What of a project's answer reaches the client, as a flat list. */
-export function responseHeaders(raw: readonly (Buffer | string)[], status: number): string[] {
+export function responseHeaders(raw: readonly string[], status: number): string[] {
   const headers: string[] = []
   let named: Set<string> | undefined
 
   for (let index = 0; index < raw.length; index += 2) {
-    const name = latin1(raw[index]!)
-    const value = latin1(raw[index + 1]!)
+    const name = raw[index]!
+    const value = raw[index + 1]!
     switch (roleOf(name)) {
       case 'connection':
         named = addNamed(named, value)
         break
       case 'encoding':
+      case 'expect':
         break
       case 'length':
         // RFC 9110, 8.6: never with 204.
@@ -98,17 +112,15 @@ export function responseHeaders(raw: readonly (Buffer | string)[], status: numbe
   return named ? without(headers, named) : headers
 }
 
-export function latin1(value: Buffer | string): string {
-  return typeof value === 'string' ? value : value.toString('latin1')
-}
-
-type Role = 'pass' | 'drop' | 'host' | 'length' | 'encoding' | 'connection'
+type Role = 'pass' | 'drop' | 'host' | 'length' | 'encoding' | 'connection' | 'expect'
 
 const roles = new Map<string, Role>([
   ['host', 'host'],
   ['content-length', 'length'],
   ['transfer-encoding', 'encoding'],
   ['connection', 'connection'],
+  // Answered here, where the body is read.
+  ['expect', 'expect'],
   ...[
     'keep-alive',
     'proxy-connection',
@@ -118,8 +130,6 @@ const roles = new Map<string, Role>([
     'upgrade',
     // Trailers of a request are not passed on, so they are not announced either.
     'trailer',
-    // Answered here, where the body is read.
-    'expect',
     'http2-settings',
     'forwarded',
     'x-real-ip',

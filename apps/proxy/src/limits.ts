@@ -11,11 +11,34 @@ export interface Limits {
   readonly keepAlive: number
   readonly headerBytes: number
   readonly connections: number
+  /** Requests of one connection that are sent ahead, before the answers to earlier ones; more end it. */
+  readonly pipelined: number
+  /** Bytes of an answer that wait for a client; with more, its project has to wait. */
+  readonly answerAhead: number
   readonly connectWithin: number
+  /** A refused request waits so long for the next table before it is tried again. */
+  readonly refusedWait: number
   /** A project's first byte. */
   readonly answerWithin: number
+  /** Connections to one address of a project; further requests wait, at most for `answerWithin`. */
+  readonly upstreamConnections: number
+  /** Below the 5 s after which Node programs close idle connections. */
+  readonly upstreamIdle: number
+  /** The head of a project's answer, and its trailers. */
+  readonly answerHeadBytes: number
+  /** Interim answers (1xx) before the answer. */
+  readonly interimAnswers: number
+  /** Chunk extensions of one answer, all together. */
+  readonly chunkExtensionBytes: number
+  /** Requests that wait while their projects restart, all together. */
+  readonly held: number
   /** What runs when a shutdown is asked for may still take this long. */
   readonly drainWithin: number
+  /** Of each project’s access log. */
+  readonly accessBytes: number
+  readonly accessDays: number
+  /** A worker process that does not use a new table by then is replaced. */
+  readonly tableWithin: number
 }
 
 export const defaultLimits: Limits = {
@@ -26,7 +49,19 @@ export const defaultLimits: Limits = {
   keepAlive: 65_000,
   headerBytes: 32 * 1024,
   connections: 10_000,
+  pipelined: 100,
+  answerAhead: 256 * 1024,
   connectWithin: 5_000,
+  refusedWait: 50,
   answerWithin: 300_000,
+  upstreamConnections: 1_024,
+  upstreamIdle: 4_000,
+  answerHeadBytes: 64 * 1024,
+  interimAnswers: 32,
+  chunkExtensionBytes: 16 * 1024,
+  held: 2_000,
   drainWithin: 30_000,
+  accessBytes: 32 * 1024 * 1024,
+  accessDays: 14,
+  tableWithin: 5_000,
 }

@@ -1,37 +1,58 @@
+import { availableParallelism } from 'node:os'
 import { parseArgs } from 'node:util'
 import { StartError } from './listen-address.ts'
 import { log } from './log.ts'
-import { startProxy } from './proxy.ts'
 
 /**
- * `main.ts --home <folder> [--listen 127.0.0.1:8780]`; the environment says the same with STACKQUAY_…
- * With `--prepare` it only loads what it consists of, for the code cache.
+ * `main.ts --home <folder> [--listen 127.0.0.1:8780] [--workers 2]`; the environment says the same with STACKQUAY_…
+ * Without a number of workers there is one process, and more when the load asks for them: up to four, one for each core.
+ * With `--prepare` it only loads what it consists of, for the code cache. `--worker` is how it starts its workers.
  */
 const { values } = parseArgs({
   options: {
     home: { type: 'string', default: process.env.STACKQUAY_PROXY_HOME ?? '' },
     listen: { type: 'string', default: process.env.STACKQUAY_PROXY_HTTP ?? '127.0.0.1:8780' },
+    workers: { type: 'string', default: process.env.STACKQUAY_PROXY_WORKERS ?? '' },
+    worker: { type: 'boolean', default: false },
     prepare: { type: 'boolean', default: false },
   },
 })
 
-// Connections know nothing of each other, so a fault in one must not cost all the others theirs.
-process.on('uncaughtException', (error) => log('fault', { reason: error.stack ?? String(error) }))
-
 if (values.prepare) {
   await import('./pages.ts')
+  await import('./proxy.ts')
+  await import('./workers/worker.ts')
   process.exit(0)
 }
 
-try {
-  if (values.home === '') throw new StartError('The proxy needs a folder for its state: --home <folder>.')
-  const proxy = await startProxy({ home: values.home, listen: values.listen })
-  process.on('SIGTERM', () => void proxy.shutdown())
-  process.on('SIGINT', () => void proxy.shutdown())
-  await proxy.done
-  process.exit(0)
-} catch (error) {
-  const known = error instanceof StartError
-  process.stderr.write(`stackquay proxy: ${known ? error.message : ((error as Error).stack ?? error)}\n`)
-  process.exit(known ? 2 : 1)
+if (values.worker) {
+  const { runWorker } = await import('./workers/worker.ts')
+  runWorker()
+} else await run()
+
+async function run(): Promise<void> {
+  // Connections know nothing of each other, so a fault in one must not cost all the others theirs.
+  process.on('uncaughtException', (error) => log('fault', { reason: error.stack ?? String(error) }))
+  try {
+    if (values.home === '') throw new StartError('The proxy needs a folder for its state: --home <folder>.')
+    const { startProxy } = await import('./proxy.ts')
+    const proxy = await startProxy({ home: values.home, listen: values.listen, workers: workersOf(values.workers) })
+    process.on('SIGTERM', () => void proxy.shutdown())
+    process.on('SIGINT', () => void proxy.shutdown())
+    await proxy.done
+    process.exit(0)
+  } catch (error) {
+    const known = error instanceof StartError
+    process.stderr.write(`stackquay proxy: ${known ? error.message : ((error as Error).stack ?? error)}\n`)
+    process.exit(known ? 2 : 1)
+  }
+}
+
+function workersOf(text: string): { readonly atOnce: number; readonly most: number } {
+  if (text === '') return { atOnce: 1, most: Math.min(4, availableParallelism()) }
+  const count = Number(text)
+  if (!/^\d{1,2}$/.test(text) || count < 1 || count > 64) {
+    throw new StartError(`"${text}" is no number of workers. Choose one from 1 to 64; 1 is one process for everything.`)
+  }
+  return { atOnce: count, most: count }
 }

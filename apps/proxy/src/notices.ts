@@ -20,6 +20,8 @@ export interface Notice {
   readonly project?: RouteProject
   readonly logTail?: readonly string[]
   readonly dashboardUrl?: string
+  /** One field that the page asks for. `next` is filled in where it is shown. */
+  readonly form?: { readonly action: string; readonly label: string; readonly button: string; readonly next?: string }
 }
 
 export type NoticeCode =
@@ -30,6 +32,12 @@ export type NoticeCode =
   | 'unknown_host'
   | 'bad_request'
   | 'request_timeout'
+  | 'address_forbidden'
+  | 'origin_forbidden'
+  | 'password_required'
+  | 'too_many_attempts'
+  | 'share_ended'
+  | 'share_password_required'
 
 export function pageNotice({ project, target }: Route & { readonly target: PageTarget }): Notice {
   const page = pages[target.page]
@@ -49,12 +57,17 @@ export function pageNotice({ project, target }: Route & { readonly target: PageT
 }
 
 export function unreachableNotice(project: RouteProject, target: UpstreamTarget): Notice {
+  const isForStrangers = project.slug === ''
   return {
     status: 502,
     code: 'upstream_unreachable',
     title: `${project.name} is not answering`,
-    detail: `The project runs, but nothing accepts connections on port ${target.port}.`,
-    hint: `Look at the project's logs. Make sure the program listens on the port it is given in PORT (${target.port}), then reload this page.`,
+    detail: isForStrangers
+      ? 'It runs, but it accepts no connections.'
+      : `The project runs, but nothing accepts connections on port ${target.port}.`,
+    hint: isForStrangers
+      ? 'Reload this page in a moment.'
+      : `Look at the project's logs. Make sure the program listens on the port it is given in PORT (${target.port}), then reload this page.`,
     tone: 'fault',
     retryAfter: 2,
     project,

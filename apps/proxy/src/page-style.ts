@@ -21,6 +21,11 @@ section{margin-top:24px;margin-bottom:20px}
 h2{font-size:13px;font-weight:600;color:var(--soft);margin-bottom:8px}
 pre{display:flex;flex-direction:column-reverse;max-height:38vh;overflow:auto;white-space:pre-wrap;overflow-wrap:anywhere;padding:14px 16px;background:var(--log);border:1px solid var(--line);border-radius:10px;font:12.5px/1.6 ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;tab-size:2}
 .action{margin-top:28px}
+form{margin:24px 0 16px;display:flex;flex-wrap:wrap;gap:12px;align-items:end}
+label{flex:1 1 220px;font-size:13px;font-weight:600;color:var(--soft)}
+input[type=password]{display:block;width:100%;margin-top:6px;padding:11px 14px;font:inherit;font-size:16px;font-weight:400;color:var(--text);background:var(--log);border:1px solid var(--soft);border-radius:10px}
+button{padding:12px 20px;border:0;border-radius:10px;background:var(--accent);color:var(--onaccent);font:inherit;font-weight:600;cursor:pointer}
+input:focus-visible,button:focus-visible{outline:3px solid var(--accent);outline-offset:2px}
 a{display:inline-block;padding:11px 18px;border-radius:10px;background:var(--accent);color:var(--onaccent);font-weight:600;text-decoration:none}
 a:hover{filter:brightness(1.08)}
 a:focus-visible,pre:focus-visible{outline:3px solid var(--accent);outline-offset:3px}

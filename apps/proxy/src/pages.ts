@@ -2,7 +2,7 @@ import type { Notice } from './notices.ts'
 import { pageStyle } from './page-style.ts'
 
 /** Nothing is loaded and nothing runs, whatever stands in a project's name or its output. */
-export const pagePolicy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+export const pagePolicy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'self'"
 
 /** One self-contained document of a few kilobytes. */
 export function renderPage(notice: Notice): string {
@@ -21,7 +21,7 @@ ${notice.refresh === undefined ? '' : `<meta http-equiv="refresh" content="${not
 ${mark(notice)}
 <h1>${escapeHtml(notice.title)}</h1>
 <p class="detail">${escapeHtml(notice.detail)}</p>
-${logOf(notice)}<p class="hint">${escapeHtml(notice.hint)}</p>
+${logOf(notice)}${formOf(notice)}<p class="hint">${escapeHtml(notice.hint)}</p>
 ${linkOf(notice)}</main>
 <footer>${quay}<span>Stackquay</span><code>${notice.status} ${escapeHtml(notice.code)}</code></footer>
 </body>
@@ -45,7 +45,7 @@ const entities: Readonly<Record<string, string>> = {
 const invisible = /\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f]/g
 
 function mark({ tone, project }: Notice): string {
-  const slug = project ? `<span class="slug">${escapeHtml(project.slug)}</span>` : ''
+  const slug = project?.slug ? `<span class="slug">${escapeHtml(project.slug)}</span>` : ''
   return `<p class="state"><span class="lamp"></span><span>${words[tone]}</span>${slug}</p>`
 }
 
@@ -60,6 +60,15 @@ function logOf({ logTail }: Notice): string {
   if (!logTail) return ''
   const lines = logTail.map((line) => escapeHtml(line)).join('\n')
   return `<section aria-label="Last output"><h2>Last output</h2><pre tabindex="0"><code>${lines}</code></pre></section>\n`
+}
+
+function formOf({ form }: Notice): string {
+  if (form === undefined) return ''
+  return `<form method="post" action="${escapeHtml(form.action)}">
+<input type="hidden" name="next" value="${escapeHtml(form.next ?? '/')}">
+<label>${escapeHtml(form.label)}<input type="password" name="password" required autofocus autocomplete="current-password"></label>
+<button>${escapeHtml(form.button)}</button>
+</form>\n`
 }
 
 function linkOf({ dashboardUrl }: Notice): string {

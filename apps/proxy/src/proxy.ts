@@ -1,29 +1,33 @@
 import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
-import type { Server } from 'node:http'
+import type { Server } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
+import { type AccessLog, createAccessLog } from './access/access-log.ts'
+import { createRecorder } from './access/recorder.ts'
 import type { ProxyStatus } from './control-protocol.ts'
 import { refuseSecondProxy, serveControl } from './control-socket.ts'
 import { defaultLimits, type Limits } from './limits.ts'
-import { type ListenAddress, listenOn, parseListen } from './listen-address.ts'
+import { type ListenAddress, listenOn, parseListen, StartError } from './listen-address.ts'
 import { log } from './log.ts'
 import { indexRoutes, type RouteIndex } from './route-index.ts'
 import { emptyTable, parseRouteTable, type RouteTable } from './route-table.ts'
-import { createPublicServer } from './server.ts'
-import type { ProxyState } from './state.ts'
 import { readJson, stateFiles, writeJson } from './state-files.ts'
-import { createUpstreams } from './upstreams.ts'
 import { proxyVersion } from './version.ts'
+import { whenBusy } from './workers/busy.ts'
+import { type Crew, createCrew } from './workers/crew.ts'
+import { createServing, type Serving } from './workers/serving.ts'
 
 export interface ProxyOptions {
   readonly home: string
   readonly listen: string
   readonly limits?: Partial<Limits>
+  /** Processes that serve, this one included: so many from the start, and so many when the load asks for them. */
+  readonly workers?: { readonly atOnce: number; readonly most: number }
 }
 
 export interface Proxy {
   readonly address: ListenAddress
-  status(): ProxyStatus
+  status(): Promise<ProxyStatus>
   /** Stops accepting at once; `done` settles when the last connection has ended or the deadline has ended it. */
   shutdown(): Promise<void>
   readonly done: Promise<void>
@@ -37,43 +41,77 @@ export async function startProxy(options: ProxyOptions): Promise<Proxy> {
   const files = stateFiles(options.home)
   const limits = { ...defaultLimits, ...options.limits }
   const wanted = parseListen(options.listen)
+  const wasKilled = existsSync(files.socket)
   await refuseSecondProxy(files.socket, options.home)
 
-  const state: ProxyState = {
-    routes: await readRoutes(files.routes),
-    draining: false,
-    requests: 0,
-    tunnels: new Set(),
-    upstreams: createUpstreams(limits),
+  const access = createAccessLog({
+    folder: files.access,
+    bytes: limits.accessBytes,
+    days: limits.accessDays,
+    onError: reportNowAndThen(),
+  })
+  // Nothing has to be sent anywhere, so notes may gather for longer than in a worker: fewer and larger pieces cost less.
+  const recorder = createRecorder(access.record, { within: 200, most: 1024 * 1024 })
+  const serving = createServing(await readRoutes(files.routes), { limits, note: recorder.note, withEntrances: true })
+  const address = await listenAfter(wasKilled, serving.server, wanted)
+  await serving.use(serving.table)
+  const { atOnce, most } = options.workers ?? { atOnce: 1, most: 1 }
+  const crew = createCrew({
+    socket: serving.server,
     limits,
-  }
-  const server = createPublicServer(state)
-  const connections = countConnections(server)
-  const address = await listenOn(server, wanted)
+    table: () => serving.table,
+    count: atOnce - 1,
+    most: most - 1,
+    record: access.record,
+  })
+  const growth = whenBusy(() => {
+    crew.grow()
+    return crew.size < most - 1
+  })
+  const sweeps = sweepHourly(access, serving)
   const version = await proxyVersion()
   const startedAt = new Date()
   const done = Promise.withResolvers<void>()
+  let stopping: Promise<void> | null = null
 
-  const status = (): ProxyStatus => ({
-    pid: process.pid,
-    version,
-    listen: options.listen,
-    address,
-    routesGeneration: state.routes.table.generation,
-    routes: state.routes.table.routes.length,
-    uptime: Math.round((Date.now() - startedAt.getTime()) / 1000),
-    requests: state.requests,
-    connections: connections(),
-    tunnels: state.tunnels.size,
-  })
-  const shutdown = async () => {
-    if (state.draining) return
-    state.draining = true
-    log('draining', { connections: connections(), tunnels: state.tunnels.size })
+  const status = async (): Promise<ProxyStatus> => {
+    const here = serving.counts()
+    const there = await crew.counts()
+    return {
+      pid: process.pid,
+      version,
+      listen: options.listen,
+      address,
+      routesGeneration: serving.table.generation,
+      routes: serving.table.routes.length,
+      uptime: Math.round((Date.now() - startedAt.getTime()) / 1000),
+      requests: here.requests + there.requests,
+      connections: here.connections + there.connections,
+      tunnels: here.tunnels + there.tunnels,
+      held: here.held + there.held,
+      workers: [process.pid, ...crew.pids],
+      mostWorkers: most,
+      accessDropped: access.dropped + there.dropped,
+    }
+  }
+  const shutdown = () => {
+    stopping ??= stop()
+    return stopping
+  }
+  const stop = async () => {
+    log('draining', { ...serving.counts() })
+    growth.stop()
+    clearInterval(sweeps)
     // Before the command is answered: who hears the answer may listen here at once.
-    server.close()
+    serving.stop()
+    await crew.stop()
     control.close()
-    void drain(server, state, connections).then(done.resolve, done.reject)
+    void drain(serving, crew).then(async () => {
+      recorder.flush()
+      await access.close()
+      log('stopped')
+      done.resolve()
+    }, done.reject)
   }
   // Before the first answer on the socket: who finds the proxy finds its facts too.
   await writeJson(files.facts, {
@@ -87,12 +125,33 @@ export async function startProxy(options: ProxyOptions): Promise<Proxy> {
   })
   const control = await serveControl(files.socket, {
     status,
-    replaceRoutes: routeSwitch(state, files.routes),
+    replaceRoutes: routeSwitch(serving, crew, files.routes),
     shutdown,
+    flights: async (host, port) => {
+      const here = serving.flights(host, port)
+      const there = await crew.flights(host, port)
+      return { requests: here.requests + there.requests, tunnels: here.tunnels + there.tunnels }
+    },
+    access: (project, query) => {
+      recorder.flush()
+      return access.list(project, query)
+    },
+    traffic: (project, query) => {
+      recorder.flush()
+      return access.traffic(project, query)
+    },
+    viewers: (project, share) => {
+      recorder.flush()
+      return access.viewers(project, share)
+    },
+    forgetAccess: (project) => {
+      recorder.flush()
+      return access.forget(project)
+    },
   })
 
   whenGone(options.home, shutdown)
-  log('listening', { ...address, version, pid: process.pid, routes: state.routes.table.routes.length })
+  log('listening', { ...address, version, pid: process.pid, routes: serving.table.routes.length })
   return { address, status, shutdown, done: done.promise }
 }
 
@@ -110,13 +169,27 @@ async function readRoutes(path: string): Promise<RouteIndex> {
   }
 }
 
+/** Workers of a proxy that was killed notice it by themselves, but maybe a moment after its successor began. */
+async function listenAfter(wasKilled: boolean, server: Server, wanted: ListenAddress): Promise<ListenAddress> {
+  const deadline = Date.now() + (wasKilled ? 3_000 : 0)
+  for (;;) {
+    try {
+      return await listenOn(server, wanted)
+    } catch (error) {
+      if (!(error instanceof StartError) || Date.now() >= deadline) throw error
+      await delay(50)
+    }
+  }
+}
+
 /** One after the other: the last table asked for is the one in use and the one on disk. */
-function routeSwitch(state: ProxyState, path: string): (table: RouteTable) => Promise<void> {
+function routeSwitch(serving: Serving, crew: Crew, path: string): (table: RouteTable) => Promise<void> {
   let last: Promise<unknown> = Promise.resolve()
   return (table) => {
     const next = last.then(async () => {
-      state.routes = indexRoutes(table)
-      state.upstreams.keepOnly(table)
+      // Here first: a worker that starts now gets it from here.
+      const used = serving.use(table)
+      await Promise.all([used, crew.use(table)])
       await writeJson(path, table)
     })
     last = next.catch(() => {})
@@ -124,16 +197,36 @@ function routeSwitch(state: ProxyState, path: string): (table: RouteTable) => Pr
   }
 }
 
-async function drain(server: Server, state: ProxyState, connections: () => number): Promise<void> {
-  const deadline = Date.now() + state.limits.drainWithin
-  while (connections() > 0 && Date.now() < deadline) {
-    server.closeIdleConnections()
-    await delay(20)
+async function drain(serving: Serving, crew: Crew): Promise<void> {
+  await Promise.all([serving.drain(), crew.ended()])
+}
+
+/** What belongs to no project any more, or is too old. The first look is soon: a proxy may be restarted every day. */
+function sweepHourly(access: AccessLog, serving: Serving): NodeJS.Timeout {
+  const sweep = () => {
+    const kept = new Set(serving.table.routes.map(({ project }) => project.id))
+    access
+      .sweep(kept)
+      .catch((error: unknown) => log('old access logs could not be removed', { reason: (error as Error).message }))
   }
-  server.closeAllConnections()
-  for (const socket of state.tunnels) socket.destroy()
-  await state.upstreams.close()
-  log('stopped', { cutOff: connections() })
+  setTimeout(sweep, 60_000).unref()
+  return setInterval(sweep, 3_600_000).unref()
+}
+
+/** A full disk fails every write; one line a minute tells enough. */
+function reportNowAndThen(): (error: unknown, lines: number) => void {
+  let since = 0
+  let lost = 0
+  return (error, lines) => {
+    lost += lines
+    if (Date.now() - since < 60_000) return
+    log('the access log could not be written; requests are served all the same', {
+      reason: (error as Error).message,
+      lines: lost,
+    })
+    since = Date.now()
+    lost = 0
+  }
 }
 
 /** Who deletes the home wants the proxy gone too, and has no socket left to say so. */
@@ -145,18 +238,6 @@ function whenGone(home: string, shutdown: () => Promise<void>): void {
     void shutdown()
   }, 2_000)
   timer.unref()
-}
-
-/** Includes upgraded connections, which the HTTP server itself forgets. */
-function countConnections(server: Server): () => number {
-  let count = 0
-  server.on('connection', (socket) => {
-    count += 1
-    socket.once('close', () => {
-      count -= 1
-    })
-  })
-  return () => count
 }
 
 /** The kernel's start time of this process in clock ticks since boot: with the pid it names a process for good. */

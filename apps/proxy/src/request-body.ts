@@ -1,60 +1,56 @@
 import type { IncomingMessage } from 'node:http'
-import { Readable } from 'node:stream'
+
+/** Where a body goes. */
+export interface BodySink {
+  /** False: enough for now; `resume` is called when there is room again. */
+  writeBody(chunk: Buffer): boolean
+  endBody(): void
+}
 
 /**
- * The client's body on its way to a project: pulled chunk by chunk, so that a slow project slows the client down.
- *
- * It stands between the two because destroying it must not destroy the client's connection: when a project answers
- * early, or cannot be reached, the client still gets its answer.
+ * The client's body on its way to a project: taken chunk by chunk, so that a slow project slows the client down. Ending it
+ * does not end the client's connection: when a project answers early, or breaks off, the client still gets its answer.
  */
-export class RequestBody extends Readable {
+export class RequestBody {
   readonly #request: IncomingMessage
+  readonly #sink: BodySink
   readonly #idle: NodeJS.Timeout
-  #waiting = false
+  #isWaiting = true
 
   /** `onIdle` is called when the client owes bytes and sends none for `idleTimeout` ms. */
-  constructor(request: IncomingMessage, idleTimeout: number, onIdle: () => void) {
-    super({ highWaterMark: 64 * 1024 })
+  constructor(request: IncomingMessage, sink: BodySink, idleTimeout: number, onIdle: () => void) {
     this.#request = request
-    this.#idle = setTimeout(() => (this.#waiting ? onIdle() : this.#idle.refresh()), idleTimeout)
+    this.#sink = sink
+    this.#idle = setTimeout(() => (this.#isWaiting ? onIdle() : this.#idle.refresh()), idleTimeout)
     this.#idle.unref()
-    request.on('data', this.#onData).on('end', this.#onEnd).on('error', this.#onError).on('close', this.#onClose)
-    request.pause()
+    request.on('data', this.#onData).on('end', this.#onEnd)
   }
 
-  override _read(): void {
-    this.#waiting = true
+  /** There is room again. */
+  resume(): void {
+    if (this.#isWaiting) return
+    this.#isWaiting = true
+    this.#idle.refresh()
     this.#request.resume()
   }
 
-  override _destroy(error: Error | null, callback: (error?: Error | null) => void): void {
+  /** What still comes is read and thrown away. */
+  stop(): void {
     clearTimeout(this.#idle)
     const request = this.#request
-    request.off('data', this.#onData).off('end', this.#onEnd).off('error', this.#onError).off('close', this.#onClose)
-    // Nobody listens from here on; an unheard 'error' would end the process.
-    request.on('error', () => {})
+    request.off('data', this.#onData).off('end', this.#onEnd)
     request.resume()
-    callback(error)
   }
 
   readonly #onData = (chunk: Buffer): void => {
     this.#idle.refresh()
-    if (this.push(chunk)) return
-    this.#waiting = false
+    if (this.#sink.writeBody(chunk)) return
+    this.#isWaiting = false
     this.#request.pause()
   }
 
   readonly #onEnd = (): void => {
     clearTimeout(this.#idle)
-    this.push(null)
-  }
-
-  readonly #onError = (error: Error): void => {
-    this.destroy(error)
-  }
-
-  readonly #onClose = (): void => {
-    if (!this.#request.complete)
-      this.destroy(new Error('The client closed the connection before its body was complete.'))
+    this.#sink.endBody()
   }
 }

@@ -9,17 +9,84 @@ export interface RouteTable {
   readonly version: 1
   readonly generation: number
   readonly routes: readonly Route[]
+  /** Addresses and blocks of proxies in front, whose `X-Forwarded-For` is believed. */
+  readonly trustedProxies?: readonly string[]
+  /** `.share.localhost`: names below it that no route has were shares, and answer 410. */
+  readonly shareSuffix?: string
 }
 
 export interface Route {
-  /** Exact names in lower case, without port or trailing dot. A name belongs to one route only. */
+  /** Names in lower case, without port or trailing dot; `*.example.org` is all names one label below. A name belongs to one route only. */
   readonly hosts: readonly string[]
   readonly project: RouteProject
   readonly target: Target
+  /** What stands in front of the target. The same for every way into a project. */
+  readonly rules?: RouteRules
+  /** This way in is a share: it ends by itself. */
+  readonly share?: RouteShare
+}
+
+/** Everything here has been checked by the control plane; what is absent is off. */
+export interface RouteRules {
+  /** Addresses and blocks that are let in; others get 403. */
+  readonly allow?: readonly string[]
+  /** Basic authentication; `hash` is argon2id in PHC form. */
+  readonly password?: { readonly username: string; readonly hash: string }
+  readonly redirects?: readonly RouteRedirect[]
+  readonly requestHeaders?: readonly RouteHeader[]
+  readonly responseHeaders?: readonly RouteHeader[]
+  readonly cors?: RouteCors
+}
+
+export interface RouteRedirect {
+  /** A path, or with `*` at its end all that begin so. */
+  readonly from: string
+  /** Only for this host; null: any. */
+  readonly host: string | null
+  /** A path or an http address; `*` at its end stands for the rest behind `from`. */
+  readonly to: string
+  readonly status: 301 | 302 | 307 | 308
+}
+
+/** Null removes it. */
+export interface RouteHeader {
+  readonly name: string
+  readonly value: string | null
+}
+
+export interface RouteCors {
+  /** Origins, or `*` alone. */
+  readonly origins: readonly string[]
+  readonly methods: readonly string[]
+  /** Empty: those that are asked for. */
+  readonly headers: readonly string[]
+  readonly exposeHeaders: readonly string[]
+  readonly credentials: boolean
+  readonly maxAgeSeconds: number
+}
+
+export interface RouteShare {
+  readonly id: string
+  /** Milliseconds since 1970. From then on the answer is 410, and what is open is closed. */
+  readonly expiresAt: number
+  /** argon2id in PHC form; absent: whoever knows the address may look. */
+  readonly passwordHash?: string
+  /** Where a program brings people from outside; absent: they come to the proxy's own address. */
+  readonly entrance?: ShareEntrance
+}
+
+/** A port of loopback for this share alone. Nobody is believed to be on this machine because he came in there. */
+export interface ShareEntrance {
+  readonly port: number
+  /** Header in which the program names the client, in lower case; null: it does not, and the client is nobody. */
+  readonly clientHeader: string | null
+  /** As people outside know it; null: not yet. */
+  readonly publicUrl: string | null
 }
 
 export interface RouteProject {
   readonly id: string
+  /** Empty in front of a share, whose visitors are strangers. */
   readonly slug: string
   readonly name: string
 }
@@ -43,6 +110,8 @@ export interface PageTarget {
   readonly logTail?: readonly string[]
   /** Where a person can act: `http` or `https` only. */
   readonly dashboardUrl?: string
+  /** Something is about to answer here: requests wait for the next table, at most until then (milliseconds since 1970). */
+  readonly holdUntil?: number
 }
 
 export const pageNames = ['stopped', 'starting', 'failed', 'waiting', 'creating'] as const
@@ -57,28 +126,132 @@ export class RouteTableError extends Error {
 
 /** Checks everything before anything is used; throws RouteTableError at the first mistake. */
 export function parseRouteTable(input: unknown): RouteTable {
-  const table = fields(input, 'table', ['version', 'generation', 'routes'])
+  const table = fields(input, 'table', ['version', 'generation', 'routes', 'trustedProxies', 'shareSuffix'])
   if (table.version !== 1) fail('table.version', `must be 1, not ${JSON.stringify(table.version)}`)
   if (!Number.isSafeInteger(table.generation) || (table.generation as number) < 0) {
     fail('table.generation', 'must be a whole number, 0 or more')
   }
   const routes = list(table.routes, 'routes').map((route, index) => parseRoute(route, `routes[${index}]`))
   refuseSharedHosts(routes)
-  return { version: 1, generation: table.generation as number, routes }
+  return {
+    version: 1,
+    generation: table.generation as number,
+    routes,
+    ...(table.shareSuffix !== undefined && { shareSuffix: text(table.shareSuffix, 'shareSuffix') }),
+    ...(table.trustedProxies !== undefined && { trustedProxies: texts(table.trustedProxies, 'trustedProxies') }),
+  }
 }
 
 function parseRoute(input: unknown, at: string): Route {
-  const route = fields(input, at, ['hosts', 'project', 'target'])
+  const route = fields(input, at, ['hosts', 'project', 'target', 'rules', 'share'])
   const hosts = list(route.hosts, `${at}.hosts`).map((host, index) => parseHost(host, `${at}.hosts[${index}]`))
-  const project = fields(route.project, `${at}.project`, ['id', 'slug', 'name'])
+  const project = parseProject(route.project, `${at}.project`)
   return {
     hosts,
-    project: {
-      id: text(project.id, `${at}.project.id`),
-      slug: text(project.slug, `${at}.project.slug`),
-      name: text(project.name, `${at}.project.name`),
-    },
+    project: route.share === undefined ? project : { ...project, ...unnamed },
     target: parseTarget(route.target, `${at}.target`),
+    ...(route.rules !== undefined && { rules: parseRules(route.rules, `${at}.rules`) }),
+    ...(route.share !== undefined && { share: parseShare(route.share, `${at}.share`) }),
+  }
+}
+
+/** Strangers read no name of a project, whoever made the table: "It is not answering". */
+const unnamed = { slug: '', name: 'It' }
+
+function parseProject(input: unknown, at: string): RouteProject {
+  const { id, slug, name } = fields(input, at, ['id', 'slug', 'name'])
+  return { id: text(id, `${at}.id`), slug: text(slug, `${at}.slug`), name: text(name, `${at}.name`) }
+}
+
+function parseRules(input: unknown, at: string): RouteRules {
+  const rules = fields(input, at, ['allow', 'password', 'redirects', 'requestHeaders', 'responseHeaders', 'cors'])
+  return {
+    ...(rules.allow !== undefined && { allow: texts(rules.allow, `${at}.allow`) }),
+    ...(rules.password !== undefined && { password: parsePassword(rules.password, `${at}.password`) }),
+    ...(rules.redirects !== undefined && {
+      redirects: list(rules.redirects, `${at}.redirects`).map((one, index) =>
+        parseRedirect(one, `${at}.redirects[${index}]`),
+      ),
+    }),
+    ...(rules.requestHeaders !== undefined && {
+      requestHeaders: parseHeaders(rules.requestHeaders, `${at}.requestHeaders`),
+    }),
+    ...(rules.responseHeaders !== undefined && {
+      responseHeaders: parseHeaders(rules.responseHeaders, `${at}.responseHeaders`),
+    }),
+    ...(rules.cors !== undefined && { cors: parseCors(rules.cors, `${at}.cors`) }),
+  }
+}
+
+function parsePassword(input: unknown, at: string): NonNullable<RouteRules['password']> {
+  const { username, hash } = fields(input, at, ['username', 'hash'])
+  return { username: text(username, `${at}.username`), hash: text(hash, `${at}.hash`) }
+}
+
+function parseRedirect(input: unknown, at: string): RouteRedirect {
+  const { from, host, to, status } = fields(input, at, ['from', 'host', 'to', 'status'])
+  if (status !== 301 && status !== 302 && status !== 307 && status !== 308)
+    fail(`${at}.status`, 'must be 301, 302, 307 or 308')
+  return {
+    from: text(from, `${at}.from`),
+    host: host === null ? null : parseHost(host, `${at}.host`),
+    to: parseLocation(to, `${at}.to`),
+    status,
+  }
+}
+
+/** Anything else could not be sent as a header. */
+function parseLocation(input: unknown, at: string): string {
+  const location = text(input, at)
+  return /^[\x21-\x7e]+$/.test(location) ? location : fail(at, 'must be printable ASCII without spaces')
+}
+
+/** A line end in a name or value would begin another header. */
+function parseHeaders(input: unknown, at: string): readonly RouteHeader[] {
+  return list(input, at).map((one, index) => {
+    const here = `${at}[${index}]`
+    const { name, value } = fields(one, here, ['name', 'value'])
+    if (typeof name !== 'string' || !/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name)) fail(`${here}.name`, 'must be a token')
+    if (value === null) return { name, value }
+    if (typeof value !== 'string' || !/^[\t\x20-\x7e\x80-\xff]*$/.test(value))
+      fail(`${here}.value`, 'must be text without control characters, or null')
+    return { name, value }
+  })
+}
+
+function parseCors(input: unknown, at: string): RouteCors {
+  const cors = fields(input, at, ['origins', 'methods', 'headers', 'exposeHeaders', 'credentials', 'maxAgeSeconds'])
+  if (typeof cors.credentials !== 'boolean') fail(`${at}.credentials`, 'must be true or false')
+  if (!Number.isSafeInteger(cors.maxAgeSeconds)) fail(`${at}.maxAgeSeconds`, 'must be a whole number')
+  return {
+    origins: texts(cors.origins, `${at}.origins`),
+    methods: texts(cors.methods, `${at}.methods`),
+    headers: texts(cors.headers, `${at}.headers`),
+    exposeHeaders: texts(cors.exposeHeaders, `${at}.exposeHeaders`),
+    credentials: cors.credentials,
+    maxAgeSeconds: cors.maxAgeSeconds as number,
+  }
+}
+
+function parseShare(input: unknown, at: string): RouteShare {
+  const { id, expiresAt, passwordHash, entrance } = fields(input, at, ['id', 'expiresAt', 'passwordHash', 'entrance'])
+  if (!Number.isSafeInteger(expiresAt)) fail(`${at}.expiresAt`, 'must be milliseconds since 1970')
+  return {
+    id: text(id, `${at}.id`),
+    expiresAt: expiresAt as number,
+    ...(passwordHash !== undefined && { passwordHash: text(passwordHash, `${at}.passwordHash`) }),
+    ...(entrance !== undefined && { entrance: parseEntrance(entrance, `${at}.entrance`) }),
+  }
+}
+
+function parseEntrance(input: unknown, at: string): ShareEntrance {
+  const { port, clientHeader, publicUrl } = fields(input, at, ['port', 'clientHeader', 'publicUrl'])
+  if (!Number.isInteger(port) || (port as number) < 1 || (port as number) > 65535)
+    fail(`${at}.port`, 'must be a port from 1 to 65535')
+  return {
+    port: port as number,
+    clientHeader: clientHeader === null ? null : text(clientHeader, `${at}.clientHeader`),
+    publicUrl: publicUrl === null ? null : parseWebAddress(publicUrl, `${at}.publicUrl`),
   }
 }
 
@@ -100,8 +273,10 @@ function parseUpstream(input: unknown, at: string): UpstreamTarget {
 }
 
 function parsePage(input: unknown, at: string): PageTarget {
-  const target = fields(input, at, ['kind', 'page', 'title', 'detail', 'logTail', 'dashboardUrl'])
+  const target = fields(input, at, ['kind', 'page', 'title', 'detail', 'logTail', 'dashboardUrl', 'holdUntil'])
   const page = pageNames.find((name) => name === target.page)
+  if (target.holdUntil !== undefined && !Number.isSafeInteger(target.holdUntil))
+    fail(`${at}.holdUntil`, 'must be milliseconds since 1970')
   if (page === undefined) fail(`${at}.page`, `must be one of ${pageNames.join(', ')}`)
   return {
     kind: 'page',
@@ -114,11 +289,12 @@ function parsePage(input: unknown, at: string): PageTarget {
     ...(target.dashboardUrl !== undefined && {
       dashboardUrl: parseWebAddress(target.dashboardUrl, `${at}.dashboardUrl`),
     }),
+    ...(target.holdUntil !== undefined && { holdUntil: target.holdUntil as number }),
   }
 }
 
 function parseHost(input: unknown, at: string): string {
-  if (typeof input !== 'string' || !/^[a-z0-9]([a-z0-9._-]{0,251}[a-z0-9])?$/.test(input)) {
+  if (typeof input !== 'string' || !/^(\*\.)?[a-z0-9_]([a-z0-9._-]{0,251}[a-z0-9_])?$/.test(input)) {
     fail(at, `must be a host name in lower case without port, not ${JSON.stringify(input)}`)
   }
   return input
@@ -152,6 +328,10 @@ function fields(input: unknown, at: string, known: readonly string[]): Record<st
 
 function list(input: unknown, at: string): readonly unknown[] {
   return Array.isArray(input) ? input : fail(at, 'must be a list')
+}
+
+function texts(input: unknown, at: string): readonly string[] {
+  return list(input, at).map((one, index) => text(one, `${at}[${index}]`))
 }
 
 function text(input: unknown, at: string): string {

@@ -8,6 +8,8 @@ export function stateFiles(home: string) {
     facts: join(home, 'proxy.json'),
     socket: join(home, 'proxy.sock'),
     log: join(home, 'proxy.log'),
+    /** A folder for each project. */
+    access: join(home, 'access'),
     codeCache: join(home, 'code-cache'),
   } as const
 }

@@ -1,6 +1,9 @@
 import type { Duplex } from 'node:stream'
+import type { NoteExchange } from './access/exchange-note.ts'
+import type { Holds } from './holds.ts'
 import type { Limits } from './limits.ts'
 import type { RouteIndex } from './route-index.ts'
+import type { ShareEnds } from './share-ends.ts'
 import type { Upstreams } from './upstreams.ts'
 
 /** What all connections share. `routes` is replaced as a whole; a request looks once and keeps what it saw. */
@@ -12,5 +15,9 @@ export interface ProxyState {
   /** Upgraded connections: the HTTP server no longer knows them. */
   readonly tunnels: Set<Duplex>
   readonly upstreams: Upstreams
+  readonly shareEnds: ShareEnds
+  readonly holds: Holds
   readonly limits: Limits
+  /** Told once at the end of each exchange that had a route. */
+  readonly note: NoteExchange
 }

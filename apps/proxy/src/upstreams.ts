@@ -1,67 +1,59 @@
-import { Pool } from 'undici'
 import type { RouteTable, UpstreamTarget } from './route-table.ts'
+import { type Flights, type UpstreamLimits, UpstreamPool } from './upstream/pool.ts'
 
 /**
  * Keep-alive connections to the projects, one pool per address, made at the first request and closed when no route
  * leads there any more; what is under way on it ends by itself.
  */
 export interface Upstreams {
-  to(target: UpstreamTarget): Pool
+  to(target: UpstreamTarget): UpstreamPool
   keepOnly(table: RouteTable): void
-  close(): Promise<void>
+  /** What is under way to an address, whether or not a route still leads there. */
+  flights(host: string, port: number): Flights
+  close(): void
 }
 
-export function createUpstreams(timing: UpstreamTiming): Upstreams {
-  const pools = new Map<string, Pool>()
+export function createUpstreams(limits: UpstreamLimits): Upstreams {
+  const pools = new Map<string, UpstreamPool>()
+  /** Spares the making of the key at every request: targets are values of the table and live as long as it does. */
+  let byTarget = new WeakMap<UpstreamTarget, UpstreamPool>()
+
+  const poolOf = ({ host, port }: UpstreamTarget): UpstreamPool => {
+    const key = keyOf(host, port)
+    const known = pools.get(key)
+    if (known !== undefined) return known
+    const pool = new UpstreamPool(host, port, limits, () => {
+      if (pools.get(key) !== pool) return
+      pools.delete(key)
+      byTarget = new WeakMap()
+    })
+    pools.set(key, pool)
+    return pool
+  }
 
   return {
     to(target) {
-      const origin = originOf(target)
-      let pool = pools.get(origin)
-      if (!pool) {
-        pool = new Pool(origin, poolOptions(timing))
-        pools.set(origin, pool)
-      }
+      const known = byTarget.get(target)
+      if (known !== undefined) return known
+      const pool = poolOf(target)
+      byTarget.set(target, pool)
       return pool
     },
     keepOnly(table) {
       const wanted = new Set<string>()
-      for (const { target } of table.routes) if (target.kind === 'upstream') wanted.add(originOf(target))
-      for (const [origin, pool] of pools) {
-        if (wanted.has(origin)) continue
-        pools.delete(origin)
-        void pool.close()
+      for (const { target } of table.routes) if (target.kind === 'upstream') wanted.add(keyOf(target.host, target.port))
+      for (const [key, pool] of pools) {
+        if (wanted.has(key)) pool.recall()
+        else pool.retire()
       }
     },
-    async close() {
-      await Promise.all([...pools.values()].map((pool) => pool.destroy()))
-      pools.clear()
+    flights: (host, port) => pools.get(keyOf(host, port))?.flights ?? { requests: 0, tunnels: 0 },
+    close() {
+      for (const pool of [...pools.values()]) pool.destroy()
     },
   }
 }
 
-export interface UpstreamTiming {
-  /** How long a project may think before its first byte, in ms. */
-  readonly answerWithin: number
-  readonly connectWithin: number
-}
-
-function poolOptions({ answerWithin, connectWithin }: UpstreamTiming): Pool.Options {
-  return {
-    // Held requests wait here instead of in thousands of sockets when a project hangs.
-    connections: 1024,
-    pipelining: 1,
-    allowH2: false,
-    headersTimeout: answerWithin,
-    connectTimeout: connectWithin,
-    // An event stream may be silent for hours; that the client leaves is noticed by other means.
-    bodyTimeout: 0,
-    maxHeaderSize: 64 * 1024,
-    // Below the 5 s after which Node programs close idle connections.
-    keepAliveTimeout: 4_000,
-  }
-}
-
-function originOf({ host, port }: UpstreamTarget): string {
-  return host.includes(':') ? `http://[${host}]:${port}` : `http://${host}:${port}`
+function keyOf(host: string, port: number): string {
+  return `${host}:${port}`
 }

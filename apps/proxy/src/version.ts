@@ -10,7 +10,7 @@ export async function proxyVersion(): Promise<string> {
   const folder = import.meta.dirname
   const { version } = JSON.parse(await readFile(join(folder, '..', 'package.json'), 'utf8')) as { version: string }
   const hash = createHash('sha256')
-  for (const name of (await readdir(folder)).sort()) {
+  for (const name of (await readdir(folder, { recursive: true })).sort()) {
     if (/\.(ts|js)$/.test(name)) hash.update(name).update(await readFile(join(folder, name)))
   }
   return `${version}+${hash.digest('hex').slice(0, 8)}`

@@ -115,7 +115,7 @@ test('connections to both sides are used again', async (t) => {
   }
   socket.destroy()
   assert.equal(peers.size, 1)
-  assert.equal(proxy.status().requests, 3)
+  assert.equal((await proxy.status()).requests, 3)
 })
 
 test('50 MB go up through a slow project byte for byte, and the proxy holds only a little of them', async (t) => {

@@ -150,7 +150,7 @@ test('500 idle connections cost nobody else an answer', async (t) => {
   const upstream = await httpUpstream(t, (_request, response) => response.end('ok'))
   const { port, proxy } = await proxyTo(t, upstreamAt(upstream))
   const idle = Array.from({ length: 500 }, () => connect(port, '127.0.0.1').on('error', () => {}))
-  await until(() => proxy.status().connections >= 500, 'all are open')
+  await until(async () => (await proxy.status()).connections >= 500, 'all are open')
   assert.equal((await ask(port)).text, 'ok')
   for (const socket of idle) socket.destroy()
 })

@@ -33,8 +33,8 @@ const mistakes: readonly [string, unknown, RegExp][] = [
   ['an unknown field', { ...table([]), tls: {} }, /^table\.tls is not known to this proxy$/],
   [
     'a rule that this proxy would not apply',
-    table([{ ...shop, rules: {} } as never]),
-    /^routes\[0\]\.rules is not known to this proxy$/,
+    table([{ ...shop, tls: {} } as never]),
+    /^routes\[0\]\.tls is not known to this proxy$/,
   ],
   [
     'a host with capital letters',

@@ -14,7 +14,8 @@ export async function tempHome(t: TestContext): Promise<string> {
   const home = await mkdtemp(join(tmpdir(), 'stackquay-proxy-'))
   t.after(async () => {
     await endOf(home)
-    await rm(home, { recursive: true, force: true })
+    // A proxy in this process may still be writing there.
+    await rm(home, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 })
   })
   return home
 }

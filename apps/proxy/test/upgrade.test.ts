@@ -42,7 +42,7 @@ test('a WebSocket carries small and large messages both ways, with its protocol 
   assert.equal(echo.seen.headers?.host, 'shop.localhost')
   assert.equal(echo.seen.headers?.['x-forwarded-for'], '127.0.0.1')
   assert.equal(echo.seen.headers?.['x-forwarded-host'], 'shop.localhost')
-  assert.equal(proxy.status().tunnels, 1)
+  assert.equal((await proxy.status()).tunnels, 1)
   for (const message of [Buffer.from('hello'), randomBytes(10 * 1024 * 1024), Buffer.alloc(0)]) {
     const back = new Promise<Buffer>((resolve) => socket.once('message', (data) => resolve(data as Buffer)))
     socket.send(message)
@@ -52,7 +52,7 @@ test('a WebSocket carries small and large messages both ways, with its protocol 
   socket.close(4001, 'bye')
   assert.equal(await closed, 4001)
   await until(() => echo.seen.closed === 4001, 'the project sees the close code')
-  await until(() => proxy.status().tunnels === 0, 'the tunnel is gone')
+  await until(async () => (await proxy.status()).tunnels === 0, 'the tunnel is gone')
 })
 
 test('a client that vanishes ends the socket at the project, and the other way round', async (t) => {

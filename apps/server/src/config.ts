@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { isAbsolute, join, resolve } from 'node:path'
 import { Password, Username } from '@stackquay/contract'
+import { readAddressRange } from '@stackquay/domain'
 import { z } from 'zod'
 
 const Address = z
@@ -70,6 +71,20 @@ export const settings = {
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
     .default('info')
     .describe('Default: `info`.'),
+  STACKQUAY_LOG_MAX_MB: z
+    .string()
+    .regex(/^\d{1,6}$/, 'must be a whole number of megabytes')
+    .transform(Number)
+    .refine((megabytes) => megabytes >= 1 && megabytes <= 100_000, 'must lie in 1-100000')
+    .default(256)
+    .describe('How much is kept of what one workload prints; the oldest lines go first. In MB. Default: `256`.'),
+  STACKQUAY_LOG_MAX_DAYS: z
+    .string()
+    .regex(/^\d{1,4}$/, 'must be a whole number of days')
+    .transform(Number)
+    .refine((days) => days >= 1, 'must be at least 1')
+    .default(14)
+    .describe('How long it is kept at most, in days. Default: `14`.'),
   STACKQUAY_RUN_AS: z
     .string()
     .regex(/^\d+:\d+$/, 'must be uid:gid')
@@ -81,6 +96,51 @@ export const settings = {
     .optional()
     .describe(
       'User and group of native workloads, `uid:gid`, when the service runs as root. Default: the system user `stackquay`, made when it is missing.',
+    ),
+  STACKQUAY_SHARE_SSH: z
+    .string()
+    .regex(
+      /^[a-z_][a-z0-9_.-]*@(\[[0-9a-f:]+\]|[a-z0-9][a-z0-9.-]*)(:\d{1,5})?$/i,
+      'must be user@host or user@host:port',
+    )
+    .transform((text) => {
+      const [, user, host, port] = /^([^@]+)@(\[.+\]|[^:]+)(?::(\d+))?$/.exec(text)!
+      return { user: user!, host: host!.replace(/^\[|\]$/g, ''), port: Number(port ?? 22) }
+    })
+    .refine(({ port }) => port >= 1 && port <= 65535, 'has a port that is none')
+    .optional()
+    .describe(
+      'Server of yours through whose SSH service shares can be shown to the world, `user@host` or `user@host:port`. Default: none.',
+    ),
+  STACKQUAY_RUN_MAX_MINUTES: z
+    .string()
+    .regex(/^\d{1,5}$/, 'must be a whole number of minutes')
+    .transform(Number)
+    .refine((minutes) => minutes >= 1 && minutes <= 10_080, 'must lie in 1-10080')
+    .default(60)
+    .describe('Minutes after which a run of an action or a test suite is ended. Default: `60`.'),
+  STACKQUAY_TERMINAL_IDLE_HOURS: z
+    .string()
+    .regex(/^\d{1,4}(\.\d{1,4})?$/, 'must be a number of hours')
+    .transform(Number)
+    .refine((hours) => hours >= 0.001 && hours <= 8760, 'must lie in 0.001-8760')
+    .default(12)
+    .describe('Hours without input and output after which a terminal is ended. Default: `12`.'),
+  STACKQUAY_TRUSTED_PROXIES: z
+    .string()
+    .transform((text) =>
+      text
+        .split(',')
+        .map((part) => part.trim())
+        .filter((part) => part !== ''),
+    )
+    .refine(
+      (parts) => parts.every((part) => readAddressRange(part).ok),
+      'must be addresses and CIDR blocks, with commas',
+    )
+    .default([])
+    .describe(
+      'Addresses and CIDR blocks of proxies in front, with commas between, whose `X-Forwarded-*` headers are believed. Default: none.',
     ),
   STACKQUAY_PUBLIC_URL: z
     .url({ protocol: /^https?$/ })
@@ -105,7 +165,13 @@ export interface Config {
   /** 32 bytes, or null for the generated file. */
   readonly secretKey: Buffer | null
   readonly logLevel: string
+  /** What is kept of what each workload prints. */
+  readonly logs: { readonly maxBytes: number; readonly maxDays: number }
   readonly runAs: { readonly uid: number; readonly gid: number } | null
+  readonly runMaxMinutes: number
+  readonly shareSsh: { readonly user: string; readonly host: string; readonly port: number } | null
+  readonly terminalIdleHours: number
+  readonly trustedProxies: readonly string[]
   readonly publicUrl: string
 }
 
@@ -163,7 +229,12 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
       values.STACKQUAY_ADMIN_USER === undefined ? null : { username: values.STACKQUAY_ADMIN_USER, password: password! },
     secretKey: key === undefined ? null : parseKey(key),
     logLevel: values.STACKQUAY_LOG_LEVEL,
+    logs: { maxBytes: values.STACKQUAY_LOG_MAX_MB * 1024 * 1024, maxDays: values.STACKQUAY_LOG_MAX_DAYS },
     runAs: values.STACKQUAY_RUN_AS ?? null,
+    runMaxMinutes: values.STACKQUAY_RUN_MAX_MINUTES,
+    shareSsh: values.STACKQUAY_SHARE_SSH ?? null,
+    terminalIdleHours: values.STACKQUAY_TERMINAL_IDLE_HOURS,
+    trustedProxies: values.STACKQUAY_TRUSTED_PROXIES,
     publicUrl:
       values.STACKQUAY_PUBLIC_URL?.replace(/\/$/, '') ??
       `http://${urlHost(values.STACKQUAY_LISTEN.host)}:${values.STACKQUAY_LISTEN.port}`,

@@ -1,9 +1,10 @@
 import { existsSync, mkdirSync, readdirSync } from 'node:fs'
 import { chmod, mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { planProject } from '@stackquay/domain'
-import type { Engine, SecretRef } from '@stackquay/engine-api'
+import type { Engine, Observed, SecretRef } from '@stackquay/engine-api'
 import { createNativeEngine, networkEnvironment } from '@stackquay/engines'
 import { createOrchestrator, type Orchestrator } from '@stackquay/orchestrator'
 import { openStore, type Store } from '@stackquay/store'
@@ -15,9 +16,16 @@ import { accessHandlers } from './access/handlers.ts'
 import { auditHandlers } from './audit/handlers.ts'
 import { bundledPrograms } from './bundled.ts'
 import type { Config } from './config.ts'
+import { createDeniedLog } from './http/denied-log.ts'
 import { createDoor } from './http/door.ts'
 import type { Handlers, StreamHandlers } from './http/handler.ts'
 import { lockHome } from './instance-lock.ts'
+import { domainHandlers } from './network/domain-handlers.ts'
+import { createNetwork } from './network/network.ts'
+import { rulesHandlers } from './network/rules-handlers.ts'
+import { shareHandlers } from './network/share-handlers.ts'
+import { createShares } from './network/shares.ts'
+import { trafficHandlers } from './network/traffic-handlers.ts'
 import { workloadAccount } from './projects/account.ts'
 import { createAnswers } from './projects/answers.ts'
 import { createCatalogue } from './projects/catalogue.ts'
@@ -30,19 +38,29 @@ import { mailHandlers } from './projects/mail-handlers.ts'
 import { manifestHandlers } from './projects/manifest-handlers.ts'
 import { createModel, type Model } from './projects/model.ts'
 import { createOurPrograms } from './projects/our-programs.ts'
+import { equipProject } from './projects/prepare.ts'
 import { createResolver } from './projects/resolver.ts'
+import { createRestartHolds, type RestartHolds } from './projects/restart-holds.ts'
 import { createRoutes, type Routes } from './projects/routes.ts'
 import { serviceHandlers } from './projects/service-handlers.ts'
 import { createSources } from './projects/sources.ts'
 import { statsHandlers } from './projects/stats-handlers.ts'
 import { createWorks } from './projects/works.ts'
 import { createProxyKeeper, type ProxyKeeper } from './proxy-keeper.ts'
+import { runHandlers, runStreams } from './runs/handlers.ts'
+import { createOwnData, isOwnData, type OwnDataKeeper } from './runs/own-data.ts'
+import { createResultsFolders } from './runs/results-folder.ts'
+import { createRuns } from './runs/runs.ts'
 import { keyPlace } from './sealing-key.ts'
 import { type SetupCode, setupCode } from './setup-code.ts'
 import { fileSystemOf } from './system/file-system.ts'
 import { systemHandlers } from './system/handlers.ts'
+import { terminalHandlers, terminalStreams } from './terminals/handlers.ts'
+import { createTerminals } from './terminals/terminals.ts'
 import { tidyRegularly } from './tidy.ts'
 import { version } from './version.ts'
+import { createDispatcher } from './webhooks/dispatcher.ts'
+import { webhookHandlers } from './webhooks/handlers.ts'
 
 /** Cannot be started as things are; the message says why and what to do. */
 export class BootError extends Error {
@@ -98,6 +116,7 @@ export async function openHouse({
       runAs: account,
       bundled: bundledPrograms(),
       network: networkEnvironment(process.env),
+      logs: config.logs,
     }))
   const life = new AbortController()
   const onError = (error: unknown, what: string) => log.error({ err: error }, what)
@@ -106,19 +125,35 @@ export async function openHouse({
   const resolver = createResolver({ config, store, catalogue, programs: createOurPrograms(config.home) })
   const sources = createSources(config, account, networkEnvironment(process.env))
   const reveal = async (ref: SecretRef) => (await store.secrets.reveal(ref.secret)).expose()
+  const ownData = createOwnData({ store, resolver, engine, config, reveal })
   const keeper: ProxyKeeper | null =
     config.proxy === null
       ? null
       : createProxyKeeper({ home: join(config.home, 'proxy'), listen: addressText(config.proxy), onError })
 
+  const stopForgetting = store.onCommit((events) => {
+    for (const { type, project } of events) {
+      if (type !== 'project.deleted' || project === null) continue
+      // What cannot be forgotten now is swept by the proxy when no table has had the project for a day.
+      void keeper
+        ?.control()
+        ?.forgetAccess(project)
+        .catch(() => undefined)
+    }
+  })
+  const network = createNetwork(store)
   let orchestrator: Orchestrator
   let routes: Routes
+  let looked = false
   const model: Model = createModel({
     store,
     resolver,
     engine: engine.id,
     orchestrator: () => orchestrator,
-    publish: () => routes.publish(),
+    // Before all were looked at, those that were not would seem to be stopped; the proxy goes on with the table it has.
+    publish: async () => {
+      if (looked) await routes.publish()
+    },
     onError,
     now,
   })
@@ -127,10 +162,60 @@ export async function openHouse({
     resolver,
     engine,
     config,
+    network,
     put: async (table) => keeper?.put(table),
     onError,
   })
   const journal = createJournal({ store, model: () => model, now, onError })
+  const runs = createRuns({
+    store,
+    engine,
+    resolver,
+    account,
+    ownData,
+    results: createResultsFolders(config.home, account),
+    maxMinutes: config.runMaxMinutes,
+    reveal,
+    equip: (project, signal) => equipProject(project, { store, model, engine, config, account }, signal),
+    exclusively: (project, run) => orchestrator.exclusively(project, run),
+    now,
+    onError,
+  })
+  const terminals = createTerminals({
+    store,
+    engine,
+    resolver,
+    idleHours: config.terminalIdleHours,
+    reveal,
+    now,
+    onError,
+  })
+  /** A change of the network is answered when the proxy has it; one that does not answer gets it later. */
+  const published = async () => {
+    const enough = sleep(publishMs, undefined, { ref: false, signal: life.signal }).catch(() => undefined)
+    await Promise.race([routes.publish(), enough])
+  }
+  const surroundings = { path: process.env.PATH ?? '', ssh: config.shareSsh }
+  const shares = createShares({
+    store,
+    engine,
+    model,
+    resolver,
+    network,
+    config,
+    surroundings,
+    published,
+    now,
+    onError,
+  })
+  const restartHolds = createRestartHolds({
+    routes: () => routes,
+    engine,
+    published: () => published(),
+    flights: async (host, port) => (keeper === null ? { requests: 0 } : keeper.flights(host, port)),
+    look: (project) => orchestrator.observations.refresh(project),
+    now,
+  })
   const work = createWorks({
     store,
     model,
@@ -141,6 +226,9 @@ export async function openHouse({
     config,
     account,
     reveal,
+    runs,
+    terminals,
+    restartHolds,
     orchestrator: () => orchestrator,
   })
   orchestrator = createOrchestrator({
@@ -161,11 +249,17 @@ export async function openHouse({
   }
 
   const wake = async () => {
-    await model.load()
+    await Promise.all([model.load(), network.load()])
     // Before the first look, so that nothing that ends between the two goes unseen.
     orchestrator.watch()
     for (const known of model.all()) await orchestrator.observations.refresh(known.row.id)
+    await holdInterrupted({ store, model, orchestrator, restartHolds })
+    looked = true
     await takeUp({ store, model, orchestrator, engine })
+    await endLeftData({ store, ownData, onError })
+    await runs.takeUp()
+    await terminals.takeUp()
+    await shares.takeUp()
     for (const known of model.all()) model.touched(known.row.id)
     await routes.publish()
   }
@@ -176,18 +270,28 @@ export async function openHouse({
   ready.catch((error: unknown) => onError(error, 'finding the projects'))
 
   const stopTidying = tidyRegularly(store, now, onError)
+  const dispatcher = createDispatcher({ store, now, onError })
+  await dispatcher.start()
 
   const authenticator = createAuthenticator({ store, log })
+  const denied = createDeniedLog({ store, log })
   const changing = { store, model, resolver, catalogue, engine, orchestrator: () => orchestrator }
   const answers = createAnswers(changing)
+  const logs = logHandlers({ store, engine, model })
   const projects = afterwards(ready, {
     ...projectHandlers({ ...changing, sources }, answers),
     ...manifestHandlers(changing, answers),
     ...databaseHandlers({ store, model, engine, reveal }, answers),
     ...serviceHandlers({ store, model, resolver, engine, reveal }, answers),
     ...mailHandlers({ store, engine, reveal }, answers),
-    ...pick(logHandlers({ store, engine, model }), ['getProjectLogs']),
+    ...pick(logs, ['getProjectLogs', 'downloadLogs']),
     ...pick(statsHandlers({ store, engine }), ['getProjectStats']),
+    ...domainHandlers({ store, model, resolver, network, baseDomain: config.baseDomain, published }),
+    ...rulesHandlers({ store, model, resolver, network, published }),
+    ...shareHandlers({ store, model, shares, surroundings, proxy: () => keeper?.control() ?? null }),
+    ...trafficHandlers({ store, proxy: () => (keeper === null ? 'off' : keeper.control()) }),
+    ...runHandlers({ store, engine, resolver, runs }),
+    ...terminalHandlers({ store, engine, resolver, reveal, terminals }),
   })
   const access = accessHandlers({ store, setupCode: setup.value, keys })
   const handlers: Handlers = {
@@ -199,6 +303,7 @@ export async function openHouse({
       return reply
     },
     ...auditHandlers({ store }),
+    ...webhookHandlers({ store, dispatcher, now }),
     ...systemHandlers({
       config,
       engine,
@@ -212,8 +317,10 @@ export async function openHouse({
     }),
   }
   const streams: Omit<StreamHandlers, 'watchEvents'> = {
-    watchProjectLogs: logHandlers({ store, engine, model }).watchProjectLogs,
+    watchProjectLogs: logs.watchProjectLogs,
     watchProjectStats: statsHandlers({ store, engine }).watchProjectStats,
+    ...runStreams({ store, engine, resolver, runs, ready, denied }),
+    ...terminalStreams({ store, engine, resolver, reveal, terminals }),
   }
   const app = createDoor({
     handlers,
@@ -221,6 +328,7 @@ export async function openHouse({
     store,
     settings: { version, listenHost: config.listen.host, baseUrl: config.publicUrl },
     authenticator,
+    denied,
     webFolder: builtPage(),
     log,
   })
@@ -232,10 +340,15 @@ export async function openHouse({
     ready,
     close: async () => {
       stopTidying()
+      stopForgetting()
       keeper?.close()
       // Whatever fails on the way, the store is closed and the home let go.
       try {
         await app.close()
+        await terminals.close()
+        await shares.close()
+        await dispatcher.close()
+        await runs.close()
         await orchestrator.close()
         await journal.flush()
         await model.settled()
@@ -246,6 +359,31 @@ export async function openHouse({
         await unlock()
       }
     },
+  }
+}
+
+/** How long a change of the network waits for the proxy. */
+const publishMs = 5_000
+
+/** What was being restarted when the service ended is down and comes back: requests go on waiting for it. */
+async function holdInterrupted({
+  store,
+  model,
+  orchestrator,
+  restartHolds,
+}: {
+  readonly store: Store
+  readonly model: Model
+  readonly orchestrator: Orchestrator
+  readonly restartHolds: RestartHolds
+}): Promise<void> {
+  for (const { kind, project } of await store.operations.unfinished()) {
+    const known = model.find(project)
+    if (known === null || known.row.desired !== 'running' || (kind !== 'restart' && kind !== 'update')) continue
+    const isUp = ({ state, health }: Observed) => state === 'running' && health !== 'starting'
+    const up = orchestrator.observations.of(project).filter(isUp)
+    const down = known.resolved.workloads.filter(({ ref }) => !up.some((one) => one.ref.workload === ref.workload))
+    restartHolds.goOn(down.map(({ ref }) => ref))
   }
 }
 
@@ -280,17 +418,35 @@ async function takeUp({
   await endOrphans(model, engine)
 }
 
-/** Ends processes of projects that are gone: a deletion that was cut off. Their data is left alone. */
+/** Ends processes of projects that are gone, a deletion that was cut off, and deletes their logs. Their data is left alone. */
 async function endOrphans(model: Model, engine: Engine): Promise<void> {
   const signal = AbortSignal.timeout(60_000)
   for (const id of await engine.projects(signal)) {
-    if (model.find(id) !== null) continue
+    if (model.find(id) !== null || isOwnData(id)) continue
     const observed = await engine.observe(id, signal)
     const { changes } = planProject({ wanted: [], observed, goal: 'stopped' })
     for (const step of changes.flatMap((change) => engine.plan(change))) {
       await engine.apply(step, { signal, output: () => undefined, reveal: async () => '' })
     }
+    await engine.removeLogs(id, signal)
   }
+}
+
+/** Data of test runs that are over goes; a run that goes on keeps its own, and whoever waits for its end deletes it then. */
+async function endLeftData({
+  store,
+  ownData,
+  onError,
+}: {
+  readonly store: Store
+  readonly ownData: OwnDataKeeper
+  onError(error: unknown, what: string): void
+}): Promise<void> {
+  const goesOn = new Set((await store.runs.unfinished()).map((run) => run.id))
+  // Not being able to is no reason to leave projects down: it is tried again by the next start.
+  await ownData
+    .sweep((run) => goesOn.has(run))
+    .catch((error: unknown) => onError(error, 'deleting data that test runs left'))
 }
 
 async function openHome(home: string): Promise<void> {

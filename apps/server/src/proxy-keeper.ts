@@ -5,6 +5,8 @@ import type { RouteTable } from '@stackquay/proxy/route-table'
 export interface ProxyKeeper {
   control(): ProxyControl | null
   put(table: RouteTable): Promise<void>
+  /** What the proxy has under way at an address; undefined when it does not say. */
+  flights(host: string, port: number): Promise<{ readonly requests: number; readonly tunnels: number } | undefined>
   close(): void
 }
 
@@ -55,6 +57,7 @@ export function createProxyKeeper(options: {
         await ensure()
       }
     },
+    flights: async (host, port) => control?.flights(host, port).catch(() => undefined),
     close: () => clearInterval(timer),
   }
 }

@@ -3,6 +3,8 @@ import type { Store } from '@stackquay/store'
 const everyMs = 60 * 60 * 1000
 /** Stored answers of idempotent requests are kept a day. */
 const answersForMs = 24 * 60 * 60 * 1000
+/** Deliveries that ended are shown for a month. */
+const deliveriesForMs = 30 * 24 * 60 * 60 * 1000
 /** Whoever was away for longer reads the present state instead. */
 const keptEvents = 50_000
 
@@ -25,6 +27,7 @@ async function forgetOld(store: Store, now: () => Date): Promise<void> {
   const { last } = await store.events.range()
   await store.transaction(async (tx) => {
     await tx.idempotency.expire(new Date(now().getTime() - answersForMs).toISOString())
+    await tx.webhooks.forgetDeliveries(new Date(now().getTime() - deliveriesForMs).toISOString())
     if (last > keptEvents) await tx.events.trim(last - keptEvents)
   })
 }

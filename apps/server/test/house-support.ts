@@ -112,6 +112,7 @@ export async function openTestHouse(
 
 const toolchains: readonly (readonly [name: string, version: string, program: string])[] = [
   ['node', '26.10.0', 'node'],
+  ['npm', '12.0.0', 'npm'],
   ['python', '3.13.2', 'python3'],
   ...[...databaseKinds, ...serviceKinds].flatMap(({ toolchain, releases }) =>
     toolchain === null ? [] : [[toolchain.name, `${releases[0]?.version}.0`, toolchain.programs[0] ?? ''] as const],

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { test } from 'node:test'
-import type { EventRecord } from '@stackquay/contract'
+import { type EventRecord, operationList } from '@stackquay/contract'
 import { WebSocket } from 'ws'
 import type { FrameSocket } from '../src/http/handler.ts'
 import { bearer, openTestDoor, type TestDoor } from './http-support.ts'
@@ -113,6 +113,66 @@ test('before the upgrade every refusal is plain HTTP with its problem', async (t
   assert.equal(await refusal('/nowhere/ws', bearer(value)), '404 not_found')
   assert.equal(await refusal('/events/ws?after=x', bearer(value)), '400 invalid_request')
   assert.equal(await refusal('/events/ws?aftr=1', bearer(value)), '400 invalid_request')
+})
+
+test('a stream that changes something leaves an audit entry when it is refused', async (t) => {
+  const door = await openTestDoor(t)
+  const shop = await door.project('shop')
+  const address = await door.listen()
+  const { value } = await door.token({ scope: 'read', name: 'reader' })
+  const { cookie } = await door.session('ada')
+  const changing = operationList.filter(({ stream, audit }) => stream === 'websocket' && audit !== undefined)
+  assert.ok(changing.length > 3)
+  for (const { id, path, audit } of changing) {
+    const filled = path.replace('{id}', 'shop').replace(/\{\w+\}/g, 'x')
+    for (const [kind, headers] of [
+      ['scope_insufficient', bearer(value)],
+      ['csrf_failed', { cookie, origin: 'https://evil.example' }],
+    ] as const) {
+      const requestId = `refused-${id}-${kind}`
+      const { problem } = await follow(address, filled, { ...headers, 'x-request-id': requestId }).refused
+      assert.equal(problem.code, kind)
+      const entries = await door.store.audit.list({ limit: 5, q: requestId })
+      assert.deepEqual(
+        entries.map(({ action, outcome, project, changes }) => ({ action, outcome, project, changes })),
+        [{ action: audit, outcome: 'denied', project: shop.id, changes: { reason: kind } }],
+        id,
+      )
+    }
+  }
+})
+
+test('events can be asked for by project and by type, and what is none is refused', async (t) => {
+  const door = await openTestDoor(t)
+  const shop = await door.project('shop')
+  const blog = await door.project('blog')
+  const address = await door.listen()
+  const { value } = await door.token({})
+  const { value: restricted } = await door.token({ name: 'restricted', projects: [shop.id] })
+  const client = follow(address, '/events/ws?project=blog&types=run.*,project.changed&after=0', bearer(value))
+  await client.until((frames) => frames.length > 0)
+  await door.store.transaction(async (tx) => {
+    for (const project of [shop.id, blog.id]) {
+      for (const type of ['project.status', 'run.changed', 'project.changed'] as const)
+        await tx.events.append({ type, project, data: {} })
+    }
+  })
+  await client.until((frames) => events(frames).length === 2)
+  assert.deepEqual(
+    events(client.frames).map(({ event }) => [event?.type, event?.project]),
+    [
+      ['run.changed', blog.id],
+      ['project.changed', blog.id],
+    ],
+  )
+  const refusal = async (path: string, headers: Record<string, string>) => {
+    const answer = await fetch(`${address}/api/v1${path}`, { headers })
+    return `${answer.status} ${((await answer.json()) as { code: string }).code}`
+  }
+  assert.equal(await refusal('/events?types=run.chnged', bearer(value)), '400 invalid_request')
+  assert.equal(await refusal('/events?project=nowhere', bearer(value)), '404 not_found')
+  assert.equal(await refusal('/events?project=blog', bearer(restricted)), '403 project_forbidden')
+  assert.equal(await refusal('/events?project=nowhere', bearer(restricted)), '403 project_forbidden')
 })
 
 test('a page of our own follows with its cookie', async (t) => {

@@ -13,6 +13,7 @@ import { hashPassword } from '../src/access/passwords.ts'
 import { newSessionSecret, sessionCookie } from '../src/access/session-cookie.ts'
 import { hashOf, newTokenValue, shownPrefix } from '../src/access/token-value.ts'
 import { auditHandlers } from '../src/audit/handlers.ts'
+import { createDeniedLog } from '../src/http/denied-log.ts'
 import { createDoor, type DoorDeps, type DoorSettings } from '../src/http/door.ts'
 import type { Handlers, RequestContext, StreamHandlers } from '../src/http/handler.ts'
 import { keyPlace } from '../src/sealing-key.ts'
@@ -87,7 +88,9 @@ export async function openTestDoor(
       ]),
   )
   const streams = Object.fromEntries(
-    ['watchProjectLogs', 'watchProjectStats'].map((id) => [id, async () => {}]),
+    operationList
+      .filter(({ id, stream }) => stream === 'websocket' && id !== 'watchEvents')
+      .map(({ id }) => [id, async () => {}]),
   ) as unknown as DoorDeps['streams']
   const app = createDoor({
     handlers: {
@@ -100,6 +103,7 @@ export async function openTestDoor(
     store,
     settings: { version: '0.0.0-test', listenHost: '127.0.0.1', ...options.settings },
     authenticator,
+    denied: createDeniedLog({ store, log }),
     webFolder: options.webFolder ?? null,
     log,
     now,

@@ -36,7 +36,7 @@ export interface TestHouse {
   /** What the service wrote to its log as an error. */
   readonly errors: readonly string[]
   /** Ends this house and opens another over the same home and machine. */
-  reopen(over?: { readonly without?: readonly string[] }): Promise<TestHouse>
+  reopen(over?: { readonly without?: readonly string[]; readonly now?: () => Date }): Promise<TestHouse>
 }
 
 export type PlanAnswer = Plan
@@ -69,6 +69,9 @@ export async function openTestHouse(
     readonly engine?: FakeEngine
     /** Programs that the machine has not, by the names of their toolchains. */
     readonly without?: readonly string[]
+    readonly now?: () => Date
+    /** Settings beside those of every test. */
+    readonly env?: Readonly<Record<string, string>>
   } = {},
 ): Promise<TestHouse> {
   const folder = over.folder ?? (await mkdtemp(join(tmpdir(), 'stackquay-projects-')))
@@ -91,8 +94,15 @@ export async function openTestHouse(
     STACKQUAY_ADMIN_PASSWORD: 'correct horse battery',
     // Somebody without rights, so that no user is made on the machine of the tests.
     STACKQUAY_RUN_AS: '65534:65534',
+    ...over.env,
   })
-  const house = await openHouse({ config, log, say: () => undefined, engine })
+  const house = await openHouse({
+    config,
+    log,
+    say: () => undefined,
+    engine,
+    ...(over.now === undefined ? {} : { now: over.now }),
+  })
   let isOpen = true
   const close = async () => {
     if (!isOpen) return

@@ -2,6 +2,8 @@ import { createRootRoute, createRoute, createRouter, lazyRouteComponent, redirec
 import { meQuery, setupQuery } from './api/queries.ts'
 import { queryClient } from './api/query-client.ts'
 import { type AuditFilter, readAuditFilter } from './lib/audit-filter.ts'
+import { type LogSearch, readLogSearch } from './lib/log-query.ts'
+import { type NetworkSearch, readNetworkSearch } from './lib/network-search.ts'
 import { NotFoundPage } from './pages/not-found-page.tsx'
 import { RouteError } from './pages/route-error.tsx'
 import { Shell } from './pages/shell.tsx'
@@ -81,9 +83,31 @@ const overview = createRoute({
 const logs = createRoute({
   getParentRoute: () => project,
   path: '/logs',
-  validateSearch: (search): { workload?: string } =>
-    typeof search.workload === 'string' ? { workload: search.workload } : {},
+  validateSearch: (search): LogSearch => readLogSearch(search),
   component: lazyRouteComponent(() => import('./pages/logs-page.tsx'), 'LogsPage'),
+})
+/** The run that is shown stands in the address: a reload comes back to it. */
+function readRun(search: Record<string, unknown>): { run?: string } {
+  return typeof search.run === 'string' && /^[\w-]{1,60}$/.test(search.run) ? { run: search.run } : {}
+}
+const actions = createRoute({
+  getParentRoute: () => project,
+  path: '/actions',
+  validateSearch: readRun,
+  component: lazyRouteComponent(() => import('./pages/actions-page.tsx'), 'ActionsPage'),
+})
+const tests = createRoute({
+  getParentRoute: () => project,
+  path: '/tests',
+  validateSearch: readRun,
+  component: lazyRouteComponent(() => import('./pages/tests-page.tsx'), 'TestsPage'),
+})
+const terminal = createRoute({
+  getParentRoute: () => project,
+  path: '/terminal',
+  validateSearch: (search): { term?: string } =>
+    typeof search.term === 'string' && /^[\w-]{1,60}$/.test(search.term) ? { term: search.term } : {},
+  component: lazyRouteComponent(() => import('./pages/terminal-page.tsx'), 'TerminalPage'),
 })
 const env = createRoute({
   getParentRoute: () => project,
@@ -111,6 +135,12 @@ const mail = createRoute({
   validateSearch: (search): { message?: string } =>
     typeof search.message === 'string' && /^[0-9a-f]{32}$/.test(search.message) ? { message: search.message } : {},
   component: lazyRouteComponent(() => import('./pages/mail-page.tsx'), 'MailPage'),
+})
+const network = createRoute({
+  getParentRoute: () => project,
+  path: '/network',
+  validateSearch: (search): NetworkSearch => readNetworkSearch(search),
+  component: lazyRouteComponent(() => import('./pages/network-page.tsx'), 'NetworkPage'),
 })
 const projectSettings = createRoute({
   getParentRoute: () => project,
@@ -150,6 +180,13 @@ const secretKey = createRoute({
   path: '/settings/secret-key',
   component: lazyRouteComponent(() => import('./pages/secret-key-page.tsx'), 'SecretKeyPage'),
 })
+const webhooks = createRoute({
+  getParentRoute: () => app,
+  path: '/settings/webhooks',
+  validateSearch: (search): { hook?: string } =>
+    typeof search.hook === 'string' && /^[\w-]{1,60}$/.test(search.hook) ? { hook: search.hook } : {},
+  component: lazyRouteComponent(() => import('./pages/webhooks-page.tsx'), 'WebhooksPage'),
+})
 const diagnostics = createRoute({
   getParentRoute: () => app,
   path: '/settings/diagnostics',
@@ -164,13 +201,27 @@ export const router = createRouter({
       projects,
       projectsAlias,
       newProject,
-      project.addChildren([overview, logs, env, databases, services, mail, runtimes, projectSettings]),
+      project.addChildren([
+        overview,
+        logs,
+        actions,
+        tests,
+        terminal,
+        env,
+        databases,
+        services,
+        mail,
+        runtimes,
+        network,
+        projectSettings,
+      ]),
       operation,
       activity,
       tokens,
       sessions,
       users,
       secretKey,
+      webhooks,
       diagnostics,
     ]),
   ]),

@@ -7,6 +7,7 @@ function line(second: number, text: string, workload = 'web'): LogEntry {
   const time = `2026-01-01T00:00:${String(second).padStart(2, '0')}.000Z`
   return { workload, time, stream: 'stdout', text, cursor: `${workload} ${second} ${text}` }
 }
+const wrong = (second: number, text: string): LogEntry => ({ ...line(second, text), stream: 'stderr' })
 
 test('a view is complete from the oldest line of the workload that was cut last, or from the beginning', () => {
   const held = [line(1, 'a', 'db'), line(5, 'b'), line(6, 'c', 'worker'), line(7, 'd'), line(8, 'e', 'worker')]
@@ -28,9 +29,9 @@ test('of a page that overlaps what is held, the rest is new; equal lines of one 
 
 test('older lines stand where their time says, also between those of another workload, and pass the filter', () => {
   const buffer = new LogBuffer()
-  buffer.append([line(1, 'db up', 'db'), line(9, 'web nine')])
-  buffer.setFilter({ text: 'web', errorsOnly: false })
-  buffer.merge([line(3, 'web three'), line(4, 'other')])
+  buffer.append([line(1, 'db up', 'db'), wrong(9, 'web nine')])
+  buffer.setFilter({ errorsOnly: true })
+  buffer.merge([wrong(3, 'web three'), line(4, 'other')])
   assert.deepEqual(
     buffer.lines.map(({ text }) => text),
     ['db up', 'web three', 'other', 'web nine'],

@@ -16,6 +16,7 @@ interface Program {
 /** By the name that `RuntimeInput.ourProgram` and `ServiceInput.ourProgram` take. */
 const programs: Readonly<Record<string, Program>> = {
   'static-server': { file: './runtimes/static/static-server.ts', packages: [] },
+  'test-output': { file: './suites/test-output/test-output.ts', packages: [] },
   'go-watch': { file: './runtimes/go/go-watch.ts', packages: [] },
   'search-door': { file: './services/opensearch/door/search-door.ts', packages: [] },
   'mail-catcher': { file: './services/mailpit/catcher/mail-catcher.ts', packages: ['smtp-server', 'mailparser'] },

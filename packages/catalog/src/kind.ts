@@ -1,4 +1,4 @@
-import type { PortBinding, ToolchainQuery, Value, Workload } from '@stackquay/engine-api'
+import type { Job, PortBinding, ToolchainQuery, Value, Workload } from '@stackquay/engine-api'
 import type { z } from 'zod'
 
 /**
@@ -35,6 +35,45 @@ export interface RuntimeKind {
   detect(source: SourceFiles): DetectedRuntime | null
   /** Pure. Answers the workloads of this runtime (a server, a dev server), or what stands in the way. */
   toWorkloads(input: RuntimeInput): readonly WorkloadDraft[]
+  /** Further files that `commands` wants to know; read only when somebody asks for commands. */
+  commandFiles(settings: Settings): readonly string[]
+  /** Pure: what people can run. Answers also while the server is off or cannot run as it is set. */
+  commands(input: RuntimeInput): RuntimeCommands
+}
+
+/** What people can run in a runtime: the environment of every command, and the actions that its source offers. */
+export interface RuntimeCommands {
+  readonly environment: CommandEnvironment
+  readonly actions: readonly ActionDraft[]
+}
+
+/** Where commands of a runtime run: terminals, exec, actions and tests alike. */
+export interface CommandEnvironment {
+  /** Complete, with PATH; what the workload's own program gets, but nothing about its port. */
+  readonly env: Readonly<Record<string, Value>>
+  /** Absolute. */
+  readonly cwd: string
+  /** What must have been done before a command of the source can run, such as installing dependencies; done once, as for a workload. */
+  readonly setup: readonly Job[]
+  /** Why that cannot be done here, such as a missing package manager, and what to do; null or absent when it can. `setup` is empty then. */
+  readonly setupReason?: string | null | undefined
+}
+
+export interface ActionDraft {
+  /** Unique in its runtime, as the source names it: `build`, `migrate`, `db:seed`. */
+  readonly name: string
+  /** As a person would type it: `npm run build`. */
+  readonly label: string
+  readonly summary: string
+  /** argv; the first word is absolute, or `/usr/bin/env` with a program on PATH behind it. */
+  readonly argv: readonly [string, ...string[]]
+  readonly env?: Readonly<Record<string, Value>>
+  /** Why it cannot run now and what to do; null when it can. */
+  readonly reason: string | null
+  /** It may delete data: `migrate:fresh`, `db:drop`. */
+  readonly destructive: boolean
+  /** Whether `setup` must be done first. */
+  readonly needsSetup: boolean
 }
 
 export interface DatabaseKind {
@@ -74,6 +113,11 @@ export interface ServiceKind {
   readonly alwaysPublished: boolean
   /** Whether it writes data that outlives it, in one data directory of the kind's name. */
   readonly keepsData: boolean
+  /**
+   * What a test run gets of it: `own`, an empty one that exists for that run, or `none` where starting one takes long; its
+   * variables are not there then. Never the one that development uses.
+   */
+  readonly forTests: 'own' | 'none'
   /** From `serviceSettings`. */
   readonly settings: ServiceSettings
   /** Null when a program of ours does its work. */
@@ -95,6 +139,8 @@ export interface ServiceKind {
   variables(input: ServiceConnection): Readonly<Record<string, Value>>
   /** What the credentials operation answers, secrets as references; absent when there are none. Null stands for "none set". */
   credentials?(input: ServiceConnection): Readonly<Record<string, Value | number | boolean | null>>
+  /** Its API or page answers at `<this>.<slug>.<base domain>` too, from the port `http`. */
+  readonly hostLabel?: string
   /** The port on which it answers the inbox of a mail catcher (see `services/mailpit/inbox.ts`), when it is one. */
   readonly inboxPort?: string
 }
@@ -256,6 +302,8 @@ export interface DatabaseInput extends DatabaseConnection {
   readonly bind: PortBinding['bind']
   /** `postgresql-main`: the workload's and the data's name. */
   readonly name: string
+  /** Nobody needs the data after a crash or a stop: it may be quicker than safe. */
+  readonly throwaway?: boolean
 }
 
 export interface ServiceConnection {

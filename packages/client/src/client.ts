@@ -1,9 +1,13 @@
-import type { CallInput, CallResult, OperationId, Operations, Plan } from '@stackquay/contract'
+import type { CallInput, CallResult, OperationId, Operations, Plan, Run } from '@stackquay/contract'
 import { fillPath, type QueryValue } from './address.ts'
+import { type ExecCommand, type ExecOptions, type ExecSession, exec } from './exec.ts'
 import { type FollowEventsOptions, type FollowEventsQuery, followEvents } from './follow-events.ts'
 import { type FollowLogsOptions, type FollowLogsQuery, followLogs } from './follow-logs.ts'
+import { type FollowRunOptions, followRun } from './follow-run.ts'
 import { type FollowStatsOptions, followStats } from './follow-stats.ts'
+import { type FollowTerminalOptions, followTerminal, type TerminalSession } from './follow-terminal.ts'
 import { routes } from './routes.ts'
+import { type RunStart, type StartRunOptions, startRun } from './start-run.ts'
 import { type Answer, type CallOptions, type ClientOptions, type Request, request } from './transport.ts'
 
 /** Operations that answer once; streams have their own methods. */
@@ -24,6 +28,11 @@ export interface Client {
   followLogs(id: string, query: FollowLogsQuery, options: FollowLogsOptions): Promise<void>
   followStats(id: string, options: FollowStatsOptions): Promise<void>
   followEvents(query: FollowEventsQuery, options: FollowEventsOptions): Promise<void>
+  /** Starts an action or a suite once, and follows it to its end; null when the signal aborted first. */
+  startRun(project: string, what: RunStart, options: StartRunOptions): Promise<Run | null>
+  followRun(project: string, run: string, options: FollowRunOptions): Promise<Run | null>
+  followTerminal(project: string, term: string, options: FollowTerminalOptions): TerminalSession
+  exec(project: string, command: ExecCommand, options: ExecOptions): ExecSession
 }
 
 export function createClient(options: ClientOptions): Client {
@@ -45,6 +54,10 @@ export function createClient(options: ClientOptions): Client {
     followLogs: (id, query, followOptions) => followLogs(options, id, query, followOptions),
     followStats: (id, followOptions) => followStats(options, id, followOptions),
     followEvents: (query, followOptions) => followEvents(options, query, followOptions),
+    startRun: (project, what, runOptions) => startRun(options, project, what, runOptions),
+    followRun: (project, run, runOptions) => followRun(options, project, run, runOptions),
+    followTerminal: (project, term, terminalOptions) => followTerminal(options, project, term, terminalOptions),
+    exec: (project, command, execOptions) => exec(options, project, command, execOptions),
   }
 }
 

@@ -7,6 +7,10 @@ import { type ClientOptions, refuse, send } from './transport.ts'
 export interface FollowEventsQuery {
   /** Sequence number of the last event already known. */
   readonly after?: number | undefined
+  /** Id or slug: only events of this project. */
+  readonly project?: string | undefined
+  /** Only these: `run.changed`; `run.*` is all of runs. */
+  readonly types?: readonly string[] | undefined
 }
 
 export interface FollowEventsOptions extends FollowOptions {
@@ -23,12 +27,14 @@ export function followEvents(
   query: FollowEventsQuery,
   options: FollowEventsOptions,
 ): Promise<void> {
+  const { project } = query
+  const types = query.types === undefined || query.types.length === 0 ? undefined : query.types.join(',')
   let after = query.after
   let connections = 0
   let gap = false
   const path = () => {
     if (connections++ > 0 && after === undefined) gap = true
-    return routes.watchEvents.path + queryString({ after })
+    return routes.watchEvents.path + queryString({ after, project, types })
   }
   return follow<EventFrame>(
     client,
@@ -44,7 +50,11 @@ export function followEvents(
         if (frame.type === 'event') options.onEvent(frame.event)
       },
       explain: async () => {
-        const response = await send(client, { ...routes.streamEvents, query: { after } }, { signal: options.signal })
+        const response = await send(
+          client,
+          { ...routes.streamEvents, query: { after, project, types } },
+          { signal: options.signal },
+        )
         if (!response.ok) return refuse(client, response)
         await response.body?.cancel()
       },

@@ -1,7 +1,7 @@
 import type { Problem } from '@stackquay/contract'
-import { socketUrl } from './address.ts'
+import { connect, type Frame, type Receiver } from './connection.ts'
 import { ApiError, isFinal } from './errors.ts'
-import { type ClientOptions, identityHeaders } from './transport.ts'
+import type { ClientOptions } from './transport.ts'
 import { backoff, pause } from './wait.ts'
 
 /** `retrying`: the connection was lost and will be tried again, from where it was. */
@@ -12,19 +12,9 @@ export interface FollowOptions {
   readonly onState?: (state: FollowState) => void
 }
 
-export interface Frame {
-  readonly type: string
-  readonly seq: number
-}
-interface ErrorFrame extends Frame {
-  readonly type: 'error'
-  readonly problem: Problem
-}
-
-export interface Stream<F extends Frame> {
+export interface Stream<F extends Frame> extends Receiver<F> {
   /** Path and query of the next connection; they move on with what was received. */
   readonly path: () => string
-  readonly onFrame: (frame: Exclude<F, ErrorFrame>) => void
   /**
    * Asks over plain HTTP why a socket did not open, because no WebSocket API tells the status of a refusal. Throws the
    * `ApiError`; returning means: it should have opened, try again.
@@ -35,8 +25,9 @@ export interface Stream<F extends Frame> {
 }
 
 /**
- * Keeps one WebSocket open until the signal aborts, and then resolves. Rejects with `ApiError` when the service says
- * that it will never open (401, 403, 404 …), and with whatever `onFrame` throws.
+ * Keeps one WebSocket open until the stream has ended or the signal aborts, and then resolves. Rejects with `ApiError`
+ * when the service says that it will never open (401, 403, 404 …), and with whatever `onFrame` throws. A receiver that
+ * is slow is waited for; when that takes long, the connection is given up and opened again for what comes next.
  */
 export async function follow<F extends Frame>(
   client: ClientOptions,
@@ -51,11 +42,13 @@ export async function follow<F extends Frame>(
     told = state
     options.onState?.(state)
   }
+  const onOpen = () => onState('live')
   try {
     while (!signal.aborted) {
       onState(failures === 0 ? 'connecting' : 'retrying')
-      const end = await connect(client, stream, { signal, onState })
-      if (signal.aborted) break
+      const end = await connect(client, stream.path(), stream, { signal, onOpen, keepBytes, resumable: true })
+      if (signal.aborted || stream.hasEnded?.()) break
+      if (end.held) continue
       failures = end.useful ? 1 : failures + 1
       if (end.problem !== null) {
         if (end.problem.status === 401) client.onUnauthorized?.()
@@ -76,67 +69,4 @@ function settle<F extends Frame>(stream: Stream<F>, error: unknown): void {
   throw error
 }
 
-interface End {
-  readonly opened: boolean
-  /** Frames beyond the first came: the next try need not be slow. */
-  readonly useful: boolean
-  readonly problem: Problem | null
-}
-
-function connect<F extends Frame>(
-  client: ClientOptions,
-  stream: Stream<F>,
-  { signal, onState }: FollowOptions,
-): Promise<End> {
-  return new Promise((resolve, reject) => {
-    const socket = open(client, stream.path())
-    let opened = false
-    let useful = false
-    let problem: Problem | null = null
-    const finish = (act: () => void) => {
-      signal.removeEventListener('abort', abort)
-      act()
-    }
-    // Not waiting for the other side's goodbye, which may never come.
-    const abort = () => {
-      socket.close()
-      finish(() => resolve({ opened, useful, problem }))
-    }
-    signal.addEventListener('abort', abort, { once: true })
-
-    socket.addEventListener('open', () => {
-      opened = true
-      onState?.('live')
-    })
-    socket.addEventListener('message', (event: MessageEvent) => {
-      if (signal.aborted) return
-      try {
-        const frame = JSON.parse(String(event.data)) as F
-        if (isError(frame)) problem = frame.problem
-        else {
-          useful ||= frame.type !== 'start'
-          stream.onFrame(frame as Exclude<F, ErrorFrame>)
-        }
-      } catch (error) {
-        socket.close()
-        finish(() => reject(error))
-      }
-    })
-    // Libraries that offer the WebSocket class on Node end the process at an error nobody listens for; close follows anyway.
-    socket.addEventListener('error', () => {})
-    socket.addEventListener('close', () => finish(() => resolve({ opened, useful, problem })))
-  })
-}
-
-function open(client: ClientOptions, path: string): WebSocket {
-  const WebSocket = client.WebSocket ?? globalThis.WebSocket
-  const url = socketUrl(client.baseUrl, path)
-  // A browser sends its session cookie by itself and knows no second argument of this form.
-  if (client.token === undefined && client.userAgent === undefined) return new WebSocket(url)
-  const withHeaders = WebSocket as unknown as new (url: string, init: { headers: Record<string, string> }) => WebSocket
-  return new withHeaders(url, { headers: identityHeaders(client) })
-}
-
-function isError(frame: Frame): frame is ErrorFrame {
-  return frame.type === 'error'
-}
+const keepBytes = 4 * 1024 * 1024

@@ -177,6 +177,6 @@ function isStarting(error: unknown): boolean {
   return error instanceof ApiError && error.status === 503 && error.problem.code === 'unavailable'
 }
 
-function shownUrl(client: ClientOptions): string {
+export function shownUrl(client: ClientOptions): string {
   return client.baseUrl === '' ? (globalThis.location?.origin ?? 'this address') : client.baseUrl
 }

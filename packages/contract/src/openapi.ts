@@ -124,8 +124,9 @@ function parametersOf(
  */
 const unkept: readonly string[] = ['createToken', 'login', 'completeSetup', 'revealSecretKey', 'replaceSecretKey']
 
-export function takesIdempotencyKey({ method, id }: Operation): boolean {
-  return method === 'POST' && !unkept.includes(id)
+/** An answer that comes line by line, as long as its reader takes it, cannot be stored either. */
+export function takesIdempotencyKey({ method, id, resultType }: Operation): boolean {
+  return method === 'POST' && !unkept.includes(id) && resultType !== 'application/x-ndjson'
 }
 
 function headersOf(operation: Operation): readonly Json[] {

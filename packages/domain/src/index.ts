@@ -1,14 +1,24 @@
 export * from './access.ts'
 export type { OfferedLine } from './choose-line.ts'
+export { envFiles } from './env-files.ts'
 export * from './manifest.ts'
 export * from './manifest-schema.ts'
 export * from './merge-project.ts'
 export { asksAboutData } from './merge-services.ts'
 export * from './names.ts'
+export * from './network/index.ts'
 export * from './plan-project.ts'
 export * from './print-manifest.ts'
 export * from './project-status.ts'
 export * from './prune.ts'
+export * from './resolve-commands.ts'
+export {
+  databaseSecret,
+  databaseWorkload,
+  packageFolder,
+  resolveConnections,
+  serviceSecret,
+} from './resolve-connections.ts'
 export * from './resolve-project.ts'
 export * from './restart-policy.ts'
 export * from './spec.ts'

@@ -1,19 +1,20 @@
 import {
   type ChosenToolchain,
-  type DatabaseConnection,
-  databaseKindOf,
+  type InstallHint,
   type ProjectFacts,
+  type RuntimeInput,
+  type RuntimeKind,
   runtimeKinds,
-  type SecretField,
-  type ServiceConnection,
+  type Settings,
   SettingsError,
   type SourceFiles,
   serviceKinds,
   type WorkloadDraft,
 } from '@stackquay/catalog'
 import type { FieldError } from '@stackquay/contract'
-import { fingerprintOf, type PortBinding, type Value, type Workload } from '@stackquay/engine-api'
-import { type EnvVariable, type ProjectSpec, primaryDatabase, type SecretHandle } from './spec.ts'
+import { fingerprintOf, type PortBinding, type Workload } from '@stackquay/engine-api'
+import { type Connections, resolveConnections } from './resolve-connections.ts'
+import type { ProjectSpec, SecretHandle } from './spec.ts'
 
 /** Everything about the world that resolving needs to know, gathered beforehand. */
 export interface ResolveFacts {
@@ -26,10 +27,19 @@ export interface ResolveFacts {
   /** The lease of a port, or null when there is none yet. */
   lease(workload: string, port: string): number | null
   /** The handle of a secret of this project by its name, or null when it is not made yet. */
-  secret(name: string): SecretHandle | null
+  secret(name: string, length: number): SecretHandle | null
   ourProgram(name: string): { readonly node: string; readonly file: string }
   /** Where this instance publishes ports. */
   readonly publishAddress: PortBinding['bind']
+  /**
+   * Set for databases and services that stand beside the project's own for a while, as a test run has them: `lease`, `secret`
+   * and the project's id above are the stand's. Nothing of the stand may lead to the project's own data then:
+   * - injected variables win over the person's variables of the same name;
+   * - where a person's variable, or a `.env` file of the source, names a port of the project's own data, it gets the stand's;
+   * - a service elsewhere is replaced by one here, and one that no stand has (`forTests: 'none'`) leaves no variables;
+   * - nothing is published, and data may be quicker than safe.
+   */
+  readonly stand?: { leaseOfProject(workload: string, port: string): number | null }
 }
 
 export interface Resolved {
@@ -38,8 +48,8 @@ export interface Resolved {
   readonly kinds: Readonly<Record<string, 'runtime' | 'service' | 'database'>>
   /** The workload and port that own the project's URL. */
   readonly front: { readonly workload: string; readonly port: string } | null
-  /** Further hosts: `-dev` of a dev server. */
-  readonly extraHosts: readonly { readonly suffix: string; readonly workload: string; readonly port: string }[]
+  /** Further hosts: `<slug>-dev` of a dev server, `storage.<slug>` of a service with an API or page of its own. */
+  readonly extraHosts: readonly ExtraHost[]
   /** Ports without a lease; the workloads above carry provisional numbers for them. */
   readonly missingLeases: readonly { readonly workload: string; readonly port: string }[]
   readonly missingSecrets: readonly { readonly name: string; readonly length: number }[]
@@ -50,44 +60,24 @@ export interface Resolved {
   readonly unresolved: readonly string[]
 }
 
+/** A name is `<prefix><slug><suffix>` below the base domain. */
+export interface ExtraHost {
+  readonly prefix: string
+  readonly suffix: string
+  readonly workload: string
+  readonly port: string
+}
+
 /** Pure. `(spec, facts) → workloads`, or everything that stands in the way at once. */
 export function resolveProject(spec: ProjectSpec, facts: ResolveFacts): Resolved {
   const errors: FieldError[] = []
   const unresolved: string[] = []
   const drafts: { draft: WorkloadDraft; kind: 'runtime' | 'service' | 'database' }[] = []
-  const missingLeases: { workload: string; port: string }[] = []
-  const missingSecrets: { name: string; length: number }[] = []
-  const injected: Record<string, Value> = {}
+  const connections = resolveConnections(spec, facts)
+  const publishAddress = facts.stand === undefined ? facts.publishAddress : '127.0.0.1'
 
-  const hostPort = (workload: string, port: string): number => {
-    const lease = facts.lease(workload, port)
-    if (lease !== null) return lease
-    if (!missingLeases.some((known) => known.workload === workload && known.port === port))
-      missingLeases.push({ workload, port })
-    return 1
-  }
-
-  const secret = (name: string, length: number, encode: 'url' | undefined): Value => {
-    const handle = facts.secret(name)
-    if (handle === null && !missingSecrets.some((known) => known.name === name)) missingSecrets.push({ name, length })
-    const ref = handle ?? { secret: `pending:${name}`, version: 0 }
-    return [encode === undefined ? ref : { ...ref, encode }]
-  }
-
-  for (const kind of serviceKinds) {
-    const settings = spec.services[kind.name]
-    if (settings === undefined || !settings.enabled) continue
-    const connection: ServiceConnection = {
-      project: facts.project,
-      settings,
-      host: '127.0.0.1',
-      hostPort: (port) => hostPort(kind.name, port),
-      secret: (field, encode) => secret(serviceSecret(kind.name, field), lengthOf(kind, field), encode),
-    }
-    Object.assign(injected, kind.variables(connection))
-    if (kind.runsHere?.(settings) === false) continue
-    for (const port of kind.ports) connection.hostPort(port.name)
-    for (const field of kind.secrets) connection.secret(field.name)
+  for (const { kind, settings, connection, runsHere } of connections.services) {
+    if (!runsHere) continue
     const toolchain = kind.toolchain === null ? null : facts.toolchain(kind.toolchain.name, settings.version)
     if (kind.toolchain !== null && toolchain === null) {
       errors.push(missingToolchain(`/${kind.name}/version`, kind.label, settings.version, kind.install))
@@ -100,7 +90,7 @@ export function resolveProject(spec: ProjectSpec, facts: ResolveFacts): Resolved
         toolchain,
         bind: (name) =>
           settings.exposePort && kind.ports.some((port) => port.name === name && port.published)
-            ? facts.publishAddress
+            ? publishAddress
             : '127.0.0.1',
         ourProgram: facts.ourProgram,
       })
@@ -111,30 +101,18 @@ export function resolveProject(spec: ProjectSpec, facts: ResolveFacts): Resolved
     }
   }
 
-  const databases = Object.entries(spec.databases)
-  const primary = primaryDatabase(spec.databases)
-  for (const [name, database] of databases) {
-    const kind = databaseKindOf(database.type)
-    if (kind === undefined) {
+  for (const { name, database, workload, known } of connections.databases) {
+    if (known === null) {
       errors.push({
         pointer: `/databases/${name}/type`,
         code: 'unknown_type',
         detail: `There is no database type "${database.type}".`,
       })
-      unresolved.push(databaseWorkload(database.type, name))
+      unresolved.push(workload)
       continue
     }
+    const { kind, connection } = known
     const toolchain = facts.toolchain(kind.toolchain.name, database.version)
-    const workload = databaseWorkload(database.type, name)
-    const connection: DatabaseConnection = {
-      database: name,
-      username: name,
-      host: '127.0.0.1',
-      hostPort: hostPort(workload, kind.name),
-      secret: (field, encode) => secret(databaseSecret(name, field), lengthOf(kind, field), encode),
-    }
-    for (const field of kind.secrets) connection.secret(field.name)
-    Object.assign(injected, kind.variables(connection, name === primary ? '' : `${name.toUpperCase()}_`))
     if (toolchain === null) {
       errors.push(missingToolchain(`/databases/${name}/version`, kind.label, database.version, kind.install))
       unresolved.push(workload)
@@ -147,53 +125,46 @@ export function resolveProject(spec: ProjectSpec, facts: ResolveFacts): Resolved
         project: facts.project,
         version: database.version,
         toolchain,
-        bind: database.exposePort ? facts.publishAddress : '127.0.0.1',
+        bind: database.exposePort ? publishAddress : '127.0.0.1',
         name: workload,
+        throwaway: facts.stand !== undefined,
       }),
     })
   }
 
-  const envOf = (runtime: string): Record<string, Value> => {
-    const own = Object.entries(spec.env).filter(
-      ([, { runtimes }]) => runtimes === undefined || runtimes.includes(runtime),
-    )
-    return { ...injected, ...Object.fromEntries(own.map(([name, variable]) => [name, variableValue(variable)])) }
-  }
   const dependsOn = drafts.map(({ draft }) => draft.name)
 
   let front: Resolved['front'] = null
-  const extraHosts: { suffix: string; workload: string; port: string }[] = []
+  const extraHosts: ExtraHost[] = []
+  for (const { name, hostLabel } of serviceKinds) {
+    if (hostLabel !== undefined && drafts.some(({ draft }) => draft.name === name))
+      extraHosts.push({ prefix: `${hostLabel}.`, suffix: '', workload: name, port: 'http' })
+  }
   for (const kind of [...runtimeKinds].sort((a, b) => a.urlOrder - b.urlOrder)) {
     const settings = spec.runtimes[kind.name]
     if (settings === undefined || !settings.enabled) continue
-    const toolchain =
-      kind.toolchain === null
-        ? { version: settings.version, program: '', directory: '' }
-        : facts.toolchain(kind.toolchain.name, settings.version)
+    const toolchain = toolchainOf(kind, settings, facts)
     if (toolchain === null) {
       errors.push(missingToolchain(`/${kind.name}/version`, kind.label, settings.version, kind.install))
       unresolved.push(kind.name, `${kind.name}-dev`)
       continue
     }
     try {
-      const workloads = kind.toWorkloads({
-        project: facts.project,
-        settings,
-        toolchain,
-        helpers: facts.helpers(kind.name),
-        source: facts.source,
-        hostPort,
-        env: envOf(kind.name),
-        dependsOn,
-        ourProgram: facts.ourProgram,
-        healthCheck: spec.healthCheck,
-      })
+      const workloads = kind.toWorkloads(
+        runtimeInput(kind, settings, toolchain, { spec, facts, connections, dependsOn }),
+      )
       for (const draft of workloads) {
         drafts.push({ kind: 'runtime', draft })
         const port = draft.ports.find((candidate) => candidate.name === 'http')
         if (port === undefined) continue
         if (draft.name === kind.name) front ??= { workload: draft.name, port: port.name }
-        else extraHosts.push({ suffix: draft.name.slice(kind.name.length), workload: draft.name, port: port.name })
+        else
+          extraHosts.push({
+            prefix: '',
+            suffix: draft.name.slice(kind.name.length),
+            workload: draft.name,
+            port: port.name,
+          })
       }
     } catch (error) {
       errors.push(cannotRun(kind.name, error))
@@ -210,26 +181,44 @@ export function resolveProject(spec: ProjectSpec, facts: ResolveFacts): Resolved
     kinds: Object.fromEntries(drafts.map(({ draft, kind }) => [draft.name, kind])),
     front,
     extraHosts,
-    missingLeases,
-    missingSecrets,
-    injected: Object.keys(injected),
+    missingLeases: connections.missingLeases,
+    missingSecrets: connections.missingSecrets,
+    injected: Object.keys(connections.injected),
     errors,
     unresolved,
   }
 }
 
-/** Name of a database's workload, kept data and port leases: `postgresql-main`. */
-export function databaseWorkload(type: string, name: string): string {
-  return `${type}-${name}`
+/** A kind that needs no program has an empty one. */
+export function toolchainOf(kind: RuntimeKind, settings: Settings, facts: ResolveFacts): ChosenToolchain | null {
+  if (kind.toolchain === null) return { version: settings.version, program: '', directory: '' }
+  return facts.toolchain(kind.toolchain.name, settings.version)
 }
 
-export function databaseSecret(name: string, field: string): string {
-  return `database/${name}/${field}`
-}
-
-/** Also for a secret inside the settings: `service/<kind>/external.password`. */
-export function serviceSecret(kind: string, field: string): string {
-  return `service/${kind}/${field}`
+export function runtimeInput(
+  kind: RuntimeKind,
+  settings: Settings,
+  toolchain: ChosenToolchain,
+  resolving: {
+    readonly spec: ProjectSpec
+    readonly facts: ResolveFacts
+    readonly connections: Connections
+    readonly dependsOn: readonly string[]
+  },
+): RuntimeInput {
+  const { spec, facts, connections, dependsOn } = resolving
+  return {
+    project: facts.project,
+    settings,
+    toolchain,
+    helpers: facts.helpers(kind.name),
+    source: facts.source,
+    hostPort: connections.hostPort,
+    env: connections.variablesOf(kind.name),
+    dependsOn,
+    ourProgram: facts.ourProgram,
+    healthCheck: spec.healthCheck,
+  }
 }
 
 export function variableSecret(name: string): string {
@@ -242,23 +231,10 @@ function cannotRun(kind: string, error: unknown): FieldError {
   return { pointer: `/${kind}/${error.field}`, code: 'cannot_run', detail: `${error.message} ${error.hint}` }
 }
 
-function lengthOf(kind: { readonly secrets: readonly SecretField[] }, field: string): number {
-  return kind.secrets.find((secret) => secret.name === field)?.length ?? 32
+function missingToolchain(pointer: string, label: string, version: string, install: InstallHint): FieldError {
+  return { pointer, code: 'unavailable_here', detail: unavailableHere(label, version, install) }
 }
 
-function variableValue(variable: EnvVariable): Value {
-  return variable.secret ? [variable.ref] : variable.value
-}
-
-function missingToolchain(
-  pointer: string,
-  label: string,
-  version: string,
-  install: { readonly debian: string; readonly other: string },
-): FieldError {
-  return {
-    pointer,
-    code: 'unavailable_here',
-    detail: `${label} ${version} is not available on this machine. Debian and Ubuntu: ${install.debian}. Otherwise: ${install.other}`,
-  }
+export function unavailableHere(label: string, version: string, install: InstallHint): string {
+  return `${label} ${version} is not available on this machine. Debian and Ubuntu: ${install.debian}. Otherwise: ${install.other}`
 }

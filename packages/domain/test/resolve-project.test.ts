@@ -9,14 +9,8 @@ import {
   serviceKinds,
 } from '@stackquay/catalog'
 import { hasSecret, type Value } from '@stackquay/engine-api'
-import {
-  databaseSecret,
-  databaseWorkload,
-  type ResolveFacts,
-  resolveProject,
-  serviceSecret,
-  variableSecret,
-} from '../src/resolve-project.ts'
+import { databaseSecret, databaseWorkload, serviceSecret } from '../src/resolve-connections.ts'
+import { type ResolveFacts, resolveProject, variableSecret } from '../src/resolve-project.ts'
 import { emptySpec, type ProjectSpec } from '../src/spec.ts'
 
 const secret = { secret: 'sec_1', version: 1 }
@@ -91,7 +85,7 @@ test('a dev server gets a host of its own and never the project’s', () => {
   const devServer = { enabled: true, preset: 'vite', script: 'dev', port: 5173 }
   const both = resolveProject(spec({ runtimes: { node: settings('node', { devServer }) } }), facts)
   assert.deepEqual(both.front, { workload: 'node', port: 'http' })
-  assert.deepEqual(both.extraHosts, [{ suffix: '-dev', workload: 'node-dev', port: 'http' }])
+  assert.deepEqual(both.extraHosts, [{ prefix: '', suffix: '-dev', workload: 'node-dev', port: 'http' }])
   const alone = resolveProject(spec({ runtimes: { node: settings('node', { devServer, server: false }) } }), facts)
   assert.equal(alone.front, null)
   assert.deepEqual(

@@ -4,7 +4,7 @@ import type { Job, Workload, WorkloadRef } from './workload.ts'
 export type Change =
   /** `title` is the workload's, for the titles of steps. */
   | { readonly type: 'stop'; readonly ref: WorkloadRef; readonly title: string; readonly stop: Workload['stop'] }
-  /** Stop if it runs, and forget it: logs and run files go, kept data stays. */
+  /** Stop if it runs, and forget it: run files go, kept data and logs stay. */
   | { readonly type: 'remove'; readonly ref: WorkloadRef; readonly title: string; readonly stop: Workload['stop'] }
   | { readonly type: 'start'; readonly workload: Workload }
   /** Stop gracefully, then start in the new form. */

@@ -8,6 +8,7 @@ export interface Harness {
   /** Absolute, empty, readable by workloads. */
   readonly directory: string
   readonly programs: HarnessPrograms
+  readonly commands: HarnessCommands
   freePort(): Promise<number>
   addFile(path: string): Promise<void>
   /** A program that belongs to no workload takes the port. */
@@ -33,4 +34,22 @@ export interface HarnessPrograms {
   neverListen(): ProcessRun
   /** Is not installed. */
   missing(): ProcessRun
+}
+
+/** Programs that are run as commands. */
+export interface HarnessCommands {
+  /** Prints `line 0` and so on, each in a line. */
+  count(lines: number): ProcessRun
+  /** Prints `out` to stdout, then `err` to stderr. */
+  both(): ProcessRun
+  /** Ends by that signal. */
+  signal(name: NodeJS.Signals): ProcessRun
+  /** Prints `ready`, and ignores SIGTERM and SIGHUP, as its children do. */
+  stubborn(): ProcessRun
+  /** Copies stdin to stdout. */
+  copy(): ProcessRun
+  /** Writes so many bytes, 0 to 255 again and again. */
+  bytes(count: number): ProcessRun
+  /** Prints `terminal 80x24` or `no terminal`, again after each change of size, and runs on. */
+  terminal(): ProcessRun
 }

@@ -1,18 +1,20 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Step } from './change.ts'
+import { commandsConformance } from './conformance-commands.ts'
 import { type Conversation, converse } from './conformance-conversation.ts'
 import type { Harness } from './conformance-harness.ts'
 import { EngineError } from './errors.ts'
-import type { LogLine } from './observed.ts'
+import type { LogLine, LogOptions } from './observed.ts'
 import { dataPath } from './workload.ts'
 
-export type { Harness, HarnessPrograms } from './conformance-harness.ts'
+export type { Harness, HarnessCommands, HarnessPrograms } from './conformance-harness.ts'
 
 const SECRET = 'hunter2-hunter2-hunter2'
 
 /** What every engine promises, tried out. An engine's own tests add what only its machine can do. */
 export function engineConformance(name: string, makeHarness: () => Promise<Harness>): void {
+  commandsConformance(name, makeHarness)
   describe(`the engine ${name}`, () => {
     let harness: Harness
     let talk: Conversation
@@ -94,6 +96,7 @@ export function engineConformance(name: string, makeHarness: () => Promise<Harne
       await twice(talk.engine.plan({ type: 'remove', ref: workload.ref, title: workload.title, stop: workload.stop }))
       await twice(talk.engine.plan({ type: 'deleteData', project: talk.project, data: 'twice' }))
       assert.deepEqual(await talk.engine.observe(talk.project, talk.signal), [])
+      await talk.engine.removeLogs(talk.project, talk.signal)
       assert.deepEqual(await talk.engine.projects(talk.signal), [])
     })
 
@@ -312,7 +315,7 @@ export function engineConformance(name: string, makeHarness: () => Promise<Harne
       const workload = await talk.workload('chatty', { run: harness.programs.exit(0, lines), health: { kind: 'none' } })
       await talk.start(workload).catch(() => {})
       await talk.line(workload.ref, (one) => one.text === 'line 49')
-      const read = (engine: typeof talk.engine, options: { after?: string; tail?: number }) =>
+      const read = (engine: typeof talk.engine, options: LogOptions) =>
         Array.fromAsync(engine.logs(workload.ref, options, talk.signal), (line: LogLine) => line)
       const all = await read(talk.engine, {})
       assert.deepEqual(
@@ -343,6 +346,37 @@ export function engineConformance(name: string, makeHarness: () => Promise<Harne
         if (line.text === 'line 49') abort.abort()
       }
       assert.deepEqual(followed, lines, 'following goes on with the next run')
+
+      const texts = async (options: LogOptions) => (await read(talk.engine, options)).map((line) => line.text)
+      const [first, twentieth] = [all[0], all[19]]
+      assert.ok(first && twentieth)
+      assert.deepEqual(await texts({ upTo: twentieth.cursor }), lines.slice(0, 20))
+      assert.deepEqual(await texts({ upTo: twentieth.cursor, tail: 2 }), lines.slice(18, 20))
+      assert.deepEqual(await texts({ since: first.time }), [...lines, ...lines])
+      assert.deepEqual(await texts({ since: '2100-01-01T00:00:00.000Z' }), [])
+      assert.deepEqual(await texts({ until: '2000-01-01T00:00:00.000Z' }), [])
+      assert.deepEqual((await texts({ until: all.at(-1)?.time ?? '' })).slice(0, 50), lines)
+
+      await talk.remove(workload)
+      assert.deepEqual(await texts({ tail: 1 }), ['line 49'], 'the log is kept when its workload is removed')
+      await talk.engine.removeLogs(talk.project, talk.signal)
+      assert.deepEqual(await texts({}), [])
+    })
+
+    test('batches hold the lines of the log, and a follower is told when these are all for now', async () => {
+      const run = harness.programs.exit(0, ['one', 'two'])
+      const workload = await talk.workload('batches', { run, health: { kind: 'none' } })
+      await talk.start(workload).catch(() => {})
+      await talk.line(workload.ref, (one) => one.text === 'two')
+      const seen: string[] = []
+      const abort = new AbortController()
+      for await (const batch of talk.engine.logBatches(workload.ref, { follow: true }, abort.signal)) {
+        seen.push(...batch.lines.map((line) => line.text))
+        if (batch.lines.length === 0 && seen.length === 2) abort.abort()
+      }
+      assert.deepEqual(seen, ['one', 'two'])
+      const all = await Array.fromAsync(talk.engine.logBatches(workload.ref, {}, talk.signal))
+      assert.equal(all.flatMap((batch) => batch.lines).length, 2)
       await talk.remove(workload)
     })
 
@@ -371,6 +405,7 @@ export function engineConformance(name: string, makeHarness: () => Promise<Harne
         for (const one of talk.engine.plan({ type: 'deleteData', project, data: 'main' })) await talk.apply(one)
       }
       assert.deepEqual(await talk.engine.data(talk.project, talk.signal), [])
+      await talk.engine.removeLogs(talk.project, talk.signal)
       assert.deepEqual(await talk.engine.projects(talk.signal), [])
     })
 

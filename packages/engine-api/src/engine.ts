@@ -1,5 +1,6 @@
 import type { Change, Step } from './change.ts'
-import type { EngineEvent, LogLine, LogOptions, Observed, Sample } from './observed.ts'
+import type { Commands } from './commands.ts'
+import type { EngineEvent, LogBatch, LogLine, LogOptions, Observed, Sample } from './observed.ts'
 import type { Toolchain, ToolchainQuery } from './toolchain.ts'
 import type { SecretRef } from './value.ts'
 import type { WorkloadRef } from './workload.ts'
@@ -27,6 +28,13 @@ export interface Engine {
   watch(signal: AbortSignal): AsyncIterable<EngineEvent>
   /** Lines of one workload, oldest first. Ends when there are no more, unless `follow`. */
   logs(ref: WorkloadRef, options: LogOptions, signal: AbortSignal): AsyncIterable<LogLine>
+  /**
+   * The same in batches, without a promise for each of millions of lines. While following, an empty batch says that these
+   * are all for now.
+   */
+  logBatches(ref: WorkloadRef, options: LogOptions, signal: AbortSignal): AsyncIterable<LogBatch>
+  /** Deletes the logs of a project that is gone. Those of a removed workload are kept until then, or until they are too old. */
+  removeLogs(project: string, signal: AbortSignal): Promise<void>
   /** One sample for each running workload of a project. CPU is measured since the caller's previous call for that project. */
   stats(project: string, signal: AbortSignal): Promise<readonly Sample[]>
   /** Where the proxy reaches a port of a workload that runs; null while it does not run. */
@@ -39,7 +47,9 @@ export interface Engine {
   data(project: string, signal: AbortSignal): Promise<readonly { readonly name: string; readonly sizeBytes: number }[]>
   /** Copies kept data from one project to another. Nothing may be running on either; refused if the target exists. */
   copyData(from: string, to: string, name: string, signal: AbortSignal): Promise<void>
-  /** Gives up watches and timers. Workloads go on. */
+  /** What people run in a project: actions, tests, terminals, single programs. */
+  readonly commands: Commands
+  /** Gives up watches and timers. Workloads and commands go on. */
   close(): Promise<void>
 }
 

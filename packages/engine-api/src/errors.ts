@@ -35,3 +35,4 @@ export type EngineErrorCode =
   | 'engine_cannot'
   | 'aborted'
   | 'io_failed'
+  | 'invalid_position'

@@ -1,10 +1,12 @@
 import type { Step } from './change.ts'
+import type { CommandRef } from './commands.ts'
 import type { ApplyContext, Engine, PortHolder } from './engine.ts'
 import { EngineError } from './errors.ts'
+import { createFakeCommands, type FakeCommand, type FakeScript } from './fake-commands.ts'
 import { createFakeMachine, type FakeMachine, type FakeWorkload, keyOf } from './fake-machine.ts'
 import { fakeProgram } from './fake-programs.ts'
 import { aborted, change, pause, rejectOnAbort } from './fake-waits.ts'
-import type { EngineEvent, Exit, LogLine, LogOptions, Observed } from './observed.ts'
+import type { EngineEvent, Exit, LogBatch, LogLine, LogOptions, Observed } from './observed.ts'
 import { stepsOf } from './steps.ts'
 import { revealValue } from './value.ts'
 import type { Job, Workload, WorkloadRef } from './workload.ts'
@@ -31,6 +33,10 @@ export interface FakeEngine extends Engine {
   print(ref: WorkloadRef, text: string, stream?: 'stdout' | 'stderr'): void
   /** `probe` answers that the engine is not usable. */
   setUnavailable(reason: string | null): void
+  /** The next command does this in place of its program. */
+  nextCommand(script: FakeScript): void
+  /** A command that was started, to let it print and end. */
+  command(ref: CommandRef): FakeCommand | null
   toolchainsFound: Awaited<ReturnType<Engine['toolchains']>>
 }
 
@@ -56,6 +62,7 @@ export function createFakeEngine(options: FakeEngineOptions = {}): FakeEngine {
   const events: EngineEvent[] = []
   let delay = 0
   let unavailable: string | null = null
+  const commands = createFakeCommands(machine, now, closing.signal)
 
   const wakeAll = () => {
     for (const wake of [...listeners]) wake()
@@ -65,10 +72,15 @@ export function createFakeEngine(options: FakeEngineOptions = {}): FakeEngine {
     wakeAll()
   }
   const find = (ref: WorkloadRef) => machine.workloads.get(keyOf(ref))
+  const logOf = (ref: WorkloadRef): LogLine[] => {
+    const known = machine.logs.get(keyOf(ref)) ?? []
+    machine.logs.set(keyOf(ref), known)
+    return known
+  }
 
   function print(ref: WorkloadRef, text: string, stream: 'stdout' | 'stderr' = 'stdout'): void {
     const cursor = String(machine.nextCursor++).padStart(12, '0')
-    find(ref)?.log.push({ ref, time: now(), stream, text, cursor })
+    if (find(ref) !== undefined) logOf(ref).push({ ref, time: now(), stream, text, cursor })
     wakeAll()
   }
 
@@ -102,7 +114,7 @@ export function createFakeEngine(options: FakeEngineOptions = {}): FakeEngine {
       since: now(),
       lastExit: before?.lastExit ?? null,
       env: {},
-      log: before?.log ?? [],
+      log: logOf(workload.ref),
     }
     if (missing === undefined) {
       for (const binding of workload.ports) refuseTaken(machine, workload.ref, binding)
@@ -225,7 +237,7 @@ export function createFakeEngine(options: FakeEngineOptions = {}): FakeEngine {
 
   return {
     id: 'fake',
-    capabilities: { processes: true, images: false, limits: false, imageRollback: false, exec: false },
+    capabilities: { processes: true, images: false, limits: false, imageRollback: false, exec: true },
     machine,
     applied,
     toolchainsFound: [],
@@ -238,7 +250,8 @@ export function createFakeEngine(options: FakeEngineOptions = {}): FakeEngine {
       return this.toolchainsFound
     },
     async projects() {
-      const keys = [...machine.workloads.keys(), ...machine.data.keys(), ...machine.jobs.keys()]
+      const { workloads, data, jobs, commands, logs } = machine
+      const keys = [workloads, data, jobs, commands, logs].flatMap((held) => [...held.keys()])
       return [...new Set(keys.map((key) => key.split('/')[0] ?? ''))].sort()
     },
     async observe(project) {
@@ -278,8 +291,15 @@ export function createFakeEngine(options: FakeEngineOptions = {}): FakeEngine {
         }
       })()
     },
-    logs: (ref, logOptions, signal) =>
-      readLog(() => find(ref)?.log ?? [], logOptions, listeners, AbortSignal.any([signal, closing.signal])),
+    async *logs(ref, logOptions, signal) {
+      const all = AbortSignal.any([signal, closing.signal])
+      for await (const batch of readLog(() => logOf(ref), logOptions, listeners, all)) yield* batch.lines
+    },
+    logBatches: (ref, logOptions, signal) =>
+      readLog(() => logOf(ref), logOptions, listeners, AbortSignal.any([signal, closing.signal])),
+    async removeLogs(project) {
+      for (const id of machine.logs.keys()) if (id.startsWith(`${project}/`)) machine.logs.delete(id)
+    },
     async stats(project) {
       return [...machine.workloads.values()]
         .filter(({ workload, state }) => workload.ref.project === project && state === 'running')
@@ -308,6 +328,7 @@ export function createFakeEngine(options: FakeEngineOptions = {}): FakeEngine {
       }
       machine.data.set(`${to}/${name}`, size)
     },
+    commands,
     async close() {
       closing.abort()
     },
@@ -352,6 +373,8 @@ export function createFakeEngine(options: FakeEngineOptions = {}): FakeEngine {
       machine.foreignPorts.set(port, { program, pid })
     },
     print,
+    nextCommand: commands.next,
+    command: commands.of,
     setUnavailable(reason) {
       unavailable = reason
     },
@@ -403,19 +426,22 @@ async function* readLog(
   options: LogOptions,
   listeners: Set<() => void>,
   signal: AbortSignal,
-): AsyncGenerator<LogLine> {
+): AsyncGenerator<LogBatch> {
   let after = options.after ?? ''
-  const first = lines().filter((line) => line.cursor > after)
-  for (const line of options.tail === undefined ? first : first.slice(Math.max(0, first.length - options.tail))) {
-    after = line.cursor
-    yield line
-  }
-  while (options.follow === true && !signal.aborted) {
-    const next = lines().find((line) => line.cursor > after)
-    if (next === undefined) await change(listeners, signal)
-    else {
-      after = next.cursor
-      yield next
-    }
+  const { since = '', until = '9', upTo = '9' } = options
+  const news = () =>
+    lines().filter((line) => line.cursor > after && line.cursor <= upTo && line.time >= since && line.time <= until)
+  const first = news()
+  let batch = options.tail === undefined ? first : first.slice(Math.max(0, first.length - options.tail))
+  after = first.at(-1)?.cursor ?? after
+  let isTold = false
+  while (!signal.aborted) {
+    if (batch.length > 0) yield { lines: batch, columns: null }
+    if (options.follow !== true) return
+    if (batch.length === 0 && isTold) await change(listeners, signal)
+    else if (batch.length === 0) yield { lines: [], columns: null }
+    isTold = batch.length === 0
+    batch = news()
+    after = batch.at(-1)?.cursor ?? after
   }
 }

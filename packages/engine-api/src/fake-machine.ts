@@ -1,3 +1,4 @@
+import type { RunningFakeCommand } from './fake-commands.ts'
 import type { Exit, LogLine, Observed } from './observed.ts'
 import type { Workload, WorkloadRef } from './workload.ts'
 
@@ -12,6 +13,12 @@ export interface FakeMachine {
   readonly foreignPorts: Map<number, { readonly pid: number; readonly program: string }>
   /** Kept data: `<project>/<name>` to its size. */
   readonly data: Map<string, number>
+  /** Commands: `<project>/<id>`. */
+  readonly commands: Map<string, RunningFakeCommand>
+  /** Called after anything happened to a command. */
+  readonly commandListeners: Set<() => void>
+  /** Logs, also of workloads that were removed: `<project>/<workload>`. */
+  readonly logs: Map<string, LogLine[]>
   nextPid: number
   nextCursor: number
 }
@@ -36,6 +43,9 @@ export function createFakeMachine(): FakeMachine {
     files: new Set(),
     foreignPorts: new Map(),
     data: new Map(),
+    logs: new Map(),
+    commands: new Map(),
+    commandListeners: new Set(),
     nextPid: 1000,
     nextCursor: 1,
   }

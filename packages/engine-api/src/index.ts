@@ -1,4 +1,5 @@
 export * from './change.ts'
+export * from './commands.ts'
 export * from './engine.ts'
 export * from './errors.ts'
 export * from './fingerprint.ts'

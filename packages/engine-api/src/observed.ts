@@ -49,8 +49,47 @@ export interface LogLine {
   readonly stream: 'stdout' | 'stderr'
   /** Without its line end. Bytes that are not UTF-8 are replaced. */
   readonly text: string
-  /** Where reading may go on after this line; opaque, grows with the log, valid across restarts of the control plane. */
+  /**
+   * Where reading may go on after this line; grows with the log, valid across restarts of the control plane. Opaque: ASCII
+   * letters, digits, dots and hyphens.
+   */
   readonly cursor: string
+}
+
+/** Lines that follow each other. */
+export interface LogBatch {
+  readonly lines: readonly LogLine[]
+  /** The same lines for whoever handles millions of them; `lines` are then made when they are asked for. */
+  readonly columns: LogColumns | null
+}
+
+/**
+ * Lines of one workload as the bytes that the program printed, and numbers: the same place in each column is the same line.
+ * An object for each line would cost more than all that is done with it.
+ */
+export interface LogColumns {
+  readonly ref: WorkloadRef
+  readonly length: number
+  /** Of each line, which of `printed` it is in: 0 is stdout, 1 is stderr. */
+  readonly streams: Uint8Array
+  readonly printed: readonly [Printed, Printed]
+  /** The line's text in those bytes, without its line end. */
+  readonly starts: Uint32Array
+  readonly ends: Uint32Array
+  /** When the engine first saw it, ms since 1970. */
+  readonly times: Float64Array
+  /** A line's cursor is `log.out.err`. */
+  readonly log: string
+  readonly outs: Float64Array
+  readonly errs: Float64Array
+}
+
+export interface Printed {
+  readonly bytes: Buffer
+  /** A character for each byte, for searching: that is much faster than in bytes. */
+  readonly latin1: string
+  /** Every text in them is well-formed UTF-8 without quotes, backslashes and control characters: JSON takes it as it is. */
+  readonly isPlain: boolean
 }
 
 export interface LogOptions {
@@ -58,6 +97,12 @@ export interface LogOptions {
   readonly after?: string
   /** Only the last so many lines (before following). */
   readonly tail?: number
+  /** RFC 3339: only lines of this time and later. Found by the engine's index, where it has one, not by reading. */
+  readonly since?: string
+  /** RFC 3339: only lines of this time and earlier. Not together with `follow`. */
+  readonly until?: string
+  /** Only lines up to and including the one of this cursor. Not together with `follow`. */
+  readonly upTo?: string
   /** Go on with new lines until the signal aborts. */
   readonly follow?: boolean
 }

@@ -111,7 +111,7 @@ export interface RestartPolicy {
 }
 
 export interface StopPolicy {
-  readonly signal: 'SIGTERM' | 'SIGINT' | 'SIGQUIT'
+  readonly signal: 'SIGTERM' | 'SIGINT' | 'SIGQUIT' | 'SIGHUP'
   /** Seconds between the signal and SIGKILL to the whole process group. */
   readonly deadlineSeconds: number
 }

@@ -18,6 +18,15 @@ engineConformance('fake', async (): Promise<Harness> => {
       neverListen: () => run('/fake/never-listen'),
       missing: () => run('/fake/missing'),
     },
+    commands: {
+      count: (lines) => run('/fake/count', String(lines)),
+      both: () => run('/fake/both'),
+      signal: (name) => run('/fake/signal', name),
+      stubborn: () => run('/fake/stubborn'),
+      copy: () => run('/fake/copy'),
+      bytes: (count) => run('/fake/bytes', String(count)),
+      terminal: () => run('/fake/terminal'),
+    },
     async open() {
       const engine = createFakeEngine({ machine })
       engines.add(engine)
@@ -31,11 +40,16 @@ engineConformance('fake', async (): Promise<Harness> => {
       machine.foreignPorts.set(held, { pid: 812, program: 'postgres' })
       return { pid: 812, program: 'postgres', release: async () => void machine.foreignPorts.delete(held) }
     },
-    keptTexts: async () => [...machine.workloads.values()].map(({ workload }) => JSON.stringify(workload)),
-    leftovers: async () =>
-      [...machine.workloads.values()].flatMap(({ state, workload }) =>
+    keptTexts: async () => [
+      ...[...machine.workloads.values()].map(({ workload }) => JSON.stringify(workload)),
+      ...[...machine.commands.values()].map(({ spec }) => JSON.stringify(spec)),
+    ],
+    leftovers: async () => [
+      ...[...machine.workloads.values()].flatMap(({ state, workload }) =>
         state === 'running' ? [workload.ref.workload] : [],
       ),
+      ...[...machine.commands.values()].flatMap(({ state, spec }) => (state.state === 'running' ? [spec.ref.id] : [])),
+    ],
     close: async () => {},
   }
 })

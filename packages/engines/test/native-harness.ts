@@ -60,6 +60,25 @@ export async function nativeHarness(): Promise<NativeHarness> {
       neverListen: () => ({ kind: 'process', argv: ['/bin/sh', '-c', 'sleep 600'], cwd: directory }),
       missing: () => ({ kind: 'process', argv: ['/nowhere/bin/program'], cwd: directory }),
     },
+    commands: {
+      count: (lines) =>
+        script(
+          `let text = ''; for (let n = 0; n < ${lines}; n++) text += 'line ' + n + '\\n'; process.stdout.write(text)`,
+        ),
+      both: () => ({ kind: 'process', argv: ['/bin/sh', '-c', 'echo out; sleep 0.2; echo err >&2'], cwd: directory }),
+      signal: (name) => script(`process.kill(process.pid, '${name}'); setInterval(() => {}, 1000)`),
+      stubborn: () => ({
+        kind: 'process',
+        argv: ['/bin/sh', '-c', "trap '' TERM HUP; sleep 600 & sleep 600 & echo ready; while :; do sleep 600; done"],
+        cwd: directory,
+      }),
+      copy: () => ({ kind: 'process', argv: ['/bin/cat'], cwd: directory }),
+      bytes: (count) =>
+        script(`process.stdout.write(Buffer.alloc(${count}, Buffer.from(Array.from({ length: 256 }, (_, at) => at))))`),
+      terminal: () =>
+        script(`const tell = () => console.log(process.stdout.isTTY ? 'terminal ' + process.stdout.columns + 'x' + process.stdout.rows : 'no terminal');
+          tell(); process.stdout.on('resize', tell); process.stdin.resume(); setInterval(() => {}, 1000)`),
+    },
     async open() {
       const engine = await createNativeEngine(options)
       engines.push(engine)
@@ -81,7 +100,7 @@ export async function nativeHarness(): Promise<NativeHarness> {
         },
       }
     },
-    keptTexts: () => textsBelow(join(home, 'run')),
+    keptTexts: async () => [...(await textsBelow(join(home, 'run'))), ...(await textsBelow(join(home, 'commands')))],
     leftovers: async () => leftovers(options),
     async close() {
       await Promise.all(engines.map((engine) => engine.close()))

@@ -150,6 +150,7 @@ describe('jobs of the native engine', () => {
     await talk.remove(workload)
     await talk.remove({ ...workload, ref: { project: 'twin', workload: 'w' } })
     assert.deepEqual(await readdir(join(harness.options.home, 'run')), [])
+    for (const project of [talk.project, 'twin']) await talk.engine.removeLogs(project, talk.signal)
     assert.deepEqual(await talk.engine.projects(talk.signal), [])
   })
 })

@@ -58,6 +58,7 @@ test('a control plane killed at any moment of start, stop and remove leaves some
     await talk.remove(workload)
     assert.deepEqual(await harness.leftovers(), [])
     await talk.apply({ id: 'd', title: 'Delete', do: 'deleteData', project: ref.project, data: 'kept' })
+    await talk.engine.removeLogs(ref.project, talk.signal)
     assert.deepEqual(await talk.engine.projects(talk.signal), [])
     await talk.end()
   } finally {

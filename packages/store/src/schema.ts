@@ -17,6 +17,14 @@ export interface Schema {
   events: EventsTable
   idempotency: IdempotencyTable
   settings: NamedValueTable
+  runs: RunsTable
+  test_cases: TestCasesTable
+  terminals: TerminalsTable
+  webhooks: WebhooksTable
+  webhook_deliveries: WebhookDeliveriesTable
+  domains: DomainsTable
+  proxy_rules: ProxyRulesTable
+  shares: SharesTable
   /** About the database itself: key check, head of the audit chain. */
   instance: NamedValueTable
   migrations: MigrationsTable
@@ -165,4 +173,113 @@ export interface MigrationsTable {
 export interface NamedValueTable {
   name: string
   value: string
+}
+
+export interface RunsTable {
+  id: string
+  project: string
+  kind: string
+  name: string
+  label: string
+  runtime: string | null
+  state: string
+  phase: string | null
+  filter: string | null
+  /** Names the source it ran on, so that a test with both outcomes on the same source is seen; null when nobody can tell. */
+  source: string | null
+  exit_code: number | null
+  signal: string | null
+  error: string | null
+  counts: string | null
+  actor: string
+  request_id: string | null
+  created_at: string
+  started_at: string | null
+  finished_at: string | null
+  /** Where results are read from once it ended, and what else must be taken up after a crash. JSON, never a secret. */
+  plan: string
+}
+
+export interface TestCasesTable {
+  run: string
+  position: number
+  name: string
+  /** `group` is a word of SQL. */
+  case_group: string | null
+  file: string | null
+  line: number | null
+  outcome: string
+  seconds: number | null
+  message: string | null
+  details: string | null
+  flaky: number
+}
+
+export interface TerminalsTable {
+  id: string
+  project: string
+  workload: string | null
+  title: string
+  actor: string
+  owner: string
+  exit_code: number | null
+  signal: string | null
+  cause: string | null
+  created_at: string
+  ended_at: string | null
+}
+
+export interface WebhooksTable {
+  id: string
+  name: string
+  url: string
+  events: string
+  projects: string
+  enabled: number
+  disabled_reason: string | null
+  created_at: string
+  /** Since when every delivery has failed; null while they arrive. */
+  failing_since: string | null
+}
+
+export interface WebhookDeliveriesTable {
+  id: string
+  webhook: string
+  event_seq: number | null
+  type: string
+  project: string | null
+  state: string
+  attempts: string
+  next_attempt_at: string | null
+  payload: string
+  created_at: string
+}
+
+export interface DomainsTable {
+  host: string
+  project: string
+  workload: string | null
+  created_at: string
+}
+
+export interface ProxyRulesTable {
+  project: string
+  rules: string
+  revision: number
+  updated_at: string
+}
+
+export interface SharesTable {
+  id: string
+  project: string
+  provider: string
+  workload: string | null
+  host: string
+  url: string | null
+  state: string
+  detail: string | null
+  password_hash: string | null
+  actor: string
+  expires_at: string
+  created_at: string
 }

@@ -10,17 +10,21 @@ import { eventChanges, eventQuestions } from './events.ts'
 import { idempotencyChanges, idempotencyQuestions } from './idempotency.ts'
 import { keptDataChanges, keptDataQuestions } from './kept-data.ts'
 import { reseal, sealedSince } from './key-check.ts'
+import { networkChanges, networkQuestions } from './network.ts'
 import { operationChanges, operationQuestions } from './operations.ts'
 import { portChanges, portQuestions } from './ports.ts'
 import { projectChanges, projectQuestions } from './projects.ts'
+import { runChanges, runQuestions } from './runs.ts'
 import type { Schema } from './schema.ts'
 import type { SealingKey } from './sealing.ts'
 import { secretChanges, secretQuestions } from './secrets.ts'
 import { sessionChanges, sessionQuestions } from './sessions.ts'
 import { settingChanges, settingQuestions } from './settings.ts'
 import type { ResealCounts, Store, Transaction } from './store.ts'
+import { terminalChanges, terminalQuestions } from './terminals.ts'
 import { tokenChanges, tokenQuestions } from './tokens.ts'
 import { userChanges, userQuestions } from './users.ts'
+import { webhookChanges, webhookQuestions } from './webhooks.ts'
 
 /** A store over two databases: `reading.db` answers what is committed, `writer` takes one transaction at a time. */
 export function storeOver(
@@ -138,6 +142,10 @@ export function storeOver(
     events: eventQuestions(reading),
     idempotency: idempotencyQuestions(reading),
     settings: settingQuestions(reading),
+    runs: runQuestions(reading),
+    terminals: terminalQuestions(reading),
+    webhooks: webhookQuestions(reading),
+    network: networkQuestions(reading),
 
     sealing: {
       keyId: () => reading.keys.current.id,
@@ -185,5 +193,9 @@ function changesIn(writing: Writing): Transaction {
     events: eventChanges(writing),
     idempotency: idempotencyChanges(writing),
     settings: settingChanges(writing),
+    runs: runChanges(writing),
+    terminals: terminalChanges(writing),
+    webhooks: webhookChanges(writing),
+    network: networkChanges(writing),
   }
 }

@@ -1,4 +1,15 @@
-import type { AuditEntry, EventRecord, OperationRecord, Scope, Secret } from '@stackquay/contract'
+import type {
+  AuditEntry,
+  EventRecord,
+  OperationRecord,
+  ProxyRules,
+  Run,
+  Scope,
+  Secret,
+  Share,
+  Terminal,
+  WebhookDelivery,
+} from '@stackquay/contract'
 import type { ProjectSpec } from '@stackquay/domain'
 import type { SealingKey } from './sealing.ts'
 
@@ -19,6 +30,10 @@ export interface Store {
   readonly events: EventQuestions
   readonly idempotency: IdempotencyQuestions
   readonly settings: SettingQuestions
+  readonly runs: RunQuestions
+  readonly terminals: TerminalQuestions
+  readonly webhooks: WebhookQuestions
+  readonly network: NetworkQuestions
   /**
    * One transaction at a time; waits for the one before. Rolls back when `work` throws. Throws `StoreFullError` or
    * `StoreBusyError` when the disk or another process is in the way; nothing is written then.
@@ -171,6 +186,52 @@ export interface Transaction {
     forgetRunning(): Promise<void>
   }
   readonly settings: { set(name: string, value: unknown): Promise<void> }
+  readonly runs: {
+    insert(run: NewRun): Promise<RunRow>
+    /** Throws `ChangedError` when it is not there any more. */
+    update(id: string, change: RunChange): Promise<RunRow>
+    /** Replaces the tests of a run. */
+    putCases(run: string, cases: readonly Omit<TestCaseRow, 'position'>[]): Promise<void>
+    /** Forgets ended runs but the newest `count` of a name. Answers the ids of those forgotten, at most a thousand. */
+    keepNewest(project: string, kind: Run['kind'], name: string, count: number): Promise<readonly string[]>
+  }
+  readonly terminals: {
+    insert(
+      terminal: Pick<TerminalRow, 'id' | 'project' | 'workload' | 'title' | 'actor' | 'owner'>,
+    ): Promise<TerminalRow>
+    /** Only the first call counts. */
+    ended(
+      id: string,
+      end: { exitCode: number | null; signal: string | null; cause: Terminal['cause']; at: string },
+    ): Promise<void>
+    delete(id: string): Promise<void>
+  }
+  readonly webhooks: {
+    /** Throws `TakenError` when the name is held. Its secret is sealed apart, as `webhook/<id>`. */
+    insert(webhook: Pick<WebhookRow, 'id' | 'name' | 'url' | 'events' | 'projects' | 'enabled'>): Promise<WebhookRow>
+    update(id: string, change: Partial<Omit<WebhookRow, 'id' | 'createdAt'>>): Promise<WebhookRow>
+    delete(id: string): Promise<void>
+    insertDelivery(
+      delivery: Pick<DeliveryRow, 'id' | 'webhook' | 'eventSeq' | 'type' | 'project' | 'nextAttemptAt' | 'payload'>,
+    ): Promise<DeliveryRow>
+    /** Null when it was forgotten meanwhile. */
+    updateDelivery(
+      id: string,
+      change: Pick<DeliveryRow, 'state' | 'attempts' | 'nextAttemptAt'>,
+    ): Promise<DeliveryRow | null>
+    /** Forgets those that ended and were made before. */
+    forgetDeliveries(before: string): Promise<void>
+  }
+  readonly network: {
+    /** Throws `TakenError` with the holding project when the host name is held. */
+    addDomain(domain: Omit<DomainRow, 'createdAt'>): Promise<DomainRow>
+    removeDomain(host: string): Promise<void>
+    putRules(project: string, rules: StoredRules): Promise<RulesRow>
+    /** In place of the one that the project has. */
+    putShare(share: Omit<ShareRow, 'createdAt' | 'detail'>): Promise<ShareRow>
+    updateShare(id: string, change: Partial<Pick<ShareRow, 'url' | 'state' | 'detail'>>): Promise<void>
+    deleteShare(id: string): Promise<void>
+  }
 }
 
 export type Desired = 'running' | 'stopped'
@@ -378,4 +439,173 @@ export interface IdempotencyQuestions {
 
 export interface SettingQuestions {
   get<T>(name: string): Promise<T | null>
+}
+
+export interface RunRow
+  extends Pick<
+    Run,
+    | 'id'
+    | 'project'
+    | 'kind'
+    | 'name'
+    | 'label'
+    | 'runtime'
+    | 'state'
+    | 'phase'
+    | 'filter'
+    | 'exitCode'
+    | 'signal'
+    | 'error'
+    | 'actor'
+    | 'createdAt'
+    | 'startedAt'
+    | 'finishedAt'
+  > {
+  /** Names the source it ran on; null when nobody can tell. */
+  readonly source: string | null
+  readonly counts: Run['tests']
+  readonly requestId: string | null
+  /** What must be known to take it up after a crash; never a secret. */
+  readonly plan: Readonly<Record<string, unknown>>
+}
+export type NewRun = Pick<
+  RunRow,
+  'id' | 'project' | 'kind' | 'name' | 'label' | 'runtime' | 'filter' | 'actor' | 'requestId' | 'plan'
+>
+export type RunChange = Partial<
+  Pick<
+    RunRow,
+    'state' | 'phase' | 'source' | 'exitCode' | 'signal' | 'error' | 'counts' | 'startedAt' | 'finishedAt' | 'plan'
+  >
+>
+export interface TestCaseRow {
+  readonly position: number
+  readonly name: string
+  readonly group: string | null
+  readonly file: string | null
+  readonly line: number | null
+  readonly outcome: 'passed' | 'failed' | 'skipped'
+  readonly seconds: number | null
+  readonly message: string | null
+  readonly details: string | null
+  readonly flaky: boolean
+}
+export interface RunQuestions {
+  find(id: string): Promise<RunRow | null>
+  /** Newest first. */
+  list(options: {
+    project: string
+    limit: number
+    cursor?: string
+    kind?: Run['kind']
+    name?: string
+    state?: Run['state']
+  }): Promise<readonly RunRow[]>
+  /** The newest run of each action or suite. */
+  lastOf(project: string, kind: Run['kind']): Promise<readonly RunRow[]>
+  /** Oldest first. */
+  unfinished(): Promise<readonly RunRow[]>
+  /** Of all that are known, for clean-up. */
+  ids(): Promise<readonly string[]>
+  cases(
+    run: string,
+    options: { limit: number; after?: number; outcome?: TestCaseRow['outcome'] | 'flaky' },
+  ): Promise<readonly TestCaseRow[]>
+  /** Which tests of a suite passed or failed on this very source, in whatever run; each outcome once. */
+  outcomesOn(
+    project: string,
+    name: string,
+    source: string,
+  ): Promise<readonly Pick<TestCaseRow, 'name' | 'group' | 'file' | 'outcome'>[]>
+}
+
+export interface TerminalRow
+  extends Pick<
+    Terminal,
+    'id' | 'project' | 'workload' | 'title' | 'exitCode' | 'signal' | 'cause' | 'actor' | 'createdAt' | 'endedAt'
+  > {
+  /** Id of the user who opened it. */
+  readonly owner: string
+}
+export interface TerminalQuestions {
+  find(id: string): Promise<TerminalRow | null>
+  /** Oldest first. */
+  of(project: string): Promise<readonly TerminalRow[]>
+  all(): Promise<readonly TerminalRow[]>
+}
+
+export interface WebhookRow {
+  readonly id: string
+  readonly name: string
+  readonly url: string
+  readonly events: readonly string[]
+  /** Ids; empty for all. */
+  readonly projects: readonly string[]
+  readonly enabled: boolean
+  readonly disabledReason: string | null
+  readonly createdAt: string
+  /** Since when every delivery has failed; null while they arrive. */
+  readonly failingSince: string | null
+}
+export interface DeliveryRow extends Omit<WebhookDelivery, 'attempts'> {
+  readonly attempts: readonly WebhookDelivery['attempts'][number][]
+  /** Of the event it tells; null for a test. */
+  readonly eventSeq: number | null
+}
+export interface WebhookQuestions {
+  find(id: string): Promise<WebhookRow | null>
+  all(): Promise<readonly WebhookRow[]>
+  delivery(id: string): Promise<DeliveryRow | null>
+  /** Newest first. */
+  deliveries(options: {
+    webhook: string
+    limit: number
+    cursor?: string
+    state?: WebhookDelivery['state']
+  }): Promise<readonly DeliveryRow[]>
+  /** The pending one that is due first, at whatever time, but for those that are under way and those of certain webhooks. */
+  nextPending(but: { ids: readonly string[]; webhooks: readonly string[] }): Promise<DeliveryRow | null>
+}
+
+export interface DomainRow {
+  /** As it is looked up: lower case, ASCII; `*.example.org` for all names one label below. */
+  readonly host: string
+  readonly project: string
+  /** Where it leads; null: to what owns the project's URL. */
+  readonly workload: string | null
+  readonly createdAt: string
+}
+/** The rules as they are kept: a password as its argon2 hash. */
+export interface StoredRules extends Omit<ProxyRules, 'basicAuth'> {
+  readonly basicAuth: { readonly username: string; readonly passwordHash: string } | null
+}
+export interface RulesRow {
+  readonly project: string
+  /** Grows with every change. */
+  readonly revision: number
+  readonly rules: StoredRules
+}
+export interface ShareRow {
+  readonly id: string
+  readonly project: string
+  readonly provider: string
+  readonly workload: string | null
+  /** The host name under which the proxy knows it. */
+  readonly host: string
+  readonly url: string | null
+  readonly state: Share['state']
+  readonly detail: string | null
+  readonly passwordHash: string | null
+  readonly actor: string
+  readonly expiresAt: string
+  readonly createdAt: string
+}
+export interface NetworkQuestions {
+  domain(host: string): Promise<DomainRow | null>
+  domains(project: string): Promise<readonly DomainRow[]>
+  allDomains(): Promise<readonly DomainRow[]>
+  rules(project: string): Promise<RulesRow | null>
+  allRules(): Promise<readonly RulesRow[]>
+  share(project: string): Promise<ShareRow | null>
+  allShares(): Promise<readonly ShareRow[]>
 }

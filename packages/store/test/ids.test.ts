@@ -20,3 +20,8 @@ test('ids sort by their time, whatever the chance', () => {
 test('ten thousand ids of one moment differ', () => {
   assert.equal(new Set(Array.from({ length: 10_000 }, () => newId('prj', 0))).size, 10_000)
 })
+
+test('ids of one moment sort in the order they were made', () => {
+  const ids = Array.from({ length: 10_000 }, () => newId('run', 1_700_000_000_000))
+  assert.deepEqual(ids.toSorted(), ids)
+})

@@ -8,7 +8,7 @@ export interface CommandEntry {
   readonly name: string
   readonly args: string
   readonly summary: string
-  readonly group: 'Projects' | 'Run' | 'Inside a project' | 'The service'
+  readonly group: 'Projects' | 'Run' | 'Inside a project' | 'Network' | 'The service'
   /** Loaded when the command is called, so that none of them slows the others down. */
   readonly load: () => Promise<{ readonly define: Define }>
 }
@@ -51,6 +51,23 @@ export const commandEntries: readonly CommandEntry[] = [
   entry('Run', 'stop', '[project]', 'stop it; data and settings stay', () => import('./stop.ts')),
   entry('Run', 'restart', '[project]', 'restart it', () => import('./restart.ts')),
   entry('Run', 'logs', '[project]', 'read or follow its logs', () => import('./logs.ts')),
+  entry(
+    'Run',
+    'run',
+    '[project] [action]',
+    'run an action of a project, or list what can be run',
+    () => import('./run.ts'),
+  ),
+  entry('Run', 'test', '[project] [suite]', 'run the tests of a project', () => import('./test.ts')),
+  entry('Run', 'runs', '', 'list, follow and cancel runs of actions and tests', () => import('./runs.ts')),
+  entry(
+    'Run',
+    'exec',
+    '[project] -- <program>',
+    'run a program in the environment of a project',
+    () => import('./exec.ts'),
+  ),
+  entry('Run', 'shell', '[project]', 'open a terminal in a project, or come back to one', () => import('./shell.ts')),
   entry('Inside a project', 'env', '', 'list, read, set and remove environment variables', () => import('./env.ts')),
   entry('Inside a project', 'runtime', '', 'list runtimes and change their settings', () => import('./runtime.ts')),
   entry(
@@ -75,6 +92,11 @@ export const commandEntries: readonly CommandEntry[] = [
     'list and delete data that is kept of services that are off',
     () => import('./data.ts'),
   ),
+  entry('Network', 'domain', '', 'list, add and remove host names of a project', () => import('./domain.ts')),
+  entry('Network', 'rules', '', 'show and change what stands in front of a project', () => import('./rules.ts')),
+  entry('Network', 'share', '[project]', 'show a project to others for a while', () => import('./share.ts')),
+  entry('Network', 'traffic', '[project]', 'show how many requests a project has', () => import('./traffic.ts')),
+  entry('Network', 'access-log', '[project]', 'list requests to a project', () => import('./access-log.ts')),
   entry('The service', 'login', '', 'log in with an API token', () => import('./login.ts')),
   entry('The service', 'logout', '', 'forget the token', () => import('./logout.ts')),
   entry('The service', 'whoami', '', 'show who you are to the service', () => import('./whoami.ts')),
@@ -94,6 +116,8 @@ export const commandEntries: readonly CommandEntry[] = [
     () => import('./templates.ts'),
   ),
   entry('The service', 'operations', '', 'list, watch and cancel operations', () => import('./operations.ts')),
+  entry('The service', 'events', '', 'follow what happens', () => import('./events.ts')),
+  entry('The service', 'webhooks', '', 'send events to other programs', () => import('./webhooks.ts')),
   entry('The service', 'audit', '', 'read, export and verify the audit log', () => import('./audit.ts')),
   entry('The service', 'diagnostics', '', 'check the service’s set-up', () => import('./diagnostics.ts')),
   entry('The service', 'api', '<method> <path>', 'send a request to the REST API', () => import('./api.ts')),

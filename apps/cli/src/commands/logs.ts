@@ -1,5 +1,10 @@
-import type { Client } from '@stackquay/client'
+import { resolve } from 'node:path'
+import type { Client, FollowLogsQuery } from '@stackquay/client'
+import { fillPath } from '@stackquay/client/address'
+import { routes } from '@stackquay/client/routes'
+import { refuse, send } from '@stackquay/client/transport'
 import type { LogLine } from '@stackquay/contract'
+import { Option } from 'commander'
 import type { Context } from '../context.ts'
 import { CliError, usageError } from '../errors.ts'
 import { exitCodes } from '../exit-codes.ts'
@@ -7,7 +12,12 @@ import { projectRef } from '../find-project.ts'
 import { projectArgument, wholeNumber } from '../options.ts'
 import { jsonText } from '../output/json.ts'
 import { logText, plainText } from '../output/plain-text.ts'
+import { size } from '../output/size.ts'
 import { parseMoment } from '../output/time.ts'
+import { whole, writeWholeFile } from '../output/whole-file.ts'
+import { writeAll } from '../output/write-all.ts'
+import { writeBytes } from '../output/write-bytes.ts'
+import { streamingClient } from '../streaming-client.ts'
 import type { Define } from './index.ts'
 
 interface LogFlags {
@@ -15,13 +25,18 @@ interface LogFlags {
   readonly workload?: string
   readonly tail?: string
   readonly since?: string
+  readonly until?: string
   readonly grep?: string
+  readonly regex?: boolean
+  readonly level?: (typeof levels)[number]
+  readonly output?: string
   readonly timestamps?: boolean
   readonly prefix?: boolean
 }
 
 /** As many as the service gives at once. */
 const most = 5000
+const levels = ['error', 'warning', 'info', 'debug'] as const
 
 export const define: Define = (command, context) =>
   command
@@ -30,62 +45,91 @@ export const define: Define = (command, context) =>
     .option('-w, --workload <name>', 'only this workload')
     .option('-n, --tail <count>', 'so many of the newest lines, at most 5000 (default: 200; with --since 5000)')
     .option('--since <when>', 'only lines after this: 10m, 2h, 2026-11-20T08:00:00Z')
+    .option('--until <when>', 'only lines before this')
     .option('--grep <text>', 'only lines that contain this text, whatever the case')
+    .option('--regex', 'what --grep says is a regular expression (JavaScript’s)')
+    .addOption(new Option('--level <level>', 'only lines this bad and worse, as far as they tell').choices(levels))
+    .option(
+      '-o, --output <file>',
+      'write all kept lines that fit to a file, readable for you alone; "-" is standard output',
+    )
     .option('-t, --timestamps', 'show when each line was written')
     .option('--no-prefix', 'leave out the workload’s name')
-    .addHelpText('after', '\nWith --json each line is a JSON object of its own.')
+    .addHelpText('after', '\nWith --json each line is a JSON object of its own, also in the file of --output.')
     .action((project: string | undefined, flags: LogFlags) => run(context(), project, flags))
 
 async function run(context: Context, named: string | undefined, flags: LogFlags): Promise<void> {
-  const tail = flags.tail === undefined ? undefined : wholeNumber(flags.tail, '--tail', 1, 5000)
-  const since = flags.since === undefined ? undefined : parseMoment(flags.since, context.world.now())
-  if (since === null) throw usageError(`"${flags.since}" is not a time.`, 'Examples: 10m, 2h, 2026-11-20T08:00:00Z')
-  const client = await context.client()
+  const tail = flags.tail === undefined ? undefined : wholeNumber(flags.tail, '--tail', 1, most)
+  const filters = filtersOf(context, flags)
+  refuseContradictions(flags)
+  const client = flags.follow === true ? await streamingClient(context) : await context.client()
   const id = await projectRef(context, named)
+  if (flags.output !== undefined) return download(context, id, filters, flags.output)
   const print = printer(context, flags)
-  const wanted = { tail: tail ?? (since === undefined ? 200 : most), since, grep: flags.grep?.toLowerCase() }
-  if (flags.follow === true) return follow(context, client, id, flags, wanted, print)
+  const wanted = tail ?? (filters.since === undefined ? 200 : most)
+  if (flags.follow === true) return follow(context, client, id, { ...filters, tail: wanted }, print)
 
-  const query = { workload: flags.workload, since, q: flags.grep, limit: wanted.tail }
+  const query = { ...filters, limit: wanted }
   const { items } = await client.call('getProjectLogs', { params: { id }, query }, { signal: context.signal })
-  print(items)
+  await print(items)
   if (tail === undefined && items.length === most)
-    context.note(`These are the newest ${most} lines; there may be older ones.`)
+    context.note(`These are the newest ${most} lines; there may be older ones. All of them: --output <file>`)
 }
 
-interface Wanted {
-  readonly tail: number
-  readonly since: string | undefined
-  readonly grep: string | undefined
+type Print = (lines: readonly LogLine[]) => void | Promise<void>
+type Filters = ReturnType<typeof filtersOf>
+
+function filtersOf(context: Context, { workload, since, until, grep, regex, level }: LogFlags) {
+  if (regex === true && grep === undefined) throw usageError('--regex says how to read --grep, which is missing.')
+  return {
+    workload,
+    since: moment(context, since),
+    until: moment(context, until),
+    q: grep,
+    regex: regex === true ? ('true' as const) : undefined,
+    level,
+  }
 }
 
-type Print = (lines: readonly LogLine[]) => void
+function moment({ world }: Context, text: string | undefined): string | undefined {
+  const found = text === undefined ? undefined : parseMoment(text, world.now())
+  if (found === null) throw usageError(`"${text}" is not a time.`, 'Examples: 10m, 2h, 2026-11-20T08:00:00Z')
+  return found
+}
 
-/** The stream knows nothing of times and texts, so what is not wanted is left out here. */
+function refuseContradictions({ follow, until, output, tail }: LogFlags): void {
+  if (follow === true && until !== undefined) throw usageError('--follow goes on, and --until ends: choose one.')
+  if (output !== undefined && (follow === true || tail !== undefined))
+    throw usageError('--output writes all lines that are kept; it goes with neither --follow nor --tail.')
+}
+
 async function follow(
   context: Context,
   client: Client,
   id: string,
-  flags: LogFlags,
-  wanted: Wanted,
+  query: FollowLogsQuery,
   print: Print,
 ): Promise<never> {
-  const { tail, grep } = wanted
-  const from = wanted.since === undefined ? Number.NEGATIVE_INFINITY : Date.parse(wanted.since)
-  const isWanted = ({ text, time }: LogLine) =>
-    Date.parse(time) >= from && (grep === undefined || text.toLowerCase().includes(grep))
-  await client.followLogs(
-    id,
-    { workload: flags.workload, tail },
-    {
-      signal: context.signal,
-      onLines: (lines) => print(lines.filter(isWanted)),
-      onState: (state) => {
-        if (state === 'retrying') context.note(context.noteStyle.colors.dim('… connection lost, trying again'))
-      },
+  await client.followLogs(id, query, {
+    signal: context.signal,
+    onLines: print,
+    onState: (state) => {
+      if (state === 'retrying') context.note(context.noteStyle.colors.dim('… connection lost, trying again'))
     },
-  )
+  })
   throw new CliError('', { exitCode: exitCodes.interrupted })
+}
+
+async function download(context: Context, id: string, filters: Filters, output: string): Promise<void> {
+  const connection = await context.connection()
+  const path = fillPath(routes.downloadLogs.path, { id })
+  const query = { ...filters, format: context.json ? 'jsonl' : 'text' }
+  const response = await send(connection, { method: 'GET', path, query }, { signal: context.signal })
+  if (!response.ok || response.body === null) return refuse(connection, response)
+  const chunks = whole('The log', response.body, context.signal)
+  if (output === '-') return writeBytes(context, chunks)
+  const bytes = await writeWholeFile(resolve(context.world.cwd, output), chunks)
+  context.note(`${context.noteStyle.colors.green('✔')} ${output} is written, ${size(bytes)}`)
 }
 
 function printer(context: Context, flags: LogFlags): Print {
@@ -102,13 +146,13 @@ function printer(context: Context, flags: LogFlags): Print {
     return `${paint(plainText(workload).padEnd(width))} ${colors.dim('|')} `
   }
   return (lines) => {
-    if (lines.length === 0) return
+    if (lines.length === 0) return undefined
     for (const { workload } of lines) prefixOf(workload)
     const text = lines.map((line) => {
       if (context.json) return jsonText(line)
       const time = flags.timestamps === true ? `${colors.dim(line.time)} ` : ''
       return `${prefixOf(line.workload)}${time}${logText(line.text, colors.isColorSupported)}`
     })
-    stdout.write(`${text.join('\n')}\n`)
+    return writeAll(stdout, `${text.join('\n')}\n`)
   }
 }

@@ -4,6 +4,7 @@ import { includes } from '@stackquay/domain/access'
 import { newId, type Store, TakenError, type TokenRow, type Transaction, type UserRow } from '@stackquay/store'
 import type { Handlers, Principal, RequestContext } from '../http/handler.ts'
 import { roleInsufficient } from '../http/refusal-problem.ts'
+import { projectIds } from '../projects/project-ids.ts'
 import type { KeyPlace } from '../sealing-key.ts'
 import { createFirstAdmin } from './first-admin.ts'
 import { createPasswordAgain } from './password-again.ts'
@@ -233,17 +234,6 @@ function meOf(principal: Principal) {
 
 function tokenView({ id, name, scope, projects, prefix, createdAt, expiresAt, lastUsedAt }: TokenRow): TokenView {
   return { id, name, scope, projects: [...projects], prefix, createdAt, expiresAt, lastUsedAt }
-}
-
-async function projectIds(store: Pick<Store, 'projects'>, refs: readonly string[]): Promise<string[]> {
-  const found = await Promise.all(refs.map((ref) => store.projects.find(ref)))
-  const errors = found.flatMap((project, index) =>
-    project
-      ? []
-      : [{ pointer: `/projects/${index}`, code: 'unknown_project', detail: `There is no project "${refs[index]}".` }],
-  )
-  if (errors.length > 0) throw new ProblemError('validation_failed', errors[0]!.detail, { errors })
-  return [...new Set(found.map((project) => project!.id))]
 }
 
 function checkExpiry(expiresAt: string | null, now: number): void {

@@ -1,13 +1,22 @@
+import type { IncomingMessage } from 'node:http'
 import type { Operation, ProblemError } from '@stackquay/contract'
-import type { FastifyRequest } from 'fastify'
 import type { ClientReader } from './client.ts'
 import type { DeniedLog } from './denied-log.ts'
+import type { Principal } from './handler.ts'
 import { createRequestContext } from './request-context.ts'
+
+/** What is known of a request when it is refused: a Fastify request is one, an upgrade to a WebSocket makes one. */
+export interface RefusedRequest {
+  readonly id: string
+  readonly principal: Principal
+  readonly params: unknown
+  readonly raw: IncomingMessage
+}
 
 /** Puts the refusal of a change into the audit log before it is answered; anything else is done at once. */
 export type RecordDenial = (
   operation: Operation,
-  request: FastifyRequest,
+  request: RefusedRequest,
   refusal: unknown,
 ) => Promise<void> | undefined
 
@@ -37,7 +46,14 @@ export function createRecordDenial(
 const never = new AbortController().signal
 
 /** What strangers knock on must not fill the audit log; that somebody goes on trying passwords must stand in it. */
-function isWorthAnEntry({ headers: { authorization, cookie } }: FastifyRequest, { code }: ProblemError): boolean {
+function isWorthAnEntry(
+  {
+    raw: {
+      headers: { authorization, cookie },
+    },
+  }: RefusedRequest,
+  { code }: ProblemError,
+): boolean {
   return authorization !== undefined || cookie !== undefined || code === 'throttled'
 }
 

@@ -9,7 +9,7 @@ import { answerBrokenRequest } from './broken-request.ts'
 import { createCalls, pathOf } from './calls.ts'
 import { createClientReader } from './client.ts'
 import { createRecordDenial } from './denials.ts'
-import { createDeniedLog } from './denied-log.ts'
+import type { DeniedLog } from './denied-log.ts'
 import { createEntrance } from './entrance.ts'
 import { eventRoute } from './event-route.ts'
 import { createEventsHub } from './events-hub.ts'
@@ -51,6 +51,8 @@ export interface DoorDeps {
   readonly store: Store
   readonly settings: DoorSettings
   readonly authenticator: Authenticator
+  /** Closed with the door. */
+  readonly denied: DeniedLog
   /** The built web page; null when there is none. */
   readonly webFolder: string | null
   readonly log: DoorLog
@@ -70,25 +72,24 @@ declare module 'fastify' {
  * Closing it ends all streams, then writes what the authenticator and the denied log still hold.
  */
 export function createDoor(deps: DoorDeps): FastifyInstance {
-  const { store, settings, authenticator, log, now = Date.now } = deps
+  const { store, settings, authenticator, denied, log, now = Date.now } = deps
   const hub = createEventsHub(store)
   const origins = createOriginRules(settings)
   const client = createClientReader(settings.trustedProxies ?? [], settings.baseUrl)
   const admit = createAdmission({ authenticator, origins, resolveProject: (ref) => store.projects.find(ref) })
   const paths = createOperationPaths(apiPrefix, operationList)
   const rights = createRightsWatch(log)
-  const denied = createDeniedLog({ store, log })
   const recordDenial = createRecordDenial(denied, client, (ref) => store.projects.find(ref))
   const enter = createEntrance(admit, recordDenial)
   const callOf = createCalls({ client, idempotency: createIdempotency({ store, log, now }), recordDenial })
   const bound = bindOperations({
     operations: operationList,
     handlers: deps.handlers,
-    streams: { ...deps.streams, watchEvents: watchEventsHandler(hub) },
+    streams: { ...deps.streams, watchEvents: watchEventsHandler(hub, store) },
     own: ['getOpenapi', 'streamEvents'],
   })
   const streams = bound.filter((one) => one.kind === 'websocket')
-  const upgrades = createUpgrades({ admit, origins, client, paths, streams, rights, log })
+  const upgrades = createUpgrades({ admit, origins, client, paths, streams, rights, recordDenial, log })
   const stopping = new AbortController()
   // Made when first asked for: it takes a tenth of a second that a start does not have.
   let openapi: string | undefined
@@ -151,7 +152,7 @@ export function createDoor(deps: DoorDeps): FastifyInstance {
         return refusePlainRequest
       case 'door':
         if (one.operation.id === 'getOpenapi') return sendOpenapi
-        return eventRoute(one.operation, { hub, admit, rights, stopping: stopping.signal, log })
+        return eventRoute(one.operation, { hub, store, admit, rights, stopping: stopping.signal, log })
       default:
         return one satisfies never
     }

@@ -1,15 +1,15 @@
 import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type EventRecord, ProblemError, problemOf } from '@stackquay/contract'
+import type { EventFilter } from './event-filter.ts'
 import type { EventsHub } from './events-hub.ts'
-import type { Principal } from './handler.ts'
 import { apiHeaders } from './security-headers.ts'
 
 export interface EventStreamDeps {
   readonly hub: EventsHub
   readonly response: ServerResponse
   readonly requestId: string
-  readonly principal: Principal
+  readonly passes: EventFilter
   readonly position: number
   /** Aborts when the service stops. */
   readonly signal: AbortSignal
@@ -28,7 +28,7 @@ export async function streamEvents(
   deps: EventStreamDeps,
   rights: (end: (reason: ProblemError) => void) => () => void,
 ): Promise<void> {
-  const { hub, response, requestId, principal, position } = deps
+  const { hub, response, requestId, passes, position } = deps
   const ended = new AbortController()
   const signal = AbortSignal.any([ended.signal, deps.signal])
   response.on('close', () => ended.abort())
@@ -51,7 +51,7 @@ export async function streamEvents(
       'x-request-id': requestId,
     })
     await write(`retry: 2000\nid: ${position}\nevent: start\ndata: {"seq":${position}}\n\n`)
-    for await (const events of hub.follow(position, principal, signal)) await write(events.map(eventText).join(''))
+    for await (const events of hub.follow(position, passes, signal)) await write(events.map(eventText).join(''))
   } catch (error) {
     if (!signal.aborted) throw error
   } finally {

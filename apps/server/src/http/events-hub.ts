@@ -1,7 +1,6 @@
 import { type EventRecord, ProblemError } from '@stackquay/contract'
-import { mayEnter } from '@stackquay/domain/access'
 import type { Store } from '@stackquay/store'
-import type { Principal } from './handler.ts'
+import type { EventFilter } from './event-filter.ts'
 
 /**
  * The event stream for any number of followers. Each follower is only a position: recent events stand once in memory,
@@ -10,8 +9,8 @@ import type { Principal } from './handler.ts'
 export interface EventsHub {
   /** Where to begin: `after` when it is still kept, else throws `too_old`; without it, the present. */
   begin(after: number | undefined): Promise<number>
-  /** Batches of the events a caller may see, oldest first, each at most 8 ms after its first event was committed. Ends with the signal. */
-  follow(after: number, principal: Principal, signal: AbortSignal): AsyncGenerator<readonly EventRecord[]>
+  /** Batches of the events that pass, oldest first, each at most 8 ms after its first event was committed. Ends with the signal. */
+  follow(after: number, passes: EventFilter, signal: AbortSignal): AsyncGenerator<readonly EventRecord[]>
   close(): void
 }
 
@@ -42,7 +41,7 @@ export function createEventsHub(store: Pick<Store, 'events' | 'onCommit'>): Even
         extensions: { first, last },
       })
     },
-    async *follow(after, principal, signal) {
+    async *follow(after, passes, signal) {
       let position = after
       const ended = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
       while (!signal.aborted) {
@@ -54,8 +53,8 @@ export function createEventsHub(store: Pick<Store, 'events' | 'onCommit'>): Even
           continue
         }
         position = batch.at(-1)!.seq
-        const visible = batch.filter(({ project }) => isVisible(principal, project))
-        if (visible.length > 0) yield visible
+        const passing = batch.filter(passes)
+        if (passing.length > 0) yield passing
       }
     },
     close() {
@@ -86,8 +85,3 @@ export function createEventsHub(store: Pick<Store, 'events' | 'onCommit'>): Even
 const keptRecent = 1000
 const batchSize = 200
 const batchMilliseconds = 8
-
-/** Events without a project are about the instance, which a restricted caller does not see. */
-function isVisible(principal: Principal, project: string | null): boolean {
-  return mayEnter(principal, project)
-}

@@ -1,6 +1,7 @@
-import { type ProblemError, problemKinds, problemOf } from '@stackquay/contract'
+import { ProblemError, problemKinds, problemOf } from '@stackquay/contract'
 import { WebSocket } from 'ws'
-import type { FrameSocket } from './handler.ts'
+import type { FrameSocket, PeerMessage } from './handler.ts'
+import { problemErrorOf } from './problem-answer.ts'
 
 /** A WebSocket as handlers see it, and the ways the door ends it. */
 export interface OpenSocket extends FrameSocket {
@@ -15,10 +16,15 @@ export function openFrameSocket(socket: WebSocket, requestId: string): OpenSocke
   const { signal } = controller
   let seq = 0
   let unanswered = 0
+  const arrived: PeerMessage[] = []
+  let handle: ((message: PeerMessage) => void | Promise<void>) | null = null
+  let handling = false
 
   const beat = setInterval(() => {
+    // Whoever is held by us cannot be heard. What is sent to one that is gone still fails: nothing else would tell.
+    if (!socket.isPaused) unanswered += 1
     // Two unanswered pings: the peer is gone, or has read nothing for more than half a minute.
-    if (unanswered++ >= 2) socket.terminate()
+    if (unanswered > 2) socket.terminate()
     else socket.ping()
   }, pingMilliseconds)
 
@@ -31,16 +37,40 @@ export function openFrameSocket(socket: WebSocket, requestId: string): OpenSocke
   })
   // What goes wrong on the wire ends in 'close', which is all that anybody needs to know.
   socket.on('error', () => socket.terminate())
+  socket.on('message', (data: Buffer, isBinary) => {
+    // It ends: what the peer says until it hears of that is nobody's.
+    if (signal.aborted) return
+    arrived.push(isBinary ? { kind: 'binary', bytes: data } : { kind: 'text', text: data.toString() })
+    if (handle === null && arrived.length > keptUnasked) {
+      opened.fail(new ProblemError('invalid_request', 'This stream takes no messages, or not so many before it began.'))
+      return
+    }
+    // Frames that were read already still come; from then on the peer is held.
+    if (handle !== null) socket.pause()
+    void handOver()
+  })
 
-  return {
+  const opened: OpenSocket = {
     signal,
     async send(frame) {
-      if (signal.aborted || socket.readyState !== WebSocket.OPEN) throw gone()
       seq = typeof frame.seq === 'number' ? frame.seq : seq + 1
       const { type, ...fields } = frame
-      const text = JSON.stringify({ type, seq, ...fields })
-      if (socket.bufferedAmount < highWater) socket.send(text)
-      else await flushed(text)
+      await put(JSON.stringify({ type, seq, ...fields }), false)
+    },
+    sendText: (text) => put(text, false),
+    async sendNumbered(type, fields) {
+      seq += 1
+      const head = `{"type":${JSON.stringify(type)},"seq":${seq},`
+      if (fields.length < worthSharing) return put(Buffer.concat([Buffer.from(head), fields]), false)
+      // Two fragments of one message: the long one is the same bytes for all readers. Both leave before anything else can.
+      if (signal.aborted || socket.readyState !== WebSocket.OPEN) throw gone()
+      socket.send(head, { binary: false, fin: false })
+      await put(fields, false)
+    },
+    sendBinary: (bytes) => put(bytes, true),
+    receive(handler) {
+      handle = handler
+      void handOver()
     },
     fail(error) {
       if (socket.readyState === WebSocket.OPEN) {
@@ -50,13 +80,34 @@ export function openFrameSocket(socket: WebSocket, requestId: string): OpenSocke
     },
     close: (code) => end(code, ''),
   }
+  return opened
+
+  /** One message after the other; the peer goes on sending when all were handled. */
+  async function handOver(): Promise<void> {
+    if (handling || handle === null) return
+    handling = true
+    try {
+      while (arrived.length > 0 && !signal.aborted) await handle(arrived.shift()!)
+      if (socket.isPaused) socket.resume()
+    } catch (error) {
+      if (!signal.aborted) opened.fail(problemErrorOf(error))
+    } finally {
+      handling = false
+    }
+  }
+
+  async function put(data: string | Uint8Array, binary: boolean): Promise<void> {
+    if (signal.aborted || socket.readyState !== WebSocket.OPEN) throw gone()
+    if (socket.bufferedAmount < highWater) socket.send(data, { binary })
+    else await flushed(data, binary)
+  }
 
   /** Waits until this frame, and all before it, left for the network. */
-  function flushed(text: string): Promise<void> {
+  function flushed(data: string | Uint8Array, binary: boolean): Promise<void> {
     return new Promise((resolve, reject) => {
       const leave = () => reject(gone())
       signal.addEventListener('abort', leave, { once: true })
-      socket.send(text, (error) => {
+      socket.send(data, { binary }, (error) => {
         signal.removeEventListener('abort', leave)
         if (error) reject(gone())
         else resolve()
@@ -81,6 +132,10 @@ function gone(): SocketGoneError {
   return new SocketGoneError('The reader of the stream is gone.')
 }
 
+/** Shorter fields are copied: two writes cost more. */
+const worthSharing = 4096
 const pingMilliseconds = 20_000
 const closingMilliseconds = 1000
 const highWater = 256 * 1024
+/** Messages that wait for a handler that has not asked for any yet. */
+const keptUnasked = 64

@@ -60,12 +60,30 @@ export type Handler<Id extends OperationId> = (
   context: RequestContext,
 ) => Promise<Reply<CallResult<Id> | { plan: unknown }>>
 
-/** One WebSocket of a stream. Frames get their `seq` here; `send` waits while the reader is slow, and throws when it is gone. */
+/** One WebSocket of a stream. Every kind of `send` waits while the reader is slow, and throws when it is gone. */
 export interface FrameSocket {
+  /** Gives the frame a `seq` when it has none. */
   send(frame: { readonly type: string } & Readonly<Record<string, unknown>>): Promise<void>
+  /** A text frame that is made already, its `seq` inside: shared between readers. */
+  sendText(text: string | Buffer): Promise<void>
+  /**
+   * A text frame of which all but `type` and `seq` is made and shared: `fields` is its JSON from the first further field on,
+   * up to the closing brace. The `seq` is this socket's own.
+   */
+  sendNumbered(type: string, fields: Buffer): Promise<void>
+  sendBinary(bytes: Uint8Array): Promise<void>
+  /**
+   * Hands over what the peer sends, in order and one at a time: while a message is handled, the peer is held. What came
+   * before this call is handed over too. What `handle` throws ends the stream as a problem.
+   */
+  receive(handle: (message: PeerMessage) => void | Promise<void>): void
   /** Aborts when the socket closes, the right to it ends, or the service stops. */
   readonly signal: AbortSignal
 }
+export type PeerMessage =
+  | { readonly kind: 'text'; readonly text: string }
+  | { readonly kind: 'binary'; readonly bytes: Buffer }
+
 export type StreamHandler<Id extends OperationId> = (
   input: ParsedInput<Id>,
   context: RequestContext,
@@ -73,7 +91,16 @@ export type StreamHandler<Id extends OperationId> = (
 ) => Promise<void>
 
 /** Operations whose answer is a WebSocket. */
-export type StreamId = 'watchEvents' | 'watchProjectLogs' | 'watchProjectStats'
+export type StreamId =
+  | 'watchEvents'
+  | 'watchProjectLogs'
+  | 'watchProjectStats'
+  | 'watchAction'
+  | 'watchTests'
+  | 'watchRun'
+  | 'watchTerminal'
+  | 'openTerminal'
+  | 'watchExec'
 /** Answered by the door itself. */
 export type DoorId = 'getOpenapi' | 'streamEvents'
 

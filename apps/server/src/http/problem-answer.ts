@@ -1,4 +1,5 @@
 import { type Problem, ProblemError, problemKinds, problemOf } from '@stackquay/contract'
+import { EngineError } from '@stackquay/engine-api'
 import { ChangedError, StoreBusyError, StoreFullError, TakenError } from '@stackquay/store'
 
 export interface ProblemAnswer {
@@ -24,10 +25,21 @@ export function problemErrorOf(thrown: unknown): ProblemError {
   }
   if (thrown instanceof StoreFullError) return new ProblemError('disk_full', thrown.message, { cause: thrown })
   if (thrown instanceof StoreBusyError) return new ProblemError('unavailable', thrown.message, { cause: thrown })
+  if (thrown instanceof EngineError) return fromEngine(thrown)
   return (
     fromFramework(thrown) ??
     new ProblemError('internal_error', 'The request could not be completed.', { cause: thrown })
   )
+}
+
+/** An engine's codes are ours, but for positions, which only a caller can have wrong. */
+function fromEngine(error: EngineError): ProblemError {
+  const code = error.code === 'invalid_position' ? 'invalid_request' : error.code
+  return new ProblemError(code, error.message, {
+    hint: error.hint,
+    ...(error.logTail.length > 0 ? { extensions: { logTail: error.logTail } } : {}),
+    cause: error,
+  })
 }
 
 /** Fastify's own refusals carry a code and a client status; their texts are safe to show. */

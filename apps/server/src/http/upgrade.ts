@@ -5,6 +5,7 @@ import { type WebSocket, WebSocketServer } from 'ws'
 import type { Admission, Arrival } from './admission.ts'
 import type { AnyInput, AnyStreamHandler } from './bind.ts'
 import type { ClientReader } from './client.ts'
+import type { RecordDenial } from './denials.ts'
 import { type OpenSocket, openFrameSocket, SocketGoneError } from './frame-socket.ts'
 import type { Principal } from './handler.ts'
 import type { OperationPaths } from './operation-paths.ts'
@@ -23,6 +24,7 @@ export interface UpgradeDeps {
   readonly paths: OperationPaths
   readonly streams: readonly { readonly operation: Operation; readonly handler: AnyStreamHandler }[]
   readonly rights: RightsWatch
+  readonly recordDenial: RecordDenial
   readonly log: { error(details: object, message: string): void }
 }
 
@@ -33,7 +35,8 @@ export interface Upgrades {
   close(): Promise<void>
 }
 
-export function createUpgrades({ admit, origins, client, paths, streams, rights, log }: UpgradeDeps): Upgrades {
+export function createUpgrades(deps: UpgradeDeps): Upgrades {
+  const { admit, origins, client, paths, streams, rights, recordDenial, log } = deps
   const server = new WebSocketServer({
     noServer: true,
     maxPayload: 64 * 1024,
@@ -51,7 +54,7 @@ export function createUpgrades({ admit, origins, client, paths, streams, rights,
       const requestId = requestIdOf(message)
       // A peer that resets the connection while it is being judged is no matter for the log.
       socket.on('error', () => socket.destroy())
-      judge(message).then(
+      judge(message, requestId).then(
         ({ start, principal, arrival }) => {
           server.handleUpgrade(message, socket, head, (peer) => {
             const opened = openFrameSocket(peer, requestId)
@@ -71,20 +74,33 @@ export function createUpgrades({ admit, origins, client, paths, streams, rights,
     },
   }
 
-  async function judge(message: IncomingMessage) {
+  async function judge(message: IncomingMessage, requestId: string) {
     const { pathname, searchParams } = new URL(message.url ?? '/', 'http://service')
     const found =
       message.method === 'GET' ? paths.at(pathname).find(({ operation }) => routes.has(operation.id)) : undefined
     if (stopping) throw new ProblemError('unavailable', 'The service is stopping.')
     if (found === undefined) throw new ProblemError('not_found', `There is no stream at ${pathname}.`)
-    // A page of another site can open a WebSocket with our cookie; only its Origin tells.
-    if (message.headers.origin !== undefined) origins.checkOrigin({ ...message.headers, 'sec-fetch-site': undefined })
     const arrival = { ...found, message }
     const { principal, refusal } = await admit(arrival)
-    if (refusal) throw refusal
+    const reason = refusal ?? foreignOrigin(message)
+    if (reason !== null) {
+      await recordDenial(found.operation, { id: requestId, principal, params: found.params, raw: message }, reason)
+      throw reason
+    }
     const { handler, parse } = routes.get(found.operation.id)!
     const input = parse({ params: found.params, query: Object.fromEntries(searchParams), body: undefined })
     return { principal, arrival, start: { handler, input } }
+  }
+
+  /** A page of another site can open a WebSocket with our cookie; only its Origin tells. */
+  function foreignOrigin({ headers }: IncomingMessage): ProblemError | null {
+    if (headers.origin === undefined) return null
+    try {
+      origins.checkOrigin({ ...headers, 'sec-fetch-site': undefined })
+      return null
+    } catch (error) {
+      return problemErrorOf(error)
+    }
   }
 
   function watch(opened: OpenSocket, arrival: Arrival, peer: WebSocket): void {

@@ -247,5 +247,7 @@ function obstaclesOf(entry: Entry) {
 
 function urlsOf(entry: Entry, resolver: Resolver): readonly string[] {
   const { slug } = entry.row
-  return [resolver.url(slug), ...entry.resolved.extraHosts.map((extra) => resolver.url(slug, extra.suffix))]
+  // What a service answers is no page of the project.
+  const pages = entry.resolved.extraHosts.filter(({ prefix }) => prefix === '')
+  return [resolver.url(slug), ...pages.map(({ suffix }) => resolver.url(slug, suffix))]
 }

@@ -25,9 +25,21 @@ export interface PrepareDeps {
  */
 export async function prepareProject(
   id: string,
-  { store, model, engine, config, account }: PrepareDeps,
+  deps: PrepareDeps,
   signal: AbortSignal,
   { partly = false }: { readonly partly?: boolean } = {},
+): Promise<Known> {
+  const known = await equipProject(id, deps, signal)
+  if (!partly) refuseErrors(known.resolved.errors)
+  await rememberWriters(known, known.resolved.workloads, deps.store)
+  return known
+}
+
+/** The same for commands, which start no workload: nothing is about to write over kept data. */
+export async function equipProject(
+  id: string,
+  { store, model, engine, config, account }: PrepareDeps,
+  signal: AbortSignal,
 ): Promise<Known> {
   let known = await model.renew(id)
   // Twice: a runtime may ask for a port only when it knows another.
@@ -41,8 +53,6 @@ export async function prepareProject(
     })
     known = await model.renew(id)
   }
-  if (!partly) refuseErrors(known.resolved.errors)
-  await rememberWriters(known, known.resolved.workloads, store)
   await makeToolsFolders(join(config.home, 'tools'), id, account)
   return known
 }
@@ -91,7 +101,7 @@ function lacksSomething(resolved: Resolved): boolean {
 }
 
 /** Ports of the range that nobody leased and no program of this machine listens on. */
-async function freePorts(
+export async function freePorts(
   store: Store,
   engine: Engine,
   config: Config,

@@ -1,4 +1,5 @@
-import { readFile, realpath, stat } from 'node:fs/promises'
+import { constants } from 'node:fs'
+import { open, realpath, stat } from 'node:fs/promises'
 import { join, sep } from 'node:path'
 import {
   type DetectedRuntime,
@@ -7,8 +8,20 @@ import {
   type Settings,
   SettingsError,
   type SourceFiles,
+  suiteKinds,
 } from '@stackquay/catalog'
-import { type ProjectSpec, type Resolved, resolveProject } from '@stackquay/domain'
+import {
+  envFiles,
+  type ProjectCommands,
+  type ProjectSpec,
+  packageFolder,
+  type Resolved,
+  type ResolveFacts,
+  resolveCommands,
+  resolveConnections,
+  resolveProject,
+  type SecretHandle,
+} from '@stackquay/domain'
 import type { Store } from '@stackquay/store'
 import type { Config } from '../config.ts'
 import type { Catalogue } from './catalogue.ts'
@@ -22,18 +35,47 @@ export interface Resolvable {
   readonly spec: ProjectSpec
 }
 
+export interface Stand {
+  /** Takes the project's place in the workloads' refs. */
+  readonly id: string
+  /** Port for a workload's port, such as `('postgresql-main', 'postgresql')`. */
+  lease(workload: string, port: string): number | null
+  /** Handle of a secret by its name, such as `database/main/password`, of so many characters. */
+  secret(name: string, length: number): SecretHandle | null
+}
+
 export interface Resolver {
   /**
    * Reads what the runtimes want to know of the source, then resolves. Secrets named in `rotated` count as changed, for a
    * look at what a rotation would do.
    */
   resolve(project: Resolvable, rotated?: readonly string[]): Promise<Resolved>
+  /** What people can run in the project. Also reads the files that actions and suites are found in. */
+  commands(project: Resolvable): Promise<ProjectCommands>
+  /**
+   * Databases and services of their own beside those of the project, for one test run:
+   * - `resolved` has their workloads alone (no runtimes) under `stand.id` as the project; its `errors` say what cannot run
+   *   here, its `missingLeases` and `missingSecrets` what `stand` answered null for (ask once with nulls to learn them).
+   * - `commands` is what `commands(project)` answers with the variables of the stand; folders, toolchains and installed
+   *   dependencies (`path`, `toolsPath`, `cachePath`, `setup`) are the project's own.
+   * No variable of it leads to the project's own data: see `ResolveFacts.stand`. Secret variables of the person and of
+   * service settings stay references to the project's secrets, whose text must go through `ledAway` before a program gets it;
+   * those that `stand.secret` answered are the caller's to reveal.
+   */
+  stand(
+    project: Resolvable,
+    stand: Stand,
+  ): Promise<{ resolved: Resolved; commands: ProjectCommands; ledAway(text: string): string }>
   /** What kinds may know of a project. */
   facts(project: Pick<Resolvable, 'id' | 'slug' | 'path'>): ProjectFacts
   /** What a source tree looks like it needs, surest first. */
   detect(folder: string): Promise<readonly { runtime: string; detected: DetectedRuntime }[]>
-  url(slug: string, suffix?: string): string
-  host(slug: string, suffix?: string): string
+  url(slug: string, suffix?: string, prefix?: string): string
+  host(slug: string, suffix?: string, prefix?: string): string
+  /** Of any host name, with the proxy's port. */
+  urlOf(host: string): string
+  /** Shares are `<random>.<this>`. */
+  readonly shareDomain: string
 }
 
 /** A file that is larger counts as there, without its content. */
@@ -46,11 +88,12 @@ export function createResolver(options: {
   readonly programs: OurPrograms
 }): Resolver {
   const { config, store, catalogue, programs } = options
-  const host = (slug: string, suffix = '') => `${slug}${suffix}.${config.baseDomain}`
-  const url = (slug: string, suffix = '') => {
+  const host = (slug: string, suffix = '', prefix = '') => `${prefix}${slug}${suffix}.${config.baseDomain}`
+  const urlOf = (name: string) => {
     const port = config.proxy === null || config.proxy.port === 80 ? '' : `:${config.proxy.port}`
-    return `http://${host(slug, suffix)}${port}`
+    return `http://${name}${port}`
   }
+  const url = (slug: string, suffix = '', prefix = '') => urlOf(host(slug, suffix, prefix))
 
   const facts: Resolver['facts'] = ({ id, slug, path }) => ({
     id,
@@ -61,36 +104,57 @@ export function createResolver(options: {
     cachePath: join(config.home, 'tools', 'cache'),
   })
 
+  const factsFor = async (
+    project: Resolvable,
+    files: readonly string[],
+    rotated: readonly string[] = [],
+  ): Promise<ResolveFacts> => {
+    await catalogue.offers()
+    const [source, leases, secrets] = await Promise.all([
+      readSource(project.path, files),
+      store.ports.of(project.id),
+      store.secrets.of(project.id),
+    ])
+    return {
+      project: facts(project),
+      source,
+      toolchain: catalogue.toolchain,
+      helpers: catalogue.helpers,
+      lease: (workload, port) =>
+        leases.find((lease) => lease.workload === workload && lease.port === port)?.hostPort ?? null,
+      secret: (name) => {
+        const handle = secrets[name]
+        if (handle === undefined) return null
+        return rotated.includes(name) ? { ...handle, version: handle.version + 1 } : handle
+      },
+      publishAddress: config.publishAddress,
+      ourProgram: (name) => ({ node: catalogue.ourNode(), file: broughtFile(programs, name) }),
+    }
+  }
+
   return {
     host,
     url,
+    urlOf,
+    shareDomain: `share.${config.baseDomain}`,
     facts,
-    resolve: async (project, rotated = []) => {
-      await catalogue.offers()
-      const enabled = runtimeKinds.flatMap((kind) => {
-        const settings = project.spec.runtimes[kind.name]
-        return settings?.enabled === true ? kind.sourceFiles(settings) : []
-      })
-      const [source, leases, secrets] = await Promise.all([
-        readSource(project.path, enabled),
-        store.ports.of(project.id),
-        store.secrets.of(project.id),
-      ])
-      return resolveProject(project.spec, {
-        project: facts(project),
-        source,
-        toolchain: catalogue.toolchain,
-        helpers: catalogue.helpers,
-        lease: (workload, port) =>
-          leases.find((lease) => lease.workload === workload && lease.port === port)?.hostPort ?? null,
-        secret: (name) => {
-          const handle = secrets[name]
-          if (handle === undefined) return null
-          return rotated.includes(name) ? { ...handle, version: handle.version + 1 } : handle
-        },
-        publishAddress: config.publishAddress,
-        ourProgram: (name) => ({ node: catalogue.ourNode(), file: broughtFile(programs, name) }),
-      })
+    resolve: async (project, rotated = []) =>
+      resolveProject(project.spec, await factsFor(project, workloadFiles(project.spec), rotated)),
+    commands: async (project) => resolveCommands(project.spec, await factsFor(project, commandFiles(project.spec))),
+    stand: async (project, stand) => {
+      const own = await factsFor(project, commandFiles(project.spec))
+      const beside: ResolveFacts = {
+        ...own,
+        project: { ...own.project, id: stand.id },
+        lease: stand.lease,
+        secret: stand.secret,
+        stand: { leaseOfProject: own.lease },
+      }
+      return {
+        resolved: resolveProject({ ...project.spec, runtimes: {} }, beside),
+        commands: resolveCommands(project.spec, beside),
+        ledAway: resolveConnections(project.spec, beside).ledAway,
+      }
     },
     detect: async (folder) => {
       const files = await readSource(folder, [
@@ -108,6 +172,32 @@ export function createResolver(options: {
         .sort((a, b) => b.detected.confidence - a.detected.confidence)
     },
   }
+}
+
+function workloadFiles(spec: ProjectSpec): readonly string[] {
+  return enabledRuntimes(spec).flatMap(({ kind, settings }) => kind.sourceFiles(settings))
+}
+
+function commandFiles(spec: ProjectSpec): readonly string[] {
+  const runtimes = enabledRuntimes(spec)
+  const folders = ['.', ...runtimes.map(({ settings }) => packageFolder(settings))]
+  return [
+    ...workloadFiles(spec),
+    ...folders.flatMap((folder) => envFiles.map((file) => (folder === '.' ? file : `${folder}/${file}`))),
+    ...runtimes.flatMap(({ kind, settings }) => kind.commandFiles(settings)),
+    ...suiteKinds.flatMap((suite) => {
+      if (suite.runtime === null) return suite.sourceFiles('.')
+      const settings = runtimes.find(({ kind }) => kind.name === suite.runtime)?.settings
+      return settings === undefined ? [] : suite.sourceFiles(packageFolder(settings))
+    }),
+  ]
+}
+
+function enabledRuntimes(spec: ProjectSpec) {
+  return runtimeKinds.flatMap((kind) => {
+    const settings = spec.runtimes[kind.name]
+    return settings?.enabled === true ? [{ kind, settings }] : []
+  })
 }
 
 /** A full disk or a missing package is an obstacle for this one kind, never for the whole service. */
@@ -135,13 +225,25 @@ async function readSource(folder: string, names: readonly string[]): Promise<Sou
         const path = await realpath(join(root, name))
         if (path !== root && !path.startsWith(root + sep)) return null
         const info = await stat(path)
-        if (!info.isFile() || info.size > maxSourceFile) return [name, true]
-        const bytes = await readFile(path)
-        return [name, bytes.includes(0) ? true : bytes.toString('utf8')]
+        return [name, info.isFile() && info.size <= maxSourceFile ? await textOf(path) : true]
       } catch {
         return null
       }
     }),
   )
   return Object.fromEntries(entries.filter((entry) => entry !== null))
+}
+
+/** A program of the project may put something else there this moment: no link is followed, no pipe waited for. */
+async function textOf(path: string): Promise<string | true> {
+  const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
+  try {
+    const info = await file.stat()
+    if (!info.isFile() || info.size > maxSourceFile) return true
+    const { buffer, bytesRead } = await file.read(Buffer.allocUnsafe(info.size + 1), 0, info.size + 1, 0)
+    const bytes = buffer.subarray(0, bytesRead)
+    return bytes.includes(0) ? true : bytes.toString('utf8')
+  } finally {
+    await file.close()
+  }
 }

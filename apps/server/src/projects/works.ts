@@ -5,6 +5,8 @@ import { type Change, type Engine, EngineError, type SecretRef, type WorkloadRef
 import { engineSteps, type Orchestrator, type Outcome, type Work, type WorkStep } from '@stackquay/orchestrator'
 import type { OperationRow, ProjectRow, ProjectSource, Store } from '@stackquay/store'
 import type { Config } from '../config.ts'
+import type { Runs } from '../runs/runs.ts'
+import type { Terminals } from '../terminals/terminals.ts'
 import { type Account, removeTree } from './account.ts'
 import type { Catalogue } from './catalogue.ts'
 import { limitsObstacle, type Removal } from './change-project.ts'
@@ -13,6 +15,7 @@ import type { Model } from './model.ts'
 import { prepareProject, refuseErrors } from './prepare.ts'
 import { removalsOf } from './removals.ts'
 import type { Resolver } from './resolver.ts'
+import type { RestartHolds } from './restart-holds.ts'
 import { setSecretsAside } from './secrets-aside.ts'
 import type { Sources } from './sources.ts'
 
@@ -25,6 +28,9 @@ export interface WorksOptions {
   readonly sources: Sources
   readonly config: Config
   readonly account: Account | null
+  readonly runs: Pick<Runs, 'holdsAny' | 'endAll' | 'forgetAll'>
+  readonly terminals: Pick<Terminals, 'settleAll'>
+  readonly restartHolds: RestartHolds
   reveal(ref: SecretRef): Promise<string>
   orchestrator(): Orchestrator
 }
@@ -37,7 +43,7 @@ export const sourceUrlSecret = 'source/url'
 
 /** What each kind of operation does. Every step may be done again after a crash. */
 export function createWorks(options: WorksOptions): (operation: string) => Promise<Work> {
-  const { store, model, resolver, catalogue, engine, sources, config } = options
+  const { store, model, resolver, catalogue, engine, sources, config, restartHolds } = options
   const forever = new AbortController().signal
 
   const find = async (id: string): Promise<ProjectRow> => {
@@ -62,7 +68,9 @@ export function createWorks(options: WorksOptions): (operation: string) => Promi
     const { workloads, unresolved } = known.resolved
     const { changes } = planProject({ wanted: workloads, unresolved, observed, ...request })
     options.orchestrator().supervisor.reset(project, request.only)
-    return watched(changes, failures)
+    return restartHolds.around({ project, changes, wanted: workloads, observed }, (change) =>
+      watched([change], failures),
+    )
   }
 
   const watched = (changes: readonly Change[], failures: Failures): readonly WorkStep[] =>
@@ -89,6 +97,7 @@ export function createWorks(options: WorksOptions): (operation: string) => Promi
     })
 
   const afterStart = (project: string, failures: Failures, only?: string) => async (outcome: Outcome) => {
+    await restartHolds.letGo(project)
     if (outcome.state === 'failed') {
       for (const { ref, error } of failures) {
         options
@@ -251,6 +260,7 @@ export function createWorks(options: WorksOptions): (operation: string) => Promi
         await step.run({ signal: AbortSignal.timeout(60_000), output: () => undefined })
       }
     }
+    await engine.removeLogs(row.id, AbortSignal.timeout(60_000))
     await forget(row)
   }
 
@@ -308,11 +318,21 @@ export function createWorks(options: WorksOptions): (operation: string) => Promi
                 await step.run({ signal, output: () => undefined })
               await options.orchestrator().observations.refresh(original)
             }
-            if (running) await change('stopped')
+            const comesBack = running && source.desired === 'running'
             try {
-              for (const name of missing) await engine.copyData(original, row.id, name, context.signal)
+              if (comesBack)
+                await restartHolds.hold(
+                  up.map(({ ref }) => ref),
+                  context.signal,
+                )
+              if (running) await change('stopped')
+              try {
+                for (const name of missing) await engine.copyData(original, row.id, name, context.signal)
+              } finally {
+                if (comesBack) await change('running')
+              }
             } finally {
-              if (running && source.desired === 'running') await change('running')
+              await restartHolds.letGo(original)
             }
           }),
       },
@@ -377,6 +397,7 @@ export function createWorks(options: WorksOptions): (operation: string) => Promi
         },
       ],
       settle: async (outcome) => {
+        await restartHolds.letGo(project)
         if (outcome.state === 'failed') {
           for (const { ref, error } of failures) {
             options
@@ -392,6 +413,16 @@ export function createWorks(options: WorksOptions): (operation: string) => Promi
   const remove = (operation: OperationRow): Work => ({
     deadlineSeconds: deadlines.short,
     stages: [
+      // First, so that nothing that people started still uses what is stopped and deleted.
+      async () => {
+        if (!(await options.runs.holdsAny(operation.project, forever))) return []
+        const run: WorkStep['run'] = async ({ signal }) => {
+          await options.runs.endAll(operation.project, signal)
+          // While their project is there: with it they are gone, and nothing would say that they were closed.
+          await options.terminals.settleAll(operation.project)
+        }
+        return [{ id: 'commands', title: 'End runs and terminals', run }]
+      },
       async () => {
         const observed = await options.orchestrator().observations.refresh(operation.project)
         const { changes } = planProject({ wanted: [], observed, goal: 'stopped' })
@@ -412,6 +443,9 @@ export function createWorks(options: WorksOptions): (operation: string) => Promi
       if (row === null) return
       if (outcome.state === 'succeeded') {
         await removeTree(join(config.home, 'tools', row.id))
+        // What cannot be forgotten now is found to be nobody's by the next start.
+        await options.runs.forgetAll(row.id, forever).catch(() => undefined)
+        await engine.removeLogs(row.id, AbortSignal.timeout(60_000))
         await forget(row)
       } else {
         await store.transaction((tx) => tx.projects.setLifecycle(row.id, { phase: 'ready' }))

@@ -116,6 +116,17 @@ function apply(event: EventRecord): void {
       )
       return
     }
+    // `data` of these is what GET answers; what it shows is read again, at most once in a moment.
+    case 'run.changed':
+    case 'terminal.changed':
+      for (const { queryKey } of queryClient.getQueryCache().findAll({ queryKey: ['project'] })) {
+        const kinds = event.type === 'run.changed' ? ['actions', 'tests', 'runs', 'run'] : ['terminals']
+        if (kinds.includes(String(queryKey[2]))) void queryClient.invalidateQueries({ queryKey })
+      }
+      return
+    case 'webhook.changed':
+      void queryClient.invalidateQueries({ queryKey: ['webhooks'] })
+      return
     default:
       event.type satisfies never
   }

@@ -20,7 +20,7 @@ function useCopy(text: string | (() => string)) {
 }
 
 /** Browsers give the clipboard to secure pages only; a service on a plain-HTTP host name still has the old way. */
-async function writeClipboard(text: string): Promise<void> {
+export async function writeClipboard(text: string): Promise<void> {
   if (navigator.clipboard !== undefined) return navigator.clipboard.writeText(text)
   const area = document.createElement('textarea')
   area.value = text

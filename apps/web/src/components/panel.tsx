@@ -35,11 +35,20 @@ export function Panel({ title, detail, actions, children, flush, className, id }
   )
 }
 
-export function PageHeader({ title, detail, actions }: { title: ReactNode; detail?: ReactNode; actions?: ReactNode }) {
+interface PageHeaderProps {
+  title: ReactNode
+  detail?: ReactNode
+  actions?: ReactNode
+  /** 2 below the head of a project, which has the first heading. */
+  level?: 1 | 2
+}
+
+export function PageHeader({ title, detail, actions, level = 1 }: PageHeaderProps) {
+  const Heading = level === 1 ? 'h1' : 'h2'
   return (
     <header className="flex flex-wrap items-start justify-between gap-x-4 gap-y-3">
       <div className="min-w-0">
-        <h1 className="text-xl">{title}</h1>
+        <Heading className="text-xl">{title}</Heading>
         {detail && <p className="mt-0.5 text-ink-2">{detail}</p>}
       </div>
       {actions && <div className="flex flex-wrap items-center gap-2">{actions}</div>}

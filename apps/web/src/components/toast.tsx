@@ -32,6 +32,11 @@ export function toastDone(title: string): void {
   show({ tone: 'good', title }, 4000)
 }
 
+/** For an act that was done, and found something wrong. */
+export function toastFailed(title: string, detail: string): void {
+  show({ tone: 'bad', title, detail }, 12_000)
+}
+
 /** For acts that have no form to show their problem in. Stays long enough to be read. */
 export function toastProblem(error: unknown): void {
   const { title, detail, hint } = problemFrom(error)

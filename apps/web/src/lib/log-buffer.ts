@@ -1,5 +1,3 @@
-import { plainText } from './ansi.ts'
-
 export interface LogEntry {
   readonly workload: string
   readonly time: string
@@ -8,8 +6,8 @@ export interface LogEntry {
   readonly cursor: string
 }
 
+/** What the view leaves out by itself; everything else is searched for by the service. */
 export interface LogFilter {
-  readonly text: string
   readonly errorsOnly: boolean
 }
 
@@ -23,7 +21,7 @@ export const maxLines = 500_000
 export class LogBuffer {
   #lines: LogEntry[] = []
   #shown: LogEntry[] = []
-  #filter: LogFilter = { text: '', errorsOnly: false }
+  #filter: LogFilter = { errorsOnly: false }
   #dropped = 0
   readonly #limit: number
 
@@ -69,8 +67,8 @@ export class LogBuffer {
   }
 
   setFilter(filter: LogFilter): void {
-    this.#filter = { ...filter, text: filter.text.toLowerCase() }
-    this.#shown = isOpen(this.#filter) ? [...this.#lines] : this.#lines.filter((item) => passes(item, this.#filter))
+    this.#filter = filter
+    this.#shown = this.#lines.filter((item) => passes(item, filter))
   }
 
   clear(): void {
@@ -80,31 +78,6 @@ export class LogBuffer {
   }
 }
 
-function isOpen(filter: LogFilter): boolean {
-  return filter.text === '' && !filter.errorsOnly
-}
-
 function passes(item: LogEntry, filter: LogFilter): boolean {
-  if (filter.errorsOnly && item.stream !== 'stderr') return false
-  return filter.text === '' || plainText(item.text).toLowerCase().includes(filter.text)
-}
-
-/** A text cut at every place where it contains `wanted`, for highlighting. */
-export function cutAt(text: string, wanted: string): readonly { readonly text: string; readonly hit: boolean }[] {
-  if (wanted === '') return [{ text, hit: false }]
-  const parts: { text: string; hit: boolean }[] = []
-  const lower = text.toLowerCase()
-  const target = wanted.toLowerCase()
-  let from = 0
-  for (let at = lower.indexOf(target); at !== -1; at = lower.indexOf(target, from)) {
-    if (at > from) parts.push({ text: text.slice(from, at), hit: false })
-    parts.push({ text: text.slice(at, at + target.length), hit: true })
-    from = at + target.length
-  }
-  if (from < text.length) parts.push({ text: text.slice(from), hit: false })
-  return parts
-}
-
-export function asText(lines: readonly LogEntry[]): string {
-  return lines.map((line) => `${line.time} ${line.workload} ${line.stream} ${plainText(line.text)}\n`).join('')
+  return !filter.errorsOnly || item.stream === 'stderr'
 }

@@ -6,7 +6,8 @@ import { cx } from '../components/class-names.ts'
 import { EmptyState } from '../components/empty-state.tsx'
 import { plainText, runsOf } from '../lib/ansi.ts'
 import { formatClock, formatDateTime } from '../lib/format.ts'
-import { cutAt, type LogEntry } from '../lib/log-buffer.ts'
+import type { LogEntry } from '../lib/log-buffer.ts'
+import type { Marks } from '../lib/log-marks.ts'
 import { texts } from '../texts/index.ts'
 
 const t = texts.logs
@@ -17,28 +18,33 @@ interface LogViewerProps {
   /** Keeps the newest line in sight. Scrolling up ends it, scrolling to the end begins it again. */
   following: boolean
   onFollowing: (following: boolean) => void
-  search: string
+  /** Where to mark what was searched for; null while nothing is. */
+  marks: Marks | null
   wrap: boolean
   times: boolean
   /** Workload to colour; names are shown when there are several. */
   colours: Readonly<Record<string, string>>
   loading: boolean
   filtered: boolean
-  older: { readonly state: 'offered' | 'reading' | 'none'; readonly read: () => Promise<void> }
+  older?: { readonly state: 'offered' | 'reading' | 'none'; readonly read: () => Promise<void> }
+  words?: { readonly region: string; readonly empty: string; readonly emptyDetail: string }
 }
+
+const nothingOlder = { state: 'none', read: async () => {} } as const
 
 /** A terminal's view of any number of lines: only those on the screen are in the document. */
 export function LogViewer({
   lines,
   following,
   onFollowing,
-  search,
+  marks,
   wrap,
   times,
   colours,
   loading,
   filtered,
-  older,
+  older = nothingOlder,
+  words = t,
 }: LogViewerProps) {
   const box = useRef<HTMLDivElement>(null)
   const byHand = useRef(false)
@@ -84,7 +90,7 @@ export function LogViewer({
         ) : filtered ? (
           <p className="text-ink-2">{t.noMatch}</p>
         ) : (
-          <EmptyState icon={ScrollText} title={t.empty} detail={t.emptyDetail} />
+          <EmptyState icon={ScrollText} title={words.empty} detail={words.emptyDetail} />
         )}
       </div>
     )
@@ -94,7 +100,7 @@ export function LogViewer({
       <div
         ref={box}
         role="log"
-        aria-label={t.region}
+        aria-label={words.region}
         aria-live="off"
         // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard (WCAG 2.1.1)
         tabIndex={0}
@@ -145,7 +151,7 @@ export function LogViewer({
                   transform: `translateY(${row.start}px)`,
                 }}
                 className={cx(
-                  'flex gap-3 border-l-2 px-3 hover:bg-hover',
+                  'flex min-h-5 gap-3 border-l-2 px-3 hover:bg-hover',
                   line.stream === 'stderr' ? 'border-bad/70' : 'border-transparent',
                 )}
               >
@@ -167,7 +173,7 @@ export function LogViewer({
                   </span>
                 )}
                 <span className={cx('min-w-0', wrap ? 'break-all whitespace-pre-wrap' : 'whitespace-pre')}>
-                  <LineText text={line.text} search={search} />
+                  <LineText text={line.text} marks={marks} />
                 </span>
               </div>
             )
@@ -205,9 +211,9 @@ export function LogViewer({
 /** The eight colours of terminals in tones that are readable on both grounds. */
 const ansiColours = ['--ink-3', '--bad', '--good', '--warn', '--busy', '--series-4', '--series-3', '--ink']
 
-function LineText({ text, search }: { text: string; search: string }): ReactNode {
-  if (search !== '') {
-    return cutAt(plainText(text), search).map((part, index) => {
+function LineText({ text, marks }: { text: string; marks: Marks | null }): ReactNode {
+  if (marks !== null) {
+    return marks(plainText(text)).map((part, index) => {
       if (!part.hit) return part.text
       return (
         // biome-ignore lint/suspicious/noArrayIndexKey: parts of one line have no identity

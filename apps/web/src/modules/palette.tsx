@@ -5,18 +5,23 @@ import { Command } from 'cmdk'
 import {
   Activity,
   ExternalLink,
+  FlaskConical,
   KeyRound,
   type LucideIcon,
   MonitorSmartphone,
+  Network,
   Play,
   Plus,
   RotateCw,
   ScrollText,
   Square,
+  SquareTerminal,
   Stethoscope,
   Users,
   Vault,
   Warehouse,
+  Webhook,
+  Zap,
 } from 'lucide-react'
 import { type ReactNode, useState } from 'react'
 import { runLifecycle } from '../api/changes.ts'
@@ -100,6 +105,11 @@ function Commands({ onClose }: { onClose: () => void }) {
                 onSelect={then(() => navigate({ to: '/settings/secret-key' }))}
               />
               <Entry
+                icon={Webhook}
+                value={texts.nav.webhooks}
+                onSelect={then(() => navigate({ to: '/settings/webhooks' }))}
+              />
+              <Entry
                 icon={Stethoscope}
                 value={texts.nav.diagnostics}
                 onSelect={then(() => navigate({ to: '/settings/diagnostics' }))}
@@ -142,6 +152,38 @@ function Commands({ onClose }: { onClose: () => void }) {
                   value={t.logsOf(project.name)}
                   onSelect={then(() => navigate({ to: '/projects/$project/logs', params: { project: project.slug } }))}
                 />,
+                <Entry
+                  key={`${project.id}actions`}
+                  icon={Zap}
+                  value={t.actionsOf(project.name)}
+                  onSelect={then(() =>
+                    navigate({ to: '/projects/$project/actions', params: { project: project.slug } }),
+                  )}
+                />,
+                <Entry
+                  key={`${project.id}tests`}
+                  icon={FlaskConical}
+                  value={t.testsOf(project.name)}
+                  onSelect={then(() => navigate({ to: '/projects/$project/tests', params: { project: project.slug } }))}
+                />,
+                <Entry
+                  key={`${project.id}network`}
+                  icon={Network}
+                  value={t.networkOf(project.name)}
+                  onSelect={then(() =>
+                    navigate({ to: '/projects/$project/network', params: { project: project.slug } }),
+                  )}
+                />,
+                may('operate') && (
+                  <Entry
+                    key={`${project.id}terminal`}
+                    icon={SquareTerminal}
+                    value={t.terminalOf(project.name)}
+                    onSelect={then(() =>
+                      navigate({ to: '/projects/$project/terminal', params: { project: project.slug } }),
+                    )}
+                  />
+                ),
                 <Entry
                   key={`${project.id}open`}
                   icon={ExternalLink}

@@ -1,4 +1,12 @@
-import type { OperationRecord, OperationStep, ProjectStatus, WorkloadStatus } from '@stackquay/contract'
+import type {
+  OperationRecord,
+  OperationStep,
+  ProjectStatus,
+  Share,
+  TestCase,
+  WebhookDelivery,
+  WorkloadStatus,
+} from '@stackquay/contract'
 import { cx } from '../components/class-names.ts'
 import { texts } from '../texts/index.ts'
 
@@ -41,6 +49,21 @@ const stepLooks: Readonly<Record<OperationStep['state'], Look>> = {
   failed: ['bad', 'cross'],
   cancelled: ['idle', 'dash'],
   skipped: ['idle', 'dash'],
+}
+const outcomeLooks: Readonly<Record<TestCase['outcome'], Look>> = {
+  passed: ['good', 'tick'],
+  failed: ['bad', 'cross'],
+  skipped: ['idle', 'dash'],
+}
+const deliveryLooks: Readonly<Record<WebhookDelivery['state'], Look>> = {
+  pending: ['busy', 'dash'],
+  delivered: ['good', 'tick'],
+  failed: ['bad', 'cross'],
+}
+const shareLooks: Readonly<Record<Share['state'], Look>> = {
+  connecting: ['busy', 'turning'],
+  open: ['good', 'full'],
+  failed: ['bad', 'cross'],
 }
 const checkLooks = {
   ok: ['good', 'tick'],
@@ -97,6 +120,20 @@ export function StepStateIcon({ state }: { state: OperationStep['state'] }) {
 }
 export function ProjectStateIcon({ state }: { state: ProjectStatus['state'] }) {
   return <Labelled look={projectLooks[state]} text={texts.states.project[state]} />
+}
+
+export function TestOutcomeIcon({ outcome }: { outcome: TestCase['outcome'] }) {
+  return <Labelled look={outcomeLooks[outcome]} text={texts.tests.outcomes[outcome]} />
+}
+export function DeliveryStatePill({ state }: { state: WebhookDelivery['state'] }) {
+  return <Pill look={deliveryLooks[state]}>{texts.webhooks.states[state]}</Pill>
+}
+export function ShareStatePill({ state }: { state: Share['state'] }) {
+  return <Pill look={shareLooks[state]}>{texts.network.share.states[state]}</Pill>
+}
+export function WebhookStatePill({ enabled, broken }: { enabled: boolean; broken: boolean }) {
+  const look: Look = enabled ? ['good', 'full'] : broken ? ['warn', 'triangle'] : ['idle', 'hollow']
+  return <Pill look={look}>{texts.webhooks[enabled ? 'on' : broken ? 'switchedOff' : 'paused']}</Pill>
 }
 
 function Pill({ look: [tone, shape], children }: { look: Look; children: string }) {

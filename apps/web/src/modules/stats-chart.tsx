@@ -1,10 +1,11 @@
-import { useEffect, useRef, useState } from 'react'
+import { useEffect, useRef } from 'react'
 import uPlot from 'uplot'
 import 'uplot/dist/uPlot.min.css'
 import type { StatsPoint } from '../api/live-stats.ts'
 import { cx } from '../components/class-names.ts'
 import { formatClock } from '../lib/format.ts'
 import { texts } from '../texts/index.ts'
+import { colourReader, useThemeChange } from './theme-colours.ts'
 
 interface StatsChartProps {
   title: string
@@ -33,13 +34,7 @@ export function StatsChart({ title, points, numberOf, format, steps }: StatsChar
     const element = box.current
     if (element === null) return
     const style = getComputedStyle(element)
-    // light-dark() is resolved by a real property, not by reading the variable.
-    const probe = document.createElement('span')
-    element.append(probe)
-    const colour = (name: string) => {
-      probe.style.color = `var(${name})`
-      return getComputedStyle(probe).color
-    }
+    const { colour, done } = colourReader(element)
     const grid = { stroke: colour('--line'), width: 1 }
     const ink = colour('--ink-3')
     const font = `11px ${style.fontFamily}`
@@ -91,7 +86,7 @@ export function StatsChart({ title, points, numberOf, format, steps }: StatsChar
         })),
       ],
     }
-    probe.remove()
+    done()
     chart.current = new uPlot(options, dataOf(points, names, numberOf), element)
     const resize = new ResizeObserver(() => chart.current?.setSize({ width: element.clientWidth, height: 150 }))
     resize.observe(element)
@@ -160,21 +155,4 @@ function dataOf(
 
 function clock(seconds: number): string {
   return formatClock(new Date(seconds * 1000).toISOString()).slice(0, 8)
-}
-
-/** A number that grows whenever the page turns light or dark: canvases do not follow by themselves. */
-function useThemeChange(): number {
-  const [turn, setTurn] = useState(0)
-  useEffect(() => {
-    const changed = () => setTurn((value) => value + 1)
-    const system = matchMedia('(prefers-color-scheme: dark)')
-    system.addEventListener('change', changed)
-    const observer = new MutationObserver(changed)
-    observer.observe(document.documentElement, { attributeFilter: ['data-theme'] })
-    return () => {
-      system.removeEventListener('change', changed)
-      observer.disconnect()
-    }
-  }, [])
-  return turn
 }

@@ -126,6 +126,9 @@ function Header() {
       >
         <Section to="/projects/$project" exact label={t.tabs.overview} project={project.slug} />
         <Section to="/projects/$project/logs" label={t.tabs.logs} project={project.slug} />
+        <Section to="/projects/$project/actions" label={t.tabs.actions} project={project.slug} />
+        <Section to="/projects/$project/tests" label={t.tabs.tests} project={project.slug} />
+        {may('operate') && <Section to="/projects/$project/terminal" label={t.tabs.terminal} project={project.slug} />}
         <Section
           to="/projects/$project/environment"
           label={t.tabs.env}
@@ -148,6 +151,7 @@ function Header() {
           <Section to="/projects/$project/mail" label={t.tabs.mail} project={project.slug} />
         )}
         <Section to="/projects/$project/runtimes" label={t.tabs.runtimes} project={project.slug} />
+        <Section to="/projects/$project/network" label={t.tabs.network} project={project.slug} />
         <Section to="/projects/$project/settings" label={t.tabs.settings} project={project.slug} />
       </nav>
     </header>
@@ -156,7 +160,7 @@ function Header() {
 
 type SectionPath =
   | '/projects/$project'
-  | `/projects/$project/${'logs' | 'environment' | 'databases' | 'services' | 'mail' | 'runtimes' | 'settings'}`
+  | `/projects/$project/${'logs' | 'actions' | 'tests' | 'terminal' | 'environment' | 'databases' | 'services' | 'mail' | 'runtimes' | 'network' | 'settings'}`
 
 function Section({
   to,

@@ -15,6 +15,7 @@ import {
   Users,
   Vault,
   Warehouse,
+  Webhook,
 } from 'lucide-react'
 import { lazy, type ReactNode, Suspense, useEffect, useRef, useState, useSyncExternalStore } from 'react'
 import { client, onSessionEnd, setCsrfToken } from '../api/client.ts'
@@ -134,6 +135,9 @@ function Navigation({ onSearch, inDialog }: { onSearch: () => void; inDialog?: b
             <Item to="/settings/secret-key" icon={Vault}>
               {texts.nav.secretKey}
             </Item>
+            <Item to="/settings/webhooks" icon={Webhook}>
+              {texts.nav.webhooks}
+            </Item>
             <Item to="/settings/diagnostics" icon={Stethoscope}>
               {texts.nav.diagnostics}
             </Item>
@@ -162,7 +166,7 @@ function Item({
   exact,
   children,
 }: {
-  to: '/' | '/activity' | `/settings/${'tokens' | 'sessions' | 'users' | 'secret-key' | 'diagnostics'}`
+  to: '/' | '/activity' | `/settings/${'tokens' | 'sessions' | 'users' | 'secret-key' | 'webhooks' | 'diagnostics'}`
   icon: LucideIcon
   exact?: boolean
   children: string
@@ -319,6 +323,8 @@ function useKeyboard(openPalette: () => void): void {
   act.current = openPalette
   useEffect(() => {
     const pressed = (event: KeyboardEvent) => {
+      // In a terminal Ctrl-K and all other keys belong to the program in it.
+      if (!isMac && event.target instanceof Element && event.target.closest('[data-own-keys]')) return
       if (
         (isMac ? event.metaKey : event.ctrlKey) &&
         event.key.toLowerCase() === 'k' &&

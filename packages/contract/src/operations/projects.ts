@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { operation } from '../operation.ts'
 import { Cursor, DryRun, Flag, Limit, LogLimit, listOf, ProjectRef, Wait, WorkloadName } from '../schemas/common.ts'
-import { Credentials, LogPage, Stats } from '../schemas/observe.ts'
+import { Credentials, LogPage, logLevels, Stats } from '../schemas/observe.ts'
 import { OperationRecord, operationStates, Plan } from '../schemas/operations.ts'
 import {
   DatabasePatch,
@@ -24,6 +24,15 @@ const operate = { kind: 'scope', scope: 'operate', project: true } as const
 const admin = { kind: 'scope', scope: 'admin', project: true } as const
 const change = z.strictObject({ dryRun: DryRun, wait: Wait })
 const database = z.object({ id: ProjectRef, db: z.string().regex(databaseNamePattern) })
+
+const logFilters = {
+  workload: WorkloadName.optional().describe('One workload; without it all, in the order of time.'),
+  since: z.iso.datetime().optional().describe('This time and later.'),
+  until: z.iso.datetime().optional().describe('This time and earlier.'),
+  q: z.string().max(200).optional().describe('Only lines that contain this text, whatever the case.'),
+  regex: Flag.optional().describe('`q` is a regular expression (JavaScript’s), searched for at most a few seconds.'),
+  level: z.enum(logLevels).optional().describe('Only lines of this level and worse, as far as their text tells.'),
+}
 
 export const listProjects = operation({
   id: 'listProjects',
@@ -219,15 +228,23 @@ export const getProjectLogs = operation({
   summary: 'Read log lines, oldest first',
   access: read,
   params: id,
-  query: z.strictObject({
-    workload: WorkloadName.optional().describe('One workload; without it all, in the order of time.'),
-    since: z.iso.datetime().optional(),
-    until: z.iso.datetime().optional(),
-    q: z.string().max(200).optional().describe('Only lines that contain this text, whatever the case.'),
-    limit: LogLimit,
-    cursor: Cursor,
-  }),
+  query: z.strictObject({ ...logFilters, limit: LogLimit, cursor: Cursor }),
   results: { 200: LogPage },
+  problems: ['invalid_request', 'deadline_exceeded'],
+})
+
+export const downloadLogs = operation({
+  id: 'downloadLogs',
+  method: 'GET',
+  path: '/projects/{id}/logs/download',
+  tag: 'Logs',
+  summary: 'All kept log lines that fit, as a file, oldest first',
+  description: '`text` is one line a line with time and workload in front; `jsonl` is one LogLine as JSON a line.',
+  access: read,
+  params: id,
+  query: z.strictObject({ ...logFilters, format: z.enum(['text', 'jsonl']).default('text') }),
+  results: { 200: z.string() },
+  resultType: ['text/plain', 'application/jsonl'],
   problems: ['invalid_request'],
 })
 
@@ -240,7 +257,7 @@ export const watchProjectLogs = operation({
   access: read,
   params: id,
   query: z.strictObject({
-    workload: WorkloadName.optional(),
+    ...logFilters,
     tail: LogLimit.describe('So many lines from before; 200 unless told.'),
     cursor: Cursor.describe('Go on after this line instead.'),
   }),

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { operation } from '../operation.ts'
-import { Cursor, Limit, listOf, Seq } from '../schemas/common.ts'
+import { Cursor, Limit, listOf, ProjectRef, Seq } from '../schemas/common.ts'
 import { AuditEntry, AuditState, Diagnostics, Health, RuntimesView, ServicesView } from '../schemas/system.ts'
 
 export const getHealth = operation({
@@ -119,7 +119,15 @@ export const exportAudit = operation({
   audit: 'audit.export',
 })
 
-const EventsQuery = z.strictObject({ after: Seq.describe('Only events after this sequence number.') })
+const EventsQuery = z.strictObject({
+  after: Seq.describe('Only events after this sequence number.'),
+  project: ProjectRef.optional().describe('Only events of this project.'),
+  types: z
+    .string()
+    .max(500)
+    .optional()
+    .describe('Only these types, with commas between: `run.changed,project.status`. `run.*` is all of runs.'),
+})
 
 export const streamEvents = operation({
   id: 'streamEvents',
@@ -133,7 +141,7 @@ export const streamEvents = operation({
   results: { 200: z.string() },
   resultType: 'text/event-stream',
   stream: 'sse',
-  problems: ['too_old'],
+  problems: ['too_old', 'invalid_request'],
 })
 
 export const watchEvents = operation({
@@ -146,5 +154,5 @@ export const watchEvents = operation({
   query: EventsQuery,
   results: { 101: null },
   stream: 'websocket',
-  problems: ['too_old'],
+  problems: ['too_old', 'invalid_request'],
 })

@@ -25,7 +25,13 @@ export const Wait = wholeNumber(0, 300, true)
 export const Limit = wholeNumber(1, 200, true).optional().describe('How many items, 50 unless told, at most 200.')
 export const LogLimit = wholeNumber(1, 5000, true).optional().describe('How many lines at most, 500 unless told.')
 export const Cursor = z.string().max(4000).optional().describe('nextCursor of the page before.')
-export const Seq = wholeNumber(0, 999_999_999, false).optional()
+/** Positions count bytes, and a run may print more than nine digits of them. */
+export const Seq = z
+  .string()
+  .regex(/^\d{1,15}$/, 'is not a whole number of at most 15 digits')
+  .transform(Number)
+  .meta({ type: 'integer', minimum: 0, maximum: 999_999_999_999_999 })
+  .optional()
 export const DryRun = Flag.optional().describe('Checks everything and answers the plan; writes nothing.')
 
 export const ListQuery = z.strictObject({ limit: Limit, cursor: Cursor })

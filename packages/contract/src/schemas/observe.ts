@@ -1,12 +1,16 @@
 import { z } from 'zod'
 import { Time } from './common.ts'
 
+/** The worst first. */
+export const logLevels = ['error', 'warning', 'info', 'debug'] as const
+
 export const LogLine = z
   .object({
     workload: z.string(),
     time: Time,
     stream: z.enum(['stdout', 'stderr']),
     text: z.string(),
+    level: z.enum(logLevels).nullable().describe('As far as its text tells; null when it does not.'),
     cursor: z.string(),
   })
   .meta({ id: 'LogLine' })

@@ -128,19 +128,24 @@ export const AuditState = z
   .meta({ id: 'AuditState' })
 export type AuditState = z.infer<typeof AuditState>
 
+export const eventTypes = [
+  'project.created',
+  'project.changed',
+  'project.status',
+  'project.deleted',
+  'operation.changed',
+  'operation.output',
+  'run.changed',
+  'terminal.changed',
+  'webhook.changed',
+] as const
+
 /** What happened, for pages and scripts that follow along. `data` is an explicit projection, never a secret. */
 export const EventRecord = z
   .object({
     seq: z.int(),
     time: Time,
-    type: z.enum([
-      'project.created',
-      'project.changed',
-      'project.status',
-      'project.deleted',
-      'operation.changed',
-      'operation.output',
-    ]),
+    type: z.enum(eventTypes),
     project: z.string().nullable(),
     data: z.record(z.string(), z.unknown()),
   })

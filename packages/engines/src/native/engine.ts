@@ -3,10 +3,13 @@ import { type Engine, type LogLine, type LogOptions, stepsOf, type WorkloadRef }
 import { type Account, userName, workloadAccount } from './account.ts'
 import { applyStep } from './apply.ts'
 import type { BundledProgram } from './bundled.ts'
+import { createCommands } from './commands/commands.ts'
+import { endOrphanedExecs } from './commands/exec.ts'
 import { clearTrash, copyData, dataNames, listData } from './data.ts'
 import { createEvents } from './events.ts'
 import { flatten } from './flatten.ts'
 import { isName, openHome } from './home.ts'
+import { createLogKeeper, type LogLimits, usualLogLimits } from './log-retention.ts'
 import { logBatches } from './logs.ts'
 import { type Machine, workloadUid } from './machine.ts'
 import { refOfMarker } from './marker.ts'
@@ -15,6 +18,7 @@ import { observeProject } from './observe.ts'
 import { conflicts, portHolder, reachableHost } from './ports.ts'
 import { probeMachine } from './probe.ts'
 import { readRecord } from './record.ts'
+import { removeLogs } from './remove.ts'
 import { createStats } from './stats.ts'
 import { createSupervisor, locate } from './supervisor.ts'
 import { processTable } from './this-system.ts'
@@ -30,56 +34,68 @@ export interface NativeEngineOptions {
   /** How installers reach the network; nothing is passed on unless given. */
   readonly network?: NetworkEnvironment
   readonly clock?: () => Date
+  /** What each workload's logs may hold. */
+  readonly logs?: LogLimits
 }
+
+const TIDY_EVERY_MS = 60 * 60 * 1000
 
 /** Runs workloads as processes of this machine. Finds and watches what earlier instances over the same home started. */
 export async function createNativeEngine(options: NativeEngineOptions): Promise<Engine> {
   const account = workloadAccount(options.runAs)
   const events = createEvents()
+  const now = options.clock ?? (() => new Date())
   const machine: Machine = {
     home: await openHome(options.home, account),
     account,
     userName: await userName(account?.uid ?? process.getuid?.() ?? -1),
     network: options.network ?? noNetworkEnvironment,
     table: processTable(),
-    now: options.clock ?? (() => new Date()),
+    now,
+    logs: createLogKeeper(options.logs ?? usualLogLimits, now),
     emit: events.emit,
   }
   const supervisor = createSupervisor(machine)
   const toolchains = createToolchains(machine, options.bundled)
   const stats = createStats(machine)
   const closing = new AbortController()
+  const commands = createCommands(machine, closing.signal)
 
   const liveLog = async (ref: WorkloadRef) => {
     const record = await readRecord(machine.home, ref)
     return record !== null && locate(machine, record) !== null ? (record.run?.log ?? null) : null
   }
-  const logs = (ref: WorkloadRef, options: LogOptions, signal: AbortSignal) =>
-    flatten(
-      logBatches(
-        machine,
-        ref,
-        options,
-        async (log) => (await liveLog(ref)) === log,
-        AbortSignal.any([signal, closing.signal]),
-      ),
+  const batches = (ref: WorkloadRef, options: LogOptions, signal: AbortSignal) =>
+    logBatches(
+      machine,
+      ref,
+      options,
+      async (log) => (await liveLog(ref)) === log,
+      AbortSignal.any([signal, closing.signal]),
     )
+  const logs = (ref: WorkloadRef, options: LogOptions, signal: AbortSignal) => flatten(batches(ref, options, signal))
   const tail = async (ref: WorkloadRef, lines: number) => {
     const found: LogLine[] = await Array.fromAsync(logs(ref, { tail: lines }, closing.signal))
     return found.map((line) => line.text)
   }
 
   await supervisor.adoptAll()
+  await endOrphanedExecs(machine, closing.signal)
+  const settled = commands.list(closing.signal).catch(() => [])
+  // What a crash left to drop, and what became too old while nothing of its workload was written.
+  const tidyLogs = () => void machine.logs.tidyAll(machine.home.logs)
+  tidyLogs()
+  const tidying = setInterval(tidyLogs, TIDY_EVERY_MS).unref()
   for (const project of (await readdir(machine.home.data)).filter(isName)) await clearTrash(machine, project)
 
   return {
     id: 'native',
-    capabilities: { processes: true, images: false, limits: false, imageRollback: false, exec: false },
+    capabilities: { processes: true, images: false, limits: false, imageRollback: false, exec: true },
     probe: () => probeMachine(machine),
     toolchains,
     async projects() {
-      const { run, data, logs: logDir } = machine.home
-      const names = (await Promise.all([run, data, logDir].map((directory) => readdir(directory))))
+      const { run, data, logs: logDir, commands: held } = machine.home
+      const names = (await Promise.all([run, data, logDir, held].map((directory) => readdir(directory))))
         .flat()
         .filter(isName)
       const running = machine.table
@@ -92,6 +108,8 @@ export async function createNativeEngine(options: NativeEngineOptions): Promise<
     apply: (step, context) => applyStep(machine, supervisor, step, { tail, liveLog }, context),
     watch: (signal) => events.watch(signal, closing.signal),
     logs,
+    logBatches: batches,
+    removeLogs: (project) => removeLogs(machine, project),
     stats,
     async address(ref, name) {
       const record = await readRecord(machine.home, ref)
@@ -105,9 +123,11 @@ export async function createNativeEngine(options: NativeEngineOptions): Promise<
     dataNames: (project) => dataNames(machine, project),
     data: (project, signal) => listData(machine, project, signal),
     copyData: (from, to, name, signal) => copyData(machine, from, to, name, signal),
+    commands,
     async close() {
       closing.abort()
-      await supervisor.close()
+      clearInterval(tidying)
+      await Promise.all([supervisor.close(), settled])
     },
   }
 }

@@ -1,4 +1,4 @@
-import { EngineError } from '@stackquay/engine-api'
+import { EngineError } from '@stackquay/engine-api/errors'
 
 export function errorCode(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined

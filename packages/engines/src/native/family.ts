@@ -1,5 +1,5 @@
 import type { StopPolicy } from '@stackquay/engine-api'
-import { EngineError } from '@stackquay/engine-api'
+import { EngineError } from '@stackquay/engine-api/errors'
 import { throwIfAborted } from './errors.ts'
 import type { Machine } from './machine.ts'
 import { processesMarked } from './marker.ts'
@@ -49,7 +49,7 @@ const KILL_WAIT_MS = 10_000
  * search for what left the group. Returns when nothing is left; answers whether it took SIGKILL.
  */
 export async function endFamily(
-  machine: Machine,
+  machine: Pick<Machine, 'account' | 'table'>,
   target: { readonly leader: Leader | null; readonly markers: string; readonly policy: StopPolicy },
   signal: AbortSignal,
 ): Promise<{ killed: boolean }> {

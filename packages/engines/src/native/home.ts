@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { chmod, mkdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { EngineError, type WorkloadRef } from '@stackquay/engine-api'
+import { type CommandRef, EngineError, type WorkloadRef } from '@stackquay/engine-api'
 import { type Account, chownTo } from './account.ts'
 
 /** Where everything of this engine lies. Every path below `root` is made here and nowhere else. */
@@ -12,6 +12,8 @@ export interface Home {
   readonly run: string
   readonly data: string
   readonly logs: string
+  /** What is known of each command, and what it printed. */
+  readonly commands: string
   readonly toolchains: string
   /** One `HOME` for each project's processes. */
   readonly homes: string
@@ -28,6 +30,7 @@ export async function openHome(root: string, account: Account | null): Promise<H
     run: join(root, 'run'),
     data: join(root, 'data'),
     logs: join(root, 'logs'),
+    commands: join(root, 'commands'),
     toolchains: join(root, 'toolchains'),
     homes: join(root, 'run-home'),
   }
@@ -36,6 +39,7 @@ export async function openHome(root: string, account: Account | null): Promise<H
   if (account !== null && (mode & 0o011) !== 0o011) await chmod(root, (mode & 0o7777) | 0o011)
   await directory(home.run, 0o700)
   await directory(home.logs, 0o700)
+  await directory(home.commands, 0o700)
   await directory(home.data, 0o711)
   await directory(home.homes, 0o711)
   await directory(home.toolchains, 0o755)
@@ -54,6 +58,13 @@ export const jobsDir = (home: Home, ref: WorkloadRef): string =>
 export const jobStamp = (home: Home, ref: WorkloadRef, job: string): string =>
   join(jobsDir(home, ref), `${safe(job)}.json`)
 export const runDir = (home: Home, project: string): string => join(home.run, safe(project))
+export const commandsDir = (home: Home, project: string): string => join(home.commands, safe(project))
+export const commandDir = (home: Home, ref: CommandRef): string => join(commandsDir(home, ref.project), safe(ref.id))
+export const commandLock = (home: Home, ref: CommandRef): string => `${commandDir(home, ref)}.lock`
+/** What Node compiled of the program that holds commands. */
+export const holderCache = (home: Home): string => join(home.commands, '.compiled')
+/** Named pipes while they are being opened. */
+export const execPipesDir = (home: Home): string => join(home.commands, '.pipes')
 export const logsDir = (home: Home, ref: WorkloadRef): string => join(home.logs, safe(ref.project), safe(ref.workload))
 export const dataDir = (home: Home, project: string, name: string): string => join(home.data, safe(project), safe(name))
 export const homeDir = (home: Home, project: string): string => join(home.homes, safe(project))

@@ -97,7 +97,7 @@ async function follow(
 async function jobLog(machine: Machine, ref: WorkloadRef, liveLog: string | null) {
   const files = liveLog === null ? await newLog(machine, ref) : logFiles(machine, ref, liveLog)
   const streams = await openForAppend(machine, files)
-  const recorder = liveLog === null ? await recordLog(files, machine.now) : null
+  const recorder = liveLog === null ? await recordLog(files, machine) : null
   return {
     async write(stream: Stream, bytes: Buffer) {
       await (stream === 'stdout' ? streams.out : streams.err).appendFile(bytes)

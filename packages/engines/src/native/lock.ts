@@ -15,20 +15,28 @@ const queues = new Map<string, Promise<unknown>>()
  * Runs `act` while nobody else changes this workload, neither in this process nor in another one over the same home.
  * A lock whose owner died is taken over.
  */
-export async function withLock<T>(
+export function withLock<T>(
   machine: Machine,
   ref: WorkloadRef,
   signal: AbortSignal,
   act: () => Promise<T>,
 ): Promise<T> {
-  const path = lockFile(machine.home, ref)
+  return withLockFile(machine.table, lockFile(machine.home, ref), signal, act)
+}
+
+export async function withLockFile<T>(
+  table: ProcessTable,
+  path: string,
+  signal: AbortSignal,
+  act: () => Promise<T>,
+): Promise<T> {
   const before = queues.get(path) ?? Promise.resolve()
   const mine = Promise.withResolvers<void>()
   const tail = before.then(() => mine.promise)
   queues.set(path, tail)
   try {
     await until(before, signal)
-    await acquire(machine.table, path, signal)
+    await acquire(table, path, signal)
     try {
       return await act()
     } finally {
@@ -52,13 +60,15 @@ async function until(before: Promise<unknown>, signal: AbortSignal): Promise<voi
 
 /** The lock is a symbolic link to its owner's identity: made in one act, never half, and without needing disk space. */
 async function acquire(table: ProcessTable, path: string, signal: AbortSignal): Promise<void> {
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 })
   for (;;) {
     throwIfAborted(signal)
     try {
+      await mkdir(dirname(path), { recursive: true, mode: 0o700 })
       await symlink(identity(table, process.pid), path)
       return
     } catch (error) {
+      // ENOENT: somebody removed the empty directory in between.
+      if (errorCode(error) === 'ENOENT') continue
       if (errorCode(error) !== 'EEXIST') throw error
     }
     const owner = await orNull(readlink(path))

@@ -1,4 +1,4 @@
-import { mkdir, open, readdir, rm, stat } from 'node:fs/promises'
+import { mkdir, open, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { WorkloadRef } from '@stackquay/engine-api'
 import { orNull } from './errors.ts'
@@ -12,10 +12,6 @@ import type { Machine } from './machine.ts'
 
 export type Stream = 'stdout' | 'stderr'
 
-const KEEP_RUNS = 8
-/** A workload's logs all together; see also the limit of a stream in `log-index.ts`. */
-export const KEEP_BYTES = 64 * 1024 * 1024
-
 export interface LogFiles {
   readonly directory: string
   readonly log: string
@@ -25,7 +21,10 @@ export interface LogFiles {
 }
 
 export function logFiles(machine: Machine, ref: WorkloadRef, log: string): LogFiles {
-  const directory = logsDir(machine.home, ref)
+  return logFilesIn(logsDir(machine.home, ref), log)
+}
+
+export function logFilesIn(directory: string, log: string): LogFiles {
   return {
     directory,
     log,
@@ -41,15 +40,19 @@ export async function logsOf(directory: string): Promise<readonly string[]> {
   return names.flatMap((name) => (name.endsWith('.out') ? [name.slice(0, -4)] : [])).sort()
 }
 
-/** Begins a new log after all others, and drops the oldest of them. */
+/** Begins a new log after all others, of which the oldest may have to make room. */
 export async function newLog(machine: Machine, ref: WorkloadRef): Promise<LogFiles> {
   const directory = logsDir(machine.home, ref)
   await mkdir(directory, { recursive: true, mode: 0o700 })
-  const logs = await logsOf(directory)
-  await prune(directory, logs)
-  const last = logs.at(-1)
+  await machine.logs.tidy(directory)
+  const last = (await logsOf(directory)).at(-1)
   const id = Math.max(machine.now().getTime(), last === undefined ? 0 : Number.parseInt(last, 36) + 1)
   return logFiles(machine, ref, id.toString(36).padStart(9, '0'))
+}
+
+/** When a log was begun, in ms: its id. */
+export function beginOf(log: string): number {
+  return Number.parseInt(log, 36)
 }
 
 /** Opens a log's files for appending; the program owns them, so that it can open /dev/stdout again. */
@@ -59,14 +62,4 @@ export async function openForAppend(machine: Machine, files: LogFiles) {
     await Promise.all([out, err].map((file) => file.chown(machine.account!.uid, machine.account!.gid)))
   }
   return { out, err, close: () => Promise.all([out.close(), err.close()]) }
-}
-
-async function prune(directory: string, logs: readonly string[]): Promise<void> {
-  let bytes = 0
-  for (const [age, log] of logs.toReversed().entries()) {
-    const files = ['out', 'err', 'idx'].map((kind) => join(directory, `${log}.${kind}`))
-    for (const file of files) bytes += (await orNull(stat(file)))?.size ?? 0
-    if (age < KEEP_RUNS - 1 && bytes < KEEP_BYTES / 2) continue
-    for (const file of files) await rm(file, { force: true })
-  }
 }

@@ -1,9 +1,10 @@
 import { type FileHandle, open, readFile, rename, writeFile } from 'node:fs/promises'
 import { orNull } from './errors.ts'
 import type { LogFiles, Stream } from './log-files.ts'
-import { decodeIndex, ENTRY, encodeEntry, KEEP_ENTRIES, KEEP_STREAM_BYTES, type Sizes } from './log-index.ts'
+import { decodeIndex, ENTRY, encodeEntry, headsOf, KEEP_ENTRIES, larger, type Sizes, withFront } from './log-index.ts'
+import type { LogKeeper } from './log-retention.ts'
 
-/** Notes when a live log grew, and keeps it within its bounds. */
+/** Notes when a live log grew, and has it kept within its limits. */
 export interface LogRecorder {
   /** Looks at the files now. Calls never overlap; resolves to whether something was new. */
   sample(): Promise<boolean>
@@ -11,8 +12,13 @@ export interface LogRecorder {
   close(): Promise<void>
 }
 
+interface Recorder {
+  readonly now: () => Date
+  readonly logs: LogKeeper
+}
+
 /** Times are those of the files' last changes when growth was seen, so that what grew while nobody recorded has a bounded time too. */
-export async function recordLog(files: LogFiles, now: () => Date): Promise<LogRecorder> {
+export async function recordLog(files: LogFiles, { now, logs }: Recorder): Promise<LogRecorder> {
   const [out, err, index] = await Promise.all([
     open(files.out, 'a+'),
     open(files.err, 'a+'),
@@ -20,24 +26,48 @@ export async function recordLog(files: LogFiles, now: () => Date): Promise<LogRe
   ])
   const state = new Recording(files, { stdout: out, stderr: err }, index, now)
   await state.begin()
-  let last: Promise<boolean> = Promise.resolve(false)
+  let last: Promise<unknown> = Promise.resolve()
   let closed = false
+  let tidying: Promise<void> | null = null
+  let tidiedAt = 0
+  const inOrder = <T>(act: () => Promise<T>): Promise<T> => {
+    const result = last.then(act, act)
+    last = result
+    return result
+  }
+  const forget = logs.recorded(files.out, {
+    begin: async (front) => !closed && (await inOrder(() => state.beginAt(front)).then(() => true)),
+    empty: async (stream) => {
+      if (!closed) await inOrder(() => state.empty(stream))
+    },
+  })
   const sample = (): Promise<boolean> => {
-    if (closed) return last
-    last = last.then(
-      () => state.sample(),
-      () => state.sample(),
-    )
-    return last
+    if (closed) return Promise.resolve(false)
+    return inOrder(async () => {
+      const grown = await state.sample()
+      // Not waited for: it asks for its turn itself when it has something to write.
+      if (!closed && state.written() - tidiedAt >= logs.slack && tidying === null) {
+        tidiedAt = state.written()
+        tidying = logs
+          .tidy(files.directory)
+          .catch(() => undefined)
+          .finally(() => {
+            tidying = null
+          })
+      }
+      return grown
+    })
   }
   return {
     sample,
     async close() {
       if (closed) return
-      const final = sample()
+      await sample().catch(() => false)
+      while (tidying !== null) await tidying
       closed = true
-      await final.catch(() => false)
+      await last.catch(() => undefined)
       await state.close()
+      forget()
     },
   }
 }
@@ -48,7 +78,8 @@ class Recording {
   readonly #now: () => Date
   #index: FileHandle
   #entries = 0
-  #dropped: Sizes = { out: 0, err: 0 }
+  #base: Sizes = { out: 0, err: 0 }
+  #front: Sizes = { out: 0, err: 0 }
   #seen: Sizes = { out: 0, err: 0 }
   #time = 0
 
@@ -65,25 +96,47 @@ class Recording {
     if (whole < bytes.length) await this.#index.truncate(whole)
     this.#entries = whole / ENTRY
     const known = decodeIndex(bytes)
-    this.#dropped = known.dropped
+    this.#base = known.base
+    this.#front = known.front
     this.#seen = known.seen
-    if (this.#entries === 0) await this.#append(0, this.#dropped)
+    this.#time = known.last
+    if (this.#entries === 0) await this.#append(0, this.#base)
+  }
+
+  /** Bytes that were ever written and noted. */
+  written(): number {
+    return this.#seen.out + this.#seen.err
   }
 
   async sample(): Promise<boolean> {
     const [out, err] = await Promise.all([this.#streams.stdout.stat(), this.#streams.stderr.stat()])
     await this.#noticeLostDrop({ out: out.size, err: err.size })
-    const sizes = { out: this.#dropped.out + out.size, err: this.#dropped.err + err.size }
+    const sizes = { out: this.#base.out + out.size, err: this.#base.err + err.size }
     const grown = sizes.out > this.#seen.out || sizes.err > this.#seen.err
     const inOrder = [
       { time: out.mtimeMs, sizes: { out: sizes.out, err: this.#seen.err } },
       { time: err.mtimeMs, sizes: { out: this.#seen.out, err: sizes.err } },
     ].sort((a, b) => a.time - b.time)
     for (const seen of inOrder) await this.#note(seen.time, seen.sizes)
-    if (out.size > KEEP_STREAM_BYTES) await this.#drop('stdout')
-    if (err.size > KEEP_STREAM_BYTES) await this.#drop('stderr')
     if (this.#entries > KEEP_ENTRIES) await this.#thin()
     return grown
+  }
+
+  /** Nothing in front of these positions counts any more. */
+  async beginAt(front: Sizes): Promise<void> {
+    this.#front = larger(this.#front, front)
+    this.#seen = larger(this.#seen, this.#front)
+    await this.#rewrite(withFront(await this.#indexBytes(), this.#base, this.#front))
+  }
+
+  /** Programs append, so an emptied file simply goes on from its start. */
+  async empty(stream: Stream): Promise<void> {
+    const file = this.#streams[stream]
+    const { size } = await file.stat()
+    await file.truncate(0)
+    const key = stream === 'stdout' ? 'out' : 'err'
+    await this.#cutOff({ ...this.#base, [key]: this.#base[key] + size })
+    await file.appendFile('[stackquay] This log was longer than is kept here; its older lines were dropped.\n')
   }
 
   /** The last entry wakes whoever follows the log: an unfinished last line is shown only when its run has ended. */
@@ -92,40 +145,41 @@ class Recording {
     await Promise.all([this.#streams.stdout.close(), this.#streams.stderr.close(), this.#index.close()])
   }
 
-  /** Programs append, so an emptied file simply goes on from its start. */
-  async #drop(stream: Stream): Promise<void> {
-    const file = this.#streams[stream]
-    const { size } = await file.stat()
-    await file.truncate(0)
-    const key = stream === 'stdout' ? 'out' : 'err'
-    this.#dropped = { ...this.#dropped, [key]: this.#dropped[key] + size }
-    this.#seen = { ...this.#seen, [key]: this.#dropped[key] }
-    await this.#rewrite(Buffer.concat([encodeEntry(0, this.#dropped), encodeEntry(this.#now().getTime(), this.#seen)]))
-    await file.appendFile(
-      `[stackquay] This log was longer than ${KEEP_STREAM_BYTES / 1024 / 1024} MB; its older lines were dropped.\n`,
-    )
-  }
-
   /** The file was emptied, but its index does not know: whoever did it was killed in between. */
   async #noticeLostDrop(now: Sizes): Promise<void> {
     const lost = {
-      out: this.#dropped.out + now.out < this.#seen.out,
-      err: this.#dropped.err + now.err < this.#seen.err,
+      out: this.#base.out + now.out < this.#seen.out,
+      err: this.#base.err + now.err < this.#seen.err,
     }
     if (!lost.out && !lost.err) return
-    this.#dropped = {
-      out: lost.out ? this.#seen.out : this.#dropped.out,
-      err: lost.err ? this.#seen.err : this.#dropped.err,
-    }
-    await this.#rewrite(Buffer.concat([encodeEntry(0, this.#dropped), encodeEntry(this.#now().getTime(), this.#seen)]))
+    await this.#cutOff({
+      out: lost.out ? this.#seen.out : this.#base.out,
+      err: lost.err ? this.#seen.err : this.#base.err,
+    })
+  }
+
+  /** The bytes in front of `base` are gone from the files, so that offsets begin anew. */
+  async #cutOff(base: Sizes): Promise<void> {
+    this.#base = base
+    this.#front = larger(this.#front, base)
+    this.#seen = larger(this.#seen, base)
+    await this.#rewrite(withFront(await this.#indexBytes(), this.#base, this.#front))
   }
 
   /** Half the entries, evenly: times get coarser, nothing else. */
   async #thin(): Promise<void> {
-    const bytes = (await orNull(readFile(this.#files.index))) ?? Buffer.alloc(0)
-    const kept: Buffer[] = [encodeEntry(0, this.#dropped)]
-    for (let at = ENTRY * 2; at + ENTRY <= bytes.length; at += ENTRY * 2) kept.push(bytes.subarray(at, at + ENTRY))
+    const bytes = await this.#indexBytes()
+    const kept: Buffer[] = [encodeEntry(0, this.#base), encodeEntry(0, this.#front)]
+    // The second of each two, and the last in any case: each says what was there by its time.
+    const first = headsOf(bytes) * ENTRY
+    for (let at = first + ENTRY; at + ENTRY <= bytes.length; at += ENTRY * 2) kept.push(bytes.subarray(at, at + ENTRY))
+    if (((bytes.length - first) / ENTRY) % 2 === 1) kept.push(bytes.subarray(bytes.length - ENTRY))
     await this.#rewrite(Buffer.concat(kept))
+  }
+
+  async #indexBytes(): Promise<Buffer> {
+    const bytes = (await orNull(readFile(this.#files.index))) ?? Buffer.alloc(0)
+    return bytes.subarray(0, bytes.length - (bytes.length % ENTRY))
   }
 
   /** The time of a file's last change tells which stream came first when both grew; times never go back. */

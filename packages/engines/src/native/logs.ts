@@ -1,204 +1,128 @@
-import { mkdir, open, readFile } from 'node:fs/promises'
-import type { LogLine, LogOptions, WorkloadRef } from '@stackquay/engine-api'
+import { mkdir } from 'node:fs/promises'
+import type { LogBatch, LogOptions, WorkloadRef } from '@stackquay/engine-api'
 import { watchDirectory } from './directory-watch.ts'
-import { orNull } from './errors.ts'
 import { logsDir } from './home.ts'
-import { type LogFiles, logFiles, logsOf, type Stream } from './log-files.ts'
-import { decodeIndex, type TimeIndex } from './log-index.ts'
-import { type Line, type LineReader, readLines } from './log-lines.ts'
-import { tailPosition } from './log-tail.ts'
+import { beginOf, logFiles, logsOf } from './log-files.ts'
+import { nextLineStart } from './log-lines.ts'
+import { mergeLog, placeBehind } from './log-merge.ts'
+import { type OpenLog, openLog } from './log-open.ts'
+import { firstPlace, laterPlace, type Place, parsePlace } from './log-place.ts'
+import { tailPlace } from './log-tail.ts'
 import type { Machine } from './machine.ts'
 
-/** A place in the logs of a workload: which run, and how far in both its streams. Its text is the cursor. */
-export interface Place {
-  readonly log: string
-  readonly out: number
-  readonly err: number
-}
-
-/** Batches of lines, oldest first, over all runs that still have logs. `isLive` tells whether a log may still grow. */
+/**
+ * Batches of lines, oldest first, over all runs that still have logs. `isLive` tells whether a log may still grow. While
+ * following, an empty batch says that this is all for now.
+ */
 export async function* logBatches(
   machine: Machine,
   ref: WorkloadRef,
   options: LogOptions,
   isLive: (log: string) => Promise<boolean>,
   signal: AbortSignal,
-): AsyncGenerator<readonly LogLine[]> {
+): AsyncGenerator<LogBatch> {
   const directory = logsDir(machine.home, ref)
-  if (options.follow === true) await mkdir(directory, { recursive: true, mode: 0o700 })
-  const news = options.follow === true ? changes(directory) : null
+  const isFollowing = options.follow === true
+  if (isFollowing) await mkdir(directory, { recursive: true, mode: 0o700 })
+  const news = isFollowing ? changes(directory) : null
+  const shelf = createShelf((log) => openLog(logFiles(machine, ref, log)))
+  const until = timeOf(options.until)
   try {
-    let place = await startingPlace(machine, ref, options)
+    const end = parsePlace(options.upTo) ?? (until === null ? null : await placeAt(directory, shelf, until, 'through'))
+    let place = await startingPlace(directory, ref, shelf, options, end)
     for (;;) {
       const seen = news?.count() ?? 0
-      const logs = (await logsOf(directory)).filter((log) => log >= place.log)
+      const logs = (await logsOf(directory)).filter((log) => log >= place.log && (end === null || log <= end.log))
       for (const log of logs) {
         const live = await isLive(log)
+        const open = await shelf.open(log)
+        if (open === null) continue
         const from = log === place.log ? place : { log, out: 0, err: 0 }
-        for await (const batch of readLog(machine, ref, from, { partial: !live })) {
+        const limit = end !== null && log === end.log ? end : null
+        for await (const batch of mergeLog(ref, open, { from, end: limit, partial: !live || limit !== null })) {
           if (signal.aborted) return
-          place = parseCursor(batch.at(-1)?.cursor) ?? place
+          place = placeBehind(batch.columns)
           yield batch
         }
         if (signal.aborted) return
         if (live) break
       }
       if (news === null) return
+      yield { lines: [], columns: null }
       await news.after(seen, signal)
       if (signal.aborted) return
     }
   } finally {
     news?.close()
+    await shelf.close()
   }
 }
 
-async function startingPlace(machine: Machine, ref: WorkloadRef, options: LogOptions): Promise<Place> {
-  const after = parseCursor(options.after) ?? { log: '', out: 0, err: 0 }
-  if (options.tail === undefined) return after
-  return later(
-    after,
-    await tailPosition(machine, ref, options.tail, (from) => readLog(machine, ref, from, { partial: true })),
-  )
-}
-
-function later(a: Place, b: Place): Place {
-  if (a.log !== b.log) return a.log > b.log ? a : b
-  return { log: a.log, out: Math.max(a.out, b.out), err: Math.max(a.err, b.err) }
-}
-
-/** What one log holds now, from a place on, in the order of time. */
-async function* readLog(
-  machine: Machine,
+async function startingPlace(
+  directory: string,
   ref: WorkloadRef,
-  from: Place,
-  { partial }: { partial: boolean },
-): AsyncGenerator<readonly LogLine[]> {
-  const files = logFiles(machine, ref, from.log)
-  const [out, err] = await Promise.all([orNull(open(files.out, 'r')), orNull(open(files.err, 'r'))])
-  try {
-    if (out === null || err === null) return
-    const index = await readIndex(files)
-    const [outStat, errStat] = await Promise.all([out.stat(), err.stat()])
-    const merge = new Merge(
-      ref,
-      from.log,
-      index,
-      partial,
-      {
-        stdout: {
-          reader: readLines(out, 'stdout', from.out),
-          until: index.dropped.out + outStat.size,
-          lines: [],
-          at: 0,
-          done: false,
-        },
-        stderr: {
-          reader: readLines(err, 'stderr', from.err),
-          until: index.dropped.err + errStat.size,
-          lines: [],
-          at: 0,
-          done: false,
-        },
-      },
-      { out: from.out, err: from.err },
-    )
-    for (;;) {
-      const batch = await merge.next()
-      if (batch.length === 0) return
-      yield batch
-    }
-  } finally {
-    await Promise.all([out?.close(), err?.close()])
+  shelf: Shelf,
+  options: LogOptions,
+  end: Place | null,
+): Promise<Place> {
+  const since = timeOf(options.since)
+  const earliest = laterPlace(
+    parsePlace(options.after) ?? firstPlace,
+    since === null ? firstPlace : await placeAt(directory, shelf, since, 'before'),
+  )
+  if (options.tail === undefined) return earliest
+  return laterPlace(earliest, await tailPlace(directory, ref, shelf.open, options.tail, end))
+}
+
+/**
+ * Found by the index, without reading lines. `before`: everything from this place on, and nothing else, is of this time or
+ * later. `through`: everything up to it is of this time or earlier.
+ */
+async function placeAt(directory: string, shelf: Shelf, time: number, side: 'before' | 'through'): Promise<Place> {
+  const moment = side === 'before' ? time : time + 1
+  const logs = (await logsOf(directory)).filter((log) => beginOf(log) <= moment)
+  // A log's id is when it began, or a little later when two began at once; the last one that began by then has the place.
+  for (const log of logs.toReversed()) {
+    const open = await shelf.open(log)
+    if (open === null) continue
+    const { stdout, stderr } = await open.look()
+    const sizes = stdout.index.before(moment)
+    // What no entry tells of yet was written by the time of the last change at the latest.
+    const isUnseen = Math.max(stdout.changed, stderr.changed) < moment
+    const out = isUnseen ? stdout.size : await nextLineStart(stdout, sizes.out)
+    const err = isUnseen ? stderr.size : await nextLineStart(stderr, sizes.err)
+    return { log, out, err }
+  }
+  return firstPlace
+}
+
+/** Logs stay open for as long as somebody reads one of the newest. */
+interface Shelf {
+  open(log: string): Promise<OpenLog | null>
+  close(): Promise<void>
+}
+
+function createShelf(make: (log: string) => Promise<OpenLog | null>): Shelf {
+  let held: OpenLog | null = null
+  return {
+    async open(log) {
+      if (held?.log === log) return held
+      const made = await make(log)
+      if (made === null) return null
+      await held?.close()
+      held = made
+      return made
+    },
+    async close() {
+      await held?.close()
+      held = null
+    },
   }
 }
 
-export async function readIndex(files: LogFiles): Promise<TimeIndex> {
-  return decodeIndex((await orNull(readFile(files.index))) ?? Buffer.alloc(0))
-}
-
-interface Source {
-  readonly reader: LineReader
-  readonly until: number
-  lines: readonly Line[]
-  at: number
-  done: boolean
-}
-
-/** Takes lines from both streams by their time; of equal times, stdout's first. */
-class Merge {
-  readonly #ref: WorkloadRef
-  readonly #log: string
-  readonly #index: TimeIndex
-  readonly #partial: boolean
-  readonly #sources: Readonly<Record<Stream, Source>>
-  #out: number
-  #err: number
-  #time = -1
-  #timeText = ''
-
-  constructor(
-    ref: WorkloadRef,
-    log: string,
-    index: TimeIndex,
-    partial: boolean,
-    sources: Readonly<Record<Stream, Source>>,
-    from: { out: number; err: number },
-  ) {
-    this.#ref = ref
-    this.#log = log
-    this.#index = index
-    this.#partial = partial
-    this.#sources = sources
-    this.#out = from.out
-    this.#err = from.err
-  }
-
-  async next(): Promise<LogLine[]> {
-    const { stdout, stderr } = this.#sources
-    await Promise.all([this.#fill(stdout), this.#fill(stderr)])
-    const batch: LogLine[] = []
-    for (;;) {
-      const a = stdout.lines[stdout.at]
-      const b = stderr.lines[stderr.at]
-      if ((a === undefined && !stdout.done) || (b === undefined && !stderr.done)) return batch
-      if (a !== undefined && (b === undefined || a.time <= b.time)) {
-        stdout.at += 1
-        this.#out = a.end
-        batch.push(this.#line('stdout', a))
-      } else if (b !== undefined) {
-        stderr.at += 1
-        this.#err = b.end
-        batch.push(this.#line('stderr', b))
-      } else return batch
-    }
-  }
-
-  async #fill(source: Source): Promise<void> {
-    if (source.done || source.at < source.lines.length) return
-    const lines = await source.reader.next(source.until, this.#index, this.#partial)
-    source.at = 0
-    source.lines = lines ?? []
-    source.done = lines === null
-  }
-
-  #line(stream: Stream, line: Line): LogLine {
-    if (line.time !== this.#time) {
-      this.#time = line.time
-      this.#timeText = new Date(line.time).toISOString()
-    }
-    return {
-      ref: this.#ref,
-      time: this.#timeText,
-      stream,
-      text: line.text,
-      cursor: `${this.#log}.${this.#out}.${this.#err}`,
-    }
-  }
-}
-
-function parseCursor(cursor: string | undefined): Place | null {
-  const parts = /^([0-9a-z]{9})\.(\d{1,13})\.(\d{1,13})$/.exec(cursor ?? '')
-  return parts === null ? null : { log: parts[1] ?? '', out: Number(parts[2]), err: Number(parts[3]) }
+function timeOf(text: string | undefined): number | null {
+  const time = text === undefined ? Number.NaN : Date.parse(text)
+  return Number.isNaN(time) ? null : time
 }
 
 /** Counts changes of a directory, so that none is missed between looking and waiting. */

@@ -1,6 +1,7 @@
 import type { EngineEvent } from '@stackquay/engine-api'
 import type { Account } from './account.ts'
 import type { Home } from './home.ts'
+import type { LogKeeper } from './log-retention.ts'
 import type { NetworkEnvironment } from './network-environment.ts'
 import type { ProcessTable } from './process-table.ts'
 
@@ -14,10 +15,11 @@ export interface Machine {
   readonly userName: string | null
   readonly table: ProcessTable
   readonly now: () => Date
+  readonly logs: LogKeeper
   readonly emit: (event: EngineEvent) => void
 }
 
 /** Uid of the workloads' processes. */
-export function workloadUid(machine: Machine): number {
+export function workloadUid(machine: Pick<Machine, 'account'>): number {
   return machine.account?.uid ?? process.getuid?.() ?? -1
 }

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { WorkloadRef } from '@stackquay/engine-api'
+import type { CommandRef, WorkloadRef } from '@stackquay/engine-api'
 import type { Home } from './home.ts'
 import { type Machine, workloadUid } from './machine.ts'
 import { isAlive, type ProcessEntry } from './process-table.ts'
@@ -27,6 +27,32 @@ export function jobMarkers(home: Home, ref: WorkloadRef, job: string): string {
   return `${allMarkers(home, ref)}job.${job}.`
 }
 
+/** Begins the markers of a command and of its holder. Its second part stands where a workload's name does. */
+export function commandMarkers(home: Home, ref: CommandRef): string {
+  return `${home.instance}.${ref.project}.${ref.id}.`
+}
+
+/** Begins the markers of what a command runs, without its holder. */
+export function commandProgramMarkers(home: Home, ref: CommandRef): string {
+  return `${commandMarkers(home, ref)}command.`
+}
+
+/** Begins the markers of what this process runs for callers that wait. */
+export function execMarkers(machine: Machine, project: string): string {
+  return `${machine.home.instance}.${project}.exec.${ownerOf(machine, process.pid)}.`
+}
+
+/** Whether it marks such a program of a process that has ended. */
+export function isOrphanedExec(machine: Machine, marker: string): boolean {
+  const [instance, , kind, owner = ''] = marker.split('.')
+  if (instance !== machine.home.instance || kind !== 'exec') return false
+  return owner !== ownerOf(machine, Number.parseInt(owner, 10))
+}
+
+function ownerOf(machine: Machine, pid: number): string {
+  return `${pid}-${machine.table.find(pid)?.startTime ?? 'gone'}`
+}
+
 /** Begins the markers of everything that was ever started for one workload. */
 export function allMarkers(home: Home, ref: WorkloadRef): string {
   return `${home.instance}.${ref.project}.${ref.workload}.`
@@ -39,7 +65,7 @@ export function refOfMarker(home: Home, marker: string): WorkloadRef | null {
 }
 
 /** Living processes whose marker begins so. */
-export function processesMarked(machine: Machine, beginning: string): ProcessEntry[] {
+export function processesMarked(machine: Pick<Machine, 'account' | 'table'>, beginning: string): ProcessEntry[] {
   return machine.table
     .marked(workloadUid(machine))
     .filter(({ marker }) => marker.startsWith(beginning))

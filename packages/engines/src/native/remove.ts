@@ -3,15 +3,16 @@ import { join } from 'node:path'
 import type { WorkloadRef } from '@stackquay/engine-api'
 import { orNull } from './errors.ts'
 import { endFamily } from './family.ts'
-import { homeDir, jobsDir, logsDir, recordFile, runDir, safe } from './home.ts'
+import { commandsDir, homeDir, jobsDir, recordFile, runDir, safe } from './home.ts'
 import { withLock } from './lock.ts'
 import type { Machine } from './machine.ts'
 import { allMarkers } from './marker.ts'
 import { recordedWorkloads } from './record.ts'
 import { stopLocked } from './stop.ts'
 import type { Supervisor } from './supervisor.ts'
+import { exists } from './waiting.ts'
 
-/** Forgets a workload: processes, record, logs. The record goes last, so that a crash in between is finished next time. Kept data stays. */
+/** Forgets a workload: processes and record, which goes last, so that a crash in between is finished next time. Kept data and logs stay. */
 export async function removeWorkload(
   machine: Machine,
   supervisor: Supervisor,
@@ -22,17 +23,21 @@ export async function removeWorkload(
     await stopLocked(machine, supervisor, ref, null, signal)
     const policy = { signal: 'SIGTERM', deadlineSeconds: 1 } as const
     await endFamily(machine, { leader: null, markers: allMarkers(machine.home, ref), policy }, signal)
-    await rm(logsDir(machine.home, ref), { recursive: true, force: true })
     await rm(jobsDir(machine.home, ref), { recursive: true, force: true })
     await removeRunFiles(machine, ref)
     await rm(recordFile(machine.home, ref), { force: true })
   })
   if ((await recordedWorkloads(machine.home, ref.project)).length > 0) return
-  await rmdir(join(machine.home.logs, safe(ref.project))).catch(() => {})
   const left = (await orNull(readdir(runDir(machine.home, ref.project)))) ?? []
   if (left.length > 0) return
   await rmdir(runDir(machine.home, ref.project)).catch(() => {})
+  if (await exists(commandsDir(machine.home, ref.project))) return
   await rm(homeDir(machine.home, ref.project), { recursive: true, force: true })
+}
+
+/** What is left of a project's output once nothing of it runs. */
+export async function removeLogs(machine: Machine, project: string): Promise<void> {
+  await rm(join(machine.home.logs, safe(project)), { recursive: true, force: true })
 }
 
 /** Exit files, and what a crash left half written; the record and the lock, which we hold, are not among them. */

@@ -59,7 +59,7 @@ export async function monitorRun(
   }
 
   const log = record.run?.log === undefined ? null : logFiles(machine, record.ref, record.run.log)
-  const recorder: LogRecorder | null = log === null ? null : await recordLog(log, machine.now).catch(() => null)
+  const recorder: LogRecorder | null = log === null ? null : await recordLog(log, machine).catch(() => null)
   const sample = () => void recorder?.sample().catch(() => {})
   const logWatch = log === null || recorder === null ? null : watchDirectory(log.directory, LOG_QUIET_MS, sample)
   sample()

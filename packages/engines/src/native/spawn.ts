@@ -122,7 +122,7 @@ function notFound(message: string, hint: string): EngineError {
   return new EngineError('program_not_found', message, { hint })
 }
 
-function cannotStart(file: string, error: unknown): EngineError {
+export function cannotStart(file: string, error: unknown): EngineError {
   const code = errorCode(error)
   if (code === 'EAGAIN' || code === 'ENOMEM') {
     return new EngineError('io_failed', `The machine has no room for another process (${code}).`, {

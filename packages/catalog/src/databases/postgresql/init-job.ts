@@ -31,6 +31,7 @@ export function initJob(input: DatabaseInput, cluster: string): Job {
       '--encoding=UTF8',
       ...localeOptions(input.toolchain.version),
       '--no-instructions',
+      ...(input.throwaway === true ? ['--no-sync'] : []),
     ],
     cwd: dataPath(input.name),
     env: { LC_ALL: 'C' },

@@ -86,6 +86,7 @@ function toWorkload(input: DatabaseInput): WorkloadDraft {
         'unix_socket_directories=',
         '-c',
         `cluster_name=${input.project.slug}`,
+        ...(input.throwaway === true ? quickOptions : []),
       ],
       cwd: dataPath(input.name),
     },
@@ -104,7 +105,9 @@ function toWorkload(input: DatabaseInput): WorkloadDraft {
     health: { kind: 'tcp', port: 'postgresql', timeoutSeconds: 300, greeting: greeting(input) },
     restart: { kind: 'always' },
     // SIGINT is the fast shutdown: sessions end, a checkpoint is written. SIGTERM would wait for idle clients for ever.
-    stop: { signal: 'SIGINT', deadlineSeconds: 30 },
+    // SIGQUIT writes nothing: its data is deleted next.
+    stop:
+      input.throwaway === true ? { signal: 'SIGQUIT', deadlineSeconds: 5 } : { signal: 'SIGINT', deadlineSeconds: 30 },
     dependsOn: [],
   }
 }
@@ -121,6 +124,9 @@ function greeting({ username, database }: DatabaseConnection) {
     .join('')
   return { send: btoa(head + words), expect: btoa('R') }
 }
+
+/** Nothing waits for the disk. */
+const quickOptions = ['fsync', 'synchronous_commit', 'full_page_writes'].flatMap((name) => ['-c', `${name}=off`])
 
 /** Messages that every client and the log can read, whatever language the machine speaks. */
 const serverEnv = { LC_ALL: 'C', LC_MESSAGES: 'C' }

@@ -1,5 +1,13 @@
 import type { Job } from '@stackquay/engine-api'
-import type { Preset, RuntimeInput, RuntimeKind, Settings, SourceFiles, WorkloadDraft } from '../../kind.ts'
+import type {
+  Preset,
+  RuntimeCommands,
+  RuntimeInput,
+  RuntimeKind,
+  Settings,
+  SourceFiles,
+  WorkloadDraft,
+} from '../../kind.ts'
 import { RelativeFolder, runtimeSettings } from '../../runtime-settings.ts'
 import {
   atEveryStart,
@@ -11,6 +19,8 @@ import {
   searchPath,
   serverWorkload,
 } from '../../server-workload.ts'
+import { commandEnvironment } from '../command-environment.ts'
+import { goActions } from './actions.ts'
 
 const presets: readonly Preset[] = [
   {
@@ -56,6 +66,8 @@ export const go: RuntimeKind = {
   ],
   detect,
   toWorkloads,
+  commandFiles: () => [],
+  commands,
 }
 
 function detect(source: SourceFiles) {
@@ -104,6 +116,24 @@ function toWorkloads(input: RuntimeInput): readonly WorkloadDraft[] {
   ]
 }
 
+function commands(input: RuntimeInput): RuntimeCommands {
+  const { cwd } = moduleOf(input)
+  return {
+    environment: commandEnvironment(input, {
+      cwd,
+      env: goVariables(input),
+      // Programs of "go install" are found as usual.
+      path: [input.toolchain.directory, `${input.project.toolsPath}/go/bin`],
+      install: () => downloadJob(input, cwd),
+    }),
+    actions: goActions({ program: input.toolchain.program, hasModule: modFile(input, cwd) in input.source }),
+  }
+}
+
+function modFile(input: RuntimeInput, cwd: string): string {
+  return inSource(cwd.slice(input.project.path.length + 1) || '.', 'go.mod')
+}
+
 /** The folder of the module, and the main package as seen from it: a package may have a module of its own. */
 function moduleOf(input: RuntimeInput): { cwd: string; target: string } {
   const folder = input.settings.package as string
@@ -113,8 +143,8 @@ function moduleOf(input: RuntimeInput): { cwd: string; target: string } {
 }
 
 function downloadJob(input: RuntimeInput, cwd: string): Job | null {
-  const text = input.source[inSource(cwd.slice(input.project.path.length + 1) || '.', 'go.mod')]
-  if (typeof text === 'string' && !/^\s*require\b/m.test(text)) return null
+  const text = input.source[modFile(input, cwd)]
+  if (typeof text === 'string' && !/^[ \t]*require\b/m.test(text)) return null
   if (text === undefined) return null
   return {
     name: 'install',

@@ -3,8 +3,10 @@ import type { RuntimeInput, RuntimeKind, Settings, WorkloadDraft } from '../../k
 import { Port, RelativeFolder, readOnlyPort, runtimeSettings } from '../../runtime-settings.ts'
 import { below, inSource, onPath, serverWorkload } from '../../server-workload.ts'
 import { binFolders, buildJob } from './build-job.ts'
+import { commandFiles, commands } from './commands.ts'
 import { detect } from './detect.ts'
 import { type Launch, launch, type Target } from './launch.ts'
+import { nodeVariables } from './node-variables.ts'
 import { installJob, lockFiles, packageManagerQueries, packageManagers } from './package-manager.ts'
 import { presets } from './presets.ts'
 
@@ -79,6 +81,8 @@ export const node: RuntimeKind = {
   sourceFiles,
   detect,
   toWorkloads,
+  commandFiles: (stored: Settings) => commandFiles(String(stored.package ?? '.')),
+  commands,
 }
 
 function sourceFiles(stored: Settings): readonly string[] {
@@ -149,12 +153,7 @@ function nodeWorkload(input: RuntimeInput, name: string, title: string, target: 
     cwd: below(input.project.path, input.settings.package as string),
     env: {
       NODE_ENV: target.mode,
-      // Vite refuses host names it was not told; `localhost` and names below it are allowed without this.
-      __VITE_ADDITIONAL_SERVER_ALLOWED_HOSTS: hostNames(input).join(','),
-      NEXT_TELEMETRY_DISABLED: '1',
-      NUXT_TELEMETRY_DISABLED: '1',
-      // Keeps development servers from opening a browser on the machine they run on.
-      BROWSER: 'none',
+      ...nodeVariables(input),
     },
     forced: withOwnNodeOptions(input, env),
     path: [...binFolders(input), input.toolchain.directory],
@@ -170,11 +169,4 @@ function withOwnNodeOptions(input: RuntimeInput, env: Launch['env']): Launch['en
   if (theirs === undefined || typeof ours !== 'string') return env
   const parts = typeof theirs === 'string' ? [theirs] : theirs
   return { ...env, NODE_OPTIONS: [...parts, ` ${ours}`] }
-}
-
-/** The names under which the two processes are reached through the proxy. */
-function hostNames(input: RuntimeInput): readonly string[] {
-  const { hostname } = new URL(input.project.url)
-  const [label = '', ...base] = hostname.split('.')
-  return [hostname, [`${label}-dev`, ...base].join('.')]
 }

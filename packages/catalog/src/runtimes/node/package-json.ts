@@ -14,6 +14,15 @@ export interface PackageJson {
 export function readPackageJson(source: SourceFiles, file: string): PackageJson | null {
   const text = source[file]
   if (typeof text !== 'string') return text === true ? empty : null
+  const read = alreadyRead.get(source)?.get(file) ?? parsed(text)
+  alreadyRead.set(source, (alreadyRead.get(source) ?? new Map()).set(file, read))
+  return read
+}
+
+/** Actions and every kind of suite ask for the same file, which may be a megabyte. A source never changes. */
+const alreadyRead = new WeakMap<SourceFiles, Map<string, PackageJson>>()
+
+function parsed(text: string): PackageJson {
   try {
     return toPackageJson(JSON.parse(text) as unknown)
   } catch {
@@ -22,7 +31,7 @@ export function readPackageJson(source: SourceFiles, file: string): PackageJson 
 }
 
 const empty: PackageJson = {
-  scripts: {},
+  scripts: bare([]),
   dependencies: new Set(),
   main: null,
   packageManager: null,
@@ -32,7 +41,7 @@ const empty: PackageJson = {
 function toPackageJson(json: unknown): PackageJson {
   const fields = record(json)
   return {
-    scripts: Object.fromEntries(
+    scripts: bare(
       Object.entries(record(fields.scripts)).filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
     ),
     dependencies: new Set(
@@ -44,6 +53,11 @@ function toPackageJson(json: unknown): PackageJson {
     packageManager: typeof fields.packageManager === 'string' ? fields.packageManager : null,
     hasWorkspaces: fields.workspaces !== undefined,
   }
+}
+
+/** Without what every object inherits: a script may be asked for by any name, `constructor` too. */
+function bare(entries: readonly (readonly [string, string])[]): Readonly<Record<string, string>> {
+  return Object.setPrototypeOf(Object.fromEntries(entries), null) as Readonly<Record<string, string>>
 }
 
 function record(value: unknown): Readonly<Record<string, unknown>> {

@@ -62,8 +62,8 @@ export function installJob(input: RuntimeInput): Job | null {
   const packageJson = readPackageJson(source, inSource(folder, 'package.json'))
   if (packageJson === null || (packageJson.dependencies.size === 0 && !packageJson.hasWorkspaces)) return null
 
-  const lock = lockFiles[manager].find((file) => inSource(folder, file) in source)
-  const words = installWords(manager, lock !== undefined, isModernYarn(source, folder))
+  const { locked, free, hasLock } = installWordsOf(input)
+  const words = hasLock ? locked : free
   const cwd = below(project.path, folder)
   return {
     name: 'install',
@@ -74,6 +74,22 @@ export function installJob(input: RuntimeInput): Job | null {
     timeoutSeconds: 900,
     inputs: [below(cwd, 'package.json'), ...lockFiles[manager].map((file) => below(cwd, file))],
     creates: below(cwd, 'node_modules'),
+  }
+}
+
+/** Words that install: exactly what the lock file says, and what package.json asks for. */
+export function installWordsOf({ source, settings }: RuntimeInput): {
+  readonly locked: readonly string[]
+  readonly free: readonly string[]
+  readonly hasLock: boolean
+} {
+  const manager = settings.packageManager as PackageManager
+  const folder = installFolder(source, settings.package as string, manager)
+  const modernYarn = isModernYarn(source, folder)
+  return {
+    locked: installWords(manager, true, modernYarn),
+    free: installWords(manager, false, modernYarn),
+    hasLock: lockFiles[manager].some((file) => inSource(folder, file) in source),
   }
 }
 
@@ -105,7 +121,7 @@ function isModernYarn(source: SourceFiles, folder: string): boolean {
   return inSource(folder, '.yarnrc.yml') in source || /^yarn@[2-9]/.test(declared)
 }
 
-function cacheVariables(input: RuntimeInput) {
+export function cacheVariables(input: RuntimeInput) {
   return {
     npm_config_cache: cacheFolder(input, 'npm'),
     npm_config_store_dir: cacheFolder(input, 'pnpm'),

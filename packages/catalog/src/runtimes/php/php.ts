@@ -1,25 +1,26 @@
-import type { Job, ProcessRun } from '@stackquay/engine-api'
+import type { Job } from '@stackquay/engine-api'
 import { z } from 'zod'
-import {
-  type Preset,
-  type RuntimeInput,
-  type RuntimeKind,
-  type Settings,
-  SettingsError,
-  type SourceFiles,
-  type WorkloadDraft,
+import type {
+  Preset,
+  RuntimeCommands,
+  RuntimeInput,
+  RuntimeKind,
+  Settings,
+  SourceFiles,
+  WorkloadDraft,
 } from '../../kind.ts'
 import { RelativeFolder, runtimeSettings } from '../../runtime-settings.ts'
 import {
   atEveryStart,
   below,
-  cacheFolder,
   installVariables,
-  onPath,
   refuseDebug,
   searchPath,
   serverWorkload,
 } from '../../server-workload.ts'
+import { commandEnvironment } from '../command-environment.ts'
+import { commandFiles, phpActions } from './actions.ts'
+import { composer, composerVariables } from './composer.ts'
 
 interface PhpPreset extends Preset {
   readonly documentRoot: string
@@ -89,6 +90,8 @@ export const php: RuntimeKind = {
   sourceFiles,
   detect,
   toWorkloads,
+  commandFiles: () => commandFiles,
+  commands,
 }
 
 function sourceFiles(_stored: Settings): readonly string[] {
@@ -138,6 +141,21 @@ function toWorkloads(input: RuntimeInput): readonly WorkloadDraft[] {
       ],
     }),
   ]
+}
+
+function commands(input: RuntimeInput): RuntimeCommands {
+  const { project, source, settings, toolchain } = input
+  const ini = Object.entries(settings.ini as Record<string, string>)
+  return {
+    environment: commandEnvironment(input, {
+      cwd: project.path,
+      env: { ...composerVariables(input), APP_URL: project.url },
+      path: [`${project.path}/vendor/bin`, toolchain.directory],
+      install: () => installJob(input),
+      installed: 'vendor' in source,
+    }),
+    actions: phpActions(input, [toolchain.program, ...ini.flatMap(([name, value]) => ['-d', `${name}=${value}`])]),
+  }
 }
 
 function serverWords(input: RuntimeInput, documentRoot: string): readonly string[] {
@@ -195,8 +213,7 @@ function installJob(input: RuntimeInput): Job | null {
     argv: composer(input, ['install', '--no-interaction', '--no-progress', ...production]),
     cwd: project.path,
     env: {
-      COMPOSER_HOME: `${project.toolsPath}/composer`,
-      COMPOSER_CACHE_DIR: cacheFolder(input, 'composer'),
+      ...composerVariables(input),
       ...installVariables(input.env),
       PATH: searchPath([input.toolchain.directory]),
     },
@@ -204,15 +221,4 @@ function installJob(input: RuntimeInput): Job | null {
     inputs: [`${project.path}/composer.json`, `${project.path}/composer.lock`],
     creates: `${project.path}/vendor`,
   }
-}
-
-function composer(input: RuntimeInput, words: readonly string[]): ProcessRun['argv'] {
-  if (input.helpers === undefined) return onPath(['composer', ...words])
-  const program = input.helpers.composer?.program
-  if (program !== undefined) return [input.toolchain.program, program, ...words]
-  throw new SettingsError(
-    'preset',
-    'The project has a composer.json, but Composer is not installed on this machine.',
-    'Install it (Debian: apt-get install -y composer).',
-  )
 }

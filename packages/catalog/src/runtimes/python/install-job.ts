@@ -34,15 +34,22 @@ export function installJob(input: RuntimeInput, extra: readonly string[]): Job {
     argv,
     cwd,
     env: {
-      PIP_CACHE_DIR: cacheFolder(input, 'pip'),
-      UV_CACHE_DIR: cacheFolder(input, 'uv'),
-      UV_PROJECT_ENVIRONMENT: venv,
+      ...installerVariables(input),
       ...installVariables(input.env),
       PATH: searchPath([input.toolchain.directory]),
     },
     timeoutSeconds: 900,
     inputs: [...dependencyFiles, ...includedFiles(input, folder)].map((file) => below(cwd, file)),
     creates: `${venv}/bin/python`,
+  }
+}
+
+/** pip and uv of a command put things where the job puts them. */
+export function installerVariables(input: RuntimeInput): Readonly<Record<string, string>> {
+  return {
+    PIP_CACHE_DIR: cacheFolder(input, 'pip'),
+    UV_CACHE_DIR: cacheFolder(input, 'uv'),
+    UV_PROJECT_ENVIRONMENT: environmentFolder(input),
   }
 }
 
@@ -109,16 +116,20 @@ shift 3
 `
 
 /** The package's own folder, else the project's. */
-function dependencyFolder(input: RuntimeInput): string | null {
+export function dependencyFolder(input: RuntimeInput): string | null {
   const folders = [input.settings.package as string, '.']
   return folders.find((folder) => dependencyFiles.some((file) => inSource(folder, file) in input.source)) ?? null
 }
 
-/** Whether the project asks for a package itself, perhaps in a version of its choice. */
+/**
+ * Whether the project asks for a package itself, perhaps in a version of its choice. Other files do not count, whoever has
+ * asked for them: server and commands must come to the same job.
+ */
 function names(input: RuntimeInput, name: string): boolean {
   const word = new RegExp(`(^|[\\s"'\\[,=])${name}([\\s"'\\[\\]<>=!~;,]|$)`, 'im')
   return Object.entries(input.source).some(
-    ([file, text]) => typeof text === 'string' && /(\.txt|\.toml|\.lock)$/.test(file) && word.test(text),
+    ([file, text]) =>
+      typeof text === 'string' && dependencyFiles.includes(file.slice(file.lastIndexOf('/') + 1)) && word.test(text),
   )
 }
 
@@ -126,6 +137,6 @@ function names(input: RuntimeInput, name: string): boolean {
 function includedFiles(input: RuntimeInput, folder: string | null): readonly string[] {
   const text = input.source[inSource(folder ?? '.', 'requirements.txt')]
   if (typeof text !== 'string') return []
-  const included = text.matchAll(/^\s*(?:-r|--requirement|-c|--constraint)[\s=]+([^\s#]+)/gm)
+  const included = text.matchAll(/^[ \t]*(?:-r|--requirement|-c|--constraint)[ \t=]+([^\s#]+)/gm)
   return [...included].flatMap(([, file]) => (file === undefined || /^\/|:\/\/|\.\./.test(file) ? [] : [file]))
 }

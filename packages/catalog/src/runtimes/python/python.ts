@@ -1,11 +1,20 @@
 import type { RequiredFile } from '@stackquay/engine-api'
 import { z } from 'zod'
-import { type RuntimeInput, type RuntimeKind, type Settings, SettingsError, type WorkloadDraft } from '../../kind.ts'
+import {
+  type RuntimeCommands,
+  type RuntimeInput,
+  type RuntimeKind,
+  type Settings,
+  SettingsError,
+  type WorkloadDraft,
+} from '../../kind.ts'
 import { RelativeFolder, runtimeSettings } from '../../runtime-settings.ts'
 import { below, inSource, serverWorkload } from '../../server-workload.ts'
+import { commandEnvironment } from '../command-environment.ts'
+import { commandFiles, pythonActions } from './actions.ts'
 import { applicationFiles, findApplication, moduleFiles } from './application.ts'
 import { detect } from './detect.ts'
-import { dependencyFiles, environmentFolder, installJob, needsEnvironment } from './install-job.ts'
+import { dependencyFiles, environmentFolder, installerVariables, installJob, needsEnvironment } from './install-job.ts'
 import { presetOf, presets } from './presets.ts'
 
 const Application = z
@@ -65,6 +74,8 @@ export const python: RuntimeKind = {
   sourceFiles,
   detect,
   toWorkloads,
+  commandFiles: (stored: Settings) => commandFiles(String(stored.package ?? '.')),
+  commands,
 }
 
 function sourceFiles(stored: Settings): readonly string[] {
@@ -78,9 +89,7 @@ function toWorkloads(input: RuntimeInput): readonly WorkloadDraft[] {
   if (!settings.server) return []
   const cwd = below(input.project.path, settings.package as string)
   const { application, requires } = applicationOf(input, cwd)
-  const extra = extraPackages(input)
-  const venv = needsEnvironment(input, extra) ? environmentFolder(input) : null
-  const program = venv === null ? input.toolchain.program : `${venv}/bin/python`
+  const { extra, venv, program } = interpreter(input)
   const server = { mode: settings.mode, application, port: input.hostPort('python', 'http') }
   return [
     serverWorkload(input, {
@@ -88,17 +97,42 @@ function toWorkloads(input: RuntimeInput): readonly WorkloadDraft[] {
       title: 'Python server',
       argv: [program, ...debuggerWords(input), ...presetOf(settings.preset).words(server)],
       cwd,
-      env: {
-        PYTHONUNBUFFERED: '1',
-        ...(venv === null ? {} : { VIRTUAL_ENV: venv }),
-      },
-      path: [...(venv === null ? [] : [`${venv}/bin`]), input.toolchain.directory],
+      env: pythonVariables(venv),
+      path: pythonPath(input, venv),
       setup: venv === null ? [] : [installJob(input, extra)],
       requires,
       debug: settings.debug,
       stop: { signal: 'SIGTERM', deadlineSeconds: settings.mode === 'production' ? 35 : 10 },
     }),
   ]
+}
+
+function commands(input: RuntimeInput): RuntimeCommands {
+  const { extra, venv, program } = interpreter(input)
+  return {
+    environment: commandEnvironment(input, {
+      cwd: below(input.project.path, input.settings.package as string),
+      env: { ...installerVariables(input), ...pythonVariables(venv) },
+      path: pythonPath(input, venv),
+      install: venv === null ? null : () => installJob(input, extra),
+    }),
+    actions: pythonActions(input, program, extra),
+  }
+}
+
+/** The virtual environment's Python where there is anything to install, else the toolchain's own. */
+function interpreter(input: RuntimeInput) {
+  const extra = extraPackages(input)
+  const venv = needsEnvironment(input, extra) ? environmentFolder(input) : null
+  return { extra, venv, program: venv === null ? input.toolchain.program : `${venv}/bin/python` }
+}
+
+function pythonVariables(venv: string | null): Readonly<Record<string, string>> {
+  return { PYTHONUNBUFFERED: '1', ...(venv === null ? {} : { VIRTUAL_ENV: venv }) }
+}
+
+function pythonPath(input: RuntimeInput, venv: string | null): readonly string[] {
+  return [...(venv === null ? [] : [`${venv}/bin`]), input.toolchain.directory]
 }
 
 /** The application and the files it needs. In an empty folder the server waits for one of the usual files. */

@@ -61,5 +61,5 @@ function rails(server: RubyServer): ProcessRun['argv'] {
 /** Names of gems that a Gemfile asks for. */
 export function gemsIn(gemfile: string | true | undefined): ReadonlySet<string> {
   if (typeof gemfile !== 'string') return new Set()
-  return new Set([...gemfile.matchAll(/^\s*gem\s*\(?\s*['"]([\w-]+)['"]/gm)].map(([, name]) => name!))
+  return new Set([...gemfile.matchAll(/^[ \t]*gem[ \t]*(?:\([ \t]*)?['"]([\w-]+)['"]/gm)].map(([, name]) => name!))
 }

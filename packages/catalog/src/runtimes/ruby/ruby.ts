@@ -1,7 +1,17 @@
 import type { Job } from '@stackquay/engine-api'
-import type { Preset, RuntimeInput, RuntimeKind, Settings, SourceFiles, WorkloadDraft } from '../../kind.ts'
+import type {
+  Preset,
+  RuntimeCommands,
+  RuntimeInput,
+  RuntimeKind,
+  Settings,
+  SourceFiles,
+  WorkloadDraft,
+} from '../../kind.ts'
 import { RelativeFolder, runtimeSettings } from '../../runtime-settings.ts'
 import { below, inSource, installVariables, refuseDebug, searchPath, serverWorkload } from '../../server-workload.ts'
+import { commandEnvironment } from '../command-environment.ts'
+import { commandFiles, rubyActions } from './actions.ts'
 import { gemsIn, serverCommand } from './commands.ts'
 
 const presets: readonly Preset[] = [
@@ -46,6 +56,8 @@ export const ruby: RuntimeKind = {
   sourceFiles: (stored: Settings) => files.map((file) => inSource(String(stored.package ?? '.'), file)),
   detect,
   toWorkloads,
+  commandFiles: (stored: Settings) => commandFiles(String(stored.package ?? '.')),
+  commands,
 }
 
 const files = ['Gemfile', 'Gemfile.lock', 'config.ru', 'app.rb', 'bin/rails', 'config/application.rb']
@@ -102,6 +114,30 @@ function toWorkloads(input: RuntimeInput): readonly WorkloadDraft[] {
   ]
 }
 
+function commands(input: RuntimeInput): RuntimeCommands {
+  const folder = input.settings.package as string
+  const cwd = below(input.project.path, folder)
+  const isBundled = inSource(folder, 'Gemfile') in input.source
+  const gems = gemHome(input)
+  return {
+    environment: commandEnvironment(input, {
+      cwd,
+      env: {
+        ...gemVariables(input),
+        // Programs of gems run by their own names too, and "gem install" needs no rights on the machine.
+        GEM_HOME: gems,
+        // Development is what Ruby's tools take by themselves; tests choose "test" only when nobody has chosen.
+        ...(input.settings.mode === 'production'
+          ? { RACK_ENV: 'production', APP_ENV: 'production', RAILS_ENV: 'production' }
+          : {}),
+      },
+      path: [`${gems}/bin`, input.toolchain.directory],
+      install: isBundled ? () => installJob(input, cwd) : null,
+    }),
+    actions: rubyActions(input),
+  }
+}
+
 function installJob(input: RuntimeInput, cwd: string): Job {
   return {
     name: 'install',
@@ -118,6 +154,11 @@ function installJob(input: RuntimeInput, cwd: string): Job {
 /** Gems with native parts belong to one release line. */
 function gemFolder(input: RuntimeInput): string {
   return `${input.project.toolsPath}/gems-${input.toolchain.version.split('.').slice(0, 2).join('.')}`
+}
+
+/** Where Bundler and RubyGems keep gems below it: by the version of Ruby's own interface. */
+function gemHome(input: RuntimeInput): string {
+  return `${gemFolder(input)}/ruby/${input.toolchain.version.split('.').slice(0, 2).join('.')}.0`
 }
 
 function gemVariables(input: RuntimeInput) {

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { Preset, RuntimeInput, RuntimeKind, SourceFiles, WorkloadDraft } from '../../kind.ts'
 import { RelativeFolder, runtimeSettings } from '../../runtime-settings.ts'
 import { below, refuseDebug, serverWorkload } from '../../server-workload.ts'
+import { commandEnvironment } from '../command-environment.ts'
 
 const presets: readonly Preset[] = [{ name: 'plain', label: 'Files', port: 8080, summary: 'Serves a folder as it is.' }]
 
@@ -31,6 +32,11 @@ export const staticFiles: RuntimeKind = {
   sourceFiles: () => folders.flatMap((folder) => (folder === '.' ? ['index.html'] : [`${folder}/index.html`])),
   detect,
   toWorkloads,
+  commandFiles: () => [],
+  commands: (input) => ({
+    environment: commandEnvironment(input, { cwd: input.project.path, env: {}, path: [], install: null }),
+    actions: [],
+  }),
 }
 
 /** Where generators put finished pages; the project itself first. */

@@ -15,6 +15,7 @@ export const mailpit: ServiceKind = {
   ],
   alwaysPublished: true,
   keepsData: true,
+  forTests: 'own',
   settings: serviceSettings({ keepsData: true, alwaysPublished: true }, {}),
   toolchain: null,
   releases: [{ version: '1', endOfLife: null }],

@@ -15,6 +15,7 @@ export const meilisearch: ServiceKind = {
   summary: 'Full-text search that answers while one types.',
   ports: [{ name: 'http', port: 7700, published: true }],
   ...nature,
+  forTests: 'none',
   settings: serviceSettings(nature, {}),
   toolchain: {
     name: 'meilisearch',

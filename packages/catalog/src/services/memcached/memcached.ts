@@ -11,6 +11,7 @@ export const memcached: ServiceKind = {
   summary: 'A cache in memory that forgets when it stops.',
   ports: [{ name: 'memcached', port: 11211, published: true }],
   ...nature,
+  forTests: 'own',
   settings: serviceSettings(nature, {}),
   toolchain: {
     name: 'memcached',

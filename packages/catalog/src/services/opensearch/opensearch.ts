@@ -29,6 +29,7 @@ export const opensearch: ServiceKind = {
     { name: 'transport', port: 9300, published: false },
   ],
   ...nature,
+  forTests: 'none',
   settings: serviceSettings(
     nature,
     { heap: z.int().min(256).max(65_536).describe('Memory for its heap, in megabytes. It uses about as much again.') },

@@ -21,6 +21,7 @@ export const rabbitmq: ServiceKind = {
     { name: 'management', port: 15672, published: false },
   ],
   ...nature,
+  forTests: 'none',
   settings: serviceSettings(nature, {}),
   toolchain: {
     name: 'rabbitmq',

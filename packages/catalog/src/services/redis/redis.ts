@@ -16,6 +16,7 @@ export const redis: ServiceKind = {
   summary: 'Keys, lists, streams and queues in memory, kept on disk.',
   ports: [{ name: 'redis', port: 6379, published: true }],
   ...nature,
+  forTests: 'own',
   settings: serviceSettings(
     nature,
     { external: ExternalStored },

@@ -12,6 +12,8 @@ export const storage: ServiceKind = {
   ports: [{ name: 'http', port: 9000, published: true }],
   alwaysPublished: false,
   keepsData: true,
+  forTests: 'own',
+  hostLabel: 'storage',
   settings: serviceSettings(
     { keepsData: true, alwaysPublished: false },
     {

@@ -18,6 +18,7 @@ export const typesense: ServiceKind = {
     { name: 'peering', port: 8107, published: false },
   ],
   ...nature,
+  forTests: 'none',
   settings: serviceSettings(nature, {}),
   toolchain: {
     name: 'typesense',

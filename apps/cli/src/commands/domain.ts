@@ -1,0 +1,10 @@
+import { defineAdd } from './domain/add.ts'
+import { defineList } from './domain/list.ts'
+import { defineRemove } from './domain/remove.ts'
+import type { Define } from './index.ts'
+
+export const define: Define = (command, context) => {
+  defineList(command.command('list', { isDefault: true }), context)
+  defineAdd(command.command('add'), context)
+  defineRemove(command.command('remove'), context)
+}

@@ -1,0 +1,50 @@
+import type { ProxyRules } from '@stackquay/contract'
+import type { Context } from '../../context.ts'
+import { changeRules, type RulesBody } from '../../network/change-rules.ts'
+import { projectArgument } from '../../options.ts'
+import { agree } from '../../prompt.ts'
+import type { Define } from '../index.ts'
+
+interface ClearFlags {
+  readonly allow?: boolean
+  readonly password?: boolean
+  readonly redirects?: boolean
+  readonly requestHeaders?: boolean
+  readonly responseHeaders?: boolean
+  readonly cors?: boolean
+  readonly yes?: boolean
+}
+
+/** A rule as it is when there is none, by the option that names it. */
+const without = {
+  allow: { allowIps: [] },
+  password: { basicAuth: null },
+  redirects: { redirects: [] },
+  requestHeaders: { requestHeaders: [] },
+  responseHeaders: { responseHeaders: [] },
+  cors: { cors: null },
+} satisfies Record<Exclude<keyof ClearFlags, 'yes'>, RulesBody>
+
+export const defineClear: Define = (command, context) =>
+  command
+    .argument('[project]', projectArgument)
+    .summary('take rules away')
+    .description('Take away the rules that are named, or all.')
+    .option('--allow', 'let everybody in again')
+    .option('--password', 'ask for no password any more')
+    .option('--redirects', 'no redirects')
+    .option('--request-headers', 'leave request headers as they come')
+    .option('--response-headers', 'leave response headers as they come')
+    .option('--cors', 'no CORS headers of ours')
+    .option('-y, --yes', 'do not ask')
+    .action((project: string | undefined, flags: ClearFlags) => run(context(), project, flags))
+
+async function run(context: Context, project: string | undefined, flags: ClearFlags): Promise<void> {
+  const all = Object.keys(without) as (keyof typeof without)[]
+  const named = all.filter((name) => flags[name] === true)
+  const gone = named.length === 0 ? all : named
+  if (gone.includes('allow') || gone.includes('password'))
+    await agree(context.world, 'This may open the project to people whom it did not let in before.', flags.yes)
+  const cleared = Object.assign({}, ...gone.map((name) => without[name])) as RulesBody
+  await changeRules(context, project, (rules: ProxyRules) => ({ ...rules, ...cleared }))
+}

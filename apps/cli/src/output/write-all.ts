@@ -1,0 +1,5 @@
+/** Writes, and answers a promise when whoever reads is slower than we are. */
+export function writeAll(stream: NodeJS.WriteStream, data: string | Uint8Array): void | Promise<void> {
+  if (data.length === 0 || stream.write(data)) return undefined
+  return new Promise((resolve) => stream.once('drain', () => resolve()))
+}

@@ -1,0 +1,48 @@
+import type { IncomingMessage } from 'node:http'
+import { isIP } from 'node:net'
+import { type AddressSet, plainAddress } from './address-set.ts'
+
+/** Where a request came from, and what of the way is believed. */
+export interface ClientAddress {
+  /** Null when a trusted proxy names somebody who cannot be read: then it is nobody, whom no list lets in. */
+  readonly address: string | null
+  /** `X-Forwarded-For` as it goes on: the believed part of the way. */
+  readonly forwardedFor: string
+  /** The scheme that the client used, as far as it is known. */
+  readonly proto: 'http' | 'https'
+}
+
+/**
+ * The peer itself, unless it is a trusted proxy: then the last one in `X-Forwarded-For` that is none. What stands in front of
+ * that one was written by itself, and is left out.
+ */
+export function clientAddress(request: IncomingMessage, trusted: AddressSet | null): ClientAddress {
+  const peer = plainAddress(request.socket.remoteAddress ?? '')
+  if (trusted === null || !trusted.has(peer)) return { address: peer, forwardedFor: peer, proto: 'http' }
+  const { headers } = request
+  const proto =
+    String(headers['x-forwarded-proto'] ?? '')
+      .split(',')
+      .at(-1)
+      ?.trim() === 'https'
+      ? 'https'
+      : 'http'
+  const told = String(headers['x-forwarded-for'] ?? '')
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '')
+  const way = [peer]
+  for (const entry of told.toReversed()) {
+    const address = readEntry(entry)
+    if (address === null) return { address: null, forwardedFor: ['unknown', ...way].join(', '), proto }
+    way.unshift(address)
+    if (!trusted.has(address)) break
+  }
+  return { address: way[0]!, forwardedFor: way.join(', '), proto }
+}
+
+/** `192.0.2.1`, `192.0.2.1:4711`, `[2001:db8::1]:4711`. */
+function readEntry(entry: string): string | null {
+  const bare = /^\[(.+)\](?::\d+)?$/.exec(entry)?.[1] ?? (isIP(entry) === 0 ? entry.replace(/:\d+$/, '') : entry)
+  return isIP(bare) === 0 ? null : plainAddress(bare)
+}

@@ -1,0 +1,96 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { answer, documentOf, noticeHeaders } from '../answer.ts'
+import type { Arrival } from '../arrival.ts'
+import { linger } from '../linger.ts'
+import type { ProxyState } from '../state.ts'
+import { readForm } from './form.ts'
+import type { Gate, GateAnswer, RequestChanges, ResponseChanges, Verdict, Visit } from './gate.ts'
+import { shareCookie } from './share.ts'
+
+/** One request on its way through the gate of its route. */
+export function checkArrival(
+  gate: Gate,
+  request: IncomingMessage,
+  { client, host, path }: Arrival,
+  isUpgrade: boolean,
+): Verdict | Promise<Verdict> {
+  const visit: Visit = {
+    client: client.address,
+    proto: client.proto,
+    host,
+    path,
+    method: request.method ?? 'GET',
+    headers: request.headers,
+    form: () => (isUpgrade ? Promise.resolve(null) : readForm(request)),
+    isUpgrade,
+    now: Date.now(),
+  }
+  return gate.check(visit)
+}
+
+/** The headers that go on to the project, after the rules. */
+export function changedRequest(headers: readonly string[], changes: RequestChanges): string[] {
+  const named = new Map(changes.headers.map(({ name, value }) => [name.toLowerCase(), value]))
+  const kept: string[] = []
+  for (let index = 0; index < headers.length; index += 2) {
+    const name = headers[index]!
+    const value = headers[index + 1]!
+    const lower = name.toLowerCase()
+    if (named.has(lower) || (lower === 'authorization' && changes.withoutAuthorization)) continue
+    if (lower !== 'cookie' || !changes.withoutShareCookie) {
+      kept.push(name, value)
+      continue
+    }
+    const cookies = value.split(';').filter((part) => part.trim().split('=', 1)[0] !== shareCookie)
+    if (cookies.length > 0) kept.push(name, cookies.join(';').trim())
+  }
+  for (const { name, value } of changes.headers) if (value !== null) kept.push(name, value)
+  return kept
+}
+
+/** The headers of the project's answer, after the rules. */
+export function changedResponse(headers: readonly string[], changes: ResponseChanges): string[] {
+  const named = new Set(changes.headers.map(({ name }) => name.toLowerCase()))
+  const kept: string[] = []
+  for (let index = 0; index < headers.length; index += 2) {
+    if (!named.has(headers[index]!.toLowerCase())) kept.push(headers[index]!, headers[index + 1]!)
+  }
+  for (const { name, value } of changes.headers) if (value !== null) kept.push(name, value)
+  if (changes.vary !== null && !named.has('vary')) kept.push('vary', changes.vary)
+  return kept
+}
+
+/** What the gate says itself. */
+export function sayVerdict(
+  state: ProxyState,
+  request: IncomingMessage,
+  response: ServerResponse,
+  { headers, notice, status }: GateAnswer,
+  path: string,
+): void {
+  const isStillSending = !request.complete
+  if (notice === null) {
+    // RFC 9110, 8.6: no length with 204.
+    response.writeHead(status, [...headers.flat(), ...(status === 204 ? [] : ['content-length', '0'])])
+    response.end()
+  } else {
+    for (const [name, value] of headers) response.setHeader(name, value)
+    // The page of a form leads back to where the person wanted to go.
+    const shown = notice.form === undefined ? notice : { ...notice, form: { next: path, ...notice.form } }
+    void answer(request, response, shown)
+  }
+  if (isStillSending) linger(request, state.limits.linger)
+}
+
+/** The same for a refused upgrade, as the bytes of a whole answer. */
+export async function rawVerdict(accept: string | undefined, { headers, notice, status }: GateAnswer): Promise<string> {
+  const document = notice === null ? null : await documentOf(notice, accept)
+  const all: (readonly [string, string | number])[] = [
+    ...headers,
+    ...Object.entries(document?.headers ?? { 'content-length': 0 }),
+    ...Object.entries(notice === null ? {} : noticeHeaders(notice)),
+    ['connection', 'close'],
+  ]
+  const lines = all.map(([name, value]) => `${name}: ${value}\r\n`)
+  return `HTTP/1.1 ${status} ${notice?.title ?? 'Refused'}\r\n${lines.join('')}\r\n${document?.text ?? ''}`
+}

@@ -1,0 +1,213 @@
+import { connect, type Socket } from 'node:net'
+import { log } from '../log.ts'
+import { AnswerError } from './answer-head.ts'
+import { AnswerParser } from './answer-parser.ts'
+import type { UpstreamExchange, UpstreamFailure } from './exchange.ts'
+import type { UpstreamLimits, UpstreamPool } from './pool.ts'
+
+/**
+ * One connection to a project, for one request at a time. It goes back to its pool only when the request is sent and the
+ * answer read, both completely; in every other case it ends.
+ */
+export class UpstreamConnection {
+  readonly #pool: UpstreamPool
+  readonly #limits: UpstreamLimits
+  readonly #socket: Socket
+  readonly #parser: AnswerParser
+  #exchange: UpstreamExchange | null
+  #isConnected = false
+  #isSent = false
+  #isChunked = false
+  #isPaused = false
+  /** When the project must have done the next thing (`performance.now()`); 0: it may take its time. */
+  #deadline: number
+  #idleUntil = 0
+
+  constructor(pool: UpstreamPool, host: string, port: number, limits: UpstreamLimits, first: UpstreamExchange) {
+    this.#pool = pool
+    this.#limits = limits
+    this.#parser = new AnswerParser(limits)
+    this.#exchange = first
+    this.#deadline = performance.now() + limits.connectWithin
+    this.#socket = connect({
+      host,
+      port,
+      noDelay: true,
+      // All connections read into one piece of memory: what is kept of it is copied, and that is little.
+      onread: { buffer: received, callback: (size) => this.#onRead(size) },
+    })
+    this.#socket.once('connect', () => this.#onConnect())
+    this.#socket.on('drain', () => this.#onDrain())
+    this.#socket.on('end', () => this.#onEnd())
+    this.#socket.on('error', () => {})
+    this.#socket.once('close', () => this.#onClose())
+  }
+
+  /** Idle until now. */
+  take(exchange: UpstreamExchange): void {
+    this.#exchange = exchange
+    this.#begin(exchange)
+  }
+
+  /** False: the project is behind; `onDrain` follows. */
+  writeBody(chunk: Buffer): boolean {
+    const isReady = this.#isChunked ? this.#writeChunk(chunk) : this.#socket.write(chunk)
+    if (!isReady || !this.#parser.hasHead) this.#deadline = performance.now() + this.#limits.answerWithin
+    return isReady
+  }
+
+  #writeChunk(chunk: Buffer): boolean {
+    this.#socket.cork()
+    this.#socket.write(`${chunk.length.toString(16)}\r\n`, 'latin1')
+    this.#socket.write(chunk)
+    const isReady = this.#socket.write('\r\n', 'latin1')
+    this.#socket.uncork()
+    return isReady
+  }
+
+  endBody(): void {
+    if (this.#isChunked) this.#socket.write('0\r\n\r\n', 'latin1')
+    if (!this.#parser.hasHead) this.#deadline = performance.now() + this.#limits.answerWithin
+    this.#isSent = true
+  }
+
+  pause(): void {
+    this.#isPaused = true
+    this.#socket.pause()
+  }
+
+  resume(): void {
+    this.#isPaused = false
+    this.#socket.resume()
+  }
+
+  /** Ends the connection; the exchange hears nothing more. */
+  abort(): void {
+    this.#exchange = null
+    this.#parser.drop()
+    this.#socket.destroy()
+  }
+
+  get isBusy(): boolean {
+    return this.#exchange !== null
+  }
+
+  /** Called now and then with the time. */
+  check(now: number): void {
+    if (this.#exchange === null) {
+      if (this.isStale(now)) this.#socket.destroy()
+      return
+    }
+    if (this.#deadline === 0 || now < this.#deadline) return
+    this.#fail(this.#isConnected ? 'timeout' : 'refused')
+  }
+
+  /** Idle for longer than the project can be trusted to keep it open, or closed already. */
+  isStale(now: number): boolean {
+    return now >= this.#idleUntil || this.#socket.destroyed
+  }
+
+  close(): void {
+    this.#socket.destroy()
+  }
+
+  #onConnect(): void {
+    this.#isConnected = true
+    if (this.#exchange !== null) this.#begin(this.#exchange)
+  }
+
+  #begin(exchange: UpstreamExchange): void {
+    this.#isSent = !exchange.hasBody
+    this.#deadline = performance.now() + this.#limits.answerWithin
+    this.#parser.expect(exchange, exchange.method)
+    if (this.#isSent) {
+      this.#socket.write(exchange.head, 'latin1')
+      exchange.onConnection(this)
+      return
+    }
+    this.#isChunked = exchange.isChunked
+    // Head and first piece of the body leave together when both are there.
+    this.#socket.cork()
+    this.#socket.write(exchange.head, 'latin1')
+    exchange.onConnection(this)
+    process.nextTick(uncork, this.#socket)
+  }
+
+  #onRead(size: number): boolean {
+    const exchange = this.#exchange
+    if (exchange === null) {
+      // Nobody has asked for anything.
+      this.#socket.destroy()
+      return false
+    }
+    try {
+      this.#parser.feed(size === received.length ? received : received.subarray(0, size))
+    } catch (error) {
+      if (!(error instanceof AnswerError)) log('fault', { reason: (error as Error).stack ?? String(error) })
+      this.#fail('broken')
+      return false
+    }
+    // It may have been given up meanwhile.
+    if (this.#exchange !== exchange) return !this.#isPaused
+    if (this.#parser.isDone) this.#finish()
+    else {
+      if (this.#parser.hasHead) this.#deadline = 0
+      exchange.onPause()
+    }
+    return !this.#isPaused
+  }
+
+  #finish(): void {
+    this.#exchange = null
+    this.#deadline = 0
+    if (!this.#parser.isReusable || !this.#isSent || this.#socket.destroyed) {
+      this.#socket.destroy()
+      return
+    }
+    const { upstreamIdle } = this.#limits
+    // A second before the project itself would close it.
+    const promised = this.#parser.idleFor === -1 ? upstreamIdle : this.#parser.idleFor - 1_000
+    this.#idleUntil = performance.now() + Math.min(upstreamIdle, promised)
+    if (this.#isPaused) this.resume()
+    if (promised <= 0 || !this.#pool.takeBack(this)) this.#socket.destroy()
+  }
+
+  #onDrain(): void {
+    if (this.#exchange === null) return
+    this.#deadline = this.#parser.hasHead ? 0 : performance.now() + this.#limits.answerWithin
+    this.#exchange.onDrain()
+  }
+
+  /** The project has closed its side. */
+  #onEnd(): void {
+    if (this.#exchange === null) {
+      this.#socket.destroy()
+      return
+    }
+    try {
+      this.#parser.end()
+    } catch {
+      this.#fail('broken')
+      return
+    }
+    this.#finish()
+  }
+
+  #onClose(): void {
+    this.#pool.forget(this)
+    if (this.#exchange !== null) this.#fail(this.#isConnected ? 'broken' : 'refused')
+  }
+
+  #fail(failure: UpstreamFailure): void {
+    const exchange = this.#exchange
+    this.abort()
+    exchange?.onFailure(failure)
+  }
+}
+
+function uncork(socket: Socket): void {
+  socket.uncork()
+}
+
+/** As much as one read takes at most: with 64 KB, an answer of 1 MB costs a third more. */
+const received = Buffer.allocUnsafeSlow(256 * 1024)

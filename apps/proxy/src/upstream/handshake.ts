@@ -1,0 +1,92 @@
+import { connect, type Socket } from 'node:net'
+import { AnswerParser, type AnswerSink, type OnSwitch } from './answer-parser.ts'
+import type { UpstreamFailure } from './exchange.ts'
+import type { UpstreamLimits } from './pool.ts'
+
+export interface HandshakeTarget {
+  readonly host: string
+  readonly port: number
+}
+
+/** Hears what a project says to the offer of another protocol. Exactly one of `onSwitch`, `onEnd` and `onFailure` is last. */
+export interface HandshakeSink extends AnswerSink {
+  /** From now on the connection is the listener's. */
+  onUpgrade(head: Parameters<OnSwitch>[0], early: Buffer, upstream: Socket): void
+  onFailure(failure: UpstreamFailure): void
+}
+
+export interface Handshake {
+  readonly socket: Socket
+  /** Ends it; nothing is heard any more. */
+  abort(): void
+}
+
+/** A connection of its own, because it becomes the tunnel. It is never used for another request. */
+export function shakeHands(
+  target: HandshakeTarget,
+  head: string,
+  limits: UpstreamLimits,
+  sink: HandshakeSink,
+): Handshake {
+  const socket = connect({ host: target.host, port: target.port, noDelay: true, allowHalfOpen: true })
+  const parser = new AnswerParser(limits)
+  let isConnected = false
+  let isSwitched = false
+  let timer = setTimeout(() => fail('refused'), limits.connectWithin)
+
+  const leave = () => {
+    clearTimeout(timer)
+    parser.drop()
+    socket.off('data', onData).off('end', onEnd).off('close', onClose)
+  }
+  const fail = (failure: UpstreamFailure) => {
+    leave()
+    socket.destroy()
+    sink.onFailure(failure)
+  }
+  const onData = (bytes: Buffer) => {
+    try {
+      parser.feed(bytes)
+    } catch {
+      fail('broken')
+      return
+    }
+    // What follows a complete refusal is nobody's.
+    if (parser.isDone) {
+      leave()
+      if (!isSwitched) socket.destroy()
+    } else if (parser.hasHead) clearTimeout(timer)
+  }
+  const onEnd = () => {
+    try {
+      parser.end()
+      leave()
+      socket.destroy()
+    } catch {
+      fail('broken')
+    }
+  }
+  const onClose = () => fail(isConnected ? 'broken' : 'refused')
+
+  parser.expect(sink, 'GET', (answer, early) => {
+    isSwitched = true
+    leave()
+    sink.onUpgrade(answer, early, socket)
+  })
+  socket.on('error', () => {})
+  socket.on('data', onData).on('end', onEnd).on('close', onClose)
+  socket.once('connect', () => {
+    isConnected = true
+    clearTimeout(timer)
+    timer = setTimeout(() => fail('timeout'), limits.answerWithin)
+    socket.write(head, 'latin1')
+  })
+  return {
+    socket,
+    abort() {
+      if (isSwitched) return
+      leave()
+      socket.destroy()
+    },
+  }
+}

@@ -1,0 +1,40 @@
+import type { Batch } from '../access/recorder.ts'
+import type { Limits } from '../limits.ts'
+import type { RouteTable } from '../route-table.ts'
+import type { Flights } from '../upstream/pool.ts'
+import type { Counts } from './serving.ts'
+
+/** What the main process tells a worker. Each order is answered by a report with the same `turn`, in any time. */
+export type Order =
+  | { readonly kind: 'begin'; readonly limits: Limits; readonly table: RouteTable }
+  /** The listening socket comes along. */
+  | { readonly kind: 'listen' }
+  | { readonly kind: 'use'; readonly table: RouteTable }
+  | { readonly kind: 'count' }
+  | { readonly kind: 'flights'; readonly host: string; readonly port: number }
+  /** Accept nothing more; end when what is under way has ended. */
+  | { readonly kind: 'stop' }
+
+export interface Asked {
+  readonly turn: number
+  readonly order: Order
+}
+
+/** What each kind of order is answered with. */
+export interface Answers {
+  readonly begin: null
+  readonly listen: null
+  readonly use: null
+  readonly count: WorkerCounts
+  readonly flights: Flights
+  readonly stop: null
+}
+
+export interface WorkerCounts extends Counts {
+  /** Lines of the access log that could not be handed over. */
+  readonly dropped: number
+}
+
+export type Report =
+  | { readonly turn: number; readonly answer: Answers[keyof Answers] }
+  | { readonly batches: readonly Batch[] }

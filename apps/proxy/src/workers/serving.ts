@@ -1,0 +1,121 @@
+import type { Server } from 'node:http'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { NoteExchange } from '../access/exchange-note.ts'
+import { createEntrances } from '../entrances.ts'
+import { createHolds } from '../holds.ts'
+import type { Limits } from '../limits.ts'
+import { indexRoutes, type RouteIndex } from '../route-index.ts'
+import type { RouteTable } from '../route-table.ts'
+import { createPublicServer } from '../server.ts'
+import { createShareEnds } from '../share-ends.ts'
+import type { ProxyState } from '../state.ts'
+import type { Flights } from '../upstream/pool.ts'
+import { createUpstreams } from '../upstreams.ts'
+
+/** All that serves requests in one process: the same in the main process and in each worker. */
+export interface Serving {
+  /** Not listening yet. */
+  readonly server: Server
+  readonly table: RouteTable
+  /**
+   * Every request that begins after this call sees this table; it resolves when what the table opens is open. Throws at
+   * once when the table cannot be understood, and changes nothing.
+   */
+  use(table: RouteTable): Promise<void>
+  counts(): Counts
+  flights(host: string, port: number): Flights
+  /** Accepts nothing new from now on. */
+  stop(): void
+  /** After `stop`: settles when the last connection has ended, or the deadline has ended it. */
+  drain(): Promise<void>
+}
+
+export interface ServingOptions {
+  readonly limits: Limits
+  readonly note: NoteExchange
+  readonly withEntrances: boolean
+}
+
+export interface Counts {
+  readonly requests: number
+  readonly connections: number
+  readonly tunnels: number
+  readonly held: number
+}
+
+/** `withEntrances`: also those of shares, at ports of their own. */
+export function createServing(routes: RouteIndex, { limits, note, withEntrances }: ServingOptions): Serving {
+  const state: ProxyState = {
+    routes,
+    draining: false,
+    requests: 0,
+    tunnels: new Set(),
+    upstreams: createUpstreams(limits),
+    shareEnds: createShareEnds(),
+    holds: createHolds(limits.held),
+    limits,
+    note,
+  }
+  const connections = createCount()
+  const publicServer = () => connections.of(createPublicServer(state))
+  const server = publicServer()
+  // Only the main process has them: a port has one owner.
+  const entrances = createEntrances(publicServer)
+
+  return {
+    server,
+    get table() {
+      return state.routes.table
+    },
+    use(table) {
+      state.routes = indexRoutes(table)
+      state.upstreams.keepOnly(table)
+      state.shareEnds.enforce(table)
+      state.holds.release()
+      return withEntrances ? entrances.enforce(table) : Promise.resolve()
+    },
+    counts: () => ({
+      requests: state.requests,
+      connections: connections.now,
+      tunnels: state.tunnels.size,
+      held: state.holds.count,
+    }),
+    flights: (host, port) => state.upstreams.flights(host, port),
+    stop() {
+      state.draining = true
+      server.close()
+      entrances.close()
+    },
+    async drain() {
+      const deadline = Date.now() + limits.drainWithin
+      while (connections.now > 0 && Date.now() < deadline) {
+        server.closeIdleConnections()
+        await delay(20)
+      }
+      server.closeAllConnections()
+      entrances.closeAllConnections()
+      for (const socket of state.tunnels) socket.destroy()
+      state.shareEnds.stop()
+      state.upstreams.close()
+    },
+  }
+}
+
+/** Includes upgraded connections, which the HTTP server itself forgets. */
+function createCount() {
+  let count = 0
+  return {
+    get now() {
+      return count
+    },
+    of(server: Server): Server {
+      server.on('connection', (socket) => {
+        count += 1
+        socket.once('close', () => {
+          count -= 1
+        })
+      })
+      return server
+    },
+  }
+}

@@ -1,0 +1,41 @@
+/** A way in which people outside reach a share. Each knows itself; nobody else asks for one by its name. */
+export interface ShareProvider {
+  readonly name: string
+  readonly label: string
+  readonly summary: string
+  /** Whether it can be used here, now. */
+  probe(surroundings: Surroundings): Promise<Availability>
+  /** Null: the proxy's own address is the way, and nothing else has to run. */
+  readonly tunnel: Tunnel | null
+}
+
+/** A program that brings people from outside to the share's own entrance, as long as it runs. */
+export interface Tunnel {
+  /**
+   * The header in which it says who the client is, in lower case. Null: it does not say; then the client is nobody, whom no
+   * list of addresses lets in.
+   */
+  readonly clientHeader: string | null
+  /** What follows the program's name on its command line. No secret may be in it. */
+  readonly args: (port: number, surroundings: Surroundings) => readonly string[]
+  /** The public address, when this line of its output tells it: scheme, host and port. */
+  readonly addressIn: (line: string, surroundings: Surroundings) => string | null
+}
+
+export type Availability =
+  | { readonly available: true; readonly program: string | null }
+  | { readonly available: false; readonly reason: string; readonly install: string | null }
+
+/** What providers may know of the machine and its settings. */
+export interface Surroundings {
+  /** Folders in which programs are found, as in `PATH`. */
+  readonly path: string
+  /** `STACKQUAY_SHARE_SSH`. */
+  readonly ssh: SshServer | null
+}
+
+export interface SshServer {
+  readonly user: string
+  readonly host: string
+  readonly port: number
+}

@@ -1,0 +1,68 @@
+import { type Problem, ProblemError, problemOf, type Run, type TestCounts } from '@stackquay/contract'
+import type { CommandState } from '@stackquay/engine-api'
+import type { RunChange } from '@stackquay/store'
+
+/** A problem as it stands in a row. */
+export type RunError = NonNullable<Run['error']>
+
+export type RunOutcome = Required<Pick<RunChange, 'exitCode' | 'signal' | 'error' | 'counts'>> & {
+  readonly state: 'succeeded' | 'failed' | 'cancelled'
+}
+
+/** What the results of a test run said, or why they could not be read. */
+export type ReadResults =
+  | { readonly counts: TestCounts; readonly problem: null }
+  | { readonly counts: null; readonly problem: RunError }
+
+/**
+ * What came of a run whose command has ended. Failed tests fail a run whatever its exit code says. Results that cannot be
+ * read change nothing about it: the exit code decides, and `error` says why there are no counts.
+ */
+export function outcomeOf(
+  command: Pick<CommandState, 'cause' | 'exit'>,
+  results: ReadResults | null,
+  maxMinutes: number,
+): RunOutcome {
+  const exit = { exitCode: command.exit?.code ?? null, signal: command.exit?.signal ?? null }
+  const counts = results?.counts ?? null
+  switch (command.cause) {
+    case 'cancelled':
+      return { state: 'cancelled', ...exit, error: null, counts }
+    case 'timeout':
+    case 'idle':
+      return { state: 'failed', ...exit, error: tookTooLong(maxMinutes), counts }
+    case 'lost':
+    case null:
+      return { state: 'failed', ...exit, error: lost(), counts }
+    case 'exited': {
+      const isGood = exit.exitCode === 0 && (counts?.failed ?? 0) === 0
+      return { state: isGood ? 'succeeded' : 'failed', ...exit, error: results?.problem ?? null, counts }
+    }
+    default:
+      return command.cause satisfies never
+  }
+}
+
+/** It ended before there was a command, or nobody knows of one. */
+export function withoutCommand(state: 'failed' | 'cancelled', error: RunError | null): RunOutcome {
+  return { state, exitCode: null, signal: null, error, counts: null }
+}
+
+export function interrupted(detail: string): RunError {
+  return runError(problemOf(new ProblemError('interrupted', detail, { hint: 'Run it again.' })))
+}
+
+function lost(): RunError {
+  return interrupted('The command was lost, because the machine was restarted or what held it was killed.')
+}
+
+function tookTooLong(maxMinutes: number): RunError {
+  const error = new ProblemError('deadline_exceeded', `It ran longer than ${maxMinutes} minutes and was ended.`, {
+    hint: 'Make it shorter, or let the administrator raise STACKQUAY_RUN_MAX_MINUTES.',
+  })
+  return runError(problemOf(error))
+}
+
+export function runError({ errors, ...problem }: Problem): RunError {
+  return { ...problem, ...(errors === undefined ? {} : { errors: errors.map((error) => ({ ...error })) }) }
+}

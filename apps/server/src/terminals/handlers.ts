@@ -1,0 +1,79 @@
+import { ProblemError } from '@stackquay/contract'
+import type { ProjectRow, Store } from '@stackquay/store'
+import type { Handlers, StreamHandlers } from '../http/handler.ts'
+import { createExec, type ExecDeps } from './exec.ts'
+import type { Terminals } from './terminals.ts'
+
+type TerminalHandlers = Pick<
+  Handlers,
+  'listTerminals' | 'createTerminal' | 'getTerminal' | 'endTerminal' | 'execCommand'
+>
+type TerminalStreams = Pick<StreamHandlers, 'watchTerminal' | 'openTerminal' | 'watchExec'>
+
+export interface TerminalHandlerDeps extends ExecDeps {
+  readonly terminals: Terminals
+}
+
+export function terminalHandlers(deps: TerminalHandlerDeps): TerminalHandlers {
+  const { store, terminals } = deps
+  const exec = createExec(deps)
+  return {
+    listTerminals: async ({ params }) => {
+      const items = await terminals.of(await find(store, params.id))
+      return { status: 200, body: { items } }
+    },
+    createTerminal: async ({ params, body }, context) => {
+      const { workload, cols = 80, rows = 24, command } = body ?? {}
+      const project = await find(store, params.id)
+      return { status: 201, body: await terminals.open(project, { workload, cols, rows, command }, context) }
+    },
+    getTerminal: async ({ params }) => {
+      const project = await find(store, params.id)
+      return { status: 200, body: await terminals.find(project, params.term) }
+    },
+    endTerminal: async ({ params }, context) => {
+      await terminals.end(await find(store, params.id), params.term, context)
+      return { status: 204 }
+    },
+    execCommand: async ({ params, body }, context) => {
+      const { stdin, ...wanted } = body
+      return exec.answer(await find(store, params.id), wanted, stdin, context)
+    },
+  }
+}
+
+export function terminalStreams(deps: TerminalHandlerDeps): TerminalStreams {
+  const { store, terminals } = deps
+  const exec = createExec(deps)
+  return {
+    watchTerminal: async ({ params, query }, context, socket) => {
+      const project = await find(store, params.id)
+      const { after, ...size } = query
+      await terminals.show(project, params.term, { after, size: sizeOf(size) }, socket, context)
+    },
+    openTerminal: async ({ params, query }, context, socket) => {
+      const project = await find(store, params.id)
+      const { cols = 80, rows = 24 } = sizeOf(query)
+      const wanted = { workload: query.workload, cols, rows, command: undefined }
+      const { id } = await terminals.open(project, wanted, context)
+      await terminals.show(project, id, { after: undefined, size: {} }, socket, context)
+    },
+    watchExec: async ({ params }, context, socket) => {
+      await exec.talk(await find(store, params.id), socket, context)
+    },
+  }
+}
+
+async function find(store: Store, idOrSlug: string): Promise<ProjectRow> {
+  const row = await store.projects.find(idOrSlug)
+  if (row === null) throw new ProblemError('not_found', `There is no project "${idOrSlug}".`)
+  return row
+}
+
+/** A size in an address is checked here: what is out of bounds is taken as the bound. */
+function sizeOf({ cols, rows }: { readonly cols?: number | undefined; readonly rows?: number | undefined }) {
+  return {
+    ...(cols === undefined ? {} : { cols: Math.min(500, Math.max(2, cols)) }),
+    ...(rows === undefined ? {} : { rows: Math.min(300, Math.max(1, rows)) }),
+  }
+}

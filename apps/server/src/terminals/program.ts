@@ -1,0 +1,45 @@
+import { stat } from 'node:fs/promises'
+import { delimiter, isAbsolute, join, resolve } from 'node:path'
+import { ProblemError } from '@stackquay/contract'
+import type { Value } from '@stackquay/engine-api'
+
+/**
+ * argv with the absolute path of its program in front, found as a shell finds it: by PATH, or from the folder when it names
+ * one. Looked for here, so that a missing program is an error that says so, and not exit code 127 of a helper.
+ */
+export async function withProgram(
+  argv: readonly string[],
+  { env, cwd }: { readonly env: Readonly<Record<string, Value>>; readonly cwd: string },
+): Promise<readonly [string, ...string[]]> {
+  const [name = '', ...args] = argv
+  if (argv.some((word) => word.includes('\0'))) {
+    throw new ProblemError('validation_failed', 'A program and its arguments cannot hold zero bytes.', {
+      errors: [{ pointer: '/argv', code: 'invalid', detail: 'must not hold zero bytes' }],
+    })
+  }
+  const found = name.includes('/') ? resolve(cwd, name) : await onPath(name, env.PATH)
+  if (found !== null && (await isProgram(found))) return [found, ...args]
+  throw new ProblemError(
+    'program_not_found',
+    name.includes('/') ? `There is no program at "${name}".` : `There is no program "${name}" on the PATH.`,
+    {
+      hint: name.includes('/')
+        ? 'Check the path, which begins at the project’s folder, and that the file is executable.'
+        : 'Check its name, install it, or name it by its path. A shell’s own words need a shell: sh -c "…".',
+    },
+  )
+}
+
+async function onPath(name: string, path: Value | undefined): Promise<string | null> {
+  if (name === '' || typeof path !== 'string') return null
+  // A part that is empty or relative means the folder that one is in; nobody wants programs to be found there by accident.
+  for (const folder of path.split(delimiter).filter(isAbsolute)) {
+    if (await isProgram(join(folder, name))) return join(folder, name)
+  }
+  return null
+}
+
+async function isProgram(path: string): Promise<boolean> {
+  const info = await stat(path).catch(() => null)
+  return info?.isFile() === true && (info.mode & 0o111) !== 0
+}

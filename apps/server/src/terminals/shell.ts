@@ -1,0 +1,39 @@
+import { stat } from 'node:fs/promises'
+import type { Value } from '@stackquay/engine-api'
+
+/** What a terminal runs when nobody names a program. */
+export interface Shell {
+  readonly argv: readonly [string, ...string[]]
+  /** `bash`. */
+  readonly name: string
+}
+
+/**
+ * The best shell of this machine, by what is there: the account of projects is a system user, whose login shell is often
+ * `nologin`. The machine's own start files are left out, because they replace the prompt and may write anywhere.
+ */
+export async function usableShell(places: readonly string[] = bashPlaces): Promise<Shell> {
+  for (const path of places) {
+    const info = await stat(path).catch(() => null)
+    if (info?.isFile() === true && (info.mode & 0o111) !== 0)
+      return { argv: [path, '--noprofile', '--norc', '-i'], name: 'bash' }
+  }
+  return { argv: ['/bin/sh', '-i'], name: 'sh' }
+}
+
+/** What programs in a terminal want to know, besides what they get anywhere. The person's own variables win. */
+export function terminalVariables(
+  slug: string,
+  shell: Shell | null,
+  env: Readonly<Record<string, Value>>,
+): Readonly<Record<string, Value>> {
+  return {
+    LANG: 'C.UTF-8',
+    ...env,
+    TERM: 'xterm-256color',
+    COLORTERM: 'truecolor',
+    ...(shell === null ? {} : { SHELL: shell.argv[0], PS1: shell.name === 'bash' ? `${slug}:\\W\\$ ` : `${slug} $ ` }),
+  }
+}
+
+const bashPlaces = ['/bin/bash', '/usr/bin/bash', '/usr/local/bin/bash', '/opt/homebrew/bin/bash']

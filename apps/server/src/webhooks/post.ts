@@ -1,0 +1,99 @@
+import { lookup as systemLookup } from 'node:dns'
+import { request as httpRequest } from 'node:http'
+import { request as httpsRequest } from 'node:https'
+import { BlockList, isIP, type LookupFunction } from 'node:net'
+
+export interface PostResult {
+  /** HTTP status of the answer; null when there was none. */
+  readonly status: number | null
+  /** Why it does not count as received; null when it does. */
+  readonly error: string | null
+  readonly retryAfter: string | undefined
+}
+
+/** How long a receiver may take. Standard Webhooks asks senders for 15 to 30 seconds. */
+const timeoutMs = 20_000
+
+/**
+ * Sends a body and looks at the status alone: 2xx is received. Redirects are not followed, because the address was an
+ * administrator's choice and another is not. Of the answer's body nothing is kept. Never throws.
+ */
+export function post(
+  url: string,
+  headers: Record<string, string>,
+  body: string,
+  signal: AbortSignal,
+): Promise<PostResult> {
+  const { promise, resolve } = Promise.withResolvers<PostResult>()
+  const failed = (error: string) => resolve({ status: null, error, retryAfter: undefined })
+  const both = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)])
+  try {
+    const target = new URL(url)
+    const obstacle = addressObstacle(target.hostname.replace(/^\[|\]$/g, ''))
+    if (obstacle !== null) throw new Error(obstacle)
+    const send = target.protocol === 'https:' ? httpsRequest : httpRequest
+    const request = send(
+      target,
+      {
+        method: 'POST',
+        headers: {
+          'content-type': 'application/json',
+          'content-length': String(Buffer.byteLength(body)),
+          'user-agent': 'Stackquay-Webhooks/1',
+          ...headers,
+        },
+        // A connection of its own: nothing of one receiver waits for another.
+        agent: false,
+        lookup: checkedLookup,
+        signal: both,
+        maxHeaderSize: 16 * 1024,
+      },
+      (response) => {
+        const status = response.statusCode ?? 0
+        const error = status >= 200 && status < 300 ? null : `The receiver answered ${status}.`
+        resolve({ status, error, retryAfter: response.headers['retry-after'] })
+        response.destroy()
+      },
+    )
+    request.on('error', (error) => failed(both.aborted && !signal.aborted ? noAnswer : error.message || String(error)))
+    request.end(body)
+  } catch (error) {
+    failed(error instanceof Error ? error.message : String(error))
+  }
+  return promise
+}
+
+const noAnswer = `The receiver did not answer within ${timeoutMs / 1000} seconds.`
+
+/** Looked at where the connection is made, so that a name cannot mean one address when asked and another when used. */
+const checkedLookup: LookupFunction = (hostname, options, callback) => {
+  systemLookup(hostname, { ...options, all: true }, (error, addresses) => {
+    if (error) return callback(error, '')
+    const obstacle = addresses.map(({ address }) => addressObstacle(address)).find((one) => one !== null)
+    if (obstacle !== undefined && obstacle !== null) return callback(new Error(obstacle), '')
+    if (options.all === true) return callback(null, addresses)
+    const [first] = addresses
+    if (first === undefined) return callback(new Error(`"${hostname}" has no address.`), '')
+    return callback(null, first.address, first.family)
+  })
+}
+
+/**
+ * Services of the own network are good receivers, so private addresses are allowed. Link-local ones are not: there, clouds
+ * answer whoever asks from the machine with its credentials.
+ */
+export function addressObstacle(address: string): string | null {
+  const version = isIP(address)
+  if (version === 0) return null
+  // Knows an IPv4 address in every notation of IPv6, and no zones.
+  return noReceivers.check(address.replace(/%.*$/, ''), version === 4 ? 'ipv4' : 'ipv6')
+    ? `Events are not sent to ${address}: it belongs to the machine itself, not to a receiver.`
+    : null
+}
+
+const noReceivers = new BlockList()
+noReceivers.addSubnet('169.254.0.0', 16, 'ipv4')
+noReceivers.addSubnet('fe80::', 10, 'ipv6')
+noReceivers.addSubnet('fd00:ec2::', 32, 'ipv6')
+noReceivers.addAddress('0.0.0.0', 'ipv4')
+noReceivers.addAddress('::', 'ipv6')

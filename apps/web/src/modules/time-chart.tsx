@@ -1,0 +1,158 @@
+import { useEffect, useRef, useState } from 'react'
+import uPlot from 'uplot'
+import 'uplot/dist/uPlot.min.css'
+import { colourReader, useThemeChange } from './theme-colours.ts'
+
+export interface TimeSeries {
+  readonly name: string
+  readonly colour: string
+  /** What is drawn, one a time. */
+  readonly heights: readonly (number | null)[]
+  /** What is read out: for bars that stand on each other, the bar alone. */
+  readonly values: readonly (number | null)[]
+  /** Of the whole time. */
+  readonly total: string
+}
+
+interface TimeChartProps {
+  title: string
+  /** What the picture says, for those who do not see it; the numbers stand in a table below. */
+  description: string
+  shape: 'bars' | 'lines'
+  /** Seconds since 1970. */
+  times: readonly number[]
+  stepSeconds: number
+  /** Bars: the highest first, so that the lower ones are drawn over it. */
+  series: readonly TimeSeries[]
+  format: (value: number) => string
+  /** Distances between the lines of the axis to choose from. */
+  steps?: number[]
+  /** Days instead of hours at the axis. */
+  days: boolean
+}
+
+const height = 170
+
+/** Numbers over time. Where the pointer is, the list below says those of that time; else those of the whole. */
+export function TimeChart({
+  title,
+  description,
+  shape,
+  times,
+  stepSeconds,
+  series,
+  format,
+  steps,
+  days,
+}: TimeChartProps) {
+  const box = useRef<HTMLDivElement>(null)
+  const theme = useThemeChange()
+  const [hovered, setHovered] = useState<number | null>(null)
+  const key = JSON.stringify([times, series.map(({ heights, colour }) => [colour, heights]), shape, days])
+  const show = useRef(format)
+  show.current = format
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the key stands for what is drawn; a theme change redraws
+  useEffect(() => {
+    const element = box.current
+    if (element === null) return
+    const { colour, done } = colourReader(element)
+    const ink = colour('--ink-3')
+    const line = colour('--line')
+    const colours = series.map((one) => colour(one.colour))
+    done()
+    const font = `11px ${getComputedStyle(element).fontFamily}`
+    const half = stepSeconds / 2
+    const options: uPlot.Options = {
+      width: element.clientWidth,
+      height,
+      padding: [8, 12, 0, 0],
+      cursor: { y: false, drag: { x: false, y: false }, points: { show: shape === 'lines', size: 5 } },
+      legend: { show: false },
+      scales: {
+        x: { range: (_, low, high) => [(low ?? 0) - half, (high ?? 0) + half] },
+        y: { range: (_, __, max) => [0, max === null || max <= 0 ? 1 : max * 1.15] },
+      },
+      axes: [
+        {
+          stroke: ink,
+          grid: { show: false },
+          ticks: { show: false },
+          font,
+          size: 24,
+          ...(days ? { incrs: [86_400, 2 * 86_400], space: 44 } : { space: 70 }),
+          values: (_, marks) => marks.map((seconds) => (days ? dayOf(seconds) : clockOf(seconds))),
+        },
+        {
+          stroke: ink,
+          grid: { stroke: line, width: 1 },
+          ticks: { show: false },
+          font,
+          size: 58,
+          space: 34,
+          ...(steps === undefined ? {} : { incrs: steps }),
+          values: (_, marks) => marks.map((value) => show.current(value)),
+        },
+      ],
+      series: [
+        {},
+        ...series.map((_, index) => ({
+          stroke: colours[index] ?? ink,
+          points: { show: shape === 'lines' && times.length < 2 },
+          ...(shape === 'bars'
+            ? { fill: colours[index] ?? ink, width: 0, paths: uPlot.paths.bars!({ size: [0.8, 24] }) }
+            : { width: 1.5, spanGaps: false }),
+        })),
+      ],
+      hooks: { setCursor: [(chart) => setHovered(chart.cursor.idx ?? null)] },
+    }
+    const data = [[...times], ...series.map(({ heights }) => [...heights])] as uPlot.AlignedData
+    const chart = new uPlot(options, data, element)
+    const resize = new ResizeObserver(() => chart.setSize({ width: element.clientWidth, height }))
+    resize.observe(element)
+    return () => {
+      resize.disconnect()
+      chart.destroy()
+    }
+  }, [key, stepSeconds, theme])
+
+  const at = hovered === null ? undefined : times[hovered]
+  return (
+    <figure className="min-w-0">
+      <figcaption className="flex items-baseline justify-between gap-2">
+        <span className="text-sm font-medium">{title}</span>
+        {at !== undefined && (
+          <span className="numbers text-sm text-ink-2">
+            {days ? `${dayOf(at)}, ` : ''}
+            {clockOf(at)}
+          </span>
+        )}
+      </figcaption>
+      <div ref={box} role="img" aria-label={description} style={{ height }} className="mt-1 w-full overflow-hidden" />
+      <ul className="mt-1 flex flex-wrap gap-x-4 gap-y-0.5 text-sm text-ink-2">
+        {(shape === 'bars' ? series.toReversed() : series).map(({ name, colour, values, total }) => {
+          const value = hovered === null ? undefined : values[hovered]
+          return (
+            <li key={name} className="inline-flex items-center gap-1.5">
+              <span aria-hidden className="size-2.5 rounded-xs" style={{ background: `var(${colour})` }} />
+              {name}
+              <span className="numbers text-ink">{at === undefined ? total : value == null ? '–' : format(value)}</span>
+            </li>
+          )
+        })}
+      </ul>
+    </figure>
+  )
+}
+
+function clockOf(seconds: number): string {
+  return new Date(seconds * 1000).toLocaleTimeString(undefined, {
+    hour: '2-digit',
+    minute: '2-digit',
+    hourCycle: 'h23',
+  })
+}
+
+function dayOf(seconds: number): string {
+  return new Date(seconds * 1000).toLocaleDateString(undefined, { weekday: 'short', day: 'numeric' })
+}

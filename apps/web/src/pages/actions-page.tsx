@@ -1,0 +1,212 @@
+import type { Action, ProjectView } from '@stackquay/contract'
+import { useQuery } from '@tanstack/react-query'
+import { Link, useNavigate, useSearch } from '@tanstack/react-router'
+import { ArrowLeft, Play, SquareTerminal } from 'lucide-react'
+import { useState } from 'react'
+import { actionsQuery, runAction } from '../api/runs.ts'
+import { Button, buttonClass } from '../components/button.tsx'
+import { ConfirmDialog } from '../components/confirm-dialog.tsx'
+import { EmptyState } from '../components/empty-state.tsx'
+import { ErrorState } from '../components/error-state.tsx'
+import { PageHeader, Panel } from '../components/panel.tsx'
+import { SkeletonList } from '../components/skeleton.tsx'
+import { toastProblem } from '../components/toast.tsx'
+import { byRuntime, isRunOver } from '../lib/runs.ts'
+import { CancelRun, RunFacts, RunFailure } from '../modules/run-facts.tsx'
+import { RunHistory } from '../modules/run-history.tsx'
+import { RunOutputView } from '../modules/run-output-view.tsx'
+import { useLabels } from '../modules/use-labels.ts'
+import { useMay } from '../modules/use-may.ts'
+import { useRun } from '../modules/use-run.ts'
+import { texts } from '../texts/index.ts'
+import { useProject } from './use-project.ts'
+import { useTitle } from './use-title.ts'
+
+const t = texts.actions
+
+/** What the project can do, found from its source; with a run in the address, that run. */
+export function ActionsPage() {
+  const project = useProject()
+  const { run } = useSearch({ from: '/app/projects/$project/actions' })
+  useTitle(project.name, texts.project.tabs.actions)
+  return run === undefined ? <Actions project={project} /> : <ActionRun key={run} project={project} id={run} />
+}
+
+function useStart(project: ProjectView) {
+  const navigate = useNavigate()
+  const [busy, setBusy] = useState<string | null>(null)
+  const start = async (action: string) => {
+    setBusy(action)
+    try {
+      const run = await runAction(project.id, action)
+      await navigate({
+        to: '/projects/$project/actions',
+        params: { project: project.slug },
+        search: { run: run.id },
+      })
+    } finally {
+      setBusy(null)
+    }
+  }
+  return { busy, start }
+}
+
+function Actions({ project }: { project: ProjectView }) {
+  const query = useQuery(actionsQuery(project.id))
+  const labels = useLabels()
+  const { busy, start } = useStart(project)
+  const [asking, setAsking] = useState<Action | null>(null)
+  const actions = query.data ?? []
+  return (
+    <div className="flex w-full max-w-6xl flex-col gap-4 px-4 py-5 sm:px-6">
+      <h2 className="sr-only">{texts.project.tabs.actions}</h2>
+      {query.isPending ? (
+        <SkeletonList rows={4} />
+      ) : query.isError ? (
+        <ErrorState error={query.error} onRetry={() => void query.refetch()} />
+      ) : actions.length === 0 ? (
+        <Panel>
+          <EmptyState icon={SquareTerminal} title={t.emptyTitle} detail={t.emptyDetail} />
+        </Panel>
+      ) : (
+        byRuntime(actions).map((group) => (
+          <Panel
+            key={group.runtime}
+            title={group.runtime === null ? t.ofProject : (labels[group.runtime] ?? group.runtime)}
+            flush
+          >
+            <ul className="divide-y divide-line">
+              {group.items.map((action) => (
+                <ActionRow
+                  key={action.id}
+                  action={action}
+                  slug={project.slug}
+                  busy={busy === action.id}
+                  onRun={() => (action.destructive ? setAsking(action) : void start(action.id).catch(toastProblem))}
+                />
+              ))}
+            </ul>
+          </Panel>
+        ))
+      )}
+      <RunHistory project={project.id} slug={project.slug} kind="action" />
+      <ConfirmDialog
+        open={asking !== null}
+        onClose={() => setAsking(null)}
+        title={t.askTitle(asking?.label ?? '')}
+        detail={t.askDetail}
+        submit={t.run}
+        onConfirm={async () => {
+          if (asking !== null) await start(asking.id)
+        }}
+      >
+        <p className="mb-4">{asking?.summary}</p>
+      </ConfirmDialog>
+    </div>
+  )
+}
+
+function ActionRow({ action, slug, busy, onRun }: { action: Action; slug: string; busy: boolean; onRun: () => void }) {
+  const may = useMay()
+  return (
+    <li className="flex flex-wrap items-center gap-x-4 gap-y-1 px-4 py-2.5">
+      <div className="min-w-0 flex-1 basis-40">
+        <p className="flex flex-wrap items-center gap-x-2">
+          <code className="font-medium break-words">{action.label}</code>
+          {action.destructive && (
+            <span className="rounded-full bg-warn-soft px-2 text-xs leading-5 text-warn">{t.destructive}</span>
+          )}
+        </p>
+        <p className="text-sm break-words text-ink-2">{action.summary}</p>
+        {!action.available && <p className="text-sm break-words text-warn">{action.reason ?? t.unavailable}</p>}
+      </div>
+      <div className="flex items-center gap-2">
+        {action.lastRun !== null && (
+          <Link
+            to="/projects/$project/actions"
+            params={{ project: slug }}
+            search={{ run: action.lastRun }}
+            className="rounded text-sm text-accent-ink hover:underline"
+          >
+            {t.lastRun}
+            <span className="sr-only">: {action.label}</span>
+          </Link>
+        )}
+        {may('operate') && (
+          <Button icon={Play} size="sm" busy={busy} disabled={!action.available} onClick={onRun}>
+            {action.destructive ? t.runAsking : t.run}
+            <span className="sr-only"> {action.label}</span>
+          </Button>
+        )}
+      </div>
+    </li>
+  )
+}
+
+function ActionRun({ project, id }: { project: ProjectView; id: string }) {
+  const { run, error, output, state, missing, retry } = useRun(project.id, id)
+  const { busy, start } = useStart(project)
+  const actions = useQuery(actionsQuery(project.id)).data
+  const may = useMay()
+  const again = actions?.find((action) => action.id === run?.name)
+  const [asking, setAsking] = useState(false)
+  const back = (
+    <Link to="/projects/$project/actions" params={{ project: project.slug }} search={{}} className={buttonClass()}>
+      <ArrowLeft aria-hidden className="size-3.5" />
+      {t.back}
+    </Link>
+  )
+  if (run === undefined) {
+    if (error === null) return <SkeletonList rows={5} />
+    return (
+      <div className="flex flex-col items-start gap-2 px-4 py-5 sm:px-6">
+        <ErrorState error={error} onRetry={retry} />
+        {back}
+      </div>
+    )
+  }
+  return (
+    <div className="flex w-full max-w-6xl flex-col gap-4 px-4 py-5 sm:px-6">
+      <PageHeader
+        level={2}
+        title={<code className="break-words">{run.label}</code>}
+        detail={<RunFacts run={run} />}
+        actions={
+          <>
+            <CancelRun run={run} />
+            {isRunOver(run) && again !== undefined && may('operate') && (
+              <Button
+                icon={Play}
+                busy={busy !== null}
+                disabled={!again.available}
+                onClick={() => (again.destructive ? setAsking(true) : void start(again.id).catch(toastProblem))}
+              >
+                {t.runAgain}
+              </Button>
+            )}
+            {back}
+          </>
+        }
+      />
+      <RunFailure run={run} />
+      {error !== null && <ErrorState error={error} onRetry={retry} />}
+      <RunOutputView
+        project={project.id}
+        run={run.id}
+        output={output}
+        state={state}
+        missing={missing}
+        over={isRunOver(run)}
+        className="rounded-lg border border-line bg-surface"
+      />
+      <ConfirmDialog
+        open={asking}
+        onClose={() => setAsking(false)}
+        title={t.askTitle(run.label)}
+        detail={t.askDetail}
+        submit={t.run}
+        onConfirm={() => start(run.name)}
+      />
+    </div>
+  )
+}

@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { openWebSocket, type ShownProject, showProject } from './support/shown-project.ts'
+
+describe('names and rules of a project', () => {
+  let shown: ShownProject
+  before(async () => {
+    shown = await showProject()
+  })
+  after(() => shown?.close())
+
+  const rules = async (body: object) => {
+    const answer = await shown.api('PUT', '/projects/shop/proxy-rules', body)
+    assert.equal(answer.status, 200, JSON.stringify(answer.body))
+  }
+
+  it('a name answers when it was added, and no longer when it was removed', async () => {
+    assert.equal((await shown.get('shop.example.org')).status, 404)
+    const made = await shown.api('POST', '/projects/shop/domains', { host: 'shop.example.org' })
+    assert.equal(made.status, 201)
+    assert.equal(made.body.url, `http://shop.example.org:${shown.service.proxyPort}`)
+    // The answer to the change is the word that the proxy has it.
+    assert.equal((await shown.get('shop.example.org')).status, 200)
+    assert.equal((await shown.get('SHOP.Example.Org.')).status, 200)
+    assert.equal((await shown.api('DELETE', '/projects/shop/domains/shop.example.org')).status, 204)
+    assert.equal((await shown.get('shop.example.org')).status, 404)
+  })
+
+  it('names of other alphabets and wildcards answer', async () => {
+    await shown.api('POST', '/projects/shop/domains', { host: 'bücher.example' })
+    await shown.api('POST', '/projects/shop/domains', { host: '*.wild.example' })
+    assert.equal((await shown.get('xn--bcher-kva.example')).status, 200)
+    assert.equal((await shown.get('any.wild.example')).status, 200)
+    assert.equal((await shown.get('wild.example')).status, 404)
+    assert.equal((await shown.get('a.b.wild.example')).status, 404, 'one label only')
+  })
+
+  it('goes on answering while the service is killed, and knows its names afterwards', async () => {
+    await shown.api('POST', '/projects/shop/domains', { host: 'stays.example' })
+    await shown.service.kill()
+    assert.equal((await shown.get('stays.example')).status, 200)
+    await shown.service.start()
+    const { body } = await shown.api('GET', '/projects/shop/domains')
+    assert.ok(body.items.some(({ host }: { host: string }) => host === 'stays.example'))
+    assert.equal((await shown.get('stays.example')).status, 200)
+  })
+
+  it('rules hold for every way in: its own name, an extra one and its share, over WebSockets too', async () => {
+    await shown.api('POST', '/projects/shop/domains', { host: 'also.example' })
+    const share = await shown.api('POST', '/projects/shop/share', { minutes: 5 })
+    assert.equal(share.status, 201, JSON.stringify(share.body))
+    const ways = ['shop.localhost', 'also.example', new URL(share.body.url).hostname]
+    const port = shown.service.proxyPort
+    const each = async (status: number, headers: Record<string, string> = {}, path = '/') => {
+      for (const host of ways) {
+        const answer = await shown.get(host, path, headers)
+        assert.equal(answer.status, status, `${host} ${answer.body.slice(0, 200)}`)
+        const live = openWebSocket(port, host, headers)
+        if (status === 200) await live
+        else await assert.rejects(live, new RegExp(`${status}`), host)
+      }
+    }
+    await each(200)
+    await rules({ allowIps: ['192.0.2.0/24'] })
+    await each(403)
+    await each(403, { 'x-forwarded-for': '192.0.2.1', 'cf-connecting-ip': '192.0.2.1' })
+    await rules({ allowIps: ['127.0.0.0/8'] })
+    await each(200)
+    await rules({ basicAuth: { username: 'guest', password: 'a walrus in the bath' } })
+    await each(401)
+    await each(200, { authorization: `Basic ${btoa('guest:a walrus in the bath')}` })
+    await rules({ redirects: [{ from: '/old', to: '/new', status: 307 }] })
+    for (const host of ways) {
+      const moved = await shown.get(host, '/old')
+      assert.deepEqual([moved.status, moved.headers.location], [307, '/new'], host)
+    }
+    await rules({
+      requestHeaders: [{ name: 'X-From', value: 'the proxy' }],
+      responseHeaders: [{ name: 'X-Frame-Options', value: 'DENY' }],
+    })
+    for (const host of ways) {
+      const { headers, body } = await shown.get(host)
+      assert.equal(headers['x-frame-options'], 'DENY')
+      assert.equal(JSON.parse(body).headers['x-from'], 'the proxy')
+    }
+    await rules({})
+    await each(200)
+  })
+})

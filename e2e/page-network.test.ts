@@ -1,0 +1,375 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { type Browser, launchBrowser } from '@stackquay/testkit'
+import type { Page } from 'playwright-core'
+import { assertAccessible, consoleErrors, logIn, makeUser, refuseUnbuiltPage } from './support/page.ts'
+import { admin, type Service, startService, throughProxy, until } from './support/service.ts'
+
+const project = 'harbour'
+const at = (view = '') => `/projects/${project}/network${view === '' ? '' : `?view=${view}`}`
+
+describe('the network of a project on the page', () => {
+  let browser: Browser
+  let service: Service
+  let page: Page
+  let errors: readonly string[]
+
+  before(async () => {
+    await refuseUnbuiltPage()
+    browser = await launchBrowser({ viewport: { width: 1280, height: 900 } })
+    browser.context.setDefaultTimeout(30_000)
+    service = await startService()
+    page = await browser.page()
+    errors = consoleErrors(page)
+    await logIn(page, service, admin)
+    for (const name of ['Harbour', 'Pier']) {
+      const body = { name, template: 'static' }
+      const made = await service.client.call('createProject', { body: body as never, query: { wait: 60 } })
+      assert.equal(made.operation?.state, 'succeeded', JSON.stringify(made.operation?.error))
+    }
+  })
+  after(async () => {
+    await browser?.close()
+    await service?.close()
+  })
+
+  const params = { id: project }
+  const open = (path: string) => page.goto(`${service.url}${path}`)
+  const button = (name: string) => page.getByRole('button', { name, exact: true })
+  const dialog = () => page.getByRole('dialog')
+  const inDialog = (name: string) => dialog().getByRole('button', { name, exact: true })
+  const row = (name: string | RegExp) => page.getByRole('row', { name })
+  const answers = async (host: string, status: number, what: string) =>
+    until(async () => (await throughProxy(service.proxyPort, host, '/')).status === status, what, 20_000)
+
+  describe('domains', () => {
+    it('lists the name that comes with the project, which nobody can remove', { timeout: 60_000 }, async () => {
+      await open(`/projects/${project}`)
+      await page.getByRole('link', { name: 'Network', exact: true }).click()
+      await row(/^harbour\.localhost .*comes with the project/).waitFor()
+      assert.equal(await button('Remove harbour.localhost').count(), 0)
+      await page.getByText(`its port ${service.proxyPort} can be reached`).waitFor()
+      await assertAccessible(page, 'domains')
+    })
+
+    it('says at the field what is wrong with a name, and whose it is already', { timeout: 60_000 }, async () => {
+      await service.client.call('addDomain', { params: { id: 'pier' }, body: { host: 'pier.example.org' } })
+      await button('Add domain').click()
+      const host = dialog().getByLabel('Host name')
+      await host.fill('https://shop.example.org/')
+      await inDialog('Add domain').click()
+      await dialog().getByText('leave out scheme, port and path').waitFor()
+      assert.equal(await host.getAttribute('aria-invalid'), 'true')
+      await assertAccessible(page, 'a name that is none')
+      await host.fill('pier.example.org')
+      assert.equal(await host.getAttribute('aria-invalid'), null)
+      await inDialog('Add domain').click()
+      await dialog().getByText('belongs to another project').waitFor()
+      assert.equal(await host.getAttribute('aria-invalid'), 'true')
+    })
+
+    it('adds a name that the project answers under at once', { timeout: 60_000 }, async () => {
+      await dialog().getByLabel('Host name').fill('Shop.Example.ORG')
+      await inDialog('Add domain').click()
+      await dialog().waitFor({ state: 'detached' })
+      await page.getByRole('link', { name: /^shop\.example\.org/ }).waitFor()
+      await answers('shop.example.org', 200, 'the new name to answer')
+      // Names that others add appear by themselves.
+      await service.client.call('addDomain', { params, body: { host: 'bücher.example', workload: 'static' } })
+      await row(/bücher\.example.*xn--bcher-kva\.example/).waitFor()
+      await assertAccessible(page, 'more domains')
+    })
+
+    it('removes a name after a question', { timeout: 60_000 }, async () => {
+      await button('Remove shop.example.org').click()
+      await dialog().getByText('no longer answers under this name').waitFor()
+      await assertAccessible(page, 'remove a domain')
+      await inDialog('Remove domain').click()
+      await page.getByRole('link', { name: /^shop\.example\.org/ }).waitFor({ state: 'detached' })
+      await answers('shop.example.org', 404, 'the removed name to be unknown')
+    })
+  })
+
+  describe('rules', () => {
+    const unsaved = () => page.getByRole('region', { name: 'Unsaved changes' })
+    const save = async () => {
+      await button('Save rules').click()
+      await unsaved().waitFor({ state: 'detached' })
+    }
+    const addresses = () => page.getByLabel('Addresses and blocks')
+    const redirect = (number: number) => page.getByRole('group', { name: `Redirect ${number}`, exact: true })
+
+    it('warns who would shut themselves out, and throws away what is discarded', { timeout: 60_000 }, async () => {
+      await open(at('rules'))
+      await addresses().fill('192.0.2.0/24')
+      await page.getByText('Your own address, 127.0.0.1, is not among them').waitFor()
+      await assertAccessible(page, 'shut out')
+      await addresses().fill('192.0.2.0/24\n127.0.0.0/8')
+      await page.getByText('is not among them').waitFor({ state: 'detached' })
+      await button('Discard').click()
+      await unsaved().waitFor({ state: 'detached' })
+      assert.equal(await addresses().inputValue(), '')
+    })
+
+    it('shows each mistake at its field, and all of them at once', { timeout: 90_000 }, async () => {
+      await addresses().fill('127.0.0.0/8\n300.1.1.1')
+      for (const _ of [1, 2]) await button('Add redirect').click()
+      await redirect(1).getByLabel('From path').fill('/old/*')
+      await redirect(1).getByLabel('To', { exact: true }).fill('/new/*')
+      await redirect(2).getByLabel('From path').fill('blog')
+      await redirect(2).getByLabel('To', { exact: true }).fill('ftp://example.org/')
+      await button('Add header: Request headers').click()
+      await page.getByRole('group', { name: 'Header 1' }).getByLabel('Name').fill('Host')
+      await page.getByRole('switch', { name: 'Answer for the application' }).check()
+      await page.getByLabel('Allowed origins').fill('https://app.example.org/path')
+      await button('Save rules').click()
+      await page.getByText('Some fields need a correction; they are marked.').waitFor()
+      for (const field of [
+        addresses(),
+        redirect(2).getByLabel('From path'),
+        redirect(2).getByLabel('To', { exact: true }),
+        page.getByRole('group', { name: 'Header 1' }).getByLabel('Name'),
+        page.getByLabel('Allowed origins'),
+      ])
+        assert.equal(await field.getAttribute('aria-invalid'), 'true', String(field))
+      assert.equal(await redirect(1).getByLabel('From path').getAttribute('aria-invalid'), null)
+      await until(
+        () => addresses().evaluate((node) => node === document.activeElement),
+        'the first mistake to have the focus',
+      )
+      await assertAccessible(page, 'mistakes in rules')
+      assert.deepEqual((await service.client.call('getProxyRules', { params })).redirects, [])
+    })
+
+    it('saves all rules as one, and they hold at once', { timeout: 60_000 }, async () => {
+      await addresses().fill('127.0.0.0/8\n::1')
+      await redirect(2).getByLabel('From path').fill('/old/harbour')
+      await redirect(2).getByLabel('To', { exact: true }).fill('https://example.org/')
+      await button('Move redirect 2 up').click()
+      assert.equal(await redirect(1).getByLabel('From path').inputValue(), '/old/harbour')
+      await page.getByRole('group', { name: 'Header 1' }).getByLabel('Name').fill('X-From')
+      await page.getByRole('group', { name: 'Header 1' }).getByLabel('Value').fill('the quay')
+      await page.getByLabel('Allowed origins').fill('https://app.example.org')
+      await save()
+      await until(async () => (await service.get(project, '/old/harbour')).status === 308, 'the redirects to hold')
+      const first = await service.get(project, '/old/harbour')
+      assert.deepEqual([first.status, first.headers.location], [308, 'https://example.org/'])
+      const second = await service.get(project, '/old/ship')
+      assert.deepEqual([second.status, second.headers.location], [308, '/new/ship'])
+      const { cors, requestHeaders } = await service.client.call('getProxyRules', { params })
+      assert.deepEqual(
+        [cors?.origins, requestHeaders],
+        [['https://app.example.org'], [{ name: 'X-From', value: 'the quay' }]],
+      )
+      await assertAccessible(page, 'rules')
+    })
+
+    it('sets a password that visitors are asked for and nobody is shown', { timeout: 60_000 }, async () => {
+      const password = 'gangway-canary-4711'
+      const authorization = `Basic ${Buffer.from(`guest:${password}`).toString('base64')}`
+      await page.getByRole('switch', { name: 'Ask for a user name and a password' }).check()
+      await page.getByRole('textbox', { name: 'User name' }).fill('guest')
+      await page.getByLabel('Password', { exact: true }).fill(password)
+      await save()
+      await answers('harbour.localhost', 401, 'visitors to be asked for the password')
+      assert.equal((await service.get(project, '/', { headers: { authorization } })).status, 200)
+      assert.ok(!(await page.content()).includes(password))
+      assert.equal(await page.getByLabel('Password', { exact: true }).inputValue(), '')
+      await page.getByText('Not shown. Leave it empty to keep it.').waitFor()
+      // Another change leaves it as it is.
+      await button('Remove redirect 1').click()
+      await save()
+      assert.equal((await service.get(project, '/', { headers: { authorization } })).status, 200)
+      await assertAccessible(page, 'password')
+    })
+
+    it('does not replace what somebody else changed meanwhile, unless told to', { timeout: 60_000 }, async () => {
+      await page.getByRole('switch', { name: 'Answer for the application' }).uncheck()
+      await unsaved().waitFor()
+      await service.client.call('putProxyRules', { params, body: { allowIps: ['127.0.0.1'] } })
+      await page.getByText('Somebody else changed the rules meanwhile').waitFor()
+      await assertAccessible(page, 'overtaken')
+      await button('Show theirs, drop mine').click()
+      await unsaved().waitFor({ state: 'detached' })
+      assert.equal(await addresses().inputValue(), '127.0.0.1')
+      await addresses().fill('')
+      await service.client.call('putProxyRules', { params, body: { allowIps: ['127.0.0.2'] } })
+      await button('Go on with mine').click()
+      assert.deepEqual((await service.client.call('getProxyRules', { params })).allowIps, ['127.0.0.2'])
+      await save()
+      assert.deepEqual((await service.client.call('getProxyRules', { params })).allowIps, [])
+      await answers('harbour.localhost', 200, 'the address to be allowed')
+    })
+
+    it('asks before unsaved rules are left', { timeout: 60_000 }, async () => {
+      await addresses().fill('192.0.2.1')
+      await unsaved().waitFor()
+      const asked: string[] = []
+      page.once('dialog', (question) => {
+        asked.push(question.message())
+        void question.dismiss()
+      })
+      await page.getByRole('radio', { name: 'Share' }).click()
+      await until(async () => asked.length > 0, 'the page to ask')
+      assert.match(asked[0] ?? '', /unsaved changes are lost/)
+      assert.equal(await addresses().inputValue(), '192.0.2.1')
+      await button('Discard').click()
+    })
+  })
+
+  describe('share', () => {
+    let host: string
+
+    it('starts for a while, with a QR code and the time that is left', { timeout: 60_000 }, async () => {
+      await open(at('share'))
+      await page.getByLabel('For how long').selectOption({ label: '15 minutes' })
+      await page.getByLabel('Password').fill('short')
+      await assertAccessible(page, 'start a share')
+      await page.getByLabel('Password').fill('gangway-4711')
+      await button('Start sharing').click()
+      await page.getByText('Ends in').waitFor()
+      assert.match((await page.getByRole('timer').textContent()) ?? '', /^(15:00|14:\d\d)$/)
+      const { share } = await service.client.call('getShare', { params })
+      assert.ok(share?.url)
+      await page.getByRole('img', { name: `QR code of ${share.url}` }).waitFor()
+      await page.getByRole('link', { name: new URL(share.url).host }).waitFor()
+      await page.getByText('asked for', { exact: true }).waitFor()
+      assert.ok(!(await page.content()).includes('gangway-4711'))
+      host = new URL(share.url).hostname
+      await assertAccessible(page, 'an open share')
+    })
+
+    it('asks visitors for its password', { timeout: 60_000 }, async () => {
+      const visit = await throughProxy(service.proxyPort, host, '/')
+      assert.notEqual(visit.status, 200)
+      assert.match(visit.body, /password/i)
+    })
+
+    it('ends with one click, and its address is gone', { timeout: 60_000 }, async () => {
+      await button('End share').click()
+      await button('Start sharing').waitFor()
+      await answers(host, 410, 'the address of the share to be gone')
+      assert.equal((await service.client.call('getShare', { params })).share, null)
+    })
+
+    it('without a password it lets in, and says who came', { timeout: 90_000 }, async () => {
+      await button('Start sharing').click()
+      await page.getByText('Nobody came yet').waitFor()
+      const { share } = await service.client.call('getShare', { params })
+      assert.ok(share?.url)
+      host = new URL(share.url).hostname
+      assert.equal((await throughProxy(service.proxyPort, host, '/')).status, 200)
+      await row(/127\.0\.0\.1/).waitFor({ timeout: 60_000 })
+      await assertAccessible(page, 'viewers')
+      await button('End share').click()
+      await button('Start sharing').waitFor()
+    })
+  })
+
+  describe('traffic', () => {
+    const log = () => page.getByRole('region', { name: 'Requests', exact: true })
+    const status = () => page.getByRole('combobox', { name: 'Status' })
+
+    it('shows requests that were made, and how they were answered', { timeout: 120_000 }, async () => {
+      for (let turn = 0; turn < 3; turn += 1) assert.equal((await service.get(project)).status, 200)
+      assert.equal((await service.get(project, '/no-such-ship')).status, 404)
+      await open(at('traffic'))
+      await until(
+        async () =>
+          (await service.client.call('listAccessLog', { params, query: { q: 'no-such-ship' } })).items.length > 0,
+        'the request to stand in the access log',
+      )
+      await button('Read the requests again').click()
+      await log().getByText('/no-such-ship').waitFor()
+      await page.getByRole('img', { name: /^Requests of the last 1 h by status: [1-9]/ }).waitFor({ timeout: 60_000 })
+      await page.getByRole('img', { name: /^Times of answers in the last 1 h/ }).waitFor()
+      await assertAccessible(page, 'traffic')
+      await page.getByText('As a table').click()
+      await page.getByRole('region', { name: 'Traffic', exact: true }).getByRole('row').nth(1).waitFor()
+      await assertAccessible(page, 'traffic as a table')
+    })
+
+    it('narrows the log by status and text, and the address keeps that', { timeout: 60_000 }, async () => {
+      await status().selectOption('404')
+      await log().getByText('200', { exact: true }).first().waitFor({ state: 'detached' })
+      await log().getByText('/no-such-ship').waitFor()
+      await page.getByRole('searchbox', { name: 'Search in requests' }).fill('nothing-like-it')
+      await page.getByText('No request fits the filters').waitFor()
+      await assertAccessible(page, 'no request fits')
+      await page.reload()
+      await page.getByText('No request fits the filters').waitFor()
+      assert.equal(await status().inputValue(), '404')
+      await button('Clear filters').click()
+      await log().getByText('200', { exact: true }).first().waitFor()
+    })
+
+    it('reads older requests page by page', { timeout: 90_000 }, async () => {
+      for (let turn = 0; turn < 60; turn += 1) await service.get(project, `/lap-${turn}`)
+      await until(
+        async () => (await service.client.call('listAccessLog', { params, query: { q: '/lap-59' } })).items.length > 0,
+        'the last request to stand in the access log',
+      )
+      await open(`${at('traffic')}&q=lap-`)
+      await log().getByText('/lap-59', { exact: true }).waitFor()
+      assert.equal(await log().getByText('/lap-0', { exact: true }).count(), 0)
+      await button('Show more').click()
+      await log().getByText('/lap-0', { exact: true }).waitFor()
+      await button('Show more').waitFor({ state: 'detached' })
+    })
+
+    it('shows other ranges', { timeout: 60_000 }, async () => {
+      for (const [label, range] of [
+        ['15 min', '15m'],
+        ['7 d', '7d'],
+      ] as const) {
+        await page.getByRole('radio', { name: label, exact: true }).check()
+        await page.getByRole('img', { name: `Requests of the last ${label} by status` }).waitFor()
+        assert.match(page.url(), new RegExp(`range=${range}`))
+      }
+      await assertAccessible(page, 'seven days')
+    })
+  })
+
+  it('offers a reader nothing to change, and an operator domains alone', { timeout: 120_000 }, async () => {
+    for (const role of ['read', 'operate'] as const) {
+      const user = { username: `rita-${role}`, password: 'look-but-do-not-touch' }
+      await makeUser(page, user, role)
+      const other = await launchBrowser()
+      other.context.setDefaultTimeout(30_000)
+      try {
+        const seen = await other.page()
+        const shown = (view = '') => seen.goto(`${service.url}${at(view)}`)
+        await logIn(seen, service, user)
+        await shown()
+        await seen.getByText('comes with the project').first().waitFor()
+        const offered = role === 'operate' ? 1 : 0
+        assert.equal(await seen.getByRole('button', { name: 'Add domain' }).count(), offered)
+        assert.equal(await seen.getByRole('button', { name: 'Remove bücher.example' }).count(), offered)
+        await shown('rules')
+        await seen.getByText('Only administrators change these rules.').waitFor()
+        assert.equal(await seen.getByLabel('Addresses and blocks').isDisabled(), true)
+        await shown('share')
+        await seen.getByText('Nothing is shared now').waitFor()
+        assert.equal(await seen.getByRole('button', { name: 'Start sharing' }).count(), 0)
+        await assertAccessible(seen, `share for ${role}`)
+      } finally {
+        await other.close()
+      }
+    }
+  })
+
+  it('made no error that nobody expected', () => {
+    const id = errors.map((error) => /\/(prj_\w+)/.exec(error)?.[1]).find((found) => found !== undefined) ?? ''
+    const expected = [
+      '401 /api/v1/auth/me',
+      // A name that is none, one that is taken, and rules with mistakes.
+      `422 /api/v1/projects/${id}/domains`,
+      `409 /api/v1/projects/${id}/domains`,
+      `422 /api/v1/projects/${id}/proxy-rules`,
+    ]
+    assert.deepEqual(
+      errors.filter((error) => !expected.includes(error)),
+      [],
+    )
+  })
+})

@@ -1,0 +1,38 @@
+/** What a run of tests said, whatever the runner. */
+export interface TestResults {
+  readonly cases: readonly CaseResult[]
+  /** The file ended in the middle, or had more than is read: what was found until then. */
+  readonly incomplete: boolean
+}
+
+export interface CaseResult {
+  readonly name: string
+  /** Class, describe block or package; null at the top. */
+  readonly group: string | null
+  /** As the runner says it: absolute, or relative to where it ran. Some runners (Go, cargo) name it for failed tests alone. */
+  readonly file: string | null
+  /** Of a failed test where it failed, when that is in `file`; else where it begins. */
+  readonly line: number | null
+  readonly outcome: 'passed' | 'failed' | 'skipped'
+  readonly seconds: number | null
+  /** What was wrong, or why it was skipped. Without colours, at most 4 KB. */
+  readonly message: string | null
+  /** The trace. Without colours, at most 16 KB. */
+  readonly details: string | null
+}
+
+/** Thrown when a text is not what its format says at all. */
+export class UnreadableResults extends Error {
+  override readonly name = 'UnreadableResults'
+}
+
+export const mostCases = 20_000
+
+/** Whether two results, perhaps of two runs, are of one test. */
+export function sameTest(
+  one: Pick<CaseResult, 'name' | 'group' | 'file'>,
+  other: Pick<CaseResult, 'name' | 'group' | 'file'>,
+): boolean {
+  const sameFile = one.file === other.file || one.file === null || other.file === null
+  return one.name === other.name && one.group === other.group && sameFile
+}

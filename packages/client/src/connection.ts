@@ -1,0 +1,205 @@
+import type { Problem } from '@stackquay/contract'
+import { socketUrl } from './address.ts'
+import { type ClientOptions, identityHeaders } from './transport.ts'
+
+export interface Frame {
+  readonly type: string
+  readonly seq: number
+}
+export interface ErrorFrame extends Frame {
+  readonly type: 'error'
+  readonly problem: Problem
+}
+
+/** What is sent while the connection stands. */
+export interface Link {
+  /** Text, or bytes in frames that the service takes. What is sent on a connection that just broke is lost. */
+  send(message: string | Uint8Array): void
+  /** Resolves when little of what was sent still waits here, or the connection is gone. */
+  room(): Promise<void>
+}
+
+/** Frames are handed over in order and one at a time: the next one waits for the promise of the one before. */
+export interface Receiver<F extends Frame> {
+  readonly onFrame: (frame: Exclude<F, ErrorFrame>) => void | Promise<void>
+  readonly onBytes?: (bytes: Uint8Array) => void | Promise<void>
+  readonly onLink?: (link: Link) => void
+  /** Asked after every frame: true when everything was said, so that nobody waits for the other side’s goodbye. */
+  readonly hasEnded?: () => boolean
+}
+
+export interface ConnectOptions {
+  readonly signal: AbortSignal
+  readonly onOpen?: () => void
+  /**
+   * So many bytes are kept for a receiver that is slow. Then a socket that can be paused is; another is closed when
+   * `resumable`, because a browser’s would be read without bound.
+   */
+  readonly keepBytes: number
+  readonly resumable: boolean
+}
+
+export interface End {
+  readonly opened: boolean
+  /** Frames beyond the first came: the next try need not be slow. */
+  readonly useful: boolean
+  /** Closed by us because the receiver was slow; what has come was handed over. */
+  readonly held: boolean
+  readonly problem: Problem | null
+}
+
+/** One WebSocket from its opening until it is closed or the signal aborts. Rejects with whatever the receiver throws. */
+export function connect<F extends Frame>(
+  client: ClientOptions,
+  path: string,
+  receiver: Receiver<F>,
+  { signal, onOpen, keepBytes, resumable }: ConnectOptions,
+): Promise<End> {
+  const { promise, resolve, reject } = Promise.withResolvers<End>()
+  const socket: PausableSocket = open(client, path)
+  socket.binaryType = 'arraybuffer'
+  const waiting: (string | ArrayBuffer)[] = []
+  let waitingBytes = 0
+  let handling = false
+  let opened = false
+  let useful = false
+  let held = false
+  let paused = false
+  let closed = false
+  let done = false
+  let problem: Problem | null = null
+
+  const finish = (act: () => void) => {
+    if (done) return
+    done = true
+    signal.removeEventListener('abort', abort)
+    waiting.length = 0
+    act()
+  }
+  const leave = () => {
+    socket.close()
+    finish(() => resolve({ opened, useful, held, problem }))
+  }
+  // Not waiting for the other side's goodbye, which may never come.
+  const abort = () => leave()
+  signal.addEventListener('abort', abort, { once: true })
+
+  const hand = (data: string | ArrayBuffer): void | Promise<void> => {
+    if (typeof data !== 'string') {
+      useful = true
+      return receiver.onBytes?.(new Uint8Array(data))
+    }
+    const frame = JSON.parse(data) as F
+    if (isError(frame)) {
+      problem = frame.problem
+      return undefined
+    }
+    useful ||= frame.type !== 'start'
+    return receiver.onFrame(frame as Exclude<F, ErrorFrame>)
+  }
+  const handOver = async (first: void | Promise<void>) => {
+    handling = true
+    try {
+      await first
+      if (receiver.hasEnded?.()) leave()
+      while (waiting.length > 0 && !done) {
+        const data = waiting.shift()!
+        waitingBytes -= sizeOf(data)
+        await hand(data)
+        if (receiver.hasEnded?.()) leave()
+        if (paused && waitingBytes < keepBytes / 2) {
+          paused = false
+          socket.resume!()
+        }
+      }
+    } catch (error) {
+      socket.close()
+      finish(() => reject(error))
+    } finally {
+      handling = false
+    }
+    if (closed) leave()
+  }
+  const wait = (data: string | ArrayBuffer) => {
+    waiting.push(data)
+    waitingBytes += sizeOf(data)
+    if (waitingBytes <= keepBytes || paused) return
+    if (socket.pause !== undefined && socket.resume !== undefined) {
+      paused = true
+      socket.pause()
+    } else if (resumable) {
+      held = true
+      socket.close()
+    }
+  }
+
+  socket.addEventListener('open', () => {
+    if (done) return
+    opened = true
+    onOpen?.()
+    receiver.onLink?.(linkOver(socket))
+  })
+  socket.addEventListener('message', (event: MessageEvent<string | ArrayBuffer>) => {
+    // What comes after we gave up on a slow receiver comes again on the next connection.
+    if (done || held) return
+    if (handling) return wait(event.data)
+    try {
+      const handled = hand(event.data)
+      if (handled !== undefined) void handOver(handled)
+      else if (receiver.hasEnded?.()) leave()
+    } catch (error) {
+      socket.close()
+      finish(() => reject(error))
+    }
+  })
+  // Libraries that offer the WebSocket class on Node end the process at an error nobody listens for; close follows anyway.
+  socket.addEventListener('error', () => {})
+  socket.addEventListener('close', () => {
+    closed = true
+    if (!handling) leave()
+  })
+  return promise
+}
+
+/** Sockets of the library `ws` can be paused; those of browsers cannot. */
+interface PausableSocket extends WebSocket {
+  pause?(): void
+  resume?(): void
+}
+
+function open(client: ClientOptions, path: string): WebSocket {
+  const WebSocket = client.WebSocket ?? globalThis.WebSocket
+  const url = socketUrl(client.baseUrl, path)
+  // A browser sends its session cookie by itself and knows no second argument of this form.
+  if (client.token === undefined && client.userAgent === undefined) return new WebSocket(url)
+  const withHeaders = WebSocket as unknown as new (url: string, init: { headers: Record<string, string> }) => WebSocket
+  return new withHeaders(url, { headers: identityHeaders(client) })
+}
+
+function linkOver(socket: WebSocket): Link {
+  const isOpen = () => socket.readyState === 1
+  return {
+    send(message) {
+      if (!isOpen()) return
+      if (typeof message === 'string') return socket.send(message)
+      for (let from = 0; from < message.length; from += frameBytes)
+        socket.send(message.slice(from, from + frameBytes) as Uint8Array<ArrayBuffer>)
+    },
+    // No WebSocket API tells when there is room again, so this looks.
+    async room() {
+      while (isOpen() && socket.bufferedAmount > sendAhead) await new Promise((resolve) => setTimeout(resolve, 2))
+    },
+  }
+}
+
+function sizeOf(data: string | ArrayBuffer): number {
+  return typeof data === 'string' ? data.length : data.byteLength
+}
+
+function isError(frame: Frame): frame is ErrorFrame {
+  return frame.type === 'error'
+}
+
+/** The service takes no messages above 64 KiB. */
+const frameBytes = 32 * 1024
+const sendAhead = 512 * 1024

@@ -1,0 +1,3 @@
+export * from './address-range.ts'
+export * from './host-name.ts'
+export * from './proxy-rules.ts'

@@ -1,0 +1,145 @@
+import {
+  type ActionDraft,
+  type ChosenToolchain,
+  type CommandEnvironment,
+  type RuntimeKind,
+  runtimeKinds,
+  type Settings,
+  SettingsError,
+  type SuiteDraft,
+  type SuiteInput,
+  type SuiteKind,
+  searchPath,
+  suiteKinds,
+} from '@stackquay/catalog'
+import { type Connections, packageFolder, resolveConnections } from './resolve-connections.ts'
+import { type ResolveFacts, runtimeInput, toolchainOf, unavailableHere } from './resolve-project.ts'
+import type { ProjectSpec } from './spec.ts'
+
+/** What people can run in a project, and where. */
+export interface ProjectCommands {
+  /** By runtime, in the order of the catalogue; of a project without any, `project` with the system's PATH. */
+  readonly environments: readonly NamedEnvironment[]
+  /** Ids are `<runtime>.<name>`. */
+  readonly actions: readonly FoundAction[]
+  readonly suites: readonly FoundSuite[]
+}
+
+export interface NamedEnvironment extends CommandEnvironment {
+  /** Name of the runtime, or `project`. */
+  readonly name: string
+  readonly label: string
+  /** Why nothing can run in it: its toolchain is missing here. Null when it can. */
+  readonly reason: string | null
+}
+
+export type FoundAction = ActionDraft & { readonly id: string; readonly runtime: string }
+export type FoundSuite = SuiteDraft & { readonly id: string; readonly runner: string; readonly runtime: string }
+
+/** Pure. Works on whatever state the project is in: what cannot run says why instead of being absent. */
+export function resolveCommands(spec: ProjectSpec, facts: ResolveFacts): ProjectCommands {
+  const connections = resolveConnections(spec, facts)
+  const runtimes = runtimeKinds.flatMap((kind) => {
+    const settings = spec.runtimes[kind.name]
+    return settings?.enabled === true ? [ofRuntime(kind, settings, { spec, facts, connections })] : []
+  })
+  const project = projectEnvironment(facts, connections)
+  const environments = runtimes.map(({ environment }) => environment)
+  return {
+    environments: environments.length === 0 ? [project] : environments,
+    actions: runtimes.flatMap(({ actions }) => actions),
+    suites: suiteKinds.flatMap((kind) => {
+      if (kind.runtime === null)
+        return suitesOf(kind, environments[0] ?? project, { facts, settings: null, program: null })
+      const runtime = runtimes.find(({ environment }) => environment.name === kind.runtime)
+      if (runtime === undefined) return []
+      const { environment, settings, program } = runtime
+      return suitesOf(kind, environment, { facts, settings, program })
+    }),
+  }
+}
+
+function ofRuntime(
+  kind: RuntimeKind,
+  settings: Settings,
+  resolving: { readonly spec: ProjectSpec; readonly facts: ResolveFacts; readonly connections: Connections },
+): {
+  readonly environment: NamedEnvironment
+  readonly actions: readonly FoundAction[]
+  readonly settings: Settings
+  readonly program: string | null
+} {
+  const found = toolchainOf(kind, settings, resolving.facts)
+  const toolchain = found ?? missing(kind, settings)
+  const reason = found === null ? unavailableHere(kind.label, settings.version, kind.install) : null
+  const commands = kind.commands(runtimeInput(kind, settings, toolchain, { ...resolving, dependsOn: [] }))
+  const environment = { ...commands.environment, name: kind.name, label: kind.label, reason }
+  return {
+    environment,
+    actions: commands.actions.map((action) => ({
+      ...action,
+      id: `${kind.name}.${action.name}`,
+      runtime: kind.name,
+      reason: reasonOf(action, environment),
+    })),
+    settings,
+    program: kind.toolchain === null ? null : (found?.program ?? null),
+  }
+}
+
+/** Where it would be. Nothing is started with it: all that the runtime offers carries the reason then. */
+function missing(kind: RuntimeKind, settings: Settings): ChosenToolchain {
+  return { version: settings.version, program: `/usr/bin/${kind.toolchain?.programs[0]}`, directory: '/usr/bin' }
+}
+
+/** The widest obstacle is said: without a toolchain nothing else matters. */
+function reasonOf(
+  wanted: { readonly reason: string | null; readonly needsSetup: boolean },
+  environment: NamedEnvironment,
+): string | null {
+  return environment.reason ?? wanted.reason ?? (wanted.needsSetup ? (environment.setupReason ?? null) : null)
+}
+
+function projectEnvironment(facts: ResolveFacts, connections: Connections): NamedEnvironment {
+  return {
+    name: 'project',
+    label: 'Project',
+    reason: null,
+    env: { PATH: searchPath([]), ...connections.variablesOf(null) },
+    cwd: facts.project.path,
+    setup: [],
+  }
+}
+
+function suitesOf(
+  kind: SuiteKind,
+  environment: NamedEnvironment,
+  of: { readonly facts: ResolveFacts; readonly settings: Settings | null; readonly program: string | null },
+): readonly FoundSuite[] {
+  const { facts, settings, program } = of
+  let obstacle: string | null = null
+  const input: SuiteInput = {
+    project: facts.project,
+    source: facts.source,
+    settings,
+    folder: packageFolder(settings),
+    environment,
+    program,
+    ourProgram: (name) => {
+      try {
+        return facts.ourProgram(name)
+      } catch (error) {
+        if (!(error instanceof SettingsError)) throw error
+        obstacle ??= `${error.message} ${error.hint}`
+        return { node: '/usr/bin/false', file: '' }
+      }
+    },
+  }
+  return kind.find(input).map((suite) => ({
+    ...suite,
+    id: `${environment.name}.${suite.name}`,
+    runner: kind.runner,
+    runtime: environment.name,
+    reason: obstacle ?? reasonOf(suite, environment),
+  }))
+}

@@ -1,0 +1,214 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { runtimeKindOf, runtimeKinds, type ServiceFields, type Settings, serviceKinds } from '@stackquay/catalog'
+import { type NamedEnvironment, resolveCommands } from '../src/resolve-commands.ts'
+import { type ResolveFacts, resolveProject } from '../src/resolve-project.ts'
+import { emptySpec, type ProjectSpec } from '../src/spec.ts'
+
+const facts: ResolveFacts = {
+  project: {
+    id: 'prj_1',
+    slug: 'shop',
+    url: 'http://shop.localhost:8780',
+    path: '/srv/shop',
+    toolsPath: '/tools/prj_1',
+  },
+  source: { 'package.json': '{"scripts":{"build":"vite build","test":"vitest"}}', 'go.mod': 'module shop' },
+  toolchain: (name, line) => ({
+    version: `${line}.1`,
+    program: `/opt/${name}/bin/${name}`,
+    directory: `/opt/${name}/bin`,
+  }),
+  helpers: () => ({ npm: { version: '12.0.0', program: '/opt/node/bin/npm', directory: '/opt/node/bin' } }),
+  lease: (workload, port) => 20_000 + `${workload}/${port}`.length,
+  secret: (name) => ({ secret: `sec_${name}`, version: 1 }),
+  ourProgram: (name) => ({ node: '/opt/node/bin/node', file: `/ours/${name}.js` }),
+  publishAddress: '0.0.0.0',
+}
+
+function settings(name: string, more: Readonly<Record<string, unknown>> = {}): Settings {
+  const kind = runtimeKindOf(name)!
+  return {
+    ...kind.settings.defaults(),
+    version: kind.releases[0]!.version,
+    port: kind.presets[0]!.port,
+    ...more,
+  } as Settings
+}
+
+function service(name: string, more: Readonly<Record<string, unknown>> = {}): ServiceFields {
+  const kind = serviceKinds.find((candidate) => candidate.name === name)!
+  return { ...kind.settings.defaults(), version: kind.releases[0]!.version, enabled: true, ...more } as ServiceFields
+}
+
+const spec = (more: Partial<ProjectSpec>): ProjectSpec => ({ ...emptySpec('Shop'), ...more })
+const postgresql = { type: 'postgresql', version: '18', exposePort: true }
+const developmentPort = facts.lease('postgresql-main', 'postgresql')!
+
+/** A stand: ports from 31,000, secrets of its own. */
+const stand: ResolveFacts = {
+  ...facts,
+  project: { ...facts.project, id: 'run_1' },
+  lease: (workload, port) => 31_000 + `${workload}/${port}`.length,
+  secret: (name) => ({ secret: `own_${name}`, version: 1 }),
+  stand: { leaseOfProject: facts.lease },
+}
+const standPort = String(stand.lease('postgresql-main', 'postgresql'))
+
+const envOf = (environments: readonly NamedEnvironment[], name = environments[0]?.name) =>
+  environments.find((environment) => environment.name === name)!.env
+
+test('a project without a runtime has one place to run commands, with the system’s PATH and its variables', () => {
+  const env = { A: { secret: false, value: '1' }, B: { secret: false, value: '2', runtimes: ['node'] } } as const
+  const { environments, actions, suites } = resolveCommands(spec({ env, databases: { main: postgresql } }), facts)
+  assert.equal(environments.length, 1)
+  const { name, cwd, reason, setup } = environments[0]!
+  assert.deepEqual({ name, cwd, reason, setup }, { name: 'project', cwd: '/srv/shop', reason: null, setup: [] })
+  const own = envOf(environments)
+  assert.match(String(own.PATH), /(^|:)\/usr\/bin(:|$)/)
+  assert.deepEqual([own.A, own.B, own.DATABASE_PORT], ['1', undefined, String(developmentPort)])
+  assert.deepEqual([actions, suites], [[], []])
+})
+
+test('each enabled runtime is a place, in the order of the catalogue, and ids of actions begin with its name', () => {
+  const runtimes = { static: settings('static'), go: settings('go'), node: settings('node') }
+  const { environments, actions } = resolveCommands(spec({ runtimes }), facts)
+  const order = runtimeKinds.map(({ name }) => name).filter((name) => name in runtimes)
+  assert.deepEqual(
+    environments.map(({ name }) => name),
+    order,
+  )
+  const ids = actions.map(({ id }) => id)
+  for (const id of ['node.install', 'node.build', 'node.test', 'go.vet']) assert.ok(ids.includes(id), id)
+  for (const { id, runtime, name } of actions) assert.equal(id, `${runtime}.${name}`)
+})
+
+test('a runtime that is off has no commands, one whose server is off has all', () => {
+  assert.deepEqual(
+    resolveCommands(spec({ runtimes: { node: settings('node', { enabled: false }) } }), facts).actions,
+    [],
+  )
+  const off = spec({ runtimes: { node: settings('node', { server: false }) } })
+  assert.deepEqual(
+    resolveCommands(off, facts).actions.map(({ id }) => id),
+    ['node.install', 'node.build', 'node.test'],
+  )
+})
+
+test('settings that cannot run are no obstacle: the commands are there to mend them', () => {
+  const broken = spec({ runtimes: { node: settings('node', { script: 'lost' }), python: settings('python') } })
+  assert.notEqual(resolveProject(broken, facts).errors.length, 0)
+  const { environments, actions } = resolveCommands(broken, facts)
+  assert.deepEqual(
+    environments.map(({ reason }) => reason),
+    [null, null],
+  )
+  assert.ok(actions.some(({ id, reason }) => id === 'node.build' && reason === null))
+})
+
+test('without its toolchain a runtime tells what it would offer and what to install', () => {
+  const { environments, actions } = resolveCommands(spec({ runtimes: { go: settings('go') } }), {
+    ...facts,
+    toolchain: () => null,
+  })
+  assert.match(environments[0]!.reason!, /Go 1\.27 is not available on this machine.*apt-get install -y golang-go/)
+  assert.ok(actions.length > 0)
+  for (const { reason, argv } of actions) {
+    assert.equal(reason, environments[0]!.reason)
+    assert.ok(argv[0].startsWith('/'))
+  }
+})
+
+test('an action that needs the dependencies says why they cannot be installed', () => {
+  const lacking = { ...facts, source: { 'manage.py': '', 'requirements.txt': 'django' }, helpers: () => ({}) }
+  const runtimes = { python: settings('python', { preset: 'django', packageManager: 'uv' }) }
+  const { environments, actions } = resolveCommands(spec({ runtimes }), lacking)
+  assert.equal(environments[0]!.reason, null)
+  assert.match(actions.find(({ name }) => name === 'migrate')!.reason!, /uv is not installed on this machine/)
+})
+
+test('commands get the variables of the server: injected ones, then the person’s, secrets by reference', () => {
+  const env = {
+    DATABASE_NAME: { secret: false, value: 'mine' },
+    TOKEN: { secret: true, ref: { secret: 'sec_9', version: 3 } },
+  } as const
+  const of = spec({ runtimes: { node: settings('node') }, databases: { main: postgresql }, env })
+  const own = envOf(resolveCommands(of, facts).environments, 'node')
+  assert.deepEqual([own.DATABASE_NAME, own.TOKEN], ['mine', [{ secret: 'sec_9', version: 3 }]])
+  assert.equal('PORT' in own, false)
+})
+
+test('in a stand no variable leads to the project’s own data', () => {
+  const url = `postgres://main:secret@127.0.0.1:${developmentPort}/main`
+  const env = {
+    DATABASE_URL: { secret: false, value: url },
+    DATABASE_PASSWORD: { secret: true, ref: { secret: 'sec_9', version: 3 } },
+    REPORTING_DSN: { secret: false, value: url },
+    OTHER: { secret: false, value: `${developmentPort}0 and 1.${developmentPort}` },
+  } as const
+  const of = spec({ runtimes: { node: settings('node') }, databases: { main: postgresql }, env })
+  const written = {
+    ...stand,
+    source: {
+      ...facts.source,
+      '.env': `# mine\nDB_PORT=${developmentPort}\nexport DB_URL="${url}" # here\nAPP_NAME=Shop\nLONG=${'x'.repeat(5000)}${developmentPort}\n`,
+      '.env.local': `DB_PORT='${developmentPort}'\r\n`,
+    },
+  }
+  const own = envOf(resolveCommands(of, written).environments, 'node')
+  const plain = JSON.stringify({ ...own, OTHER: '' })
+  assert.equal(plain.includes(String(developmentPort)), false)
+  assert.equal(plain.includes('sec_database'), false)
+  assert.deepEqual(own.DATABASE_PASSWORD, [{ secret: 'own_database/main/password', version: 1 }])
+  assert.equal(own.REPORTING_DSN, `postgres://main:secret@127.0.0.1:${standPort}/main`)
+  assert.equal(own.DB_URL, own.REPORTING_DSN)
+  assert.deepEqual([own.DB_PORT, own.DATABASE_PORT], [standPort, standPort])
+  assert.equal(own.OTHER, env.OTHER.value)
+  assert.equal('APP_NAME' in own, false)
+})
+
+test('a stand has workloads of its own id, on loopback, and keeps the folders of the project', () => {
+  const of = spec({ runtimes: { node: settings('node') }, databases: { main: postgresql } })
+  const resolved = resolveProject({ ...of, runtimes: {} }, stand)
+  assert.deepEqual(
+    resolved.workloads.map(({ ref, ports }) => ({ ref, bind: ports.map(({ bind }) => bind) })),
+    [{ ref: { project: 'run_1', workload: 'postgresql-main' }, bind: ['127.0.0.1'] }],
+  )
+  const [place] = resolveCommands(of, stand).environments
+  const [usual] = resolveCommands(of, facts).environments
+  assert.deepEqual([place!.cwd, place!.setup, place!.env.PATH], [usual!.cwd, usual!.setup, usual!.env.PATH])
+})
+
+test('in a stand a service elsewhere is replaced by one here', () => {
+  const external = { host: 'cache.example', port: 6379, username: null, password: null, tls: false }
+  const of = spec({ runtimes: { node: settings('node') }, services: { redis: service('redis', { external }) } })
+  assert.match(JSON.stringify(envOf(resolveCommands(of, facts).environments)), /cache\.example/)
+  assert.doesNotMatch(JSON.stringify(envOf(resolveCommands(of, stand).environments)), /cache\.example/)
+  assert.deepEqual(
+    resolveProject({ ...of, runtimes: {} }, stand).workloads.map(({ ref }) => ref),
+    [{ project: 'run_1', workload: 'redis' }],
+  )
+})
+
+test('in a stand a service that test runs do not have leaves no variable, not even one that was set by hand', () => {
+  for (const kind of serviceKinds.filter(({ forTests }) => forTests === 'none')) {
+    const [injected] = kind.injects
+    const port = facts.lease(kind.name, kind.ports[0]!.name)
+    const env = {
+      [injected!]: { secret: false, value: `http://127.0.0.1:${port}` },
+      BY_HAND: { secret: false, value: `http://127.0.0.1:${port}` },
+    } as const
+    const of = spec({ runtimes: { node: settings('node') }, services: { [kind.name]: service(kind.name) }, env })
+    const own = envOf(resolveCommands(of, stand).environments)
+    for (const name of kind.injects) assert.equal(name in own, false, `${kind.name}: ${name}`)
+    assert.equal(own.BY_HAND, 'http://127.0.0.1:1')
+    assert.deepEqual(resolveProject({ ...of, runtimes: {} }, stand).workloads, [])
+  }
+})
+
+test('a stand that has no ports and secrets yet says which it needs', () => {
+  const of = spec({ databases: { main: postgresql } })
+  const { missingLeases, missingSecrets } = resolveProject(of, { ...stand, lease: () => null, secret: () => null })
+  assert.deepEqual(missingLeases, [{ workload: 'postgresql-main', port: 'postgresql' }])
+  assert.deepEqual(missingSecrets, [{ name: 'database/main/password', length: 32 }])
+})

@@ -1,0 +1,171 @@
+import { readdir, rm, rmdir } from 'node:fs/promises'
+import { type CommandRef, type Commands, EngineError } from '@stackquay/engine-api'
+import type { TerminalSize } from '@stackquay/engine-api/commands'
+import { asEngineError, orNull, throwIfAborted } from '../errors.ts'
+import { commandDir, commandLock, commandsDir, homeDir, isName, runDir } from '../home.ts'
+import { withLockFile } from '../lock.ts'
+import type { Machine } from '../machine.ts'
+import { pause } from '../time.ts'
+import { exists } from '../waiting.ts'
+import { tellHolder } from './command-control.ts'
+import { controlPath, keysPath, readHolderState } from './command-files.ts'
+import { type CommandWakes, createCommandWakes } from './command-wakes.ts'
+import { endCommand } from './end-command.ts'
+import { execProgram } from './exec.ts'
+import { findCommand, isHeld, settledState } from './find-command.ts'
+import { noCommand, readCommand } from './read-command.ts'
+import { startCommand } from './start-command.ts'
+
+/** How long a program may leave what is typed unread before the one who types is told. */
+const KEYS_MS = 30_000
+const HOLDER_GONE_MS = 5000
+/** How soon a resize must be taken. */
+const CONTROL_MS = 5000
+
+/** Commands of this home, whoever started them: all that is known of one lies on disk. */
+export function createCommands(machine: Machine, closing: AbortSignal): Commands {
+  const { home } = machine
+  const wakes = createCommandWakes(home)
+  const queues = new Map<string, Promise<unknown>>()
+  /** The last size that was asked for: of those that wait behind each other, only that one counts. */
+  const sizes = new Map<string, TerminalSize>()
+  /** Those that were asked for already: what is a terminal stays one. */
+  const terminals = new Set<string>()
+  const until = (signal: AbortSignal) => AbortSignal.any([signal, closing])
+
+  /** What is typed into one terminal keeps its order, and so do its sizes. */
+  function inOrder<T>(key: string, act: () => Promise<T>): Promise<T> {
+    const mine = (queues.get(key) ?? Promise.resolve()).then(act, act)
+    queues.set(key, mine)
+    const forget = () => void (queues.get(key) === mine && queues.delete(key))
+    mine.then(forget, forget)
+    return mine
+  }
+
+  return {
+    start: (spec, context) =>
+      startCommand(machine, spec, context).catch((error: unknown) => {
+        throw asEngineError(error, context.signal)
+      }),
+    find: (ref) => findCommand(machine, ref, closing),
+    list: (signal) => listCommands(machine, until(signal)),
+    read: (ref, options, signal) => readCommand(machine, wakes, ref, options, until(signal)),
+    write(ref, bytes) {
+      const key = commandDir(home, ref)
+      return inOrder(`${key} keys`, async () => {
+        if (!terminals.has(key)) await refuseWithoutTerminal(machine, ref)
+        terminals.add(key)
+        const options = { ref, deadlineMs: KEYS_MS, signal: closing }
+        if (await tellHolder(keysPath(key), bytes, options)) return
+        terminals.delete(key)
+        throw hasEnded(ref)
+      })
+    },
+    resize(ref, size) {
+      const key = commandDir(home, ref)
+      sizes.set(key, size)
+      return inOrder(`${key} size`, async () => {
+        if (sizes.get(key) !== size) return
+        sizes.delete(key)
+        await resizeCommand(machine, wakes, ref, size, closing)
+      })
+    },
+    end: (ref, signal) => endCommand(machine, wakes, ref, until(signal)),
+    async remove(ref) {
+      terminals.delete(commandDir(home, ref))
+      await removeCommand(machine, ref, closing)
+    },
+    exec: (program, io, context) => execProgram(machine, program, io, context),
+  }
+}
+
+/** Resolves when programs see it, or when it has ended meanwhile. */
+async function resizeCommand(
+  machine: Machine,
+  wakes: CommandWakes,
+  ref: CommandRef,
+  size: TerminalSize,
+  signal: AbortSignal,
+): Promise<void> {
+  if ((await readHolderState(machine.home, ref))?.ended != null) return
+  await refuseWithoutTerminal(machine, ref)
+  const [cols, rows] = [size.cols, size.rows].map((value) => Math.min(Math.max(Math.trunc(value), 1), 10_000))
+  const line = Buffer.from(`resize ${cols} ${rows}\n`)
+  const path = controlPath(commandDir(machine.home, ref))
+  if (!(await tellHolder(path, line, { ref, deadlineMs: CONTROL_MS, signal }))) return
+  const change = wakes.listen(ref)
+  const deadline = performance.now() + CONTROL_MS
+  try {
+    for (;;) {
+      const state = await settledState(machine, ref, signal)
+      if (state === null || state.ended !== null) return
+      if ((state.size?.cols === cols && state.size?.rows === rows) || performance.now() > deadline) return
+      await change.changed(signal)
+    }
+  } finally {
+    change.close()
+  }
+}
+
+/** One that cannot be looked at is still held, as far as anybody knows; the others are told all the same. */
+async function listCommands(machine: Machine, signal: AbortSignal): Promise<CommandRef[]> {
+  const { commands } = machine.home
+  const found: CommandRef[] = []
+  for (const project of ((await orNull(readdir(commands))) ?? []).filter(isName)) {
+    for (const id of ((await orNull(readdir(commandsDir(machine.home, project)))) ?? []).filter(isName)) {
+      throwIfAborted(signal)
+      const ref = { project, id }
+      const isThere = await settledState(machine, ref, signal).then(
+        (state) => state !== null,
+        () => true,
+      )
+      if (isThere) found.push(ref)
+    }
+  }
+  return found
+}
+
+async function removeCommand(machine: Machine, ref: CommandRef, signal: AbortSignal): Promise<void> {
+  const { home } = machine
+  const state = await settledState(machine, ref, signal)
+  if (state !== null && state.ended === null) throw stillRuns(ref)
+  // Having written down the end, its holder is gone the next moment.
+  const deadline = performance.now() + HOLDER_GONE_MS
+  while (state !== null && isHeld(machine, state) && performance.now() < deadline) await pause(5, signal)
+  if ((await orNull(readdir(commandDir(home, ref)))) !== null) {
+    await withLockFile(machine.table, commandLock(home, ref), signal, async () => {
+      // What was half started a moment ago may run by now.
+      const now = await readHolderState(home, ref)
+      if (now !== null && now.ended === null) throw stillRuns(ref)
+      await rm(commandDir(home, ref), { recursive: true, force: true })
+    })
+  }
+  await removeEmptyFolders(home, ref.project)
+}
+
+/** Programs' `HOME` goes with the last that could use it. */
+async function removeEmptyFolders(home: Machine['home'], project: string): Promise<void> {
+  const isLast = await rmdir(commandsDir(home, project)).then(
+    () => true,
+    () => false,
+  )
+  if (isLast && !(await exists(runDir(home, project)))) {
+    await rm(homeDir(home, project), { recursive: true, force: true })
+  }
+}
+
+async function refuseWithoutTerminal(machine: Machine, ref: CommandRef): Promise<void> {
+  const state = await readHolderState(machine.home, ref)
+  if (state === null) throw noCommand(ref)
+  if (state.ended !== null) throw hasEnded(ref)
+  if (state.size !== null) return
+  throw new EngineError('engine_cannot', `The command ${ref.id} has no terminal.`, { hint: 'Open a terminal.' })
+}
+
+function stillRuns(ref: CommandRef): EngineError {
+  return new EngineError('engine_cannot', `The command ${ref.id} still runs.`, { hint: 'End it first.' })
+}
+
+function hasEnded(ref: CommandRef): EngineError {
+  return new EngineError('engine_cannot', `The command ${ref.id} has ended.`, { hint: 'Start another.' })
+}

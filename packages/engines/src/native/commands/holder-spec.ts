@@ -1,0 +1,32 @@
+import type { StopPolicy } from '@stackquay/engine-api'
+import type { TerminalSize } from '@stackquay/engine-api/commands'
+
+/** What the engine tells a holder through its standard input; never on disk, because it holds secrets. */
+export interface HolderSpec {
+  readonly argv: readonly [string, ...string[]]
+  readonly cwd: string
+  readonly env: Readonly<Record<string, string>>
+  readonly terminal: TerminalSize | null
+  readonly timeoutSeconds: number | null
+  readonly idleSeconds: number | null
+  readonly stop: StopPolicy
+  readonly segmentBytes: number
+  /** Begins the run markers of all that it starts. */
+  readonly markers: string
+}
+
+/** Descriptors a holder is started with. */
+export const DESCRIPTORS = {
+  segments: [3, 4, 5, 6],
+  state: 7,
+  keys: 8,
+  control: 9,
+  /** Pipes of the program: the ends to read from, and those it writes to. */
+  output: { stdout: 10, stderr: 11 },
+  input: { stdout: 12, stderr: 13 },
+} as const
+
+/** What the holder answers on its standard output, in one line. */
+export type HolderAnswer =
+  | { readonly started: { readonly pid: number } }
+  | { readonly failed: { readonly code: string; readonly message: string } }

@@ -1,0 +1,42 @@
+import { crc32 } from 'node:zlib'
+import type { CommandState, TerminalSize } from '@stackquay/engine-api/commands'
+import type { Leader } from '../family.ts'
+
+/**
+ * What the holder knows of its command. Two slots in a file of fixed size, written in turn and in place: there is always
+ * a whole one, and the end can be written down on a full disk.
+ */
+export interface HolderState {
+  /** Grows with every writing. */
+  readonly number: number
+  readonly holder: Leader
+  readonly program: Leader
+  readonly size: TerminalSize | null
+  readonly ended: {
+    readonly exit: NonNullable<CommandState['exit']>
+    readonly cause: NonNullable<CommandState['cause']>
+  } | null
+}
+
+const SLOT = 2048
+export const STATE_BYTES = 2 * SLOT
+
+export function encodeState(state: HolderState): { readonly bytes: Buffer; readonly at: number } {
+  const text = JSON.stringify(state)
+  const bytes = Buffer.alloc(SLOT, ' ')
+  bytes.write(`${crc32(text)} ${text}\n`)
+  return { bytes, at: (state.number % 2) * SLOT }
+}
+
+/** The newest whole slot; null when none was written yet. */
+export function decodeState(bytes: Buffer): HolderState | null {
+  const slots = [slot(bytes.subarray(0, SLOT)), slot(bytes.subarray(SLOT))].filter((found) => found !== null)
+  return slots.sort((a, b) => b.number - a.number)[0] ?? null
+}
+
+function slot(bytes: Buffer): HolderState | null {
+  const line = bytes.toString('utf8').split('\n', 1)[0] ?? ''
+  const [sum = '', ...rest] = line.split(' ')
+  const text = rest.join(' ')
+  return text !== '' && sum === String(crc32(text)) ? (JSON.parse(text) as HolderState) : null
+}

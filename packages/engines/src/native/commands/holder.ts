@@ -1,0 +1,187 @@
+import { fsyncSync, writeSync } from 'node:fs'
+import { createRequire, flushCompileCache } from 'node:module'
+import { Socket } from 'node:net'
+import { text } from 'node:stream/consumers'
+import type { CommandState, TerminalSize } from '@stackquay/engine-api/commands'
+import { endFamily, type Leader } from '../family.ts'
+import { processTable } from '../this-system.ts'
+import { createCharacterJoiner } from './characters.ts'
+import { type HeldProgram, openTerminal, type PtyBinding, startPiped } from './held-program.ts'
+import { DESCRIPTORS, type HolderAnswer, type HolderSpec } from './holder-spec.ts'
+import { encodeState, type HolderState } from './holder-state.ts'
+import type { JournalStream } from './journal-format.ts'
+import { createJournalWriter } from './journal-writer.ts'
+
+/*
+ * The program that holds one command. The engine starts it in a session of its own and may be gone afterwards. It gives up the
+ * rights of its starter before it reads what to run, and ends when its command has ended.
+ *
+ * Everything is loaded by then, so its files need not be readable to workloads; what was compiled is kept for the next holder, which
+ * then starts in half the time and with half the memory.
+ *
+ * Arguments: uid, gid (empty: stay), path of the terminal binding (empty: no terminal).
+ */
+
+const [uid = '', gid = '', binding = '', helper = ''] = process.argv.slice(2)
+const pty = binding === '' ? null : (createRequire(import.meta.url)(binding) as PtyBinding)
+flushCompileCache()
+giveUpRights()
+await hold(JSON.parse(await text(process.stdin)) as HolderSpec)
+
+function giveUpRights(): void {
+  if (uid !== '') {
+    process.setgroups?.([])
+    process.setgid?.(Number(gid))
+    process.setuid?.(Number(uid))
+  }
+  if (process.getuid?.() === 0) process.exit(70)
+}
+
+async function hold(spec: HolderSpec): Promise<void> {
+  const table = processTable()
+  const journal = createJournalWriter(DESCRIPTORS.segments, spec.segmentBytes)
+  const identify = (pid: number): Leader => ({
+    pid,
+    startTime: table.find(pid)?.startTime ?? 'gone',
+    bootId: table.bootId(),
+  })
+  let lastActivity = performance.now()
+  let cause: CommandState['cause'] = null
+
+  const joiners = {
+    stdout: createCharacterJoiner(),
+    stderr: createCharacterJoiner(),
+    terminal: createCharacterJoiner(),
+  }
+  const keep = (stream: JournalStream, bytes: Buffer) => {
+    lastActivity = performance.now()
+    const whole = joiners[stream].push(bytes)
+    if (whole.length > 0) journal.write(stream, whole, Date.now())
+  }
+  let program: HeldProgram
+  try {
+    program =
+      spec.terminal === null || pty === null
+        ? await startPiped(spec, keep)
+        : openTerminal(spec, spec.terminal, pty, helper, keep)
+  } catch (error) {
+    answer({ failed: { code: codeOf(error), message: String(error) } })
+    process.exit(1)
+  }
+
+  let state: HolderState = {
+    number: 0,
+    holder: identify(process.pid),
+    program: identify(program.pid),
+    size: spec.terminal,
+    ended: null,
+  }
+  const become = (change: Partial<HolderState>) => {
+    state = { ...state, ...change, number: state.number + 1 }
+    const { bytes, at } = encodeState(state)
+    try {
+      writeSync(DESCRIPTORS.state, bytes, 0, bytes.length, at)
+    } catch {
+      // The disk is gone. The program goes on, and whoever looks for it finds at least that it lives.
+    }
+  }
+  become({})
+  answer({ started: { pid: program.pid } })
+
+  const endAll = (policy: HolderSpec['stop']) =>
+    endFamily(
+      { account: null, table },
+      { leader: state.program, markers: spec.markers, policy },
+      new AbortController().signal,
+    ).catch(() => {})
+  const end = (why: NonNullable<CommandState['cause']>) => {
+    if (cause !== null) return
+    cause = why
+    program.hangUp()
+    void endAll(spec.stop)
+  }
+  process.on('SIGTERM', () => end('lost'))
+  for (const signal of ['SIGHUP', 'SIGINT', 'SIGPIPE'] as const) process.on(signal, () => {})
+  if (spec.timeoutSeconds !== null) after(spec.timeoutSeconds * 1000, () => end('timeout'))
+  if (spec.idleSeconds !== null)
+    whenIdle(
+      spec.idleSeconds * 1000,
+      () => lastActivity,
+      () => end('idle'),
+    )
+  takeKeys((bytes) => {
+    lastActivity = performance.now()
+    return program.write(bytes)
+  })
+  takeControl({
+    end: () => end('cancelled'),
+    resize(size) {
+      program.resize(size)
+      become({ size })
+    },
+  })
+
+  const exit = await program.exited
+  cause ??= 'exited'
+  await endAll(cause === 'exited' ? { signal: 'SIGTERM', deadlineSeconds: 1 } : spec.stop)
+  await program.drained()
+  for (const stream of ['stdout', 'stderr', 'terminal'] as const) {
+    const rest = joiners[stream].end()
+    if (rest.length > 0) journal.write(stream, rest, Date.now())
+  }
+  journal.sync()
+  become({ ended: { exit: { ...exit, at: new Date().toISOString() }, cause } })
+  try {
+    fsyncSync(DESCRIPTORS.state)
+  } catch {}
+  process.exit(0)
+}
+
+/** Whoever started us may have gone: then nobody needs the answer. */
+function answer(what: HolderAnswer): void {
+  try {
+    writeSync(1, `${JSON.stringify(what)}\n`)
+  } catch {}
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : 'UNKNOWN'
+}
+
+/** Timers take no more than 24 days at once. */
+function after(milliseconds: number, act: () => void): void {
+  const step = Math.min(milliseconds, 2 ** 31 - 1)
+  setTimeout(() => (milliseconds > step ? after(milliseconds - step, act) : act()), step)
+}
+
+function whenIdle(milliseconds: number, lastActivity: () => number, act: () => void): void {
+  const left = lastActivity() + milliseconds - performance.now()
+  if (left <= 0) act()
+  else after(Math.max(left, 1), () => whenIdle(milliseconds, lastActivity, act))
+}
+
+/** Reads on when the program took what came: until then the pipe fills, and whoever types waits. */
+function takeKeys(write: (bytes: Buffer) => Promise<void>): void {
+  const keys = new Socket({ fd: DESCRIPTORS.keys, readable: true, writable: false })
+  keys.on('error', () => {})
+  keys.on('data', (bytes: Buffer) => {
+    keys.pause()
+    void write(bytes).finally(() => keys.resume())
+  })
+}
+
+/** Lines: `end`, or `resize <cols> <rows>`. */
+function takeControl(control: { end(): void; resize(size: TerminalSize): void }): void {
+  const lines = new Socket({ fd: DESCRIPTORS.control, readable: true, writable: false })
+  let begun = ''
+  lines.on('error', () => {})
+  lines.setEncoding('latin1').on('data', (text: string) => {
+    const parts = (begun + text).split('\n')
+    begun = parts.pop() ?? ''
+    for (const part of parts) {
+      const [word, cols, rows] = part.split(' ')
+      if (word === 'end') control.end()
+      if (word === 'resize') control.resize({ cols: Number(cols), rows: Number(rows) })
+    }
+  })
+}

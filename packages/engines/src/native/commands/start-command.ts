@@ -1,0 +1,224 @@
+import { once } from 'node:events'
+import { rm, rmdir } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import type { Readable } from 'node:stream'
+import { fileURLToPath } from 'node:url'
+import { type CommandContext, type CommandProgram, type CommandSpec, EngineError } from '@stackquay/engine-api'
+import { expand, makeMentionedData, processEnvironment } from '../environment.ts'
+import { asEngineError, throwIfAborted } from '../errors.ts'
+import { endFamily } from '../family.ts'
+import { commandDir, commandLock, commandsDir, holderCache } from '../home.ts'
+import { withLockFile } from '../lock.ts'
+import type { Machine } from '../machine.ts'
+import { commandMarkers, commandProgramMarkers, newRunId } from '../marker.ts'
+import { RUN_MARKER } from '../process-table.ts'
+import { cannotStart, checkProgram, spawnDetached } from '../spawn.ts'
+import { pause } from '../time.ts'
+import { type CommandRecord, makeCommandFiles, readHolderState } from './command-files.ts'
+import type { HolderAnswer, HolderSpec } from './holder-spec.ts'
+import type { HolderState } from './holder-state.ts'
+import { segmentBytesOf } from './journal-format.ts'
+
+/** A holder answers within a fraction of a second, on a very busy machine within seconds. */
+const ANSWER_MS = 30_000
+const MOST_ERRORS = 16_384
+const HOLDER = fileURLToPath(new URL('./holder.ts', import.meta.url))
+
+/** Starts a command, unless it was started before. What a crash left half started is cleared away first. */
+export async function startCommand(machine: Machine, spec: CommandSpec, context: CommandContext): Promise<void> {
+  if ((await readHolderState(machine.home, spec.ref)) !== null) return
+  try {
+    await startOnce(machine, spec, context)
+  } catch (error) {
+    await rmdir(commandsDir(machine.home, spec.ref.project)).catch(() => {})
+    throw error
+  }
+}
+
+async function startOnce(machine: Machine, spec: CommandSpec, context: CommandContext): Promise<void> {
+  await withLockFile(machine.table, commandLock(machine.home, spec.ref), context.signal, async () => {
+    if ((await readHolderState(machine.home, spec.ref)) !== null) return
+    if ((await clearHalfStarted(machine, spec.ref, context.signal)) !== null) return
+    const program = await preparedProgram(
+      machine,
+      spec.ref.project,
+      spec.terminal === null ? spec : { ...spec, env: { TERM: 'xterm-256color', COLORTERM: 'truecolor', ...spec.env } },
+      `${commandProgramMarkers(machine.home, spec.ref)}${newRunId()}`,
+      context,
+    )
+    throwIfAborted(context.signal)
+    try {
+      await startHolder(machine, spec, program)
+    } catch (error) {
+      await clearHalfStarted(machine, spec.ref, new AbortController().signal)
+      throw asEngineError(error, context.signal)
+    }
+  })
+}
+
+/**
+ * The caller holds the lock, and nothing says that the program was started. Answers what its holder wrote down in the last
+ * moment: then the program did run, and must not run again.
+ */
+export async function clearHalfStarted(
+  machine: Machine,
+  ref: CommandSpec['ref'],
+  signal: AbortSignal,
+): Promise<HolderState | null> {
+  const policy = { signal: 'SIGTERM', deadlineSeconds: 1 } as const
+  const target = { leader: null, markers: commandMarkers(machine.home, ref), policy }
+  // A holder that has only begun still has the rights of its starter.
+  for (const account of new Set([null, machine.account]))
+    await endFamily({ account, table: machine.table }, target, signal)
+  const state = await readHolderState(machine.home, ref)
+  if (state === null) await rm(commandDir(machine.home, ref), { recursive: true, force: true })
+  return state
+}
+
+export interface PreparedProgram {
+  readonly argv: readonly [string, ...string[]]
+  readonly cwd: string
+  readonly env: Record<string, string>
+}
+
+/** Paths of kept data filled in, those directories made, and everything checked that can be checked before. */
+export async function preparedProgram(
+  machine: Machine,
+  project: string,
+  program: CommandProgram,
+  marker: string,
+  context: CommandContext,
+): Promise<PreparedProgram> {
+  const names = program.data.map((mount) => mount.name)
+  await makeMentionedData(machine, project, names)
+  const [file, ...args] = program.argv
+  const expanded = {
+    argv: [
+      expand(machine, project, file, names),
+      ...args.map((text) => expand(machine, project, text, names)),
+    ] as const satisfies [string, ...string[]],
+    cwd: expand(machine, project, program.cwd, names),
+  }
+  await checkProgram(expanded, machine.account)
+  const ref = { project, workload: 'command' }
+  const { env, data } = program
+  return { ...expanded, env: await processEnvironment(machine, ref, { env, data, marker }, context.reveal) }
+}
+
+async function startHolder(machine: Machine, spec: CommandSpec, program: PreparedProgram): Promise<void> {
+  const record: CommandRecord = {
+    version: 1,
+    ref: spec.ref,
+    startedAt: machine.now().toISOString(),
+    terminal: spec.terminal,
+    stop: spec.stop,
+    segmentBytes: segmentBytesOf(spec.keepBytes),
+  }
+  const told: HolderSpec = {
+    ...program,
+    terminal: spec.terminal,
+    timeoutSeconds: spec.timeoutSeconds,
+    idleSeconds: spec.idleSeconds,
+    stop: spec.stop,
+    segmentBytes: record.segmentBytes,
+    markers: commandProgramMarkers(machine.home, spec.ref),
+  }
+  const { answer, complaint } = await spawnHolder(machine, record, told)
+  if (answer === null) {
+    const because = complaint === '' ? '' : ` (${complaint})`
+    throw new EngineError(
+      'io_failed',
+      `The process that holds the command ${spec.ref.id} ended before it began${because}.`,
+      { hint: 'Try again; when it goes on, install the service again.', retryable: true },
+    )
+  }
+  if ('failed' in answer)
+    throw cannotStart(program.argv[0], Object.assign(new Error(answer.failed.message), { code: answer.failed.code }))
+}
+
+/** Without an answer there is perhaps a reason. */
+async function spawnHolder(
+  machine: Machine,
+  record: CommandRecord,
+  told: HolderSpec,
+): Promise<{ readonly answer: HolderAnswer | null; readonly complaint: string }> {
+  const { account, home } = machine
+  const { handles } = await makeCommandFiles(home, record)
+  try {
+    const { binding, helper } = record.terminal === null ? { binding: '', helper: '' } : terminalBinding()
+    const { child } = await spawnDetached(
+      // It gives up the rights of this process itself, as soon as it has read its own files, which need not be readable to workloads.
+      { ...machine, account: null },
+      {
+        argv: [
+          process.execPath,
+          '--max-old-space-size=64',
+          '--max-semi-space-size=1',
+          '--no-warnings',
+          HOLDER,
+          account === null ? '' : String(account.uid),
+          account === null ? '' : String(account.gid),
+          binding,
+          helper,
+        ],
+        cwd: '/',
+        env: {
+          [RUN_MARKER]: `${commandMarkers(home, record.ref)}holder.${newRunId()}`,
+          NODE_COMPILE_CACHE: holderCache(home),
+        },
+      },
+      ['pipe', 'pipe', 'pipe', ...handles.map((handle) => handle.fd)],
+    )
+    child.unref()
+    child.stdin?.on('error', () => {})
+    child.stdin?.end(JSON.stringify(told))
+    let errors = ''
+    child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+      if (errors.length < MOST_ERRORS) errors += text
+    })
+    const answered = new AbortController()
+    const gone = once(child, 'close').then(() => null)
+    const answer = await Promise.race([
+      firstLine(child.stdout).then((line) => line ?? gone),
+      gone,
+      pause(ANSWER_MS, answered.signal),
+    ])
+    answered.abort()
+    child.stdout?.destroy()
+    child.stdin?.destroy()
+    child.stderr?.destroy()
+    if (answer === undefined) child.kill('SIGKILL')
+    return {
+      answer: answer === undefined || answer === null ? null : (JSON.parse(answer) as HolderAnswer),
+      complaint: /^\w*Error: (.{1,300})/m.exec(errors)?.[1] ?? '',
+    }
+  } finally {
+    await Promise.all(handles.map((handle) => handle.close()))
+  }
+}
+
+async function firstLine(stream: Readable | null): Promise<string | null> {
+  let text = ''
+  for await (const chunk of stream ?? []) {
+    text += String(chunk)
+    if (text.includes('\n')) return text
+  }
+  return null
+}
+
+/** The compiled part of node-pty for this system, and the small program beside it that macOS needs. */
+function terminalBinding(): { binding: string; helper: string } {
+  const require = createRequire(createRequire(import.meta.url).resolve('@lydell/node-pty'))
+  const name = `@lydell/node-pty-${process.platform}-${process.arch}`
+  try {
+    return {
+      binding: require.resolve(`${name}/pty.node`),
+      helper: process.platform === 'darwin' ? require.resolve(`${name}/spawn-helper`) : '',
+    }
+  } catch (cause) {
+    throw new EngineError('engine_cannot', `Terminals are not available on ${process.platform} ${process.arch}.`, {
+      hint: `Install the service again with its optional dependencies; it lacks ${name}.`,
+      cause,
+    })
+  }
+}
