@@ -1,0 +1,37 @@
+/*
+ * A large piece of an answer is copied before the next read overwrites it. The memory it is copied into is used again when
+ * the piece has left: memory that is new each time costs the kernel as much as the copying itself.
+ */
+
+const pieceBytes = 256 * 1024
+/** More than this many are in nobody's way for long; the rest is the collector's. */
+const mostKept = 32
+const free: Buffer[] = []
+
+export interface Copy {
+  readonly bytes: Buffer
+  /** When the bytes have left, or never will. */
+  readonly done: () => void
+}
+
+const nothing = () => {}
+
+export function copyOf(bytes: Buffer, start: number, end: number): Copy {
+  const size = end - start
+  if (size < pieceBytes / 4 || size > pieceBytes) {
+    const copy = Buffer.allocUnsafe(size)
+    bytes.copy(copy, 0, start, end)
+    return { bytes: copy, done: nothing }
+  }
+  const memory = free.pop() ?? Buffer.allocUnsafeSlow(pieceBytes)
+  bytes.copy(memory, 0, start, end)
+  let isDone = false
+  return {
+    bytes: size === pieceBytes ? memory : memory.subarray(0, size),
+    done: () => {
+      if (isDone) return
+      isDone = true
+      if (free.length < mostKept) free.push(memory)
+    },
+  }
+}
