@@ -326,7 +326,12 @@ export async function openHouse({
     handlers,
     streams,
     store,
-    settings: { version, listenHost: config.listen.host, baseUrl: config.publicUrl },
+    settings: {
+      version,
+      listenHost: config.listen.host,
+      baseUrl: config.publicUrl,
+      trustedProxies: config.trustedProxies,
+    },
     authenticator,
     denied,
     webFolder: builtPage(),

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { addressKey, createThrottle } from '../src/access/throttle.ts'
 import { isTokenValue, newTokenValue } from '../src/access/token-value.ts'
+import { admin as housekeeper, openTestHouse } from './house-support.ts'
 import { auditOf, bearer, openTestDoor, password, setupCode, type TestDoor } from './http-support.ts'
 
 const post = (door: TestDoor, path: string, payload: object, headers: Record<string, string> = {}) =>
@@ -286,4 +287,17 @@ test('the audit log is listed newest first, filtered and paged, and its chain ho
   assert.equal((await list('?cursor=abc')).code, 'invalid_request')
   const verdict = (await door.app.inject({ url: '/api/v1/audit/verify', headers: bearer(value) })).json()
   assert.deepEqual([verdict.ok, verdict.entries, verdict.firstBroken], [true, all.items.length, null])
+})
+
+test('the setting of trusted proxies holds for the service itself: who logs in is noted with his own address', async (t) => {
+  for (const [trusted, ip] of [
+    ['127.0.0.0/8', '203.0.113.9'],
+    ['10.0.0.0/8', '127.0.0.1'],
+  ] as const) {
+    const { call, house } = await openTestHouse(t, { env: { STACKQUAY_TRUSTED_PROXIES: trusted } })
+    const headers = { 'x-forwarded-for': '203.0.113.9' }
+    assert.equal((await call('login', { body: housekeeper, headers })).status, 200)
+    const [entry] = await house.store.audit.list({ limit: 1, action: 'auth.login' })
+    assert.equal(entry?.ip, ip)
+  }
 })

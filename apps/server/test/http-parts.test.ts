@@ -56,6 +56,8 @@ test('X-Forwarded-For counts from trusted proxies alone, and only its last hop t
   assert.equal(behind.addressOf(message('fd00::1', forwarded)), '203.0.113.9')
   assert.equal(behind.addressOf(message('192.0.2.1', forwarded)), '192.0.2.1')
   assert.equal(behind.addressOf(message('10.0.0.1')), '10.0.0.1')
+  const unreadable = { 'x-forwarded-for': '203.0.113.9, nobody' }
+  assert.equal(behind.addressOf(message('10.0.0.1', unreadable)), 'unknown')
 })
 
 test('TLS is believed of the base URL and of trusted proxies', () => {

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'react'
 import uPlot from 'uplot'
-import 'uplot/dist/uPlot.min.css'
+import { chartFont, drawChart, fromZero, valueAxis } from './draw-chart.ts'
 import { colourReader, useThemeChange } from './theme-colours.ts'
 
 export interface TimeSeries {
@@ -61,17 +61,14 @@ export function TimeChart({
     const line = colour('--line')
     const colours = series.map((one) => colour(one.colour))
     done()
-    const font = `11px ${getComputedStyle(element).fontFamily}`
+    const font = chartFont(element)
     const half = stepSeconds / 2
-    const options: uPlot.Options = {
-      width: element.clientWidth,
-      height,
+    const options: Parameters<typeof drawChart>[2] = {
       padding: [8, 12, 0, 0],
       cursor: { y: false, drag: { x: false, y: false }, points: { show: shape === 'lines', size: 5 } },
-      legend: { show: false },
       scales: {
         x: { range: (_, low, high) => [(low ?? 0) - half, (high ?? 0) + half] },
-        y: { range: (_, __, max) => [0, max === null || max <= 0 ? 1 : max * 1.15] },
+        y: fromZero,
       },
       axes: [
         {
@@ -83,16 +80,7 @@ export function TimeChart({
           ...(days ? { incrs: [86_400, 2 * 86_400], space: 44 } : { space: 70 }),
           values: (_, marks) => marks.map((seconds) => (days ? dayOf(seconds) : clockOf(seconds))),
         },
-        {
-          stroke: ink,
-          grid: { stroke: line, width: 1 },
-          ticks: { show: false },
-          font,
-          size: 58,
-          space: 34,
-          ...(steps === undefined ? {} : { incrs: steps }),
-          values: (_, marks) => marks.map((value) => show.current(value)),
-        },
+        valueAxis({ ink, line, font, space: 34, steps, format: (value) => show.current(value) }),
       ],
       series: [
         {},
@@ -107,13 +95,7 @@ export function TimeChart({
       hooks: { setCursor: [(chart) => setHovered(chart.cursor.idx ?? null)] },
     }
     const data = [[...times], ...series.map(({ heights }) => [...heights])] as uPlot.AlignedData
-    const chart = new uPlot(options, data, element)
-    const resize = new ResizeObserver(() => chart.setSize({ width: element.clientWidth, height }))
-    resize.observe(element)
-    return () => {
-      resize.disconnect()
-      chart.destroy()
-    }
+    return drawChart(element, height, options, data)
   }, [key, stepSeconds, theme])
 
   const at = hovered === null ? undefined : times[hovered]

@@ -1,6 +1,6 @@
 import { useEffect, useRef } from 'react'
 import uPlot from 'uplot'
-import 'uplot/dist/uPlot.min.css'
+import { chartFont, drawChart, fromZero, valueAxis } from './draw-chart.ts'
 import { colourReader, useThemeChange } from './theme-colours.ts'
 
 interface TrendChartProps {
@@ -34,43 +34,22 @@ export function TrendChart({ title, description, values, format, colour: token, 
     const line = colour('--line')
     const fill = colour(token)
     done()
-    const font = `11px ${getComputedStyle(element).fontFamily}`
-    const options: uPlot.Options = {
-      width: element.clientWidth,
-      height,
+    const font = chartFont(element)
+    const options: Parameters<typeof drawChart>[2] = {
       padding: [8, 8, 4, 0],
       cursor: { show: false },
-      legend: { show: false },
       scales: {
         x: { time: false, range: [-0.5, Math.max(values.length, 12) - 0.5] },
-        y: { range: (_, __, max) => [0, max === null || max <= 0 ? 1 : max * 1.15] },
+        y: fromZero,
       },
-      axes: [
-        { show: false },
-        {
-          stroke: ink,
-          grid: { stroke: line, width: 1 },
-          ticks: { show: false },
-          font,
-          size: 58,
-          space: 30,
-          ...(steps === undefined ? {} : { incrs: steps }),
-          values: (_, marks) => marks.map((value) => show.current(value)),
-        },
-      ],
+      axes: [{ show: false }, valueAxis({ ink, line, font, space: 30, steps, format: (value) => show.current(value) })],
       series: [
         {},
         { fill, stroke: fill, width: 0, points: { show: false }, paths: uPlot.paths.bars!({ size: [0.6, 18] }) },
       ],
     }
     const data = [values.map((_, index) => index), [...values]] as uPlot.AlignedData
-    const chart = new uPlot(options, data, element)
-    const resize = new ResizeObserver(() => chart.setSize({ width: element.clientWidth, height }))
-    resize.observe(element)
-    return () => {
-      resize.disconnect()
-      chart.destroy()
-    }
+    return drawChart(element, height, options, data)
   }, [key, token, theme])
 
   return (

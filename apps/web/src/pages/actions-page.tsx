@@ -1,6 +1,6 @@
 import type { Action, ProjectView } from '@stackquay/contract'
 import { useQuery } from '@tanstack/react-query'
-import { Link, useNavigate, useSearch } from '@tanstack/react-router'
+import { Link, useSearch } from '@tanstack/react-router'
 import { ArrowLeft, Play, SquareTerminal } from 'lucide-react'
 import { useState } from 'react'
 import { actionsQuery, runAction } from '../api/runs.ts'
@@ -18,6 +18,7 @@ import { RunOutputView } from '../modules/run-output-view.tsx'
 import { useLabels } from '../modules/use-labels.ts'
 import { useMay } from '../modules/use-may.ts'
 import { useRun } from '../modules/use-run.ts'
+import { useStartRun } from '../modules/use-start-run.ts'
 import { texts } from '../texts/index.ts'
 import { useProject } from './use-project.ts'
 import { useTitle } from './use-title.ts'
@@ -33,22 +34,8 @@ export function ActionsPage() {
 }
 
 function useStart(project: ProjectView) {
-  const navigate = useNavigate()
-  const [busy, setBusy] = useState<string | null>(null)
-  const start = async (action: string) => {
-    setBusy(action)
-    try {
-      const run = await runAction(project.id, action)
-      await navigate({
-        to: '/projects/$project/actions',
-        params: { project: project.slug },
-        search: { run: run.id },
-      })
-    } finally {
-      setBusy(null)
-    }
-  }
-  return { busy, start }
+  const { busy, start } = useStartRun(project, 'actions')
+  return { busy, start: (action: string) => start(action, () => runAction(project.id, action)) }
 }
 
 function Actions({ project }: { project: ProjectView }) {

@@ -1,6 +1,6 @@
 import type { ProjectView, TestSuite } from '@stackquay/contract'
 import { useQuery } from '@tanstack/react-query'
-import { Link, useNavigate, useSearch } from '@tanstack/react-router'
+import { Link, useSearch } from '@tanstack/react-router'
 import { ArrowLeft, FlaskConical, Play } from 'lucide-react'
 import { useState } from 'react'
 import { runTests, testsQuery } from '../api/runs.ts'
@@ -21,6 +21,7 @@ import { TestResults } from '../modules/test-results.tsx'
 import { TestTrend } from '../modules/test-trend.tsx'
 import { useMay } from '../modules/use-may.ts'
 import { useRun } from '../modules/use-run.ts'
+import { useStartRun } from '../modules/use-start-run.ts'
 import { texts } from '../texts/index.ts'
 import { useProject } from './use-project.ts'
 import { useTitle } from './use-title.ts'
@@ -36,20 +37,12 @@ export function TestsPage() {
 }
 
 function useStart(project: ProjectView) {
-  const navigate = useNavigate()
-  const [busy, setBusy] = useState<string | null>(null)
-  const start = async (suite: string, filter: string) => {
-    setBusy(suite)
-    try {
-      const run = await runTests(project.id, suite, filter)
-      await navigate({ to: '/projects/$project/tests', params: { project: project.slug }, search: { run: run.id } })
-    } catch (error) {
-      toastProblem(error)
-    } finally {
-      setBusy(null)
-    }
+  const { busy, start } = useStartRun(project, 'tests')
+  return {
+    busy,
+    start: (suite: string, filter: string) =>
+      start(suite, () => runTests(project.id, suite, filter)).catch(toastProblem),
   }
-  return { busy, start }
 }
 
 function Suites({ project }: { project: ProjectView }) {
