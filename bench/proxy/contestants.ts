@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { connect, createServer } from 'node:net'
+import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { createProxyControl, ensureProxy } from '@stackquay/proxy/control'
 
@@ -9,6 +10,14 @@ export interface Behind {
   readonly page: number
   readonly echo: number
 }
+
+/** How many processes or threads serve. Caddy has no such setting: it takes all cores. */
+export interface Cores {
+  readonly count: number
+}
+
+export const oneCore: Cores = { count: 1 }
+export const allCores: Cores = { count: availableParallelism() }
 
 export interface Contestant {
   readonly name: string
@@ -39,7 +48,7 @@ export async function startEcho(): Promise<Contestant> {
   return contestant('echo', port, child)
 }
 
-export async function nginx(home: string, behind: Behind): Promise<Contestant> {
+export async function nginx(home: string, behind: Behind, cores = oneCore): Promise<Contestant> {
   const port = await freePort()
   const server = (name: string, to: number) => `
     upstream ${name} { server 127.0.0.1:${to}; keepalive 64; }
@@ -53,7 +62,8 @@ export async function nginx(home: string, behind: Behind): Promise<Contestant> {
       }
     }`
   const upgrading = `map $http_upgrade $upgrading { default upgrade; '' ''; }`
-  return startNginx('nginx', home, port, `${upgrading} ${server('page', behind.page)} ${server('echo', behind.echo)}`)
+  const servers = `${upgrading} ${server('page', behind.page)} ${server('echo', behind.echo)}`
+  return startNginx('nginx', home, port, servers, cores)
 }
 
 export async function caddy(home: string, behind: Behind): Promise<Contestant> {
@@ -82,14 +92,14 @@ http://echo.localhost:${port} {
   return whenListening(contestant('Caddy', port, child))
 }
 
-export async function haproxy(home: string, behind: Behind): Promise<Contestant> {
+export async function haproxy(home: string, behind: Behind, cores = oneCore): Promise<Contestant> {
   const port = await freePort()
   const file = join(home, 'haproxy.cfg')
   await writeFile(
     file,
     `global
   maxconn 4096
-  nbthread 1
+  nbthread ${cores.count}
 defaults
   mode http
   option forwardfor
@@ -116,10 +126,10 @@ backend echo
 }
 
 /** Started as the control plane starts it: the same flags, the same warm code cache. */
-export async function stackquay(home: string, behind: Behind): Promise<Contestant> {
+export async function stackquay(home: string, behind: Behind, cores = oneCore): Promise<Contestant> {
   const folder = join(home, 'stackquay')
   await mkdir(folder)
-  await ensureProxy({ home: folder, listen: '127.0.0.1:0' })
+  await ensureProxy({ home: folder, listen: '127.0.0.1:0', workers: cores.count })
   const control = createProxyControl(folder)
   const others = Array.from({ length: 48 }, (_, index) => `project-${index}`)
   const status = await control.putRoutes({
@@ -138,7 +148,13 @@ function route<T>(slug: string, target: T) {
   return { hosts: [`${slug}.localhost`], project: { id: slug, slug, name: slug }, target }
 }
 
-async function startNginx(name: string, home: string, port: number, servers: string): Promise<Contestant> {
+async function startNginx(
+  name: string,
+  home: string,
+  port: number,
+  servers: string,
+  cores = oneCore,
+): Promise<Contestant> {
   const folder = join(home, name)
   await mkdir(folder)
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
@@ -147,7 +163,7 @@ async function startNginx(name: string, home: string, port: number, servers: str
   const file = join(folder, 'nginx.conf')
   await writeFile(
     file,
-    `daemon off; worker_processes 1; pid ${folder}/pid; error_log ${folder}/error.log;
+    `daemon off; worker_processes ${cores.count}; pid ${folder}/pid; error_log ${folder}/error.log;
 events { worker_connections 4096; }
 http { access_log off; sendfile on; keepalive_requests 1000000000; keepalive_timeout 65; ${temporary.join(' ')} ${servers} }
 `,

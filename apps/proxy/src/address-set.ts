@@ -57,9 +57,22 @@ function put<T>(sets: Map<number, Set<T>>, prefix: number, value: T): void {
   else known.add(value)
 }
 
+/** Without a list in between: each request to a project with such rules pays for it. */
 function number4(address: string): number {
-  return address.split('.').reduce((sum, part) => sum * 256 + Number(part), 0)
+  let sum = 0
+  let part = 0
+  for (let index = 0; index < address.length; index += 1) {
+    const code = address.charCodeAt(index)
+    if (code === dot) {
+      sum = sum * 256 + part
+      part = 0
+    } else part = part * 10 + code - zero
+  }
+  return sum * 256 + part
 }
+
+const dot = 0x2e
+const zero = 0x30
 
 function masked4(value: number, prefix: number): number {
   return prefix === 0 ? 0 : (value & (-1 << (32 - prefix))) >>> 0

@@ -3,7 +3,6 @@ import { readFile } from 'node:fs/promises'
 import type { Server } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type AccessLog, createAccessLog } from './access/access-log.ts'
-import { createRecorder } from './access/recorder.ts'
 import type { ProxyStatus } from './control-protocol.ts'
 import { refuseSecondProxy, serveControl } from './control-socket.ts'
 import { defaultLimits, type Limits } from './limits.ts'
@@ -50,9 +49,7 @@ export async function startProxy(options: ProxyOptions): Promise<Proxy> {
     days: limits.accessDays,
     onError: reportNowAndThen(),
   })
-  // Nothing has to be sent anywhere, so notes may gather for longer than in a worker: fewer and larger pieces cost less.
-  const recorder = createRecorder(access.record, { within: 200, most: 1024 * 1024 })
-  const serving = createServing(await readRoutes(files.routes), { limits, note: recorder.note, withEntrances: true })
+  const serving = createServing(await readRoutes(files.routes), { limits, note: access.note, withEntrances: true })
   const address = await listenAfter(wasKilled, serving.server, wanted)
   await serving.use(serving.table)
   const { atOnce, most } = options.workers ?? { atOnce: 1, most: 1 }
@@ -107,7 +104,6 @@ export async function startProxy(options: ProxyOptions): Promise<Proxy> {
     await crew.stop()
     control.close()
     void drain(serving, crew).then(async () => {
-      recorder.flush()
       await access.close()
       log('stopped')
       done.resolve()
@@ -132,22 +128,10 @@ export async function startProxy(options: ProxyOptions): Promise<Proxy> {
       const there = await crew.flights(host, port)
       return { requests: here.requests + there.requests, tunnels: here.tunnels + there.tunnels }
     },
-    access: (project, query) => {
-      recorder.flush()
-      return access.list(project, query)
-    },
-    traffic: (project, query) => {
-      recorder.flush()
-      return access.traffic(project, query)
-    },
-    viewers: (project, share) => {
-      recorder.flush()
-      return access.viewers(project, share)
-    },
-    forgetAccess: (project) => {
-      recorder.flush()
-      return access.forget(project)
-    },
+    access: access.list,
+    traffic: access.traffic,
+    viewers: access.viewers,
+    forgetAccess: access.forget,
   })
 
   whenGone(options.home, shutdown)

@@ -6,6 +6,7 @@ import { type TestContext, test } from 'node:test'
 import { type AccessLog, type AccessLogOptions, createAccessLog } from '../src/access/access-log.ts'
 import type { ExchangeNote } from '../src/access/exchange-note.ts'
 import { createHistogram } from '../src/access/histogram.ts'
+import { Pile } from '../src/access/pile.ts'
 import { QueryError, readAccessQuery, readProject, readTrafficQuery } from '../src/access/queries.ts'
 import { readNewest } from '../src/access/read-log.ts'
 import { type Batch, createRecorder } from '../src/access/recorder.ts'
@@ -247,9 +248,9 @@ test('a disk that stands still is not waited for: what is too much is dropped, t
   const written: string[] = []
   const gate = Promise.withResolvers<void>()
   const file = {
-    append: async (text: string) => {
+    append: async (bytes: Buffer) => {
       await gate.promise
-      written.push(text)
+      written.push(bytes.toString())
     },
   }
   let lost = 0
@@ -259,17 +260,27 @@ test('a disk that stands still is not waited for: what is too much is dropped, t
       lost += lines
     },
   })
-  rounds.add(file, 'a'.repeat(10), 1)
+  const queue = rounds.queue(file)
+  queue.add('a'.repeat(10), 1)
   const first = rounds.flush()
-  rounds.add(file, 'b'.repeat(10), 1)
-  rounds.add(file, 'c'.repeat(10), 1)
-  rounds.add(file, 'd'.repeat(10), 2)
+  queue.add('b'.repeat(10), 1)
+  queue.add('c'.repeat(10), 1)
+  queue.add('d'.repeat(10), 2)
   assert.equal(rounds.dropped, 2)
   assert.equal(lost, 2)
   gate.resolve()
   await first
   await rounds.flush()
   assert.equal(written.join(''), `${'a'.repeat(10)}${'b'.repeat(10)}${'c'.repeat(10)}`)
+})
+
+test('text of any letters gathers as bytes, however much it is', () => {
+  const pile = new Pile()
+  const pieces = Array.from({ length: 500 }, (_, index) => `${index} grün ☃ ${'🦀'.repeat(index % 40)}\n`)
+  let told = 0
+  for (const piece of pieces) told += pile.add(piece)
+  assert.equal(pile.bytes.toString('utf8'), pieces.join(''))
+  assert.equal(pile.length, told)
 })
 
 test('notes are handed over together, soon, and at once when there are many', async () => {

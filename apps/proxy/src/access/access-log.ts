@@ -1,7 +1,9 @@
 import { readdir, rm, stat, unlink, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { NoteExchange } from './exchange-note.ts'
 import { createJournal, recoverJournals } from './journal.ts'
-import { createMinutes, minuteOf, writeMinute } from './minutes.ts'
+import { lineOf } from './line.ts'
+import { createMinutes, type Minutes, minuteOf, writeMinute } from './minutes.ts'
 import {
   type AccessPage,
   type AccessQuery,
@@ -12,7 +14,7 @@ import {
 } from './queries.ts'
 import { readNewest } from './read-log.ts'
 import type { Batch } from './recorder.ts'
-import { type Appendable, createRounds } from './rounds.ts'
+import { createRounds, type Queue } from './rounds.ts'
 import { createSegments, dropOlder, type Segments } from './segments.ts'
 import { dropOldTraffic, readTraffic, trafficFile } from './traffic.ts'
 import { createViewers } from './viewers.ts'
@@ -22,6 +24,9 @@ import { createViewers } from './viewers.ts'
  * served. Killed at any moment, the lines of the last second are lost, and the statistics of the running minute.
  */
 export interface AccessLog {
+  /** Of a request that was served in this process. */
+  readonly note: NoteExchange
+  /** Of those that were served in others. */
   record(batches: readonly Batch[]): void
   list(project: string, query: AccessQuery): Promise<AccessPage>
   traffic(project: string, query: TrafficQuery): Promise<TrafficAnswer>
@@ -50,46 +55,55 @@ const idleMs = 60_000
 const mostOpen = 1_000
 const minutesOfDay = 24 * 60
 const dayMs = minutesOfDay * 60_000
-const mostTrafficFiles = 10_000
+const mostTrafficQueues = 10_000
 
 export function createAccessLog({ folder, bytes, days, now = Date.now, onError }: AccessLogOptions): AccessLog {
-  const minutes = createMinutes()
   const viewers = createViewers()
-  const open = new Map<string, Segments>()
-  const trafficFiles = new Map<string, Appendable>()
+  const projects = new Map<string, Project>()
+  const trafficQueues = new Map<string, Queue>()
   const journal = createJournal(folder)
-  const ready = recoverJournals(folder, (project, lines) => segmentsOf(project).append(lines)).catch((error: unknown) =>
-    onError(error, 0),
-  )
+  const ready = recoverJournals(folder, (project, lines) =>
+    projectOf(project).segments.append(Buffer.from(lines)),
+  ).catch((error: unknown) => onError(error, 0))
   const rounds = createRounds({ ready, turn: journal.turn, onError })
 
   const folderOf = (project: string) => join(folder, project)
-  const segmentsOf = (project: string): Segments => {
-    let segments = open.get(project)
-    if (segments === undefined) {
-      segments = createSegments(folderOf(project), bytes, now)
-      open.set(project, segments)
+  const projectOf = (id: string): Project => {
+    let project = projects.get(id)
+    if (project === undefined) {
+      const segments = createSegments(folderOf(id), bytes, now)
+      project = { id, segments, lines: rounds.queue(segments), minutes: createMinutes() }
+      projects.set(id, project)
     }
-    return segments
+    return project
+  }
+  const add = ({ id, lines }: Project, text: string, count: number) => {
+    if (lines.add(text, count)) journal.add(id, text)
   }
   /** The same object for the same day, so that its lines are written together. */
-  const trafficFileOf = (project: string, minute: number): Appendable => {
+  const trafficOf = (project: string, minute: number): Queue => {
     const day = `${project} ${Math.floor(minute / minutesOfDay)}`
-    let file = trafficFiles.get(day)
-    if (file === undefined) {
-      file = trafficFile(folderOf(project), minute)
-      trafficFiles.set(day, file)
-      if (trafficFiles.size > mostTrafficFiles) trafficFiles.delete(trafficFiles.keys().next().value!)
+    let queue = trafficQueues.get(day)
+    if (queue === undefined) {
+      queue = rounds.queue(trafficFile(folderOf(project), minute))
+      trafficQueues.set(day, queue)
+      if (trafficQueues.size > mostTrafficQueues) trafficQueues.delete(trafficQueues.keys().next().value!)
     }
-    return file
+    return queue
   }
+  const written = (project: string) => projects.get(project)?.lines.flush() ?? ready
   const writeMinutes = (before: number) => {
-    for (const [project, minute, counts] of minutes.take(before)) {
-      rounds.add(trafficFileOf(project, minute), `${writeMinute(minute, counts)}\n`, 0)
+    for (const { id, minutes } of projects.values()) {
+      for (const [minute, counts] of minutes.take(before)) {
+        trafficOf(id, minute).add(`${writeMinute(minute, counts)}\n`, 0)
+      }
     }
   }
   const closeIdle = () => {
-    const byUse = [...open.values()].filter(({ isOpen }) => isOpen).sort((one, other) => other.usedAt - one.usedAt)
+    const byUse = [...projects.values()]
+      .map(({ segments }) => segments)
+      .filter(({ isOpen }) => isOpen)
+      .sort((one, other) => other.usedAt - one.usedAt)
     for (const [index, segments] of byUse.entries()) {
       if (index < mostOpen && now() - segments.usedAt < idleMs) continue
       // A line that waits in a round opens the file again by itself.
@@ -106,39 +120,45 @@ export function createAccessLog({ folder, bytes, days, now = Date.now, onError }
     get dropped() {
       return rounds.dropped
     },
+    note(note) {
+      if (!isProjectId(note.project)) return
+      const project = projectOf(note.project)
+      const time = now()
+      add(project, lineOf(note, time), 1)
+      project.minutes.count(time, note.status, note.seconds, note.bytes)
+    },
     record(batches) {
-      for (const { project, lines, facts } of batches) {
-        if (!isProjectId(project)) continue
-        journal.add(project, lines)
-        rounds.add(segmentsOf(project), lines, facts.length / 4)
-        minutes.count(project, facts)
+      for (const { project: id, lines, facts } of batches) {
+        if (!isProjectId(id)) continue
+        const project = projectOf(id)
+        add(project, lines, facts.length / 4)
+        for (let index = 0; index + 3 < facts.length; index += 4) {
+          project.minutes.count(facts[index]!, facts[index + 1]!, facts[index + 2]!, facts[index + 3]!)
+        }
       }
     },
     async list(project, query) {
-      const segments = open.get(project)
-      await (segments === undefined ? ready : rounds.flush(segments))
+      await written(project)
       return readNewest(folderOf(project), query)
     },
     async traffic(project, query) {
       // Finished minutes may wait for their round.
       const today = minuteOf(now())
       writeMinutes(today)
-      for (const minute of [today - minutesOfDay, today]) await rounds.flush(trafficFileOf(project, minute))
-      return readTraffic(folderOf(project), query, minutes.of(project))
+      for (const minute of [today - minutesOfDay, today]) await trafficOf(project, minute).flush()
+      return readTraffic(folderOf(project), query, projects.get(project)?.minutes.waiting ?? new Map())
     },
     async viewers(project, share) {
-      const segments = open.get(project)
-      await (segments === undefined ? ready : rounds.flush(segments))
+      await written(project)
       return { items: await viewers.of(folderOf(project), share) }
     },
     async forget(project) {
-      const segments = open.get(project)
-      if (segments !== undefined) {
-        await rounds.flush(segments)
-        await segments.close()
-        open.delete(project)
+      const known = projects.get(project)
+      if (known !== undefined) {
+        await known.lines.flush()
+        await known.segments.close()
+        projects.delete(project)
       }
-      minutes.forget(project)
       viewers.forget(folderOf(project))
       await rm(folderOf(project), { recursive: true, force: true })
     },
@@ -154,9 +174,17 @@ export function createAccessLog({ folder, bytes, days, now = Date.now, onError }
       clearInterval(timer)
       writeMinutes(Number.POSITIVE_INFINITY)
       await rounds.flush()
-      await Promise.all([...open.values()].map((segments) => segments.close()))
+      await Promise.all([...projects.values()].map(({ segments }) => segments.close()))
     },
   }
+}
+
+interface Project {
+  readonly id: string
+  readonly segments: Segments
+  /** The way to its segments. */
+  readonly lines: Queue
+  readonly minutes: Minutes
 }
 
 /** Since when a project is in no table stands in a file, because the proxy may be restarted in between. */

@@ -1,6 +1,7 @@
 import { appendFile, open, readdir, readFile, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { makeFolders } from './make-folder.ts'
+import { Pile } from './pile.ts'
 import { isProjectId } from './queries.ts'
 import { segmentNumbers, segmentPath } from './segments.ts'
 
@@ -22,21 +23,28 @@ const waitMs = 250
 
 export function createJournal(folder: string): Journal {
   let number = Date.now()
-  let pending = ''
+  let pending = new Pile()
+  /** Whose lines were added last. */
+  let current = ''
   let timer: NodeJS.Timeout | undefined
   let written = false
   let last: Promise<void> = Promise.resolve()
 
-  const write = () => {
+  const beginAnew = () => {
+    pending = new Pile()
+    current = ''
+    clearTimeout(timer)
     timer = undefined
-    const text = pending
+  }
+  const write = () => {
+    const { bytes } = pending
     const path = journalPath(folder, number)
-    pending = ''
+    beginAnew()
     written = true
     last = last.then(async () => {
       try {
         await makeFolders(folder)
-        await appendFile(path, text, { mode: 0o600 })
+        await appendFile(path, bytes, { mode: 0o600 })
       } catch {
         // A full disk shows, and is counted, where the lines go in the end.
       }
@@ -45,13 +53,13 @@ export function createJournal(folder: string): Journal {
 
   return {
     add(project, lines) {
-      pending += `${projectMark}${project}\n${lines}`
+      if (project !== current) pending.add(`${projectMark}${project}\n`)
+      current = project
+      pending.add(lines)
       timer ??= setTimeout(write, waitMs)
     },
     turn() {
-      clearTimeout(timer)
-      timer = undefined
-      pending = ''
+      beginAnew()
       if (!written) return async () => {}
       const former = journalPath(folder, number)
       number += 1

@@ -13,59 +13,42 @@ export function createCounts(): Counts {
   return { requests: 0, bytes: 0, classes: [0, 0, 0, 0, 0], times: createHistogram() }
 }
 
-/** The minutes that are not on disk yet, of all projects. */
+/** The minutes of one project that are not on disk yet. */
 export interface Minutes {
-  count(project: string, facts: readonly number[]): void
+  /** One request: milliseconds since 1970, status, seconds, bytes. */
+  count(time: number, status: number, seconds: number, bytes: number): void
   /** What is counted since the last time it was taken; a minute may be taken in several parts, which add up. */
-  take(before: number): readonly (readonly [project: string, minute: number, counts: Counts])[]
-  of(project: string): ReadonlyMap<number, Counts>
-  forget(project: string): void
+  take(before: number): readonly (readonly [minute: number, counts: Counts])[]
+  readonly waiting: ReadonlyMap<number, Counts>
 }
 
-/** `facts` are those of a batch. */
 export function createMinutes(): Minutes {
-  const projects = new Map<string, Map<number, Counts>>()
-  const countsAt = (project: string, minute: number): Counts => {
-    let minutes = projects.get(project)
-    if (minutes === undefined) {
-      minutes = new Map()
-      projects.set(project, minutes)
-    }
-    let counts = minutes.get(minute)
+  const waiting = new Map<number, Counts>()
+  const countsAt = (minute: number): Counts => {
+    let counts = waiting.get(minute)
     if (counts === undefined) {
       counts = createCounts()
-      minutes.set(minute, counts)
+      waiting.set(minute, counts)
     }
     return counts
   }
 
   return {
-    count(project, facts) {
-      for (let index = 0; index + 3 < facts.length; index += 4) {
-        const status = facts[index + 1]!
-        const counts = countsAt(project, minuteOf(facts[index]!))
-        counts.requests += 1
-        counts.bytes += facts[index + 3]!
-        const group = Math.floor(status / 100) - 1
-        if (group >= 0 && group < 5) counts.classes[group]! += 1
-        // A tunnel lives for hours; that is no time of an answer.
-        if (status !== 101) counts.times.add(facts[index + 2]!)
-      }
+    waiting,
+    count(time, status, seconds, bytes) {
+      const counts = countsAt(minuteOf(time))
+      counts.requests += 1
+      counts.bytes += bytes
+      const group = Math.floor(status / 100) - 1
+      if (group >= 0 && group < 5) counts.classes[group]! += 1
+      // A tunnel lives for hours; that is no time of an answer.
+      if (status !== 101) counts.times.add(seconds)
     },
     take(before) {
-      const taken: [string, number, Counts][] = []
-      for (const [project, minutes] of projects) {
-        for (const [minute, counts] of minutes) {
-          if (minute >= before) continue
-          taken.push([project, minute, counts])
-          minutes.delete(minute)
-        }
-        if (minutes.size === 0) projects.delete(project)
-      }
+      const taken = [...waiting].filter(([minute]) => minute < before)
+      for (const [minute] of taken) waiting.delete(minute)
       return taken
     },
-    of: (project) => projects.get(project) ?? new Map(),
-    forget: (project) => void projects.delete(project),
   }
 }
 

@@ -59,11 +59,11 @@ export function createSegments(folder: string, mostBytes: number, now: () => num
     get usedAt() {
       return usedAt
     },
-    append: (text) =>
+    append: (lines) =>
       inTurn(async () => {
         usedAt = now()
         let into = file ?? (await openLast())
-        const bytes = Buffer.from(torn ? `\n${text}` : text)
+        const bytes = torn ? Buffer.concat([endOfLine, lines]) : lines
         if (size > 0 && size + bytes.length > segmentBytes) into = await openNext(into)
         for (let written = 0; written < bytes.length; ) {
           torn = true
@@ -83,6 +83,7 @@ export function createSegments(folder: string, mostBytes: number, now: () => num
 }
 
 const lineFeed = 0x0a
+const endOfLine = Buffer.of(lineFeed)
 
 /** Oldest first. No folder is no segments. */
 export async function segmentNumbers(folder: string): Promise<readonly number[]> {

@@ -13,10 +13,10 @@ export function trafficFile(folder: string, minute: number): Appendable & { read
   const path = join(folder, `traffic-${dayOf(minute)}.jsonl`)
   return {
     path,
-    async append(text) {
+    async append(lines) {
       await makeFolders(dirname(folder), folder)
       // A line before it that broke off must not swallow this one; readers pass over empty lines.
-      await appendFile(path, `\n${text}`, { mode: 0o600 })
+      await appendFile(path, Buffer.concat([Buffer.from('\n'), lines]), { mode: 0o600 })
     },
   }
 }
@@ -24,7 +24,7 @@ export function trafficFile(folder: string, minute: number): Appendable & { read
 export async function readTraffic(
   folder: string,
   { from, to, step }: TrafficQuery,
-  running: ReturnType<Minutes['of']>,
+  running: Minutes['waiting'],
 ): Promise<TrafficAnswer> {
   const points = new Map<number, Counts>()
   const first = Math.floor(from / step)

@@ -29,15 +29,16 @@ export function checkArrival(
 }
 
 /** The headers that go on to the project, after the rules. */
-export function changedRequest(headers: readonly string[], changes: RequestChanges): string[] {
-  const named = new Map(changes.headers.map(({ name, value }) => [name.toLowerCase(), value]))
+export function changedRequest(headers: string[], changes: RequestChanges): string[] {
+  const { names, withoutAuthorization, withoutShareCookie } = changes
+  if (names.size === 0 && !withoutAuthorization && !withoutShareCookie) return headers
   const kept: string[] = []
   for (let index = 0; index < headers.length; index += 2) {
     const name = headers[index]!
     const value = headers[index + 1]!
     const lower = name.toLowerCase()
-    if (named.has(lower) || (lower === 'authorization' && changes.withoutAuthorization)) continue
-    if (lower !== 'cookie' || !changes.withoutShareCookie) {
+    if (names.has(lower) || (lower === 'authorization' && withoutAuthorization)) continue
+    if (lower !== 'cookie' || !withoutShareCookie) {
       kept.push(name, value)
       continue
     }
@@ -50,13 +51,13 @@ export function changedRequest(headers: readonly string[], changes: RequestChang
 
 /** The headers of the project's answer, after the rules. */
 export function changedResponse(headers: readonly string[], changes: ResponseChanges): string[] {
-  const named = new Set(changes.headers.map(({ name }) => name.toLowerCase()))
+  const { names } = changes
   const kept: string[] = []
   for (let index = 0; index < headers.length; index += 2) {
-    if (!named.has(headers[index]!.toLowerCase())) kept.push(headers[index]!, headers[index + 1]!)
+    if (!names.has(headers[index]!.toLowerCase())) kept.push(headers[index]!, headers[index + 1]!)
   }
   for (const { name, value } of changes.headers) if (value !== null) kept.push(name, value)
-  if (changes.vary !== null && !named.has('vary')) kept.push('vary', changes.vary)
+  if (changes.vary !== null && !names.has('vary')) kept.push('vary', changes.vary)
   return kept
 }
 

@@ -4,7 +4,7 @@ import { type GateAnswer, noticeAnswer, type ResponseChanges, type Rule, type Vi
 /** Cross-origin requests by the Fetch standard. The application need not know of them; what it says itself is replaced. */
 export function corsGate(cors: RouteCors): {
   readonly preflight: Rule
-  responseChanges(visit: Visit): ResponseChanges
+  responseChanges(visit: Visit): Pick<ResponseChanges, 'headers' | 'vary'>
 } {
   const all = cors.origins.includes('*')
   const origins = new Set(cors.origins)

@@ -32,15 +32,20 @@ export type Verdict =
 
 export type RuleName = 'share' | 'addresses' | 'cors' | 'password' | 'redirects'
 
-export interface RequestChanges {
+/** Made with the gate, so that a request need not put the names together again. */
+export interface HeaderChanges {
+  readonly headers: readonly RouteHeader[]
+  /** Of these headers, in lower case. */
+  readonly names: ReadonlySet<string>
+}
+
+export interface RequestChanges extends HeaderChanges {
   /** The gate's own: they are not for the application. */
   readonly withoutAuthorization: boolean
   readonly withoutShareCookie: boolean
-  readonly headers: readonly RouteHeader[]
 }
 
-export interface ResponseChanges {
-  readonly headers: readonly RouteHeader[]
+export interface ResponseChanges extends HeaderChanges {
   /** Added to `Vary`, which the application may have set. */
   readonly vary: string | null
 }
@@ -63,8 +68,6 @@ export interface Rule {
   check(visit: Visit): GateAnswer | null | Promise<GateAnswer | null>
 }
 
-const untouched: RequestChanges = { withoutAuthorization: false, withoutShareCookie: false, headers: [] }
-
 /**
  * The order is part of the promise: share, addresses, CORS preflight, password, redirects, application. What a rule answers,
  * later ones never see; the headers of the answer, CORS among them, are changed only where the application answered.
@@ -84,16 +87,20 @@ export function createGate({ rules, share, project }: Route): Gate | null {
   const request: RequestChanges = {
     withoutAuthorization: rules?.password !== undefined,
     withoutShareCookie: share?.passwordHash !== undefined,
-    headers: rules?.requestHeaders ?? untouched.headers,
+    ...headerChanges(rules?.requestHeaders ?? []),
   }
-  const own = rules?.responseHeaders ?? []
-  const ownNames = new Set(own.map(({ name }) => name.toLowerCase()))
+  const own = headerChanges(rules?.responseHeaders ?? [])
+  const passedWithoutCors: Verdict = {
+    pass: true,
+    request,
+    response: own.headers.length === 0 ? null : { ...own, vary: null },
+  }
 
   const passed = (visit: Visit): Verdict => {
-    const changes = cors?.responseChanges(visit) ?? null
-    const headers = changes === null ? own : [...changes.headers.filter(({ name }) => !ownNames.has(name)), ...own]
-    const response = headers.length === 0 && changes === null ? null : { headers, vary: changes?.vary ?? null }
-    return { pass: true, request, response }
+    if (cors === null) return passedWithoutCors
+    const { headers, vary } = cors.responseChanges(visit)
+    const all = [...headers.filter(({ name }) => !own.names.has(name)), ...own.headers]
+    return { pass: true, request, response: { ...headerChanges(all), vary } }
   }
   const from = (visit: Visit, index: number): Verdict | Promise<Verdict> => {
     for (let at = index; at < list.length; at += 1) {
@@ -118,6 +125,10 @@ export function createGate({ rules, share, project }: Route): Gate | null {
       }
     },
   }
+}
+
+function headerChanges(headers: readonly RouteHeader[]): HeaderChanges {
+  return { headers, names: new Set(headers.map(({ name }) => name.toLowerCase())) }
 }
 
 function addressRule(allowed: AddressSet): Rule {
