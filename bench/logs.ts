@@ -10,7 +10,7 @@ import { residentMemory, withService } from './house.ts'
 
 const megabyte = 1024 * 1024
 const workload = 'web'
-const lastLine = 'this is the last line of all'
+export const lastLine = 'this is the last line of all'
 
 export const benchmark: Benchmark = {
   title: 'Logs',
@@ -108,7 +108,7 @@ async function makeLog(service: Service, size: number): Promise<{ project: strin
   return { project: project.id, bytes, lines: lines + 1 }
 }
 
-interface Reading {
+export interface Reading {
   readonly seconds: number
   readonly lines: number
   /** In megabytes. */
@@ -117,7 +117,8 @@ interface Reading {
   readonly processor: number
 }
 
-async function readAll(service: Service, path: string, readers: number, stopping: number): Promise<Reading> {
+/** Each of the readers reads the whole log at `path`, up to the last line; more of them begin and stop reading. */
+export async function readAll(service: Service, path: string, readers: number, stopping: number): Promise<Reading> {
   const before = residentMemory(service.pid()).all
   const busyBefore = processorSeconds(service.pid())
   let peak = before

@@ -12,7 +12,17 @@ const benchmarks: Readonly<Record<string, () => Promise<{ readonly benchmark: Be
   storage: () => import('./storage.ts'),
   terminal: () => import('./terminal.ts'),
   logs: () => import('./logs.ts'),
+  hosts: () => import('./hosts.ts'),
   'route-change': () => import('./route-change.ts'),
+  docker: () => import('./docker.ts'),
+}
+
+/** Of those above, alone. */
+const parts: typeof benchmarks = {
+  'docker-start': () => import('./docker-start.ts'),
+  'docker-exec': () => import('./docker-exec.ts'),
+  'docker-logs': () => import('./docker-logs.ts'),
+  'docker-stats': () => import('./docker-stats.ts'),
 }
 
 /** Writes its own report, with the programs it is compared to. */
@@ -25,10 +35,10 @@ const withOwnReport: Readonly<Record<string, (quick: boolean) => Promise<Measure
 
 const known = [...Object.keys(benchmarks), ...Object.keys(withOwnReport)]
 const usage = `Usage: npm run bench [-- --quick] [names]
-Names: ${known.join(', ')}; all of them unless told. --quick: few rounds, nothing is kept in bench/results.`
+Names: ${known.join(', ')}; all of them unless told. Parts: ${Object.keys(parts).join(', ')}. --quick: few rounds, nothing is kept in bench/results.`
 
 const args = process.argv.slice(2)
-const unknown = args.filter((arg) => arg !== '--quick' && !known.includes(arg))
+const unknown = args.filter((arg) => arg !== '--quick' && !known.includes(arg) && !Object.hasOwn(parts, arg))
 if (unknown.length > 0) {
   console.error(`Unknown: ${unknown.join(' ')}.\n${usage}`)
   process.exit(2)
@@ -49,7 +59,7 @@ async function run(name: string): Promise<Measured['bars']> {
   const own = withOwnReport[name]
   if (own !== undefined) return own(quick)
   const loadBefore = load()
-  const { benchmark } = await benchmarks[name]!()
+  const { benchmark } = await (benchmarks[name] ?? parts[name])!()
   const measured = await benchmark.measure({ quick })
   const report = reportOf(name, benchmark, measured, loadBefore)
   if (!quick) keep(name, report)

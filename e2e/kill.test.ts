@@ -3,6 +3,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { Agent, request } from 'node:http'
 import { after, before, describe, it } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
+import { randomFrom } from './support/random.ts'
 import { alive, type Service, startService, until } from './support/service.ts'
 
 describe('killing the control plane', () => {
@@ -169,15 +170,4 @@ function fire(agent: Agent, port: number, host: string, count: number): Promise<
     return promise.then(one)
   }
   return Promise.all(Array.from({ length: 8 }, one)).then(() => statuses)
-}
-
-/** The same numbers from 0 to 1 in every run (mulberry32). */
-function randomFrom(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
 }

@@ -77,6 +77,8 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
         STACKQUAY_ADMIN_USER: admin.username,
         STACKQUAY_ADMIN_PASSWORD: admin.password,
         STACKQUAY_LOG_LEVEL: 'warn',
+        // Whatever the machine has: tests of another engine say so.
+        STACKQUAY_ENGINE: 'native',
         NODE_COMPILE_CACHE: compileCache,
         ...(options.roots === undefined ? {} : { STACKQUAY_ALLOWED_ROOTS: options.roots }),
         ...options.env,

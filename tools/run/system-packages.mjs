@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { accessSync, chmodSync, constants, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
+import { dockerTests } from './docker-lab.mjs'
 import { withLock } from './lock.mjs'
 import { Refusal } from './refusal.mjs'
 
@@ -40,6 +41,11 @@ export const systemPackages = [
   { debian: 'rake', programs: ['rake'], usedBy: ['packages/catalog/test/real-suites'] },
   { debian: 'phpunit', programs: ['phpunit'], usedBy: ['packages/catalog/test/real-suites'] },
   { debian: 'cargo', programs: ['cargo'], usedBy: ['packages/catalog/test/real-suites'] },
+  // Images of the Docker tests are built on a Debian that is made here: there is nothing to download them from.
+  { debian: 'docker.io', programs: ['dockerd'], probe: ['docker', '--version'], usedBy: dockerTests },
+  { debian: 'iptables', programs: ['iptables'], usedBy: dockerTests },
+  { debian: 'iproute2', programs: ['ip'], usedBy: dockerTests },
+  { debian: 'debootstrap', programs: ['debootstrap'], usedBy: dockerTests },
   {
     debian: 'chromium',
     programs: ['chromium', 'chromium-browser', 'google-chrome'],

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import os from 'node:os'
 import { join, relative } from 'node:path'
+import { clearDockerLabs, ensureDockerImages, isDockerTest } from './docker-lab.mjs'
 import { ensurePage } from './page.mjs'
 import { childEnv, node, root } from './places.mjs'
 import { Refusal } from './refusal.mjs'
@@ -22,10 +23,12 @@ export async function run(args) {
   const files = allTestFiles().filter((file) => words.length === 0 || words.some((word) => file.includes(word)))
   if (files.length === 0) throw new Refusal(`No test file matches ${words.map((word) => `"${word}"`).join(' or ')}.`)
   await ensureSystemPackages(files)
+  ensureDockerImages(files)
   if (files.some((file) => file.startsWith('apps/server/') || file.startsWith('e2e/'))) await ensurePage()
 
-  const first = await runFiles(files, Math.max(2, os.cpus().length - 1), options)
+  const first = await runPhases(files, Math.max(2, os.cpus().length - 1), options)
   const { code, failed } = first
+  if (code === 0 && phasesOf(files).length > 1) console.log(`\n${first.passed} passed, 0 failed`)
   if (code === 0 || failed === null || failed.length === 0 || failed.length > mostLookedAtAgain || files.length === 1)
     process.exit(code)
 
@@ -39,6 +42,24 @@ export async function run(args) {
   console.log(`\nPassed only with nothing beside it: ${failed.join(', ')}. Tests of these files may count twice.`)
   console.log(`${passed} passed, 0 failed`)
   process.exit(0)
+}
+
+/** Docker daemons make and remove networks of this machine, over which browsers forget what they were loading: they come after. */
+function phasesOf(files) {
+  return [files.filter((file) => !isDockerTest(file)), files.filter(isDockerTest)].filter((phase) => phase.length > 0)
+}
+
+async function runPhases(files, concurrency, options) {
+  const all = { code: 0, passed: 0, failed: [] }
+  for (const phase of phasesOf(files)) {
+    const { code, passed, failed } = await runFiles(phase, concurrency, options)
+    all.code ||= code
+    all.passed += passed
+    // It did not come to its end: somebody interrupted it.
+    if (failed === null) return { ...all, failed: null }
+    all.failed.push(...failed)
+  }
+  return all
 }
 
 /** Answers the exit code, how many tests passed, and the files that failed; null when the run did not come to its end. */
@@ -57,6 +78,7 @@ async function runFiles(files, concurrency, options) {
       ...options,
       ...files,
     ])
+    clearDockerLabs(files)
     const { passed, failed } = read(report)
     return { code, passed, failed: failed?.map((file) => relative(root, file)) ?? null }
   } finally {

@@ -8,6 +8,7 @@ import { planText } from './output/plan-text.ts'
 
 interface LifecycleFlags extends WaitFlags {
   readonly workload?: string
+  readonly newerImages?: boolean
   readonly dryRun?: boolean
 }
 
@@ -24,6 +25,8 @@ export function defineLifecycle(command: Command, context: () => Context, act: L
     .argument('[project]', projectArgument)
     .option('-w, --workload <name>', 'only this workload')
     .option('--dry-run', 'show the steps and do nothing')
+  if (act.operation !== 'stopProject')
+    command.option('--newer-images', 'take the newest builds of its images; without it each stays with the one it has')
   addWaitOptions(command).action((project: string | undefined, flags: LifecycleFlags) =>
     run(context(), act, project, flags),
   )
@@ -37,7 +40,11 @@ async function run(
 ): Promise<void> {
   const client = await context.client()
   const id = await projectRef(context, named)
-  const input = { params: { id }, ...(flags.workload === undefined ? {} : { body: { workload: flags.workload } }) }
+  const about = {
+    ...(flags.workload === undefined ? {} : { workload: flags.workload }),
+    ...(flags.newerImages === true ? { newerImages: true } : {}),
+  }
+  const input = { params: { id }, ...(Object.keys(about).length === 0 ? {} : { body: about }) }
 
   if (flags.dryRun === true) {
     const plan = await client.plan(act.operation, input, { signal: context.signal })

@@ -1,36 +1,54 @@
-import type { CallResult, OfferedRuntime } from '@stackquay/contract'
+import type { CallResult, EngineName, OfferedRuntime } from '@stackquay/contract'
 import type { Context } from './context.ts'
 import { CliError, usageError } from './errors.ts'
 import { exitCodes } from './exit-codes.ts'
 import { nearest } from './nearest.ts'
+import { knownEngine } from './options.ts'
 
 export type OfferedService = CallResult<'listServices'>['items'][number]
 /** What a project can be made of and has settings for: a runtime or a service. */
 export type OfferedKind = OfferedRuntime | OfferedService
 
-export async function offeredServices(context: Context): Promise<readonly OfferedService[]> {
+/** The engine that a project runs on: what can be had in it is what is offered there. */
+export async function engineOf(context: Context, project: string): Promise<string> {
   const client = await context.client()
-  const { items } = await client.call('listServices', {}, { signal: context.signal })
+  const { engine } = await client.call('getProject', { params: { id: project } }, { signal: context.signal })
+  return engine
+}
+
+/** Where offers are asked for; null is the engine that new projects get. */
+export function ofEngine(engine: string | null): { readonly query?: { readonly engine: EngineName } } {
+  const known = engine === null ? undefined : knownEngine(engine)
+  return known === undefined ? {} : { query: { engine: known } }
+}
+
+export async function offeredServices(context: Context, engine: string | null): Promise<readonly OfferedService[]> {
+  const client = await context.client()
+  const { items } = await client.call('listServices', ofEngine(engine), { signal: context.signal })
   return items
 }
 
-export async function offeredRuntimes(context: Context): Promise<readonly OfferedRuntime[]> {
+export async function offeredRuntimes(context: Context, engine: string | null): Promise<readonly OfferedRuntime[]> {
   const client = await context.client()
-  const { runtimes } = await client.call('listRuntimes', {}, { signal: context.signal })
+  const { runtimes } = await client.call('listRuntimes', ofEngine(engine), { signal: context.signal })
   return runtimes
 }
 
 /** A service of the catalogue that a project has at most one of; databases have names and commands of their own. */
-export async function offeredService(context: Context, name: string): Promise<OfferedService> {
-  const items = await offeredServices(context)
+export async function offeredService(context: Context, project: string, name: string): Promise<OfferedService> {
+  return offeredServiceOn(context, await engineOf(context, project), name)
+}
+
+export async function offeredServiceOn(context: Context, engine: string, name: string): Promise<OfferedService> {
+  const items = await offeredServices(context, engine)
   const found = kindNamed(items, name, 'service', 'stq services')
   if (found.kind === 'service') return found
   throw usageError(`"${name}" is a database, and a project can have several of it.`, 'See: stq db --help')
 }
 
 /** The same, when it is one with secrets of its own. */
-export async function serviceWithCredentials(context: Context, name: string): Promise<OfferedService> {
-  const service = await offeredService(context, name)
+export async function serviceWithCredentials(context: Context, project: string, name: string): Promise<OfferedService> {
+  const service = await offeredService(context, project, name)
   if (service.hasCredentials) return service
   throw new CliError(`${service.label} has no credentials.`, {
     exitCode: exitCodes.notFound,
@@ -38,8 +56,8 @@ export async function serviceWithCredentials(context: Context, name: string): Pr
   })
 }
 
-export async function offeredRuntime(context: Context, name: string): Promise<OfferedRuntime> {
-  return kindNamed(await offeredRuntimes(context), name, 'runtime', 'stq runtimes')
+export async function offeredRuntime(context: Context, engine: string | null, name: string): Promise<OfferedRuntime> {
+  return kindNamed(await offeredRuntimes(context, engine), name, 'runtime', 'stq runtimes')
 }
 
 export function kindNamed<Kind extends OfferedKind>(

@@ -1,3 +1,4 @@
+import type { EngineName } from '@stackquay/contract'
 import type { Command } from 'commander'
 import { usageError } from './errors.ts'
 import { defaultTimeout } from './finish-operation.ts'
@@ -9,6 +10,30 @@ export function addWaitOptions(command: Command): Command {
       '--timeout <duration>',
       `how long to wait for the end (default: ${defaultTimeout}); the operation itself goes on`,
     )
+}
+
+/** For a catalogue: an engine of images offers what no program of the machine is needed for. */
+export function addEngineOption(command: Command): Command {
+  return command.option('-e, --engine <name>', 'on this engine: native or docker (default: what new projects get)')
+}
+
+export interface EngineFlags {
+  readonly engine?: string
+}
+
+export function engineQuery({ engine }: EngineFlags): { readonly query?: { readonly engine: EngineName } } {
+  return engine === undefined ? {} : { query: { engine: readEngine(engine) } }
+}
+
+export function readEngine(name: string): EngineName {
+  const engine = knownEngine(name)
+  if (engine === undefined) throw usageError(`There is no engine "${name}": --engine takes native or docker.`)
+  return engine
+}
+
+/** Undefined for one that only a newer service knows. */
+export function knownEngine(name: string): EngineName | undefined {
+  return (['native', 'docker'] as const).find((known) => known === name)
 }
 
 export const projectArgument = 'id or slug; without it the project of this folder'

@@ -46,6 +46,7 @@ test('every command that changes a project inside knows --dry-run', async () => 
     'service help',
     'db list',
     'db credentials',
+    'limits show',
     'mail list',
     'mail show',
     'mail save',

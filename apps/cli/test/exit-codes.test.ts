@@ -154,7 +154,13 @@ test('1: against a stand-in, diagnostics with an error', async () => {
     fix: 'systemctl start docker',
   }
   await using service = await standIn({
-    'GET /system/diagnostics': () => ({ status: 'error', version: '1', checks: [{ ...check, status: 'error' }] }),
+    'GET /system/diagnostics': () => ({
+      status: 'error',
+      version: '1',
+      checks: [{ ...check, status: 'error' }],
+      engines: [],
+      orphans: [],
+    }),
   })
   const { code, stdout } = await stq(['diagnostics'], { url: service.url })
   assert.equal(code, 1)

@@ -96,6 +96,8 @@ test('a plan says why once for the steps of a workload, what changes, and what g
     changes: [
       { field: 'a.note', before: 'x', after: '' },
       { field: 'env.LONG', before: null, after: 'y'.repeat(99) },
+      { field: 'limits.memoryBytes', before: 512 * 1024 ** 2, after: 1.5 * 1024 ** 3 },
+      { field: 'limits.workloads', before: null, after: { a: { memoryBytes: 1_000_000_001, pids: 64 } } },
     ],
     warnings: ['Mind the gap.'],
   }
@@ -104,6 +106,8 @@ test('a plan says why once for the steps of a workload, what changes, and what g
     `Plan
   ~ a.note: x → ""
   + env.LONG: ${'y'.repeat(59)}…
+  ~ limits.memoryBytes: 512 MiB → 1.5 GiB
+  + limits.workloads: {a: {memoryBytes: 1000000001, pids: 64}}
   • Stop a (its port changed)
   • Start a
   • Stop b (its port changed)

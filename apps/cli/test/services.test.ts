@@ -8,7 +8,7 @@ import { answerProblem, emptyPlan, operation, problem, project, standIn, step } 
 import { onTerminal } from './terminal.ts'
 
 const ended = operation({ state: 'succeeded', steps: [step('pour', 'succeeded')], finishedAt: '2026-01-01T00:00:04Z' })
-const services = { 'GET /services': () => catalogue }
+const services = { 'GET /services': () => catalogue, 'GET /projects/shop': () => project() }
 const on = { enabled: true, version: '8', exposePort: false, hostPort: null }
 const withTeapot = (settings: object = on) => project({ teapot: settings } as Partial<ProjectView>)
 
@@ -31,7 +31,7 @@ test('against a stand-in: help of a service comes from its schema, by its name, 
   }
   const own = await stq(['service', 'set', 'shop', 'teapot', '--help'], { url: service.url })
   assert.match(own.stdout, /^Usage: stq service set [\s\S]*\n {2}degrees +1 to 100\. How warm\.\n/)
-  assert.deepEqual(service.lines(), ['GET /services', 'GET /services', 'GET /services'])
+  assert.deepEqual(service.lines(), ['GET /services', 'GET /services', 'GET /projects/shop', 'GET /services'])
 
   const alone = await stq(['service', 'set', 'shop', 'teapot', '--help'], { url: 'http://127.0.0.1:1' })
   assert.equal(alone.code, 0)
@@ -101,7 +101,7 @@ test('against a stand-in: set names only what is to change; a secret comes from 
   assert.equal(typed.code, 2)
   assert.ok(!typed.stderr.includes('hush'))
   assert.equal((await stq(['service', 'set', 'shop', 'teapot'], { url: service.url })).code, 2)
-  assert.deepEqual(service.lines().slice(count), ['GET /services'])
+  assert.deepEqual(service.lines().slice(count), ['GET /projects/shop', 'GET /services'])
 })
 
 test('against a stand-in: a service that does not exist is not found, and a database has its own commands', async () => {
@@ -265,9 +265,10 @@ test('against a stand-in: rotate shows the plan, and on a terminal asks', async 
   assert.equal(service.calls.at(-1)!.query.has('dryRun'), false)
 })
 
-test('against a stand-in: a service without secrets says what runtimes receive, and nothing is asked of the project', async () => {
+test('against a stand-in: a service without secrets says what runtimes receive, and nothing is done', async () => {
   const items = [offeredService({ hasCredentials: false, hasInbox: true })]
   await using service = await standIn({
+    ...services,
     'GET /services': () => ({ engine: 'native', items }),
     'PATCH /projects/shop': () => withTeapot(),
   })
@@ -276,7 +277,8 @@ test('against a stand-in: a service without secrets says what runtimes receive, 
     assert.equal(code, 4)
     assert.match(stderr, /Teapot has no credentials\.\n.*Runtimes receive TEA_URL\./)
   }
-  assert.deepEqual(service.lines(), ['GET /services', 'GET /services'])
+  const reads = ['GET /projects/shop', 'GET /services']
+  assert.deepEqual(service.lines(), [...reads, ...reads])
   const enabled = await stq(['service', 'enable', 'shop', 'teapot'], { url: service.url })
   assert.equal(enabled.stderr, '✔ teapot is enabled. The mails it catches: stq mail shop\n')
 })
@@ -365,6 +367,40 @@ test('against a stand-in: a runtime is set by its schema, listed and shown', asy
   assert.match((await stq(['runtime', 'shop'], { url: service.url })).stdout, /\nkitchen +· no server +24 +brew +devel/)
   assert.match((await stq(['runtime', 'show', 'shop', 'kitchen'], { url: service.url })).stdout, /\npreset +brew\n/)
   assert.match((await stq(['runtime', 'help', 'kitchen'], { url: service.url })).stdout, /\nPresets +brew \(3000\)\n/)
+})
+
+test('against a stand-in: offers for a project are those of its engine, and a catalogue is of the engine that is named', async () => {
+  const asked: (string | null)[] = []
+  const answer = ({ query }: { query: URLSearchParams }) => {
+    asked.push(query.get('engine'))
+    return { ...catalogue, runtimes: [], templates: [] }
+  }
+  await using service = await standIn({
+    'GET /services': answer,
+    'GET /runtimes': answer,
+    'GET /projects/shop': () => ({ ...withTeapot(), engine: 'docker' }),
+    'PATCH /projects/shop': () => withTeapot(),
+    'GET /projects/new': () => ({ ...project(), engine: 'newer' }),
+  })
+  const all = [
+    ['service', 'enable', 'shop', 'teapot'],
+    ['service', 'set', 'shop', 'teapot', '--set', 'degrees=1'],
+    ['service', 'show', 'shop', 'teapot'],
+    ['service', 'disable', 'shop', 'teapot'],
+    ['service', 'set', 'shop', 'teapot', '--help'],
+    ['runtime', 'list', 'shop'],
+    ['runtime', 'set', 'shop', 'kitchen', '--set', 'port=1'],
+    ['runtime', 'show', 'shop', 'kitchen'],
+    ...['services', 'runtimes', 'templates'].map((word) => [word, '--engine', 'docker']),
+  ]
+  for (const args of all) await stq(args, { url: service.url })
+  assert.deepEqual(
+    asked,
+    all.map(() => 'docker'),
+  )
+  for (const args of [['services'], ['runtime', 'list', 'new']]) await stq(args, { url: service.url })
+  assert.deepEqual(asked.slice(all.length), [null, null])
+  assert.equal((await stq(['runtimes', '--engine', 'podman'], { url: service.url })).code, 2)
 })
 
 test('against a stand-in: variables can be for certain runtimes, and keep their value while that changes', async () => {

@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { isAbsolute, join, resolve } from 'node:path'
-import { Password, Username } from '@stackquay/contract'
+import { type EngineName, Password, Username } from '@stackquay/contract'
 import { readAddressRange } from '@stackquay/domain'
 import { z } from 'zod'
+import { ImageMapError, imageMapOf } from './image-map.ts'
 
 const Address = z
   .string()
@@ -28,7 +29,27 @@ export const settings = {
     .union([z.literal('off').transform(() => null), Address])
     .default({ host: '127.0.0.1', port: 8780 })
     .describe('Address under which projects answer, or `off`. Default: `127.0.0.1:8780`.'),
-  STACKQUAY_ENGINE: z.enum(['auto', 'native']).default('auto').describe('What runs the workloads. Default: `auto`.'),
+  STACKQUAY_ENGINE: z
+    .enum(['auto', 'native', 'docker'])
+    .default('auto')
+    .describe(
+      'What new projects run on, unless they name an engine. Default: `auto`, which is `docker` when Docker answers at the first start, else `native`; what was chosen then stays.',
+    ),
+  DOCKER_HOST: Text.optional().describe(
+    'Where Docker answers: `unix:///path` or `tcp://host:port`. Default: `unix:///var/run/docker.sock`.',
+  ),
+  DOCKER_TLS_VERIFY: Text.optional().describe(
+    'For a Docker at `tcp://`: any text has it asked over TLS, `0` and the empty one without. Default: another machine is not asked without.',
+  ),
+  DOCKER_CERT_PATH: Text.optional().describe(
+    'Folder with `ca.pem`, `cert.pem` and `key.pem` for that. Default: `.docker` in your own home.',
+  ),
+  STACKQUAY_IMAGE_MAP: Text.optional().describe(
+    'Images that take the place of others, `from=to` with commas between, or `@file` with a JSON object. `postgres:18=db.test/postgres:18` is one image, `docker.io/*=mirror.test/*` all of a registry. Default: none.',
+  ),
+  STACKQUAY_REGISTRY_AUTH_FILE: Text.optional().describe(
+    'File with the credentials of registries, in the format of Docker’s `config.json`, which nobody else may read. It is read at every pull. Default: none.',
+  ),
   STACKQUAY_PROJECTS_DIR: Text.optional().describe(
     'Folder where new projects get their files. Default: `projects` in the home.',
   ),
@@ -156,6 +177,13 @@ export interface Config {
   readonly home: string
   readonly listen: { readonly host: string; readonly port: number }
   readonly proxy: { readonly host: string; readonly port: number } | null
+  /** What new projects run on; `auto` is decided at the first start. */
+  readonly engine: 'auto' | EngineName
+  /** As in DOCKER_HOST; null for Docker's own default. */
+  readonly dockerHost: string | null
+  /** What takes the place of an image. */
+  readonly imageOf: (reference: string) => string
+  readonly registryAuthFile: string | null
   readonly projectsDir: string
   readonly allowedRoots: readonly string[]
   readonly baseDomain: string
@@ -215,6 +243,11 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     home,
     listen: values.STACKQUAY_LISTEN,
     proxy: values.STACKQUAY_PROXY_HTTP,
+    engine: values.STACKQUAY_ENGINE,
+    dockerHost: values.DOCKER_HOST ?? null,
+    imageOf: imageMap(values.STACKQUAY_IMAGE_MAP),
+    registryAuthFile:
+      values.STACKQUAY_REGISTRY_AUTH_FILE === undefined ? null : absolute(values.STACKQUAY_REGISTRY_AUTH_FILE),
     projectsDir,
     allowedRoots: [
       projectsDir,
@@ -250,6 +283,16 @@ export function parseKey(text: string): Buffer {
   if (key.length !== 32)
     throw new ConfigError('The secret key must be 32 bytes, as base64 or as 64 hexadecimal digits.')
   return key
+}
+
+function imageMap(value: string | undefined): Config['imageOf'] {
+  const file = value?.startsWith('@') === true ? value.slice(1) : undefined
+  try {
+    return imageMapOf(fileText(file, 'STACKQUAY_IMAGE_MAP') ?? value ?? '')
+  } catch (error) {
+    if (!(error instanceof ImageMapError)) throw error
+    throw new ConfigError(`STACKQUAY_IMAGE_MAP is not valid: ${error.message}`)
+  }
 }
 
 function fileText(path: string | undefined, name: string): string | undefined {

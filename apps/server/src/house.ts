@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { planProject } from '@stackquay/domain'
 import type { Engine, Observed, SecretRef } from '@stackquay/engine-api'
-import { createNativeEngine, networkEnvironment } from '@stackquay/engines'
+import { type Engines, networkEnvironment } from '@stackquay/engines'
 import { createOrchestrator, type Orchestrator } from '@stackquay/orchestrator'
 import { openStore, type Store } from '@stackquay/store'
 import type { FastifyInstance } from 'fastify'
@@ -14,8 +14,8 @@ import { createAuthenticator } from './access/authenticator.ts'
 import { createFirstAdmin } from './access/first-admin.ts'
 import { accessHandlers } from './access/handlers.ts'
 import { auditHandlers } from './audit/handlers.ts'
-import { bundledPrograms } from './bundled.ts'
 import type { Config } from './config.ts'
+import { openEngines } from './engines.ts'
 import { createDeniedLog } from './http/denied-log.ts'
 import { createDoor } from './http/door.ts'
 import type { Handlers, StreamHandlers } from './http/handler.ts'
@@ -30,8 +30,11 @@ import { workloadAccount } from './projects/account.ts'
 import { createAnswers } from './projects/answers.ts'
 import { createCatalogue } from './projects/catalogue.ts'
 import { queueOperation, submit } from './projects/change-project.ts'
+import { createContainerFacts } from './projects/container-facts.ts'
 import { databaseHandlers } from './projects/database-handlers.ts'
 import { projectHandlers } from './projects/handlers.ts'
+import { imageHandlers } from './projects/image-handlers.ts'
+import { createImageRecords } from './projects/images.ts'
 import { createJournal } from './projects/journal.ts'
 import { logHandlers } from './projects/log-handlers.ts'
 import { mailHandlers } from './projects/mail-handlers.ts'
@@ -109,20 +112,25 @@ export async function openHouse({
     report: (error) => log.error({ err: error }, 'the store could not do something that nobody waits for'),
   })
   keys.settle(store.sealing.keyId())
-  const engine =
-    given ??
-    (await createNativeEngine({
-      home: config.home,
-      runAs: account,
-      bundled: bundledPrograms(),
-      network: networkEnvironment(process.env),
-      logs: config.logs,
-    }))
+  const { engines: engine, usual, named } = await openEngines({ store, config, account }, given)
   const life = new AbortController()
   const onError = (error: unknown, what: string) => log.error({ err: error }, what)
 
-  const catalogue = createCatalogue(engine, life.signal, process.execPath)
-  const resolver = createResolver({ config, store, catalogue, programs: createOurPrograms(config.home) })
+  const catalogue = createCatalogue({ engine, usual, signal: life.signal, fallbackNode: process.execPath })
+  const images = createImageRecords({ store, onError })
+  const containerFacts = createContainerFacts({
+    home: config.home,
+    account,
+    imageOf: config.imageOf,
+    node: catalogue.ourNode,
+  })
+  const resolver = createResolver({
+    config,
+    store,
+    catalogue,
+    programs: createOurPrograms(config.home),
+    containers: async ({ id, engine: name }) => (name === 'docker' ? containerFacts(await images.pinned(id)) : null),
+  })
   const sources = createSources(config, account, networkEnvironment(process.env))
   const reveal = async (ref: SecretRef) => (await store.secrets.reveal(ref.secret)).expose()
   const ownData = createOwnData({ store, resolver, engine, config, reveal })
@@ -148,7 +156,6 @@ export async function openHouse({
   const model: Model = createModel({
     store,
     resolver,
-    engine: engine.id,
     orchestrator: () => orchestrator,
     // Before all were looked at, those that were not would seem to be stopped; the proxy goes on with the table it has.
     publish: async () => {
@@ -222,6 +229,7 @@ export async function openHouse({
     resolver,
     catalogue,
     engine,
+    engines: { usual, named },
     sources,
     config,
     account,
@@ -237,6 +245,10 @@ export async function openHouse({
     journal,
     work,
     wanted: model.wanted,
+    projects: () => model.all().map(({ row }) => row.id),
+    onReachable: async () => {
+      if (looked) await reconcile({ store, model, orchestrator })
+    },
     onChange: model.touched,
     onError,
     now,
@@ -248,11 +260,17 @@ export async function openHouse({
     setup.used()
   }
 
+  orchestrator.observations.onChange((project) => images.observed(project, orchestrator.observations.of(project)))
+  /** One whose engine does not answer shows that; it is looked at again when it does. */
+  const lookAt = (project: string) =>
+    orchestrator.observations.refresh(project).catch((error: unknown) => {
+      if (orchestrator.observations.unknown(project) === null) throw error
+    })
   const wake = async () => {
     await Promise.all([model.load(), network.load()])
     // Before the first look, so that nothing that ends between the two goes unseen.
     orchestrator.watch()
-    for (const known of model.all()) await orchestrator.observations.refresh(known.row.id)
+    for (const known of model.all()) await lookAt(known.row.id)
     await holdInterrupted({ store, model, orchestrator, restartHolds })
     looked = true
     await takeUp({ store, model, orchestrator, engine })
@@ -275,7 +293,15 @@ export async function openHouse({
 
   const authenticator = createAuthenticator({ store, log })
   const denied = createDeniedLog({ store, log })
-  const changing = { store, model, resolver, catalogue, engine, orchestrator: () => orchestrator }
+  const changing = {
+    store,
+    model,
+    resolver,
+    catalogue,
+    engine,
+    engines: { usual, named },
+    orchestrator: () => orchestrator,
+  }
   const answers = createAnswers(changing)
   const logs = logHandlers({ store, engine, model })
   const projects = afterwards(ready, {
@@ -284,6 +310,7 @@ export async function openHouse({
     ...databaseHandlers({ store, model, engine, reveal }, answers),
     ...serviceHandlers({ store, model, resolver, engine, reveal }, answers),
     ...mailHandlers({ store, engine, reveal }, answers),
+    ...imageHandlers(changing, answers),
     ...pick(logs, ['getProjectLogs', 'downloadLogs']),
     ...pick(statsHandlers({ store, engine }), ['getProjectStats']),
     ...domainHandlers({ store, model, resolver, network, baseDomain: config.baseDomain, published }),
@@ -357,6 +384,7 @@ export async function openHouse({
         await orchestrator.close()
         await journal.flush()
         await model.settled()
+        await images.settled()
         life.abort()
         await engine.close()
       } finally {
@@ -392,7 +420,7 @@ async function holdInterrupted({
   }
 }
 
-/** Goes on with operations that a crash interrupted, and starts or stops what is not as it should be. */
+/** Goes on with operations that a crash interrupted, and mends what is not as it should be. */
 async function takeUp({
   store,
   model,
@@ -402,14 +430,27 @@ async function takeUp({
   store: Store
   model: Model
   orchestrator: Orchestrator
-  engine: Engine
+  engine: Engines
 }): Promise<void> {
-  const deps = { model, orchestrator: () => orchestrator }
-  const unfinished = await store.operations.unfinished()
-  for (const operation of unfinished) submit(operation, deps)
-  const held = new Set(unfinished.map((operation) => operation.project))
+  for (const operation of await store.operations.unfinished())
+    submit(operation, { model, orchestrator: () => orchestrator })
+  await reconcile({ store, model, orchestrator })
+  await endOrphans(model, engine.find('native') ?? engine)
+}
+
+/** Starts or stops what is not as it should be. What cannot be looked at is left alone, and what an operation holds. */
+async function reconcile({
+  store,
+  model,
+  orchestrator,
+}: {
+  readonly store: Store
+  readonly model: Model
+  readonly orchestrator: Orchestrator
+}): Promise<void> {
+  const held = new Set((await store.operations.unfinished()).map((operation) => operation.project))
   for (const { row, resolved } of model.all()) {
-    if (held.has(row.id) || row.phase !== 'ready') continue
+    if (held.has(row.id) || row.phase !== 'ready' || orchestrator.observations.unknown(row.id) !== null) continue
     // What stands in the way of one workload is no reason to leave the others down.
     const { workloads: wanted, unresolved } = resolved
     const observed = orchestrator.observations.of(row.id)
@@ -418,12 +459,15 @@ async function takeUp({
     const operation = await store.transaction((tx) =>
       queueOperation(tx, 'reconcile', row.id, { actor: 'system', requestId: '' }, {}),
     )
-    submit(operation, deps)
+    submit(operation, { model, orchestrator: () => orchestrator })
   }
-  await endOrphans(model, engine)
 }
 
-/** Ends processes of projects that are gone, a deletion that was cut off, and deletes their logs. Their data is left alone. */
+/**
+ * Ends processes of projects that are gone, a deletion that was cut off, and deletes their logs. Their data is left alone. Only
+ * on this machine, whose processes are nobody else's: what an engine of images holds for nobody is listed, and an administrator
+ * decides.
+ */
 async function endOrphans(model: Model, engine: Engine): Promise<void> {
   const signal = AbortSignal.timeout(60_000)
   for (const id of await engine.projects(signal)) {

@@ -20,7 +20,7 @@ describe('every operation that is to be recorded', () => {
 
   before(async () => {
     const t = { after: (end: unknown) => ended.push(end as () => unknown) }
-    opened = await openTestHouse(t, { setUp: false })
+    opened = await openTestHouse(t, { setUp: false, images: true })
     inbox = await openInbox(t, async () => {
       const project = (await opened.house.store.projects.find('shop'))!
       const handle = (await opened.house.store.secrets.find(project.id, serviceSecret(catcher.name, inboxSecret)))!
@@ -119,6 +119,19 @@ describe('every operation that is to be recorded', () => {
     endShare: (call) => call('endShare', { params: { id: 'shown' } }),
     getDatabaseCredentials: (call) => call('getDatabaseCredentials', { params: { ...shop, db: 'main' } }),
     restartProject: (call) => call('restartProject', { params: shop, query: { wait: '10' } }),
+    useImage: async (call) => {
+      const body = { name: 'Boxed', engine: 'docker', databases: { main: { type: 'postgresql' } } }
+      await call('createProject', { body, query: { wait: '10' } })
+      return call('useImage', {
+        params: { id: 'boxed' },
+        body: { workload: 'postgresql-main', use: 'latest' },
+        query: { wait: '10' },
+      })
+    },
+    deleteOrphan: async (call) => {
+      opened.engine.machine.data.set('prj_gone/postgresql-main', 4096)
+      return call('deleteOrphan', { params: { orphan: 'prj_gone' }, query: { data: 'delete' } })
+    },
     stopProject: (call) => call('stopProject', { params: shop, query: { wait: '10' } }),
     putProjectEnv: (call) =>
       call('putProjectEnv', {

@@ -41,10 +41,10 @@ export interface Called {
 /** The whole service over an engine in memory: the real door, store and handlers, in a home of its own. */
 export async function openTestHouse(
   t: Pick<TestContext, 'after'>,
-  { env = {}, setUp = true }: { env?: Record<string, string>; setUp?: boolean } = {},
+  { env = {}, setUp = true, images = false }: { env?: Record<string, string>; setUp?: boolean; images?: boolean } = {},
 ): Promise<TestHouse> {
   const home = await mkdtemp(join(tmpdir(), 'stackquay-house-'))
-  const engine = createFakeEngine()
+  const engine = createFakeEngine({ images })
   for (const [name, version, program] of toolchains) {
     const directory = '/fake/bin'
     const found = {

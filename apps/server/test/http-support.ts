@@ -152,6 +152,7 @@ export async function openTestDoor(
         phase: 'ready',
         path: `/srv/${slug}`,
         source: null,
+        engine: 'native',
       } as const
       await store.transaction((tx) => tx.projects.insert(project))
       return { id }

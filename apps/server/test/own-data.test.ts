@@ -59,14 +59,20 @@ async function ownData(t: TestContext, { ports = '20000-20099' }: { ports?: stri
       },
     },
   }
-  const catalogue = createCatalogue(engine, closing.signal, process.execPath)
-  const resolver = createResolver({ config, store, catalogue, programs: createOurPrograms(home) })
+  const catalogue = createCatalogue({ engine, usual: 'native', signal: closing.signal, fallbackNode: process.execPath })
+  const resolver = createResolver({
+    config,
+    store,
+    catalogue,
+    programs: createOurPrograms(home),
+    containers: async () => null,
+  })
   const reveal = async () => 'of the person, postgresql://main:x@127.0.0.1:20099/main'
   const keeper = createOwnData({ store, resolver, engine, config, reveal })
   const open = (run = newId('run'), more: ProjectSpec = spec(), signal = AbortSignal.timeout(30_000)) =>
     keeper.open({
       run,
-      project: { id: 'prj_1', slug: 'shop', path: home, spec: more },
+      project: { id: 'prj_1', slug: 'shop', path: home, spec: more, engine: 'native' },
       signal,
       onPhase: (title) => phases.push(title),
     })

@@ -98,6 +98,7 @@ async function addProject(store: Store, slug: string): Promise<void> {
       desired: 'stopped',
       phase: 'ready',
       path: `/projects/${slug}`,
+      engine: 'native',
       source: { kind: 'empty' },
     }),
   )

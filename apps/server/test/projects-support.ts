@@ -67,6 +67,8 @@ export async function openTestHouse(
   over: {
     readonly folder?: string
     readonly engine?: FakeEngine
+    /** Its engine runs images too. */
+    readonly images?: boolean
     /** Programs that the machine has not, by the names of their toolchains. */
     readonly without?: readonly string[]
     readonly now?: () => Date
@@ -75,7 +77,10 @@ export async function openTestHouse(
   } = {},
 ): Promise<TestHouse> {
   const folder = over.folder ?? (await mkdtemp(join(tmpdir(), 'stackquay-projects-')))
-  const engine = createFakeEngine(over.engine === undefined ? {} : { machine: over.engine.machine })
+  const engine = createFakeEngine({
+    ...(over.engine === undefined ? {} : { machine: over.engine.machine }),
+    ...(over.images === undefined ? {} : { images: over.images }),
+  })
   engine.toolchainsFound = toolchainsHere.filter(({ name }) => over.without?.includes(name) !== true)
   const errors: string[] = []
   const log = pino(
@@ -156,7 +161,7 @@ export async function openTestHouse(
     reopen: async (more = {}) => {
       hasSuccessor = true
       await close()
-      return openTestHouse(t, { folder, engine, ...more })
+      return openTestHouse(t, { folder, engine, images: engine.capabilities.images, ...more })
     },
   }
 }

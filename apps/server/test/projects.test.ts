@@ -196,7 +196,7 @@ test('limits are refused by an engine that cannot hold them', async (t) => {
     [answer.status, answer.body.code, pointers(answer)],
     [422, 'engine_cannot', ['/limits/cpus engine_cannot']],
   )
-  const made = await all.ask<ProblemAnswer>('POST', '/projects', { name: 'Other', limits: { memoryBytes: 1024 } })
+  const made = await all.ask<ProblemAnswer>('POST', '/projects', { name: 'Other', limits: { memoryBytes: 2 ** 30 } })
   assert.deepEqual([made.status, pointers(made)], [422, ['/limits/memoryBytes engine_cannot']])
   assert.equal((await all.ask('PATCH', '/projects/shop', { limits: null })).status, 200)
 })

@@ -28,6 +28,7 @@ function resolver() {
       ourNode: () => process.execPath,
     },
     programs: { file: (name: string) => join(home, name) },
+    containers: async () => null,
   }
   return createResolver(options as unknown as Parameters<typeof createResolver>[0])
 }
@@ -40,7 +41,7 @@ function settings(name: string): Settings {
 async function project(name: string, spec: Partial<ProjectSpec>): Promise<Resolvable> {
   const path = join(home, name)
   await mkdir(path)
-  return { id: 'prj_1', slug: name, path, spec: { ...emptySpec(name), ...spec } }
+  return { id: 'prj_1', slug: name, path, spec: { ...emptySpec(name), ...spec }, engine: 'native' }
 }
 
 test('commands are found in the files as they are now', async () => {
@@ -73,6 +74,7 @@ test('a folder that is gone has a terminal and no scripts', async () => {
     id: 'prj_1',
     slug: 'gone',
     path: join(home, 'gone'),
+    engine: 'native',
     spec: { ...emptySpec('Gone'), runtimes: { node: settings('node') } },
   }
   const { environments, actions } = await resolver().commands(gone)

@@ -43,3 +43,15 @@ test('a circumstance stays a note beside what changed', () => {
 test('nothing changed is no rows', () => {
   for (const nothing of [null, undefined, {}, { before: null, after: null }]) assert.deepEqual(changeRows(nothing), [])
 })
+
+test('amounts of memory are told in the unit that people use, and to the byte where it says too little', () => {
+  const limits = { memoryBytes: 512 * 1024 ** 2, workloads: { node: { memoryBytes: 1.5 * 1024 ** 3, pids: 512 } } }
+  assert.deepEqual(changeRows({ limits: { before: null, after: limits } }), [
+    { kind: 'added', name: 'limits.memoryBytes', after: '512 MiB' },
+    { kind: 'added', name: 'limits.workloads.node.memoryBytes', after: '1.5 GiB' },
+    { kind: 'added', name: 'limits.workloads.node.pids', after: '512' },
+  ])
+  assert.deepEqual(changeRows({ 'limits.memoryBytes': { before: 1_000_000_000, after: 1_000_000_001 } }), [
+    { kind: 'changed', name: 'limits.memoryBytes', before: '1000000000 B', after: '1000000001 B' },
+  ])
+})

@@ -19,6 +19,8 @@ export interface RuntimeKind {
   readonly presets: readonly Preset[]
   /** Stored fields that a new preset drops unless they are sent with it, besides `port`. */
   readonly presetDrops: readonly string[]
+  /** For engines that run images. */
+  readonly image: KindImage
   /** How to find it on a machine. Null when it needs no program of its own. */
   readonly toolchain: ToolchainQuery | null
   /** Further programs that it may call (a package manager). A missing one is no obstacle until settings ask for it. */
@@ -39,6 +41,36 @@ export interface RuntimeKind {
   commandFiles(settings: Settings): readonly string[]
   /** Pure: what people can run. Answers also while the server is off or cannot run as it is set. */
   commands(input: RuntimeInput): RuntimeCommands
+}
+
+/**
+ * The official image of a kind, for engines that run images. The program is started as on a machine: argv and jobs are the same,
+ * only paths, addresses and ports differ. The image's own entrypoint is not used.
+ */
+export interface KindImage {
+  /** Of a release line, the newest of it: `postgres:18-bookworm`. */
+  reference(line: string): string
+  /** Folder below `images/` with a Dockerfile on top of it, where the official one lacks what development needs. */
+  readonly ours?: string
+  /** Its main program inside. Absolute. */
+  program(line: string): string
+  /** Further programs, by the names of the kind's `helpers`. */
+  readonly helpers?: Readonly<Record<string, ChosenToolchain>>
+  /** Node in it, which runs programs of ours. Without it the service's own Node is mounted. */
+  readonly node?: string
+  /** As whom it runs. Null: the owner of the project's files. */
+  readonly user: string | null
+  /** Where the image keeps its data, and declares a volume. Absent when it keeps none. */
+  data?(line: string): string
+}
+
+/**
+ * What a program listens on: on a machine its lease, on loopback or where it is published; in a container every address, at the
+ * port that the settings or the kind name.
+ */
+export interface Listen {
+  readonly address: '127.0.0.1' | '0.0.0.0'
+  readonly port: number
 }
 
 /** What people can run in a runtime: the environment of every command, and the actions that its source offers. */
@@ -85,6 +117,8 @@ export interface DatabaseKind {
   readonly summary: string
   readonly port: number
   readonly toolchain: ToolchainQuery
+  /** For engines that run images. */
+  readonly image: KindImage
   readonly releases: readonly Release[]
   lineOf(version: string): string
   readonly install: InstallHint
@@ -122,6 +156,8 @@ export interface ServiceKind {
   readonly settings: ServiceSettings
   /** Null when a program of ours does its work. */
   readonly toolchain: ToolchainQuery | null
+  /** For engines that run images. */
+  readonly image: KindImage
   /** Newest first. */
   readonly releases: readonly Release[]
   lineOf(version: string): string
@@ -258,8 +294,12 @@ export interface RuntimeInput {
   /** Of the kind's `helpers` those that are available, by the query's name; the newest when there are several. */
   readonly helpers?: Readonly<Record<string, ChosenToolchain>>
   readonly source: SourceFiles
-  /** Leased port of this project for a workload's port: `hostPort('node', 'http')`. */
+  /** Leased port of this machine for a workload's port: `hostPort('node', 'http')`. */
   hostPort(workload: string, port: string): number
+  /** What the workload's program must listen on for it. */
+  listen(workload: string, port: string): Listen
+  /** Its programs run in a container of `image`, not on this machine. */
+  readonly inContainer?: boolean
   /** All variables of the project: injected ones of databases and services first, the person's own after. */
   readonly env: Readonly<Record<string, Value>>
   /** Names of workloads the runtime must wait for. */
@@ -288,8 +328,9 @@ export interface ProjectFacts {
 export interface DatabaseConnection {
   readonly database: string
   readonly username: string
+  /** Where whoever connects finds it: a name in the project's network, or this machine. */
   readonly host: string
-  readonly hostPort: number
+  readonly port: number
   /** Reference to the text of a secret of this database, by the name in `secrets`. */
   secret(name: string, encode?: 'url'): Value
 }
@@ -298,8 +339,11 @@ export interface DatabaseInput extends DatabaseConnection {
   readonly project: ProjectFacts
   readonly version: string
   readonly toolchain: ChosenToolchain
-  /** Address to listen on: loopback unless the port is published and the instance publishes elsewhere. */
+  /** Leased port of this machine, and the address at which it is published: loopback unless the person wants otherwise. */
+  readonly hostPort: number
   readonly bind: PortBinding['bind']
+  /** What its program listens on. */
+  readonly listen: Listen
   /** `postgresql-main`: the workload's and the data's name. */
   readonly name: string
   /** Nobody needs the data after a crash or a stop: it may be quicker than safe. */
@@ -309,9 +353,10 @@ export interface DatabaseInput extends DatabaseConnection {
 export interface ServiceConnection {
   readonly project: ProjectFacts
   readonly settings: ServiceFields
+  /** Where whoever connects finds it: a name in the project's network, or this machine. */
   readonly host: string
-  /** Leased port of this machine for a port of the kind, by its name. */
-  hostPort(port: string): number
+  /** A port of the kind at that host, by its name. */
+  port(name: string): number
   /** Reference to the text of a secret of this service, by the name in `secrets`. */
   secret(name: string, encode?: 'url'): Value
 }
@@ -319,8 +364,14 @@ export interface ServiceConnection {
 export interface ServiceInput extends ServiceConnection {
   /** Null for a kind without a toolchain. */
   readonly toolchain: ChosenToolchain | null
-  /** Address for a port: loopback unless it is published and the instance publishes elsewhere. */
+  /** Leased port of this machine for a port of the kind. */
+  hostPort(port: string): number
+  /** Address at which that is published: loopback unless it is published and the instance publishes elsewhere. */
   bind(port: string): PortBinding['bind']
+  /** What its program listens on for a port of the kind. */
+  listen(port: string): Listen
+  /** Its program runs in a container of `image`, not on this machine. */
+  readonly inContainer?: boolean
   /** Absolute path of a program of ours that workloads may run with Node. */
   ourProgram(name: string): { readonly node: string; readonly file: string }
 }

@@ -1,5 +1,5 @@
 import type { Job, PortBinding, ProcessRun, RequiredFile, StopPolicy, Value } from '@stackquay/engine-api'
-import { type RuntimeInput, SettingsError, type WorkloadDraft } from './kind.ts'
+import { type Listen, type RuntimeInput, SettingsError, type WorkloadDraft } from './kind.ts'
 
 /** What a runtime says about a server of its own; the rest is the same for all. */
 export interface ServerParts {
@@ -21,25 +21,25 @@ export interface ServerParts {
 }
 
 /**
- * The workload of a web server on the native engine: it must listen on loopback at the leased port, which it learns from
- * its flags where the framework has them and always from `PORT`.
+ * The workload of a web server. Where it must listen it learns from its flags where the framework has them, and always from
+ * `HOST` and `PORT`.
  */
 export function serverWorkload(input: RuntimeInput, parts: ServerParts): WorkloadDraft {
-  const port = input.hostPort(parts.name, 'http')
+  const { address, port } = input.listen(parts.name, 'http')
   return {
     name: parts.name,
     title: parts.title,
     run: { kind: 'process', argv: overridden(input) ?? parts.argv, cwd: parts.cwd },
     env: {
       PATH: searchPath(parts.path),
-      HOST: '127.0.0.1',
+      HOST: address,
       ...parts.env,
       ...input.env,
       ...parts.forced,
       PORT: String(port),
     },
     data: [],
-    ports: [binding('http', port), ...(parts.debug ? [binding('debug', input.hostPort(parts.name, 'debug'))] : [])],
+    ports: ['http', ...(parts.debug ? ['debug'] : [])].map((name) => binding(input, parts.name, name)),
     setup: parts.setup ?? [],
     requires: parts.requires ?? [],
     health: health(input),
@@ -68,8 +68,15 @@ export function searchPath(first: readonly string[]): string {
   return [...new Set([...first, ...systemPath])].join(':')
 }
 
-function binding(name: string, port: number): PortBinding {
-  return { name, port, hostPort: port, bind: '127.0.0.1' }
+/** On loopback of this machine: the proxy is what others reach. */
+function binding(input: RuntimeInput, workload: string, name: string): PortBinding {
+  const { port } = input.listen(workload, name)
+  return { name, port, hostPort: input.hostPort(workload, name), bind: '127.0.0.1' }
+}
+
+/** `127.0.0.1:8000`, as most programs take it. */
+export function place({ address, port }: Listen): string {
+  return `${address}:${port}`
 }
 
 /** The first start of a development server may compile for a while; what serves in production should be up sooner. */

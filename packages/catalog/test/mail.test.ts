@@ -1,117 +1,37 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
-import { request as httpRequest, type IncomingHttpHeaders } from 'node:http'
+import { writeFileSync } from 'node:fs'
+import type { IncomingHttpHeaders } from 'node:http'
 import { connect } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, beforeEach, describe, test } from 'node:test'
 import { Script } from 'node:vm'
 import type { Worker } from 'node:worker_threads'
-import {
-  InboxMessage,
-  InboxPage,
-  InboxRefusal,
-  InboxSummary,
-  inboxHeader,
-  inboxLimits,
-  inboxPaths,
-  serviceKindOf,
-  type WorkloadDraft,
-} from '@stackquay/catalog'
+import { InboxRefusal, InboxSummary, inboxHeader, inboxLimits, inboxPaths, serviceKindOf } from '@stackquay/catalog'
 import { createTransport } from 'nodemailer'
 import { createReader } from '../src/services/mailpit/catcher/reader.ts'
-import { serviceInput } from './support/inputs.ts'
-import { freePort, listening, type Machine, type Running, start } from './support/run-draft.ts'
+import { apiKey, mailDesk, numbered, until } from './support/mail-desk.ts'
+import { mailJourneys } from './support/mail-journeys.ts'
+import { nativeStage, type Stage } from './support/stage.ts'
 
 const kind = serviceKindOf('mailpit')!
-const apiKey = 'kEy0123456789'
-
-let folder: string
-let machine: Machine
-let draft: WorkloadDraft
-let ports: { smtp: number; web: number }
+const open = () => nativeStage(kind, null, { asSelf: true })
+const desk = mailDesk()
+const { ask, files, list, listAll, send, sendRaw, serving, show, smtpOptions, pooled, remove, talk } = desk
+let stage: Stage
 
 before(() => {
-  folder = mkdtempSync(join(tmpdir(), 'stackquay-mail-'))
+  stage = open()
 })
 
-after(() => rmSync(folder, { recursive: true, force: true }))
+after(() => stage.close())
 
-beforeEach(async () => {
-  const data = mkdtempSync(join(folder, 'data-'))
-  machine = { data: { mailpit: data }, secrets: { apiKey } }
-  ports = { smtp: await freePort(), web: await freePort() }
-  draft = kind.toWorkload(serviceInput(kind, {}, { hostPort: (port) => ports[port as 'smtp' | 'web'] }))
-})
+beforeEach(() => desk.renew(stage))
+
+mailJourneys('on this machine', open)
 
 describe('Mail that a real client sends', () => {
-  test('is listed and shown with all that it carries, attachments byte for byte', () =>
-    serving(async () => {
-      const bytes = randomBytes(300_000)
-      const pixel = Buffer.from(
-        'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
-        'base64',
-      )
-      await send({
-        from: '"Zoë Grün" <zoe@example.com>',
-        to: ['Ann <ann@example.com>', 'bob@example.com'],
-        cc: 'carl@example.com',
-        bcc: 'hidden@example.com',
-        replyTo: 'answers@example.com',
-        subject: 'Rechnung für März €',
-        text: 'Hallo Welt',
-        html: '<p>Hallo <img src="cid:logo@here"> <img src="https://tracker.example/x.png"></p>',
-        attachments: [
-          { filename: 'Übersicht "2026".bin', content: bytes },
-          { filename: 'logo.png', content: pixel, cid: 'logo@here' },
-        ],
-      })
-      const { items, total, unread, nextCursor } = await list()
-      assert.deepEqual([items.length, total, unread, nextCursor], [1, 1, 1, null])
-      const [summary] = items
-      assert.deepEqual(summary!.from, { name: 'Zoë Grün', address: 'zoe@example.com' })
-      assert.equal(summary!.subject, 'Rechnung für März €')
-      assert.equal(summary!.snippet, 'Hallo Welt')
-      assert.equal(summary!.attachmentCount, 1)
-
-      const message = await show(summary!.id)
-      assert.deepEqual(
-        message.to.map(({ address }) => address),
-        ['ann@example.com', 'bob@example.com'],
-      )
-      assert.deepEqual(message.cc, [{ name: '', address: 'carl@example.com' }])
-      assert.deepEqual(message.bcc, [{ name: '', address: 'hidden@example.com' }])
-      assert.deepEqual(message.replyTo, [{ name: '', address: 'answers@example.com' }])
-      assert.equal(message.text, 'Hallo Welt')
-      assert.equal(
-        message.html,
-        `<p>Hallo <img src="data:image/png;base64,${pixel.toString('base64')}"> <img src="https://tracker.example/x.png"></p>`,
-      )
-      assert.equal(message.problem, null)
-      assert.equal(message.headers[0]?.name, 'From')
-      assert.equal(message.envelope.to.length, 4)
-
-      const file = message.attachments.find(({ inline }) => !inline)!
-      assert.equal(file.fileName, 'Übersicht "2026".bin')
-      assert.equal(file.sizeBytes, bytes.length)
-      const download = await ask('GET', inboxPaths.attachment(message.id, file.index))
-      assert.ok(download.content.equals(bytes))
-      assert.equal(download.headers['content-type'], 'application/octet-stream')
-      assert.equal(download.headers['x-content-type-options'], 'nosniff')
-      assert.equal(
-        download.headers['content-disposition'],
-        `attachment; filename="_bersicht _2026_.bin"; filename*=UTF-8''%C3%9Cbersicht%20%222026%22.bin`,
-      )
-      assert.equal((await ask('GET', inboxPaths.attachment(message.id, 99))).status, 404)
-
-      const source = await ask('GET', inboxPaths.source(message.id))
-      assert.equal(source.headers['content-type'], 'message/rfc822')
-      assert.equal(source.content.length, message.sizeBytes)
-      assert.match(source.content.toString(), /^From: =\?UTF-8/)
-    }))
-
   test('is taken from clients that give credentials, whatever they are', () =>
     serving(async () => {
       for (const authMethod of ['PLAIN', 'LOGIN', 'CRAM-MD5']) {
@@ -236,146 +156,16 @@ describe('Mail that a real client sends', () => {
 })
 
 describe('Acknowledged mail', () => {
-  test('survives SIGKILL: of 1,000 mails sent over two kills none is lost, and none is there that was never sent', async () => {
-    const acknowledged = new Set<string>()
-    let next = 0
-    const sendUntil = async (count: number) => {
-      const transport = pooled()
-      const sender = async () => {
-        while (acknowledged.size < count && next < 1_500) {
-          const mail = numbered(next++)
-          try {
-            await transport.sendMail(mail)
-          } catch {
-            return
-          }
-          acknowledged.add(mail.subject)
-        }
-      }
-      await Promise.all(Array.from({ length: 4 }, sender))
-      transport.close()
-    }
-    for (const count of [300, 700]) {
-      const running = await started()
-      const sending = sendUntil(2_000)
-      while (acknowledged.size < count) await new Promise((resolve) => setTimeout(resolve, 5))
-      await running.stop('SIGKILL')
-      await sending
-    }
-    await serving(async () => {
-      await sendUntil(1_000)
-      const there = await listAll()
-      const subjects = new Set(there.map(({ subject }) => subject))
-      assert.deepEqual(
-        [...acknowledged].filter((subject) => !subjects.has(subject)),
-        [],
-      )
-      // Those that a kill caught between being kept and being acknowledged: at most one a connection.
-      assert.ok(there.length - acknowledged.size <= 8)
-      assert.equal(files('messages').length, there.length)
-      assert.deepEqual(files('incoming'), [])
-      const sample = there.find(({ subject }) => subject === [...acknowledged][250])!
-      const source = (await ask('GET', inboxPaths.source(sample.id))).content.toString()
-      assert.ok(source.includes(`body of ${sample.subject}`))
-    })
-  })
-
-  test('is there after a stop, which idle clients do not hold up', async () => {
-    const running = await started()
-    const idle = connect(ports.smtp, '127.0.0.1')
-    idle.on('error', () => {})
-    await once(idle, 'data')
-    await send(numbered(1))
-    assert.deepEqual(await running.stop(), { code: 0, signal: null })
-    idle.destroy()
-    await serving(async () => assert.equal((await list()).total, 1))
-  })
-
-  test('stays when its start finds what a crash left beside it', async () => {
-    const running = await started()
-    await send(numbered(1))
-    await send(numbered(2))
-    await running.stop('SIGKILL')
-    const data = machine.data.mailpit!
-    writeFileSync(join(data, 'incoming', 'half.part'), 'Subject: half')
-    writeFileSync(join(data, 'messages', `${'0'.repeat(32)}.eml`), 'Subject: never acknowledged')
-    rmSync(join(data, 'messages', files('messages').filter((name) => !name.startsWith('0000'))[0]!))
-    await serving(async () => {
-      assert.equal((await list()).total, 1)
-      assert.equal(files('messages').length, 1)
-      assert.deepEqual(files('incoming'), [])
-    })
-  })
-
   test('is not touched by a second catcher that is started over the same data', () =>
     serving(async () => {
       await send(numbered(1))
-      const other = { smtp: await freePort(), web: await freePort() }
-      const second = kind.toWorkload(serviceInput(kind, {}, { hostPort: (port) => other[port as 'smtp' | 'web'] }))
-      const running = await start(second, machine)
-      const [code] = (await once(running.child, 'close')) as [number]
+      const second = await stage.start(kind.toWorkload(await stage.service()), desk.machine)
+      const { code } = await second.ended()
       assert.equal(code, 1)
-      assert.match(running.output(), /cannot start: .*database is locked/)
+      assert.match(await second.output(), /cannot start: .*database is locked/)
       await send(numbered(2))
       assert.equal((await list()).total, 2)
     }))
-
-  test('is dropped from the oldest end alone when the inbox is full', async () => {
-    const limited = withArguments('--max-messages', '5')
-    await serving(async () => {
-      for (let n = 0; n < 8; n++) await send(numbered(n))
-      assert.deepEqual(
-        (await list()).items.map(({ subject }) => subject),
-        [7, 6, 5, 4, 3].map((n) => `Mail ${n}`),
-      )
-      assert.equal(files('messages').length, 5)
-    }, limited)
-    await serving(
-      async () => {
-        await send({ ...numbered(9), text: 'x'.repeat(30_000) })
-        assert.deepEqual(
-          (await list()).items.map(({ subject }) => subject),
-          ['Mail 9'],
-        )
-      },
-      withArguments('--max-bytes', '20000'),
-    )
-  })
-
-  test('is all that is there when the disk has no room for more, and the sender is told to try later', async () => {
-    // The kernel refuses to make a file larger than this, as it refuses to fill a disk further.
-    const [program, ...args] = draft.run.argv
-    const argv = ['/bin/sh', '-c', 'ulimit -f 1024 && exec "$@"', 'sh', program, ...args] as [string, ...string[]]
-    const acknowledged: string[] = []
-    await serving(
-      async () => {
-        await send(numbered(0))
-        const large = { ...numbered(1), text: 'large '.repeat(1_000_000) }
-        await assert.rejects(send(large), { responseCode: 452, response: /The disk is full/ })
-        assert.deepEqual(files('incoming'), [])
-        acknowledged.push('Mail 0')
-        // The index grows until it cannot either.
-        for (let n = 2; n < 2_000; n++) {
-          const refused = await send(numbered(n)).then(
-            () => null,
-            (error: { responseCode: number }) => error.responseCode,
-          )
-          if (refused !== null) {
-            assert.equal(refused, 452)
-            break
-          }
-          acknowledged.push(`Mail ${n}`)
-        }
-        assert.ok(acknowledged.length > 3 && acknowledged.length < 1_900)
-        assert.equal((await list()).total, acknowledged.length)
-      },
-      { ...draft, run: { ...draft.run, argv } },
-    )
-    await serving(async () => {
-      assert.deepEqual((await listAll()).map(({ subject }) => subject).toReversed(), acknowledged)
-      await send(numbered(5_000))
-    })
-  })
 })
 
 describe('Hostile mail', () => {
@@ -467,7 +257,7 @@ describe('Hostile mail', () => {
       const large = Buffer.alloc(25 * 1024 * 1024 + 10, 'a line of text that is not very long at all\r\n')
       await assert.rejects(sendRaw(large), /552/)
 
-      const socket = connect(ports.smtp, '127.0.0.1')
+      const socket = connect(desk.ports.smtp, '127.0.0.1')
       await once(socket, 'data')
       socket.write('EHLO me\r\nMAIL FROM:<a@x.example>\r\nRCPT TO:<b@x.example>\r\nDATA\r\nSubject: half\r\n')
       await until(() => files('incoming').length === 1)
@@ -479,7 +269,7 @@ describe('Hostile mail', () => {
     }))
 
   test('that takes too long to read counts as one that nobody can read', async () => {
-    const path = join(machine.data.mailpit!, 'slow.eml')
+    const path = join(desk.machine.data.mailpit!, 'slow.eml')
     writeFileSync(path, 'Subject: slow\r\n\r\nbody\r\n')
     const reader = createReader(0.001)
     try {
@@ -495,7 +285,7 @@ describe('Hostile mail', () => {
 
 describe('The thread that reads mail', () => {
   test('is another one after it broke, and the next message is not blamed for it', async () => {
-    const path = join(machine.data.mailpit!, 'fine.eml')
+    const path = join(desk.machine.data.mailpit!, 'fine.eml')
     writeFileSync(path, 'Subject: fine\r\n\r\nbody\r\n')
     const threads: Worker[] = []
     const note = (thread: Worker) => threads.push(thread)
@@ -518,22 +308,27 @@ describe('The web port', () => {
   test('answers its own page and programs of this machine, and no page elsewhere', () =>
     serving(async () => {
       await send(numbered(1))
-      const own = `127.0.0.1:${ports.web}`
+      const own = `127.0.0.1:${desk.ports.web}`
       const status = async (headers: Record<string, string>, method = 'GET', path: string = inboxPaths.messages) =>
         (await ask(method, path, { headers, bare: true })).status
-      for (const host of [own, `localhost:${ports.web}`, `shop.localhost:${ports.web}`, `[::1]:${ports.web}`]) {
+      for (const host of [
+        own,
+        `localhost:${desk.ports.web}`,
+        `shop.localhost:${desk.ports.web}`,
+        `[::1]:${desk.ports.web}`,
+      ]) {
         assert.equal(await status({ host }), 200, host)
       }
       const rebound = [
         'evil.example',
-        `evil.example:${ports.web}`,
+        `evil.example:${desk.ports.web}`,
         '127.0.0.1',
         '127.0.0.1:1',
-        `127.0.0.1.evil.example:${ports.web}`,
-        `localhost.evil.example:${ports.web}`,
-        `10.1.2.3:${ports.web}`,
+        `127.0.0.1.evil.example:${desk.ports.web}`,
+        `localhost.evil.example:${desk.ports.web}`,
+        `10.1.2.3:${desk.ports.web}`,
         '',
-        `a@127.0.0.1:${ports.web}`,
+        `a@127.0.0.1:${desk.ports.web}`,
       ]
       for (const host of rebound) {
         for (const path of ['/', inboxPaths.messages])
@@ -546,8 +341,8 @@ describe('The web port', () => {
       for (const origin of [
         'http://evil.example',
         'null',
-        `http://localhost:${ports.web + 1}`,
-        `http://localhost:${ports.web}`,
+        `http://localhost:${desk.ports.web + 1}`,
+        `http://localhost:${desk.ports.web}`,
       ]) {
         assert.equal(await status({ host: own, origin }), 403, origin)
       }
@@ -576,6 +371,26 @@ describe('The web port', () => {
       assert.equal(preflight.headers['access-control-allow-origin'], undefined)
     }))
 
+  test('answers by the port that it is published at, too, and by no other', async () => {
+    const published = 8123
+    const { input } = desk
+    const elsewhere = kind.toWorkload({ ...input, hostPort: () => published })
+    const ports = elsewhere.ports.map((port) => ({ ...port, hostPort: port.port }))
+    await serving(
+      async () => {
+        const answer = (host: string) => ask('GET', inboxPaths.messages, { headers: { host }, bare: true })
+        for (const host of [`127.0.0.1:${published}`, `shop.localhost:${published}`, `127.0.0.1:${desk.ports.web}`])
+          assert.equal((await answer(host)).status, 200, host)
+        for (const host of [`127.0.0.1:${published + 1}`, `evil.example:${published}`]) {
+          const refused = await answer(host)
+          assert.equal(refused.status, 421, host)
+          assert.ok(InboxRefusal.parse(refused.json()).error.message.endsWith(`http://127.0.0.1:${published}.`))
+        }
+      },
+      { ...elsewhere, ports },
+    )
+  })
+
   test('answers whoever has the key, wherever they are, and nobody with another', () =>
     serving(async () => {
       const headers = { host: 'anything.example', origin: 'http://elsewhere.example' }
@@ -588,17 +403,6 @@ describe('The web port', () => {
         assert.equal(await status(wrong), 401, wrong)
       }
     }))
-
-  test('takes a rotated key and refuses the one before, with all mail kept', async () => {
-    await serving(() => send(numbered(1)))
-    machine = { ...machine, secrets: { apiKey: 'rotated' } }
-    await serving(async () => {
-      const headers = (key: string) => ({ host: 'x.example', authorization: `Bearer ${key}` })
-      const page = await ask('GET', inboxPaths.messages, { headers: headers('rotated'), bare: true })
-      assert.equal(InboxPage.parse(page.json()).total, 1)
-      assert.equal((await ask('GET', inboxPaths.messages, { headers: headers(apiKey), bare: true })).status, 401)
-    })
-  })
 
   test('answers nonsense with what is wrong', () =>
     serving(async () => {
@@ -650,177 +454,6 @@ describe('The web port', () => {
       assert.doesNotMatch(policy(remote.headers), /script/)
     }))
 })
-
-async function started(of: WorkloadDraft = draft): Promise<Running> {
-  const running = await start(of, machine)
-  try {
-    await listening(running, ports.web)
-  } catch (error) {
-    await running.stop('SIGKILL')
-    throw error
-  }
-  return running
-}
-
-async function serving(work: () => Promise<unknown>, of: WorkloadDraft = draft): Promise<void> {
-  const running = await started(of)
-  try {
-    await work()
-  } catch (error) {
-    console.error(running.output())
-    throw error
-  } finally {
-    await running.stop()
-  }
-}
-
-function withArguments(...more: string[]): WorkloadDraft {
-  const argv = [...draft.run.argv, ...more] as [string, ...string[]]
-  return { ...draft, run: { ...draft.run, argv } }
-}
-
-function smtpOptions() {
-  return { host: '127.0.0.1', port: ports.smtp } as const
-}
-
-function pooled() {
-  return createTransport({ ...smtpOptions(), pool: true, maxConnections: 4, maxMessages: 10_000 })
-}
-
-async function send(mail: Record<string, unknown>): Promise<void> {
-  const transport = createTransport(smtpOptions())
-  await transport.sendMail(mail)
-  transport.close()
-}
-
-function numbered(n: number) {
-  const subject = `Mail ${n}`
-  return { from: 'app@x.example', to: 'person@x.example', subject, text: `body of ${subject}` }
-}
-
-/** One message as bytes; answers the last line of the server, or throws it when it is a refusal. */
-async function sendRaw(message: Buffer, { stuffed = true } = {}): Promise<void> {
-  const text = message.toString('latin1')
-  const data = Buffer.from(stuffed ? text.replace(/(^|\r\n)\./g, '$1..') : text, 'latin1')
-  const end = data.subarray(-2).toString() === '\r\n' ? '.\r\n' : '\r\n.\r\n'
-  const { answers } = await talk([
-    'EHLO me',
-    'MAIL FROM:<a@x.example>',
-    'RCPT TO:<b@x.example>',
-    'DATA',
-    Buffer.concat([data, Buffer.from(end)]),
-    'QUIT',
-  ])
-  const [answer = ''] = answers
-    .split('\r\n')
-    .filter((line) => /^\d{3} /.test(line))
-    .slice(-2)
-  if (!answer.startsWith('250')) throw new Error(answer)
-}
-
-/** Says one thing after the other, each when the one before was answered. */
-async function talk(says: readonly (string | Buffer)[]): Promise<{ answers: string }> {
-  const socket = connect(ports.smtp, '127.0.0.1')
-  let answers = ''
-  let waiting: (() => void) | null = null
-  socket.on('data', (chunk) => {
-    answers += chunk.toString('latin1')
-    if (/(^|\r\n)\d{3} [^\r\n]*\r\n$/.test(answers)) waiting?.()
-  })
-  const answered = () =>
-    new Promise<void>((resolve, reject) => {
-      waiting = resolve
-      socket.once('error', reject)
-    })
-  try {
-    await answered()
-    for (const line of says) {
-      const answer = answered()
-      socket.write(typeof line === 'string' ? `${line}\r\n` : line)
-      await answer
-    }
-  } finally {
-    socket.destroy()
-  }
-  return { answers }
-}
-
-interface Answer {
-  readonly status: number
-  readonly headers: IncomingHttpHeaders
-  readonly content: Buffer
-  json(): unknown
-}
-
-/** With `bare` nothing but the headers that are given; else as the page asks. */
-async function ask(
-  method: string,
-  path: string,
-  { headers = {}, body, bare = false }: { headers?: Record<string, string>; body?: string; bare?: boolean } = {},
-): Promise<Answer> {
-  const all = { ...(bare ? {} : { host: `127.0.0.1:${ports.web}`, [inboxHeader]: '1' }), ...headers }
-  const sent = httpRequest({
-    host: '127.0.0.1',
-    port: ports.web,
-    method,
-    path,
-    headers: all,
-    setHost: false,
-    agent: false,
-  })
-  sent.end(body)
-  const [response] = await once(sent, 'response')
-  const chunks: Buffer[] = []
-  for await (const chunk of response) chunks.push(chunk)
-  const content = Buffer.concat(chunks)
-  return {
-    status: response.statusCode,
-    headers: response.headers,
-    content,
-    json: () => JSON.parse(content.toString('utf8')),
-  }
-}
-
-async function list(query: Record<string, string> = {}): Promise<InboxPage> {
-  const answer = await ask('GET', `${inboxPaths.messages}?${new URLSearchParams(query)}`)
-  assert.equal(answer.status, 200, answer.content.toString())
-  return InboxPage.parse(answer.json())
-}
-
-async function listAll() {
-  const items = []
-  let cursor: string | null = null
-  do {
-    const page: InboxPage = await list({ limit: '200', ...(cursor === null ? {} : { cursor }) })
-    items.push(...page.items)
-    cursor = page.nextCursor
-  } while (cursor !== null)
-  return items
-}
-
-async function show(id: string): Promise<InboxMessage> {
-  const answer = await ask('GET', inboxPaths.message(id))
-  assert.equal(answer.status, 200, answer.content.toString())
-  return InboxMessage.parse(answer.json())
-}
-
-async function remove(id: string): Promise<void> {
-  assert.equal((await ask('DELETE', inboxPaths.message(id))).status, 204)
-}
-
-function files(name: string): string[] {
-  const path = join(machine.data.mailpit!, name)
-  mkdirSync(path, { recursive: true })
-  return readdirSync(path)
-}
-
-async function until(condition: () => boolean): Promise<void> {
-  const deadline = Date.now() + 120_000
-  while (!condition()) {
-    if (Date.now() > deadline) throw new Error('What was waited for has not come.')
-    await new Promise((resolve) => setTimeout(resolve, 10))
-  }
-}
 
 function policy(headers: IncomingHttpHeaders): string {
   return String(headers['content-security-policy'])

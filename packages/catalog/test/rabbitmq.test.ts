@@ -1,17 +1,18 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { chownSync, cpSync, globSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { chownSync, globSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { chmod, mkdtemp } from 'node:fs/promises'
 import { connect as connectSocket, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import { type ServiceInput, serviceKindOf, type WorkloadDraft } from '@stackquay/catalog'
-import { revealValue, type Value } from '@stackquay/engine-api'
+import { type ChosenToolchain, type ServiceInput, serviceKindOf, type WorkloadDraft } from '@stackquay/catalog'
 import { type ChannelModel, connect, type Options } from 'amqplib'
 import { serviceInput } from './support/inputs.ts'
+import { rabbitmqJourneys } from './support/rabbitmq-journeys.ts'
 import { freePort, type Machine, type Running, start } from './support/run-draft.ts'
+import { nativeStage, nobody } from './support/stage.ts'
 
 type Target = string | Options.Connect
 
@@ -104,7 +105,9 @@ describe('The RabbitMQ service', () => {
   })
 })
 
-describe('A RabbitMQ server', () => {
+rabbitmqJourneys('of this machine', () => nativeStage(kind, toolchain()))
+
+describe('A RabbitMQ server among the processes of a machine', () => {
   const uid = process.getuid?.() === 0 ? nobody() : undefined
   let folder: string
   let program: string
@@ -112,8 +115,7 @@ describe('A RabbitMQ server', () => {
   let input: ServiceInput
 
   before(async () => {
-    program = kind.toolchain!.places.flatMap((place) => globSync(place))[0]!
-    assert.ok(program, `RabbitMQ is not installed: ${kind.install.debian}`)
+    program = toolchain().program
     folder = await mkdtemp(join(tmpdir(), 'stackquay-rabbitmq-'))
     await chmod(folder, 0o755)
     machine = machineOf('data', hostile)
@@ -135,30 +137,6 @@ describe('A RabbitMQ server', () => {
     })
     assert.match(new RegExp(versionPattern, 'm').exec(stdout)?.[1] ?? '', /^\d+\.\d+\.\d+$/)
     await gone(home)
-  })
-
-  test('can be killed at any moment of its first start, and starts with what is there', async () => {
-    for (const milliseconds of [300, 900, 1600, 2400, 3200]) {
-      const running = await start(kind.toWorkload(input), machine)
-      await new Promise((resolve) => setTimeout(resolve, milliseconds))
-      await running.stop('SIGKILL')
-      await gone(join(folder, 'data'))
-    }
-    await withServer(async () => {
-      await publish(['first'])
-      assert.equal((await publish([])).messageCount, 1)
-    })
-  })
-
-  test('takes its password, and neither another one nor the user that RabbitMQ makes on its own', async () => {
-    await withServer(async () => {
-      await withClient(async () => {})
-      await assert.rejects(connect(optionsOf(input, 'wrong')), /ACCESS.REFUSED/)
-      await assert.rejects(connect({ ...optionsOf(input, 'guest'), username: 'guest' }), /ACCESS.REFUSED/)
-      assert.equal(await management('app', hostile), 200)
-      assert.equal(await management('app', 'wrong'), 401)
-      assert.equal(await management('guest', 'guest'), 401)
-    })
   })
 
   test('opens its two ports on loopback and nothing else, and keeps what it writes to itself', async () => {
@@ -209,23 +187,6 @@ describe('A RabbitMQ server', () => {
     }
   })
 
-  test('keeps every confirmed message of a durable queue through a stop and a kill', async () => {
-    const sent = (name: string) => Array.from({ length: 200 }, (_, index) => `${name} ${index}`)
-    for (const [type, queue] of [
-      ['classic', 'classic'],
-      ['quorum', 'quorum'],
-    ] as const) {
-      await withServer(() => publish(sent('stopped'), queue, type))
-      await withServer(async (running) => {
-        await publish(sent('killed'), queue, type)
-        await running.stop('SIGKILL')
-      })
-      await withServer(async () => {
-        assert.deepEqual(await consume(queue, 400, undefined, type), [...sent('stopped'), ...sent('killed')])
-      })
-    }
-  })
-
   test('stops within its deadline while a client stays connected, and leaves no process behind', async () => {
     await withServer(async (running) => {
       const client = await connect(optionsOf(input, hostile))
@@ -242,37 +203,6 @@ describe('A RabbitMQ server', () => {
     })
   })
 
-  test('takes a new password at its next start, and the old one no more, with all that it kept', async () => {
-    await withServer(() => publish(['before'], 'rotated'))
-    const later = { ...machine, secrets: { password: 'A1b2C3' } }
-    await withServer(
-      async () => {
-        await assert.rejects(connect(optionsOf(input, hostile)), /ACCESS.REFUSED/)
-        const url = await revealValue(kind.variables(input).RABBITMQ_URL as Value, async () => 'A1b2C3')
-        assert.deepEqual(await consume('rotated', 1, url), ['before'])
-      },
-      { machine: later },
-    )
-  })
-
-  test('opens a copy of its data in another project, beside the first', async () => {
-    await withServer(() => publish(['both'], 'copied'))
-    const other = machineOf('copy', 'other')
-    cpSync(join(folder, 'data'), join(folder, 'copy'), { recursive: true, preserveTimestamps: true })
-    if (uid !== undefined) own(join(folder, 'copy'), uid)
-    const twin = await inputOf('prj_2')
-    await withServer(() =>
-      withServer(
-        async () => {
-          assert.deepEqual(await consume('copied', 1, optionsOf(twin, 'other')), ['both'])
-          await assert.rejects(connect(optionsOf(twin, hostile)), /ACCESS.REFUSED/)
-          assert.deepEqual(await consume('copied', 1), ['both'])
-        },
-        { machine: other, input: twin },
-      ),
-    )
-  })
-
   async function withServer(
     act: (running: Running) => Promise<unknown>,
     over: { readonly machine?: Machine; readonly input?: ServiceInput } = {},
@@ -285,36 +215,6 @@ describe('A RabbitMQ server', () => {
     } finally {
       await running.stop()
     }
-  }
-
-  /** Sends to a durable queue and waits until all of it is confirmed. */
-  async function publish(texts: readonly string[], queue = 'notes', type = 'classic') {
-    return withClient(async (client) => {
-      const channel = await client.createConfirmChannel()
-      const answer = await channel.assertQueue(queue, { durable: true, arguments: { 'x-queue-type': type } })
-      for (const text of texts) channel.sendToQueue(queue, Buffer.from(text), { persistent: true })
-      await channel.waitForConfirms()
-      return answer
-    })
-  }
-
-  /** Takes what is there, until it is as many as wanted or nothing comes any more. */
-  async function consume(queue: string, count: number, target?: Target, type = 'classic'): Promise<string[]> {
-    return withClient(async (client) => {
-      const channel = await client.createChannel()
-      await channel.assertQueue(queue, { durable: true, arguments: { 'x-queue-type': type } })
-      const texts: string[] = []
-      await new Promise<void>((resolve) => {
-        const deadline = setTimeout(resolve, 20_000)
-        void channel.consume(queue, (message) => {
-          texts.push(message!.content.toString())
-          if (texts.length < count) return
-          clearTimeout(deadline)
-          resolve()
-        })
-      })
-      return texts
-    }, target)
   }
 
   async function withClient<T>(
@@ -330,17 +230,10 @@ describe('A RabbitMQ server', () => {
     }
   }
 
-  async function management(user: string, password: string): Promise<number> {
-    const { status } = await fetch(`http://127.0.0.1:${input.hostPort('management')}/api/whoami`, {
-      headers: { authorization: `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}` },
-    })
-    return status
-  }
-
   /** Not as a URL: this client reads those byte by byte, and would take one letter beyond ASCII for two. */
   function optionsOf(connection: ServiceInput, password: string): Options.Connect {
     const { host: hostname } = connection
-    return { hostname, port: connection.hostPort('amqp'), username: 'app', password, vhost: '/' }
+    return { hostname, port: connection.port('amqp'), username: 'app', password, vhost: '/' }
   }
 
   async function inputOf(id: string, chosen?: Readonly<Record<string, number>>): Promise<ServiceInput> {
@@ -352,7 +245,7 @@ describe('A RabbitMQ server', () => {
       {
         project: { ...plain.project, id },
         hostPort: (port) => ports[port]!,
-        toolchain: { version: '3.10.8', program, directory: dirname(program) },
+        toolchain: toolchain(),
       },
     )
   }
@@ -453,11 +346,8 @@ function read(file: string): string {
   }
 }
 
-function own(path: string, uid: number): void {
-  chownSync(path, uid, uid)
-  for (const name of readdirSync(path, { recursive: true, encoding: 'utf8' })) chownSync(join(path, name), uid, uid)
-}
-
-function nobody(): number {
-  return Number(spawnSync('id', ['-u', 'nobody'], { encoding: 'utf8' }).stdout.trim())
+function toolchain(): ChosenToolchain {
+  const program = kind.toolchain!.places.flatMap((place) => globSync(place))[0]
+  assert.ok(program, `RabbitMQ is not installed: ${kind.install.debian}`)
+  return { version: '3.10.8', program, directory: dirname(program) }
 }

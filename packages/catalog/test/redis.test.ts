@@ -1,15 +1,13 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { chownSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { chmod, mkdtemp } from 'node:fs/promises'
-import { connect } from 'node:net'
-import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { readFileSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import { type ServiceInput, serviceKindOf, type WorkloadDraft } from '@stackquay/catalog'
-import { revealValue, type Value } from '@stackquay/engine-api'
+import { type ChosenToolchain, type ServiceInput, serviceKindOf, type WorkloadDraft } from '@stackquay/catalog'
 import { serviceInput } from './support/inputs.ts'
-import { freePort, type Machine, type Running, start } from './support/run-draft.ts'
+import { redisJourneys } from './support/redis-journeys.ts'
+import { listening, type Machine, type Running, start } from './support/run-draft.ts'
+import { nativeStage, type Stage } from './support/stage.ts'
 
 const kind = serviceKindOf('redis')!
 const hostile = `it's "quoted" $HOME \\ %41 #@/ é`
@@ -151,40 +149,20 @@ describe('The Redis service', () => {
   })
 })
 
-describe('A Redis server', () => {
-  let folder: string
-  let data: string
+redisJourneys('of this machine', () => nativeStage(kind, toolchain()))
+
+describe('A Redis server among the processes of a machine', () => {
+  let stage: Stage
   let machine: Machine
   let input: ServiceInput
-  const uid = process.getuid?.() === 0 ? nobody() : undefined
 
   before(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'stackquay-redis-'))
-    await chmod(folder, 0o755)
-    data = join(folder, 'data')
-    mkdirSync(data, { mode: 0o700 })
-    if (uid !== undefined) chownSync(data, uid, uid)
-    machine = { data: { redis: data }, secrets: { password: hostile }, ...(uid ? { uid } : {}) }
-    const port = await freePort()
-    const server = program()
-    input = serviceInput(
-      kind,
-      {},
-      { hostPort: () => port, toolchain: { version: '7.0.15', program: server, directory: dirname(server) } },
-    )
+    stage = nativeStage(kind, toolchain())
+    machine = stage.project('redis', { password: hostile })
+    input = await stage.service()
   })
 
-  after(() => rmSync(folder, { recursive: true, force: true }))
-
-  test('takes clients through the URL it gives to programs, and nobody without its password', async () => {
-    await withServer(async () => {
-      assert.equal(await client(['SET', 'greeting', 'kept']), 'OK')
-      assert.equal(await client(['GET', 'greeting']), 'kept')
-      assert.match(await client(['GET', 'greeting'], 'wrong'), /WRONGPASS/)
-      assert.match(await raw('GET greeting\r\n', /\r\n/), /^-NOAUTH/)
-      assert.equal(await client(['CONFIG', 'GET', 'bind']), 'bind\n127.0.0.1')
-    })
-  })
+  after(() => stage.close())
 
   test('shows its password neither in its arguments nor in its environment, and keeps the marks of its engine', async () => {
     const draft = kind.toWorkload(input)
@@ -202,100 +180,13 @@ describe('A Redis server', () => {
     )
   })
 
-  test('gives the user of its health check the right to PING and no other', async () => {
-    await withServer(async () => {
-      const greeting = Buffer.from(greetingOf(kind.toWorkload(input)).send, 'base64').toString()
-      const login = greeting.split('\r\n')[0]
-      for (const command of ['GET greeting', 'SET greeting changed', 'KEYS *', 'CONFIG GET *', 'ACL LIST', 'SHUTDOWN'])
-        assert.match(await raw(`${login}\r\n${command}\r\n`, /OK\r\n.+\r\n/), /^\+OK\r\n-NOPERM/, command)
-      const wrong = login?.replace(/\S+$/, 'prj_2')
-      assert.match(await raw(`${wrong}\r\nPING\r\n`, /\r\n.+\r\n/), /^-WRONGPASS.*\r\n-NOAUTH/)
-    })
-  })
-
-  test('does not start without a password, for that would be a server that is open to everybody', async () => {
-    const running = await start(kind.toWorkload(input), { ...machine, secrets: { password: '' } })
-    // It would serve for ever otherwise.
-    const deadline = setTimeout(() => running.stop('SIGKILL'), 60_000)
-    const code = await new Promise((resolve) => running.child.once('close', resolve))
-    clearTimeout(deadline)
-    assert.equal(code, 1)
-    assert.match(running.output(), /There is no password/)
-  })
-
-  test('stops within its deadline while a client stays connected, and keeps its keys', async () => {
-    await withServer(async (running) => {
-      const socket = connect(input.hostPort('redis'), '127.0.0.1').on('error', () => {})
-      await client(['SET', 'before', 'the stop'])
-      assert.deepEqual(await running.stop(), { code: 0, signal: null })
-      socket.destroy()
-    })
-    await withServer(async () => assert.equal(await client(['GET', 'before']), 'the stop'))
-  })
-
-  test('has every key it acknowledged after it was killed in the middle of writing', async () => {
-    const writer = flood()
-    for (let round = 0; round < 3; round++) {
-      await withServer(async (running) => {
-        await writer.more(500)
-        assert.deepEqual(await running.stop('SIGKILL'), { code: null, signal: 'SIGKILL' })
-        await writer.ended()
-      })
-    }
-    await withServer(async () => {
-      const { acknowledged } = writer
-      assert.ok(acknowledged >= 1500)
-      const names = Array.from({ length: acknowledged }, (_, index) => `flood:${index}`)
-      assert.equal(await client(['EXISTS', ...names]), String(acknowledged))
-      assert.equal(await client(['GET', `flood:${acknowledged - 1}`]), `value ${acknowledged - 1}`)
-    })
-  })
-
-  test('loads a file whose last command was cut off, and clears what a killed rewrite left', async () => {
-    const folderOfFiles = join(data, 'appendonlydir')
-    const last = readdirSync(folderOfFiles).filter((name) => name.endsWith('.incr.aof'))
-    assert.equal(last.length, 1)
-    writeFileSync(join(folderOfFiles, last[0]!), '*3\r\n$3\r\nSET\r\n$4\r\nhalf\r\n$100\r\ncut', { flag: 'a' })
-    const left = ['temp-rewriteaof-bg-12.aof', 'temp-rewriteaof-12.aof', 'temp-12.rdb'].map((name) => join(data, name))
-    for (const file of left) writeFileSync(file, 'half')
-    await withServer(async () => {
-      assert.equal(await client(['GET', 'before']), 'the stop')
-      assert.equal(await client(['EXISTS', 'half']), '0')
-      for (const file of left) assert.equal(existsSync(file), false, file)
-    })
-  })
-
-  test('takes a new password after a restart and refuses the one before, with all its keys', async () => {
-    machine = { ...machine, secrets: { password: 'rotated' } }
-    await withServer(async () => {
-      assert.equal(await client(['GET', 'before']), 'the stop')
-      assert.match(await client(['GET', 'before'], hostile), /WRONGPASS/)
-    })
-  })
-
-  test('is healthy only when it has loaded its data, though it listens before', async () => {
-    await withServer(() => flood().more(6000))
-    const draft = kind.toWorkload(input)
-    const slow = ['key-load-delay 200', 'loading-process-events-interval-bytes 1024'].join('\n')
-    const words = draft.run.argv.slice(0, -1)
-    const argv = [...words, `${draft.run.argv.at(-1)}\n${slow}`] as unknown as typeof draft.run.argv
-    const running = await start({ ...draft, run: { ...draft.run, argv } }, machine)
-    try {
-      const answers = await greeted(running, draft)
-      assert.match(answers.join(), /^\+OK\r\n-LOADING/)
-      assert.equal(await client(['GET', 'before']), 'the stop')
-    } finally {
-      await running.stop()
-    }
-  })
-
   test('ends when another program has its port, and leaves that alone', async () => {
-    await withServer(async () => {
+    await withServer(async (running) => {
       const second = await start(kind.toWorkload(input), machine)
       const ended = await new Promise((resolve) => second.child.once('close', resolve))
       assert.equal(ended, 1, second.output())
       assert.match(second.output(), /in use/)
-      assert.equal(await client(['GET', 'before']), 'the stop')
+      await listening(running, input.hostPort('redis'))
     })
   })
 
@@ -305,107 +196,21 @@ describe('A Redis server', () => {
   ): Promise<void> {
     const running = await start(draft, machine)
     try {
-      await greeted(running, draft)
+      await listening(running, input.hostPort('redis'))
       await act(running)
     } finally {
       await running.stop()
     }
   }
-
-  /** Answers to the health check's greeting until it is the expected one; that is not among them. */
-  async function greeted(running: Running, draft: WorkloadDraft): Promise<string[]> {
-    const { send, expect } = greetingOf(draft)
-    const expected = Buffer.from(expect, 'base64').toString()
-    const answers: string[] = []
-    for (const deadline = Date.now() + 120_000; ; ) {
-      const answer = await raw(Buffer.from(send, 'base64').toString(), /\r\n.+\r\n/).catch(() => '')
-      if (answer.startsWith(expected)) return answers
-      if (answer !== '') answers.push(answer)
-      const ended = running.child.exitCode !== null || running.child.signalCode !== null
-      if (ended || Date.now() > deadline) throw new Error(`It is not ready: ${answers}\n${running.output()}`)
-      await new Promise((resolve) => setTimeout(resolve, 20))
-    }
-  }
-
-  /** What the server says to these bytes, until it has said what is waited for or closes. */
-  function raw(bytes: string, until: RegExp): Promise<string> {
-    return new Promise((resolve, reject) => {
-      let answer = ''
-      const socket = connect(input.hostPort('redis'), '127.0.0.1', () => socket.write(bytes))
-      socket.setEncoding('utf8').on('data', (text: string) => {
-        answer += text
-        if (until.test(answer)) socket.destroy()
-      })
-      socket.on('error', reject).on('close', () => resolve(answer))
-    })
-  }
-
-  /** The client that comes with the server, which reads the URL by itself. */
-  async function client(words: readonly string[], secret?: string): Promise<string> {
-    const url = await text(kind.variables(input).REDIS_URL!, secret)
-    const args = ['-u', url, '--no-auth-warning', ...words]
-    const { stdout, stderr } = spawnSync(join(dirname(program()), 'redis-cli'), args, { encoding: 'utf8' })
-    return `${stdout}${stderr}`.trim()
-  }
-
-  /** Writes numbered keys, 64 at a time, and counts the answers. */
-  function flood() {
-    let acknowledged = 0
-    let closed = Promise.resolve()
-    return {
-      get acknowledged() {
-        return acknowledged
-      },
-      /** Resolves when so many more are acknowledged, and goes on writing until the server is gone. */
-      async more(count: number): Promise<void> {
-        const wanted = acknowledged + count
-        const reached = Promise.withResolvers<void>()
-        const socket = connect(input.hostPort('redis'), '127.0.0.1')
-        let sent = acknowledged
-        let loggedIn = false
-        const write = () => {
-          for (; sent < acknowledged + 64; sent++) socket.write(command('SET', `flood:${sent}`, `value ${sent}`))
-        }
-        socket.on('connect', () => {
-          socket.write(command('AUTH', machine.secrets.password ?? ''))
-          write()
-        })
-        socket.setEncoding('latin1').on('data', (chunk: string) => {
-          if (/[^+OK\r\n]/.test(chunk)) reached.reject(new Error(chunk))
-          acknowledged += chunk.split('\n').length - 1 - (loggedIn ? 0 : 1)
-          loggedIn = true
-          if (acknowledged >= wanted) reached.resolve()
-          write()
-        })
-        socket.on('error', () => {})
-        closed = new Promise((resolve) => socket.on('close', () => resolve()))
-        await Promise.race([reached.promise, closed.then(() => assert.fail('the server is gone'))])
-      },
-      /** When the last answer has arrived. */
-      ended: () => closed,
-    }
-  }
-
-  function command(...words: string[]): string {
-    return `*${words.length}\r\n${words.map((word) => `$${Buffer.byteLength(word)}\r\n${word}\r\n`).join('')}`
-  }
-
-  function text(value: Value, secret?: string): Promise<string> {
-    return revealValue(value, async (ref) => secret ?? machine.secrets[ref.secret] ?? '')
-  }
 })
 
-function greetingOf(draft: WorkloadDraft): { readonly send: string; readonly expect: string } {
-  assert.ok(draft.health.kind === 'tcp' && draft.health.greeting !== undefined)
-  return draft.health.greeting
+function toolchain(): ChosenToolchain {
+  const server = program()
+  return { version: '7.0.15', program: server, directory: dirname(server) }
 }
 
 function program(): string {
   const found = spawnSync('sh', ['-c', 'command -v redis-server'], { encoding: 'utf8' }).stdout.trim()
   assert.ok(found, `Install Redis for this test: ${kind.install.debian}`)
   return found
-}
-
-function nobody(): number {
-  return Number(spawnSync('id', ['-u', 'nobody'], { encoding: 'utf8' }).stdout.trim())
 }

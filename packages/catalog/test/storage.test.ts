@@ -1,32 +1,15 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
-import { type IncomingMessage, request } from 'node:http'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { Readable } from 'node:stream'
 import { after, before, describe, test } from 'node:test'
-import {
-  AbortMultipartUploadCommand,
-  CompleteMultipartUploadCommand,
-  CreateMultipartUploadCommand,
-  DeleteObjectCommand,
-  GetObjectCommand,
-  HeadObjectCommand,
-  ListBucketsCommand,
-  ListObjectsV2Command,
-  ListPartsCommand,
-  PutObjectCommand,
-  S3Client,
-  UploadPartCommand,
-} from '@aws-sdk/client-s3'
-import { getSignedUrl } from '@aws-sdk/s3-request-presigner'
-import type { Value } from '@stackquay/engine-api'
 import { serviceInput } from './support/inputs.ts'
-import { listening, type Running, start } from './support/run-draft.ts'
-import { kind, type StorageMachine, storageMachine } from './support/storage-machine.ts'
+import { start } from './support/run-draft.ts'
+import type { Started } from './support/stage.ts'
+import { storageJourneys } from './support/storage-journeys.ts'
+import { kind, nativeStorage, type StorageMachine, storageMachine } from './support/storage-machine.ts'
 
 const Bucket = 'app'
 
@@ -83,370 +66,63 @@ describe('The kind', () => {
   })
 })
 
-describe('The storage', () => {
+storageJourneys('of this machine', nativeStorage)
+
+describe('A storage among the processes of a machine', () => {
   let machine: StorageMachine
+  let running: Started
 
   before(async () => {
     machine = await storageMachine()
-  })
-  after(() => machine.remove())
-
-  test('is found by an SDK that knows nothing but the variables', async () => {
-    await withServer(machine, async () => {
-      const variables = kind.variables(
-        serviceInput(
-          kind,
-          {},
-          { hostPort: () => Number(new URL(machine.endpoint).port), secret: (name) => machine.secrets[name] ?? '' },
-        ),
-      )
-      await withEnvironment(variables, async () => {
-        const client = new S3Client({})
-        await client.send(new PutObjectCommand({ Bucket: process.env.S3_BUCKET, Key: 'a', Body: 'found' }))
-        assert.equal(await textOf(client, 'a'), 'found')
-        client.destroy()
-      })
-    })
+    running = await machine.started()
   })
 
-  test('keeps what it has through stop and start, and ends what it is doing first', async () => {
-    const Body = randomBytes(30 * 1024 * 1024)
-    await withServer(machine, async (running, client) => {
-      await client.send(new PutObjectCommand({ Bucket, Key: 'before', Body }))
-      const { ETag } = await client.send(new HeadObjectCommand({ Bucket, Key: 'before' }))
-      const url = new URL(await getSignedUrl(client, new PutObjectCommand({ Bucket, Key: 'slowly' })))
-      const upload = request(url, { method: 'PUT', headers: { 'content-length': 10 } })
-      const answered = once(upload, 'response') as Promise<[IncomingMessage]>
-      upload.write('12345')
-      const reading = await client.send(new GetObjectCommand({ Bucket, Key: 'before' }))
-      await eventually(() => readdirSync(join(machine.data, 'incoming')).length === 1)
-      const stopped = running.stop()
-      await refusesConnections(machine.endpoint)
-      upload.end('67890')
-      const [answer] = await answered
-      assert.equal(answer.statusCode, 200)
-      answer.resume()
-      assert.equal(md5(await reading.Body!.transformToByteArray()), ETag?.replaceAll('"', ''))
-      assert.deepEqual(await stopped, { code: 0, signal: null })
-    })
-    // Closed well it leaves one file: all is in the database itself.
-    assert.deepEqual(readdirSync(machine.data).sort(), ['contents', 'incoming', 'storage.sqlite'])
-    await withServer(machine, async (_running, client) => {
-      assert.equal(await textOf(client, 'slowly'), '1234567890')
-      assert.equal(await textOf(client, 'a'), 'found')
-    })
+  after(async () => {
+    await running?.stop()
+    await machine?.remove()
   })
 
-  test('is not stopped from stopping by a client that holds its connection', async () => {
-    await withServer(machine, async (running) => {
-      const idle = request(`${machine.endpoint}/-/health`, { headers: { connection: 'keep-alive' } })
-      idle.on('error', () => {})
-      idle.end()
-      const [answer] = (await once(idle, 'response')) as [IncomingMessage]
-      answer.resume()
-      await once(answer, 'end')
-      const begun = Date.now()
-      assert.deepEqual(await running.stop(), { code: 0, signal: null })
-      // After 20 seconds it would cut off whoever is left.
-      assert.ok(Date.now() - begun < 19_000)
-    })
-  })
-
-  test('killed while it is written to loses nothing it acknowledged, and shows nothing half', async () => {
-    /** What is acknowledged last of each key, and what may have come since. */
-    const acknowledged = new Map<string, string>()
-    for (let round = 0; round < 4; round += 1) {
-      await withServer(machine, async (running, client) => {
-        let killed = false
-        let writes = 0
-        const writer = async (number: number) => {
-          for (let at = 0; !killed; at += 1) {
-            const Key = `round/${number}/${at % 20}`
-            const Body = randomBytes(1 + ((at * 7919) % 200_000))
-            const deletes = at % 7 === 6
-            try {
-              if (deletes) await client.send(new DeleteObjectCommand({ Bucket, Key }))
-              else await client.send(new PutObjectCommand({ Bucket, Key, Body }))
-              acknowledged.set(Key, deletes ? 'deleted' : md5(Body))
-              writes += 1
-            } catch {
-              // Not acknowledged: either state is right.
-              acknowledged.delete(Key)
-              if (!killed) throw new Error('A write failed before the server was killed.')
-            }
-          }
-        }
-        const writers = Array.from({ length: 8 }, (_, number) => writer(number))
-        // Always at another place of what it does.
-        await eventually(() => writes > 60 + round * 37)
-        killed = true
-        await running.stop('SIGKILL')
-        await Promise.all(writers)
-      })
-      await withServer(machine, async (_running, client) => {
-        const listed = await client.send(new ListObjectsV2Command({ Bucket, Prefix: 'round/' }))
-        const found = new Map(listed.Contents?.map(({ Key, ETag }) => [Key!, ETag!.replaceAll('"', '')]))
-        for (const [Key, expected] of acknowledged) assert.equal(found.get(Key) ?? 'deleted', expected, Key)
-        for (const [Key, etag] of found) {
-          const got = await client.send(new GetObjectCommand({ Bucket, Key }))
-          assert.equal(md5(await got.Body!.transformToByteArray()), etag, Key)
-        }
-      })
-    }
-    // What the killed ones left over goes: one file for each object, nothing else.
-    await withServer(machine, async (_running, client) => {
-      const { KeyCount } = await client.send(new ListObjectsV2Command({ Bucket }))
-      await eventually(() => contentFiles(machine).length === KeyCount)
-      assert.deepEqual(readdirSync(join(machine.data, 'incoming')), [])
-    })
-  })
-
-  test('goes on with a multipart upload after it was killed', async () => {
-    const Key = 'parts'
-    const bodies = [Buffer.alloc(5 * 1024 * 1024, 'a'), Buffer.from('end')]
-    let UploadId: string | undefined
-    await withServer(machine, async (running, client) => {
-      UploadId = (await client.send(new CreateMultipartUploadCommand({ Bucket, Key }))).UploadId
-      await client.send(new UploadPartCommand({ Bucket, Key, UploadId, PartNumber: 1, Body: bodies[0]! }))
-      await running.stop('SIGKILL')
-    })
-    await withServer(machine, async (running, client) => {
-      await client.send(new UploadPartCommand({ Bucket, Key, UploadId, PartNumber: 2, Body: bodies[1]! }))
-      const { Parts } = await client.send(new ListPartsCommand({ Bucket, Key, UploadId }))
-      assert.deepEqual(
-        Parts?.map(({ Size }) => Size),
-        bodies.map(({ length }) => length),
-      )
-      const MultipartUpload = { Parts: Parts?.map(({ PartNumber, ETag }) => ({ PartNumber, ETag })) ?? [] }
-      await client.send(new CompleteMultipartUploadCommand({ Bucket, Key, UploadId, MultipartUpload }))
-      await running.stop('SIGKILL')
-    })
-    await withServer(machine, async (_running, client) => {
-      const got = await client.send(new GetObjectCommand({ Bucket, Key }))
-      assert.equal(md5(await got.Body!.transformToByteArray()), md5(Buffer.concat(bodies)))
-      await assert.rejects(
-        client.send(new AbortMultipartUploadCommand({ Bucket, Key, UploadId })),
-        /NoSuchUpload|completed/,
-      )
-    })
-  })
-
-  test('takes new keys at its next start, refuses the old ones, and keeps the data', async () => {
-    const old = machine.client()
-    // What is generated has letters and digits; a program must not care.
-    machine.secrets = { accessKey: 'NEWKEY/with+signs', secretKey: `it's "quoted" $HOME \\ %41 #@/ é` }
-    await withServer(machine, async (running, client) => {
-      assert.equal(await textOf(client, 'a'), 'found')
-      await assert.rejects(textOf(old, 'a'), { name: 'InvalidAccessKeyId' })
-      const half = machine.client({ credentials: { accessKeyId: 'NEWKEY/with+signs', secretAccessKey: 'secret' } })
-      await assert.rejects(half.send(new ListBucketsCommand({})), { name: 'SignatureDoesNotMatch' })
-      half.destroy()
-      const command = execFileSync('ps', ['-o', 'args=', '-p', String(running.child.pid)], { encoding: 'utf8' })
-      assert.doesNotMatch(command, /NEWKEY|quoted/)
-    })
-    old.destroy()
+  test('has no secret in its arguments', () => {
+    const command = execFileSync('ps', ['-o', 'args=', '-p', String(running.pid)], { encoding: 'utf8' })
+    assert.match(command, /--bucket app/)
+    assert.doesNotMatch(command, /ACCESSKEY|secret0123/)
   })
 
   test('refuses a second server on the same data', async () => {
-    await withServer(machine, async (_running, client) => {
-      const second = await start(
-        { ...machine.draft, run: { ...machine.draft.run, argv: withPort(machine.draft.run.argv) } },
-        { data: { storage: machine.data }, secrets: machine.secrets },
-      )
-      const [code] = (await once(second.child, 'close')) as [number]
-      assert.equal(code, 1)
-      assert.match(second.output(), /Another object storage is using/)
-      assert.equal(await textOf(client, 'a'), 'found')
-    })
+    const { draft } = machine
+    const other = { ...draft, run: { ...draft.run, argv: withPort(draft.run.argv) } }
+    const second = await start(other, over(machine.data))
+    const [code] = (await once(second.child, 'close')) as [number]
+    assert.equal(code, 1)
+    assert.match(second.output(), /Another object storage is using/)
+    await running.ready()
   })
 
   test('says what is wrong when it cannot start', async () => {
-    const newer = join(machine.folder, 'newer')
+    const newer = join(machine.data, '..', 'newer')
     mkdirSync(newer)
     const database = new DatabaseSync(join(newer, 'storage.sqlite'))
     database.exec('PRAGMA user_version = 99')
     database.close()
-    const broken = join(machine.folder, 'broken')
+    const broken = join(machine.data, '..', 'broken')
     mkdirSync(broken)
     writeFileSync(join(broken, 'storage.sqlite'), 'this is no database, whatever its name says'.repeat(100))
     for (const [data, reason] of [
       [newer, /newer version of the storage/],
       [broken, /cannot be opened: file is not a database/],
     ] as const) {
-      const running = await start(machine.draft, { data: { storage: data }, secrets: machine.secrets })
-      await assert.rejects(listening(running, Number(new URL(machine.endpoint).port)), reason)
-      await running.stop()
-      assert.doesNotMatch(running.output(), /at .*\.ts:/)
+      const failing = await start(machine.draft, over(data))
+      const [code] = (await once(failing.child, 'close')) as [number]
+      assert.equal(code, 1)
+      assert.match(failing.output(), reason)
+      assert.doesNotMatch(failing.output(), /at .*\.ts:/)
     }
   })
+
+  const over = (data: string) => ({ data: { storage: data }, secrets: machine.secrets })
 })
-
-describe('A bucket that was made public', () => {
-  test('is read without a signature, stays so, and a private one does not become public by the setting', async () => {
-    const open = await storageMachine({ publicRead: true })
-    const closed = await storageMachine()
-    const status = async (machine: StorageMachine, path: string) => {
-      const answer = await fetch(`${machine.endpoint}${path}`)
-      return [answer.status, await answer.text()] as const
-    }
-    try {
-      for (const machine of [open, closed]) {
-        await withServer(machine, (_running, client) =>
-          client.send(new PutObjectCommand({ Bucket, Key: 'page', Body: 'hello' })),
-        )
-      }
-      const asPublic: StorageMachine = { ...closed, draft: withPublicRead(closed) }
-      const asPrivate: StorageMachine = { ...open, draft: withoutPublicRead(open) }
-      await withServer(asPrivate, async () => {
-        assert.deepEqual(await status(open, '/app/page'), [200, 'hello'])
-        assert.equal((await status(open, '/app'))[0], 403)
-        assert.equal((await status(open, '/app/other'))[0], 403)
-      })
-      await withServer(asPublic, async () => assert.equal((await status(closed, '/app/page'))[0], 403))
-    } finally {
-      open.remove()
-      closed.remove()
-    }
-  })
-})
-
-describe('A storage without space', () => {
-  let machine: StorageMachine
-
-  before(async () => {
-    machine = await storageMachine()
-  })
-  after(() => machine.remove())
-
-  // The largest size of a file stands for the end of the disk: the same failing write, without a disk of its own.
-  test('says so, keeps what it has, and takes what fits', async () => {
-    const argv = ['/bin/sh', '-c', 'ulimit -f 8192; exec "$@"', 'sh', ...machine.draft.run.argv] as const
-    const limited: StorageMachine = {
-      ...machine,
-      draft: {
-        ...machine.draft,
-        run: { ...machine.draft.run, argv: argv as unknown as readonly [string, ...string[]] },
-      },
-    }
-    const kept: string[] = []
-    const draftOf = limited.draft
-    const running = await start(draftOf, {
-      data: { storage: machine.data },
-      secrets: machine.secrets,
-      ...owner(machine),
-    })
-    const client = machine.client()
-    try {
-      await listening(running, Number(new URL(machine.endpoint).port))
-      await client.send(new PutObjectCommand({ Bucket, Key: 'large', Body: 'small at first' }))
-      const Body = Buffer.alloc(20 * 1024 * 1024)
-      for (const send of [Body, Readable.from([Body])]) {
-        const put = client.send(new PutObjectCommand({ Bucket, Key: 'large', Body: send, ContentLength: Body.length }))
-        await assert.rejects(put, (error: Error & { $metadata?: { httpStatusCode?: number } }) => {
-          assert.deepEqual([error.name, error.$metadata?.httpStatusCode], ['StorageFull', 507])
-          return true
-        })
-      }
-      assert.equal(await textOf(client, 'large'), 'small at first')
-      assert.deepEqual(readdirSync(join(machine.data, 'incoming')), [])
-      for (let at = 0; at < 50; at += 1) {
-        await client.send(new PutObjectCommand({ Bucket, Key: `small-${at}`, Body: `${at}` }))
-        kept.push(`small-${at}`)
-      }
-    } finally {
-      await running.stop('SIGKILL')
-      client.destroy()
-    }
-    await withServer(machine, async (_running, other) => {
-      assert.equal(await textOf(other, 'large'), 'small at first')
-      for (const Key of kept) assert.equal(await textOf(other, Key), Key.slice(6))
-    })
-  })
-})
-
-async function withServer<T>(
-  machine: StorageMachine,
-  act: (running: Running, client: S3Client) => Promise<T>,
-): Promise<T> {
-  const running = await start(machine.draft, {
-    data: { storage: machine.data },
-    secrets: machine.secrets,
-    ...owner(machine),
-  })
-  const client = machine.client()
-  try {
-    await listening(running, Number(new URL(machine.endpoint).port))
-    return await act(running, client)
-  } finally {
-    client.destroy()
-    if (running.child.exitCode === null && running.child.signalCode === null) await running.stop()
-  }
-}
-
-/** Who the data belongs to. */
-function owner({ data }: StorageMachine): { uid?: number } {
-  return process.getuid?.() === 0 ? { uid: statSync(data).uid } : {}
-}
-
-function withPublicRead({ draft }: StorageMachine): StorageMachine['draft'] {
-  return { ...draft, run: { ...draft.run, argv: [...draft.run.argv, '--public-read'] } }
-}
-
-function withoutPublicRead({ draft }: StorageMachine): StorageMachine['draft'] {
-  const [program, ...rest] = draft.run.argv
-  return { ...draft, run: { ...draft.run, argv: [program, ...rest.filter((word) => word !== '--public-read')] } }
-}
 
 function withPort(argv: readonly [string, ...string[]]): readonly [string, ...string[]] {
   const [program, ...rest] = argv
   return [program, ...rest.map((word, at) => (rest[at - 1] === '--port' ? '0' : word))]
-}
-
-async function withEnvironment(variables: Readonly<Record<string, Value>>, act: () => Promise<void>): Promise<void> {
-  const before = { ...process.env }
-  for (const [name, value] of Object.entries(variables)) process.env[name] = String(value)
-  try {
-    await act()
-  } finally {
-    for (const name of Object.keys(variables)) {
-      if (before[name] === undefined) delete process.env[name]
-      else process.env[name] = before[name]
-    }
-  }
-}
-
-async function textOf(client: S3Client, Key: string): Promise<string> {
-  const got = await client.send(new GetObjectCommand({ Bucket, Key }))
-  return got.Body!.transformToString()
-}
-
-function contentFiles({ data }: StorageMachine): readonly string[] {
-  return readdirSync(join(data, 'contents'), { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map(({ name }) => name)
-}
-
-async function refusesConnections(endpoint: string): Promise<void> {
-  const deadline = Date.now() + 120_000
-  while (Date.now() < deadline) {
-    const answered = await fetch(`${endpoint}/-/health`).then(
-      () => true,
-      () => false,
-    )
-    if (!answered) return
-    await new Promise((resolve) => setTimeout(resolve, 20))
-  }
-  assert.fail('It still takes connections.')
-}
-
-async function eventually(holds: () => boolean): Promise<void> {
-  const deadline = Date.now() + 120_000
-  while (!holds()) {
-    assert.ok(Date.now() < deadline, 'It did not come true within two minutes.')
-    await new Promise((resolve) => setTimeout(resolve, 20))
-  }
-}
-
-function md5(content: Uint8Array): string {
-  return createHash('md5').update(content).digest('hex')
 }

@@ -11,6 +11,7 @@ export interface Route {
 }
 
 export const routes: Readonly<Record<OperationId, Route>> = {
+  deleteOrphan: { method: 'DELETE', path: '/system/orphans/{orphan}' },
   exportAudit: { method: 'GET', path: '/audit/export' },
   getDiagnostics: { method: 'GET', path: '/system/diagnostics' },
   getHealth: { method: 'GET', path: '/health', answers: [503] },
@@ -60,6 +61,7 @@ export const routes: Readonly<Record<OperationId, Route>> = {
   getProjectLogs: { method: 'GET', path: '/projects/{id}/logs' },
   getProjectStats: { method: 'GET', path: '/projects/{id}/stats' },
   listDatabases: { method: 'GET', path: '/projects/{id}/databases' },
+  listImages: { method: 'GET', path: '/projects/{id}/images' },
   listOperations: { method: 'GET', path: '/operations' },
   listProjects: { method: 'GET', path: '/projects' },
   planManifest: { method: 'POST', path: '/projects/{id}/manifest/plan' },
@@ -70,6 +72,7 @@ export const routes: Readonly<Record<OperationId, Route>> = {
   stopProject: { method: 'POST', path: '/projects/{id}/stop' },
   updateDatabase: { method: 'PATCH', path: '/projects/{id}/databases/{db}' },
   updateProject: { method: 'PATCH', path: '/projects/{id}' },
+  useImage: { method: 'POST', path: '/projects/{id}/images' },
   watchProjectLogs: { method: 'GET', path: '/projects/{id}/logs/ws' },
   watchProjectStats: { method: 'GET', path: '/projects/{id}/stats/ws' },
   deleteAllMail: { method: 'DELETE', path: '/projects/{id}/mail' },

@@ -63,6 +63,12 @@ export const problemKinds = {
   // Reasons an operation (start, stop, …) failed; they stand in `operation.error`, not in an HTTP status of their own.
   port_in_use: kind(409, 'A port is used by another program', 'Stop that program, or choose another port.', true),
   program_not_found: kind(422, 'A program is missing', 'Install it.'),
+  image_not_found: kind(
+    422,
+    'An image is not there',
+    'Check its name and version, and the credentials of its registry.',
+  ),
+  image_unavailable: kind(503, 'An image could not be fetched', 'Check the way to its registry, then try again.', true),
   job_failed: kind(422, 'A command failed', 'See the last lines of its output.'),
   job_timeout: kind(422, 'A command took too long', 'See the last lines of its output.'),
   exited_early: kind(422, 'The program ended right after its start', 'See the last lines of its log.'),

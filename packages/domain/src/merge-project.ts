@@ -2,6 +2,7 @@ import { databaseKindOf, databaseKinds, type RuntimeKind, runtimeKinds, type Set
 import type { FieldError, ProjectPatch } from '@stackquay/contract'
 import { chooseLine, type OfferedLine } from './choose-line.ts'
 import { type Fields, isObject, withoutUndefined } from './fields.ts'
+import { mergeLimits } from './merge-limits.ts'
 import { mergeServices } from './merge-services.ts'
 import { type EnvVariable, type ProjectSpec, primaryDatabase, withPrimaryMarked } from './spec.ts'
 
@@ -55,7 +56,7 @@ export function mergeProject(
     if (merged !== null) runtimes[kind.name] = merged
   }
   const services = mergeServices(spec.services, patch, offers.services, naming, data, errors)
-  const next: ProjectSpec = {
+  const changed: ProjectSpec = {
     ...spec,
     name: patch.name ?? spec.name,
     runtimes,
@@ -63,8 +64,8 @@ export function mergeProject(
     databases: mergeDatabases(spec, patch, offers, errors),
     env: mergeEnv(spec, env),
     healthCheck: mergeHealthCheck(spec, patch, errors),
-    limits: mergeLimits(spec, patch),
   }
+  const next: ProjectSpec = { ...changed, limits: mergeLimits(changed, patch, errors) }
   return errors.length > 0 ? { ok: false, errors } : { ok: true, spec: next, removesData: services.removesData }
 }
 
@@ -217,16 +218,6 @@ function mergeHealthCheck(spec: ProjectSpec, patch: ProjectPatch, errors: FieldE
     return spec.healthCheck
   }
   return { path, timeoutSeconds: patch.healthCheck.timeoutSeconds ?? spec.healthCheck?.timeoutSeconds ?? 60 }
-}
-
-function mergeLimits(spec: ProjectSpec, patch: ProjectPatch): ProjectSpec['limits'] {
-  if (patch.limits === undefined) return spec.limits
-  if (patch.limits === null) return null
-  const pick = <T>(sent: T | undefined, before: T | null | undefined) => (sent === undefined ? (before ?? null) : sent)
-  return {
-    cpus: pick(patch.limits.cpus, spec.limits?.cpus),
-    memoryBytes: pick(patch.limits.memoryBytes, spec.limits?.memoryBytes),
-  }
 }
 
 /** Whether two specifications are the same wish, whatever the order of their keys. */

@@ -10,6 +10,8 @@ export interface PlanRequest {
   readonly only?: string
   /** Replace what runs even when it is the wanted form. */
   readonly restart?: boolean
+  /** What is started or replaced takes the newest builds of its images. Without it each stays with the build that it has. */
+  readonly newerImages?: boolean
   /** Leave what runs in an older form alone: after an upgrade of ours nothing restarts by itself. */
   readonly keepChanged?: boolean
   /** Only these are started or replaced; what runs besides is left as it is, whatever its form. Removals are not concerned. */
@@ -83,15 +85,17 @@ export function planProject(request: PlanRequest): PlanResult {
       continue
     }
     const now = seen.get(name)
-    const mayRestart = request.restart === true && (only === undefined || only === name)
+    const isMeant = only === undefined || only === name
+    const mayRestart = request.restart === true && isMeant
+    const newer = request.newerImages === true && isMeant ? { newerImage: true } : {}
     if (now === undefined || !isActive(now)) {
-      changes.push({ type: 'start', workload })
+      changes.push({ type: 'start', workload, ...newer })
       starts.push(name)
     } else if (mayRestart) {
-      changes.push({ type: 'replace', workload, because: ['a restart was asked for'] })
+      changes.push({ type: 'replace', workload, because: ['a restart was asked for'], ...newer })
       restarts.push(name)
     } else if (now.fingerprint !== workload.fingerprint && request.keepChanged !== true) {
-      changes.push({ type: 'replace', workload, because: becauseOf(workload) })
+      changes.push({ type: 'replace', workload, because: becauseOf(workload), ...newer })
       restarts.push(name)
     } else {
       keepsRunning.push(name)

@@ -21,7 +21,7 @@ export function printManifest(spec: ProjectSpec): string {
       ),
       ...whenAny('env', mapValues(spec.env, variableOf)),
       ...(spec.healthCheck === null ? {} : { healthCheck: spec.healthCheck }),
-      ...(spec.limits === null ? {} : { limits: spec.limits }),
+      ...(spec.limits === null ? {} : { limits: withoutNull(spec.limits) }),
     },
     { version: '1.2', schema: 'core', aliasDuplicateObjects: false },
   )
@@ -81,6 +81,10 @@ function without(fields: Fields, [key, ...rest]: readonly string[]): Fields {
   if (rest.length === 0) return Object.fromEntries(Object.entries(fields).filter(([name]) => name !== key))
   const inner = fields[key ?? '']
   return isObject(inner) ? { ...fields, [key ?? '']: without(inner, rest) } : fields
+}
+
+function withoutNull(settings: object): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== null))
 }
 
 function withoutFalse(fields: object): Record<string, unknown> {

@@ -23,6 +23,8 @@ export interface StatusFacts {
   /** What stands in the way of running it: toolchains that are gone, scripts that do not exist. */
   readonly obstacles: readonly { readonly code: string; readonly detail: string; readonly hint: string }[]
   readonly since: string
+  /** Set while the engine does not answer: then nothing is known, least of all that something stopped. */
+  readonly unknown?: string | null
 }
 
 /** Pure: status is derived whenever it is asked for, never stored. */
@@ -33,9 +35,20 @@ export function projectStatus(facts: StatusFacts): ProjectStatus & { workloads: 
     desired: facts.desired,
     since: facts.since,
     health: healthOf(workloads),
-    warnings: [...facts.obstacles, ...workloads.flatMap(warningsOf)],
+    warnings: [...engineWarnings(facts), ...facts.obstacles, ...workloads.flatMap(warningsOf)],
     workloads,
   }
+}
+
+function engineWarnings({ unknown }: StatusFacts): ProjectStatus['warnings'] {
+  if (unknown == null) return []
+  return [
+    {
+      code: 'engine_unavailable',
+      detail: unknown,
+      hint: 'What is shown is from before. It is looked at again when the engine answers.',
+    },
+  ]
 }
 
 function workloadStatus(workload: StatusFacts['wanted'][number], facts: StatusFacts): WorkloadStatus {
@@ -65,6 +78,7 @@ function workloadState(
   supervision: Supervision | undefined,
   facts: StatusFacts,
 ): WorkloadStatus['state'] {
+  if (facts.unknown != null) return 'unknown'
   const stopping = facts.operation?.kind === 'stop' || facts.operation?.kind === 'delete'
   if (observed === undefined) return restState(undefined, supervision, facts)
   switch (observed.state) {
@@ -98,6 +112,7 @@ function restState(
 function projectState(facts: StatusFacts, workloads: readonly WorkloadStatus[]): ProjectStatus['state'] {
   if (facts.phase === 'deleting' || facts.operation?.kind === 'delete') return 'deleting'
   if (facts.phase === 'creating') return 'creating'
+  if (facts.unknown != null) return 'unknown'
   const up = workloads.filter((workload) => workload.state === 'running')
   const going = workloads.filter((workload) => workload.state !== 'stopped' && workload.state !== 'crashed')
   if (facts.operation?.kind === 'stop') return 'stopping'

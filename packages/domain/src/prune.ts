@@ -1,6 +1,6 @@
 import { runtimeKinds, serviceKinds } from '@stackquay/catalog'
 import type { ProjectPatch } from '@stackquay/contract'
-import type { ProjectSpec } from './spec.ts'
+import type { LimitsSpec, ProjectSpec } from './spec.ts'
 
 /**
  * The patch of a project file that also takes away what the file does not name: runtimes and services are switched off,
@@ -18,6 +18,23 @@ export function pruneOf(spec: ProjectSpec, patch: ProjectPatch): ProjectPatch {
     ...Object.fromEntries(off.map((kind) => [kind.name, { enabled: false }])),
     ...(env.size === 0 ? {} : { env: Object.fromEntries(env) }),
     ...(patch.healthCheck === undefined && spec.healthCheck !== null ? { healthCheck: null } : {}),
-    ...(patch.limits === undefined && spec.limits !== null ? { limits: null } : {}),
+    ...(spec.limits === null ? {} : { limits: limitsOfFile(spec.limits, patch.limits) }),
   }
+}
+
+/** Limits of which the file says nothing go, those of single workloads too. */
+function limitsOfFile(before: LimitsSpec, sent: ProjectPatch['limits']): NonNullable<ProjectPatch['limits']> | null {
+  if (sent == null) return null
+  const gone = Object.entries(before.workloads ?? {}).map(([name, limits]) => {
+    const kept = sent.workloads?.[name]
+    return [name, kept == null ? null : { ...withNull(limits), ...kept }] as const
+  })
+  const workloads = { ...sent.workloads, ...Object.fromEntries(gone) }
+  const none = withNull({ cpus: before.cpus, memoryBytes: before.memoryBytes, pids: before.pids ?? null })
+  return { ...none, ...sent, ...(Object.keys(workloads).length === 0 ? {} : { workloads }) }
+}
+
+/** What is limited, without its limits. */
+function withNull(limits: object): Record<string, null> {
+  return Object.fromEntries(Object.entries(limits).flatMap(([field, value]) => (value === null ? [] : [[field, null]])))
 }

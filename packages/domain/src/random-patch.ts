@@ -50,6 +50,8 @@ export interface Taste {
   readonly offers: Offers
   /** What a secret in the settings of a service is sent as. */
   secret(random: Random): unknown
+  /** Whether limits are sent, which not every engine holds. */
+  readonly limits?: boolean
   /** Fields that are never sent: `version`. */
   readonly without?: readonly string[]
 }
@@ -163,8 +165,22 @@ export function randomPatch(random: Random, stored: Stored, taste: Taste): Proje
       },
     }
   }
+  if (taste.limits === true && random.chance(0.3))
+    patch.limits = randomLimits(random, [...Object.keys(stored.services)])
   if (random.chance(0.3)) patch.healthCheck = random.pick([null, { path: '/up' }, { path: '/', timeoutSeconds: 9 }])
   return patch
+}
+
+/** `workloads` are names that there are. */
+function randomLimits(random: Random, workloads: readonly string[]): NonNullable<ProjectPatch['limits']> | null {
+  const some = () => ({
+    ...(random.chance(0.5) ? { cpus: random.pick([null, 0.5, 2]) } : {}),
+    ...(random.chance(0.5) ? { memoryBytes: random.pick([null, 2 ** 29, 2 ** 30]) } : {}),
+    ...(random.chance(0.5) ? { pids: random.pick([null, 64, 512]) } : {}),
+  })
+  if (random.chance(0.2)) return null
+  if (workloads.length === 0 || random.chance(0.5)) return some()
+  return { ...some(), workloads: { [random.pick(workloads)]: random.pick([null, some()]) } }
 }
 
 /** Receivers of a variable: all runtimes, or some. */

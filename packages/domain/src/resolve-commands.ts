@@ -12,6 +12,8 @@ import {
   searchPath,
   suiteKinds,
 } from '@stackquay/catalog'
+import type { Container } from '@stackquay/engine-api'
+import { homeOf, jobsIn, sourceContainer } from './containers.ts'
 import { type Connections, packageFolder, resolveConnections } from './resolve-connections.ts'
 import { type ResolveFacts, runtimeInput, toolchainOf, unavailableHere } from './resolve-project.ts'
 import type { ProjectSpec } from './spec.ts'
@@ -31,6 +33,8 @@ export interface NamedEnvironment extends CommandEnvironment {
   readonly label: string
   /** Why nothing can run in it: its toolchain is missing here. Null when it can. */
   readonly reason: string | null
+  /** What its commands run in, on an engine of images. */
+  readonly container?: Container
 }
 
 export type FoundAction = ActionDraft & { readonly id: string; readonly runtime: string }
@@ -43,7 +47,7 @@ export function resolveCommands(spec: ProjectSpec, facts: ResolveFacts): Project
     const settings = spec.runtimes[kind.name]
     return settings?.enabled === true ? [ofRuntime(kind, settings, { spec, facts, connections })] : []
   })
-  const project = projectEnvironment(facts, connections)
+  const project = projectEnvironment(spec, facts, connections)
   const environments = runtimes.map(({ environment }) => environment)
   return {
     environments: environments.length === 0 ? [project] : environments,
@@ -73,7 +77,12 @@ function ofRuntime(
   const toolchain = found ?? missing(kind, settings)
   const reason = found === null ? unavailableHere(kind.label, settings.version, kind.install) : null
   const commands = kind.commands(runtimeInput(kind, settings, toolchain, { ...resolving, dependsOn: [] }))
-  const environment = { ...commands.environment, name: kind.name, label: kind.label, reason }
+  const environment = inside(kind, settings, resolving, {
+    ...commands.environment,
+    name: kind.name,
+    label: kind.label,
+    reason,
+  })
   return {
     environment,
     actions: commands.actions.map((action) => ({
@@ -84,6 +93,22 @@ function ofRuntime(
     })),
     settings,
     program: kind.toolchain === null ? null : (found?.program ?? null),
+  }
+}
+
+function inside(
+  kind: Pick<RuntimeKind, 'name' | 'image'>,
+  { version }: Pick<Settings, 'version'>,
+  { spec, facts }: { readonly spec: ProjectSpec; readonly facts: ResolveFacts },
+  environment: NamedEnvironment,
+): NamedEnvironment {
+  if (facts.containers === null) return environment
+  const container = sourceContainer(kind.image, version, { workload: kind.name, spec, facts }, facts.containers)
+  return {
+    ...environment,
+    env: { ...homeOf(facts), ...environment.env },
+    setup: jobsIn(environment.setup, container),
+    container,
   }
 }
 
@@ -100,8 +125,8 @@ function reasonOf(
   return environment.reason ?? wanted.reason ?? (wanted.needsSetup ? (environment.setupReason ?? null) : null)
 }
 
-function projectEnvironment(facts: ResolveFacts, connections: Connections): NamedEnvironment {
-  return {
+function projectEnvironment(spec: ProjectSpec, facts: ResolveFacts, connections: Connections): NamedEnvironment {
+  const environment: NamedEnvironment = {
     name: 'project',
     label: 'Project',
     reason: null,
@@ -109,6 +134,8 @@ function projectEnvironment(facts: ResolveFacts, connections: Connections): Name
     cwd: facts.project.path,
     setup: [],
   }
+  // Without a runtime there is no image of the project's own; this one has a shell and the usual programs.
+  return inside(projectKind, { version: '1' }, { spec, facts }, environment)
 }
 
 function suitesOf(
@@ -143,3 +170,6 @@ function suitesOf(
     reason: obstacle ?? reasonOf(suite, environment),
   }))
 }
+
+/** Its image is small, has a shell, and belongs to no language that the project did not choose. */
+const projectKind = runtimeKinds.find(({ toolchain }) => toolchain === null)!

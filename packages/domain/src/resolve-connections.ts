@@ -22,6 +22,8 @@ export interface Connections {
     readonly kind: ServiceKind
     readonly settings: ServiceFields
     readonly connection: ServiceConnection
+    /** The leased port of this machine for a port of the kind. */
+    leased(port: string): number
     readonly runsHere: boolean
   }[]
   /** All of them; kind and connection are null for a type that nobody knows. */
@@ -29,6 +31,7 @@ export interface Connections {
     readonly name: string
     readonly database: DatabaseSpec
     readonly workload: string
+    readonly leased: number
     readonly known: { readonly kind: DatabaseKind; readonly connection: DatabaseConnection } | null
   }[]
   /** Variables that databases and services give to runtimes. */
@@ -87,37 +90,42 @@ export function resolveConnections(spec: ProjectSpec, facts: ResolveFacts): Conn
       return []
     }
     const settings = facts.stand === undefined ? wanted : standingHere(kind, wanted)
+    const leased = (port: string) => connectionPort(kind.name, port)
     const connection: ServiceConnection = {
       project: facts.project,
       settings,
-      host: '127.0.0.1',
-      hostPort: (port) => connectionPort(kind.name, port),
+      host: hostOf(kind.name, facts),
+      port: (name) => {
+        const lease = leased(name)
+        return facts.containers === null ? lease : (kind.ports.find((port) => port.name === name)?.port ?? lease)
+      },
       secret: (field, encode) => secret(serviceSecret(kind.name, field), lengthOf(kind, field), encode),
     }
     Object.assign(injected, kind.variables(connection))
     const runsHere = kind.runsHere?.(settings) !== false
     if (runsHere) {
-      for (const port of kind.ports) connection.hostPort(port.name)
+      for (const port of kind.ports) leased(port.name)
       for (const field of kind.secrets) connection.secret(field.name)
     }
-    return [{ kind, settings, connection, runsHere }]
+    return [{ kind, settings, connection, leased, runsHere }]
   })
 
   const primary = primaryDatabase(spec.databases)
   const databases = Object.entries(spec.databases).map(([name, database]) => {
     const kind = databaseKindOf(database.type)
     const workload = databaseWorkload(database.type, name)
-    if (kind === undefined) return { name, database, workload, known: null }
+    if (kind === undefined) return { name, database, workload, leased: nowhere, known: null }
+    const leased = connectionPort(workload, kind.name)
     const connection: DatabaseConnection = {
       database: name,
       username: name,
-      host: '127.0.0.1',
-      hostPort: connectionPort(workload, kind.name),
+      host: hostOf(workload, facts),
+      port: facts.containers === null ? leased : kind.port,
       secret: (field, encode) => secret(databaseSecret(name, field), lengthOf(kind, field), encode),
     }
     for (const field of kind.secrets) connection.secret(field.name)
     Object.assign(injected, kind.variables(connection, name === primary ? '' : `${name.toUpperCase()}_`))
-    return { name, database, workload, known: { kind, connection } }
+    return { name, database, workload, leased, known: { kind, connection } }
   })
 
   return {
@@ -140,6 +148,11 @@ export function resolveConnections(spec: ProjectSpec, facts: ResolveFacts): Conn
     missingLeases,
     missingSecrets,
   }
+}
+
+/** Where programs of the project find a workload: in containers by its name, in the network that they share. */
+function hostOf(workload: string, { containers }: ResolveFacts): string {
+  return containers === null ? '127.0.0.1' : workload
 }
 
 /** A port on which nothing listens. */

@@ -1,6 +1,7 @@
 import {
   type ChosenToolchain,
   type InstallHint,
+  type KindImage,
   type ProjectFacts,
   type RuntimeInput,
   type RuntimeKind,
@@ -13,6 +14,15 @@ import {
 } from '@stackquay/catalog'
 import type { FieldError } from '@stackquay/contract'
 import { fingerprintOf, type PortBinding, type Workload } from '@stackquay/engine-api'
+import {
+  type ContainerFacts,
+  dataContainer,
+  homeOf,
+  inContainer,
+  listenInside,
+  sourceContainer,
+  toolchainIn,
+} from './containers.ts'
 import { type Connections, resolveConnections } from './resolve-connections.ts'
 import type { ProjectSpec, SecretHandle } from './spec.ts'
 
@@ -29,6 +39,8 @@ export interface ResolveFacts {
   /** The handle of a secret of this project by its name, or null when it is not made yet. */
   secret(name: string, length: number): SecretHandle | null
   ourProgram(name: string): { readonly node: string; readonly file: string }
+  /** Set when the project's engine runs images: then toolchains of this machine count for nothing. */
+  readonly containers: ContainerFacts | null
   /** Where this instance publishes ports. */
   readonly publishAddress: PortBinding['bind']
   /**
@@ -76,32 +88,51 @@ export function resolveProject(spec: ProjectSpec, facts: ResolveFacts): Resolved
   const connections = resolveConnections(spec, facts)
   const publishAddress = facts.stand === undefined ? facts.publishAddress : '127.0.0.1'
 
-  for (const { kind, settings, connection, runsHere } of connections.services) {
+  for (const { kind, settings, connection, runsHere, leased } of connections.services) {
     if (!runsHere) continue
-    const toolchain = kind.toolchain === null ? null : facts.toolchain(kind.toolchain.name, settings.version)
+    const toolchain =
+      kind.toolchain === null ? null : programFor(kind.image, kind.toolchain.name, settings.version, facts)
     if (kind.toolchain !== null && toolchain === null) {
       errors.push(missingToolchain(`/${kind.name}/version`, kind.label, settings.version, kind.install))
       unresolved.push(kind.name)
       continue
     }
     try {
+      const bind = (name: string) =>
+        settings.exposePort && kind.ports.some((port) => port.name === name && port.published)
+          ? publishAddress
+          : '127.0.0.1'
+      let needsPrograms = false
       const draft = kind.toWorkload({
         ...connection,
         toolchain,
-        bind: (name) =>
-          settings.exposePort && kind.ports.some((port) => port.name === name && port.published)
-            ? publishAddress
-            : '127.0.0.1',
-        ourProgram: facts.ourProgram,
+        hostPort: leased,
+        inContainer: facts.containers !== null,
+        bind,
+        listen: (name) =>
+          facts.containers === null
+            ? { address: bind(name), port: leased(name) }
+            : { address: '0.0.0.0', port: connection.port(name) },
+        ourProgram: (name) => {
+          needsPrograms = true
+          return ourProgramIn(kind.image, name, facts)
+        },
       })
-      drafts.push({ kind: 'service', draft })
+      const wanted = { workload: kind.name, spec, facts, needsPrograms }
+      drafts.push({
+        kind: 'service',
+        draft:
+          facts.containers === null
+            ? draft
+            : inContainer(draft, dataContainer(kind.image, settings.version, wanted, facts.containers)),
+      })
     } catch (error) {
       errors.push(cannotRun(kind.name, error))
       unresolved.push(kind.name)
     }
   }
 
-  for (const { name, database, workload, known } of connections.databases) {
+  for (const { name, database, workload, known, leased } of connections.databases) {
     if (known === null) {
       errors.push({
         pointer: `/databases/${name}/type`,
@@ -112,23 +143,32 @@ export function resolveProject(spec: ProjectSpec, facts: ResolveFacts): Resolved
       continue
     }
     const { kind, connection } = known
-    const toolchain = facts.toolchain(kind.toolchain.name, database.version)
+    const toolchain = programFor(kind.image, kind.toolchain.name, database.version, facts)
     if (toolchain === null) {
       errors.push(missingToolchain(`/databases/${name}/version`, kind.label, database.version, kind.install))
       unresolved.push(workload)
       continue
     }
+    const bind = database.exposePort ? publishAddress : '127.0.0.1'
+    const draft = kind.toWorkload({
+      ...connection,
+      project: facts.project,
+      version: database.version,
+      toolchain,
+      hostPort: leased,
+      bind,
+      listen:
+        facts.containers === null ? { address: bind, port: leased } : { address: '0.0.0.0', port: connection.port },
+      name: workload,
+      throwaway: facts.stand !== undefined,
+    })
+    const wanted = { workload, spec, facts, needsPrograms: false }
     drafts.push({
       kind: 'database',
-      draft: kind.toWorkload({
-        ...connection,
-        project: facts.project,
-        version: database.version,
-        toolchain,
-        bind: database.exposePort ? publishAddress : '127.0.0.1',
-        name: workload,
-        throwaway: facts.stand !== undefined,
-      }),
+      draft:
+        facts.containers === null
+          ? draft
+          : inContainer(draft, dataContainer(kind.image, database.version, wanted, facts.containers)),
     })
   }
 
@@ -153,7 +193,9 @@ export function resolveProject(spec: ProjectSpec, facts: ResolveFacts): Resolved
       const workloads = kind.toWorkloads(
         runtimeInput(kind, settings, toolchain, { spec, facts, connections, dependsOn }),
       )
-      for (const draft of workloads) {
+      for (const made of workloads) {
+        const draft =
+          facts.containers === null ? made : inSourceContainer(kind, settings, made, spec, facts, facts.containers)
         drafts.push({ kind: 'runtime', draft })
         const port = draft.ports.find((candidate) => candidate.name === 'http')
         if (port === undefined) continue
@@ -192,7 +234,30 @@ export function resolveProject(spec: ProjectSpec, facts: ResolveFacts): Resolved
 /** A kind that needs no program has an empty one. */
 export function toolchainOf(kind: RuntimeKind, settings: Settings, facts: ResolveFacts): ChosenToolchain | null {
   if (kind.toolchain === null) return { version: settings.version, program: '', directory: '' }
-  return facts.toolchain(kind.toolchain.name, settings.version)
+  return programFor(kind.image, kind.toolchain.name, settings.version, facts)
+}
+
+/** The program of a release line: of this machine, or inside an image. */
+function programFor(image: KindImage, name: string, line: string, facts: ResolveFacts): ChosenToolchain | null {
+  return facts.containers === null ? facts.toolchain(name, line) : toolchainIn(image, line)
+}
+
+/** A program of ours, run by the Node of the image where it has one. */
+function ourProgramIn(image: KindImage, name: string, facts: ResolveFacts) {
+  const found = facts.ourProgram(name)
+  return facts.containers === null || image.node === undefined ? found : { ...found, node: image.node }
+}
+
+function inSourceContainer(
+  kind: RuntimeKind,
+  settings: Settings,
+  draft: WorkloadDraft,
+  spec: ProjectSpec,
+  facts: ResolveFacts,
+  containers: ContainerFacts,
+): WorkloadDraft {
+  const container = sourceContainer(kind.image, settings.version, { workload: draft.name, spec, facts }, containers)
+  return inContainer({ ...draft, env: { ...homeOf(facts), ...draft.env } }, container)
 }
 
 export function runtimeInput(
@@ -211,12 +276,18 @@ export function runtimeInput(
     project: facts.project,
     settings,
     toolchain,
-    helpers: facts.helpers(kind.name),
+    helpers: facts.containers === null ? facts.helpers(kind.name) : (kind.image.helpers ?? {}),
     source: facts.source,
     hostPort: connections.hostPort,
+    inContainer: facts.containers !== null,
+    listen: (workload, port) => {
+      // Leased in either case: the container's port is published there.
+      const lease = connections.hostPort(workload, port)
+      return facts.containers === null ? { address: '127.0.0.1', port: lease } : listenInside(settings, workload, port)
+    },
     env: connections.variablesOf(kind.name),
     dependsOn,
-    ourProgram: facts.ourProgram,
+    ourProgram: (name) => ourProgramIn(kind.image, name, facts),
     healthCheck: spec.healthCheck,
   }
 }

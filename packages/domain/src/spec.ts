@@ -9,7 +9,16 @@ export interface ProjectSpec {
   readonly databases: Readonly<Record<string, DatabaseSpec>>
   readonly env: Readonly<Record<string, EnvVariable>>
   readonly healthCheck: { readonly path: string; readonly timeoutSeconds: number } | null
-  readonly limits: { readonly cpus: number | null; readonly memoryBytes: number | null } | null
+  readonly limits: LimitsSpec | null
+}
+
+/** What each workload may use at most; null or absent: no limit. */
+export interface LimitsSpec {
+  readonly cpus: number | null
+  readonly memoryBytes: number | null
+  readonly pids?: number | null
+  /** Of single workloads, by their names; what they do not say is the project's. */
+  readonly workloads?: Readonly<Record<string, Partial<Pick<LimitsSpec, 'cpus' | 'memoryBytes' | 'pids'>>>>
 }
 
 export interface DatabaseSpec {

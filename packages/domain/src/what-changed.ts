@@ -1,14 +1,17 @@
 import { isDeepStrictEqual } from 'node:util'
-import { isSecretRef, type Workload } from '@stackquay/engine-api'
+import { type Container, isSecretRef, type Job, type Workload } from '@stackquay/engine-api'
 
 /** Why a workload is not what it was, for people; empty when it is. Names of variables, never their values. */
 export function whatChanged(before: Workload, after: Workload): readonly string[] {
   const differ = (part: (workload: Workload) => unknown) => !isDeepStrictEqual(part(before), part(after))
   const reasons = variablesThatChanged(before, after)
-  if (differ(({ run }) => run)) reasons.push('its command changed')
+  if (differ(({ run: { container: _container, ...program } }) => program)) reasons.push('its command changed')
+  if (differ(({ run }) => [run.container?.image, run.container?.build])) reasons.push('its image changed')
+  if (differ(({ run }) => run.container?.limits)) reasons.push('its limits changed')
+  if (differ(({ run }) => surroundings(run.container))) reasons.push('what it runs in changed')
   if (differ(({ ports }) => ports)) reasons.push('its ports changed')
-  if (differ(({ setup }) => setup)) {
-    const isSecret = !differ(({ setup }) => withoutVersions(setup))
+  if (differ(({ setup }) => setup.map(withoutContainer))) {
+    const isSecret = !differ(({ setup }) => withoutVersions(setup.map(withoutContainer)))
     reasons.push(isSecret ? 'its credentials changed' : 'what is done before its start changed')
   }
   if (differ(({ health }) => health)) reasons.push('its health check changed')
@@ -27,6 +30,18 @@ function variablesThatChanged(before: Workload, after: Workload): string[] {
   const rest = names.length - shown
   const list = `${names.slice(0, shown).join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`
   return [names.length === 1 ? `the variable ${list} changed` : `the variables ${list} changed`]
+}
+
+/** What is neither its image nor its limits, which have words of their own. */
+function surroundings(container: Container | undefined): unknown {
+  if (container === undefined) return null
+  const { image: _image, build: _build, limits: _limits, ...rest } = container
+  return rest
+}
+
+/** A job's container is its workload's, which is told already. */
+function withoutContainer({ container: _container, ...job }: Job): Job {
+  return job
 }
 
 /** Jobs whose secrets have other texts are the same jobs. */

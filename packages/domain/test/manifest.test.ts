@@ -248,7 +248,7 @@ test('databases, health check, limits and secrets read back; no text of a secret
       PORT: { secret: false, value: '3000' },
     },
     healthCheck: { path: '/', timeoutSeconds: 30 },
-    limits: { cpus: null, memoryBytes: 1 },
+    limits: { cpus: null, memoryBytes: 6_291_456 },
   }
   const text = printManifest(spec)
   assert.doesNotMatch(text, /sec_never/)
@@ -261,7 +261,7 @@ test('databases, health check, limits and secrets read back; no text of a secret
     },
     env: { PORT: '3000' },
     healthCheck: spec.healthCheck,
-    limits: spec.limits,
+    limits: { memoryBytes: 6_291_456 },
   })
   assert.deepEqual(secrets, ['TOKEN'])
 })

@@ -298,6 +298,7 @@ test('a merge leaves the specification that it was given as it was', () => {
 
 const taste: Taste = {
   ...allKinds,
+  limits: true,
   offers: offersOfAll,
   secret: (random) => ({ secret: `sec_${random.below(9)}`, version: 1 + random.below(3) }),
 }
@@ -313,8 +314,7 @@ function randomChange(random: Random, before: ProjectSpec): { patch: ProjectPatc
       { secret: true, ref: { secret: 'sec_1', version: random.below(3) }, ...receivers },
     ])
   }
-  const limits = random.chance(0.4) ? { limits: random.pick([null, { cpus: 1 }, { memoryBytes: null }, {}]) } : {}
-  return { patch: { ...randomPatch(random, before, taste), ...limits }, env }
+  return { patch: randomPatch(random, before, taste), env }
 }
 
 function changed(before: ProjectSpec, patch: ProjectPatch, env: EnvPatch, naming: 'enables' | 'keeps' = 'keeps') {
@@ -374,7 +374,9 @@ test('what a patch does not name is unchanged, for any specification and patch',
       const sent = patch[kind.name] as Record<string, unknown> | undefined
       if (sent === undefined) assert.deepEqual(now, old, where)
       if (sent === undefined || old === undefined) continue
-      const reset = sent.removeData === true ? kind.settings.ofData : []
+      // Enabled while there is no data, it makes its data anew.
+      const isAnew = sent.removeData === true || (old.enabled === false && sent.enabled === true)
+      const reset = isAnew ? kind.settings.ofData : []
       for (const [field, value] of Object.entries(old))
         if (!(field in sent) && !reset.includes(field)) assert.deepEqual(now?.[field], value, `${where} ${field}`)
     }

@@ -291,3 +291,19 @@ test('a stop of all reaches what cannot be resolved now too, a stop of one does 
   assert.deepEqual(plan({ ...request, unresolved, only: 'db' }).changes, ['stop db'])
   assert.deepEqual(plan({ ...request, unresolved, goal: 'running' }).changes, [])
 })
+
+test('newer images are taken by what is started or replaced, and by nothing else', () => {
+  const newer = (request: Partial<PlanRequest>) =>
+    planProject({ wanted: all, observed: [], goal: 'running', newerImages: true, ...request }).changes.flatMap(
+      (change) =>
+        (change.type === 'start' || change.type === 'replace') && change.newerImage === true
+          ? [`${change.type} ${change.workload.ref.workload}`]
+          : [],
+    )
+  assert.deepEqual(newer({ wanted: [db, cache] }), ['start db', 'start cache'])
+  assert.deepEqual(newer({ observed: [seen(db), seen(cache)] }), ['start web', 'start dev'])
+  assert.deepEqual(newer({ wanted: [db], observed: [seen(db)], restart: true }), ['replace db'])
+  // What it needs and was not named is started with the build that it has.
+  assert.deepEqual(newer({ only: 'web', restart: true }), ['start web'])
+  assert.deepEqual(newer({ newerImages: false, restart: true }), [])
+})

@@ -57,6 +57,13 @@ const down = { observed: [] }
 const table: readonly [title: string, facts: Partial<StatusFacts>, state: string, workloads: string][] = [
   ['everything runs', {}, 'running', 'running running'],
   ['everything is stopped', { desired: 'stopped', ...down }, 'stopped', 'stopped stopped'],
+  ['its engine does not answer', { unknown: 'Docker does not answer.' }, 'unknown', 'unknown unknown'],
+  [
+    'it was stopped and its engine does not answer',
+    { desired: 'stopped', ...down, unknown: 'Docker does not answer.' },
+    'unknown',
+    'unknown unknown',
+  ],
   ['it is being made', { phase: 'creating', ...down }, 'creating', 'stopped stopped'],
   ['it is being deleted', { phase: 'deleting', desired: 'stopped' }, 'deleting', 'running running'],
   ['a deletion holds it', { operation: { kind: 'delete' } }, 'deleting', 'stopping stopping'],
@@ -221,4 +228,14 @@ test('warnings say what is wrong and what to do, for the project and for each wo
     assert.match(warning.detail, /^WEB does not stay up\. It ended with exit code 1\.$/)
     assert.match(warning.hint, /start the project/)
   }
+})
+
+test('while the engine does not answer the warning says so, and nothing is claimed of workloads', () => {
+  const { warnings, health, workloads } = status({ unknown: 'Docker does not answer.', observed: [] })
+  assert.deepEqual(
+    warnings.map(({ code, detail }) => [code, detail]),
+    [['engine_unavailable', 'Docker does not answer.']],
+  )
+  assert.equal(health, 'none')
+  assert.ok(workloads.every(({ reason }) => reason === null))
 })

@@ -24,6 +24,7 @@ const facts: ResolveFacts = {
   secret: (name) => ({ secret: `sec_${name}`, version: 1 }),
   ourProgram: (name) => ({ node: '/opt/node/bin/node', file: `/ours/${name}.js` }),
   publishAddress: '0.0.0.0',
+  containers: null,
 }
 
 function settings(name: string, more: Readonly<Record<string, unknown>> = {}): Settings {

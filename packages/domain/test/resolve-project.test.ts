@@ -34,6 +34,7 @@ const facts: ResolveFacts = {
   secret: () => secret,
   ourProgram: (name) => ({ node: '/opt/node/bin/node', file: `/ours/${name}.js` }),
   publishAddress: '127.0.0.1',
+  containers: null,
 }
 
 function settings(name: string, more: Readonly<Record<string, unknown>> = {}): Settings {
@@ -368,6 +369,7 @@ test('publishing the port of one service changes that service and nothing else',
       resolveProject(spec({ runtimes: web, services, databases: { main: postgresql } }), {
         ...facts,
         publishAddress: '0.0.0.0',
+        containers: null,
       }).workloads.map((one) => [one.ref.workload, one.fingerprint]),
     )
   const before = prints(allServices)

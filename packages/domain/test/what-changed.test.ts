@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { fingerprintOf, type Workload } from '@stackquay/engine-api'
+import { type Container, fingerprintOf, type Workload } from '@stackquay/engine-api'
 import { whatChanged } from '../src/what-changed.ts'
 
 const base: Omit<Workload, 'fingerprint'> = {
@@ -91,4 +91,35 @@ test('what it waits for and what it is called are no reasons, and change no fing
     assert.equal(workload(over).fingerprint, before.fingerprint)
     assert.deepEqual(reasons(over), [])
   }
+})
+
+test('an image, limits and the rest of a container have words of their own, and its jobs do not tell them again', () => {
+  const container: Container = {
+    image: 'node:26',
+    build: null,
+    user: '1000:1000',
+    network: 'prj_1',
+    folders: [],
+    data: {},
+    limits: { cpus: null, memoryBytes: null, pids: null },
+  }
+  const job = {
+    name: 'install',
+    title: 'Install',
+    argv: ['/bin/i'],
+    cwd: '/srv',
+    env: {},
+    timeoutSeconds: 1,
+    inputs: [],
+  }
+  const inside = (change: Partial<Container>) => {
+    const changed = { ...container, ...change }
+    const setup = [{ ...job, container: changed }] as unknown as Workload['setup']
+    return workload({ run: { ...base.run, container: changed }, setup })
+  }
+  const told = (change: Partial<Container>) => whatChanged(inside({}), inside(change))
+  assert.deepEqual(told({}), [])
+  assert.deepEqual(told({ image: 'node:28' }), ['its image changed'])
+  assert.deepEqual(told({ limits: { cpus: 1, memoryBytes: null, pids: null } }), ['its limits changed'])
+  assert.deepEqual(told({ folders: [{ path: '/srv', readOnly: true }] }), ['what it runs in changed'])
 })

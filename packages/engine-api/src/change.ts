@@ -1,4 +1,4 @@
-import type { Job, Workload, WorkloadRef } from './workload.ts'
+import type { ImageBuild, Job, Workload, WorkloadRef } from './workload.ts'
 
 /** What is to become different, decided by `domain/plan`; removals stand first. Plain data, free of secrets. */
 export type Change =
@@ -6,9 +6,15 @@ export type Change =
   | { readonly type: 'stop'; readonly ref: WorkloadRef; readonly title: string; readonly stop: Workload['stop'] }
   /** Stop if it runs, and forget it: run files go, kept data and logs stay. */
   | { readonly type: 'remove'; readonly ref: WorkloadRef; readonly title: string; readonly stop: Workload['stop'] }
-  | { readonly type: 'start'; readonly workload: Workload }
-  /** Stop gracefully, then start in the new form. */
-  | { readonly type: 'replace'; readonly workload: Workload; readonly because: readonly string[] }
+  /** `newerImage`: takes what the registry calls so now. Without it a workload keeps the build of its image that it has. */
+  | { readonly type: 'start'; readonly workload: Workload; readonly newerImage?: boolean }
+  /** Stop gracefully, then start in the new form. An engine may start the new form first where nothing forbids two. */
+  | {
+      readonly type: 'replace'
+      readonly workload: Workload
+      readonly because: readonly string[]
+      readonly newerImage?: boolean
+    }
   /** Run one job by itself (dependency installation, an action). */
   | { readonly type: 'job'; readonly ref: WorkloadRef; readonly job: Job; readonly force: boolean }
   | { readonly type: 'deleteData'; readonly project: string; readonly data: string }
@@ -31,7 +37,23 @@ export type Step =
       readonly job: Job
       readonly force: boolean
     }
-  | { readonly id: string; readonly title: string; readonly do: 'start'; readonly workload: Workload }
+  /** Makes an image be there. One that is there is not asked for, unless `newer`. */
+  | {
+      readonly id: string
+      readonly title: string
+      readonly do: 'pull'
+      readonly ref: WorkloadRef
+      readonly image: string
+      readonly build: ImageBuild | null
+      readonly newer: boolean
+    }
+  | {
+      readonly id: string
+      readonly title: string
+      readonly do: 'start'
+      readonly workload: Workload
+      readonly newerImage?: boolean
+    }
   | { readonly id: string; readonly title: string; readonly do: 'ready'; readonly workload: Workload }
   | {
       readonly id: string

@@ -1,6 +1,6 @@
 import type { Exit } from './observed.ts'
 import type { SecretRef, Value } from './value.ts'
-import type { DataMount, StopPolicy } from './workload.ts'
+import type { Container, DataMount, StopPolicy } from './workload.ts'
 
 /**
  * A command is what a person runs in a project: an action, a test run, a terminal. Unlike a workload it ends, and is never
@@ -23,6 +23,10 @@ export interface CommandProgram {
   readonly env: Readonly<Record<string, Value>>
   /** Kept data that values may name. */
   readonly data: readonly DataMount[]
+  /** What it runs in on an engine of images. */
+  readonly container?: Container
+  /** The workload whose container it may run in while that is up: quicker than one of its own. Only for `exec`. */
+  readonly beside?: string
 }
 
 export interface CommandSpec extends CommandProgram {

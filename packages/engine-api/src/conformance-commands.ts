@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { CommandContext, CommandOutput, CommandRef, CommandSpec, CommandState, ExecIo } from './commands.ts'
+import { programOf } from './conformance-conversation.ts'
 import type { Harness } from './conformance-harness.ts'
 import type { Engine } from './engine.ts'
 import { EngineError } from './errors.ts'
@@ -35,8 +36,7 @@ export function commandsConformance(name: string, makeHarness: () => Promise<Har
       const id = `${changes.terminal === undefined ? 'run' : 'term'}_${made}`
       return {
         ref: { project: 'commands', id },
-        argv: run.argv,
-        cwd: run.cwd,
+        ...programOf(run),
         env: {},
         data: [],
         terminal: null,
@@ -276,8 +276,7 @@ export function commandsConformance(name: string, makeHarness: () => Promise<Har
     const exec = (run: ProcessRun, io: Partial<ExecIo> = {}, signal: AbortSignal = never) =>
       engine.commands.exec(
         {
-          argv: run.argv,
-          cwd: run.cwd,
+          ...programOf(run),
           env: {},
           data: [],
           project: 'commands',

@@ -53,7 +53,7 @@ export async function converse(harness: Harness, secret: string) {
         title: `Program ${name}`,
         run: harness.programs.serve(),
         data: [],
-        ports: [{ name: 'http', port, hostPort: port, bind: '127.0.0.1' }],
+        ports: [{ name: 'http', port: harness.listenPort?.() ?? port, hostPort: port, bind: '127.0.0.1' }],
         setup: [],
         requires: [],
         health: { kind: 'http', port: 'http', path: '/', status: [200, 399], timeoutSeconds: seconds },
@@ -61,7 +61,7 @@ export async function converse(harness: Harness, secret: string) {
         stop: { signal: 'SIGTERM', deadlineSeconds: 5 },
         dependsOn: [],
         ...changes,
-        env: { PORT: String(port), ...changes.env },
+        env: { PORT: String(harness.listenPort?.() ?? port), ...changes.env },
       }
       return { ...draft, fingerprint: fingerprintOf(draft) }
     },
@@ -73,8 +73,7 @@ export async function converse(harness: Harness, secret: string) {
       return {
         name,
         title: `Job ${name}`,
-        argv: run.argv,
-        cwd: run.cwd,
+        ...programOf(run),
         env: {},
         timeoutSeconds: 20,
         inputs: [],
@@ -134,4 +133,9 @@ export async function converse(harness: Harness, secret: string) {
     },
     end: () => engine.close(),
   }
+}
+
+/** What a job or a command takes of it. */
+export function programOf({ argv, cwd, container }: ProcessRun): Pick<ProcessRun, 'argv' | 'cwd' | 'container'> {
+  return { argv, cwd, ...(container === undefined ? {} : { container }) }
 }

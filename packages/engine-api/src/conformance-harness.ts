@@ -10,6 +10,8 @@ export interface Harness {
   readonly programs: HarnessPrograms
   readonly commands: HarnessCommands
   freePort(): Promise<number>
+  /** What programs listen on inside their containers; absent where that is the port of the machine. */
+  listenPort?(): number
   addFile(path: string): Promise<void>
   /** A program that belongs to no workload takes the port. */
   holdPort(port: number): Promise<{ readonly pid: number; readonly program: string; release(): Promise<void> }>

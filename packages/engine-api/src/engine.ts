@@ -47,6 +47,8 @@ export interface Engine {
   data(project: string, signal: AbortSignal): Promise<readonly { readonly name: string; readonly sizeBytes: number }[]>
   /** Copies kept data from one project to another. Nothing may be running on either; refused if the target exists. */
   copyData(from: string, to: string, name: string, signal: AbortSignal): Promise<void>
+  /** What it takes up on this machine apart from kept data and logs, for diagnostics. Only what is ours. */
+  usage(signal: AbortSignal): Promise<readonly EngineUsage[]>
   /** What people run in a project: actions, tests, terminals, single programs. */
   readonly commands: Commands
   /** Gives up watches and timers. Workloads and commands go on. */
@@ -58,10 +60,18 @@ export type EngineId = 'native' | 'docker' | 'swarm' | 'fake'
 export interface Capabilities {
   /** Runs argv of this machine's programs. */
   readonly processes: boolean
+  /** Runs images: programs name what they run in (`Container`). */
   readonly images: boolean
   readonly limits: boolean
   readonly imageRollback: boolean
   readonly exec: boolean
+}
+
+export interface EngineUsage {
+  readonly what: 'containers' | 'images' | 'volumes' | 'networks'
+  readonly count: number
+  /** Null where the engine does not tell. */
+  readonly sizeBytes: number | null
 }
 
 export type Readiness =

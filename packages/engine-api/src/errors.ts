@@ -23,9 +23,18 @@ export class EngineError extends Error {
   }
 }
 
+/** What an engine says that runs programs of its machine, when it is given a container. */
+export function noImages(): EngineError {
+  return new EngineError('engine_cannot', 'This engine runs programs of its machine, and no images.', {
+    hint: 'Move the project to an engine that runs images.',
+  })
+}
+
 export type EngineErrorCode =
   | 'port_in_use'
   | 'program_not_found'
+  | 'image_not_found'
+  | 'image_unavailable'
   | 'job_failed'
   | 'job_timeout'
   | 'exited_early'

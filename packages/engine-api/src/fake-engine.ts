@@ -1,7 +1,7 @@
 import type { Step } from './change.ts'
 import type { CommandRef } from './commands.ts'
 import type { ApplyContext, Engine, PortHolder } from './engine.ts'
-import { EngineError } from './errors.ts'
+import { EngineError, noImages } from './errors.ts'
 import { createFakeCommands, type FakeCommand, type FakeScript } from './fake-commands.ts'
 import { createFakeMachine, type FakeMachine, type FakeWorkload, keyOf } from './fake-machine.ts'
 import { fakeProgram } from './fake-programs.ts'
@@ -49,6 +49,8 @@ export interface FakeEngineOptions {
   /** Share one to pretend that another control plane comes after this one. */
   readonly machine?: FakeMachine
   readonly clock?: () => Date
+  /** It runs images too, and holds what it runs to limits. */
+  readonly images?: boolean
 }
 
 export function createFakeEngine(options: FakeEngineOptions = {}): FakeEngine {
@@ -115,6 +117,9 @@ export function createFakeEngine(options: FakeEngineOptions = {}): FakeEngine {
       lastExit: before?.lastExit ?? null,
       env: {},
       log: logOf(workload.ref),
+      ...(workload.run.container === undefined
+        ? {}
+        : { image: machine.images.of(workload.ref, workload.run.container.image) }),
     }
     if (missing === undefined) {
       for (const binding of workload.ports) refuseTaken(machine, workload.ref, binding)
@@ -209,6 +214,9 @@ export function createFakeEngine(options: FakeEngineOptions = {}): FakeEngine {
         return start(step.workload, context)
       case 'ready':
         return ready(step.workload, context.signal)
+      case 'pull':
+        if (options.images !== true) throw noImages()
+        return machine.images.pull(step.ref, step.image, step.newer)
       case 'job':
         return runJob(step.ref, step.job, step.force, context)
       case 'stop': {
@@ -237,7 +245,13 @@ export function createFakeEngine(options: FakeEngineOptions = {}): FakeEngine {
 
   return {
     id: 'fake',
-    capabilities: { processes: true, images: false, limits: false, imageRollback: false, exec: true },
+    capabilities: {
+      processes: true,
+      images: options.images === true,
+      limits: options.images === true,
+      imageRollback: options.images === true,
+      exec: true,
+    },
     machine,
     applied,
     toolchainsFound: [],
@@ -328,6 +342,7 @@ export function createFakeEngine(options: FakeEngineOptions = {}): FakeEngine {
       }
       machine.data.set(`${to}/${name}`, size)
     },
+    usage: async () => [],
     commands,
     async close() {
       closing.abort()
@@ -399,6 +414,7 @@ function observed(machine: FakeMachine, found: FakeWorkload): Observed {
     title: workload.title,
     stop: workload.stop,
     dependsOn: workload.dependsOn,
+    ...(found.image === undefined ? {} : { image: found.image }),
   }
 }
 

@@ -1,4 +1,5 @@
 import type { RunningFakeCommand } from './fake-commands.ts'
+import { createFakeImages, type FakeImages } from './fake-images.ts'
 import type { Exit, LogLine, Observed } from './observed.ts'
 import type { Workload, WorkloadRef } from './workload.ts'
 
@@ -19,6 +20,7 @@ export interface FakeMachine {
   readonly commandListeners: Set<() => void>
   /** Logs, also of workloads that were removed: `<project>/<workload>`. */
   readonly logs: Map<string, LogLine[]>
+  readonly images: FakeImages
   nextPid: number
   nextCursor: number
 }
@@ -34,6 +36,7 @@ export interface FakeWorkload {
   /** The environment as the program got it, secrets revealed. */
   env: Readonly<Record<string, string>>
   readonly log: LogLine[]
+  image?: NonNullable<Observed['image']>
 }
 
 export function createFakeMachine(): FakeMachine {
@@ -46,6 +49,7 @@ export function createFakeMachine(): FakeMachine {
     logs: new Map(),
     commands: new Map(),
     commandListeners: new Set(),
+    images: createFakeImages(),
     nextPid: 1000,
     nextCursor: 1,
   }

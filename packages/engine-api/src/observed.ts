@@ -21,6 +21,8 @@ export interface Observed {
   readonly title?: string
   readonly stop?: StopPolicy
   readonly dependsOn?: readonly string[]
+  /** On an engine of images: what it was started from. `id` tells one build of a tag from another. */
+  readonly image?: { readonly reference: string; readonly id: string }
 }
 
 /** `waiting`: a required file is missing. `exited`: it ran and ended by itself. `stopped`: it was stopped by us, or never ran. */
@@ -32,6 +34,8 @@ export interface Exit {
   readonly signal: string | null
   /** RFC 3339 UTC. */
   readonly at: string
+  /** It was killed because it used more memory than it may. */
+  readonly outOfMemory?: true
 }
 
 export type EngineEvent =
@@ -41,6 +45,9 @@ export type EngineEvent =
   | { readonly type: 'exited'; readonly ref: WorkloadRef; readonly exit: Exit }
   /** A required file appeared: the workload may be started now. */
   | { readonly type: 'unblocked'; readonly ref: WorkloadRef }
+  /** The engine itself does not answer: nothing is known of any of its workloads until `reachable` says that it does again. */
+  | { readonly type: 'unreachable'; readonly reason: string }
+  | { readonly type: 'reachable' }
 
 export interface LogLine {
   readonly ref: WorkloadRef

@@ -1,8 +1,8 @@
 import type { Change, Step } from './change.ts'
-import type { Workload } from './workload.ts'
+import type { Job, Workload, WorkloadRef } from './workload.ts'
 
 /**
- * The steps of a change in their usual order, for `Engine.plan`; an engine that needs others (pulling an image) adds them.
+ * The steps of a change in their usual order, for `Engine.plan`; an engine that needs others replaces them.
  * Pure: a change gives the same steps every time, and nothing is touched.
  */
 export function stepsOf(change: Change): readonly Step[] {
@@ -15,13 +15,17 @@ export function stepsOf(change: Change): readonly Step[] {
         { id: `remove:${change.ref.workload}`, title: `Remove ${change.title}`, do: 'remove', ref: change.ref },
       ]
     case 'start':
-      return startSteps(change.workload)
+      return startSteps(change)
     case 'replace': {
       const { ref, title, stop } = change.workload
-      return [stopStep({ ref, title, stop }), ...startSteps(change.workload)]
+      const steps = startSteps(change)
+      const pulls = steps.filter((step) => step.do === 'pull')
+      // What runs goes on until everything is there that takes its place.
+      return [...pulls, stopStep({ ref, title, stop }), ...steps.slice(pulls.length)]
     }
     case 'job':
       return [
+        ...pullSteps(change.ref, change.job),
         {
           id: `job:${change.ref.workload}:${change.job.name}`,
           title: change.job.title,
@@ -50,14 +54,41 @@ function stopStep({ ref, title, stop }: Pick<Workload, 'ref' | 'title' | 'stop'>
   return { id: `stop:${ref.workload}`, title: `Stop ${title}`, do: 'stop', ref, stop }
 }
 
-function startSteps(workload: Workload): Step[] {
+/** What a workload is started with: its image, its jobs, itself. */
+export function startSteps({
+  workload,
+  newerImage = false,
+}: Pick<Change & { type: 'start' }, 'workload' | 'newerImage'>): Step[] {
   const { ref, title, setup } = workload
   const jobs = setup.map(
     (job): Step => ({ id: `job:${ref.workload}:${job.name}`, title: job.title, do: 'job', ref, job, force: false }),
   )
   return [
+    ...pullSteps(ref, workload.run, newerImage),
     ...jobs,
-    { id: `start:${ref.workload}`, title: `Start ${title}`, do: 'start', workload },
+    {
+      id: `start:${ref.workload}`,
+      title: `Start ${title}`,
+      do: 'start',
+      workload,
+      ...(newerImage ? { newerImage } : {}),
+    },
     { id: `ready:${ref.workload}`, title: `Wait until ${title} is ready`, do: 'ready', workload },
+  ]
+}
+
+function pullSteps(ref: WorkloadRef, { container }: Pick<Job, 'container'>, newer = false): Step[] {
+  if (container === undefined) return []
+  const { image, build } = container
+  return [
+    {
+      id: `pull:${ref.workload}`,
+      title: `Get the image ${build?.base ?? image}`,
+      do: 'pull',
+      ref,
+      image,
+      build,
+      newer,
+    },
   ]
 }

@@ -11,7 +11,7 @@ export interface Workload {
   readonly ref: WorkloadRef
   /** For people: `Node.js server`, `PostgreSQL main`. */
   readonly title: string
-  /** What to run. Engines that run images carry a second form when they come; an engine refuses a form it does not know. */
+  /** What to run, and in what. An engine refuses a form that it does not know: see `Capabilities`. */
   readonly run: ProcessRun
   readonly env: Readonly<Record<string, Value>>
   /** Directories of kept data. Their content is deleted by `deleteData` steps alone. */
@@ -36,6 +36,45 @@ export interface ProcessRun {
   readonly argv: readonly [string, ...string[]]
   /** Absolute. */
   readonly cwd: string
+  /** What it runs in on an engine of images; absent on one that runs programs of this machine. Paths above are those inside. */
+  readonly container?: Container
+}
+
+/** What a program on an engine of images runs in: all that it sees of the world. There is no way to say more. */
+export interface Container {
+  /** As registries name it, with a tag or a digest, or the id of one that is there. */
+  readonly image: string
+  /** Set for an image of ours, which is built here when it is not there. */
+  readonly build: ImageBuild | null
+  /** `uid:gid`, or the name of a user of the image. Never root unless the image has nobody else and needs it. */
+  readonly user: string
+  /** Id of the project in whose network it is. Workloads find each other there by their names. */
+  readonly network: string
+  /** Folders of this machine, each at the same path inside. Those that are not there are not made. */
+  readonly folders: readonly FolderMount[]
+  /** Where kept data stands inside, by its name. Absolute. */
+  readonly data: Readonly<Record<string, string>>
+  readonly limits: Limits
+}
+
+/** An image of ours: a Dockerfile that begins with `ARG BASE` and `FROM ${BASE}`. Its name tells its content. */
+export interface ImageBuild {
+  readonly base: string
+  /** Absolute path of the folder with the Dockerfile. */
+  readonly folder: string
+}
+
+export interface FolderMount {
+  readonly path: string
+  readonly readOnly: boolean
+}
+
+/** Null: no limit but the engine's own. */
+export interface Limits {
+  /** Share of cores: 0.5 is half of one. */
+  readonly cpus: number | null
+  readonly memoryBytes: number | null
+  readonly pids: number | null
 }
 
 export interface DataMount {
@@ -53,7 +92,7 @@ export function dataPath(name: string): string {
 export interface PortBinding {
   /** `http`, `postgresql`, `debug`. */
   readonly name: string
-  /** What the program listens on. On the native engine the same as `hostPort`. */
+  /** What the program listens on; without a container the same as `hostPort`. */
   readonly port: number
   readonly hostPort: number
   /** Address the host port is bound to: loopback unless the project exposes it. */
@@ -67,6 +106,8 @@ export interface Job {
   readonly title: string
   readonly argv: readonly [string, ...string[]]
   readonly cwd: string
+  /** As of the workload that it belongs to. */
+  readonly container?: Container
   readonly env: Readonly<Record<string, Value>>
   readonly stdin?: Value
   /** Seconds after which the job's process group is ended and the step fails. */

@@ -1,9 +1,11 @@
-import type { Engine, Observed } from '@stackquay/engine-api'
+import { type Engine, EngineError, type Observed } from '@stackquay/engine-api'
 
 /** The last look at each project's workloads, renewed when something happens to it. */
 export interface Observations {
   /** What was last seen; empty before the first look. */
   of(project: string): readonly Observed[]
+  /** Why the last look showed nothing: the engine did not answer. What was seen before may be true or not. */
+  unknown(project: string): string | null
   /** Answers a look that began after the call. Calls at the same time share one. */
   refresh(project: string): Promise<readonly Observed[]>
   forget(project: string): void
@@ -15,12 +17,17 @@ export function createObservations(engine: Engine, signal: AbortSignal): Observa
   const seen = new Map<string, readonly Observed[]>()
   const running = new Map<string, Promise<readonly Observed[]>>()
   const following = new Map<string, Promise<readonly Observed[]>>()
+  const unknown = new Map<string, string>()
   const listeners: ((project: string) => void)[] = []
 
   const of = (project: string) => seen.get(project) ?? []
 
   const look = async (project: string): Promise<readonly Observed[]> => {
-    const observed = await engine.observe(project, signal)
+    const observed = await engine.observe(project, signal).catch((error: unknown) => {
+      if (error instanceof EngineError && error.code === 'engine_unavailable') setUnknown(project, error.message)
+      throw error
+    })
+    setUnknown(project, null)
     if (JSON.stringify(observed) !== JSON.stringify(of(project))) {
       // Nothing is remembered of a project that has nothing, so that deleted ones leave no trace.
       if (observed.length === 0) seen.delete(project)
@@ -28,6 +35,13 @@ export function createObservations(engine: Engine, signal: AbortSignal): Observa
       for (const listener of listeners) listener(project)
     }
     return observed
+  }
+
+  const setUnknown = (project: string, reason: string | null) => {
+    if ((unknown.get(project) ?? null) === reason) return
+    if (reason === null) unknown.delete(project)
+    else unknown.set(project, reason)
+    for (const listener of listeners) listener(project)
   }
 
   const begin = (project: string): Promise<readonly Observed[]> => {
@@ -40,6 +54,7 @@ export function createObservations(engine: Engine, signal: AbortSignal): Observa
 
   return {
     of,
+    unknown: (project) => unknown.get(project) ?? null,
     // A look that began before the call may have missed what the caller knows of: then one more follows it.
     refresh: (project) => {
       const now = running.get(project)
@@ -56,6 +71,7 @@ export function createObservations(engine: Engine, signal: AbortSignal): Observa
     },
     forget: (project) => {
       seen.delete(project)
+      unknown.delete(project)
     },
     onChange: (listener) => {
       listeners.push(listener)

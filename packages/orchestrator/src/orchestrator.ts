@@ -23,6 +23,10 @@ export interface OrchestratorOptions {
   /** What an operation does. Throws when that cannot even be decided, which fails the operation. */
   work(operation: string): Promise<Work>
   wanted(ref: WorkloadRef): Promise<Workload | null>
+  /** Ids of all projects: they are looked at when an engine is lost, and when it is back. */
+  projects(): readonly string[]
+  /** An engine that was lost is back, and all projects were looked at. */
+  onReachable?(): Promise<void>
   /** Something that a project's status is derived from changed. */
   onChange(project: string): void
   onError(error: unknown, what: string): void
@@ -118,11 +122,20 @@ export function createOrchestrator(options: OrchestratorOptions): Orchestrator {
     }
   }
 
+  /** One that cannot be looked at says so in its status. */
+  const lookAtAll = () => Promise.allSettled(options.projects().map((project) => observations.refresh(project)))
+
   /** An engine whose events break off is followed again: without them nothing that crashed would be started. */
   const follow = async () => {
     while (!life.signal.aborted) {
       try {
         for await (const event of engine.watch(life.signal)) {
+          if (event.type === 'unreachable' || event.type === 'reachable') {
+            void lookAtAll()
+              .then(() => (event.type === 'reachable' ? options.onReachable?.() : undefined))
+              .catch((error: unknown) => options.onError(error, `the engine is ${event.type}`))
+            continue
+          }
           supervisor.handle(event).catch((error: unknown) => {
             if (!life.signal.aborted) options.onError(error, `event ${event.type}`)
           })

@@ -48,6 +48,22 @@ export async function runOperation(options: {
     return shown
   }
 
+  const runStep = async (step: WorkStep, index: number): Promise<void> => {
+    signal.throwIfAborted()
+    records[index] = { ...records[index]!, state: 'running', startedAt: time() }
+    await journal.progress(operation, [...records], progress())
+    const tail = createTail((lines) => journal.output(operation, step.id, lines))
+    try {
+      await step.run({ signal, output: tail.output })
+      signal.throwIfAborted()
+    } catch (error) {
+      const state = signal.aborted && signal.reason instanceof CancelledError ? 'cancelled' : 'failed'
+      records[index] = { ...records[index]!, state, finishedAt: time(), output: tail.end() }
+      throw error
+    }
+    records[index] = { ...records[index]!, state: 'succeeded', finishedAt: time(), output: tail.end() }
+  }
+
   const attempt = async (): Promise<Outcome> => {
     for (const stage of work.stages) {
       signal.throwIfAborted()
@@ -63,22 +79,8 @@ export async function runOperation(options: {
           output: [],
         })
       }
-      for (const [offset, step] of steps.entries()) {
-        const index = first + offset
-        signal.throwIfAborted()
-        records[index] = { ...records[index]!, state: 'running', startedAt: time() }
-        await journal.progress(operation, [...records], progress())
-        const tail = createTail((lines) => journal.output(operation, step.id, lines))
-        try {
-          await step.run({ signal, output: tail.output })
-          signal.throwIfAborted()
-        } catch (error) {
-          const state = signal.aborted && signal.reason instanceof CancelledError ? 'cancelled' : 'failed'
-          records[index] = { ...records[index]!, state, finishedAt: time(), output: tail.end() }
-          throw error
-        }
-        records[index] = { ...records[index]!, state: 'succeeded', finishedAt: time(), output: tail.end() }
-      }
+      const numbered = steps.map((step, offset) => ({ step, index: first + offset }))
+      for (const group of groupsOf(numbered)) await runBeside(group, ({ step, index }) => runStep(step, index))
     }
     return { state: 'succeeded' }
   }
@@ -97,6 +99,50 @@ export async function runOperation(options: {
     if (record.state === 'running') records[index] = { ...record, state: 'failed', finishedAt: time() }
   }
   return { outcome, steps: records }
+}
+
+interface NumberedStep {
+  readonly step: WorkStep
+  readonly index: number
+}
+
+/** Steps that may run beside each other; one without a lane is alone. */
+function groupsOf(steps: readonly NumberedStep[]): readonly (readonly NumberedStep[])[] {
+  const groups: NumberedStep[][] = []
+  for (const numbered of steps) {
+    const last = groups.at(-1)
+    if (last !== undefined && numbered.step.lane !== undefined && last[0]?.step.lane !== undefined) last.push(numbered)
+    else groups.push([numbered])
+  }
+  return groups
+}
+
+/**
+ * Lanes beside each other, steps of a lane one after the other. After a failure no further step begins; what runs is waited
+ * for, so that nothing goes on behind an operation that has ended.
+ */
+async function runBeside(
+  steps: readonly NumberedStep[],
+  run: (numbered: NumberedStep) => Promise<void>,
+): Promise<void> {
+  const lanes = Map.groupBy(steps, ({ step }) => step.lane?.name)
+  const ends = new Map<string | undefined, Promise<void>>()
+  let failure: { readonly error: unknown } | null = null
+  const runLane = async (own: readonly NumberedStep[]) => {
+    await Promise.all((own[0]?.step.lane?.after ?? []).map((name) => ends.get(name)))
+    for (const numbered of own) {
+      if (failure !== null) return
+      try {
+        await run(numbered)
+      } catch (error) {
+        failure ??= { error }
+      }
+    }
+  }
+  // In the order of the plan, in which a lane stands behind those that it waits for.
+  for (const [name, own] of lanes) ends.set(name, runLane(own))
+  await Promise.all(ends.values())
+  if (failure !== null) throw (failure as { readonly error: unknown }).error
 }
 
 function outcomeOfAbort(reason: unknown): Outcome {

@@ -29,9 +29,12 @@ export interface SupervisorOptions {
   readonly signal: AbortSignal
 }
 
+/** Events of an engine about one of its workloads. */
+export type WorkloadEvent = Extract<EngineEvent, { readonly ref: WorkloadRef }>
+
 export interface Supervisor {
   of(project: string): Readonly<Record<string, Supervision>>
-  handle(event: EngineEvent): Promise<void>
+  handle(event: WorkloadEvent): Promise<void>
   /** A person started, stopped or changed it, or it is gone: what was counted before does not matter any more. */
   reset(project: string, workload?: string): void
   /** It failed to start in an operation: it stays down, with this reason. */
@@ -284,6 +287,7 @@ function anyOf(...signals: readonly (AbortSignal | null)[]): AbortSignal {
 }
 
 function inWords(exit: Exit): string {
+  if (exit.outOfMemory === true) return 'was killed because it used more memory than it may'
   if (exit.signal !== null) return `ended by ${exit.signal}`
   return exit.code === null ? 'ended' : `ended with exit code ${exit.code}`
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Engine, Observed } from '@stackquay/engine-api'
+import { type Engine, EngineError, type Observed } from '@stackquay/engine-api'
 import { createObservations } from '../src/observations.ts'
 import { quiet } from './support.ts'
 
@@ -101,4 +101,29 @@ test('a listener hears of what is different and of nothing else', async () => {
   await look('1')
   observations.forget('a')
   assert.deepEqual(observations.of('a'), [])
+})
+
+test('an engine that does not answer takes nothing back; that nothing is known is told, and ends with the next look', async () => {
+  let answers = true
+  const engine = {
+    observe: async () => {
+      if (!answers) throw new EngineError('engine_unavailable', 'Docker does not answer.', { hint: 'Wait.' })
+      return [{ pid: 1 } as Observed]
+    },
+  } as unknown as Engine
+  const observations = createObservations(engine, new AbortController().signal)
+  const told: (string | null)[] = []
+  observations.onChange((project) => told.push(observations.unknown(project)))
+  await observations.refresh('a')
+  answers = false
+  await assert.rejects(observations.refresh('a'), EngineError)
+  await assert.rejects(observations.refresh('a'), EngineError)
+  assert.deepEqual(pids(observations.of('a')), [1])
+  answers = true
+  await observations.refresh('a')
+  assert.deepEqual(told, [null, 'Docker does not answer.', null])
+  answers = false
+  await assert.rejects(observations.refresh('a'), EngineError)
+  observations.forget('a')
+  assert.equal(observations.unknown('a'), null)
 })

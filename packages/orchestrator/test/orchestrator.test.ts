@@ -51,6 +51,7 @@ async function withOrchestrator(work: (all: Orchestrated) => Promise<void>): Pro
     wanted: async (ref) => (ref.workload === 'web' ? workload('web') : null),
     onChange: () => undefined,
     onError: (error, what) => errors.push(`${what}: ${(error as Error).message}`),
+    projects: () => [],
     now: () => new Date(),
   })
   try {

@@ -200,3 +200,92 @@ test('a journal that cannot write fails the operation, and no step is left runni
   assert.equal(outcome.state, 'failed')
   assert.equal(states(steps), 'failed skipped')
 })
+
+/** A step of a lane that says when it begins and ends, and ends when the test lets it. */
+function laned(course: string[]) {
+  const ends = new Map<string, PromiseWithResolvers<void>>()
+  const endOf = (id: string) => {
+    const known = ends.get(id) ?? Promise.withResolvers<void>()
+    ends.set(id, known)
+    return known
+  }
+  return {
+    step: (id: string, name: string, after: readonly string[] = []): WorkStep => ({
+      ...step(id, async () => {
+        course.push(`${id} begins`)
+        await endOf(id).promise
+        course.push(`${id} ends`)
+      }),
+      lane: { name, after },
+    }),
+    end: async (id: string) => {
+      endOf(id).resolve()
+      await settled()
+    },
+    fail: async (id: string) => {
+      endOf(id).reject(new Error(`${id} failed`))
+      await settled()
+    },
+  }
+}
+
+const settled = () => new Promise<void>((resolve) => setImmediate(() => setImmediate(resolve)))
+
+test('lanes run beside each other, and one that waits for others begins when they have ended', async () => {
+  const course: string[] = []
+  const lanes = laned(course)
+  const steps = [
+    lanes.step('redis', 'redis'),
+    lanes.step('init', 'database'),
+    lanes.step('database', 'database'),
+    lanes.step('web', 'web', ['redis', 'database', 'one that is not there']),
+  ]
+  const running = run([[...steps, step('after all', () => void course.push('after all'))]])
+  await settled()
+  assert.deepEqual(course.splice(0), ['redis begins', 'init begins'])
+  await lanes.end('init')
+  await lanes.end('redis')
+  assert.deepEqual(course.splice(0), ['init ends', 'database begins', 'redis ends'])
+  await lanes.end('database')
+  assert.deepEqual(course.splice(0), ['database ends', 'web begins'])
+  await lanes.end('web')
+  assert.deepEqual((await running).outcome, { state: 'succeeded' })
+  assert.deepEqual(course, ['web ends', 'after all'])
+})
+
+test('when a lane fails, what runs beside it ends, nothing more begins, and its error is the outcome', async () => {
+  const course: string[] = []
+  const lanes = laned(course)
+  const running = run([
+    [
+      lanes.step('redis', 'redis'),
+      lanes.step('init', 'database'),
+      lanes.step('database', 'database'),
+      lanes.step('web', 'web', ['redis']),
+    ],
+  ])
+  await settled()
+  await lanes.fail('redis')
+  await lanes.end('init')
+  const { outcome, steps } = await running
+  assert.equal(outcome.state === 'failed' && (outcome.error as Error).message, 'redis failed')
+  assert.equal(states(steps), 'failed succeeded skipped skipped')
+})
+
+test('a cancellation reaches every lane', async () => {
+  const abort = new AbortController()
+  const running = run(
+    [
+      [
+        { ...step('a', forever), lane: { name: 'a', after: [] } },
+        { ...step('b', forever), lane: { name: 'b', after: [] } },
+      ],
+    ],
+    { signal: abort.signal },
+  )
+  await settled()
+  abort.abort(new CancelledError('enough'))
+  const { outcome, steps } = await running
+  assert.equal(outcome.state, 'cancelled')
+  assert.equal(states(steps), 'cancelled cancelled')
+})

@@ -89,7 +89,7 @@ export async function withSupervisor(work: (all: Supervised) => Promise<void>): 
   const context = { signal: life.signal, output: () => undefined, reveal: async () => '' }
   const watching = (async () => {
     for await (const event of engine.watch(life.signal))
-      supervisor.handle(event).catch((error: unknown) => errors.push(error))
+      if ('ref' in event) supervisor.handle(event).catch((error: unknown) => errors.push(error))
   })()
   try {
     await work({

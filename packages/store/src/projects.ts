@@ -1,3 +1,4 @@
+import type { EngineName } from '@stackquay/contract'
 import type { ProjectSpec } from '@stackquay/domain'
 import { sql } from 'kysely'
 import { canonicalJsonOf } from './canonical-json.ts'
@@ -59,6 +60,7 @@ export function projectChanges({ db, now }: Writing): Transaction['projects'] {
       const row: ProjectsTable = {
         id: project.id,
         slug: project.slug,
+        engine: project.engine,
         desired: project.desired,
         phase: project.phase,
         path: project.path,
@@ -128,6 +130,7 @@ function projectOf(row: ProjectsTable): ProjectRow {
     id: row.id,
     slug: row.slug,
     spec: JSON.parse(row.spec) as ProjectSpec,
+    engine: row.engine as EngineName,
     generation: row.generation,
     desired: row.desired as Desired,
     phase: row.phase as ProjectPhase,

@@ -25,6 +25,8 @@ export interface Schema {
   domains: DomainsTable
   proxy_rules: ProxyRulesTable
   shares: SharesTable
+  workload_images: WorkloadImagesTable
+  image_pins: ImagePinsTable
   /** About the database itself: key check, head of the audit chain. */
   instance: NamedValueTable
   migrations: MigrationsTable
@@ -33,6 +35,7 @@ export interface Schema {
 export interface ProjectsTable {
   id: string
   slug: string
+  engine: string
   desired: string
   phase: string
   path: string
@@ -282,4 +285,21 @@ export interface SharesTable {
   actor: string
   expires_at: string
   created_at: string
+}
+
+export interface WorkloadImagesTable {
+  project: string
+  workload: string
+  reference: string
+  /** Id of the build. */
+  image: string
+  first_used: string
+  last_used: string
+}
+
+export interface ImagePinsTable {
+  project: string
+  workload: string
+  reference: string
+  image: string
 }

@@ -8,6 +8,7 @@ import type { CheckpointKeeper } from './audit-checkpoint.ts'
 import type { Reading, Writing } from './context.ts'
 import { eventChanges, eventQuestions } from './events.ts'
 import { idempotencyChanges, idempotencyQuestions } from './idempotency.ts'
+import { imageChanges, imageQuestions } from './images.ts'
 import { keptDataChanges, keptDataQuestions } from './kept-data.ts'
 import { reseal, sealedSince } from './key-check.ts'
 import { networkChanges, networkQuestions } from './network.ts'
@@ -135,6 +136,7 @@ export function storeOver(
     secrets: secretQuestions(reading),
     ports: portQuestions(reading),
     keptData: keptDataQuestions(reading),
+    images: imageQuestions(reading),
     users: userQuestions(reading),
     sessions: sessionQuestions(reading),
     tokens: tokenQuestions(reading),
@@ -186,6 +188,7 @@ function changesIn(writing: Writing): Transaction {
     secrets: secretChanges(writing),
     ports: portChanges(writing),
     keptData: keptDataChanges(writing),
+    images: imageChanges(writing),
     users: userChanges(writing),
     sessions: sessionChanges(writing),
     tokens: tokenChanges(writing),

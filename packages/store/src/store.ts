@@ -1,5 +1,6 @@
 import type {
   AuditEntry,
+  EngineName,
   EventRecord,
   OperationRecord,
   ProxyRules,
@@ -23,6 +24,7 @@ export interface Store {
   readonly secrets: SecretQuestions
   readonly ports: PortQuestions
   readonly keptData: KeptDataQuestions
+  readonly images: ImageQuestions
   readonly users: UserQuestions
   readonly sessions: SessionQuestions
   readonly tokens: TokenQuestions
@@ -118,6 +120,13 @@ export interface Transaction {
     /** From now on nothing uses the data, or something does again. No change for data that nothing has written. */
     setKept(project: string, name: string, isKept: boolean): Promise<void>
     delete(project: string, name: string): Promise<void>
+  }
+  readonly images: {
+    /** A workload runs from this build now. The builds of one image that it had last are remembered. */
+    used(project: string, image: WorkloadImage): Promise<void>
+    /** From now on the workload stays with this build, whatever its reference comes to mean. */
+    pin(project: string, image: WorkloadImage): Promise<void>
+    unpin(project: string, workload: string, reference: string): Promise<void>
   }
   readonly users: {
     insert(user: { id: string; username: string; role: Scope; passwordHash: string }): Promise<UserRow>
@@ -250,6 +259,8 @@ export interface ProjectRow {
   readonly id: string
   readonly slug: string
   readonly spec: ProjectSpec
+  /** Chosen when it was created. */
+  readonly engine: EngineName
   readonly generation: number
   readonly desired: Desired
   readonly phase: ProjectPhase
@@ -262,7 +273,7 @@ export interface ProjectRow {
   readonly createdAt: string
   readonly updatedAt: string
 }
-export type NewProject = Pick<ProjectRow, 'id' | 'slug' | 'spec' | 'desired' | 'phase' | 'path' | 'source'>
+export type NewProject = Pick<ProjectRow, 'id' | 'slug' | 'spec' | 'engine' | 'desired' | 'phase' | 'path' | 'source'>
 export interface ProjectChange {
   readonly spec?: ProjectSpec
   readonly desired?: Desired
@@ -327,6 +338,25 @@ export interface KeptData {
   readonly version: string
   /** RFC 3339 UTC; null while something uses it. */
   readonly keptAt: string | null
+}
+
+/** One build of an image, as the engine calls both. */
+export interface WorkloadImage {
+  readonly workload: string
+  /** As it was asked for: `postgres:18`. */
+  readonly reference: string
+  /** Its id, which tells one build from another. */
+  readonly image: string
+}
+export interface ImageUse extends WorkloadImage {
+  readonly firstUsedAt: string
+  /** When the workload last began to use it. */
+  readonly lastUsedAt: string
+}
+export interface ImageQuestions {
+  /** Of a workload or of all, newest first. */
+  uses(project: string, workload?: string): Promise<readonly ImageUse[]>
+  pins(project: string): Promise<readonly WorkloadImage[]>
 }
 
 export interface PortQuestions {

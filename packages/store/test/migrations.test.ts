@@ -118,3 +118,19 @@ test('two processes that make the same database at once both succeed', async (t)
   for (const { ended, complaints } of both) assert.equal((await ended).code, 0, complaints())
   assert.equal(schemaOf(file).applied.length, migrations.length)
 })
+
+test('a project from before there were engines is on the native one', async (t) => {
+  const file = tempFile(t)
+  const before = migrations.filter(({ name }) => name !== 'engines')
+  const clock = { now: () => new Date(0) }
+  const options = { file, sealingKey: { id: 'key_a', key: Buffer.alloc(32, 7) }, clock }
+  const old = await openStore({ ...options, migrations: before })
+  await old.close()
+  const raw = new DatabaseSync(file)
+  raw.exec(`insert into projects (id, slug, desired, phase, path, generation, revision, state_since, created_at, updated_at,
+    search, spec) values ('prj_1', 'shop', 'stopped', 'ready', '/srv/shop', 1, 1, '', '', '', 'shop', '{}')`)
+  raw.close()
+  const store = await openStore(options)
+  t.after(() => store.close())
+  assert.equal((await store.projects.find('shop'))?.engine, 'native')
+})

@@ -47,6 +47,7 @@ export function newProject(slug: string, changes: Partial<NewProject> = {}): New
     id: newId('prj'),
     slug,
     spec: spec(slug),
+    engine: 'native',
     desired: 'stopped',
     phase: 'ready',
     path: `/projects/${slug}`,

@@ -5,7 +5,7 @@ import type { Context } from '../context.ts'
 import { usageError } from '../errors.ts'
 import { realFolder } from '../find-project.ts'
 import { finishProject, type WaitFlags } from '../finish-operation.ts'
-import { addWaitOptions } from '../options.ts'
+import { addWaitOptions, readEngine } from '../options.ts'
 import { planText } from '../output/plan-text.ts'
 import { isLocal } from '../service-url.ts'
 import type { Define } from './index.ts'
@@ -15,6 +15,7 @@ interface CreateFlags extends WaitFlags {
   readonly git?: string
   readonly branch?: string
   readonly path?: string
+  readonly engine?: string
   readonly start?: boolean
   readonly dryRun?: boolean
 }
@@ -26,6 +27,7 @@ export const define: Define = (command, context) => {
     .option('-g, --git <url>', 'clone the source code')
     .option('-b, --branch <name>', 'with --git: this branch')
     .option('-p, --path <folder>', 'use a folder that exists, where it is')
+    .option('-e, --engine <name>', 'what it runs on: native or docker (default: what the service prefers)')
     .option('--no-start', 'create it and leave it stopped')
     .option('--dry-run', 'check everything, show the steps and do nothing')
   addWaitOptions(command).action((name: string, flags: CreateFlags) => run(context(), name, flags))
@@ -56,6 +58,7 @@ async function bodyOf(context: Context, name: string, flags: CreateFlags, url: s
       ? {}
       : { git: { url: flags.git, ...(flags.branch === undefined ? {} : { branch: flags.branch }) } }),
     ...(flags.path === undefined ? {} : { path: await folderOf(context, flags.path, url) }),
+    ...(flags.engine === undefined ? {} : { engine: readEngine(flags.engine) }),
     ...(flags.start === false ? { start: false } : {}),
   }
 }

@@ -1,7 +1,8 @@
-import type { DiagnosticCheck } from '@stackquay/contract'
+import type { DiagnosticCheck, EngineState } from '@stackquay/contract'
 import type { Context } from '../context.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { plainText } from '../output/plain-text.ts'
+import { size } from '../output/size.ts'
 import { stateCell } from '../output/state.ts'
 import type { Colors } from '../output/style.ts'
 import type { Define } from './index.ts'
@@ -21,9 +22,21 @@ async function run(context: Context): Promise<void> {
     const checks = diagnostics.checks.filter(
       ({ status }) => !context.quiet || status === 'warning' || status === 'error',
     )
-    return checks.map((check) => checkText(check, context.style.colors)).join('\n')
+    return [
+      ...checks.map((check) => checkText(check, context.style.colors)),
+      ...(context.quiet ? [] : diagnostics.engines.flatMap(usageText)),
+    ].join('\n')
   })
   if (diagnostics.status === 'error') process.exitCode = exitCodes.failed
+}
+
+/** What of this service is on an engine that tells. */
+function usageText({ id, projects, usage }: EngineState): string[] {
+  if (usage.length === 0) return []
+  const parts = usage.map(
+    ({ what, count, sizeBytes }) => `${count} ${what}${sizeBytes === null ? '' : ` (${size(sizeBytes)})`}`,
+  )
+  return [`  ${plainText(id)}: ${projects} ${projects === 1 ? 'project' : 'projects'}, ${parts.join(', ')}`]
 }
 
 function checkText({ title, status, detail, hint, fix }: DiagnosticCheck, colors: Colors): string {

@@ -50,6 +50,13 @@ export const commandEntries: readonly CommandEntry[] = [
   entry('Run', 'start', '[project]', 'start a project, or one of its workloads', () => import('./start.ts')),
   entry('Run', 'stop', '[project]', 'stop it; data and settings stay', () => import('./stop.ts')),
   entry('Run', 'restart', '[project]', 'restart it', () => import('./restart.ts')),
+  entry(
+    'Run',
+    'images',
+    '[project] [workload]',
+    'list builds of its images, or go back to one',
+    () => import('./images.ts'),
+  ),
   entry('Run', 'logs', '[project]', 'read or follow its logs', () => import('./logs.ts')),
   entry(
     'Run',
@@ -84,6 +91,7 @@ export const commandEntries: readonly CommandEntry[] = [
     'list, create, change and drop databases, and read their credentials',
     () => import('./db.ts'),
   ),
+  entry('Inside a project', 'limits', '', 'show and change what its workloads may use', () => import('./limits.ts')),
   entry('Inside a project', 'mail', '', 'read the mails that a project sent', () => import('./mail.ts')),
   entry(
     'Inside a project',

@@ -10,5 +10,5 @@ export const define: Define = (command, context) => {
   defineList(command.command('list', { isDefault: true }), context)
   defineShow(command.command('show'), context)
   defineSet(command.command('set'), context)
-  defineKindHelp(command, 'runtime', context, offeredRuntime)
+  defineKindHelp(command, 'runtime', context, (here, name) => offeredRuntime(here, null, name))
 }

@@ -1,21 +1,22 @@
 import type { OfferedRuntime } from '@stackquay/contract'
 import type { Context } from '../context.ts'
+import { addEngineOption, type EngineFlags, engineQuery } from '../options.ts'
 import { missing, offeredVersions } from '../output/offered-text.ts'
 import { plainText } from '../output/plain-text.ts'
 import { type Cell, table } from '../output/table.ts'
 import type { Define } from './index.ts'
 
 export const define: Define = (command, context) =>
-  command
+  addEngineOption(command)
     .addHelpText(
       'after',
       '\nThe version with a star is the one taken when none is named. What one can be set to: stq runtime help <runtime>',
     )
-    .action(() => run(context()))
+    .action((flags: EngineFlags) => run(context(), flags))
 
-async function run(context: Context): Promise<void> {
+async function run(context: Context, flags: EngineFlags): Promise<void> {
   const client = await context.client()
-  const { engine, runtimes } = await client.call('listRuntimes', {}, { signal: context.signal })
+  const { engine, runtimes } = await client.call('listRuntimes', engineQuery(flags), { signal: context.signal })
   context.result({ engine, items: runtimes }, () => {
     if (context.quiet)
       return runtimes

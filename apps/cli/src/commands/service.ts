@@ -20,6 +20,6 @@ export const define: Define = (command, context) => {
   defineRotate(command.command('rotate'), context)
   // Databases too: their settings are those of "stq db update".
   defineKindHelp(command, 'service', context, async (here, name) =>
-    kindNamed(await offeredServices(here), name, 'service', 'stq services'),
+    kindNamed(await offeredServices(here, null), name, 'service', 'stq services'),
   )
 }

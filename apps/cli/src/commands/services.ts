@@ -1,12 +1,13 @@
 import type { Context } from '../context.ts'
 import type { OfferedService } from '../offered.ts'
+import { addEngineOption, type EngineFlags, engineQuery } from '../options.ts'
 import { missing, offeredVersions } from '../output/offered-text.ts'
 import { plainText } from '../output/plain-text.ts'
 import { type Cell, table } from '../output/table.ts'
 import type { Define } from './index.ts'
 
 export const define: Define = (command, context) =>
-  command
+  addEngineOption(command)
     .addHelpText(
       'after',
       `
@@ -14,11 +15,11 @@ The version with a star is the one taken when none is named.
 Add a service with "stq service enable <project> <service>", a database with "stq db create". What one can be set to:
 stq service help <service>`,
     )
-    .action(() => run(context()))
+    .action((flags: EngineFlags) => run(context(), flags))
 
-async function run(context: Context): Promise<void> {
+async function run(context: Context, flags: EngineFlags): Promise<void> {
   const client = await context.client()
-  const { engine, items } = await client.call('listServices', {}, { signal: context.signal })
+  const { engine, items } = await client.call('listServices', engineQuery(flags), { signal: context.signal })
   context.result({ engine, items }, () => {
     if (context.quiet)
       return items

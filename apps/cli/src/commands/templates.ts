@@ -1,16 +1,19 @@
 import type { OfferedTemplate } from '@stackquay/contract'
 import type { Context } from '../context.ts'
+import { addEngineOption, type EngineFlags, engineQuery } from '../options.ts'
 import { missing } from '../output/offered-text.ts'
 import { plainText } from '../output/plain-text.ts'
 import { table } from '../output/table.ts'
 import type { Define } from './index.ts'
 
 export const define: Define = (command, context) =>
-  command.addHelpText('after', '\nUse one with: stq create <name> --template <template>').action(() => run(context()))
+  addEngineOption(command)
+    .addHelpText('after', '\nUse one with: stq create <name> --template <template>')
+    .action((flags: EngineFlags) => run(context(), flags))
 
-async function run(context: Context): Promise<void> {
+async function run(context: Context, flags: EngineFlags): Promise<void> {
   const client = await context.client()
-  const { templates: items } = await client.call('listRuntimes', {}, { signal: context.signal })
+  const { templates: items } = await client.call('listRuntimes', engineQuery(flags), { signal: context.signal })
   context.result({ items }, () => {
     if (context.quiet)
       return items

@@ -1,4 +1,5 @@
 import type { Plan } from '@stackquay/contract'
+import { memoryText } from './memory-text.ts'
 import { fit, plainText } from './plain-text.ts'
 import type { Colors } from './style.ts'
 
@@ -25,22 +26,23 @@ export function planText({ plan }: Plan, colors: Colors): string {
 
 function changeText({ field, before, after }: Plan['plan']['changes'][number], colors: Colors): string {
   const name = plainText(field)
-  if (before === null) return `${colors.green('+')} ${name}: ${valueText(after)}`
-  if (after === null) return `${colors.red('-')} ${name}: ${colors.dim(valueText(before))}`
-  return `${colors.yellow('~')} ${name}: ${valueText(before)} → ${valueText(after)}`
+  if (before === null) return `${colors.green('+')} ${name}: ${valueText(field, after)}`
+  if (after === null) return `${colors.red('-')} ${name}: ${colors.dim(valueText(field, before))}`
+  return `${colors.yellow('~')} ${name}: ${valueText(field, before)} → ${valueText(field, after)}`
 }
 
 const longest = 60
 
 /** `{version: 8, enabled: true}` is read more easily than its JSON. */
-function valueText(value: unknown): string {
-  return fit(plainText(plainValue(value)), longest)
+function valueText(field: string, value: unknown): string {
+  return fit(plainText(plainValue(field, value)), longest)
 }
 
-function plainValue(value: unknown): string {
+function plainValue(field: string, value: unknown): string {
+  if (typeof value === 'number' && field.endsWith('Bytes')) return memoryText(value)
   if (typeof value === 'string') return value === '' ? '""' : value
-  if (Array.isArray(value)) return `[${value.map(plainValue).join(', ')}]`
+  if (Array.isArray(value)) return `[${value.map((item) => plainValue('', item)).join(', ')}]`
   if (typeof value !== 'object' || value === null) return String(value)
-  const fields = Object.entries(value).map(([key, field]) => `${key}: ${plainValue(field)}`)
+  const fields = Object.entries(value).map(([key, field]) => `${key}: ${plainValue(key, field)}`)
   return `{${fields.join(', ')}}`
 }

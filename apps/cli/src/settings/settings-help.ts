@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import type { Context } from '../context.ts'
-import type { OfferedKind, OfferedService } from '../offered.ts'
+import { engineOf, type OfferedKind, type OfferedService } from '../offered.ts'
 import { missing, offeredVersions } from '../output/offered-text.ts'
 import { plainText, wrapped } from '../output/plain-text.ts'
 import { fields } from '../output/table.ts'
@@ -54,13 +54,15 @@ function dataText({ kind, keepsData }: OfferedService): string {
 export function helpWithSettings(
   parent: Command,
   context: () => Context,
-  kinds: (context: Context) => Promise<readonly OfferedKind[]>,
+  kinds: (context: Context, engine: string | null) => Promise<readonly OfferedKind[]>,
 ): void {
   parent.hook('preSubcommand', async (command, subcommand) => {
     if (!command.args.some((word) => word === '--help' || word === '-h')) return
     const named = command.args.filter((word) => !word.startsWith('-')).slice(1)
     if (named.length === 0) return
-    const found = await kinds(context()).then(
+    // With two words, the first is the project.
+    const engine = named.length < 2 ? null : await engineOf(context(), named[0]!).catch(() => null)
+    const found = await kinds(context(), engine).then(
       (items) => items.find(({ name }) => named.includes(name)),
       () => undefined,
     )

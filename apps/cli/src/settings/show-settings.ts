@@ -10,12 +10,13 @@ import { settingRows, settingsIn } from './change-settings.ts'
 export async function showSettings(
   context: Context,
   id: string,
-  { name, label }: OfferedKind,
+  kindOn: (engine: string) => Promise<OfferedKind>,
   what: string,
 ): Promise<void> {
   const client = await context.client()
-  const project = await client.call('getProject', { params: { id } }, { signal: context.signal })
-  const settings = settingsIn(project as ProjectView, name)
+  const project = (await client.call('getProject', { params: { id } }, { signal: context.signal })) as ProjectView
+  const { name, label } = await kindOn(project.engine)
+  const settings = settingsIn(project, name)
   if (settings === null)
     throw new CliError(`${project.slug} has no ${plainText(label)}.`, {
       exitCode: exitCodes.notFound,

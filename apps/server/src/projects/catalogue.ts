@@ -12,6 +12,7 @@ import {
 } from '@stackquay/catalog'
 import {
   DatabasePatch,
+  type EngineName,
   type OfferedRuntime,
   type OfferedTemplate,
   type RuntimesView,
@@ -25,13 +26,14 @@ import { z } from 'zod'
 export interface Catalogue {
   /** Looks at the machine again. The first look begins at boot; whoever asks before it ended waits for it. */
   refresh(): Promise<void>
-  offers(): Promise<Offers>
+  /** Of the engine that new projects get, unless another is named. */
+  offers(engine?: EngineName): Promise<Offers>
   /** The same after another look, unless the last was a moment ago: before somebody is told that something is missing. */
-  offersAnew(): Promise<Offers>
+  offersAnew(engine?: EngineName): Promise<Offers>
   toolchain(name: string, line: string): ChosenToolchain | null
   helpers(runtime: string): Readonly<Record<string, ChosenToolchain>>
-  runtimes(): Promise<z.output<typeof RuntimesView>>
-  services(): Promise<z.output<typeof ServicesView>>
+  runtimes(engine?: EngineName): Promise<z.output<typeof RuntimesView>>
+  services(engine?: EngineName): Promise<z.output<typeof ServicesView>>
   toolchains(): Promise<readonly Toolchain[]>
   /** Node that runs programs of ours. */
   ourNode(): string
@@ -47,18 +49,27 @@ type Liner = {
 /** So old may the look at the machine be that a catalogue is told from. */
 const freshMs = 10_000
 
-export function createCatalogue(engine: Engine, signal: AbortSignal, fallbackNode: string): Catalogue {
+export interface CatalogueOptions {
+  readonly engine: Pick<Engine, 'toolchains'>
+  /** The engine that new projects get. */
+  readonly usual: EngineName
+  readonly signal: AbortSignal
+  /** Runs programs of ours where no other Node was found. */
+  readonly fallbackNode: string
+}
+
+export function createCatalogue({ engine, usual, signal, fallbackNode }: CatalogueOptions): Catalogue {
   let found: readonly Toolchain[] = []
   let first: Promise<void> | null = null
   const queries = allQueries()
 
   let lookedAt = 0
-  let offered: Offers | null = null
+  const offered = new Map<EngineName, Offers>()
 
   const look = async () => {
     lookedAt = Date.now()
     found = await engine.toolchains(queries, signal)
-    offered = null
+    offered.clear()
   }
   const ready = () => {
     first ??= look()
@@ -70,8 +81,9 @@ export function createCatalogue(engine: Engine, signal: AbortSignal, fallbackNod
     if (Date.now() - lookedAt >= freshMs) await look()
   }
 
-  const linesOf = (kind: Liner, query: ToolchainQuery | null): readonly FullLine[] => {
-    if (query === null) {
+  /** An engine of images has every release; one of this machine has what was found. */
+  const linesOf = (kind: Liner, query: ToolchainQuery | null, of: EngineName): readonly FullLine[] => {
+    if (query === null || of === 'docker') {
       return kind.releases.map((release, index) => ({
         ...release,
         available: true,
@@ -98,13 +110,14 @@ export function createCatalogue(engine: Engine, signal: AbortSignal, fallbackNod
     return fit === undefined ? null : { version: fit.version, program: fit.program, directory: fit.directory }
   }
 
-  const offersOfFound = (): Offers => {
-    offered ??= {
-      runtimes: Object.fromEntries(runtimeKinds.map((kind) => [kind.name, linesOf(kind, kind.toolchain)])),
-      databases: Object.fromEntries(databaseKinds.map((kind) => [kind.name, linesOf(kind, kind.toolchain)])),
-      services: Object.fromEntries(serviceKinds.map((kind) => [kind.name, linesOf(kind, kind.toolchain)])),
-    }
-    return offered
+  const offersOf = (of: EngineName): Offers => {
+    const known = offered.get(of)
+    if (known !== undefined) return known
+    const lines = (kinds: readonly (Liner & { name: string; toolchain: ToolchainQuery | null })[]) =>
+      Object.fromEntries(kinds.map((kind) => [kind.name, linesOf(kind, kind.toolchain, of)]))
+    const made = { runtimes: lines(runtimeKinds), databases: lines(databaseKinds), services: lines(serviceKinds) }
+    offered.set(of, made)
+    return made
   }
 
   return {
@@ -112,13 +125,13 @@ export function createCatalogue(engine: Engine, signal: AbortSignal, fallbackNod
       first = look()
       await first
     },
-    offers: async () => {
+    offers: async (of = usual) => {
       await ready()
-      return offersOfFound()
+      return offersOf(of)
     },
-    offersAnew: async () => {
+    offersAnew: async (of = usual) => {
       await readyAnew()
-      return offersOfFound()
+      return offersOf(of)
     },
     toolchain: (name, line) => {
       const kind = [...runtimeKinds, ...databaseKinds, ...serviceKinds].find(
@@ -133,10 +146,10 @@ export function createCatalogue(engine: Engine, signal: AbortSignal, fallbackNod
       )
       return Object.fromEntries(pairs.filter((pair): pair is [string, ChosenToolchain] => pair[1] !== null))
     },
-    runtimes: async () => {
+    runtimes: async (of = usual) => {
       await readyAnew()
       const offered = runtimeKinds.map((kind): OfferedRuntime => {
-        const versions = linesOf(kind, kind.toolchain)
+        const versions = linesOf(kind, kind.toolchain, of)
         const available = versions.some((line) => line.available)
         return {
           name: kind.name,
@@ -152,15 +165,15 @@ export function createCatalogue(engine: Engine, signal: AbortSignal, fallbackNod
         }
       })
       return {
-        engine: engine.id,
+        engine: of,
         runtimes: offered,
         templates: templates.map((template) => offeredTemplate(template, offered)),
       }
     },
-    services: async () => {
+    services: async (of = usual) => {
       await readyAnew()
       const shared = (kind: DatabaseKind | ServiceKind) => {
-        const versions = linesOf(kind, kind.toolchain)
+        const versions = linesOf(kind, kind.toolchain, of)
         const available = versions.some((line) => line.available)
         return {
           name: kind.name,
@@ -195,7 +208,7 @@ export function createCatalogue(engine: Engine, signal: AbortSignal, fallbackNod
         injects: [...kind.injects],
         settingsSchema: jsonSchema(kind.settings.patch),
       }))
-      return { engine: engine.id, items: [...databases, ...services] }
+      return { engine: of, items: [...databases, ...services] }
     },
     toolchains: async () => {
       await ready()
@@ -215,7 +228,7 @@ const exampleConnection: DatabaseConnection = {
   database: 'main',
   username: 'main',
   host: '127.0.0.1',
-  hostPort: 1,
+  port: 1,
   secret: () => '',
 }
 

@@ -22,6 +22,7 @@ import type { Orchestrator } from '@stackquay/orchestrator'
 import { newId, type OperationRow, type ProjectRow, type Store, type Transaction } from '@stackquay/store'
 import type { RequestContext } from '../http/handler.ts'
 import type { Catalogue } from './catalogue.ts'
+import type { EngineChoice } from './engine-choice.ts'
 import type { Model } from './model.ts'
 import { randomText, refuseErrors } from './prepare.ts'
 import { removalsOf } from './removals.ts'
@@ -33,7 +34,9 @@ export interface ChangeDeps {
   readonly model: Model
   readonly resolver: Resolver
   readonly catalogue: Catalogue
+  /** All engines as one: each project is held by its own. */
   readonly engine: Engine
+  readonly engines: EngineChoice
   orchestrator(): Orchestrator
 }
 
@@ -83,12 +86,15 @@ export async function proposeChange(
   const look = asks ? { busyWith: await store.operations.active(row.id) } : null
   const data = asks ? await dataOf(row.id, deps) : new Map<string, string | null>()
   const mergeWith = (offers: Offers) => mergeProject(row.spec, aside.patch, aside.env, offers, naming, data)
-  const first = mergeWith(await deps.catalogue.offers())
-  const merged = first.ok || !isMissing(first.errors) ? first : mergeWith(await deps.catalogue.offersAnew())
+  const first = mergeWith(await deps.catalogue.offers(row.engine))
+  const merged = first.ok || !isMissing(first.errors) ? first : mergeWith(await deps.catalogue.offersAnew(row.engine))
   refuseErrors([
     ...aside.errors,
     ...(merged.ok
-      ? [...limitsObstacle(engine, row.spec, merged.spec), ...leftDataObstacle(merged.spec, added, data)]
+      ? [
+          ...limitsObstacle(deps.engines.named(row.engine), row.spec, merged.spec),
+          ...leftDataObstacle(merged.spec, added, data),
+        ]
       : merged.errors),
   ])
   const full = merged.ok ? merged.spec : row.spec
@@ -207,20 +213,19 @@ function removalOf(services: readonly string[], database: ChangeOptions['drops']
 }
 
 /** An engine that cannot hold a program to its limits must not let a person believe that it does. */
-export function limitsObstacle(engine: Engine, before: ProjectSpec, after: ProjectSpec): readonly FieldError[] {
+export function limitsObstacle(engine: Engine | null, before: ProjectSpec, after: ProjectSpec): readonly FieldError[] {
   const { limits } = after
-  if (engine.capabilities.limits || limits === null || isDeepStrictEqual(limits, before.limits)) return []
-  return (['cpus', 'memoryBytes'] as const).flatMap((field) =>
-    limits[field] === null
-      ? []
-      : [
-          {
-            pointer: `/limits/${field}`,
-            code: 'engine_cannot',
-            detail: `The engine "${engine.id}" cannot limit what a program uses. Leave it out or send null.`,
-          },
-        ],
-  )
+  if (engine === null || engine.capabilities.limits) return []
+  if (limits === null || isDeepStrictEqual(limits, before.limits)) return []
+  const { workloads = {}, ...ofProject } = limits
+  const set = (pointer: string, fields: object) =>
+    Object.entries(fields).flatMap(([field, value]) => (value === null ? [] : [`${pointer}/${field}`]))
+  const pointers = [
+    ...set('/limits', ofProject),
+    ...Object.entries(workloads).flatMap(([name, own]) => set(`/limits/workloads/${name}`, own)),
+  ]
+  const detail = `The engine "${engine.id}" cannot limit what a program uses. Leave it out or send null.`
+  return pointers.map((pointer) => ({ pointer, code: 'engine_cannot', detail }))
 }
 
 /** The plan as it is shown: the same functions that the operation runs, over what is there now. */

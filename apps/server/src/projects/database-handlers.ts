@@ -95,7 +95,7 @@ export function databaseHandlers(
         database: params.db,
         username: params.db,
         host: '127.0.0.1',
-        hostPort: lease.hostPort,
+        port: lease.hostPort,
         secret: (field, encode) => {
           const handle = secrets[databaseSecret(params.db, field)]
           if (handle === undefined) throw notStarted()

@@ -1,6 +1,7 @@
 import { templateOf } from '@stackquay/catalog'
 import { templateFolder } from '@stackquay/catalog/folders'
 import {
+  type EngineName,
   type FieldError,
   ProblemError,
   type ProjectCreate,
@@ -31,6 +32,7 @@ import {
   refuseBusy,
   submit,
 } from './change-project.ts'
+import { engineForNew, requireImages } from './engine-choice.ts'
 import { withoutCredentials } from './git.ts'
 import { manifestBody } from './manifest-body.ts'
 import { readManifest } from './manifest-file.ts'
@@ -66,7 +68,7 @@ type ProjectHandlers = Pick<
 >
 
 export function projectHandlers(deps: ProjectsDeps, answers: ProjectAnswers): ProjectHandlers {
-  const { store, model, resolver, catalogue, engine, sources } = deps
+  const { store, model, resolver, catalogue, engine, engines, sources } = deps
   const { find, record, wait, holds, answerProject, change } = answers
   const listAll = createProjectList({ store, model })
 
@@ -76,15 +78,17 @@ export function projectHandlers(deps: ProjectsDeps, answers: ProjectAnswers): Pr
     input: {
       params: { id: string }
       query: { dryRun?: boolean | undefined; wait?: number | undefined }
-      body: { workload?: string | undefined } | undefined
+      body: { workload?: string | undefined; newerImages?: boolean | undefined } | undefined
     },
     context: RequestContext,
   ) => {
     const row = await find(input.params.id)
     const workload = input.body?.workload
+    const newerImages = input.body?.newerImages === true
+    if (newerImages) requireImages(row.engine, engines, '/newerImages')
     let { resolved } = await model.renew(row.id)
     if (kind !== 'stop' && isMissing(resolved.errors)) {
-      await catalogue.offersAnew()
+      await catalogue.offersAnew(row.engine)
       resolved = (await model.renew(row.id)).resolved
     }
     if (workload !== undefined && !resolved.workloads.some((candidate) => candidate.ref.workload === workload)) {
@@ -107,6 +111,7 @@ export function projectHandlers(deps: ProjectsDeps, answers: ProjectAnswers): Pr
       const request = {
         goal: kind === 'stop' ? ('stopped' as const) : ('running' as const),
         restart: kind === 'restart',
+        newerImages,
         ...(workload === undefined ? {} : { only: workload }),
       }
       return { status: 200, body: planOf(engine, resolved, observed, request).plan }
@@ -115,14 +120,18 @@ export function projectHandlers(deps: ProjectsDeps, answers: ProjectAnswers): Pr
       await refuseBusy(store, row)
       if (kind !== 'stop') await tx.projects.setLifecycle(row.id, { desired: 'running' })
       else if (workload === undefined) await tx.projects.setLifecycle(row.id, { desired: 'stopped' })
-      const queued = await queueOperation(tx, kind, row.id, context, workload === undefined ? {} : { workload })
+      const about = {
+        ...(workload === undefined ? {} : { workload }),
+        ...(newerImages ? { newerImages } : {}),
+      }
+      const queued = await queueOperation(tx, kind, row.id, context, about)
       await tx.audit.append(
         context.audit({
           action: `project.${kind}`,
           target: row.slug,
           project: row.id,
           operationId: queued.id,
-          changes: workload === undefined ? null : { workload },
+          changes: Object.keys(about).length === 0 ? null : about,
         }),
       )
       return queued
@@ -133,10 +142,10 @@ export function projectHandlers(deps: ProjectsDeps, answers: ProjectAnswers): Pr
   }
 
   /** The specification that a new project begins with, and where its files come from. */
-  const beginning = async (body: ProjectCreate, context: RequestContext) => {
+  const beginning = async (body: ProjectCreate, engineName: EngineName, context: RequestContext) => {
     const named = [body.template, body.git, body.path].filter((one) => one !== undefined)
     if (named.length > 1) throw invalid('/template', 'too_many_sources', 'Choose one of template, git and path.')
-    const offers = await catalogue.offers()
+    const offers = await catalogue.offers(engineName)
     let spec = emptySpec(body.name)
     let source: ProjectSource = { kind: 'empty' }
     let path: string | null = null
@@ -168,7 +177,7 @@ export function projectHandlers(deps: ProjectsDeps, answers: ProjectAnswers): Pr
     const merged = mergeProject(spec, aside.patch, aside.env, offers, 'enables')
     refuseErrors([
       ...aside.errors,
-      ...(merged.ok ? limitsObstacle(engine, emptySpec(body.name), merged.spec) : merged.errors),
+      ...(merged.ok ? limitsObstacle(engines.named(engineName), emptySpec(body.name), merged.spec) : merged.errors),
     ])
     if (merged.ok) spec = merged.spec
     return { spec, aside, source, path, facts }
@@ -193,14 +202,15 @@ export function projectHandlers(deps: ProjectsDeps, answers: ProjectAnswers): Pr
       )
     const holder = await store.projects.find(slug)
     if (holder !== null) throw nameTaken(slug, holder)
-    const { spec, aside, source, path, facts } = await beginning(body, context)
+    const engineName = await engineForNew(body.engine, engines, context.signal)
+    const { spec, aside, source, path, facts } = await beginning(body, engineName, context)
     const id = newId('prj')
     const wantsStart = body.start ?? true
 
     if (query.dryRun === true) {
       const folder = facts ?? path ?? (await sources.freeFolder(slug))
-      const planned = await specToPlan(spec, folder, body)
-      const resolved = await resolver.resolve({ id, slug, path: folder, spec: planned })
+      const planned = await specToPlan(spec, folder, body, engineName)
+      const resolved = await resolver.resolve({ id, slug, path: folder, spec: planned, engine: engineName })
       const { plan } = planOf(engine, resolved, [], { goal: wantsStart ? 'running' : 'stopped' })
       const first = { title: titleOfSource(source), workload: null, because: [] }
       const fatal = resolved.errors.filter((error) => error.code !== 'cannot_run' || source.kind !== 'git')
@@ -216,6 +226,7 @@ export function projectHandlers(deps: ProjectsDeps, answers: ProjectAnswers): Pr
       id,
       slug,
       spec,
+      engine: engineName,
       desired: wantsStart ? 'running' : 'stopped',
       phase: 'creating',
       path: path ?? (await sources.freeFolder(slug)),
@@ -232,9 +243,14 @@ export function projectHandlers(deps: ProjectsDeps, answers: ProjectAnswers): Pr
   }
 
   /** For the plan of a folder that nobody described yet: what will be found there. */
-  const specToPlan = async (spec: ProjectSpec, folder: string, body: ProjectCreate): Promise<ProjectSpec> => {
+  const specToPlan = async (
+    spec: ProjectSpec,
+    folder: string,
+    body: ProjectCreate,
+    engineName: EngineName,
+  ): Promise<ProjectSpec> => {
     if (Object.keys(spec.runtimes).length > 0 || (body.path === undefined && body.template === undefined)) return spec
-    const offers = await catalogue.offers()
+    const offers = await catalogue.offers(engineName)
     const text = await readManifest(folder)
     const patch = text === null ? null : manifestBody(text, spec).patch
     const best = patch === null ? (await resolver.detect(folder))[0] : undefined
@@ -262,7 +278,11 @@ export function projectHandlers(deps: ProjectsDeps, answers: ProjectAnswers): Pr
             target: project.slug,
             project: project.id,
             operationId: queued.id,
-            changes: { source: project.source, ...(changesOf(emptySpec(project.spec.name), project.spec) as object) },
+            changes: {
+              source: project.source,
+              engine: project.engine,
+              ...(changesOf(emptySpec(project.spec.name), project.spec) as object),
+            },
           }),
         )
         await tx.events.append({
@@ -332,6 +352,7 @@ export function projectHandlers(deps: ProjectsDeps, answers: ProjectAnswers): Pr
         ...manifest,
         name,
         ...(body.path === undefined ? {} : { path: body.path }),
+        ...(body.engine === undefined ? {} : { engine: body.engine }),
         ...(body.start === undefined ? {} : { start: body.start }),
       }
       return createProject(create, query, context)
@@ -409,6 +430,7 @@ export function projectHandlers(deps: ProjectsDeps, answers: ProjectAnswers): Pr
         id,
         slug,
         spec: { ...pending.spec, name: body.name },
+        engine: original.engine,
         desired: body.start === false ? 'stopped' : 'running',
         phase: 'creating',
         path: await sources.freeFolder(slug),

@@ -49,7 +49,6 @@ interface Entry extends Known {
 export interface ModelOptions {
   readonly store: Store
   readonly resolver: Resolver
-  readonly engine: string
   /** Made after the model, because it calls it: asked for when needed. */
   orchestrator(): Orchestrator
   /** Routes are computed anew; ends when the proxy has them. */
@@ -100,6 +99,7 @@ export function createModel(options: ModelOptions): Model {
       wanted: entry.resolved.workloads.map((workload) => ({ ...workload, ports: leasedPorts(workload, entry) })),
       kinds: entry.resolved.kinds,
       observed: observations.of(id),
+      unknown: observations.unknown(id),
       supervision: supervisor.of(id),
       obstacles: obstaclesOf(entry),
       since: entry.since,
@@ -111,7 +111,7 @@ export function createModel(options: ModelOptions): Model {
     if (entry === undefined) return null
     return {
       row: entry.row,
-      engine: options.engine,
+      engine: entry.row.engine,
       urls: urlsOf(entry, resolver),
       status: status(id),
       operation: entry.operation,

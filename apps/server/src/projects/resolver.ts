@@ -10,7 +10,9 @@ import {
   type SourceFiles,
   suiteKinds,
 } from '@stackquay/catalog'
+import type { EngineName } from '@stackquay/contract'
 import {
+  type ContainerFacts,
   envFiles,
   type ProjectCommands,
   type ProjectSpec,
@@ -33,6 +35,7 @@ export interface Resolvable {
   readonly slug: string
   readonly path: string
   readonly spec: ProjectSpec
+  readonly engine: EngineName
 }
 
 export interface Stand {
@@ -86,6 +89,8 @@ export function createResolver(options: {
   readonly store: Pick<Store, 'ports' | 'secrets'>
   readonly catalogue: Catalogue
   readonly programs: OurPrograms
+  /** What its containers are made of; null for a project whose programs run on this machine. */
+  containers(project: Pick<Resolvable, 'id' | 'engine'>): Promise<ContainerFacts | null>
 }): Resolver {
   const { config, store, catalogue, programs } = options
   const host = (slug: string, suffix = '', prefix = '') => `${prefix}${slug}${suffix}.${config.baseDomain}`
@@ -129,6 +134,7 @@ export function createResolver(options: {
       },
       publishAddress: config.publishAddress,
       ourProgram: (name) => ({ node: catalogue.ourNode(), file: broughtFile(programs, name) }),
+      containers: await options.containers(project),
     }
   }
 

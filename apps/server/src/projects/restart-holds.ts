@@ -111,8 +111,10 @@ export function createRestartHolds(options: RestartHoldsOptions): RestartHolds {
       const all = [...readyAfter.values()].flat().map((workload): WorkloadRef => ({ project, workload }))
       return changes.flatMap((change, index) => {
         const steps = stepsOf(change)
+        // While its image is fetched it still answers.
+        const firstDown = steps.findIndex(({ id }) => !id.startsWith('pull:'))
         return steps.map((step, at): WorkStep => {
-          const begins = index === first && at === 0
+          const begins = index === first && at === firstDown
           const back = at === steps.length - 1 ? readyAfter.get(index) : undefined
           if (!begins && back === undefined) return step
           return {

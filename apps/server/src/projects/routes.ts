@@ -150,8 +150,13 @@ async function targetOf(
   const until = to === null ? undefined : holds.get(`${row.id} ${to.workload}`)
   // Whatever became of who held it: once its time is over the target is what it would be without.
   const held = until !== undefined && until > Date.now() ? until : undefined
-  // A program that never became ready has no address worth trying; one that was healthy before may still answer.
-  const answers = workload?.state === 'running' || workload?.state === 'stopping' || workload?.health === 'unhealthy'
+  // A program that never became ready has no address worth trying; one that was healthy before may still answer, and one of
+  // which the engine says nothing now is where it was last seen.
+  const answers =
+    workload?.state === 'running' ||
+    workload?.state === 'stopping' ||
+    workload?.state === 'unknown' ||
+    workload?.health === 'unhealthy'
   if (to !== null && answers && held === undefined) {
     const address = await engine.address({ project: row.id, workload: to.workload }, to.port)
     if (address !== null) return { kind: 'upstream', host: address.host, port: address.port }
@@ -173,7 +178,7 @@ const strangersTitle = 'It is not answering now'
 
 function pageFor(project: string, workload: string | undefined): PageName {
   if (project === 'creating') return 'creating'
-  if (workload === 'waiting') return 'waiting'
+  if (workload === 'waiting' || project === 'unknown') return 'waiting'
   if (workload === 'crashed' || workload === 'unhealthy' || project === 'failed') return 'failed'
   if (project === 'starting' || workload === 'starting' || workload === 'backing-off') return 'starting'
   return 'stopped'

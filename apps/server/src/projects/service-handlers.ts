@@ -74,7 +74,7 @@ export function serviceHandlers(
         project: resolver.facts(row),
         settings,
         host: '127.0.0.1',
-        hostPort: (port) => {
+        port: (port) => {
           const lease = leases.find((one) => one.workload === kind.name && one.port === port)
           if (lease === undefined) throw notStarted()
           return lease.hostPort

@@ -1,6 +1,12 @@
 import { databaseKindOf, runtimeKinds, type ServiceKind, serviceKinds } from '@stackquay/catalog'
 import type { OperationRecord, ProjectStatus, ProjectSummary, ProjectView, WorkloadStatus } from '@stackquay/contract'
-import { databaseWorkload, type EnvVariable, type ProjectSpec, primaryDatabase } from '@stackquay/domain'
+import {
+  databaseWorkload,
+  type EnvVariable,
+  type LimitsSpec,
+  type ProjectSpec,
+  primaryDatabase,
+} from '@stackquay/domain'
 import type { OperationRow, PortLease, ProjectRow } from '@stackquay/store'
 
 export interface ProjectParts {
@@ -54,7 +60,7 @@ function fields({ row, engine, urls, operation, leases }: ProjectParts) {
       ]),
     ),
     domains: [],
-    limits: spec.limits === null ? null : { cpus: spec.limits.cpus, memoryBytes: spec.limits.memoryBytes },
+    limits: limitsView(spec.limits),
     healthCheck:
       spec.healthCheck === null
         ? null
@@ -65,6 +71,20 @@ function fields({ row, engine, urls, operation, leases }: ProjectParts) {
     createdAt: row.createdAt,
     updatedAt: row.updatedAt,
   }
+}
+
+function limitsView(limits: LimitsSpec | null): ProjectSummary['limits'] {
+  if (limits === null) return null
+  const { cpus, memoryBytes, pids = null, workloads = {} } = limits
+  const own = Object.entries(workloads).map(([name, limit]) => [
+    name,
+    Object.fromEntries(
+      (['cpus', 'memoryBytes', 'pids'] as const).flatMap((field) =>
+        limit[field] == null ? [] : [[field, limit[field]]],
+      ),
+    ),
+  ])
+  return { cpus, memoryBytes, pids, workloads: Object.fromEntries(own) }
 }
 
 /** Runtimes that were ever configured, with the ports of this machine beside the stored settings. */

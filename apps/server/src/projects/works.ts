@@ -10,6 +10,7 @@ import type { Terminals } from '../terminals/terminals.ts'
 import { type Account, removeTree } from './account.ts'
 import type { Catalogue } from './catalogue.ts'
 import { limitsObstacle, type Removal } from './change-project.ts'
+import type { EngineChoice } from './engine-choice.ts'
 import { readManifest } from './manifest-file.ts'
 import type { Model } from './model.ts'
 import { prepareProject, refuseErrors } from './prepare.ts'
@@ -25,6 +26,7 @@ export interface WorksOptions {
   readonly resolver: Resolver
   readonly catalogue: Catalogue
   readonly engine: Engine
+  readonly engines: EngineChoice
   readonly sources: Sources
   readonly config: Config
   readonly account: Account | null
@@ -78,6 +80,7 @@ export function createWorks(options: WorksOptions): (operation: string) => Promi
       const ref = refOf(change)
       return engineSteps(engine, [change], options.reveal).map((step) => ({
         ...step,
+        ...laneOf(change),
         run: async (context) => {
           try {
             await step.run(context)
@@ -185,7 +188,7 @@ export function createWorks(options: WorksOptions): (operation: string) => Promi
   })
 
   const specOfSource = async (row: ProjectRow, say: (text: string) => void) => {
-    const offers = await catalogue.offers()
+    const offers = await catalogue.offers(row.engine)
     const text = await readManifest(row.path)
     if (text !== null) {
       const parsed = parseManifest(text)
@@ -202,7 +205,7 @@ export function createWorks(options: WorksOptions): (operation: string) => Promi
         throw new ProblemError('manifest_invalid', 'The stackquay.yml of the source does not fit this machine.', {
           errors: merged.errors,
         })
-      refuseErrors(limitsObstacle(engine, row.spec, merged.spec))
+      refuseErrors(limitsObstacle(options.engines.named(row.engine), row.spec, merged.spec))
       say('Took the settings of stackquay.yml.')
       return merged.spec
     }
@@ -341,17 +344,28 @@ export function createWorks(options: WorksOptions): (operation: string) => Promi
 
   const lifecycle = (operation: OperationRow, request: Partial<PlanRequest> & Pick<PlanRequest, 'goal'>): Work => {
     const failures: Failures = []
-    const only: { only?: string } =
-      typeof operation.input.workload === 'string' ? { only: operation.input.workload } : {}
+    const { workload, newerImages, unpinned } = operation.input as LifecycleInput
+    const only = workload === undefined ? {} : { only: workload }
+    const newer = newerImages === true ? { newerImages } : {}
     return {
       deadlineSeconds: deadlines.long,
-      stages: [() => reach(operation.project, failures, { ...request, ...only })],
-      settle:
-        request.goal === 'running'
-          ? afterStart(operation.project, failures, only.only)
-          : () => finish(operation.project),
+      stages: [() => reach(operation.project, failures, { ...request, ...only, ...newer })],
+      settle: async (outcome) => {
+        if (workload !== undefined && unpinned !== undefined && hasNoImage(outcome))
+          await chooseBuild(operation.project, workload, unpinned)
+        if (request.goal === 'running') await afterStart(operation.project, failures, workload)(outcome)
+        else await finish(operation.project)
+      },
     }
   }
+
+  /** Back to the build that was chosen before, for the other one could not be had and nothing was replaced. */
+  const chooseBuild = async (project: string, workload: string, { reference, image }: ChosenBuild) =>
+    store.transaction((tx) =>
+      image === null
+        ? tx.images.unpin(project, workload, reference)
+        : tx.images.pin(project, { workload, reference, image }),
+    )
 
   const update = (operation: OperationRow): Work => {
     const failures: Failures = []
@@ -477,6 +491,38 @@ export function createWorks(options: WorksOptions): (operation: string) => Promi
         return operation.kind satisfies never
     }
   }
+}
+
+/**
+ * What only starts waits for what it depends on and for nothing else. What replaces something that runs is done one after the
+ * other: requests are held meanwhile, and no longer than needed.
+ */
+function laneOf(change: Change): Pick<WorkStep, 'lane'> {
+  if (change.type !== 'start') return {}
+  const { ref, dependsOn } = change.workload
+  return { lane: { name: ref.workload, after: dependsOn } }
+}
+
+/** What the input of a start, a restart or a stop may hold. */
+interface LifecycleInput {
+  readonly workload?: string
+  readonly newerImages?: boolean
+  /** The choice of a build that this operation takes the place of. */
+  readonly unpinned?: ChosenBuild
+}
+
+interface ChosenBuild {
+  readonly reference: string
+  readonly image: string | null
+}
+
+function hasNoImage(outcome: Outcome): boolean {
+  if (outcome.state === 'cancelled') return true
+  return (
+    outcome.state === 'failed' &&
+    outcome.error instanceof EngineError &&
+    (outcome.error.code === 'image_not_found' || outcome.error.code === 'image_unavailable')
+  )
 }
 
 /** What the input of an update may hold. */

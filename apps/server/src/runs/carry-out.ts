@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { ActionDraft, SuiteDraft } from '@stackquay/catalog'
 import { type Problem, ProblemError } from '@stackquay/contract'
 import type { NamedEnvironment, ProjectCommands } from '@stackquay/domain'
-import type { CommandRef, CommandState, Engine, Job, SecretRef, Value } from '@stackquay/engine-api'
+import type { CommandRef, CommandState, Container, Engine, Job, SecretRef, Value } from '@stackquay/engine-api'
 import { DeadlineError } from '@stackquay/orchestrator'
 import type { ProjectRow, RunChange, RunRow, Store, TestCaseRow } from '@stackquay/store'
 import { aborted } from '../aborted.ts'
@@ -190,6 +190,9 @@ async function startCommand(
       cwd: program.cwd ?? environment.cwd,
       env: { ...environment.env, ...program.env },
       data: [],
+      ...(environment.container === undefined
+        ? {}
+        : { container: withFolder(environment.container, deps.results.pathOf(row.id)) }),
       terminal: null,
       timeoutSeconds: deps.maxMinutes * 60,
       idleSeconds: null,
@@ -201,6 +204,11 @@ async function startCommand(
 }
 
 const keepBytes = 64 << 20
+
+/** Runners write their results there, and nowhere else. */
+function withFolder(container: Container, path: string): Container {
+  return { ...container, folders: [...container.folders, { path, readOnly: false }] }
+}
 
 /** In the project's lane: two installations into one folder would spoil each other. */
 async function install(

@@ -26,7 +26,7 @@ export interface OwnData {
 export interface OwnDataRequest {
   /** Id of the run; the engine knows the data by it. */
   readonly run: string
-  readonly project: Pick<ProjectRow, 'id' | 'slug' | 'path' | 'spec'>
+  readonly project: Pick<ProjectRow, 'id' | 'slug' | 'path' | 'spec' | 'engine'>
   readonly signal: AbortSignal
   /** Titles of what is being done: `Start PostgreSQL main`. */
   onPhase(title: string): void

@@ -1,16 +1,21 @@
 import { statfs } from 'node:fs/promises'
 import { runtimeKinds } from '@stackquay/catalog'
-import type { DiagnosticCheck } from '@stackquay/contract'
-import type { Engine } from '@stackquay/engine-api'
+import type { DiagnosticCheck, Orphan } from '@stackquay/contract'
+import type { Engine, Readiness } from '@stackquay/engine-api'
+import type { Engines } from '@stackquay/engines'
 import type { ProxyControl } from '@stackquay/proxy/control'
 import type { Store } from '@stackquay/store'
 import type { Config } from '../config.ts'
 import type { Catalogue } from '../projects/catalogue.ts'
+import { registryAuthFault } from '../registry-auth.ts'
+import { projectsOn, readinessOf } from './engine-states.ts'
 import { fileSystemOf } from './file-system.ts'
+import { findOrphans } from './orphans.ts'
 
 export interface DiagnosticsDeps {
   readonly config: Config
-  readonly engine: Engine
+  /** The one of new projects first. */
+  readonly engine: Pick<Engines, 'all' | keyof Engine>
   readonly catalogue: Catalogue
   readonly store: Store
   readonly proxy: () => ProxyControl | null
@@ -23,7 +28,8 @@ type Check = (signal: AbortSignal) => Promise<DiagnosticCheck | readonly Diagnos
 /** Every check on its own: one that fails to run is an error of its own and hides no other. */
 export async function runDiagnostics(deps: DiagnosticsDeps, signal: AbortSignal): Promise<readonly DiagnosticCheck[]> {
   const checks: readonly [string, Check][] = [
-    ['engine', engineCheck(deps)],
+    ['engine', engineChecks(deps)],
+    ['registries', registriesCheck(deps)],
     ['toolchains', toolchainChecks(deps)],
     ['ports', portsCheck(deps)],
     ['proxy', proxyCheck(deps)],
@@ -54,15 +60,39 @@ export async function runDiagnostics(deps: DiagnosticsDeps, signal: AbortSignal)
   return results.flat()
 }
 
-const engineCheck =
-  ({ engine }: DiagnosticsDeps): Check =>
+/** One that new projects do not get and no project is on may be away. */
+const engineChecks =
+  ({ engine, store }: DiagnosticsDeps): Check =>
   async (signal) => {
-    const readiness = await engine.probe(signal)
-    if (!readiness.ready) return made('engine', 'engine', 'Engine', 'error', readiness.reason, readiness.hint)
-    const [warning] = readiness.warnings
-    return warning === undefined
-      ? made('engine', 'engine', 'Engine', 'ok', readiness.detail)
-      : made('engine', 'engine', 'Engine', 'warning', readiness.warnings.join(' '), readiness.detail)
+    const [usual, ...others] = engine.all
+    const counts = projectsOn(await store.projects.all())
+    const made = [
+      ...(usual === undefined ? [] : [engineCheck('engine', 'Engine', 'error', await readinessOf(usual, signal))]),
+      ...(await Promise.all(
+        others.map(async (other) => {
+          const needed = counts(other.id) > 0 ? 'error' : 'info'
+          return engineCheck(`engine-${other.id}`, `Engine ${other.id}`, needed, await readinessOf(other, signal))
+        }),
+      )),
+    ]
+    return made
+  }
+
+function engineCheck(id: string, title: string, absent: 'error' | 'info', readiness: Readiness): DiagnosticCheck {
+  if (!readiness.ready) return made(id, 'engine', title, absent, readiness.reason, readiness.hint)
+  return readiness.warnings.length === 0
+    ? made(id, 'engine', title, 'ok', readiness.detail)
+    : made(id, 'engine', title, 'warning', readiness.warnings.join(' '), readiness.detail)
+}
+
+const registriesCheck =
+  ({ config }: DiagnosticsDeps): Check =>
+  async () => {
+    if (config.registryAuthFile === null) return []
+    const fault = await registryAuthFault(config.registryAuthFile)
+    return fault === null
+      ? made('registries', 'engine', 'Registries', 'ok', `Credentials are read from ${config.registryAuthFile}.`)
+      : made('registries', 'engine', 'Registries', 'error', fault.message, fault.hint)
   }
 
 const toolchainChecks =
@@ -242,31 +272,37 @@ const clockCheck =
 const orphansCheck =
   ({ engine, store }: DiagnosticsDeps): Check =>
   async (signal) => {
-    const known = new Set((await store.projects.all()).map((row) => row.id))
-    const orphans = (await engine.projects(signal)).filter((id) => !known.has(id))
+    const orphans = await findOrphans({ engine, store }, signal)
     if (orphans.length === 0)
       return made('orphans', 'engine', 'Orphans', 'ok', 'Nothing is left of projects that are gone.')
-    const running: string[] = []
-    for (const id of orphans)
-      if ((await engine.observe(id, signal)).some((one) => one.state === 'running')) running.push(id)
-    return running.length > 0
-      ? made(
-          'orphans',
-          'engine',
-          'Orphans',
-          'warning',
-          `Processes of deleted projects still run: ${running.join(', ')}.`,
-          'Restart the service: it ends them.',
-        )
-      : made(
-          'orphans',
-          'engine',
-          'Orphans',
-          'info',
-          `Kept data of ${orphans.length} deleted projects: ${orphans.slice(0, 5).join(', ')}${orphans.length > 5 ? ' …' : ''}.`,
-          'It stays until you delete the folders below data in the home.',
-        )
+    const [first] = orphans
+    const fix = `stq api DELETE '/system/orphans/${first!.id}?data=keep'`
+    const running = orphans.filter(({ workloads }) => workloads.some((workload) => workload.running))
+    if (running.length > 0)
+      return made(
+        'orphans',
+        'engine',
+        'Orphans',
+        'warning',
+        `Workloads of projects that are gone still run: ${listed(running)}.`,
+        'Restart the service, which ends processes of this machine, or remove them by their ids.',
+        fix,
+      )
+    return made(
+      'orphans',
+      'engine',
+      'Orphans',
+      'info',
+      `Something is left of ${orphans.length} projects that are gone: ${listed(orphans)}.`,
+      'It stays until you remove it by its id; data=delete takes its data too, for good.',
+      fix,
+    )
   }
+
+function listed(orphans: readonly Orphan[]): string {
+  const texts = orphans.slice(0, 5).map(({ id, data }) => (data.length === 0 ? id : `${id} (data: ${data.join(', ')})`))
+  return `${texts.join(', ')}${orphans.length > 5 ? ' …' : ''}`
+}
 
 const versionCheck =
   ({ version }: DiagnosticsDeps): Check =>

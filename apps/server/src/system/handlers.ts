@@ -1,6 +1,7 @@
-import type { Engine } from '@stackquay/engine-api'
 import type { Handlers } from '../http/handler.ts'
 import { type DiagnosticsDeps, runDiagnostics, worst } from './diagnostics.ts'
+import { engineStates, projectsOn, readinessOf } from './engine-states.ts'
+import { findOrphans, removeOrphan } from './orphans.ts'
 
 export interface SystemDeps extends DiagnosticsDeps {
   /** When this process began, milliseconds. */
@@ -11,33 +12,47 @@ export interface SystemDeps extends DiagnosticsDeps {
 
 export function systemHandlers(
   deps: SystemDeps,
-): Pick<Handlers, 'getHealth' | 'getDiagnostics' | 'listRuntimes' | 'listServices'> {
+): Pick<Handlers, 'getHealth' | 'getDiagnostics' | 'deleteOrphan' | 'listRuntimes' | 'listServices'> {
   return {
     getHealth: async () => {
-      const [database, proxy, engine] = await Promise.all([
+      const [database, proxy, engines] = await Promise.all([
         databaseAnswers(deps),
         proxyAnswers(deps),
-        engineReady(deps.engine),
+        enginesReady(deps),
       ])
-      const status = !database ? 'unavailable' : proxy && engine && deps.ready() ? 'ok' : 'degraded'
+      const isWhole = proxy && engines.every(({ ready }) => ready) && deps.ready()
+      const status = !database ? 'unavailable' : isWhole ? 'ok' : 'degraded'
       return {
         status: status === 'unavailable' ? 503 : 200,
         body: {
           status,
           version: deps.version,
           uptimeSeconds: Math.round((deps.now().getTime() - deps.startedAt) / 1000),
-          engine: { id: deps.engine.id, ready: engine },
+          engine: { id: deps.engine.id, ready: engines[0]?.ready === true },
+          engines: [...engines],
           database: { ok: database },
           proxy: { ok: proxy },
         },
       }
     },
     getDiagnostics: async (_input, context) => {
-      const checks = await runDiagnostics(deps, context.signal)
-      return { status: 200, body: { status: worst(checks), version: deps.version, checks: [...checks] } }
+      const [checks, engines, orphans] = await Promise.all([
+        runDiagnostics(deps, context.signal),
+        engineStates(deps, context.signal),
+        findOrphans(deps, context.signal).catch(() => []),
+      ])
+      const status = worst(checks)
+      return {
+        status: 200,
+        body: { status, version: deps.version, checks: [...checks], engines: [...engines], orphans: [...orphans] },
+      }
     },
-    listRuntimes: async () => ({ status: 200, body: await deps.catalogue.runtimes() }),
-    listServices: async () => ({ status: 200, body: await deps.catalogue.services() }),
+    deleteOrphan: async ({ params, query }, context) => {
+      const removed = await removeOrphan(params.orphan, query.data, deps, context)
+      return { status: 200, body: removed }
+    },
+    listRuntimes: async ({ query }) => ({ status: 200, body: await deps.catalogue.runtimes(query.engine) }),
+    listServices: async ({ query }) => ({ status: 200, body: await deps.catalogue.services(query.engine) }),
   }
 }
 
@@ -56,7 +71,13 @@ async function proxyAnswers({ config, proxy }: SystemDeps): Promise<boolean> {
   return status !== undefined
 }
 
-async function engineReady(engine: Engine): Promise<boolean> {
-  const readiness = await engine.probe(AbortSignal.timeout(2_000)).catch(() => null)
-  return readiness?.ready === true
+/** One that new projects do not get and no project is on does not count. */
+async function enginesReady({ engine, store }: SystemDeps): Promise<readonly { id: string; ready: boolean }[]> {
+  const counts = projectsOn(await store.projects.all().catch(() => []))
+  const needed = engine.all.filter((one, index) => index === 0 || counts(one.id) > 0)
+  return Promise.all(
+    needed.map(async (one) => ({ id: one.id, ready: (await readinessOf(one, AbortSignal.timeout(probeMs))).ready })),
+  )
 }
+
+const probeMs = 2_000

@@ -1,5 +1,6 @@
 import { ProblemError } from '@stackquay/contract'
 import type { NamedEnvironment, ProjectCommands } from '@stackquay/domain'
+import type { CommandProgram } from '@stackquay/engine-api'
 
 /** The environment of a runtime, or the project's first. Refuses one that there is not, or in which nothing can run. */
 export function environmentFor({ environments }: ProjectCommands, name: string | undefined): NamedEnvironment {
@@ -12,4 +13,9 @@ export function environmentFor({ environments }: ProjectCommands, name: string |
   }
   if (found.reason !== null) throw new ProblemError('unavailable_here', found.reason)
   return found
+}
+
+/** What a command of it runs in; in the container of the runtime itself where it may and that is up. */
+export function containerOf({ name, container }: NamedEnvironment): Pick<CommandProgram, 'container' | 'beside'> {
+  return container === undefined ? {} : { container, beside: name }
 }

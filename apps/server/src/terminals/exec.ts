@@ -8,7 +8,7 @@ import { problemErrorOf } from '../http/problem-answer.ts'
 import { onDeletion } from '../projects/on-deletion.ts'
 import { refuseUnready } from '../projects/refuse-unready.ts'
 import type { Resolver } from '../projects/resolver.ts'
-import { environmentFor } from './environment.ts'
+import { containerOf, environmentFor } from './environment.ts'
 import { createOutputLines } from './output-lines.ts'
 import { withProgram } from './program.ts'
 import { createStdinChannel } from './stdin-channel.ts'
@@ -70,7 +70,7 @@ export function createExec({ store, engine, resolver, reveal }: ExecDeps): Exec 
     refuseUnready(await store.projects.find(project.id))
     const environment = environmentFor(await resolver.commands(project), wanted.workload)
     const env = { ...environment.env, ...wanted.env }
-    const argv = await withProgram(wanted.argv, { env, cwd: environment.cwd })
+    const argv = await withProgram(wanted.argv, { ...environment, env })
     const entry = {
       action: 'exec.run',
       target: project.slug,
@@ -84,7 +84,7 @@ export function createExec({ store, engine, resolver, reveal }: ExecDeps): Exec 
     await note('success')
     const started = Promise.withResolvers<Started>()
     const ended = engine.commands.exec(
-      { project: project.id, argv, cwd: environment.cwd, env, data: [], stop },
+      { project: project.id, argv, cwd: environment.cwd, env, data: [], stop, ...containerOf(environment) },
       { ...io, started: started.resolve },
       { signal, reveal },
     )

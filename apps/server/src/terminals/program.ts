@@ -1,15 +1,17 @@
 import { stat } from 'node:fs/promises'
 import { delimiter, isAbsolute, join, resolve } from 'node:path'
 import { ProblemError } from '@stackquay/contract'
+import type { NamedEnvironment } from '@stackquay/domain'
 import type { Value } from '@stackquay/engine-api'
 
 /**
  * argv with the absolute path of its program in front, found as a shell finds it: by PATH, or from the folder when it names
- * one. Looked for here, so that a missing program is an error that says so, and not exit code 127 of a helper.
+ * one. Looked for here, so that a missing program is an error that says so, and not exit code 127 of a helper. What runs in a
+ * container is looked for there, by whoever starts it.
  */
 export async function withProgram(
   argv: readonly string[],
-  { env, cwd }: { readonly env: Readonly<Record<string, Value>>; readonly cwd: string },
+  { env, cwd, container }: Pick<NamedEnvironment, 'env' | 'cwd' | 'container'>,
 ): Promise<readonly [string, ...string[]]> {
   const [name = '', ...args] = argv
   if (argv.some((word) => word.includes('\0'))) {
@@ -17,6 +19,7 @@ export async function withProgram(
       errors: [{ pointer: '/argv', code: 'invalid', detail: 'must not hold zero bytes' }],
     })
   }
+  if (container !== undefined) return [name, ...args]
   const found = name.includes('/') ? resolve(cwd, name) : await onPath(name, env.PATH)
   if (found !== null && (await isProgram(found))) return [found, ...args]
   throw new ProblemError(

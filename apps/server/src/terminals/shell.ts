@@ -1,4 +1,5 @@
 import { stat } from 'node:fs/promises'
+import type { NamedEnvironment } from '@stackquay/domain'
 import type { Value } from '@stackquay/engine-api'
 
 /** What a terminal runs when nobody names a program. */
@@ -20,6 +21,14 @@ export async function usableShell(places: readonly string[] = bashPlaces): Promi
   }
   return { argv: ['/bin/sh', '-i'], name: 'sh' }
 }
+
+/** The shell of an environment: of its image, where it has one. */
+export async function shellOf({ container }: Pick<NamedEnvironment, 'container'>): Promise<Shell> {
+  return container === undefined ? usableShell() : { argv: ['/bin/sh', '-c', bestShell], name: 'sh' }
+}
+
+/** Nobody knows what an image has before it runs. */
+const bestShell = 'command -v bash > /dev/null && exec bash --noprofile --norc -i; exec sh -i'
 
 /** What programs in a terminal want to know, besides what they get anywhere. The person's own variables win. */
 export function terminalVariables(

@@ -16,10 +16,10 @@ import type { FrameSocket, PeerMessage, RequestContext } from '../http/handler.t
 import { refuseUnready } from '../projects/refuse-unready.ts'
 import type { Resolver } from '../projects/resolver.ts'
 import { createRelay, type Relay } from '../streams/relay.ts'
-import { environmentFor } from './environment.ts'
+import { containerOf, environmentFor } from './environment.ts'
 import { type TerminalSource, terminalSource } from './output-source.ts'
 import { withProgram } from './program.ts'
-import { terminalVariables, usableShell } from './shell.ts'
+import { shellOf, terminalVariables } from './shell.ts'
 
 /** Terminals of all projects. What runs in them is held by the engine, outside of this process; here is who looks at them. */
 export interface Terminals {
@@ -165,7 +165,7 @@ export function createTerminals(deps: TerminalsDeps): Terminals {
   const open: Terminals['open'] = async (project, wanted, context) => {
     refuseUnready(project)
     const environment = environmentFor(await resolver.commands(project), wanted.workload)
-    const shell = wanted.command === undefined ? await usableShell() : null
+    const shell = wanted.command === undefined ? await shellOf(environment) : null
     const argv = shell?.argv ?? (await withProgram(wanted.command!, environment))
     const id = newId('term')
     starting.add(id)
@@ -197,6 +197,7 @@ export function createTerminals(deps: TerminalsDeps): Terminals {
         cwd: environment.cwd,
         env: terminalVariables(project.slug, shell, environment.env),
         data: [],
+        ...containerOf(environment),
         terminal: { cols: wanted.cols, rows: wanted.rows },
         timeoutSeconds: null,
         idleSeconds: Math.max(1, Math.round(deps.idleHours * 3600)),

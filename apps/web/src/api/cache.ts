@@ -35,7 +35,7 @@ export function holdOperation(incoming: OperationRecord): void {
 export async function refreshProject(id: string): Promise<void> {
   const project = await readProject(id)
   holdProject(project)
-  for (const part of ['env', 'extras', 'manifest', 'operations', 'network']) {
+  for (const part of ['env', 'extras', 'images', 'manifest', 'operations', 'network']) {
     for (const ref of [project.id, project.slug])
       void queryClient.invalidateQueries({ queryKey: ['project', ref, part] })
   }

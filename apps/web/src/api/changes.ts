@@ -1,4 +1,12 @@
-import type { CallInput, OperationRecord, Plan, ProjectCreate, ProjectPatch, ProjectView } from '@stackquay/contract'
+import type {
+  CallInput,
+  OperationRecord,
+  Orphan,
+  Plan,
+  ProjectCreate,
+  ProjectPatch,
+  ProjectView,
+} from '@stackquay/contract'
 import { holdOperation, holdProject } from './cache.ts'
 import { client } from './client.ts'
 
@@ -13,6 +21,30 @@ const lifecycleCalls = { start: 'startProject', stop: 'stopProject', restart: 'r
 export async function runLifecycle(act: Lifecycle, project: string, workload?: string): Promise<OperationRecord> {
   const body = workload === undefined ? {} : { body: { workload } }
   const operation = (await client.call(lifecycleCalls[act], { params: { id: project }, ...body })) as OperationRecord
+  holdOperation(operation)
+  return operation
+}
+
+export async function planNewerImages(project: string, signal: AbortSignal): Promise<Plan> {
+  return client.plan('restartProject', { params: { id: project }, body: { newerImages: true } }, { signal })
+}
+
+/** Restarts with the newest builds of its images. */
+export async function restartWithNewerImages(project: string): Promise<OperationRecord> {
+  const body = { newerImages: true }
+  const operation = (await client.call('restartProject', { params: { id: project }, body })) as OperationRecord
+  holdOperation(operation)
+  return operation
+}
+
+type ImageChoice = CallInput<'useImage'>['body']
+
+export async function planImage(project: string, body: ImageChoice, signal: AbortSignal): Promise<Plan> {
+  return client.plan('useImage', { params: { id: project }, body }, { signal })
+}
+
+export async function chooseImage(project: string, body: ImageChoice): Promise<OperationRecord> {
+  const operation = (await client.call('useImage', { params: { id: project }, body })) as OperationRecord
   holdOperation(operation)
   return operation
 }
@@ -154,6 +186,10 @@ export async function planManifest(project: string, body: Manifest, signal: Abor
 
 export async function applyManifest(project: string, body: Manifest): Promise<ProjectView> {
   return held(await client.call('applyManifest', { params: { id: project }, body }))
+}
+
+export async function deleteOrphan(id: string, data: 'keep' | 'delete'): Promise<Orphan> {
+  return client.call('deleteOrphan', { params: { orphan: id }, query: { data } })
 }
 
 export async function cancelOperation(id: string): Promise<OperationRecord> {

@@ -1,6 +1,7 @@
 import type { OperationRecord, ProjectSummary, ProjectView, UserView } from '@stackquay/contract'
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
 import { type AuditFilter, auditQueryOf } from '../lib/audit-filter.ts'
+import { isEngine } from '../lib/engines.ts'
 import { client, isStatus, setCsrfToken } from './client.ts'
 
 /** Keys: `['projects']`, `['project', <id or slug>, …]`, `['operation', <id>]`; `events.ts` keeps them true. */
@@ -74,6 +75,13 @@ export function extrasQuery(ref: string) {
   })
 }
 
+export function imagesQuery(ref: string) {
+  return queryOptions({
+    queryKey: ['project', ref, 'images'],
+    queryFn: async ({ signal }) => (await client.call('listImages', { params: { id: ref } }, { signal })).items,
+  })
+}
+
 export function projectStatsQuery(ref: string) {
   return queryOptions({
     queryKey: ['stats', ref],
@@ -144,15 +152,25 @@ export const auditVerificationQuery = queryOptions({
   staleTime: 5 * 60_000,
 })
 
-export const runtimesQuery = queryOptions({
-  queryKey: ['runtimes'],
-  queryFn: ({ signal }) => client.call('listRuntimes', {}, { signal }),
-})
+/** What is offered on an engine; null for the one that new projects get. */
+export function runtimesQuery(engine: string | null) {
+  return queryOptions({
+    queryKey: ['runtimes', engine],
+    queryFn: ({ signal }) => client.call('listRuntimes', ofEngine(engine), { signal }),
+  })
+}
 
-export const servicesQuery = queryOptions({
-  queryKey: ['services'],
-  queryFn: ({ signal }) => client.call('listServices', {}, { signal }),
-})
+export function servicesQuery(engine: string | null) {
+  return queryOptions({
+    queryKey: ['services', engine],
+    queryFn: ({ signal }) => client.call('listServices', ofEngine(engine), { signal }),
+  })
+}
+
+/** An engine that this page does not know cannot be asked about. */
+function ofEngine(engine: string | null) {
+  return engine !== null && isEngine(engine) ? { query: { engine } } : {}
+}
 
 export const tokensQuery = queryOptions({
   queryKey: ['tokens'],

@@ -12,7 +12,7 @@ const looks = {
 export type ButtonLook = keyof typeof looks
 
 export const buttonBase =
-  'inline-flex shrink-0 items-center justify-center gap-1.5 rounded-md border whitespace-nowrap select-none transition-colors duration-100 disabled:opacity-50 disabled:pointer-events-none'
+  'inline-flex shrink-0 items-center justify-center gap-1.5 rounded-md border whitespace-nowrap select-none transition-colors duration-100 disabled:opacity-50 disabled:pointer-events-none aria-disabled:opacity-50 aria-disabled:cursor-default'
 const buttonSizes = { sm: 'h-7 px-2.5 text-sm', md: 'h-8 px-3 text-base', lg: 'h-10 px-4 text-base' } as const
 
 export function buttonClass(look: ButtonLook = 'secondary', size: keyof typeof buttonSizes = 'md'): string {
@@ -24,12 +24,23 @@ interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {
   size?: keyof typeof buttonSizes
   icon?: LucideIcon
   busy?: boolean
+  /** Why it cannot be pressed now. It stays reachable, so that the reason can be read. */
+  reason?: string | null
   ref?: Ref<HTMLButtonElement>
 }
 
-export function Button({ look, size, icon: Icon, busy = false, className, children, disabled, ...rest }: ButtonProps) {
-  return (
-    <button type="button" {...rest} disabled={disabled || busy} className={cx(buttonClass(look, size), className)}>
+export function Button({
+  look,
+  size,
+  icon: Icon,
+  busy = false,
+  reason = null,
+  className,
+  children,
+  ...rest
+}: ButtonProps) {
+  const button = (
+    <button type="button" {...pressable({ ...rest, busy, reason })} className={cx(buttonClass(look, size), className)}>
       {busy ? (
         <LoaderCircle aria-hidden className="size-3.5 animate-turn" />
       ) : (
@@ -38,6 +49,19 @@ export function Button({ look, size, icon: Icon, busy = false, className, childr
       {children}
     </button>
   )
+  return reason === null ? button : <Tip text={reason}>{button}</Tip>
+}
+
+/** A button with a reason is not `disabled`, which would hide it from the keyboard, but does nothing. */
+function pressable({
+  busy,
+  reason,
+  disabled,
+  onClick,
+  ...rest
+}: Pick<ButtonProps, 'busy' | 'reason'> & ButtonHTMLAttributes<HTMLButtonElement>) {
+  if (reason == null) return { ...rest, onClick, disabled: disabled || busy }
+  return { ...rest, type: 'button' as const, 'aria-disabled': true, 'aria-description': reason }
 }
 
 const iconSizes = { sm: 'size-7', md: 'size-8', lg: 'size-10' } as const
@@ -61,17 +85,16 @@ export function IconButton({
   look = 'ghost',
   size = 'md',
   busy = false,
+  reason = null,
   className,
-  disabled,
   ...rest
 }: IconButtonProps) {
   return (
-    <Tip text={tip ?? label}>
+    <Tip text={reason ?? tip ?? label}>
       <button
         type="button"
         aria-label={label}
-        {...rest}
-        disabled={disabled || busy}
+        {...pressable({ ...rest, busy, reason })}
         className={cx(iconButtonClass(look, size), className)}
       >
         {busy ? <LoaderCircle aria-hidden className="size-4 animate-turn" /> : <Icon aria-hidden className="size-4" />}

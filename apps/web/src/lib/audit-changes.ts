@@ -1,3 +1,5 @@
+import { formatExactBytes } from './limits.ts'
+
 /** What an audit entry says has changed, as rows a person can read from top to bottom. */
 export type ChangeRow =
   | { readonly kind: 'added'; readonly name: string; readonly after: string }
@@ -25,23 +27,24 @@ function compare(name: string, before: unknown, after: unknown): ChangeRow[] {
     const keys = new Set([...Object.keys(before ?? {}), ...Object.keys(after ?? {})])
     return [...keys].flatMap((key) => compare(below(name, key), before?.[key], after?.[key]))
   }
-  if (isNone(before)) return [{ kind: 'added', name, after: textOf(after) }]
-  if (isNone(after)) return [{ kind: 'removed', name, before: textOf(before) }]
-  const [was, is] = [textOf(before), textOf(after)]
+  if (isNone(before)) return [{ kind: 'added', name, after: textOf(after, name) }]
+  if (isNone(after)) return [{ kind: 'removed', name, before: textOf(before, name) }]
+  const [was, is] = [textOf(before, name), textOf(after, name)]
   return was === is ? [] : [{ kind: 'changed', name, before: was, after: is }]
 }
 
 function notes(name: string, value: unknown): ChangeRow[] {
   if (isNone(value)) return []
   if (isRecord(value)) return Object.entries(value).flatMap(([key, inner]) => notes(below(name, key), inner))
-  return [{ kind: 'note', name, value: textOf(value) }]
+  return [{ kind: 'note', name, value: textOf(value, name) }]
 }
 
 function below(name: string, key: string): string {
   return name === '' ? key : `${name}.${key}`
 }
 
-function textOf(value: unknown): string {
+function textOf(value: unknown, name = ''): string {
+  if (typeof value === 'number' && name.endsWith('Bytes')) return formatExactBytes(value)
   if (typeof value === 'string') return value === '' ? '""' : value
   const plainList = Array.isArray(value) && value.length > 0 && value.every((item) => typeof item === 'string')
   return plainList ? value.join(', ') : JSON.stringify(value)

@@ -19,6 +19,7 @@ export const powers = {
       'getProjectStats',
       'watchProjectStats',
       'listDatabases',
+      'listImages',
       'listExtras',
       'getManifest',
       'planManifest',
@@ -79,7 +80,7 @@ export const powers = {
   change: {
     scope: 'operate',
     unrestricted: false,
-    operations: ['updateProject', 'putProjectEnv', 'deleteProjectEnv', 'createDatabase', 'updateDatabase'],
+    operations: ['updateProject', 'useImage', 'putProjectEnv', 'deleteProjectEnv', 'createDatabase', 'updateDatabase'],
   },
   publish: { scope: 'operate', unrestricted: false, operations: ['addDomain', 'removeDomain', 'endShare'] },
   secrets: { scope: 'operate', unrestricted: false, operations: ['getDatabaseCredentials', 'getServiceCredentials'] },
@@ -112,8 +113,9 @@ export const powers = {
   oversee: {
     scope: 'admin',
     unrestricted: true,
-    operations: ['listAudit', 'verifyAudit', 'exportAudit', 'getDiagnostics'],
+    operations: ['listAudit', 'verifyAudit', 'exportAudit', 'getDiagnostics', 'deleteOrphan'],
   },
+  tidy: { scope: 'admin', unrestricted: true, operations: ['deleteOrphan'] },
   notify: {
     scope: 'admin',
     unrestricted: true,

@@ -12,6 +12,7 @@ import { formatBytes } from '../lib/format.ts'
 import { texts } from '../texts/index.ts'
 import { Monogram } from './monogram.tsx'
 import { PlannedConfirm } from './planned-confirm.tsx'
+import { engineReason } from './project-actions.ts'
 import type { ServiceKind } from './service-kind.ts'
 import { useMay } from './use-may.ts'
 
@@ -28,6 +29,7 @@ interface KeptDataProps {
 /** What disabled services left behind, with the two ways on: use it again, or let it go. */
 export function KeptDataPanel({ project, kinds, kept, onEnable }: KeptDataProps) {
   const may = useMay()
+  const reason = engineReason(project)
   const [deleting, setDeleting] = useState<Kept | null>(null)
   const kindOf = (data: Kept) => kinds.find((kind) => kind.name === data.kind)
   const labelOf = (data: Kept) => kindOf(data)?.label ?? data.kind
@@ -60,6 +62,7 @@ export function KeptDataPanel({ project, kinds, kept, onEnable }: KeptDataProps)
                       icon={Power}
                       aria-label={t.enableOne(kind.label)}
                       disabled={!kind.available}
+                      reason={reason}
                       onClick={() => onEnable(kind)}
                     >
                       {t.enableAgain}
@@ -70,6 +73,7 @@ export function KeptDataPanel({ project, kinds, kept, onEnable }: KeptDataProps)
                       size="sm"
                       icon={Trash2}
                       aria-label={t.deleteKeptOne(labelOf(data))}
+                      reason={reason}
                       onClick={() => setDeleting(data)}
                     >
                       {t.deleteKept}

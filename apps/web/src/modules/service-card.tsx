@@ -13,6 +13,7 @@ import { texts } from '../texts/index.ts'
 import { CredentialsDialog } from './credentials.tsx'
 import { Monogram } from './monogram.tsx'
 import { PlannedConfirm } from './planned-confirm.tsx'
+import { engineReason } from './project-actions.ts'
 import { type ServiceKind, serviceSettings } from './service-kind.ts'
 import type { SettingsValue } from './settings-form.tsx'
 import { WorkloadStatePill } from './state-pill.tsx'
@@ -31,6 +32,7 @@ interface CardProps {
 /** A service in use: how it is, where it answers, what programs receive, and what can be done with it. */
 export function ServiceCard({ project, kind, onChange }: CardProps) {
   const may = useMay()
+  const reason = engineReason(project)
   const [open, setOpen] = useState<Open>(null)
   const close = () => setOpen(null)
   const workload = project.status.workloads.find((item) => item.kind === 'service' && item.name === kind.name)
@@ -71,22 +73,28 @@ export function ServiceCard({ project, kind, onChange }: CardProps) {
                   {t.credentials}
                 </Button>
               )}
-              <Button size="sm" icon={Settings2} aria-label={t.changeOne(kind.label)} onClick={onChange}>
+              <Button
+                size="sm"
+                icon={Settings2}
+                aria-label={t.changeOne(kind.label)}
+                reason={reason}
+                onClick={onChange}
+              >
                 {t.change}
               </Button>
               <Menu trigger={<IconButton icon={Ellipsis} size="sm" look="secondary" label={t.actionsOf(kind.label)} />}>
                 {kind.hasCredentials && !runsElsewhere && may('admin') && (
-                  <MenuItem icon={RefreshCw} onSelect={() => setOpen('rotate')}>
+                  <MenuItem icon={RefreshCw} disabled={reason !== null} onSelect={() => setOpen('rotate')}>
                     {t.rotate}
                   </MenuItem>
                 )}
-                <MenuItem icon={Power} onSelect={() => setOpen('disable')}>
+                <MenuItem icon={Power} disabled={reason !== null} onSelect={() => setOpen('disable')}>
                   {t.disable}
                 </MenuItem>
                 {kind.keepsData && may('admin') && (
                   <>
                     <MenuSeparator />
-                    <MenuItem icon={Trash2} danger onSelect={() => setOpen('remove')}>
+                    <MenuItem icon={Trash2} danger disabled={reason !== null} onSelect={() => setOpen('remove')}>
                       {t.removeData}
                     </MenuItem>
                   </>

@@ -9,6 +9,7 @@ import { toastDone } from '../components/toast.tsx'
 import { changesOf } from '../lib/settings-draft.ts'
 import { texts } from '../texts/index.ts'
 import { PlanView } from './plan-view.tsx'
+import { engineReason } from './project-actions.ts'
 import { type ServiceKind, serviceSettings, settingsOf } from './service-kind.ts'
 import { SettingsForm, type SettingsValue } from './settings-form.tsx'
 import { usePlan } from './use-plan.ts'
@@ -85,7 +86,13 @@ export function ServiceForm({
       {error !== null && <ErrorNote error={error} hideErrors={pointers} />}
       <DialogActions>
         <Button onClick={onClose}>{texts.common.cancel}</Button>
-        <Button type="submit" look="primary" busy={busy} disabled={live.pending || live.plan === null}>
+        <Button
+          type="submit"
+          look="primary"
+          busy={busy}
+          disabled={live.pending || live.plan === null}
+          reason={engineReason(project)}
+        >
           {stored === null ? t.addSubmit(kind.label) : enabling ? t.enableAgain : texts.common.apply}
         </Button>
       </DialogActions>

@@ -11,8 +11,8 @@ import { cx } from '../components/class-names.ts'
 import { texts } from '../texts/index.ts'
 
 type Tone = 'good' | 'busy' | 'warn' | 'bad' | 'idle'
-/** Shapes tell states apart without colour: full, turning, triangle, cross, hollow, tick, dash. */
-type Shape = 'full' | 'turning' | 'triangle' | 'cross' | 'hollow' | 'tick' | 'dash'
+/** Shapes tell states apart without colour: full, turning, triangle, cross, hollow, tick, dash, question mark. */
+type Shape = 'full' | 'turning' | 'triangle' | 'cross' | 'hollow' | 'tick' | 'dash' | 'question'
 type Look = readonly [Tone, Shape]
 
 const projectLooks: Readonly<Record<ProjectStatus['state'], Look>> = {
@@ -24,6 +24,7 @@ const projectLooks: Readonly<Record<ProjectStatus['state'], Look>> = {
   failed: ['bad', 'cross'],
   creating: ['busy', 'turning'],
   deleting: ['busy', 'turning'],
+  unknown: ['warn', 'question'],
 }
 const workloadLooks: Readonly<Record<WorkloadStatus['state'], Look>> = {
   stopped: ['idle', 'hollow'],
@@ -34,6 +35,7 @@ const workloadLooks: Readonly<Record<WorkloadStatus['state'], Look>> = {
   'backing-off': ['warn', 'triangle'],
   crashed: ['bad', 'cross'],
   stopping: ['busy', 'turning'],
+  unknown: ['idle', 'question'],
 }
 const operationLooks: Readonly<Record<OperationRecord['state'], Look>> = {
   queued: ['idle', 'dash'],
@@ -98,6 +100,11 @@ export function OperationStatePill({ state }: { state: OperationRecord['state'] 
 }
 export function CheckStatePill({ status }: { status: keyof typeof checkLooks }) {
   return <Pill look={checkLooks[status]}>{texts.states.check[status]}</Pill>
+}
+/** One that no project is on and that is not for new ones may well be missing. */
+export function EngineStatePill({ ready, needed }: { ready: boolean; needed: boolean }) {
+  const look = ready ? checkLooks.ok : needed ? checkLooks.error : checkLooks.info
+  return <Pill look={look}>{texts.diagnostics[ready ? 'ready' : 'notReady']}</Pill>
 }
 export function OutcomePill({ outcome }: { outcome: 'success' | 'failure' | 'denied' }) {
   const look = { success: operationLooks.succeeded, failure: operationLooks.failed, denied: workloadLooks.unhealthy }[
@@ -191,4 +198,10 @@ const drawings = {
   cross: <path d="m3.8 3.8 6.4 6.4m0-6.4-6.4 6.4" {...stroke} />,
   tick: <path d="m2.8 7.4 2.8 2.8 5.6-6" {...stroke} />,
   dash: <path d="M3 7h8" {...stroke} />,
+  question: (
+    <>
+      <path d="M4.4 4.6a2.6 2.6 0 1 1 4 2.2c-.9.6-1.4 1-1.4 1.9" {...stroke} />
+      <circle cx="7" cy="11.6" r="1" fill="currentColor" />
+    </>
+  ),
 } as const

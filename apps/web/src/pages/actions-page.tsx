@@ -12,6 +12,7 @@ import { PageHeader, Panel } from '../components/panel.tsx'
 import { SkeletonList } from '../components/skeleton.tsx'
 import { toastProblem } from '../components/toast.tsx'
 import { byRuntime, isRunOver } from '../lib/runs.ts'
+import { engineReason } from '../modules/project-actions.ts'
 import { CancelRun, RunFacts, RunFailure } from '../modules/run-facts.tsx'
 import { RunHistory } from '../modules/run-history.tsx'
 import { RunOutputView } from '../modules/run-output-view.tsx'
@@ -40,7 +41,7 @@ function useStart(project: ProjectView) {
 
 function Actions({ project }: { project: ProjectView }) {
   const query = useQuery(actionsQuery(project.id))
-  const labels = useLabels()
+  const labels = useLabels(project.engine)
   const { busy, start } = useStart(project)
   const [asking, setAsking] = useState<Action | null>(null)
   const actions = query.data ?? []
@@ -67,7 +68,7 @@ function Actions({ project }: { project: ProjectView }) {
                 <ActionRow
                   key={action.id}
                   action={action}
-                  slug={project.slug}
+                  project={project}
                   busy={busy === action.id}
                   onRun={() => (action.destructive ? setAsking(action) : void start(action.id).catch(toastProblem))}
                 />
@@ -93,7 +94,17 @@ function Actions({ project }: { project: ProjectView }) {
   )
 }
 
-function ActionRow({ action, slug, busy, onRun }: { action: Action; slug: string; busy: boolean; onRun: () => void }) {
+function ActionRow({
+  action,
+  project,
+  busy,
+  onRun,
+}: {
+  action: Action
+  project: ProjectView
+  busy: boolean
+  onRun: () => void
+}) {
   const may = useMay()
   return (
     <li className="flex flex-wrap items-center gap-x-4 gap-y-1 px-4 py-2.5">
@@ -111,7 +122,7 @@ function ActionRow({ action, slug, busy, onRun }: { action: Action; slug: string
         {action.lastRun !== null && (
           <Link
             to="/projects/$project/actions"
-            params={{ project: slug }}
+            params={{ project: project.slug }}
             search={{ run: action.lastRun }}
             className="rounded text-sm text-accent-ink hover:underline"
           >
@@ -120,7 +131,14 @@ function ActionRow({ action, slug, busy, onRun }: { action: Action; slug: string
           </Link>
         )}
         {may('operate') && (
-          <Button icon={Play} size="sm" busy={busy} disabled={!action.available} onClick={onRun}>
+          <Button
+            icon={Play}
+            size="sm"
+            busy={busy}
+            disabled={!action.available}
+            reason={engineReason(project)}
+            onClick={onRun}
+          >
             {action.destructive ? t.runAsking : t.run}
             <span className="sr-only"> {action.label}</span>
           </Button>
@@ -166,6 +184,7 @@ function ActionRun({ project, id }: { project: ProjectView; id: string }) {
                 icon={Play}
                 busy={busy !== null}
                 disabled={!again.available}
+                reason={engineReason(project)}
                 onClick={() => (again.destructive ? setAsking(true) : void start(again.id).catch(toastProblem))}
               >
                 {t.runAgain}

@@ -32,6 +32,7 @@ import { CredentialsDialog } from '../modules/credentials.tsx'
 import { Monogram } from '../modules/monogram.tsx'
 import { PlanView } from '../modules/plan-view.tsx'
 import { PlannedConfirm } from '../modules/planned-confirm.tsx'
+import { engineReason } from '../modules/project-actions.ts'
 import { SettingsForm, type SettingsValue } from '../modules/settings-form.tsx'
 import { WorkloadStatePill } from '../modules/state-pill.tsx'
 import { Unavailable } from '../modules/unavailable.tsx'
@@ -57,7 +58,7 @@ export function DatabasesPage() {
       <div className="flex flex-wrap items-center justify-between gap-3">
         <h2 className="text-base font-semibold">{t.title}</h2>
         {may('operate') && (
-          <Button icon={Plus} look="primary" onClick={() => setAdding(true)}>
+          <Button icon={Plus} look="primary" reason={engineReason(project)} onClick={() => setAdding(true)}>
             {t.add}
           </Button>
         )}
@@ -82,9 +83,10 @@ type DatabaseView = ProjectView['databases'][string]
 type Open = 'credentials' | 'change' | 'rotate' | 'drop' | null
 
 function DatabaseCard({ project, name, database }: { project: ProjectView; name: string; database: DatabaseView }) {
-  const labels = useLabels()
+  const labels = useLabels(project.engine)
   const may = useMay()
-  const kind = useQuery(servicesQuery).data?.items.find(
+  const reason = engineReason(project)
+  const kind = useQuery(servicesQuery(project.engine)).data?.items.find(
     (item) => item.kind === 'database' && item.name === database.type,
   )
   const [open, setOpen] = useState<Open>(null)
@@ -118,17 +120,18 @@ function DatabaseCard({ project, name, database }: { project: ProjectView; name:
                 icon={Settings2}
                 aria-label={t.changeOne(name)}
                 disabled={kind === undefined}
+                reason={reason}
                 onClick={() => setOpen('change')}
               >
                 {t.change}
               </Button>
               {may('admin') && (
                 <Menu trigger={<IconButton icon={Ellipsis} size="sm" look="secondary" label={t.actionsOf(name)} />}>
-                  <MenuItem icon={RefreshCw} onSelect={() => setOpen('rotate')}>
+                  <MenuItem icon={RefreshCw} disabled={reason !== null} onSelect={() => setOpen('rotate')}>
                     {t.rotate}
                   </MenuItem>
                   <MenuSeparator />
-                  <MenuItem icon={Trash2} danger onSelect={() => setOpen('drop')}>
+                  <MenuItem icon={Trash2} danger disabled={reason !== null} onSelect={() => setOpen('drop')}>
                     {t.drop}
                   </MenuItem>
                 </Menu>
@@ -243,7 +246,13 @@ function ChangeForm({
       {error !== null && <ErrorNote error={error} hideErrors={pointers} />}
       <DialogActions>
         <Button onClick={onClose}>{texts.common.cancel}</Button>
-        <Button type="submit" look="primary" busy={busy} disabled={live.pending || live.plan === null}>
+        <Button
+          type="submit"
+          look="primary"
+          busy={busy}
+          disabled={live.pending || live.plan === null}
+          reason={engineReason(project)}
+        >
           {texts.common.apply}
         </Button>
       </DialogActions>
@@ -252,7 +261,7 @@ function ChangeForm({
 }
 
 function AddForm({ project, onClose }: { project: ProjectView; onClose: () => void }) {
-  const query = useQuery(servicesQuery)
+  const query = useQuery(servicesQuery(project.engine))
   if (query.isPending) return <SkeletonList rows={3} height="h-8" />
   if (query.isError) return <ErrorState error={query.error} onRetry={() => void query.refetch()} />
   return (
@@ -353,7 +362,13 @@ function AddFields({ project, kinds, onClose }: { project: ProjectView; kinds: D
       {error !== null && <ErrorNote error={error} hideErrors={pointers} />}
       <DialogActions>
         <Button onClick={onClose}>{texts.common.cancel}</Button>
-        <Button type="submit" look="primary" busy={busy} disabled={!kind?.available || name === ''}>
+        <Button
+          type="submit"
+          look="primary"
+          busy={busy}
+          disabled={!kind?.available || name === ''}
+          reason={engineReason(project)}
+        >
           {t.submit}
         </Button>
       </DialogActions>

@@ -7,6 +7,8 @@ import { CodeBlock } from '../components/code-block.tsx'
 import { ErrorState } from '../components/error-state.tsx'
 import { PageHeader, Panel } from '../components/panel.tsx'
 import { SkeletonList } from '../components/skeleton.tsx'
+import { EnginesPanel } from '../modules/engines-panel.tsx'
+import { OrphansPanel } from '../modules/orphans-panel.tsx'
 import { CheckStatePill } from '../modules/state-pill.tsx'
 import { texts } from '../texts/index.ts'
 import { useTitle } from './use-title.ts'
@@ -40,6 +42,8 @@ export function DiagnosticsPage() {
             <span className="font-medium">{t.summary[query.data.status]}</span>
             <span className="numbers text-ink-3">{t.version(query.data.version)}</span>
           </p>
+          <EnginesPanel engines={query.data.engines} />
+          <OrphansPanel orphans={query.data.orphans} />
           {categories.map((category) => (
             <Category
               key={category}

@@ -28,6 +28,7 @@ import { isEnvName, parseDotEnv } from '../lib/env-names.ts'
 import { errorsAt } from '../lib/field-errors.ts'
 import { isObject } from '../lib/settings-draft.ts'
 import { PlanView } from '../modules/plan-view.tsx'
+import { engineReason } from '../modules/project-actions.ts'
 import { useLabels } from '../modules/use-labels.ts'
 import { useMay } from '../modules/use-may.ts'
 import { usePlan } from '../modules/use-plan.ts'
@@ -52,7 +53,8 @@ export function EnvPage() {
   const [deleting, setDeleting] = useState<string | null>(null)
   const [pasting, setPasting] = useState(false)
   const mayChange = useMay()('operate')
-  const labels = useLabels()
+  const reason = engineReason(project)
+  const labels = useLabels(project.engine)
   const variables = Object.entries(query.data?.env ?? {}).sort(([one], [other]) => one.localeCompare(other))
   const receivers = useReceivers(project)
   const several = receivers.length > 1 || variables.some(([, variable]) => variable.runtimes !== null)
@@ -67,10 +69,10 @@ export function EnvPage() {
         actions={
           mayChange && (
             <>
-              <Button icon={ClipboardPaste} onClick={() => setPasting(true)}>
+              <Button icon={ClipboardPaste} reason={reason} onClick={() => setPasting(true)}>
                 {t.paste}
               </Button>
-              <Button icon={Plus} look="primary" onClick={add}>
+              <Button icon={Plus} look="primary" reason={reason} onClick={add}>
                 {t.add}
               </Button>
             </>
@@ -119,6 +121,7 @@ export function EnvPage() {
                       <IconButton
                         icon={Pencil}
                         label={t.editOne(name)}
+                        reason={reason}
                         onClick={() =>
                           setEditing({
                             name,
@@ -128,7 +131,12 @@ export function EnvPage() {
                           })
                         }
                       />
-                      <IconButton icon={Trash2} label={t.deleteOne(name)} onClick={() => setDeleting(name)} />
+                      <IconButton
+                        icon={Trash2}
+                        label={t.deleteOne(name)}
+                        reason={reason}
+                        onClick={() => setDeleting(name)}
+                      />
                     </>
                   )}
                 </Cell>
@@ -291,6 +299,7 @@ function VariableForm({ project, editing, onClose }: { project: ProjectView; edi
       <Switch label={t.secret} help={t.secretHelp} checked={secret} onChange={setSecret} />
       {choosing && (
         <Receivers
+          engine={project.engine}
           options={receivers}
           value={runtimes}
           onChange={setRuntimes}
@@ -319,7 +328,7 @@ interface Receiver {
 
 /** The runtimes that the project uses. */
 function useReceivers(project: ProjectView): readonly Receiver[] {
-  const offered = useQuery(runtimesQuery).data?.runtimes ?? []
+  const offered = useQuery(runtimesQuery(project.engine)).data?.runtimes ?? []
   return offered.filter(({ name }) => {
     const settings = project[name]
     return isObject(settings) && settings.enabled === true
@@ -327,17 +336,19 @@ function useReceivers(project: ProjectView): readonly Receiver[] {
 }
 
 function Receivers({
+  engine,
   options,
   value,
   onChange,
   error,
 }: {
+  engine: string
   options: readonly Receiver[]
   value: readonly string[] | null
   onChange: (value: readonly string[] | null) => void
   error: string | null
 }) {
-  const labels = useLabels()
+  const labels = useLabels(engine)
   // One that is switched off now stays a receiver until somebody takes it out.
   const names = [...new Set([...options.map(({ name }) => name), ...(value ?? [])])]
   return (

@@ -26,7 +26,7 @@ const t = texts.mail
 export function MailPage() {
   const project = useProject()
   useTitle(project.name, texts.project.tabs.mail)
-  const services = useQuery(servicesQuery)
+  const services = useQuery(servicesQuery(project.engine))
   if (services.isPending) return <SkeletonList rows={5} />
   if (services.isError) return <ErrorState error={services.error} onRetry={() => void services.refetch()} />
   const catcher = services.data.items.find((kind) => kind.hasInbox && isEnabled(project, kind))

@@ -1,19 +1,30 @@
-import type { OfferedRuntime, OfferedTemplate, ProjectCreate } from '@stackquay/contract'
-import { useQuery } from '@tanstack/react-query'
+import type { OfferedRuntime, OfferedTemplate } from '@stackquay/contract'
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { Check as CheckIcon, FolderOpen, GitBranch, LayoutTemplate, type LucideIcon, Square } from 'lucide-react'
 import { type ReactNode, useState } from 'react'
 import { createProject, planCreate } from '../api/changes.ts'
 import { problemFrom } from '../api/client.ts'
-import { projectsQuery, runtimesQuery, servicesQuery } from '../api/queries.ts'
+import { diagnosticsQuery, projectsQuery, runtimesQuery, servicesQuery } from '../api/queries.ts'
 import { Button } from '../components/button.tsx'
 import { cx } from '../components/class-names.ts'
 import { ErrorNote, ErrorState } from '../components/error-state.tsx'
 import { Check, SelectField, TextField } from '../components/field.tsx'
 import { PageHeader, Panel } from '../components/panel.tsx'
 import { SkeletonList } from '../components/skeleton.tsx'
+import { tileChosen, tileClass, tileInput, tileOther } from '../components/tile.ts'
 import { errorsAt } from '../lib/field-errors.ts'
-import { freeName, freeSlug, nameOfSource, slugOf } from '../lib/names.ts'
+import { freeName, freeSlug, slugOf } from '../lib/names.ts'
+import {
+  bodyOf,
+  type Draft,
+  emptyDraft,
+  offeredDraft,
+  type Source,
+  sources,
+  suggestedName,
+} from '../lib/project-draft.ts'
+import { EngineChoice } from '../modules/engine-choice.tsx'
 import { Monogram } from '../modules/monogram.tsx'
 import { PlanView } from '../modules/plan-view.tsx'
 import type { ServiceKind } from '../modules/service-kind.ts'
@@ -24,34 +35,12 @@ import { texts } from '../texts/index.ts'
 import { useTitle } from './use-title.ts'
 
 const t = texts.create
-type Source = keyof typeof t.sources
-interface RuntimeChoice {
-  readonly version: string
-  readonly preset: string
-}
-interface DatabaseChoice {
-  readonly name: string
-  readonly version: string
-}
-interface Draft {
-  readonly source: Source
-  readonly template: string
-  readonly gitUrl: string
-  readonly gitBranch: string
-  readonly path: string
-  /** Null until it is typed: then it follows the source. */
-  readonly name: string | null
-  readonly runtimes: Readonly<Record<string, RuntimeChoice>>
-  readonly databases: Readonly<Record<string, DatabaseChoice>>
-  /** Version by name; empty for the default. */
-  readonly services: Readonly<Record<string, string>>
-  readonly start: boolean
-}
-
 export function NewProjectPage() {
   useTitle(t.title)
-  const runtimes = useQuery(runtimesQuery)
-  const services = useQuery(servicesQuery)
+  const [draft, setDraft] = useState(emptyDraft)
+  // Until another engine's offers are here, those of the one before stay on the screen.
+  const runtimes = useQuery({ ...runtimesQuery(draft.engine), placeholderData: keepPreviousData })
+  const services = useQuery({ ...servicesQuery(draft.engine), placeholderData: keepPreviousData })
   return (
     <div className="flex w-full max-w-[96rem] flex-col gap-4 px-4 py-5 sm:px-6">
       <PageHeader title={t.title} />
@@ -67,6 +56,9 @@ export function NewProjectPage() {
         />
       ) : (
         <Form
+          typed={draft}
+          onChange={setDraft}
+          waiting={runtimes.isPlaceholderData || services.isPlaceholderData}
           runtimes={runtimes.data.runtimes}
           templates={runtimes.data.templates}
           databases={services.data.items.filter((item) => item.kind === 'database')}
@@ -78,35 +70,30 @@ export function NewProjectPage() {
 }
 
 interface FormProps {
+  /** As it was typed, also what the engine chosen now does not offer: the other one may. */
+  typed: Draft
+  onChange: (draft: Draft) => void
+  /** What is offered is still that of the engine chosen before. */
+  waiting: boolean
   runtimes: readonly OfferedRuntime[]
   templates: readonly OfferedTemplate[]
   databases: readonly ServiceKind[]
   services: readonly ServiceKind[]
 }
 
-function Form({ runtimes, templates, databases, services }: FormProps) {
+function Form({ typed, onChange, waiting, runtimes, templates, databases, services }: FormProps) {
   const navigate = useNavigate()
-  const [draft, setDraft] = useState<Draft>(() => ({
-    source: templates.length > 0 ? 'template' : 'git',
-    template: templates.find((template) => template.available)?.name ?? '',
-    gitUrl: '',
-    gitBranch: '',
-    path: '',
-    name: null,
-    runtimes: {},
-    databases: {},
-    services: {},
-    start: true,
-  }))
+  const draft = offeredDraft(typed, { runtimes, templates, databases, services })
+  const engines = useQuery(diagnosticsQuery).data?.engines ?? []
   const [busy, setBusy] = useState(false)
   const [error, setError] = useState<unknown>(null)
   const change = (part: Partial<Draft>) => {
     setError(null)
-    setDraft((before) => ({ ...before, ...part }))
+    onChange({ ...typed, ...part })
   }
   const taken = (useQuery(projectsQuery).data ?? []).map((project) => project.slug)
   const name = draft.name ?? freeSlug(suggestedName(draft), taken)
-  const body = bodyOf(draft, name.trim())
+  const body = waiting ? null : bodyOf(draft, name.trim())
   const live = usePlan(['create'], body, planCreate)
   const problem = error !== null ? problemFrom(error) : live.error ? problemFrom(live.error) : null
   const errors = problem?.errors
@@ -118,6 +105,7 @@ function Form({ runtimes, templates, databases, services }: FormProps) {
     '/template',
     ...[...runtimes, ...services].map((kind) => `/${kind.name}`),
     '/databases',
+    ...(engines.length > 1 ? ['/engine'] : []),
   ]
   const template = templates.find((item) => item.name === draft.template)
   const willRun =
@@ -201,6 +189,13 @@ function Form({ runtimes, templates, databases, services }: FormProps) {
             )}
           </div>
         </Panel>
+
+        <EngineChoice
+          engines={engines}
+          chosen={draft.engine}
+          onChoose={(engine) => change({ engine })}
+          error={errorsAt(errors, '/engine')}
+        />
 
         <Panel
           title={t.runtimes}
@@ -399,60 +394,6 @@ function Form({ runtimes, templates, databases, services }: FormProps) {
   )
 }
 
-/** What `POST /projects` gets, or null while something that must be there is missing. */
-function bodyOf(draft: Draft, name: string): ProjectCreate | null {
-  if (name === '') return null
-  const source = sourceOf(draft)
-  if (source === null) return null
-  const runtimes = Object.fromEntries(
-    Object.entries(draft.runtimes).map(([key, { version, preset }]) => [
-      key,
-      { enabled: true, ...(version === '' ? {} : { version }), ...(preset === '' ? {} : { preset }) },
-    ]),
-  )
-  const databases = Object.entries(draft.databases).map(
-    ([type, { name: database, version }]) => [database, { type, ...(version === '' ? {} : { version }) }] as const,
-  )
-  const services = Object.fromEntries(
-    Object.entries(draft.services).map(([key, version]) => [
-      key,
-      { enabled: true, ...(version === '' ? {} : { version }) },
-    ]),
-  )
-  return {
-    name,
-    ...source,
-    ...runtimes,
-    ...services,
-    ...(databases.length === 0 ? {} : { databases: Object.fromEntries(databases) }),
-    ...(draft.start ? {} : { start: false }),
-  }
-}
-
-function sourceOf(draft: Draft): Partial<ProjectCreate> | null {
-  const url = draft.gitUrl.trim()
-  const branch = draft.gitBranch.trim()
-  const path = draft.path.trim()
-  switch (draft.source) {
-    case 'template':
-      return draft.template === '' ? null : { template: draft.template }
-    case 'git':
-      return url === '' ? null : { git: { url, ...(branch === '' ? {} : { branch }) } }
-    case 'folder':
-      return path === '' ? null : { path }
-    case 'empty':
-      return {}
-    default:
-      return draft.source satisfies never
-  }
-}
-
-function suggestedName(draft: Draft): string {
-  if (draft.source === 'git') return nameOfSource(draft.gitUrl)
-  if (draft.source === 'folder') return nameOfSource(draft.path)
-  return draft.source === 'template' && draft.template !== '' ? `my-${draft.template}` : ''
-}
-
 function withEntry<Value>(
   entries: Readonly<Record<string, Value>>,
   key: string,
@@ -471,9 +412,9 @@ const sourceIcons: Readonly<Record<Source, LucideIcon>> = {
 
 function SourceChoice({ value, onChange }: { value: Source; onChange: (source: Source) => void }) {
   return (
-    <fieldset className="grid grid-cols-2 gap-2 lg:grid-cols-4">
+    <fieldset className="grid grid-cols-2 gap-2 lg:grid-cols-4 xl:grid-cols-2 2xl:grid-cols-4">
       <legend className="mb-2 text-sm font-medium">{t.sourceLabel}</legend>
-      {(Object.keys(t.sources) as Source[]).map((source) => {
+      {sources.map((source) => {
         const Icon = sourceIcons[source]
         return (
           <label
@@ -573,12 +514,6 @@ function Missing({ items }: { items: readonly MissingItem[] }) {
     </details>
   )
 }
-
-const tileClass =
-  'relative flex min-w-0 rounded-lg border transition-colors has-focus-visible:outline-2 has-focus-visible:outline-offset-2 has-focus-visible:outline-accent-ink'
-const tileChosen = 'border-accent-ink bg-accent-soft/60'
-const tileOther = 'border-line bg-surface hover:border-line-strong'
-const tileInput = 'absolute inset-0 size-full cursor-pointer appearance-none rounded-lg outline-none'
 
 function Tiles({ children }: { children: ReactNode }) {
   return <div className="grid grid-cols-1 gap-2 sm:grid-cols-2 2xl:grid-cols-3">{children}</div>

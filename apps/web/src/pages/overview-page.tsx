@@ -1,9 +1,9 @@
 import type { ProjectView, WorkloadStatus } from '@stackquay/contract'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { Boxes, Play, RotateCw, ScrollText, Square, TriangleAlert } from 'lucide-react'
+import { Boxes, MemoryStick, Play, RotateCw, ScrollText, Square, TriangleAlert } from 'lucide-react'
 import { lazy, type ReactNode, Suspense } from 'react'
-import { operationQuery, projectOperationsQuery, projectStatsQuery } from '../api/queries.ts'
+import { projectOperationsQuery, projectStatsQuery } from '../api/queries.ts'
 import { buttonClass, IconButton, iconButtonClass } from '../components/button.tsx'
 import { cx } from '../components/class-names.ts'
 import { CopyButton } from '../components/copy-button.tsx'
@@ -17,14 +17,12 @@ import { TimeAgo } from '../components/time-ago.tsx'
 import { Tip } from '../components/tip.tsx'
 import { useNow } from '../components/use-now.ts'
 import { formatBytes, formatCpu, formatDuration, formatElapsed, formatRelative, secondsSince } from '../lib/format.ts'
-import {
-  CancelOperation,
-  LogTail,
-  OperationFailure,
-  OperationSteps,
-  ProgressBar,
-} from '../modules/operation-progress.tsx'
-import { useLifecycle } from '../modules/project-actions.ts'
+import { formatMemoryLimit, memoryLimitOf } from '../lib/limits.ts'
+import { CurrentOperation } from '../modules/current-operation.tsx'
+import { EngineBadge } from '../modules/engine-badge.tsx'
+import { engineSilence } from '../modules/engine-silence.tsx'
+import { LogTail, OperationFailure } from '../modules/operation-progress.tsx'
+import { engineReason, useLifecycle } from '../modules/project-actions.ts'
 import { OperationStateIcon, WorkloadStatePill } from '../modules/state-pill.tsx'
 import { useMay } from '../modules/use-may.ts'
 import { useStats } from '../modules/use-stats.ts'
@@ -58,30 +56,6 @@ export function OverviewPage() {
   )
 }
 
-/** The record in the project is what was true when it was read; the one under its own key follows the events. */
-function CurrentOperation({ project }: { project: ProjectView }) {
-  const id = project.operation?.id
-  const live = useQuery({ ...operationQuery(id ?? ''), enabled: id !== undefined }).data
-  const operation = live ?? project.operation
-  if (project.operation === null || operation === null) return null
-  return (
-    <Panel
-      title={
-        <Link to="/operations/$operation" params={{ operation: operation.id }} className="rounded hover:underline">
-          {texts.operations.now[operation.kind]}
-        </Link>
-      }
-      detail={texts.operations.by(operation.actor)}
-      actions={<CancelOperation operation={operation} />}
-    >
-      <ProgressBar operation={operation} />
-      <div className="mt-3">
-        <OperationSteps operation={operation} />
-      </div>
-    </Panel>
-  )
-}
-
 /** Why the project is not up, when the last thing that was done to it failed. */
 function LastFailure({ project }: { project: ProjectView }) {
   const last = useQuery(projectOperationsQuery(project.id)).data?.[0]
@@ -106,7 +80,8 @@ function LastFailure({ project }: { project: ProjectView }) {
 }
 
 function Warnings({ project }: { project: ProjectView }) {
-  const { warnings } = project.status
+  // That the engine does not answer stands above all pages of the project.
+  const warnings = project.status.warnings.filter((warning) => warning.code !== engineSilence)
   if (warnings.length === 0) return null
   return (
     <section aria-label={t.warnings} className="flex flex-col gap-2">
@@ -183,8 +158,10 @@ function Workload({ project, workload }: { project: ProjectView; workload: Workl
   const { busy, run } = useLifecycle(project.id)
   const may = useMay()
   const held = project.operation !== null
+  const reason = engineReason(project)
   const up = workload.state !== 'stopped' && workload.state !== 'crashed'
-  const explained = workload.reason !== null || workload.logTail.length > 0
+  const ranOut = workload.lastExit?.outOfMemory === true && (!up || workload.restarts > 0)
+  const explained = workload.reason !== null || workload.logTail.length > 0 || ranOut
   return (
     <>
       <tr className={explained ? 'border-b-0!' : undefined}>
@@ -213,7 +190,11 @@ function Workload({ project, workload }: { project: ProjectView; workload: Workl
           </ul>
         </Cell>
         <Cell className="numbers whitespace-nowrap">
-          {up && workload.since !== null ? <Uptime since={workload.since} /> : <LastExit workload={workload} />}
+          {up && workload.state !== 'unknown' && workload.since !== null ? (
+            <Uptime since={workload.since} />
+          ) : (
+            <LastExit workload={workload} />
+          )}
         </Cell>
         <Cell end className={cx('numbers', workload.restarts > 0 && 'text-warn')}>
           {workload.restarts}
@@ -237,6 +218,7 @@ function Workload({ project, workload }: { project: ProjectView; workload: Workl
                 label={t.restartWorkload(workload.title)}
                 busy={busy === 'restart'}
                 disabled={held}
+                reason={reason}
                 onClick={() => void run('restart', workload.name)}
               />
               <IconButton
@@ -244,6 +226,7 @@ function Workload({ project, workload }: { project: ProjectView; workload: Workl
                 label={t.stopWorkload(workload.title)}
                 busy={busy === 'stop'}
                 disabled={held}
+                reason={reason}
                 onClick={() => void run('stop', workload.name)}
               />
             </>
@@ -253,6 +236,7 @@ function Workload({ project, workload }: { project: ProjectView; workload: Workl
               label={t.startWorkload(workload.title)}
               busy={busy === 'start'}
               disabled={held}
+              reason={reason}
               onClick={() => void run('start', workload.name)}
             />
           )}
@@ -261,21 +245,48 @@ function Workload({ project, workload }: { project: ProjectView; workload: Workl
       {explained && (
         <tr>
           <td colSpan={6} className="px-4 pb-3">
-            {workload.reason !== null && (
-              <p className={cx('max-w-prose break-words', workload.state === 'crashed' ? 'text-bad' : 'text-ink-2')}>
-                {workload.reason}
-                {workload.nextRestartAt !== null && <NextRestart at={workload.nextRestartAt} />}
-              </p>
-            )}
-            {workload.logTail.length > 0 && (
-              <div className="mt-2">
-                <LogTail lines={workload.logTail} />
-              </div>
-            )}
+            {/* On a phone the table scrolls sideways; a sentence stays in sight and breaks. */}
+            <div className="max-sm:sticky max-sm:left-4 max-sm:max-w-[calc(100vw-4rem)]">
+              {workload.reason !== null && (
+                <p className={cx('max-w-prose break-words', workload.state === 'crashed' ? 'text-bad' : 'text-ink-2')}>
+                  {workload.reason}
+                  {workload.nextRestartAt !== null && <NextRestart at={workload.nextRestartAt} />}
+                </p>
+              )}
+              {ranOut && <OutOfMemory project={project} workload={workload} up={up} />}
+              {workload.logTail.length > 0 && (
+                <div className="mt-2">
+                  <LogTail lines={workload.logTail} />
+                </div>
+              )}
+            </div>
           </td>
         </tr>
       )}
     </>
+  )
+}
+
+/** What the kernel ended for its memory, how much it had, and where that is changed. */
+function OutOfMemory({ project, workload, up }: { project: ProjectView; workload: WorkloadStatus; up: boolean }) {
+  const bytes = memoryLimitOf(project.limits, workload.name)
+  const limit = bytes === null ? null : formatMemoryLimit(bytes)
+  const bare = up ? t.outOfMemoryBareBefore : t.outOfMemoryBare
+  return (
+    <p className="mt-0.5 flex items-start gap-2">
+      <MemoryStick aria-hidden className="mt-0.5 size-4 shrink-0 text-bad" />
+      <span className="min-w-0">
+        {limit === null ? bare : up ? t.outOfMemoryBefore(limit) : t.outOfMemoryWith(limit)}{' '}
+        <Link
+          to="/projects/$project/settings"
+          params={{ project: project.slug }}
+          hash="limits"
+          className="rounded text-accent-ink underline underline-offset-2"
+        >
+          {t.toLimits}
+        </Link>
+      </span>
+    </p>
   )
 }
 
@@ -289,19 +300,30 @@ function NextRestart({ at }: { at: string }) {
 
 function LastExit({ workload }: { workload: WorkloadStatus }) {
   if (workload.lastExit === null) return <span className="text-ink-3">–</span>
-  const { code, signal, at } = workload.lastExit
-  const how = code !== null ? t.exitCode(code) : signal !== null ? t.exitSignal(signal) : ''
+  const { code, signal, at, outOfMemory } = workload.lastExit
+  const how = outOfMemory
+    ? t.outOfMemory
+    : code !== null
+      ? t.exitCode(code)
+      : signal !== null
+        ? t.exitSignal(signal)
+        : ''
   return (
-    <span className="text-sm text-ink-2">
-      {t.lastExit}: {how} <TimeAgo time={at} />
+    <span className="block min-w-24 text-sm whitespace-normal text-ink-2">
+      {t.lastExit}: {how}
+      <span className="block text-ink-3">
+        <TimeAgo time={at} />
+      </span>
     </span>
   )
 }
 
 function Usage({ project }: { project: ProjectView }) {
-  const running = project.status.workloads.some((workload) => workload.pid !== null || workload.state === 'running')
+  const answers = engineReason(project) === null
+  const running =
+    answers && project.status.workloads.some((workload) => workload.pid !== null || workload.state === 'running')
   const history = useStats(project.id, running)
-  const disk = useQuery(projectStatsQuery(project.id)).data?.disk
+  const disk = useQuery({ ...projectStatsQuery(project.id), enabled: answers }).data?.disk
   return (
     <Panel
       title={t.stats}
@@ -315,7 +337,7 @@ function Usage({ project }: { project: ProjectView }) {
       }
     >
       {!running ? (
-        <p className="text-ink-2">{t.notRunning}</p>
+        <p className="text-ink-2">{answers ? t.notRunning : t.notKnown}</p>
       ) : history.points.length === 0 ? (
         <p role="status" className="text-ink-2">
           {t.waitingForStats}
@@ -387,7 +409,7 @@ function LastOperations({ project }: { project: ProjectView }) {
 function About({ project }: { project: ProjectView }) {
   const facts: readonly (readonly [string, ReactNode])[] = [
     [t.folder, <PathFact key="path" path={project.path} />],
-    [t.engine, project.engine],
+    [t.engine, <EngineBadge key="engine" engine={project.engine} />],
     ...(project.template === null ? [] : ([[t.template, project.template]] as const)),
     ...(project.git === null
       ? []

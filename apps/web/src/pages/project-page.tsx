@@ -1,7 +1,8 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link, Outlet, useLocation, useNavigate, useParams } from '@tanstack/react-router'
-import { Copy, Ellipsis, Play, RotateCw, SearchX, Square, Trash2 } from 'lucide-react'
-import { useEffect, useRef } from 'react'
+import { Copy, Ellipsis, Play, RefreshCcwDot, RotateCw, SearchX, Square, Trash2 } from 'lucide-react'
+import { useEffect, useRef, useState } from 'react'
+import { planNewerImages, restartWithNewerImages } from '../api/changes.ts'
 import { isStatus } from '../api/client.ts'
 import { projectQuery, servicesQuery } from '../api/queries.ts'
 import { Button, buttonClass, IconButton } from '../components/button.tsx'
@@ -11,6 +12,10 @@ import { ErrorState } from '../components/error-state.tsx'
 import { ExternalLink } from '../components/external-link.tsx'
 import { Menu, MenuItem, MenuSeparator } from '../components/menu.tsx'
 import { SkeletonList } from '../components/skeleton.tsx'
+import { abilitiesOf } from '../lib/engines.ts'
+import { EngineBadge } from '../modules/engine-badge.tsx'
+import { EngineSilence } from '../modules/engine-silence.tsx'
+import { PlannedConfirm } from '../modules/planned-confirm.tsx'
 import { actsOf, useLifecycle } from '../modules/project-actions.ts'
 import { isEnabled } from '../modules/service-kind.ts'
 import { ProjectStatePill } from '../modules/state-pill.tsx'
@@ -29,6 +34,7 @@ export function ProjectPage() {
     return (
       <div className="flex min-h-dvh flex-col max-lg:min-h-[calc(100dvh-3rem)]">
         <Header />
+        <EngineSilence project={query.data} />
         <div className="flex min-w-0 flex-1 flex-col">
           <Outlet />
         </div>
@@ -59,10 +65,12 @@ function Header() {
   const project = useProject()
   useTitle(project.name)
   const navigate = useNavigate()
-  const { up, free } = actsOf(project)
+  const { up, free, reason } = actsOf(project)
   const { busy, run } = useLifecycle(project.id)
   const may = useMay()
-  const services = (useQuery(servicesQuery).data?.items ?? []).filter((item) => item.kind === 'service')
+  const [renewing, setRenewing] = useState(false)
+  const canRenew = may('operate') && abilitiesOf(project.engine).images
+  const services = (useQuery(servicesQuery(project.engine)).data?.items ?? []).filter((item) => item.kind === 'service')
   const params = { project: project.slug }
   const { pathname } = useLocation()
   const sections = useRef<HTMLElement>(null)
@@ -78,6 +86,7 @@ function Header() {
         <div className="flex min-w-0 flex-wrap items-center gap-x-3 gap-y-1">
           <h1 className="max-w-full truncate text-xl">{project.name}</h1>
           <ProjectStatePill state={project.status.state} />
+          <EngineBadge engine={project.engine} />
           {project.url !== '' && (
             <span className="flex min-w-0 items-center gap-1 text-sm">
               <ExternalLink href={project.url} />
@@ -88,10 +97,22 @@ function Header() {
         <div className="flex items-center gap-2">
           {!may('operate') ? null : up ? (
             <>
-              <Button icon={RotateCw} busy={busy === 'restart'} disabled={!free} onClick={() => void run('restart')}>
+              <Button
+                icon={RotateCw}
+                busy={busy === 'restart'}
+                disabled={!free}
+                reason={reason}
+                onClick={() => void run('restart')}
+              >
                 {t.restart}
               </Button>
-              <Button icon={Square} busy={busy === 'stop'} disabled={!free} onClick={() => void run('stop')}>
+              <Button
+                icon={Square}
+                busy={busy === 'stop'}
+                disabled={!free}
+                reason={reason}
+                onClick={() => void run('stop')}
+              >
                 {t.stop}
               </Button>
             </>
@@ -101,22 +122,46 @@ function Header() {
               look="primary"
               busy={busy === 'start'}
               disabled={!free}
+              reason={reason}
               onClick={() => void run('start')}
             >
               {t.start}
             </Button>
           )}
-          {may('admin') && (
+          {(may('admin') || canRenew) && (
             <Menu trigger={<IconButton icon={Ellipsis} label={texts.common.moreActions} look="secondary" />}>
-              <MenuItem icon={Copy} onSelect={() => void settings('duplicate')}>
-                {t.duplicate}
-              </MenuItem>
-              <MenuSeparator />
-              <MenuItem icon={Trash2} danger onSelect={() => void settings('delete')}>
-                {t.delete}
-              </MenuItem>
+              {canRenew && (
+                <MenuItem icon={RefreshCcwDot} disabled={!free} onSelect={() => setRenewing(true)}>
+                  {texts.images.restartNewer}
+                </MenuItem>
+              )}
+              {may('admin') && (
+                <>
+                  <MenuItem icon={Copy} onSelect={() => void settings('duplicate')}>
+                    {t.duplicate}
+                  </MenuItem>
+                  <MenuSeparator />
+                  <MenuItem icon={Trash2} danger onSelect={() => void settings('delete')}>
+                    {t.delete}
+                  </MenuItem>
+                </>
+              )}
             </Menu>
           )}
+          <PlannedConfirm
+            open={renewing}
+            onClose={() => setRenewing(false)}
+            title={texts.images.restartNewerTitle(project.name)}
+            detail={texts.images.restartNewerDetail}
+            look="primary"
+            submit={texts.images.restartNewerSubmit}
+            name={['newer-images', project.id]}
+            ask={(signal) => planNewerImages(project.id, signal)}
+            onConfirm={async () => {
+              const operation = await restartWithNewerImages(project.id)
+              await navigate({ to: '/operations/$operation', params: { operation: operation.id } })
+            }}
+          />
         </div>
       </div>
       <nav

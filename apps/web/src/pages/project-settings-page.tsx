@@ -24,7 +24,10 @@ import { Panel } from '../components/panel.tsx'
 import { SkeletonList } from '../components/skeleton.tsx'
 import { toastDone } from '../components/toast.tsx'
 import { errorsAt } from '../lib/field-errors.ts'
+import { ImagesPanel } from '../modules/images-panel.tsx'
+import { LimitsPanel } from '../modules/limits-panel.tsx'
 import { PlanView } from '../modules/plan-view.tsx'
+import { engineReason } from '../modules/project-actions.ts'
 import { useMay } from '../modules/use-may.ts'
 import { usePlan } from '../modules/use-plan.ts'
 import { texts } from '../texts/index.ts'
@@ -44,6 +47,8 @@ export function ProjectSettingsPage() {
   return (
     <div className="flex w-full max-w-4xl flex-col gap-4 px-4 py-5 sm:px-6">
       <General key={`${project.id}${project.generation}`} project={project} />
+      <LimitsPanel project={project} />
+      <ImagesPanel project={project} />
       <ProjectFile project={project} />
       {may('admin') && (
         <>
@@ -57,6 +62,7 @@ export function ProjectSettingsPage() {
 
 function General({ project }: { project: ProjectView }) {
   const mayChange = useMay()('operate')
+  const reason = engineReason(project)
   const [name, setName] = useState(project.name)
   const [checked, setChecked] = useState(project.healthCheck !== null)
   const [path, setPath] = useState(project.healthCheck?.path ?? '/')
@@ -96,7 +102,7 @@ function General({ project }: { project: ProjectView }) {
           void save()
         }}
       >
-        <fieldset disabled={!mayChange} className="flex min-w-0 flex-col gap-4">
+        <fieldset disabled={!mayChange || reason !== null} className="flex min-w-0 flex-col gap-4">
           <legend className="sr-only">{t.general}</legend>
           <div className="grid grid-cols-1 gap-4 sm:grid-cols-2">
             <TextField
@@ -144,7 +150,7 @@ function General({ project }: { project: ProjectView }) {
         {error !== null && <ErrorNote error={error} hideErrors={pointers} />}
         {mayChange && (
           <div>
-            <Button type="submit" look="primary" busy={busy} disabled={!changed || name.trim() === ''}>
+            <Button type="submit" look="primary" busy={busy} disabled={!changed || name.trim() === ''} reason={reason}>
               {t.save}
             </Button>
           </div>
@@ -157,6 +163,7 @@ function General({ project }: { project: ProjectView }) {
 function ProjectFile({ project }: { project: ProjectView }) {
   const query = useQuery(manifestQuery(project.id))
   const mayApply = useMay()('admin')
+  const reason = engineReason(project)
   const [draft, setDraft] = useState<string | null>(null)
   const [prune, setPrune] = useState(false)
   const [busy, setBusy] = useState(false)
@@ -202,7 +209,7 @@ function ProjectFile({ project }: { project: ProjectView }) {
             mono
             rows={Math.min(18, Math.max(8, text.split('\n').length + 1))}
             value={text}
-            readOnly={!mayApply}
+            readOnly={!mayApply || reason !== null}
             onChange={(event) => {
               setDraft(event.target.value)
               setError(null)
@@ -211,6 +218,7 @@ function ProjectFile({ project }: { project: ProjectView }) {
               // YAML knows no tabs; leaving the field stays Shift-Tab or Escape, Tab.
               if (
                 mayApply &&
+                reason === null &&
                 event.key === 'Tab' &&
                 event.shiftKey === false &&
                 event.currentTarget.dataset.leaving === undefined
@@ -244,6 +252,7 @@ function ProjectFile({ project }: { project: ProjectView }) {
                   look="primary"
                   busy={busy}
                   disabled={live.pending || live.plan === null}
+                  reason={reason}
                   onClick={() => void apply()}
                 >
                   {t.manifestApply}
@@ -303,7 +312,7 @@ function Duplicate({ project }: { project: ProjectView }) {
           error={errorsAt(errors, '/name') ?? errorsAt(errors, '/slug')}
           className="max-w-md"
           action={
-            <Button type="submit" busy={busy}>
+            <Button type="submit" busy={busy} reason={engineReason(project)}>
               {t.duplicateSubmit}
             </Button>
           }
@@ -336,7 +345,7 @@ function Delete({ project }: { project: ProjectView }) {
   ]
   return (
     <Panel id="delete" title={t.deleteTitle} detail={t.deleteDetail} className="border-bad/40">
-      <Button className="text-bad" onClick={() => setOpen(true)}>
+      <Button className="text-bad" reason={engineReason(project)} onClick={() => setOpen(true)}>
         {t.deleteButton}
       </Button>
       <ConfirmDialog

@@ -5,11 +5,12 @@ const order: Readonly<Record<ProjectStatus['state'], number>> = {
   running: 1,
   degraded: 2,
   failed: 3,
-  starting: 4,
-  stopping: 5,
-  stopped: 6,
-  creating: 7,
-  deleting: 8,
+  unknown: 4,
+  starting: 5,
+  stopping: 6,
+  stopped: 7,
+  creating: 8,
+  deleting: 9,
 }
 export const projectStates = (Object.keys(order) as ProjectStatus['state'][]).sort(
   (one, other) => order[one] - order[other],

@@ -26,6 +26,7 @@ import { SkeletonList } from '../components/skeleton.tsx'
 import { Cell, Table } from '../components/table.tsx'
 import { Tip } from '../components/tip.tsx'
 import { formatBytes, formatCpu } from '../lib/format.ts'
+import { EngineBadge, engineName } from '../modules/engine-badge.tsx'
 import { actsOf, useLifecycle } from '../modules/project-actions.ts'
 import { Sparkline } from '../modules/sparkline.tsx'
 import { type Labels, stackOf } from '../modules/stack.ts'
@@ -45,7 +46,7 @@ export function ProjectsPage() {
   useTitle(t.title)
   const may = useMay()
   const query = useQuery(projectsQuery)
-  const labels = useLabels()
+  const labels = useLabels(null)
   const [text, setText] = useState('')
   const [state, setState] = useState<State | 'all'>('all')
   const [view, setView] = useStored<'cards' | 'table'>('stackquay.projects.view', ['cards', 'table'])
@@ -91,7 +92,7 @@ export function ProjectsPage() {
             aria-label={t.stateFilter}
             value={state}
             onChange={(event) => setState(event.target.value as State | 'all')}
-            className="h-8 cursor-pointer rounded-md border border-line-strong/60 bg-surface px-2"
+            className="h-8 cursor-pointer rounded-md border border-line-strong/60 bg-surface px-2 max-sm:w-28"
           >
             <option value="all">{t.allStates}</option>
             {projectStates.map((option) => (
@@ -183,8 +184,8 @@ function ViewLabel({ icon, text }: { icon: ReactNode; text: string }) {
 function fits(project: ProjectSummary, text: string, labels: Labels): boolean {
   const wanted = text.trim().toLowerCase()
   if (wanted === '') return true
-  return [project.name, project.slug, project.url, ...stackOf(project, labels)].some((part) =>
-    part.toLowerCase().includes(wanted),
+  return [project.name, project.slug, project.url, engineName(project.engine), ...stackOf(project, labels)].some(
+    (part) => part.toLowerCase().includes(wanted),
   )
 }
 
@@ -208,7 +209,10 @@ function ProjectCard({ project, labels }: { project: ProjectSummary; labels: Lab
               {project.name}
             </Link>
           </h2>
-          <p className="truncate text-sm text-ink-3">{stackOf(project, labels).join(' · ') || '–'}</p>
+          <p className="mt-0.5 flex min-w-0 items-center gap-2">
+            <EngineBadge engine={project.engine} />
+            <span className="truncate text-sm text-ink-3">{stackOf(project, labels).join(' · ') || '–'}</span>
+          </p>
         </div>
         <ProjectStatePill state={project.status.state} />
       </div>
@@ -300,18 +304,21 @@ function ProjectRow({ project, labels }: { project: ProjectSummary; labels: Labe
         )}
       </Cell>
       <Cell className="max-w-72 max-lg:hidden">
-        <span className="block truncate text-ink-2">{stackOf(project, labels).join(' · ') || '–'}</span>
+        <span className="flex items-center gap-2">
+          <EngineBadge engine={project.engine} />
+          <span className="truncate text-ink-2">{stackOf(project, labels).join(' · ') || '–'}</span>
+        </span>
       </Cell>
       <Cell className="numbers whitespace-nowrap max-sm:hidden">
         <span className="flex items-center gap-3">
           <span className="w-12 text-right">{up && last ? formatCpu(last.cpu) : '–'}</span>
-          {up && <Sparkline values={history.points.map((point) => point.cpu)} className="max-xl:hidden" />}
+          {up && <Sparkline values={history.points.map((point) => point.cpu)} className="max-2xl:hidden" />}
         </span>
       </Cell>
       <Cell className="numbers whitespace-nowrap max-sm:hidden">
         <span className="flex items-center gap-3">
           <span className="w-16 text-right">{up && last ? formatBytes(last.memoryBytes) : '–'}</span>
-          {up && <Sparkline values={history.points.map((point) => point.memoryBytes)} className="max-xl:hidden" />}
+          {up && <Sparkline values={history.points.map((point) => point.memoryBytes)} className="max-2xl:hidden" />}
         </span>
       </Cell>
       <Cell end className="py-1">
@@ -360,7 +367,7 @@ function Warnings({ project }: { project: ProjectSummary }) {
 }
 
 function Acts({ project }: { project: ProjectSummary }) {
-  const { up, free } = actsOf(project)
+  const { up, free, reason } = actsOf(project)
   const { busy, run } = useLifecycle(project.id)
   const may = useMay()
   const button = (act: 'start' | 'stop' | 'restart', icon: LucideIcon) => (
@@ -370,6 +377,7 @@ function Acts({ project }: { project: ProjectSummary }) {
       tip={t[act]}
       busy={busy === act}
       disabled={!free}
+      reason={reason}
       onClick={() => void run(act)}
     />
   )

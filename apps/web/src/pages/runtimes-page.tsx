@@ -16,6 +16,7 @@ import { changesOf, isObject } from '../lib/settings-draft.ts'
 import { fieldsOf } from '../lib/settings-fields.ts'
 import { Monogram } from '../modules/monogram.tsx'
 import { PlanView } from '../modules/plan-view.tsx'
+import { engineReason } from '../modules/project-actions.ts'
 import { SettingsForm, type SettingsValue } from '../modules/settings-form.tsx'
 import { Unavailable } from '../modules/unavailable.tsx'
 import { useMay } from '../modules/use-may.ts'
@@ -31,7 +32,7 @@ type Drafts = Readonly<Record<string, SettingsValue>>
 export function RuntimesPage() {
   const project = useProject()
   useTitle(project.name, texts.project.tabs.runtimes)
-  const runtimes = useQuery(runtimesQuery)
+  const runtimes = useQuery(runtimesQuery(project.engine))
   if (runtimes.isPending) return <SkeletonList rows={4} height="h-16" />
   if (runtimes.isError) return <ErrorState error={runtimes.error} onRetry={() => void runtimes.refetch()} />
   return <RuntimesForm key={project.id} project={project} runtimes={runtimes.data.runtimes} />
@@ -39,6 +40,7 @@ export function RuntimesPage() {
 
 function RuntimesForm({ project, runtimes }: { project: ProjectView; runtimes: readonly OfferedRuntime[] }) {
   const may = useMay()
+  const reason = engineReason(project)
   const [drafts, setDrafts] = useState<Drafts>({})
   const [busy, setBusy] = useState(false)
   const [error, setError] = useState<unknown>(null)
@@ -94,8 +96,9 @@ function RuntimesForm({ project, runtimes }: { project: ProjectView; runtimes: r
       <div>
         <h2 className="text-base font-semibold">{t.title}</h2>
         <p className="text-sm text-ink-2">{t.detail}</p>
+        {reason !== null && <p className="text-sm text-warn">{reason}</p>}
       </div>
-      <fieldset disabled={!may('operate')} className="flex min-w-0 flex-col gap-4">
+      <fieldset disabled={!may('operate') || reason !== null} className="flex min-w-0 flex-col gap-4">
         <legend className="sr-only">{t.title}</legend>
         {[...runtimes]
           .filter(here)
@@ -142,6 +145,7 @@ function RuntimesForm({ project, runtimes }: { project: ProjectView; runtimes: r
                 look="primary"
                 busy={busy}
                 disabled={live.pending || live.plan === null}
+                reason={reason}
                 onClick={() => void apply()}
               >
                 {busy ? texts.common.applying : texts.common.apply}

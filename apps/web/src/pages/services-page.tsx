@@ -11,6 +11,7 @@ import { Panel } from '../components/panel.tsx'
 import { SkeletonList } from '../components/skeleton.tsx'
 import { KeptDataPanel } from '../modules/kept-data.tsx'
 import { Monogram } from '../modules/monogram.tsx'
+import { engineReason } from '../modules/project-actions.ts'
 import { ServiceCard } from '../modules/service-card.tsx'
 import { ServiceForm } from '../modules/service-form.tsx'
 import { isEnabled, type ServiceKind, serviceSettings, settingsOf } from '../modules/service-kind.ts'
@@ -25,9 +26,14 @@ const t = texts.services
 export function ServicesPage() {
   const project = useProject()
   useTitle(project.name, texts.project.tabs.services)
-  const services = useQuery(servicesQuery)
+  const services = useQuery(servicesQuery(project.engine))
   const extras = useQuery(extrasQuery(project.id))
-  if (services.isPending || extras.isPending) return <SkeletonList rows={4} height="h-16" />
+  // An engine that does not answer cannot say what is kept; the services are known without it.
+  const kept = extras.data?.keptData ?? (extras.isError && engineReason(project) !== null ? [] : undefined)
+  if (services.data !== undefined && kept !== undefined) {
+    const kinds = services.data.items.filter((item) => item.kind === 'service')
+    return <Services project={project} kinds={kinds} kept={kept} />
+  }
   if (services.isError || extras.isError) {
     return (
       <ErrorState
@@ -39,13 +45,7 @@ export function ServicesPage() {
       />
     )
   }
-  return (
-    <Services
-      project={project}
-      kinds={services.data.items.filter((item) => item.kind === 'service')}
-      kept={extras.data.keptData}
-    />
-  )
+  return <SkeletonList rows={4} height="h-16" />
 }
 
 function Services({
@@ -128,7 +128,12 @@ function Offered({ project, kind, onAdd }: { project: ProjectView; kind: Service
         <p className="text-sm text-ink-3">{kind.available ? kind.summary : t.elsewhereOnly}</p>
       </div>
       {may('operate') && (
-        <Button icon={Plus} aria-label={known ? t.enableOne(kind.label) : t.addOne(kind.label)} onClick={onAdd}>
+        <Button
+          icon={Plus}
+          aria-label={known ? t.enableOne(kind.label) : t.addOne(kind.label)}
+          reason={engineReason(project)}
+          onClick={onAdd}
+        >
           {known ? t.enableAgain : t.add}
         </Button>
       )}

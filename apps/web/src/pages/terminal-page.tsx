@@ -15,6 +15,7 @@ import { SkeletonList } from '../components/skeleton.tsx'
 import { toastProblem } from '../components/toast.tsx'
 import { IconToggle } from '../components/toggle.tsx'
 import { terminalNames } from '../lib/terminal-names.ts'
+import { engineReason } from '../modules/project-actions.ts'
 import { useLabels } from '../modules/use-labels.ts'
 import { useMay } from '../modules/use-may.ts'
 import { texts } from '../texts/index.ts'
@@ -188,7 +189,7 @@ function useOpen(project: ProjectView, then: (terminal: Terminal) => void): { bu
 
 /** Whose environment a terminal may have. */
 function useEnvironments(project: ProjectView): readonly { readonly name: string; readonly label: string }[] {
-  const labels = useLabels()
+  const labels = useLabels(project.engine)
   return project.status.workloads
     .filter((workload) => workload.kind === 'runtime')
     .map(({ name }) => ({ name, label: labels[name] ?? name }))
@@ -202,15 +203,16 @@ interface OpenProps {
 
 function OpenButtons({ project, busy, onOpen }: OpenProps) {
   const environments = useEnvironments(project)
+  const reason = engineReason(project)
   if (environments.length < 2) {
     return (
-      <Button icon={Plus} look="primary" busy={busy} onClick={() => void onOpen(environments[0]?.name)}>
+      <Button icon={Plus} look="primary" busy={busy} reason={reason} onClick={() => void onOpen(environments[0]?.name)}>
         {t.open}
       </Button>
     )
   }
   return environments.map(({ name, label }) => (
-    <Button key={name} icon={Plus} busy={busy} onClick={() => void onOpen(name)}>
+    <Button key={name} icon={Plus} busy={busy} reason={reason} onClick={() => void onOpen(name)}>
       {t.openFor(label)}
     </Button>
   ))
@@ -218,7 +220,8 @@ function OpenButtons({ project, busy, onOpen }: OpenProps) {
 
 function NewButton({ project, busy, onOpen }: OpenProps) {
   const environments = useEnvironments(project)
-  if (environments.length < 2) {
+  const reason = engineReason(project)
+  if (environments.length < 2 || reason !== null) {
     return (
       <IconButton
         icon={Plus}
@@ -226,6 +229,7 @@ function NewButton({ project, busy, onOpen }: OpenProps) {
         look="secondary"
         size="sm"
         busy={busy}
+        reason={reason}
         onClick={() => void onOpen(environments[0]?.name)}
       />
     )

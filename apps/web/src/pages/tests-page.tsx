@@ -13,6 +13,7 @@ import { SkeletonList } from '../components/skeleton.tsx'
 import { TimeAgo } from '../components/time-ago.tsx'
 import { toastProblem } from '../components/toast.tsx'
 import { isRunOver } from '../lib/runs.ts'
+import { engineReason } from '../modules/project-actions.ts'
 import { CancelRun, RunFacts, RunFailure, RunTime } from '../modules/run-facts.tsx'
 import { RunHistory } from '../modules/run-history.tsx'
 import { RunOutputView } from '../modules/run-output-view.tsx'
@@ -70,7 +71,7 @@ function Suites({ project }: { project: ProjectView }) {
                 <SuiteRow
                   key={suite.id}
                   suite={suite}
-                  slug={project.slug}
+                  project={project}
                   busy={busy === suite.id}
                   onRun={(filter) => void start(suite.id, filter)}
                 />
@@ -107,18 +108,19 @@ function Suites({ project }: { project: ProjectView }) {
 
 function SuiteRow({
   suite,
-  slug,
+  project,
   busy,
   onRun,
 }: {
   suite: TestSuite
-  slug: string
+  project: ProjectView
   busy: boolean
   onRun: (filter: string) => void
 }) {
   const [filter, setFilter] = useState('')
   const may = useMay()
   const last = suite.lastRun
+  const reason = engineReason(project)
   return (
     <li className="flex flex-wrap items-start gap-x-6 gap-y-3 px-4 py-3">
       <div className="min-w-0 flex-1 basis-64">
@@ -135,7 +137,7 @@ function SuiteRow({
             <RunTime run={last} />
             <Link
               to="/projects/$project/tests"
-              params={{ project: slug }}
+              params={{ project: project.slug }}
               search={{ run: last.id }}
               className="rounded text-accent-ink hover:underline"
             >
@@ -159,11 +161,11 @@ function SuiteRow({
             maxLength={500}
             mono
             spellCheck={false}
-            disabled={!suite.available}
+            disabled={!suite.available || reason !== null}
             onChange={(event) => setFilter(event.target.value)}
             className="flex-1"
             action={
-              <Button type="submit" icon={Play} busy={busy} disabled={!suite.available}>
+              <Button type="submit" icon={Play} busy={busy} disabled={!suite.available} reason={reason}>
                 {filter.trim() === '' ? t.run : t.runFiltered}
                 <span className="sr-only"> {suite.label}</span>
               </Button>
@@ -210,6 +212,7 @@ function TestRun({ project, id }: { project: ProjectView; id: string }) {
                 icon={Play}
                 busy={busy !== null}
                 disabled={!suite.available}
+                reason={engineReason(project)}
                 onClick={() => void start(run.name, run.filter ?? '')}
               >
                 {t.runAgain}

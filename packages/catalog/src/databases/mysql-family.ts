@@ -19,7 +19,7 @@ export const familyFields = {
   variables: (connection: DatabaseConnection, prefix: string) => ({
     [`${prefix}DATABASE_URL`]: url(connection),
     [`${prefix}DATABASE_HOST`]: connection.host,
-    [`${prefix}DATABASE_PORT`]: String(connection.hostPort),
+    [`${prefix}DATABASE_PORT`]: String(connection.port),
     [`${prefix}DATABASE_NAME`]: connection.database,
     [`${prefix}DATABASE_USER`]: connection.username,
     [`${prefix}DATABASE_PASSWORD`]: connection.secret('password'),
@@ -27,8 +27,8 @@ export const familyFields = {
   }),
   credentials: (connection: DatabaseConnection) => ({
     host: connection.host,
-    port: connection.hostPort,
-    hostPort: connection.hostPort,
+    port: connection.port,
+    hostPort: connection.port,
     database: connection.database,
     username: connection.username,
     password: connection.secret('password'),
@@ -70,8 +70,8 @@ export function familyWorkload(input: DatabaseInput, { kind, init, options }: Fa
         '--no-defaults',
         `--datadir=${serverPath(input)}`,
         `--init-file=${dataPath(input.name)}/account.sql`,
-        `--port=${input.hostPort}`,
-        `--bind-address=${input.bind}`,
+        `--port=${input.listen.port}`,
+        `--bind-address=${input.listen.address}`,
         // Empty: no socket file. Its path would have to be short, writable and unique, and every client here speaks TCP.
         '--socket=',
         '--pid-file=server.pid',
@@ -89,7 +89,7 @@ export function familyWorkload(input: DatabaseInput, { kind, init, options }: Fa
     },
     env: { ACCOUNT_PASSWORD: input.secret('password') },
     data: [{ name: input.name }],
-    ports: [{ name: kind.name, port: input.hostPort, hostPort: input.hostPort, bind: input.bind }],
+    ports: [{ name: kind.name, port: input.listen.port, hostPort: input.hostPort, bind: input.bind }],
     setup: [init],
     requires: [],
     // It listens when recovery is over, and whoever connects before the account is set waits a moment and is served: no
@@ -109,7 +109,7 @@ function url(connection: DatabaseConnection) {
   return [
     `mysql://${encodeURIComponent(connection.username)}:`,
     ...(typeof password === 'string' ? [password] : password),
-    `@${connection.host}:${connection.hostPort}/${encodeURIComponent(connection.database)}`,
+    `@${connection.host}:${connection.port}/${encodeURIComponent(connection.database)}`,
   ]
 }
 
@@ -117,7 +117,7 @@ function url(connection: DatabaseConnection) {
 function clientVariables(connection: DatabaseConnection) {
   return {
     MYSQL_HOST: connection.host,
-    MYSQL_TCP_PORT: String(connection.hostPort),
+    MYSQL_TCP_PORT: String(connection.port),
     MYSQL_PWD: connection.secret('password'),
   }
 }

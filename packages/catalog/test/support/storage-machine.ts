@@ -1,70 +1,54 @@
-import { spawnSync } from 'node:child_process'
-import {
-  chmodSync,
-  chownSync,
-  constants,
-  copyFileSync,
-  cpSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  rmSync,
-} from 'node:fs'
+import { chmodSync, constants, copyFileSync, cpSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { S3Client, type S3ClientConfig } from '@aws-sdk/client-s3'
-import { serviceKindOf, type WorkloadDraft } from '@stackquay/catalog'
+import { type ServiceInput, serviceKindOf, type WorkloadDraft } from '@stackquay/catalog'
 import { programFile } from '../../src/folders.ts'
-import { serviceInput } from './inputs.ts'
-import { freePort, listening, type Running, start } from './run-draft.ts'
+import { nativeStage, type Stage, type Started } from './stage.ts'
 
 export const kind = serviceKindOf('storage')!
 
-/** The storage as the service runs it: copied alone into a folder that every user reads, and by a user that may do nothing. */
+/** A storage with its data and its clients. */
 export interface StorageMachine {
-  readonly folder: string
-  /** The data directory. */
+  readonly stage: Stage
+  readonly input: ServiceInput
+  /** The data directory as it is seen from here. */
   readonly data: string
   readonly endpoint: string
   readonly draft: WorkloadDraft
   secrets: Record<string, string>
-  started(): Promise<Running>
+  /** Answers when it serves. */
+  started(draft?: WorkloadDraft): Promise<Started>
   /** A client with the credentials of now; path style comes by itself with an IP address. */
   client(more?: S3ClientConfig): S3Client
-  remove(): void
+  remove(): Promise<void>
 }
 
-export async function storageMachine(said: Readonly<Record<string, unknown>> = {}): Promise<StorageMachine> {
-  const folder = mkdtempSync(join(tmpdir(), 'stackquay-storage-'))
-  chmodSync(folder, 0o755)
-  const uid = process.getuid?.() === 0 ? nobody() : undefined
-  const source = programFile('object-storage')
-  const program = join(folder, 'program', basename(source))
-  cpSync(dirname(source), dirname(program), { recursive: true })
-  for (const name of readdirSync(dirname(program))) chmodSync(join(folder, 'program', name), 0o644)
-  chmodSync(dirname(program), 0o755)
-  const node = join(folder, 'node')
-  copyFileSync(process.execPath, node, constants.COPYFILE_FICLONE)
-  chmodSync(node, 0o755)
-  const data = join(folder, 'data')
-  mkdirSync(data, { mode: 0o700 })
-  if (uid !== undefined) chownSync(data, uid, uid)
-
-  const port = await freePort()
-  const draft = kind.toWorkload(
-    serviceInput(kind, said, { hostPort: () => port, ourProgram: () => ({ node, file: program }) }),
-  )
-  const endpoint = `http://127.0.0.1:${port}`
+/** With data of its own, on a stage of its own. */
+export async function storageMachine(
+  said: Readonly<Record<string, unknown>> = {},
+  stage: Stage = nativeStorage(),
+): Promise<StorageMachine> {
+  const project = stage.project('storage', {})
+  const input = await stage.service(said)
+  const draft = kind.toWorkload(input)
+  const endpoint = `http://127.0.0.1:${input.hostPort('http')}`
   const machine: StorageMachine = {
-    folder,
-    data,
+    stage,
+    input,
+    data: project.data.storage!,
     endpoint,
     draft,
     secrets: { accessKey: 'ACCESSKEY0123456789A', secretKey: 'secret0123456789secret0123456789secret01' },
-    started: async () => {
-      const running = await start(draft, { data: { storage: data }, secrets: machine.secrets, ...(uid ? { uid } : {}) })
-      await listening(running, port)
-      return running
+    async started(of = draft) {
+      const running = await stage.start(of, { ...project, secrets: machine.secrets })
+      try {
+        await running.ready()
+        return running
+      } catch (error) {
+        await running.stop('SIGKILL')
+        throw error
+      }
     },
     client: (more = {}) =>
       new S3Client({
@@ -74,11 +58,30 @@ export async function storageMachine(said: Readonly<Record<string, unknown>> = {
         maxAttempts: 1,
         ...more,
       }),
-    remove: () => rmSync(folder, { recursive: true, force: true }),
+    remove: () => stage.close(),
   }
   return machine
 }
 
-function nobody(): number {
-  return Number(spawnSync('id', ['-u', 'nobody'], { encoding: 'utf8' }).stdout.trim())
+/** As the service runs it on a machine: copied alone into a folder that every user reads, and by a user that may do nothing. */
+export function nativeStorage(): Stage {
+  const folder = mkdtempSync(join(tmpdir(), 'stackquay-storage-'))
+  chmodSync(folder, 0o755)
+  const source = programFile('object-storage')
+  const file = join(folder, 'program', basename(source))
+  cpSync(dirname(source), dirname(file), { recursive: true })
+  for (const name of readdirSync(dirname(file))) chmodSync(join(folder, 'program', name), 0o644)
+  chmodSync(dirname(file), 0o755)
+  const node = join(folder, 'node')
+  copyFileSync(process.execPath, node, constants.COPYFILE_FICLONE)
+  chmodSync(node, 0o755)
+  const stage = nativeStage(kind, null)
+  return {
+    ...stage,
+    service: (said, over = {}) => stage.service(said, { ourProgram: () => ({ node, file }), ...over }),
+    async close() {
+      await stage.close()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
 }

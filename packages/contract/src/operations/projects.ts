@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { operation } from '../operation.ts'
 import { Cursor, DryRun, Flag, Limit, LogLimit, listOf, ProjectRef, Wait, WorkloadName } from '../schemas/common.ts'
+import { WorkloadImages } from '../schemas/images.ts'
 import { Credentials, LogPage, logLevels, Stats } from '../schemas/observe.ts'
 import { OperationRecord, operationStates, Plan } from '../schemas/operations.ts'
 import {
@@ -10,6 +11,7 @@ import {
   databaseNamePattern,
   EnvSettings,
   EnvView,
+  engineNames,
   envNamePattern,
   Project,
   ProjectCreate,
@@ -92,6 +94,10 @@ export const createFromManifest = operation({
       .describe('Folder of the source code; without it the project starts empty.'),
     name: z.string().trim().min(1).max(60).optional().describe('When the project file names none.'),
     start: z.boolean().optional(),
+    engine: z
+      .enum(engineNames)
+      .optional()
+      .describe('What it runs on, for its life. Default: what the instance prefers.'),
   }),
   results: { 201: Project },
   problems: [
@@ -171,6 +177,15 @@ export const duplicateProject = operation({
 })
 
 const lifecycle = z.strictObject({ workload: WorkloadName.optional() }).optional()
+const lifecycleUp = z
+  .strictObject({
+    workload: WorkloadName.optional(),
+    newerImages: z
+      .boolean()
+      .optional()
+      .describe('Take the newest builds of the images. Without it every workload stays with the build that it has.'),
+  })
+  .optional()
 
 export const startProject = operation({
   id: 'startProject',
@@ -181,9 +196,9 @@ export const startProject = operation({
   access: operate,
   params: id,
   query: change,
-  body: lifecycle,
+  body: lifecycleUp,
   results: { 202: OperationRecord, 200: OperationRecord },
-  problems: ['busy', 'validation_failed', 'unavailable_here'],
+  problems: ['busy', 'validation_failed', 'unavailable_here', 'engine_cannot'],
   audit: 'project.start',
   dryRun: true,
 })
@@ -213,10 +228,42 @@ export const restartProject = operation({
   access: operate,
   params: id,
   query: change,
-  body: lifecycle,
+  body: lifecycleUp,
   results: { 202: OperationRecord, 200: OperationRecord },
-  problems: ['busy', 'validation_failed', 'unavailable_here'],
+  problems: ['busy', 'validation_failed', 'unavailable_here', 'engine_cannot'],
   audit: 'project.restart',
+  dryRun: true,
+})
+
+export const listImages = operation({
+  id: 'listImages',
+  method: 'GET',
+  path: '/projects/{id}/images',
+  tag: 'Lifecycle',
+  summary: 'Images of the workloads: the build in use and the one before',
+  description: 'Empty on an engine that runs programs of this machine.',
+  access: read,
+  params: id,
+  results: { 200: z.object({ items: z.array(WorkloadImages) }) },
+  problems: [],
+})
+
+export const useImage = operation({
+  id: 'useImage',
+  method: 'POST',
+  path: '/projects/{id}/images',
+  tag: 'Lifecycle',
+  summary: 'Run a workload from another build of its image: back to the previous one, or on to the latest',
+  description:
+    'The workload is replaced, or started when it does not run. After `previous` it stays with that build, whatever its ' +
+    'tag comes to mean, until `latest` is asked for, which takes what the registry has then.',
+  access: operate,
+  params: id,
+  query: change,
+  body: z.strictObject({ workload: WorkloadName, use: z.enum(['previous', 'latest']) }),
+  results: { 202: OperationRecord, 200: OperationRecord },
+  problems: ['busy', 'validation_failed', 'engine_cannot', 'unavailable_here'],
+  audit: 'project.image',
   dryRun: true,
 })
 

@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import { operation } from '../operation.ts'
 import { Cursor, Limit, listOf, ProjectRef, Seq } from '../schemas/common.ts'
-import { AuditEntry, AuditState, Diagnostics, Health, RuntimesView, ServicesView } from '../schemas/system.ts'
+import { engineNames } from '../schemas/project.ts'
+import { AuditEntry, AuditState, Diagnostics, Health, Orphan, RuntimesView, ServicesView } from '../schemas/system.ts'
 
 export const getHealth = operation({
   id: 'getHealth',
@@ -36,6 +37,30 @@ export const getDiagnostics = operation({
   problems: [],
 })
 
+export const deleteOrphan = operation({
+  id: 'deleteOrphan',
+  method: 'DELETE',
+  path: '/system/orphans/{orphan}',
+  tag: 'System',
+  summary: 'Remove what an engine holds for a project that is gone',
+  description: 'Ends and removes its workloads and deletes their logs. Its data goes only when `data` says so.',
+  access: { kind: 'scope', scope: 'admin', instance: true },
+  params: z.object({ orphan: z.string().regex(/^[a-z0-9][a-z0-9_-]{0,99}$/) }),
+  query: z.strictObject({
+    data: z.enum(['keep', 'delete']).describe('delete also deletes databases and kept data, for good.'),
+  }),
+  results: { 200: Orphan },
+  problems: ['invalid_request', 'conflict', 'engine_unavailable'],
+  audit: 'system.orphan.delete',
+})
+
+const OfEngine = z.strictObject({
+  engine: z
+    .enum(engineNames)
+    .optional()
+    .describe('What is offered on this engine. Default: the one that new projects get.'),
+})
+
 export const listRuntimes = operation({
   id: 'listRuntimes',
   method: 'GET',
@@ -43,6 +68,7 @@ export const listRuntimes = operation({
   tag: 'Catalogue',
   summary: 'Runtimes with versions, presets and settings; templates',
   access: { kind: 'scope', scope: 'read' },
+  query: OfEngine,
   results: { 200: RuntimesView },
   problems: [],
 })
@@ -54,6 +80,7 @@ export const listServices = operation({
   tag: 'Catalogue',
   summary: 'Services and databases with versions and settings',
   access: { kind: 'scope', scope: 'read' },
+  query: OfEngine,
   results: { 200: ServicesView },
   problems: [],
 })

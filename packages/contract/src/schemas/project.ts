@@ -1,6 +1,6 @@
 import { databaseKinds, runtimeKinds, serviceKinds } from '@stackquay/catalog'
 import { z } from 'zod'
-import { Time } from './common.ts'
+import { Time, WorkloadName } from './common.ts'
 import { OperationRecord } from './operations.ts'
 
 export const projectStates = [
@@ -12,6 +12,7 @@ export const projectStates = [
   'failed',
   'creating',
   'deleting',
+  'unknown',
 ] as const
 export const workloadStates = [
   'stopped',
@@ -22,13 +23,23 @@ export const workloadStates = [
   'backing-off',
   'crashed',
   'stopping',
+  'unknown',
 ] as const
+
+/** What a project can run on. */
+export const engineNames = ['native', 'docker'] as const
+export type EngineName = (typeof engineNames)[number]
 
 export const slugPattern = /^[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?$/
 export const databaseNamePattern = /^[a-z][a-z0-9_]{0,30}$/
 export const envNamePattern = /^[A-Za-z_][A-Za-z0-9_]{0,127}$/
 
-export const Exit = z.object({ code: z.int().nullable(), signal: z.string().nullable(), at: Time })
+export const Exit = z.object({
+  code: z.int().nullable(),
+  signal: z.string().nullable(),
+  at: Time,
+  outOfMemory: z.literal(true).optional().describe('Set when it was killed for using more memory than it may.'),
+})
 
 export const WorkloadStatus = z
   .object({
@@ -116,9 +127,30 @@ export const HealthCheckSettings = z
   })
   .meta({ id: 'HealthCheck' })
 
+const bounds = {
+  cpus: z.number().min(0.01).max(256).nullable().describe('Cores: 0.5 is half of one.'),
+  memoryBytes: z
+    .int()
+    .min(6 * 1024 * 1024)
+    .nullable()
+    .describe('At least 6 MiB.'),
+  pids: z.int().min(8).max(4_194_304).nullable().describe('Processes and threads, at least 8.'),
+}
+const WorkloadLimits = z.strictObject(bounds).partial()
+
 export const Limits = z
-  .strictObject({ cpus: z.number().positive().max(256).nullable(), memoryBytes: z.int().positive().nullable() })
+  .strictObject({
+    ...bounds,
+    workloads: z
+      .record(WorkloadName, WorkloadLimits)
+      .describe('Of single workloads, by their names. What they do not say is the project’s.'),
+  })
   .meta({ id: 'Limits' })
+const LimitsPatch = Limits.extend({
+  workloads: z
+    .record(WorkloadName, WorkloadLimits.nullable())
+    .describe('Of single workloads, by their names; null: the project’s again.'),
+}).partial()
 
 const runtimeViews = Object.fromEntries(
   runtimeKinds.map((kind) => [kind.name, kind.settings.view.meta({ id: `Runtime_${kind.name}` }).optional()]),
@@ -140,7 +172,7 @@ const projectFields = {
   url: z.string().describe('Complete, with scheme, host and the proxy’s port.'),
   urls: z.array(z.string()),
   path: z.string().describe('Folder of the source code on the service’s machine.'),
-  engine: z.string(),
+  engine: z.string().describe('What it runs on: `native` or `docker`.'),
   status: ProjectStatus,
   operation: OperationRecord.nullable().describe('The operation that holds the project now, else null.'),
   databases: z.record(z.string(), DatabaseView),
@@ -181,7 +213,7 @@ const changeable = {
   name: z.string().trim().min(1).max(60).optional(),
   env: z.record(z.string().regex(envNamePattern, 'is not a valid variable name'), EnvInput).optional(),
   healthCheck: HealthCheckSettings.partial().nullable().optional(),
-  limits: Limits.partial().nullable().optional(),
+  limits: LimitsPatch.nullable().optional(),
   databases: z
     .record(
       z.string().regex(databaseNamePattern, 'must match [a-z][a-z0-9_]{0,30}'),
@@ -220,9 +252,13 @@ export type ProjectPatch = {
   name?: string
   env?: Record<string, z.infer<typeof EnvInput>>
   healthCheck?: { path?: string; timeoutSeconds?: number } | null
-  limits?: { cpus?: number | null; memoryBytes?: number | null } | null
+  limits?:
+    | (WorkloadLimitsPatch & { workloads?: Readonly<Record<string, WorkloadLimitsPatch | null>> | undefined })
+    | null
   databases?: Record<string, { type?: string; version?: string; exposePort?: boolean } | null>
 } & Record<string, unknown>
+
+export type WorkloadLimitsPatch = z.infer<typeof WorkloadLimits>
 
 export const GitSource = z.strictObject({
   url: z.string().min(1).max(2000).describe('https, http, ssh, git or file URL, or the scp-like form.'),
@@ -242,6 +278,10 @@ export const ProjectCreate = z
     template: z.string().max(60).optional(),
     git: GitSource.optional(),
     path: z.string().min(1).max(4000).optional().describe('An existing folder on the service’s machine, absolute.'),
+    engine: z
+      .enum(engineNames)
+      .optional()
+      .describe('What it runs on, for its life. Default: what the instance prefers.'),
     start: z.boolean().optional().describe('Start it when it is created. Default: true when it has something to run.'),
   })
   .meta({ id: 'ProjectCreate' })
@@ -251,6 +291,7 @@ export type ProjectCreate = ProjectPatch & {
   template?: string
   git?: { url: string; branch?: string }
   path?: string
+  engine?: EngineName
   start?: boolean
 }
 

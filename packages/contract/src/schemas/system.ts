@@ -6,7 +6,10 @@ export const Health = z
     status: z.enum(['ok', 'degraded', 'unavailable']),
     version: z.string(),
     uptimeSeconds: z.number(),
-    engine: z.object({ id: z.string(), ready: z.boolean() }),
+    engine: z.object({ id: z.string(), ready: z.boolean() }).describe('The engine of new projects.'),
+    engines: z
+      .array(z.object({ id: z.string(), ready: z.boolean() }))
+      .describe('Those that projects are on, and the one of new projects first.'),
     database: z.object({ ok: z.boolean() }),
     proxy: z.object({ ok: z.boolean() }),
   })
@@ -24,8 +27,44 @@ export const DiagnosticCheck = z
   })
   .meta({ id: 'DiagnosticCheck' })
 export type DiagnosticCheck = z.infer<typeof DiagnosticCheck>
+export const EngineState = z
+  .object({
+    id: z.string(),
+    usual: z.boolean().describe('New projects are on it unless they name another.'),
+    projects: z.int().describe('How many projects are on it.'),
+    ready: z.boolean(),
+    detail: z.string().describe('What it is and its version, or why it cannot be used.'),
+    hint: z.string().nullable(),
+    usage: z
+      .array(
+        z.object({
+          what: z.enum(['containers', 'images', 'volumes', 'networks']),
+          count: z.int(),
+          sizeBytes: z.int().nullable(),
+        }),
+      )
+      .describe('What this instance has on it, besides logs.'),
+  })
+  .meta({ id: 'EngineState' })
+export type EngineState = z.infer<typeof EngineState>
+
+export const Orphan = z
+  .object({
+    id: z.string().describe('What the engine calls a project that is not here any more.'),
+    workloads: z.array(z.object({ name: z.string(), running: z.boolean() })),
+    data: z.array(z.string()).describe('Names of its kept data.'),
+  })
+  .meta({ id: 'Orphan' })
+export type Orphan = z.infer<typeof Orphan>
+
 export const Diagnostics = z
-  .object({ status: z.enum(['ok', 'info', 'warning', 'error']), version: z.string(), checks: z.array(DiagnosticCheck) })
+  .object({
+    status: z.enum(['ok', 'info', 'warning', 'error']),
+    version: z.string(),
+    checks: z.array(DiagnosticCheck),
+    engines: z.array(EngineState),
+    orphans: z.array(Orphan).describe('What engines hold for projects that are gone.'),
+  })
   .meta({ id: 'Diagnostics' })
 
 export const OfferedVersion = z.object({

@@ -1,4 +1,4 @@
-import type { ApplyContext, Step, WorkloadRef } from '@stackquay/engine-api'
+import { type ApplyContext, noImages, type Step, type WorkloadRef } from '@stackquay/engine-api'
 import { deleteData } from './data.ts'
 import { asEngineError, throwIfAborted } from './errors.ts'
 import { runJob } from './job.ts'
@@ -31,6 +31,8 @@ export async function applyStep(
         return await stopWorkload(machine, supervisor, step.ref, step.stop, signal)
       case 'remove':
         return await removeWorkload(machine, supervisor, step.ref, signal)
+      case 'pull':
+        throw noImages()
       case 'job':
         return await runJob(machine, step, () => tools.liveLog(step.ref), context)
       case 'start':

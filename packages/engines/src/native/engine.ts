@@ -3,8 +3,8 @@ import { type Engine, type LogLine, type LogOptions, stepsOf, type WorkloadRef }
 import { type Account, userName, workloadAccount } from './account.ts'
 import { applyStep } from './apply.ts'
 import type { BundledProgram } from './bundled.ts'
-import { createCommands } from './commands/commands.ts'
 import { endOrphanedExecs } from './commands/exec.ts'
+import { createNativeCommands } from './commands/native-host.ts'
 import { clearTrash, copyData, dataNames, listData } from './data.ts'
 import { createEvents } from './events.ts'
 import { flatten } from './flatten.ts'
@@ -59,7 +59,7 @@ export async function createNativeEngine(options: NativeEngineOptions): Promise<
   const toolchains = createToolchains(machine, options.bundled)
   const stats = createStats(machine)
   const closing = new AbortController()
-  const commands = createCommands(machine, closing.signal)
+  const commands = createNativeCommands(machine, closing.signal)
 
   const liveLog = async (ref: WorkloadRef) => {
     const record = await readRecord(machine.home, ref)
@@ -123,6 +123,7 @@ export async function createNativeEngine(options: NativeEngineOptions): Promise<
     dataNames: (project) => dataNames(machine, project),
     data: (project, signal) => listData(machine, project, signal),
     copyData: (from, to, name, signal) => copyData(machine, from, to, name, signal),
+    usage: async () => [],
     commands,
     async close() {
       closing.abort()

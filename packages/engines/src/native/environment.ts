@@ -48,11 +48,7 @@ export async function processEnvironment(
     if (mount.envName !== undefined) env[mount.envName] = dataDir(machine.home, ref.project, mount.name)
   }
   for (const [name, value] of Object.entries(spec.env)) {
-    if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name))
-      throw badVariable(name, 'Its name may hold letters, digits and "_", and must not begin with a digit.')
-    const text = await revealValue(expandValue(machine, ref.project, value, names), reveal)
-    if (text.includes('\0')) throw badVariable(name, 'Its value holds a NUL character, which no process can be given.')
-    env[name] = text
+    env[name] = variableText(name, await revealValue(expandValue(machine, ref.project, value, names), reveal))
   }
   env[RUN_MARKER] = spec.marker
   return env
@@ -62,9 +58,14 @@ const DATA = /\{data:([A-Za-z0-9_-]+)\}/g
 
 /** Puts the absolute path of kept data where the text asks for it. With `names`, other names are ordinary text. */
 export function expand(machine: Machine, project: string, text: string, names?: readonly string[]): string {
-  return text.replace(DATA, (all, name: string) =>
-    names === undefined || names.includes(name) ? dataDir(machine.home, project, name) : all,
+  return expandData(text, (name) =>
+    names === undefined || names.includes(name) ? dataDir(machine.home, project, name) : null,
   )
+}
+
+/** The same with any places; null leaves the text as it is. */
+export function expandData(text: string, placeOf: (name: string) => string | null): string {
+  return text.replace(DATA, (all, name: string) => placeOf(name) ?? all)
 }
 
 /** Secrets are left alone: what they hold is never a placeholder. */
@@ -83,6 +84,14 @@ export function mentionedData(values: readonly Value[]): string[] {
     typeof value === 'string' ? [value] : value.filter((part) => typeof part === 'string'),
   )
   return texts.flatMap((text) => [...text.matchAll(DATA)].map((match) => match[1] ?? ''))
+}
+
+/** The value as a process can be given it, byte for byte. */
+export function variableText(name: string, text: string): string {
+  if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name))
+    throw badVariable(name, 'Its name may hold letters, digits and "_", and must not begin with a digit.')
+  if (text.includes('\0')) throw badVariable(name, 'Its value holds a NUL character, which no process can be given.')
+  return text
 }
 
 function badVariable(name: string, why: string): EngineError {

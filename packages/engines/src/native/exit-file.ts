@@ -2,10 +2,10 @@ import { constants } from 'node:fs'
 import { open } from 'node:fs/promises'
 import type { Exit } from '@stackquay/engine-api'
 import { orNull } from './errors.ts'
+import { exitOf } from './exit-status.ts'
 import { exitFile } from './home.ts'
 import type { Machine } from './machine.ts'
 import type { RunRecord } from './record.ts'
-import { exitOf } from './spawn.ts'
 
 /** How a run ended, as its own shell wrote it down; null while it has not, or when the shell was killed too. */
 export async function readExit(machine: Machine, record: RunRecord): Promise<Exit | null> {

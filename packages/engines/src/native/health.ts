@@ -17,7 +17,7 @@ export type CheckResult =
 const ANSWER_MS = 10_000
 const GREETING_MS = 2_000
 
-type Greeting = NonNullable<Extract<HealthCheck, { kind: 'tcp' }>['greeting']>
+export type Greeting = NonNullable<Extract<HealthCheck, { kind: 'tcp' }>['greeting']>
 
 /**
  * One health check. What listens must be a process of this run. Once found, its socket is watched through the process
@@ -68,7 +68,7 @@ function failed(reason: string, foreign: PortHolder | null = null): CheckResult 
 }
 
 /** Whether the answer to a first message begins as it should. */
-function greets(host: string, port: number, greeting: Greeting, signal: AbortSignal): Promise<boolean> {
+export function greets(host: string, port: number, greeting: Greeting, signal: AbortSignal): Promise<boolean> {
   const expected = Buffer.from(greeting.expect, 'base64')
   return new Promise((resolve) => {
     let answer = Buffer.alloc(0)
@@ -85,7 +85,7 @@ function greets(host: string, port: number, greeting: Greeting, signal: AbortSig
 }
 
 /** The status, or why there was none. */
-function statusOf(host: string, port: number, path: string, signal: AbortSignal): Promise<number | string> {
+export function statusOf(host: string, port: number, path: string, signal: AbortSignal): Promise<number | string> {
   return new Promise((resolve) => {
     const deadline = AbortSignal.any([signal, AbortSignal.timeout(ANSWER_MS)])
     const headers = { 'user-agent': 'stackquay-health' }

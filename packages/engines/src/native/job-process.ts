@@ -111,12 +111,12 @@ async function jobLog(machine: Machine, ref: WorkloadRef, liveLog: string | null
 }
 
 /** Keeps text in pieces, joined only when a job failed. */
-function keepTail(tail: string[], text: string): void {
+export function keepTail(tail: string[], text: string): void {
   tail.push(text)
   if (tail.length > 200) tail.splice(0, 100, tail.slice(0, 100).join('').slice(-16_384))
 }
 
-function lastLines(tail: readonly string[]): string[] {
+export function lastLines(tail: readonly string[]): string[] {
   return tail
     .join('')
     .split('\n')
@@ -124,7 +124,7 @@ function lastLines(tail: readonly string[]): string[] {
     .slice(-TAIL_LINES)
 }
 
-function timedOut(job: Job, logTail: readonly string[]): EngineError {
+export function timedOut(job: Job, logTail: readonly string[]): EngineError {
   return new EngineError(
     'job_timeout',
     `${job.title} was still running after ${job.timeoutSeconds} seconds and was ended.`,
@@ -136,7 +136,7 @@ function timedOut(job: Job, logTail: readonly string[]): EngineError {
   )
 }
 
-function failed(job: Job, code: number | null, signal: NodeJS.Signals | null, logTail: readonly string[]): EngineError {
+export function failed(job: Job, code: number | null, signal: string | null, logTail: readonly string[]): EngineError {
   const how = signal === null ? `failed with exit code ${code}` : `was ended by ${signal}`
   return new EngineError('job_failed', `${job.title} ${how}.`, {
     hint:

@@ -30,16 +30,16 @@ export async function removeStamp(home: Home, ref: WorkloadRef, job: string): Pr
 }
 
 /** Changes when the command, its environment (secrets by reference and version) or the content of an input changes. */
-export async function jobFingerprint(job: Job, inputs: readonly string[]): Promise<string> {
+export async function jobFingerprint(job: Job, inputs: readonly string[], hashOf = contentHash): Promise<string> {
   const hash = createHash('sha256')
   const env = Object.entries(job.env).sort(([a], [b]) => (a < b ? -1 : 1))
   hash.update(JSON.stringify([job.argv, job.cwd, env, job.stdin ?? null]))
-  for (const path of inputs) hash.update(`\n${path}\0${await contentHash(path)}`)
+  for (const path of inputs) hash.update(`\n${path}\0${await hashOf(path)}`)
   return hash.digest('hex').slice(0, 32)
 }
 
-/** Only ordinary files are read: a pipe would never end. Of a directory, the list of entries counts. */
-async function contentHash(path: string): Promise<string> {
+/** The same for the same content. Only ordinary files are read: a pipe would never end. Of a directory, the list of entries counts. */
+export async function contentHash(path: string): Promise<string> {
   const found = await orNull(stat(path))
   if (found === null) return 'absent'
   const hash = createHash('sha256')

@@ -20,7 +20,7 @@ export interface LogFiles {
   readonly index: string
 }
 
-export function logFiles(machine: Machine, ref: WorkloadRef, log: string): LogFiles {
+export function logFiles(machine: Pick<Machine, 'home'>, ref: WorkloadRef, log: string): LogFiles {
   return logFilesIn(logsDir(machine.home, ref), log)
 }
 
@@ -41,7 +41,7 @@ export async function logsOf(directory: string): Promise<readonly string[]> {
 }
 
 /** Begins a new log after all others, of which the oldest may have to make room. */
-export async function newLog(machine: Machine, ref: WorkloadRef): Promise<LogFiles> {
+export async function newLog(machine: Pick<Machine, 'home' | 'logs' | 'now'>, ref: WorkloadRef): Promise<LogFiles> {
   const directory = logsDir(machine.home, ref)
   await mkdir(directory, { recursive: true, mode: 0o700 })
   await machine.logs.tidy(directory)
@@ -56,7 +56,7 @@ export function beginOf(log: string): number {
 }
 
 /** Opens a log's files for appending; the program owns them, so that it can open /dev/stdout again. */
-export async function openForAppend(machine: Machine, files: LogFiles) {
+export async function openForAppend(machine: Pick<Machine, 'account'>, files: LogFiles) {
   const [out, err] = await Promise.all([open(files.out, 'a', 0o600), open(files.err, 'a', 0o600)])
   if (machine.account !== null) {
     await Promise.all([out, err].map((file) => file.chown(machine.account!.uid, machine.account!.gid)))

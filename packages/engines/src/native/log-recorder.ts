@@ -8,6 +8,8 @@ import type { LogKeeper } from './log-retention.ts'
 export interface LogRecorder {
   /** Looks at the files now. Calls never overlap; resolves to whether something was new. */
   sample(): Promise<boolean>
+  /** The same for whoever writes the files himself and knows when what came. Sizes are those of the files, times ms since 1970. */
+  note(marks: readonly { readonly time: number; readonly sizes: Sizes }[]): Promise<boolean>
   /** A last look, then closes. */
   close(): Promise<void>
 }
@@ -41,10 +43,10 @@ export async function recordLog(files: LogFiles, { now, logs }: Recorder): Promi
       if (!closed) await inOrder(() => state.empty(stream))
     },
   })
-  const sample = (): Promise<boolean> => {
+  const look = (act: () => Promise<boolean>): Promise<boolean> => {
     if (closed) return Promise.resolve(false)
     return inOrder(async () => {
-      const grown = await state.sample()
+      const grown = await act()
       // Not waited for: it asks for its turn itself when it has something to write.
       if (!closed && state.written() - tidiedAt >= logs.slack && tidying === null) {
         tidiedAt = state.written()
@@ -58,8 +60,10 @@ export async function recordLog(files: LogFiles, { now, logs }: Recorder): Promi
       return grown
     })
   }
+  const sample = () => look(() => state.sample())
   return {
     sample,
+    note: (marks) => look(() => state.noteAll(marks)),
     async close() {
       if (closed) return
       await sample().catch(() => false)
@@ -120,6 +124,18 @@ class Recording {
     for (const seen of inOrder) await this.#note(seen.time, seen.sizes)
     if (this.#entries > KEEP_ENTRIES) await this.#thin()
     return grown
+  }
+
+  async noteAll(marks: readonly { readonly time: number; readonly sizes: Sizes }[]): Promise<boolean> {
+    const before = this.#seen
+    const entries = marks.flatMap(({ time, sizes }) => {
+      const entry = this.#entryFor(time, { out: this.#base.out + sizes.out, err: this.#base.err + sizes.err })
+      return entry === null ? [] : [entry]
+    })
+    if (entries.length > 0) await this.#index.appendFile(Buffer.concat(entries))
+    this.#entries += entries.length
+    if (this.#entries > KEEP_ENTRIES) await this.#thin()
+    return this.#seen !== before
   }
 
   /** Nothing in front of these positions counts any more. */
@@ -183,12 +199,20 @@ class Recording {
   }
 
   /** The time of a file's last change tells which stream came first when both grew; times never go back. */
-  async #note(changed: number, { out, err }: Sizes): Promise<void> {
+  async #note(changed: number, sizes: Sizes): Promise<void> {
+    const entry = this.#entryFor(changed, sizes)
+    if (entry === null) return
+    await this.#index.appendFile(entry)
+    this.#entries += 1
+  }
+
+  /** Null when nothing of that is new. */
+  #entryFor(time: number, { out, err }: Sizes): Buffer | null {
     const sizes = { out: Math.max(out, this.#seen.out), err: Math.max(err, this.#seen.err) }
-    if (sizes.out === this.#seen.out && sizes.err === this.#seen.err) return
-    this.#time = Math.max(this.#time, Math.min(Math.floor(changed), this.#now().getTime()))
-    await this.#append(this.#time, sizes)
+    if (sizes.out === this.#seen.out && sizes.err === this.#seen.err) return null
+    this.#time = Math.max(this.#time, Math.min(Math.floor(time), this.#now().getTime()))
     this.#seen = sizes
+    return encodeEntry(this.#time, sizes)
   }
 
   async #append(time: number, sizes: Sizes): Promise<void> {

@@ -15,7 +15,7 @@ import type { Machine } from './machine.ts'
  * following, an empty batch says that this is all for now.
  */
 export async function* logBatches(
-  machine: Machine,
+  machine: Pick<Machine, 'home'>,
   ref: WorkloadRef,
   options: LogOptions,
   isLive: (log: string) => Promise<boolean>,

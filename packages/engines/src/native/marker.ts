@@ -38,7 +38,7 @@ export function commandProgramMarkers(home: Home, ref: CommandRef): string {
 }
 
 /** Begins the markers of what this process runs for callers that wait. */
-export function execMarkers(machine: Machine, project: string): string {
+export function execMarkers(machine: Pick<Machine, 'home' | 'table'>, project: string): string {
   return `${machine.home.instance}.${project}.exec.${ownerOf(machine, process.pid)}.`
 }
 
@@ -49,7 +49,7 @@ export function isOrphanedExec(machine: Machine, marker: string): boolean {
   return owner !== ownerOf(machine, Number.parseInt(owner, 10))
 }
 
-function ownerOf(machine: Machine, pid: number): string {
+function ownerOf(machine: Pick<Machine, 'table'>, pid: number): string {
   return `${pid}-${machine.table.find(pid)?.startTime ?? 'gone'}`
 }
 

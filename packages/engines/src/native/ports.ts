@@ -4,7 +4,10 @@ import { refOfMarker } from './marker.ts'
 import type { Holding, Listener, ProcessEntry } from './process-table.ts'
 
 /** Sockets that keep a program from listening where the binding wants it. */
-export function conflicts(machine: Machine, binding: Pick<PortBinding, 'hostPort' | 'bind'>): readonly Listener[] {
+export function conflicts(
+  machine: Pick<Machine, 'table'>,
+  binding: Pick<PortBinding, 'hostPort' | 'bind'>,
+): readonly Listener[] {
   const near = new Set(['127.0.0.1', '0.0.0.0', '::', '::1'])
   return machine.table
     .listeners(binding.hostPort)
@@ -13,7 +16,7 @@ export function conflicts(machine: Machine, binding: Pick<PortBinding, 'hostPort
 
 /** Which of these processes holds one of the sockets. */
 export function holdingAmong(
-  machine: Machine,
+  machine: Pick<Machine, 'table'>,
   processes: readonly ProcessEntry[],
   sockets: readonly Listener[],
 ): Holding | null {
@@ -25,7 +28,7 @@ export function holdingAmong(
   return null
 }
 
-export function portHolder(machine: Machine, sockets: readonly Listener[]): PortHolder | null {
+export function portHolder(machine: Pick<Machine, 'home' | 'table'>, sockets: readonly Listener[]): PortHolder | null {
   if (sockets.length === 0) return null
   const owner = holdingAmong(machine, machine.table.list(), sockets)
   if (owner === null) return { pid: null, program: null, ref: null }

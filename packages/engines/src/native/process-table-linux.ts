@@ -89,7 +89,8 @@ function listeners(port?: number): Listener[] {
 
 const LISTEN = '0A'
 
-function listenersIn(file: string, port?: number): Listener[] {
+/** Of one of the kernel's files, which may be that of another network namespace. */
+export function listenersIn(file: string, port?: number): Listener[] {
   const text = read(file)
   if (text === null) return []
   const wanted = port === undefined ? null : `:${port.toString(16).toUpperCase().padStart(4, '0')} `

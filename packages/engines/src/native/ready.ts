@@ -53,7 +53,7 @@ function foreignPort(
   return portInUse(binding, foreign)
 }
 
-function exitedEarly(
+export function exitedEarly(
   workload: Workload,
   exit: { code: number | null; signal: string | null } | null,
   logTail: readonly string[],

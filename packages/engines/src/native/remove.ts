@@ -36,7 +36,7 @@ export async function removeWorkload(
 }
 
 /** What is left of a project's output once nothing of it runs. */
-export async function removeLogs(machine: Machine, project: string): Promise<void> {
+export async function removeLogs(machine: Pick<Machine, 'home'>, project: string): Promise<void> {
   await rm(join(machine.home.logs, safe(project)), { recursive: true, force: true })
 }
 

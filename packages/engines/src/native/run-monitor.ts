@@ -128,7 +128,6 @@ function firstHealth(record: RunRecord): Observed['health'] {
 
 const FAILURES_TO_UNHEALTHY = 3
 
-/** Checks until the signal aborts. Resolves after the first check. A single failure of a healthy program is not reported. */
 function watchHealth(
   machine: Machine,
   record: RunRecord,
@@ -136,22 +135,35 @@ function watchHealth(
   signal: AbortSignal,
   report: (result: CheckResult) => void,
 ): Promise<void> {
-  const { health } = record
+  const { health, wasHealthy } = record
   if (health.kind === 'none') return Promise.resolve()
   const check = healthChecker(machine, leader, record.ports, health)
+  return watchChecks({ kind: health.kind, wasHealthy, check }, signal, report)
+}
+
+/** Checks until the signal aborts. Resolves after the first check. A single failure of a healthy program is not reported. */
+export function watchChecks<Result extends { readonly ok: boolean }>(
+  checks: {
+    readonly kind: 'tcp' | 'http'
+    readonly wasHealthy: boolean
+    readonly check: (signal: AbortSignal) => Promise<Result>
+  },
+  signal: AbortSignal,
+  report: (result: Result) => void,
+): Promise<void> {
   const first = Promise.withResolvers<void>()
   const began = performance.now()
   const loop = async () => {
-    let failures = record.wasHealthy ? FAILURES_TO_UNHEALTHY - 1 : 0
-    let passed = record.wasHealthy
+    let failures = checks.wasHealthy ? FAILURES_TO_UNHEALTHY - 1 : 0
+    let passed = checks.wasHealthy
     while (!signal.aborted) {
-      const result = await check(signal)
+      const result = await checks.check(signal)
       if (signal.aborted) break
       failures = result.ok ? 0 : failures + 1
       passed ||= result.ok
       if (result.ok || !passed || failures >= FAILURES_TO_UNHEALTHY) report(result)
       first.resolve()
-      await pause(interval(health.kind, passed, failures, performance.now() - began), signal)
+      await pause(interval(checks.kind, passed, failures, performance.now() - began), signal)
     }
     first.resolve()
   }

@@ -1,13 +1,14 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { stat } from 'node:fs/promises'
-import { constants } from 'node:os'
-import { EngineError, type Exit } from '@stackquay/engine-api'
+import { EngineError } from '@stackquay/engine-api'
 import type { Account } from './account.ts'
 import { errorCode, orNull } from './errors.ts'
 import type { Leader } from './family.ts'
 import type { Machine } from './machine.ts'
 import { may, unreachableAt } from './reach.ts'
+
+export { exitOf } from './exit-status.ts'
 
 /**
  * Waits for the program and writes its exit code to descriptor 3, so that it can be learnt even when the control plane
@@ -37,7 +38,7 @@ export async function spawnKept(
 }
 
 export async function spawnDetached(
-  machine: Machine,
+  machine: Pick<Machine, 'account' | 'table'>,
   program: { readonly argv: readonly string[]; readonly cwd: string; readonly env: Record<string, string> },
   stdio: ('ignore' | 'pipe' | number)[],
 ): Promise<Spawned> {
@@ -104,18 +105,6 @@ async function checkReach(path: string, account: Account | null): Promise<void> 
 
 export function nameOf(account: Account | null): string {
   return account === null ? 'the user of the server' : `the workload user (uid ${account.uid})`
-}
-
-/** How a shell reports an end by a signal: 128 and the signal's number. */
-export function exitOf(status: number, at: Date): Exit {
-  const signal = status > 128 ? signalName(status - 128) : null
-  return signal === null
-    ? { code: status, signal: null, at: at.toISOString() }
-    : { code: null, signal, at: at.toISOString() }
-}
-
-function signalName(number: number): string | null {
-  return Object.entries(constants.signals).find(([, value]) => value === number)?.[0] ?? null
 }
 
 function notFound(message: string, hint: string): EngineError {

@@ -4,6 +4,7 @@ import * as auditSearch from './0002-audit-search.ts'
 import * as keptData from './0003-kept-data.ts'
 import * as runs from './0004-runs.ts'
 import * as network from './0005-network.ts'
+import * as engines from './0006-engines.ts'
 
 /** In order; the position, counted from one, is the schema's version. Only ever added to: what was released stays as it is. */
-export const migrations: readonly Migration[] = [first, auditSearch, keptData, runs, network]
+export const migrations: readonly Migration[] = [first, auditSearch, keptData, runs, network, engines]

@@ -19,10 +19,8 @@ export const defineList: Define = (command, context) =>
 async function run(context: Context, named: string | undefined): Promise<void> {
   const client = await context.client()
   const id = await projectRef(context, named)
-  const [project, offered] = await Promise.all([
-    client.call('getProject', { params: { id } }, { signal: context.signal }) as Promise<ProjectView>,
-    offeredRuntimes(context),
-  ])
+  const project = (await client.call('getProject', { params: { id } }, { signal: context.signal })) as ProjectView
+  const offered = await offeredRuntimes(context, project.engine)
   const items = offered.flatMap(({ name }) => {
     const settings = settingsIn(project, name)
     const state = project.status.workloads.find((workload) => workload.name === name)?.state ?? null

@@ -1,7 +1,7 @@
 import { addChangeOptions, noteDone } from '../../change-project.ts'
 import type { Context } from '../../context.ts'
 import { usageError } from '../../errors.ts'
-import { offeredRuntime } from '../../offered.ts'
+import { engineOf, offeredRuntime } from '../../offered.ts'
 import {
   addSettingOptions,
   changeSettings,
@@ -29,7 +29,7 @@ The settings of a runtime: stq runtime help <runtime>
 async function run(context: Context, id: string, name: string, flags: SettingFlags): Promise<void> {
   if (typedSettings(flags).length === 0)
     throw usageError('Nothing is to be set.', `See what can be: stq runtime help ${name}`)
-  const runtime = await offeredRuntime(context, name)
+  const runtime = await offeredRuntime(context, await engineOf(context, id), name)
   const project = await changeSettings(context, id, runtime, {}, flags)
   if (project === null) return
   const settings = settingsIn(project, runtime.name)

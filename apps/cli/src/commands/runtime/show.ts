@@ -8,6 +8,6 @@ export const defineShow: Define = (command, context) =>
     .description('Show the settings of a runtime in a project. What they mean: stq runtime help <runtime>')
     .argument('<project>', 'id or slug')
     .argument('<runtime>', 'see: stq runtime list')
-    .action(async (project: string, name: string) =>
-      showSettings(context(), project, await offeredRuntime(context(), name), 'runtime'),
+    .action((project: string, name: string) =>
+      showSettings(context(), project, (engine) => offeredRuntime(context(), engine, name), 'runtime'),
     )

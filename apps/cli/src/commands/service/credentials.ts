@@ -20,7 +20,7 @@ export const defineCredentials: Define = (command, context) =>
 
 async function run(context: Context, id: string, name: string, { field }: CredentialsFlags): Promise<void> {
   const client = await context.client()
-  const { name: service } = await serviceWithCredentials(context, name)
+  const { name: service } = await serviceWithCredentials(context, id, name)
   const found = await client.call('getServiceCredentials', { params: { id, service } }, { signal: context.signal })
   if (field !== undefined) return printField(context, found, field)
   context.result(found, () => {

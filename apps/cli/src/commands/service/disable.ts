@@ -27,7 +27,7 @@ export const defineDisable: Define = (command, context) =>
 async function run(context: Context, id: string, name: string, flags: DisableFlags): Promise<void> {
   const removeData = flags.removeData === true
   if (flags.confirm !== undefined && !removeData) throw usageError('--confirm goes with --remove-data.')
-  const service = await offeredService(context, name)
+  const service = await offeredService(context, id, name)
   if (removeData && flags.dryRun !== true) refuseUnconfirmed(context.world, service.name, flags.confirm)
   const { bold, red } = context.noteStyle.colors
   const warning = `This switches ${bold(service.name)} of ${id} off ${red('and deletes all its data')}.`

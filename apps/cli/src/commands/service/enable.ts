@@ -20,7 +20,7 @@ export const defineEnable: Define = (command, context) =>
     .action((project: string, service: string, flags: SettingFlags) => run(context(), project, service, flags))
 
 async function run(context: Context, id: string, name: string, flags: SettingFlags): Promise<void> {
-  const service = await offeredService(context, name)
+  const service = await offeredService(context, id, name)
   const project = await changeSettings(context, id, service, { enabled: true }, flags)
   if (project === null) return
   const inbox = service.hasInbox ? `. The mails it catches: stq mail ${project.slug}` : ''

@@ -18,7 +18,7 @@ export const defineRotate: Define = (command, context) =>
     .action((project: string, service: string, flags: RotateFlags) => run(context(), project, service, flags))
 
 async function run(context: Context, id: string, name: string, flags: RotateFlags): Promise<void> {
-  const { name: service } = await serviceWithCredentials(context, name)
+  const { name: service } = await serviceWithCredentials(context, id, name)
   const project = await changeProject(context, 'rotateServiceCredentials', { params: { id, service } }, flags, () =>
     agree(context.world, 'The credentials that are in use now stop working.', flags.yes),
   )

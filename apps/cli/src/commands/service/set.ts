@@ -29,7 +29,7 @@ it is asked for, or read from standard input without its last line end.`,
 async function run(context: Context, id: string, name: string, flags: SettingFlags): Promise<void> {
   if (typedSettings(flags).length === 0)
     throw usageError('Nothing is to be set.', `See what can be: stq service help ${name}`)
-  const service = await offeredService(context, name)
+  const service = await offeredService(context, id, name)
   const project = await changeSettings(context, id, service, {}, flags)
   if (project === null) return
   const settings = settingsIn(project, service.name)

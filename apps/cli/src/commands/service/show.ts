@@ -1,4 +1,4 @@
-import { offeredService } from '../../offered.ts'
+import { offeredServiceOn } from '../../offered.ts'
 import { showSettings } from '../../settings/show-settings.ts'
 import type { Define } from '../index.ts'
 
@@ -8,6 +8,6 @@ export const defineShow: Define = (command, context) =>
     .description('Show the settings of a service in a project. What they mean: stq service help <service>')
     .argument('<project>', 'id or slug')
     .argument('<service>', 'see: stq service list')
-    .action(async (project: string, name: string) =>
-      showSettings(context(), project, await offeredService(context(), name), 'service'),
+    .action((project: string, name: string) =>
+      showSettings(context(), project, (engine) => offeredServiceOn(context(), engine, name), 'service'),
     )

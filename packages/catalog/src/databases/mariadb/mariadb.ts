@@ -25,6 +25,12 @@ export const mariadb: DatabaseKind = {
     // MySQL's server is called mysqld too; only the version itself says whose it is.
     versionPattern: '\\bVer (\\d+(?:\\.\\d+)+)-MariaDB\\b',
   },
+  image: {
+    reference: (line) => `mariadb:${line}`,
+    program: () => '/usr/sbin/mariadbd',
+    user: 'mysql',
+    data: () => '/var/lib/mysql',
+  },
   releases: [
     { version: '11.8', endOfLife: '2028-06-04' },
     { version: '11.4', endOfLife: '2029-05-29' },

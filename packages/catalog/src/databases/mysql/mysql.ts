@@ -25,6 +25,12 @@ export const mysql: DatabaseKind = {
     // MariaDB's server answers to the name mysqld as well, and says who it is in its version.
     versionPattern: '\\bmysqld +Ver (\\d+(?:\\.\\d+)+)(?!\\S*MariaDB)',
   },
+  image: {
+    reference: (line) => `mysql:${line}`,
+    program: () => '/usr/sbin/mysqld',
+    user: 'mysql',
+    data: () => '/var/lib/mysql',
+  },
   releases: [
     { version: '8.4', endOfLife: '2032-04-30' },
     { version: '8.0', endOfLife: '2026-04-30' },

@@ -29,6 +29,13 @@ export const postgresql: DatabaseKind = {
     versionArgs: ['--version'],
     versionPattern: '^postgres \\(PostgreSQL\\) (\\d+(?:\\.\\d+)*)',
   },
+  image: {
+    reference: (line) => `postgres:${line}-bookworm`,
+    program: (line) => `/usr/lib/postgresql/${line}/bin/postgres`,
+    user: 'postgres',
+    // From 18 on the volume is the folder above, with one folder for each version below it.
+    data: (line) => (Number.parseInt(line, 10) >= 18 ? '/var/lib/postgresql' : '/var/lib/postgresql/data'),
+  },
   releases: [
     { version: '18', endOfLife: '2030-11-14' },
     { version: '17', endOfLife: '2029-11-08' },
@@ -48,7 +55,7 @@ export const postgresql: DatabaseKind = {
   variables: (connection, prefix) => ({
     [`${prefix}DATABASE_URL`]: url(connection),
     [`${prefix}DATABASE_HOST`]: connection.host,
-    [`${prefix}DATABASE_PORT`]: String(connection.hostPort),
+    [`${prefix}DATABASE_PORT`]: String(connection.port),
     [`${prefix}DATABASE_NAME`]: connection.database,
     [`${prefix}DATABASE_USER`]: connection.username,
     [`${prefix}DATABASE_PASSWORD`]: connection.secret('password'),
@@ -56,8 +63,8 @@ export const postgresql: DatabaseKind = {
   }),
   credentials: (connection) => ({
     host: connection.host,
-    port: connection.hostPort,
-    hostPort: connection.hostPort,
+    port: connection.port,
+    hostPort: connection.port,
     database: connection.database,
     username: connection.username,
     password: connection.secret('password'),
@@ -78,9 +85,9 @@ function toWorkload(input: DatabaseInput): WorkloadDraft {
         '-D',
         cluster,
         '-p',
-        String(input.hostPort),
+        String(input.listen.port),
         '-c',
-        `listen_addresses=${input.bind}`,
+        `listen_addresses=${input.listen.address}`,
         // No socket file: its path would have to be short, writable and unique, and every client here speaks TCP.
         '-c',
         'unix_socket_directories=',
@@ -95,7 +102,7 @@ function toWorkload(input: DatabaseInput): WorkloadDraft {
     ports: [
       {
         name: 'postgresql',
-        port: input.hostPort,
+        port: input.listen.port,
         hostPort: input.hostPort,
         bind: input.bind,
       },
@@ -136,7 +143,7 @@ function url(connection: DatabaseConnection) {
   return [
     `postgresql://${encodeURIComponent(connection.username)}:`,
     ...(typeof password === 'string' ? [password] : password),
-    `@${connection.host}:${connection.hostPort}/${encodeURIComponent(connection.database)}`,
+    `@${connection.host}:${connection.port}/${encodeURIComponent(connection.database)}`,
   ]
 }
 
@@ -144,7 +151,7 @@ function url(connection: DatabaseConnection) {
 function libpqVariables(connection: DatabaseConnection) {
   return {
     PGHOST: connection.host,
-    PGPORT: String(connection.hostPort),
+    PGPORT: String(connection.port),
     PGDATABASE: connection.database,
     PGUSER: connection.username,
     PGPASSWORD: connection.secret('password'),

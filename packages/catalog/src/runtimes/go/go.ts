@@ -52,6 +52,11 @@ export const go: RuntimeKind = {
     versionPattern: '^go version go(\\d+\\.\\d+(?:\\.\\d+)?)',
   },
   helpers: [],
+  image: {
+    reference: (line) => `golang:${line}-bookworm`,
+    program: () => '/usr/local/go/bin/go',
+    user: null,
+  },
   // A line is kept until two newer ones are out; the date of the newest ones is not known yet.
   releases: [
     { version: '1.27', endOfLife: null },

@@ -1,6 +1,6 @@
 import type { ProcessRun, RequiredFile, Value } from '@stackquay/engine-api'
-import { type RuntimeInput, SettingsError } from '../../kind.ts'
-import { below, inSource, onPath } from '../../server-workload.ts'
+import { type Listen, type RuntimeInput, SettingsError } from '../../kind.ts'
+import { below, inSource, onPath, place } from '../../server-workload.ts'
 import { type PackageJson, readPackageJson } from './package-json.ts'
 import { type PackageManager, packageManagerCommand, runScriptWords } from './package-manager.ts'
 import { type NodePreset, presetOf, type Run } from './presets.ts'
@@ -13,9 +13,9 @@ export interface Target {
   /** Where the settings say `script`, with `/` between names, for errors. */
   readonly field: string
   readonly mode: 'development' | 'production'
-  readonly port: number
-  /** Port of the debugger, null when it is closed. */
-  readonly debugPort: number | null
+  readonly listen: Listen
+  /** Where the debugger listens, null when it is closed. */
+  readonly debug: Listen | null
 }
 
 export interface Launch {
@@ -72,14 +72,14 @@ function byScript(
     if (isFramework) return byProgram(target, run, words)
     return { argv: onPath(debugged(words, target)), env: lifecycle(name), requires: [] }
   }
-  if (target.debugPort !== null) {
+  if (target.debug !== null) {
     throw new SettingsError(
       'debug',
       `The script "${name}" needs a shell, so the debugger cannot be opened for its server alone.`,
       'Choose a script that only calls one program, such as "node server.js", or set "debug" to false.',
     )
   }
-  const flags = endsInProgram(text, preset.program) ? run.flags(target.port) : []
+  const flags = endsInProgram(text, preset.program) ? run.flags(target.listen) : []
   const manager = input.settings.packageManager as PackageManager
   return { argv: packageManagerCommand(input, runScriptWords(manager, name, flags)), env: {}, requires: [] }
 }
@@ -96,7 +96,7 @@ function lifecycle(script: string) {
 
 /** Puts the debugger's flag behind the word `node` of a simple script. */
 function debugged(words: readonly string[], target: Target): readonly string[] {
-  if (target.debugPort === null) return words
+  if (target.debug === null) return words
   const at = words.findIndex((word) => !isAssignment(word))
   if (programOf(words) !== 'node') {
     throw new SettingsError(
@@ -105,12 +105,12 @@ function debugged(words: readonly string[], target: Target): readonly string[] {
       'Choose a script that calls node itself, such as "node server.js", or set "debug" to false.',
     )
   }
-  return [...words.slice(0, at + 1), inspect(target.debugPort), ...words.slice(at + 1)]
+  return [...words.slice(0, at + 1), inspect(target.debug), ...words.slice(at + 1)]
 }
 
 function byProgram(target: Target, run: Run, words: readonly string[]): Launch {
-  const argv = onPath([...words, ...run.flags(target.port)])
-  if (target.debugPort === null) return { argv, env: {}, requires: [] }
+  const argv = onPath([...words, ...run.flags(target.listen)])
+  if (target.debug === null) return { argv, env: {}, requires: [] }
   if (run.debug === null) {
     throw new SettingsError(
       'debug',
@@ -118,12 +118,12 @@ function byProgram(target: Target, run: Run, words: readonly string[]): Launch {
       'Set "debug" to false.',
     )
   }
-  if (run.debug === 'node') return { argv, env: { NODE_OPTIONS: inspect(target.debugPort) }, requires: [] }
-  return { argv: [...argv, ...run.debug(target.debugPort)], env: {}, requires: [] }
+  if (run.debug === 'node') return { argv, env: { NODE_OPTIONS: inspect(target.debug) }, requires: [] }
+  return { argv: [...argv, ...run.debug(target.debug)], env: {}, requires: [] }
 }
 
-function inspect(port: number): string {
-  return `--inspect=127.0.0.1:${port}`
+function inspect(listen: Listen): string {
+  return `--inspect=${place(listen)}`
 }
 
 /** The file that is run with Node. What a build makes is not looked for: it is not there yet. */
@@ -139,7 +139,7 @@ function byFile(input: RuntimeInput, target: Target, run: Run, file: string): La
   return {
     argv: [
       input.toolchain.program,
-      ...(target.debugPort === null || run.debug === null ? [] : [inspect(target.debugPort)]),
+      ...(target.debug === null || run.debug === null ? [] : [inspect(target.debug)]),
       ...(target.mode === 'development' ? ['--watch', '--watch-preserve-output'] : []),
       path,
     ],

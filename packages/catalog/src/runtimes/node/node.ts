@@ -5,6 +5,7 @@ import { below, inSource, onPath, serverWorkload } from '../../server-workload.t
 import { binFolders, buildJob } from './build-job.ts'
 import { commandFiles, commands } from './commands.ts'
 import { detect } from './detect.ts'
+import { image } from './image.ts'
 import { type Launch, launch, type Target } from './launch.ts'
 import { nodeVariables } from './node-variables.ts'
 import { installJob, lockFiles, packageManagerQueries, packageManagers } from './package-manager.ts'
@@ -70,6 +71,7 @@ export const node: RuntimeKind = {
     versionPattern: '^v(\\d+\\.\\d+\\.\\d+)',
   },
   helpers: packageManagerQueries,
+  image,
   releases: [
     { version: '26', endOfLife: '2029-04-30' },
     { version: '24', endOfLife: '2028-04-30' },
@@ -109,8 +111,8 @@ function serverDraft(input: RuntimeInput): WorkloadDraft {
     script: stored.script as string | null,
     field: 'script',
     mode,
-    port: input.hostPort('node', 'http'),
-    debugPort: stored.debug ? input.hostPort('node', 'debug') : null,
+    listen: input.listen('node', 'http'),
+    debug: stored.debug ? input.listen('node', 'debug') : null,
   })
   const install = installJob(input)
   const build = mode === 'production' ? buildJob(input, { ...draft.env, NODE_ENV: 'production' }) : null
@@ -134,8 +136,8 @@ function devServerDraft(
     script: own.script,
     field: 'devServer/script',
     mode: 'development',
-    port: input.hostPort('node-dev', 'http'),
-    debugPort: null,
+    listen: input.listen('node-dev', 'http'),
+    debug: null,
   })
   const install = besideServer ? null : installJob(input)
   return { ...draft, setup: install === null ? [] : [install] }
@@ -158,7 +160,7 @@ function nodeWorkload(input: RuntimeInput, name: string, title: string, target: 
     forced: withOwnNodeOptions(input, env),
     path: [...binFolders(input), input.toolchain.directory],
     requires,
-    debug: target.debugPort !== null,
+    debug: target.debug !== null,
   })
 }
 

@@ -1,4 +1,5 @@
-import type { Preset } from '../../kind.ts'
+import type { Listen, Preset } from '../../kind.ts'
+import { place } from '../../server-workload.ts'
 
 /**
  * What a framework is started with. `program` is its command line in `node_modules/.bin`; flags are appended to the
@@ -21,9 +22,9 @@ export interface Run {
   readonly words: readonly string[] | null
   /** Files of which the first that is there is run with Node when neither script nor program applies. */
   readonly files: readonly string[]
-  flags(port: number): readonly string[]
+  flags(listen: Listen): readonly string[]
   /** How the debugger of the server itself is opened: by a flag of the program, by NODE_OPTIONS, or not at all. */
-  readonly debug: ((port: number) => readonly string[]) | 'node' | null
+  readonly debug: ((listen: Listen) => readonly string[]) | 'node' | null
 }
 
 const entryFiles = ['server.js', 'server.ts', 'server.mjs', 'index.js', 'index.ts', 'index.mjs', 'app.js', 'app.ts']
@@ -33,9 +34,9 @@ const plain: Run = { words: null, files: entries, flags: none, debug: 'node' }
 
 // A page served by Vite reaches its hot-reload socket at the page's own host and port, so through the proxy, as long as no
 // `server.hmr.clientPort` is set: the client takes `import.meta.url`'s port when it was told none. So we set nothing.
-const viteFlags = (port: number) => ['--host', '127.0.0.1', '--port', String(port), '--strictPort']
-const nextFlags = (port: number) => ['-H', '127.0.0.1', '-p', String(port)]
-const nuxtFlags = (port: number) => ['--host', '127.0.0.1', '--port', String(port)]
+const viteFlags = ({ address, port }: Listen) => ['--host', address, '--port', String(port), '--strictPort']
+const nextFlags = ({ address, port }: Listen) => ['-H', address, '-p', String(port)]
+const nuxtFlags = ({ address, port }: Listen) => ['--host', address, '--port', String(port)]
 
 export const presets: readonly NodePreset[] = [
   {
@@ -81,7 +82,7 @@ export const presets: readonly NodePreset[] = [
     summary: 'A Next.js application.',
     program: 'next',
     scripts: { development: ['dev'], production: ['start'] },
-    development: { words: ['dev'], files: [], flags: nextFlags, debug: (port) => [`--inspect=127.0.0.1:${port}`] },
+    development: { words: ['dev'], files: [], flags: nextFlags, debug: (listen) => [`--inspect=${place(listen)}`] },
     production: { words: ['start'], files: [], flags: nextFlags, debug: null },
     build: ['next', 'build'],
     packages: ['next'],
@@ -109,7 +110,7 @@ export const presets: readonly NodePreset[] = [
       words: ['start', '--watch'],
       files: [],
       flags: none,
-      debug: (port) => ['--debug', `127.0.0.1:${port}`],
+      debug: (listen) => ['--debug', place(listen)],
     },
     production: { words: null, files: ['dist/main.js'], flags: none, debug: 'node' },
     build: ['nest', 'build'],

@@ -1,4 +1,4 @@
-import type { Job } from '@stackquay/engine-api'
+import type { Job, ProcessRun } from '@stackquay/engine-api'
 import { z } from 'zod'
 import type {
   Preset,
@@ -14,11 +14,13 @@ import {
   atEveryStart,
   below,
   installVariables,
+  place,
   refuseDebug,
   searchPath,
   serverWorkload,
 } from '../../server-workload.ts'
 import { commandEnvironment } from '../command-environment.ts'
+import { inImage } from '../in-image.ts'
 import { commandFiles, phpActions } from './actions.ts'
 import { composer, composerVariables } from './composer.ts'
 
@@ -75,6 +77,14 @@ export const php: RuntimeKind = {
       versionPattern: 'Composer (?:version )?(\\d+\\.\\d+\\.\\d+)',
     },
   ],
+  image: {
+    reference: (line) => `php:${line}-fpm-bookworm`,
+    // With a web server before FPM, Composer, and the extensions that most applications ask for.
+    ours: 'php',
+    program: () => '/usr/local/bin/php',
+    helpers: { composer: inImage('composer') },
+    user: null,
+  },
   releases: [
     { version: '8.5', endOfLife: '2029-12-31' },
     { version: '8.4', endOfLife: '2028-12-31' },
@@ -127,7 +137,7 @@ function toWorkloads(input: RuntimeInput): readonly WorkloadDraft[] {
     serverWorkload(input, {
       name: 'php',
       title: 'PHP server',
-      argv: [input.toolchain.program, ...iniWords(input), ...serverWords(input, documentRoot)],
+      argv: serverArgv(input, documentRoot),
       cwd: project.path,
       // The built-in server answers one request at a time otherwise, and an application that calls itself would wait for ever.
       env: { PHP_CLI_SERVER_WORKERS: '4', APP_URL: project.url },
@@ -145,7 +155,7 @@ function toWorkloads(input: RuntimeInput): readonly WorkloadDraft[] {
 
 function commands(input: RuntimeInput): RuntimeCommands {
   const { project, source, settings, toolchain } = input
-  const ini = Object.entries(settings.ini as Record<string, string>)
+  const ini = definitions(settings.ini as Record<string, string>)
   return {
     environment: commandEnvironment(input, {
       cwd: project.path,
@@ -154,32 +164,47 @@ function commands(input: RuntimeInput): RuntimeCommands {
       install: () => installJob(input),
       installed: 'vendor' in source,
     }),
-    actions: phpActions(input, [toolchain.program, ...ini.flatMap(([name, value]) => ['-d', `${name}=${value}`])]),
+    actions: phpActions(input, [toolchain.program, ...ini]),
   }
 }
 
-function serverWords(input: RuntimeInput, documentRoot: string): readonly string[] {
-  const port = input.hostPort('php', 'http')
+/** On a machine PHP's own server; in a container the program of our image that runs FPM behind nginx. */
+function serverArgv(input: RuntimeInput, documentRoot: string): ProcessRun['argv'] {
+  const listen = input.listen('php', 'http')
+  const ini = iniWords(input)
+  if (input.inContainer === true) return ['/usr/local/bin/serve-php', place(listen), documentRoot, ...ini]
   if (input.settings.preset === 'laravel') {
+    const where = [`--host=${listen.address}`, `--port=${listen.port}`]
     // One try: it would take the next port in silence when this one is in use.
-    return ['artisan', 'serve', '--host=127.0.0.1', `--port=${port}`, '--tries=1', '--no-reload']
+    return [input.toolchain.program, ...ini, 'artisan', 'serve', ...where, '--tries=1', '--no-reload']
   }
-  return ['-S', `127.0.0.1:${port}`, '-t', documentRoot]
+  return [input.toolchain.program, ...ini, '-S', place(listen), '-t', documentRoot]
 }
 
 function iniWords(input: RuntimeInput): readonly string[] {
   const { ini, xdebug, debugPort } = input.settings as Settings & { ini: Record<string, string>; xdebug: boolean }
   const debugging = {
+    ...xdebugExtension(input),
     'xdebug.mode': 'debug',
     'xdebug.start_with_request': 'trigger',
-    'xdebug.client_host': '127.0.0.1',
+    // Seen from a container the machine, and so the editor, is the gateway; whoever asks is the proxy, and of no use here.
+    'xdebug.client_host': input.inContainer === true ? 'xdebug://gateway' : '127.0.0.1',
     'xdebug.client_port': String(debugPort),
   }
   const all = { ...(xdebug ? debugging : {}), ...ini }
-  return Object.entries(all).flatMap(([name, value]) => ['-d', `${name}=${value}`])
+  return definitions(all)
 }
 
-/** On this engine extensions come with the machine's packages; a missing one is better said now than by a request. */
+function definitions(ini: Readonly<Record<string, string>>): readonly string[] {
+  return Object.entries(ini).flatMap(([name, value]) => ['-d', `${name}=${value}`])
+}
+
+/** Our image has Xdebug, but does not load it: it slows PHP down. */
+function xdebugExtension(input: RuntimeInput): Readonly<Record<string, string>> {
+  return input.inContainer === true ? { zend_extension: 'xdebug' } : {}
+}
+
+/** Extensions come with the machine's packages or the image; a missing one is better said now than by a request. */
 function extensionsJob(input: RuntimeInput): Job | null {
   const { extensions, xdebug } = input.settings as Settings & { extensions: string[]; xdebug: boolean }
   const needed = [...extensions, ...(xdebug ? ['xdebug'] : [])]
@@ -187,7 +212,14 @@ function extensionsJob(input: RuntimeInput): Job | null {
   return {
     name: 'extensions',
     title: `Look for the extensions ${needed.join(', ')}`,
-    argv: [input.toolchain.program, '-r', extensionsScript, '--', ...needed],
+    argv: [
+      input.toolchain.program,
+      ...(xdebug ? definitions(xdebugExtension(input)) : []),
+      '-r',
+      extensionsScript(input.inContainer === true ? imageAdvice : installAdvice),
+      '--',
+      ...needed,
+    ],
     cwd: input.project.path,
     env: {},
     timeoutSeconds: 30,
@@ -196,12 +228,18 @@ function extensionsJob(input: RuntimeInput): Job | null {
   }
 }
 
-const extensionsScript = `$missing = array_filter(array_slice($argv, 1), fn($name) => !extension_loaded($name));
+function extensionsScript(advice: string): string {
+  return `$missing = array_filter(array_slice($argv, 1), fn($name) => !extension_loaded($name));
 if ($missing) {
-  $packages = implode(' ', array_map(fn($name) => 'php-' . str_replace(['pdo_', '_'], ['', '-'], $name), $missing));
-  fwrite(STDERR, 'PHP has no extension ' . implode(', ', $missing) . ". Install it (Debian: apt-get install -y $packages).\\n");
+${advice}
   exit(1);
 }`
+}
+
+const installAdvice = `  $packages = implode(' ', array_map(fn($name) => 'php-' . str_replace(['pdo_', '_'], ['', '-'], $name), $missing));
+  fwrite(STDERR, 'PHP has no extension ' . implode(', ', $missing) . ". Install it (Debian: apt-get install -y $packages).\\n");`
+
+const imageAdvice = `  fwrite(STDERR, 'The image of PHP has no extension ' . implode(', ', $missing) . ". Have an image taken that has it.\\n");`
 
 function installJob(input: RuntimeInput): Job | null {
   const { source, project, settings } = input

@@ -1,4 +1,5 @@
-import type { Preset } from '../../kind.ts'
+import type { Listen, Preset } from '../../kind.ts'
+import { place } from '../../server-workload.ts'
 
 export interface PythonPreset extends Preset {
   /** Words after the interpreter. `application` is `module:attribute`, for `module` the module's name. */
@@ -10,7 +11,7 @@ export interface PythonPreset extends Preset {
 export interface PythonServer {
   readonly mode: 'development' | 'production'
   readonly application: string
-  readonly port: number
+  readonly listen: Listen
 }
 
 export const presets: readonly PythonPreset[] = [
@@ -19,10 +20,10 @@ export const presets: readonly PythonPreset[] = [
     label: 'Flask',
     port: 5000,
     summary: 'Flask with reload; gunicorn in production.',
-    words: ({ mode, application, port }) =>
+    words: ({ mode, application, listen }) =>
       mode === 'development'
-        ? ['-m', 'flask', '--app', application, 'run', '--host', '127.0.0.1', '--port', String(port), '--debug']
-        : gunicorn(application, port),
+        ? ['-m', 'flask', '--app', application, 'run', ...hostAndPort(listen), '--debug']
+        : gunicorn(application, listen),
     serverPackage: (mode) => (mode === 'production' ? 'gunicorn' : null),
   },
   {
@@ -30,8 +31,8 @@ export const presets: readonly PythonPreset[] = [
     label: 'Django',
     port: 8000,
     summary: 'manage.py runserver; gunicorn in production.',
-    words: ({ mode, application, port }) =>
-      mode === 'development' ? ['manage.py', 'runserver', `127.0.0.1:${port}`] : gunicorn(application, port),
+    words: ({ mode, application, listen }) =>
+      mode === 'development' ? ['manage.py', 'runserver', place(listen)] : gunicorn(application, listen),
     serverPackage: (mode) => (mode === 'production' ? 'gunicorn' : null),
   },
   {
@@ -39,8 +40,8 @@ export const presets: readonly PythonPreset[] = [
     label: 'ASGI (FastAPI, Starlette)',
     port: 8000,
     summary: 'An ASGI application under uvicorn.',
-    words: ({ mode, application, port }) => [
-      ...['-m', 'uvicorn', application, '--host', '127.0.0.1', '--port', String(port)],
+    words: ({ mode, application, listen }) => [
+      ...['-m', 'uvicorn', application, ...hostAndPort(listen)],
       ...(mode === 'development' ? ['--reload'] : []),
     ],
     serverPackage: () => 'uvicorn',
@@ -50,8 +51,8 @@ export const presets: readonly PythonPreset[] = [
     label: 'WSGI',
     port: 8000,
     summary: 'A WSGI application under gunicorn.',
-    words: ({ mode, application, port }) => [
-      ...gunicorn(application, port),
+    words: ({ mode, application, listen }) => [
+      ...gunicorn(application, listen),
       ...(mode === 'development' ? ['--reload'] : []),
     ],
     serverPackage: () => 'gunicorn',
@@ -66,8 +67,12 @@ export const presets: readonly PythonPreset[] = [
   },
 ]
 
-function gunicorn(application: string, port: number): readonly string[] {
-  return ['-m', 'gunicorn', '--bind', `127.0.0.1:${port}`, '--access-logfile', '-', application]
+function hostAndPort({ address, port }: Listen): readonly string[] {
+  return ['--host', address, '--port', String(port)]
+}
+
+function gunicorn(application: string, listen: Listen): readonly string[] {
+  return ['-m', 'gunicorn', '--bind', place(listen), '--access-logfile', '-', application]
 }
 
 export function presetOf(name: string): PythonPreset {

@@ -9,8 +9,9 @@ import {
   type WorkloadDraft,
 } from '../../kind.ts'
 import { RelativeFolder, runtimeSettings } from '../../runtime-settings.ts'
-import { below, inSource, serverWorkload } from '../../server-workload.ts'
+import { below, inSource, place, serverWorkload } from '../../server-workload.ts'
 import { commandEnvironment } from '../command-environment.ts'
+import { inImage } from '../in-image.ts'
 import { commandFiles, pythonActions } from './actions.ts'
 import { applicationFiles, findApplication, moduleFiles } from './application.ts'
 import { detect } from './detect.ts'
@@ -60,6 +61,13 @@ export const python: RuntimeKind = {
       versionPattern: '^uv (\\d+\\.\\d+\\.\\d+)',
     },
   ],
+  image: {
+    reference: (line) => `python:${line}-slim-bookworm`,
+    ours: 'python',
+    program: () => '/usr/local/bin/python3',
+    helpers: { uv: inImage('uv') },
+    user: null,
+  },
   releases: [
     { version: '3.15', endOfLife: '2031-10-31' },
     { version: '3.14', endOfLife: '2030-10-31' },
@@ -90,7 +98,7 @@ function toWorkloads(input: RuntimeInput): readonly WorkloadDraft[] {
   const cwd = below(input.project.path, settings.package as string)
   const { application, requires } = applicationOf(input, cwd)
   const { extra, venv, program } = interpreter(input)
-  const server = { mode: settings.mode, application, port: input.hostPort('python', 'http') }
+  const server = { mode: settings.mode, application, listen: input.listen('python', 'http') }
   return [
     serverWorkload(input, {
       name: 'python',
@@ -181,5 +189,5 @@ function extraPackages(input: RuntimeInput): readonly string[] {
 
 /** Editors attach with the Debug Adapter Protocol; debugpy follows the process that a reloader starts. */
 function debuggerWords(input: RuntimeInput): readonly string[] {
-  return input.settings.debug ? ['-m', 'debugpy', '--listen', `127.0.0.1:${input.hostPort('python', 'debug')}`] : []
+  return input.settings.debug ? ['-m', 'debugpy', '--listen', place(input.listen('python', 'debug'))] : []
 }

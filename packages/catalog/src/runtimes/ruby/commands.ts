@@ -1,8 +1,10 @@
 import type { ProcessRun } from '@stackquay/engine-api'
+import type { Listen } from '../../kind.ts'
+import { place } from '../../server-workload.ts'
 
 export interface RubyServer {
   readonly preset: string
-  readonly port: number
+  readonly listen: Listen
   readonly gems: ReadonlySet<string>
   readonly hasConfigRu: boolean
   /** Where Rails writes its process id. */
@@ -28,7 +30,7 @@ export function serverCommand(server: RubyServer): {
   }
   if (server.preset === 'sinatra' && !server.hasConfigRu) {
     return {
-      words: [...prefix(server), 'ruby', 'app.rb', '-o', '127.0.0.1', '-p', String(server.port)],
+      words: [...prefix(server), 'ruby', 'app.rb', '-o', server.listen.address, '-p', String(server.listen.port)],
       requires: ['app.rb', 'config.ru'],
       hint: 'app.rb is missing: add it, or a config.ru.',
     }
@@ -44,17 +46,17 @@ function prefix(server: RubyServer): ProcessRun['argv'] {
   return server.bundled ? [server.ruby, '-S', 'bundle', 'exec'] : [server.ruby, '-S']
 }
 
-function rack(server: RubyServer): readonly string[] {
-  return server.gems.has('puma') && !server.gems.has('rackup')
-    ? ['puma', '--bind', `tcp://127.0.0.1:${server.port}`]
-    : ['rackup', '--host', '127.0.0.1', '--port', String(server.port)]
+function rack({ gems, listen }: RubyServer): readonly string[] {
+  return gems.has('puma') && !gems.has('rackup')
+    ? ['puma', '--bind', `tcp://${place(listen)}`]
+    : ['rackup', '--host', listen.address, '--port', String(listen.port)]
 }
 
 /** Rails refuses to start over the file of a server that was killed. Only one runs here at a time, so the file can go first. */
 function rails(server: RubyServer): ProcessRun['argv'] {
-  const { ruby, pidFile, port } = server
+  const { ruby, pidFile, listen } = server
   const script = 'pid=$1; shift; rm -f "$pid"; exec "$@"'
-  const flags = ['-b', '127.0.0.1', '-p', String(port), '-P', pidFile]
+  const flags = ['-b', listen.address, '-p', String(listen.port), '-P', pidFile]
   return ['/bin/sh', '-c', script, 'rails', pidFile, ruby, '-S', 'bundle', 'exec', 'rails', 'server', ...flags]
 }
 

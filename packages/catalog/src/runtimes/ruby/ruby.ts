@@ -41,6 +41,12 @@ export const ruby: RuntimeKind = {
     versionPattern: '^ruby (\\d+\\.\\d+\\.\\d+)',
   },
   helpers: [],
+  image: {
+    reference: (line) => `ruby:${line}-slim-bookworm`,
+    ours: 'ruby',
+    program: () => '/usr/local/bin/ruby',
+    user: null,
+  },
   releases: [
     { version: '4.0', endOfLife: '2029-03-31' },
     { version: '3.4', endOfLife: '2028-03-31' },
@@ -84,13 +90,13 @@ function toWorkloads(input: RuntimeInput): readonly WorkloadDraft[] {
   const folder = settings.package as string
   const cwd = below(project.path, folder)
   const gemfile = source[inSource(folder, 'Gemfile')]
-  const port = input.hostPort('ruby', 'http')
+  const listen = input.listen('ruby', 'http')
   const { words, requires, hint } = serverCommand({
     preset: settings.preset,
-    port,
+    listen,
     gems: gemsIn(gemfile),
     hasConfigRu: inSource(folder, 'config.ru') in source,
-    pidFile: `${project.toolsPath}/rails-${port}.pid`,
+    pidFile: `${project.toolsPath}/rails-${listen.port}.pid`,
     ruby: input.toolchain.program,
     bundled: gemfile !== undefined,
   })

@@ -25,6 +25,12 @@ export const staticFiles: RuntimeKind = {
   presets,
   presetDrops: [],
   toolchain: null,
+  image: {
+    reference: () => 'node:26-bookworm-slim',
+    program: () => '/usr/local/bin/node',
+    node: '/usr/local/bin/node',
+    user: null,
+  },
   helpers: [],
   releases: [{ version: '1', endOfLife: null }],
   lineOf: (version) => version.split('.')[0] ?? version,
@@ -59,6 +65,7 @@ function toWorkloads(input: RuntimeInput): readonly WorkloadDraft[] {
   const documentRoot = String(settings.documentRoot)
   const root = below(input.project.path, documentRoot)
   const { node, file } = input.ourProgram('static-server')
+  const { address, port } = input.listen('static', 'http')
   return [
     serverWorkload(input, {
       name: 'static',
@@ -69,7 +76,9 @@ function toWorkloads(input: RuntimeInput): readonly WorkloadDraft[] {
         '--root',
         root,
         '--port',
-        String(input.hostPort('static', 'http')),
+        String(port),
+        // Loopback is what it takes by itself.
+        ...(address === '127.0.0.1' ? [] : ['--host', address]),
         ...(settings.spaFallback === true ? ['--spa-fallback'] : []),
       ],
       cwd: input.project.path,

@@ -1,6 +1,8 @@
 import { dataPath } from '@stackquay/engine-api/workload'
 import type { ServiceConnection, ServiceInput, ServiceKind, WorkloadDraft } from '../../kind.ts'
+import { servicePort } from '../../service-ports.ts'
 import { serviceSettings } from '../../service-settings.ts'
+import { nodeImage } from '../node-image.ts'
 import { inboxSecret } from './inbox.ts'
 
 /** Mail of a project in development must reach nobody: a program of ours takes all of it, and shows it. */
@@ -18,6 +20,7 @@ export const mailpit: ServiceKind = {
   forTests: 'own',
   settings: serviceSettings({ keepsData: true, alwaysPublished: true }, {}),
   toolchain: null,
+  image: nodeImage,
   releases: [{ version: '1', endOfLife: null }],
   lineOf: (version) => version.split('.')[0] ?? version,
   install: { debian: 'Nothing to install.', other: 'Nothing to install.' },
@@ -28,7 +31,7 @@ export const mailpit: ServiceKind = {
   toWorkload,
   variables: (connection) => ({
     SMTP_HOST: connection.host,
-    SMTP_PORT: String(connection.hostPort('smtp')),
+    SMTP_PORT: String(connection.port('smtp')),
     MAIL_URL: url(connection),
     MAILER_DSN: url(connection),
   }),
@@ -37,7 +40,6 @@ export const mailpit: ServiceKind = {
 
 function toWorkload(input: ServiceInput): WorkloadDraft {
   const { node, file } = input.ourProgram('mail-catcher')
-  const ports = mailpit.ports.map(({ name }) => ({ name, port: input.hostPort(name), bind: input.bind(name) }))
   return {
     name: mailpit.name,
     title: mailpit.label,
@@ -50,14 +52,15 @@ function toWorkload(input: ServiceInput): WorkloadDraft {
         file,
         '--data',
         dataPath(mailpit.name),
-        ...ports.flatMap(({ name, port, bind }) => [`--${name}-port`, String(port), `--${name}-host`, bind]),
+        ...mailpit.ports.flatMap(({ name }) => listenWords(input, name)),
+        ...shownAt(input),
         ...namesOf(input).flatMap((name) => ['--name', name]),
       ],
       cwd: dataPath(mailpit.name),
     },
     env: { INBOX_API_KEY: input.secret(inboxSecret) },
     data: [{ name: mailpit.name }],
-    ports: ports.map(({ name, port, bind }) => ({ name, port, hostPort: port, bind })),
+    ports: mailpit.ports.map(({ name }) => servicePort(input, name)),
     setup: [],
     requires: [],
     // It answers only after SMTP listens and the index is open.
@@ -68,6 +71,17 @@ function toWorkload(input: ServiceInput): WorkloadDraft {
   }
 }
 
+function listenWords(input: ServiceInput, name: string): readonly string[] {
+  const { address, port } = input.listen(name)
+  return [`--${name}-port`, String(port), `--${name}-host`, address]
+}
+
+/** Browsers name the port of this machine, and the page is served under that name alone: see `catcher/guard.ts`. */
+function shownAt(input: ServiceInput): readonly string[] {
+  const shown = input.hostPort('web')
+  return shown === input.listen('web').port ? [] : ['--shown-port', String(shown)]
+}
+
 /** Where the instance is reached by a domain, so is the web port: by the project's name, and by the domain itself. */
 function namesOf({ project }: ServiceInput): readonly string[] {
   const name = new URL(project.url).hostname
@@ -76,5 +90,5 @@ function namesOf({ project }: ServiceInput): readonly string[] {
 }
 
 function url(connection: ServiceConnection): string {
-  return `smtp://${connection.host}:${connection.hostPort('smtp')}`
+  return `smtp://${connection.host}:${connection.port('smtp')}`
 }

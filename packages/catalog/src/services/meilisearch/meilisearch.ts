@@ -1,5 +1,6 @@
 import { dataPath } from '@stackquay/engine-api/workload'
 import type { ServiceConnection, ServiceInput, ServiceKind, WorkloadDraft } from '../../kind.ts'
+import { servicePort } from '../../service-ports.ts'
 import { serviceSettings } from '../../service-settings.ts'
 
 const nature = { keepsData: true, alwaysPublished: true } as const
@@ -28,6 +29,12 @@ export const meilisearch: ServiceKind = {
     versionArgs: ['--version'],
     versionPattern: '^meilisearch (\\d+\\.\\d+\\.\\d+)',
   },
+  image: {
+    reference: (line) => `getmeili/meilisearch:v${line}`,
+    program: () => '/bin/meilisearch',
+    user: null,
+    data: () => '/meili_data',
+  },
   // A line is maintained until the next one comes, a few weeks later; no dates are announced.
   releases: ['1.56', '1.55', '1.54', '1.53', '1.52', '1.51', '1.50', '1.49', '1.48', '1.47'].map((version) => ({
     version,
@@ -50,8 +57,7 @@ export const meilisearch: ServiceKind = {
 }
 
 function toWorkload(input: ServiceInput): WorkloadDraft {
-  const port = input.hostPort('http')
-  const bind = input.bind('http')
+  const { address, port } = input.listen('http')
   const data = dataPath(meilisearch.name)
   return {
     name: meilisearch.name,
@@ -60,7 +66,7 @@ function toWorkload(input: ServiceInput): WorkloadDraft {
     run: { kind: 'process', argv: [input.toolchain?.program ?? ''], cwd: data },
     env: {
       MEILI_MASTER_KEY: input.secret('apiKey'),
-      MEILI_HTTP_ADDR: `${bind}:${port}`,
+      MEILI_HTTP_ADDR: `${address}:${port}`,
       // `production` would differ in two things: it insists on a key, which there is, and it hides the page for trying out searches.
       MEILI_ENV: 'development',
       MEILI_DB_PATH: `${data}/data.ms`,
@@ -70,7 +76,7 @@ function toWorkload(input: ServiceInput): WorkloadDraft {
       ...upgrade,
     },
     data: [{ name: meilisearch.name }],
-    ports: [{ name: 'http', port, hostPort: port, bind }],
+    ports: [servicePort(input, 'http')],
     setup: [],
     requires: [],
     // The one path that is answered without a key. It listens only when its database is open, and brought to its version.
@@ -105,5 +111,5 @@ function minorOf(line: string): number {
 }
 
 function url(connection: ServiceConnection): string {
-  return `http://${connection.host}:${connection.hostPort('http')}`
+  return `http://${connection.host}:${connection.port('http')}`
 }

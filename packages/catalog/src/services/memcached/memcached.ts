@@ -1,4 +1,5 @@
 import type { ServiceInput, ServiceKind, WorkloadDraft } from '../../kind.ts'
+import { servicePort } from '../../service-ports.ts'
 import { serviceSettings } from '../../service-settings.ts'
 
 const nature = { keepsData: false, alwaysPublished: false } as const
@@ -20,6 +21,11 @@ export const memcached: ServiceKind = {
     versionArgs: ['-V'],
     versionPattern: '^memcached (\\d+(?:\\.\\d+)+)',
   },
+  image: {
+    reference: (line) => `memcached:${line}`,
+    program: () => '/usr/local/bin/memcached',
+    user: 'memcache',
+  },
   // The one line that is maintained, since 2020; its end has not been announced.
   releases: [{ version: '1.6', endOfLife: null }],
   lineOf: (version) => version.split('.').slice(0, 2).join('.'),
@@ -32,15 +38,14 @@ export const memcached: ServiceKind = {
   dataObstacle: () => null,
   toWorkload,
   variables: (connection) => ({
-    MEMCACHED_URL: `memcached://${connection.host}:${connection.hostPort('memcached')}`,
+    MEMCACHED_URL: `memcached://${connection.host}:${connection.port('memcached')}`,
     MEMCACHED_HOST: connection.host,
-    MEMCACHED_PORT: String(connection.hostPort('memcached')),
+    MEMCACHED_PORT: String(connection.port('memcached')),
   }),
 }
 
 function toWorkload(input: ServiceInput): WorkloadDraft {
-  const port = input.hostPort('memcached')
-  const bind = input.bind('memcached')
+  const { address, port } = input.listen('memcached')
   return {
     name: memcached.name,
     title: memcached.label,
@@ -49,7 +54,7 @@ function toWorkload(input: ServiceInput): WorkloadDraft {
       argv: [
         input.toolchain?.program ?? '',
         '-l',
-        bind,
+        address,
         '-p',
         String(port),
         // No UDP: anybody could have it send large answers to somebody else.
@@ -63,7 +68,7 @@ function toWorkload(input: ServiceInput): WorkloadDraft {
     },
     env: {},
     data: [],
-    ports: [{ name: 'memcached', port, hostPort: port, bind }],
+    ports: [servicePort(input, 'memcached')],
     setup: [],
     requires: [],
     health: {

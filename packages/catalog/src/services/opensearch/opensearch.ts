@@ -2,6 +2,7 @@ import type { Value } from '@stackquay/engine-api'
 import { dataPath } from '@stackquay/engine-api/workload'
 import { z } from 'zod'
 import type { ServiceConnection, ServiceInput, ServiceKind, WorkloadDraft } from '../../kind.ts'
+import { innerPorts, servicePort } from '../../service-ports.ts'
 import { serviceSettings } from '../../service-settings.ts'
 import { configJob } from './config-job.ts'
 
@@ -51,6 +52,13 @@ export const opensearch: ServiceKind = {
     versionArgs: ['--version'],
     versionPattern: '^Version: (\\d+\\.\\d+\\.\\d+), Build: ',
   },
+  image: {
+    // Full versions alone are tagged, beside the majors.
+    reference: (line) => `opensearchproject/opensearch:${newest[line] ?? `${line}.0`}`,
+    program: () => '/usr/share/opensearch/bin/opensearch',
+    user: 'opensearch',
+    data: () => '/usr/share/opensearch/data',
+  },
   // Of each major only the newest line is maintained, and the one before until the next major is there: no dates.
   releases: ['3.8', '3.7', '3.6', '3.5', '3.4', '3.3', '3.2', '3.1', '3.0', '2.19'].map((version) => ({
     version,
@@ -69,22 +77,20 @@ export const opensearch: ServiceKind = {
   variables: (connection) => ({
     OPENSEARCH_URL: url(connection),
     OPENSEARCH_HOST: connection.host,
-    OPENSEARCH_PORT: String(connection.hostPort('http')),
+    OPENSEARCH_PORT: String(connection.port('http')),
     OPENSEARCH_USERNAME: username,
     OPENSEARCH_PASSWORD: connection.secret('password'),
   }),
   credentials: (connection) => ({ username, password: connection.secret('password'), url: url(connection) }),
 }
 
+/** Of lines that got corrections. */
+const newest: Readonly<Record<string, string>> = { '2.19': '2.19.4', '3.3': '3.3.2' }
+
 function toWorkload(input: ServiceInput): WorkloadDraft {
   const { node, file } = input.ourProgram('search-door')
   const data = dataPath(opensearch.name)
-  const bind = input.bind('http')
-  const ports = {
-    http: input.hostPort('http'),
-    server: input.hostPort('server'),
-    transport: input.hostPort('transport'),
-  }
+  const http = input.listen('http')
   const line = opensearch.lineOf(input.toolchain?.version ?? '')
   return {
     name: opensearch.name,
@@ -94,19 +100,16 @@ function toWorkload(input: ServiceInput): WorkloadDraft {
       argv: [
         node,
         file,
-        ...['--host', bind, '--port', String(ports.http), '--user', username],
-        ...['--server-port', String(ports.server), '--transport-port', String(ports.transport)],
+        ...['--host', http.address, '--port', String(http.port), '--user', username],
+        ...['--server-port', String(input.listen('server').port)],
+        ...['--transport-port', String(input.listen('transport').port)],
         ...['--program', input.toolchain?.program ?? '', '--data', data],
       ],
       cwd: data,
     },
     env: { DOOR_PASSWORD: input.secret('password') },
     data: [{ name: opensearch.name }],
-    ports: [
-      { name: 'http', port: ports.http, hostPort: ports.http, bind },
-      { name: 'server', port: ports.server, hostPort: ports.server, bind: '127.0.0.1' },
-      { name: 'transport', port: ports.transport, hostPort: ports.transport, bind: '127.0.0.1' },
-    ],
+    ports: [servicePort(input, 'http'), ...innerPorts(input, 'server', 'transport')],
     setup: [configJob(opensearch.name, line, Number(input.settings.heap))],
     requires: [],
     // The door says 503 until the server behind it has its indexes open, and to whoever brings no password 401 from then on.
@@ -137,6 +140,6 @@ function url(connection: ServiceConnection): Value {
   return [
     `http://${username}:`,
     ...(typeof password === 'string' ? [password] : password),
-    `@${connection.host}:${connection.hostPort('http')}`,
+    `@${connection.host}:${connection.port('http')}`,
   ]
 }

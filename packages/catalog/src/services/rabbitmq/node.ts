@@ -19,12 +19,13 @@ const alone = '-start_epmd false -erl_epmd_port 1 -dist_listen false -kernel ine
 
 export function environment(input: ServiceInput, data: string) {
   const absent = `${data}/none`
+  const [amqp, management] = [input.listen('amqp'), input.listen('management')]
   return {
     HOME: data,
     PASSWORD: input.secret('password'),
     DEFINITIONS: definitions,
-    MANAGEMENT_ADDRESS: input.bind('management'),
-    MANAGEMENT_PORT: String(input.hostPort('management')),
+    MANAGEMENT_ADDRESS: management.address,
+    MANAGEMENT_PORT: String(management.port),
     LC_ALL: 'C.UTF-8',
     ERL_ZFLAGS: alone,
     // No epmd is there and none can be started there; the machine's own, if it has one, never hears of this node.
@@ -32,8 +33,8 @@ export function environment(input: ServiceInput, data: string) {
     // No file of many megabytes for each crash.
     ERL_CRASH_DUMP_SECONDS: '0',
     RABBITMQ_NODENAME: nodeName,
-    RABBITMQ_NODE_IP_ADDRESS: input.bind('amqp'),
-    RABBITMQ_NODE_PORT: String(input.hostPort('amqp')),
+    RABBITMQ_NODE_IP_ADDRESS: amqp.address,
+    RABBITMQ_NODE_PORT: String(amqp.port),
     RABBITMQ_MNESIA_BASE: data,
     RABBITMQ_MNESIA_DIR: `${data}/node`,
     RABBITMQ_FEATURE_FLAGS_FILE: `${data}/feature_flags`,

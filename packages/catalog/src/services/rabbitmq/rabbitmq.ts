@@ -1,5 +1,6 @@
 import { dataPath } from '@stackquay/engine-api/workload'
 import type { ServiceConnection, ServiceInput, ServiceKind, WorkloadDraft } from '../../kind.ts'
+import { servicePort } from '../../service-ports.ts'
 import { serviceSettings } from '../../service-settings.ts'
 import { username, virtualHost } from './account.ts'
 import { environment, startNode } from './node.ts'
@@ -39,6 +40,13 @@ export const rabbitmq: ServiceKind = {
     versionArgs: ['directories', '--offline'],
     versionPattern: '^Plugin archives directory: (?:.*/)?rabbitmq(?:_server-|/)(\\d+(?:\\.\\d+){2})[^/]*/plugins',
   },
+  image: {
+    reference: (line) => `rabbitmq:${line}-management`,
+    // The folder is what counts: `startNode` takes the server beside it.
+    program: () => '/opt/rabbitmq/sbin/rabbitmq-plugins',
+    user: 'rabbitmq',
+    data: () => '/var/lib/rabbitmq',
+  },
   // Ends of community support.
   releases: [
     { version: '4.3', endOfLife: '2026-11-30' },
@@ -70,7 +78,7 @@ export const rabbitmq: ServiceKind = {
   variables: (connection) => ({
     RABBITMQ_URL: url(connection),
     RABBITMQ_HOST: connection.host,
-    RABBITMQ_PORT: String(connection.hostPort('amqp')),
+    RABBITMQ_PORT: String(connection.port('amqp')),
     RABBITMQ_USER: username,
     RABBITMQ_PASSWORD: connection.secret('password'),
     RABBITMQ_VHOST: virtualHost,
@@ -78,26 +86,22 @@ export const rabbitmq: ServiceKind = {
   }),
   credentials: (connection) => ({
     host: connection.host,
-    port: connection.hostPort('amqp'),
+    port: connection.port('amqp'),
     username,
     password: connection.secret('password'),
     url: url(connection),
-    managementUrl: `http://127.0.0.1:${connection.hostPort('management')}/`,
+    managementUrl: `http://127.0.0.1:${connection.port('management')}/`,
   }),
 }
 
 function toWorkload(input: ServiceInput): WorkloadDraft {
-  const binding = (name: string) => {
-    const port = input.hostPort(name)
-    return { name, port, hostPort: port, bind: input.bind(name) }
-  }
   return {
     name: rabbitmq.name,
     title: rabbitmq.label,
     run: { kind: 'process', argv: startNode(input), cwd: dataPath(rabbitmq.name) },
     env: environment(input, dataPath(rabbitmq.name)),
     data: [{ name: rabbitmq.name }],
-    ports: rabbitmq.ports.map((port) => binding(port.name)),
+    ports: rabbitmq.ports.map(({ name }) => servicePort(input, name)),
     setup: [],
     requires: [],
     // A long backlog takes its time to be read after a kill, a busy machine several times that, and a port may have to be
@@ -118,6 +122,6 @@ function url(connection: ServiceConnection) {
   return [
     `amqp://${username}:`,
     ...(typeof password === 'string' ? [password] : password),
-    `@${connection.host}:${connection.hostPort('amqp')}/${encodeURIComponent(virtualHost)}`,
+    `@${connection.host}:${connection.port('amqp')}/${encodeURIComponent(virtualHost)}`,
   ]
 }

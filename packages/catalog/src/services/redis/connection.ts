@@ -40,7 +40,7 @@ function targetOf(connection: ServiceConnection): Target {
   if (external === null) {
     return {
       host: connection.host,
-      port: connection.hostPort('redis'),
+      port: connection.port('redis'),
       // By this name, for redis-cli takes an empty one at its word; clients that know no users ignore it.
       username: 'default',
       password: connection.secret('password'),

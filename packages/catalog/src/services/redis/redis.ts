@@ -1,5 +1,6 @@
 import { dataPath } from '@stackquay/engine-api/workload'
 import type { ServiceInput, ServiceKind, WorkloadDraft } from '../../kind.ts'
+import { servicePort } from '../../service-ports.ts'
 import { serviceSettings } from '../../service-settings.ts'
 import { credentials, variables } from './connection.ts'
 import { ExternalPatch, ExternalStored, ExternalView, externalOf } from './external.ts'
@@ -41,6 +42,12 @@ export const redis: ServiceKind = {
     // From 6.2 on it can leave its process title alone. A `redis-server` that is Valkey calls itself so, and is not offered.
     versionPattern: '^Redis server v=(?!6\\.0\\.|[0-5]\\.)(\\d+(?:\\.\\d+)+)',
   },
+  image: {
+    reference: (line) => `redis:${line}`,
+    program: () => '/usr/local/bin/redis-server',
+    user: 'redis',
+    data: () => '/data',
+  },
   // Redis sets no dates in advance: a line ends when later ones push it out of its security policy.
   releases: [
     { version: '8.10', endOfLife: null },
@@ -71,15 +78,14 @@ export const redis: ServiceKind = {
 }
 
 function toWorkload(input: ServiceInput): WorkloadDraft {
-  const port = input.hostPort('redis')
-  const bind = input.bind('redis')
+  const { address, port } = input.listen('redis')
   return {
     name: redis.name,
     title: redis.label,
     run: {
       kind: 'process',
       argv: startScript(input.toolchain?.program ?? '', [
-        `bind ${bind}`,
+        `bind ${address}`,
         `port ${port}`,
         // Refuses all but loopback should the password ever be taken away at run time.
         'protected-mode yes',
@@ -93,7 +99,7 @@ function toWorkload(input: ServiceInput): WorkloadDraft {
     },
     env: { PASSWORD: input.secret('password') },
     data: [{ name: redis.name }],
-    ports: [{ name: 'redis', port, hostPort: port, bind }],
+    ports: [servicePort(input, 'redis')],
     setup: [],
     requires: [],
     // A large file takes its time to load.

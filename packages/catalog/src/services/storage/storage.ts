@@ -1,7 +1,9 @@
 import { dataPath } from '@stackquay/engine-api/workload'
 import { z } from 'zod'
 import type { ServiceConnection, ServiceInput, ServiceKind, WorkloadDraft } from '../../kind.ts'
+import { servicePort } from '../../service-ports.ts'
 import { serviceSettings } from '../../service-settings.ts'
+import { nodeImage } from '../node-image.ts'
 
 /** An S3 endpoint that is a program of ours; what it does and does not do is in `docs/storage.md`. */
 export const storage: ServiceKind = {
@@ -27,6 +29,7 @@ export const storage: ServiceKind = {
     { ofData: ['publicRead'] },
   ),
   toolchain: null,
+  image: nodeImage,
   releases: [{ version: '1', endOfLife: null }],
   lineOf: (version) => version.split('.')[0] ?? version,
   install: { debian: 'Nothing to install.', other: 'Nothing to install.' },
@@ -75,8 +78,7 @@ const region = 'us-east-1'
 
 function toWorkload(input: ServiceInput): WorkloadDraft {
   const { node, file } = input.ourProgram('object-storage')
-  const port = input.hostPort('http')
-  const bind = input.bind('http')
+  const { address, port } = input.listen('http')
   return {
     name: storage.name,
     title: storage.label,
@@ -92,7 +94,7 @@ function toWorkload(input: ServiceInput): WorkloadDraft {
         '--port',
         String(port),
         '--host',
-        bind,
+        address,
         '--bucket',
         bucket,
         ...(input.settings.publicRead === true ? ['--public-read'] : []),
@@ -107,7 +109,7 @@ function toWorkload(input: ServiceInput): WorkloadDraft {
       SQLITE_TMPDIR: dataPath(storage.name),
     },
     data: [{ name: storage.name }],
-    ports: [{ name: 'http', port, hostPort: port, bind }],
+    ports: [servicePort(input, 'http')],
     setup: [],
     requires: [],
     // It listens only when the data is open and the bucket is there.
@@ -120,5 +122,5 @@ function toWorkload(input: ServiceInput): WorkloadDraft {
 }
 
 function endpoint(connection: ServiceConnection): string {
-  return `http://${connection.host}:${connection.hostPort('http')}`
+  return `http://${connection.host}:${connection.port('http')}`
 }

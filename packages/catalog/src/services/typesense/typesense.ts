@@ -1,5 +1,6 @@
 import { dataPath } from '@stackquay/engine-api/workload'
 import type { ServiceConnection, ServiceInput, ServiceKind, WorkloadDraft } from '../../kind.ts'
+import { innerAddress, innerPorts, servicePort } from '../../service-ports.ts'
 import { serviceSettings } from '../../service-settings.ts'
 
 const nature = { keepsData: true, alwaysPublished: false } as const
@@ -33,6 +34,13 @@ export const typesense: ServiceKind = {
     versionArgs: ['--version'],
     versionPattern: '^Typesense v?(\\d+(?:\\.\\d+)+)',
   },
+  image: {
+    // Full versions alone are tagged.
+    reference: (line) => `typesense/typesense:${newest[line] ?? `${line}.0`}`,
+    program: () => '/opt/typesense-server',
+    user: null,
+    data: () => '/data',
+  },
   // Typesense announces no dates.
   releases: ['30', '29', '28', '27', '26'].map((version) => ({ version, endOfLife: null })),
   // Lines were `0.24`, `0.25`, and then 26: the first number alone has counted since.
@@ -57,16 +65,24 @@ export const typesense: ServiceKind = {
   variables: (connection) => ({
     TYPESENSE_URL: url(connection),
     TYPESENSE_HOST: connection.host,
-    TYPESENSE_PORT: String(connection.hostPort('http')),
+    TYPESENSE_PORT: String(connection.port('http')),
     TYPESENSE_PROTOCOL: 'http',
     TYPESENSE_API_KEY: connection.secret('apiKey'),
   }),
   credentials: (connection) => ({ apiKey: connection.secret('apiKey'), url: url(connection) }),
 }
 
+const newest: Readonly<Record<string, string>> = {
+  '30': '30.2',
+  '29': '29.0',
+  '28': '28.0',
+  '27': '27.1',
+  '26': '26.0',
+}
+
 function toWorkload(input: ServiceInput): WorkloadDraft {
-  const http = { name: 'http', port: input.hostPort('http'), bind: input.bind('http') }
-  const peering = { name: 'peering', port: input.hostPort('peering'), bind: '127.0.0.1' as const }
+  const http = input.listen('http')
+  const peering = input.listen('peering')
   return {
     name: typesense.name,
     title: typesense.label,
@@ -76,20 +92,17 @@ function toWorkload(input: ServiceInput): WorkloadDraft {
         input.toolchain?.program ?? '',
         `--data-dir=${dataPath(typesense.name)}`,
         // Not in the environment: some versions read these addresses there into one another.
-        `--api-address=${http.bind}`,
+        `--api-address=${http.address}`,
         `--api-port=${http.port}`,
         // Also a server without peers listens for them. Unless told where, it takes the machine's first private address.
-        `--peering-address=${peering.bind}`,
+        `--peering-address=${innerAddress}`,
         `--peering-port=${peering.port}`,
       ],
       cwd: dataPath(typesense.name),
     },
     env: { TYPESENSE_API_KEY: input.secret('apiKey') },
     data: [{ name: typesense.name }],
-    ports: [
-      { ...http, hostPort: http.port },
-      { ...peering, hostPort: peering.port },
-    ],
+    ports: [servicePort(input, 'http'), ...innerPorts(input, 'peering')],
     setup: [],
     requires: [],
     // Answered without a key, with 503 until the log has been read and the indexes are built, which takes its time.
@@ -107,5 +120,5 @@ function lineNumber(line: string): number {
 }
 
 function url(connection: ServiceConnection): string {
-  return `http://${connection.host}:${connection.hostPort('http')}`
+  return `http://${connection.host}:${connection.port('http')}`
 }

@@ -4,14 +4,13 @@ import type { TerminalSize } from '@stackquay/engine-api/commands'
 import { asEngineError, orNull, throwIfAborted } from '../errors.ts'
 import { commandDir, commandLock, commandsDir, homeDir, isName, runDir } from '../home.ts'
 import { withLockFile } from '../lock.ts'
-import type { Machine } from '../machine.ts'
 import { pause } from '../time.ts'
 import { exists } from '../waiting.ts'
 import { tellHolder } from './command-control.ts'
 import { controlPath, keysPath, readHolderState } from './command-files.ts'
+import type { CommandHost } from './command-host.ts'
 import { type CommandWakes, createCommandWakes } from './command-wakes.ts'
 import { endCommand } from './end-command.ts'
-import { execProgram } from './exec.ts'
 import { findCommand, isHeld, settledState } from './find-command.ts'
 import { noCommand, readCommand } from './read-command.ts'
 import { startCommand } from './start-command.ts'
@@ -23,8 +22,8 @@ const HOLDER_GONE_MS = 5000
 const CONTROL_MS = 5000
 
 /** Commands of this home, whoever started them: all that is known of one lies on disk. */
-export function createCommands(machine: Machine, closing: AbortSignal): Commands {
-  const { home } = machine
+export function createCommands(host: CommandHost, exec: Commands['exec'], closing: AbortSignal): Commands {
+  const { home } = host
   const wakes = createCommandWakes(home)
   const queues = new Map<string, Promise<unknown>>()
   /** The last size that was asked for: of those that wait behind each other, only that one counts. */
@@ -44,16 +43,16 @@ export function createCommands(machine: Machine, closing: AbortSignal): Commands
 
   return {
     start: (spec, context) =>
-      startCommand(machine, spec, context).catch((error: unknown) => {
+      startCommand(host, spec, context).catch((error: unknown) => {
         throw asEngineError(error, context.signal)
       }),
-    find: (ref) => findCommand(machine, ref, closing),
-    list: (signal) => listCommands(machine, until(signal)),
-    read: (ref, options, signal) => readCommand(machine, wakes, ref, options, until(signal)),
+    find: (ref) => findCommand(host, ref, closing),
+    list: (signal) => listCommands(host, until(signal)),
+    read: (ref, options, signal) => readCommand(host, wakes, ref, options, until(signal)),
     write(ref, bytes) {
       const key = commandDir(home, ref)
       return inOrder(`${key} keys`, async () => {
-        if (!terminals.has(key)) await refuseWithoutTerminal(machine, ref)
+        if (!terminals.has(key)) await refuseWithoutTerminal(host, ref)
         terminals.add(key)
         const options = { ref, deadlineMs: KEYS_MS, signal: closing }
         if (await tellHolder(keysPath(key), bytes, options)) return
@@ -67,37 +66,37 @@ export function createCommands(machine: Machine, closing: AbortSignal): Commands
       return inOrder(`${key} size`, async () => {
         if (sizes.get(key) !== size) return
         sizes.delete(key)
-        await resizeCommand(machine, wakes, ref, size, closing)
+        await resizeCommand(host, wakes, ref, size, closing)
       })
     },
-    end: (ref, signal) => endCommand(machine, wakes, ref, until(signal)),
+    end: (ref, signal) => endCommand(host, wakes, ref, until(signal)),
     async remove(ref) {
       terminals.delete(commandDir(home, ref))
-      await removeCommand(machine, ref, closing)
+      await removeCommand(host, ref, closing)
     },
-    exec: (program, io, context) => execProgram(machine, program, io, context),
+    exec,
   }
 }
 
 /** Resolves when programs see it, or when it has ended meanwhile. */
 async function resizeCommand(
-  machine: Machine,
+  host: CommandHost,
   wakes: CommandWakes,
   ref: CommandRef,
   size: TerminalSize,
   signal: AbortSignal,
 ): Promise<void> {
-  if ((await readHolderState(machine.home, ref))?.ended != null) return
-  await refuseWithoutTerminal(machine, ref)
+  if ((await readHolderState(host.home, ref))?.ended != null) return
+  await refuseWithoutTerminal(host, ref)
   const [cols, rows] = [size.cols, size.rows].map((value) => Math.min(Math.max(Math.trunc(value), 1), 10_000))
   const line = Buffer.from(`resize ${cols} ${rows}\n`)
-  const path = controlPath(commandDir(machine.home, ref))
+  const path = controlPath(commandDir(host.home, ref))
   if (!(await tellHolder(path, line, { ref, deadlineMs: CONTROL_MS, signal }))) return
   const change = wakes.listen(ref)
   const deadline = performance.now() + CONTROL_MS
   try {
     for (;;) {
-      const state = await settledState(machine, ref, signal)
+      const state = await settledState(host, ref, signal)
       if (state === null || state.ended !== null) return
       if ((state.size?.cols === cols && state.size?.rows === rows) || performance.now() > deadline) return
       await change.changed(signal)
@@ -108,14 +107,14 @@ async function resizeCommand(
 }
 
 /** One that cannot be looked at is still held, as far as anybody knows; the others are told all the same. */
-async function listCommands(machine: Machine, signal: AbortSignal): Promise<CommandRef[]> {
-  const { commands } = machine.home
+async function listCommands(host: CommandHost, signal: AbortSignal): Promise<CommandRef[]> {
+  const { commands } = host.home
   const found: CommandRef[] = []
   for (const project of ((await orNull(readdir(commands))) ?? []).filter(isName)) {
-    for (const id of ((await orNull(readdir(commandsDir(machine.home, project)))) ?? []).filter(isName)) {
+    for (const id of ((await orNull(readdir(commandsDir(host.home, project)))) ?? []).filter(isName)) {
       throwIfAborted(signal)
       const ref = { project, id }
-      const isThere = await settledState(machine, ref, signal).then(
+      const isThere = await settledState(host, ref, signal).then(
         (state) => state !== null,
         () => true,
       )
@@ -125,15 +124,15 @@ async function listCommands(machine: Machine, signal: AbortSignal): Promise<Comm
   return found
 }
 
-async function removeCommand(machine: Machine, ref: CommandRef, signal: AbortSignal): Promise<void> {
-  const { home } = machine
-  const state = await settledState(machine, ref, signal)
+async function removeCommand(host: CommandHost, ref: CommandRef, signal: AbortSignal): Promise<void> {
+  const { home } = host
+  const state = await settledState(host, ref, signal)
   if (state !== null && state.ended === null) throw stillRuns(ref)
   // Having written down the end, its holder is gone the next moment.
   const deadline = performance.now() + HOLDER_GONE_MS
-  while (state !== null && isHeld(machine, state) && performance.now() < deadline) await pause(5, signal)
+  while (state !== null && isHeld(host, state) && performance.now() < deadline) await pause(5, signal)
   if ((await orNull(readdir(commandDir(home, ref)))) !== null) {
-    await withLockFile(machine.table, commandLock(home, ref), signal, async () => {
+    await withLockFile(host.table, commandLock(home, ref), signal, async () => {
       // What was half started a moment ago may run by now.
       const now = await readHolderState(home, ref)
       if (now !== null && now.ended === null) throw stillRuns(ref)
@@ -144,7 +143,7 @@ async function removeCommand(machine: Machine, ref: CommandRef, signal: AbortSig
 }
 
 /** Programs' `HOME` goes with the last that could use it. */
-async function removeEmptyFolders(home: Machine['home'], project: string): Promise<void> {
+async function removeEmptyFolders(home: CommandHost['home'], project: string): Promise<void> {
   const isLast = await rmdir(commandsDir(home, project)).then(
     () => true,
     () => false,
@@ -154,8 +153,8 @@ async function removeEmptyFolders(home: Machine['home'], project: string): Promi
   }
 }
 
-async function refuseWithoutTerminal(machine: Machine, ref: CommandRef): Promise<void> {
-  const state = await readHolderState(machine.home, ref)
+async function refuseWithoutTerminal(host: CommandHost, ref: CommandRef): Promise<void> {
+  const state = await readHolderState(host.home, ref)
   if (state === null) throw noCommand(ref)
   if (state.ended !== null) throw hasEnded(ref)
   if (state.size !== null) return

@@ -9,8 +9,9 @@ import { type Machine, workloadUid } from '../machine.ts'
 import { execMarkers, isOrphanedExec, newRunId } from '../marker.ts'
 import { type Spawned, spawnDetached } from '../spawn.ts'
 import { pause } from '../time.ts'
+import type { PreparedProgram } from './command-host.ts'
 import { openProgramPipes } from './pipes.ts'
-import { type PreparedProgram, preparedProgram } from './start-command.ts'
+import { preparedProgram } from './prepared-program.ts'
 
 const QUIET_MS = 2000
 

@@ -4,14 +4,17 @@ import { closeSync, write as writeFd } from 'node:fs'
 import { Socket } from 'node:net'
 import { constants } from 'node:os'
 import { ReadStream } from 'node:tty'
+import type { StopPolicy } from '@stackquay/engine-api'
 import type { TerminalSize } from '@stackquay/engine-api/commands'
+import type { Exit } from '@stackquay/engine-api/observed'
 import { DESCRIPTORS, type HolderSpec } from './holder-spec.ts'
 import type { JournalStream } from './journal-format.ts'
 
 /** The program of a command, as its holder has it: with pipes, or with a terminal. */
 export interface HeldProgram {
-  readonly pid: number
-  readonly exited: Promise<{ readonly code: number | null; readonly signal: string | null }>
+  /** Null where it is no process of this machine. */
+  readonly pid: number | null
+  readonly exited: Promise<Omit<Exit, 'at'>>
   /** After all that it wrote was read; waits a moment only for those who keep its output open. */
   drained(): Promise<void>
   /** Resolves when it took them. */
@@ -19,9 +22,16 @@ export interface HeldProgram {
   resize(size: TerminalSize): void
   /** What the closing of a terminal means to programs. */
   hangUp(): void
+  /** Resolves when nothing of it lives. Where it is left out, the program is a process of this machine, and ended as such. */
+  end?(policy: StopPolicy): Promise<void>
+  /** Called last: what is left of it elsewhere. */
+  remove?(): Promise<void>
 }
 
-type Keep = (stream: JournalStream, bytes: Buffer) => void
+/** Starts a program that is no process of this machine; throws what an answer `failed` is made of. */
+export type StartHeld = (spec: HolderSpec, keep: Keep) => Promise<HeldProgram>
+
+export type Keep = (stream: JournalStream, bytes: Buffer) => void
 
 /** Nothing of the command lives any more when this is waited for: what is still in the pipe comes at once. */
 const DRAIN_MS = 5000
@@ -132,7 +142,7 @@ async function writeAll(fd: number, bytes: Buffer, isOpen: () => boolean): Promi
   }
 }
 
-async function atMost(done: Promise<unknown>, milliseconds: number): Promise<void> {
+export async function atMost(done: Promise<unknown>, milliseconds: number): Promise<void> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<void>((resolve) => {
     timer = setTimeout(resolve, milliseconds)
@@ -141,6 +151,6 @@ async function atMost(done: Promise<unknown>, milliseconds: number): Promise<voi
   clearTimeout(timer)
 }
 
-function nameOfSignal(number: number): string {
+export function nameOfSignal(number: number): string {
   return Object.entries(constants.signals).find(([, value]) => value === number)?.[0] ?? `SIG${number}`
 }

@@ -11,6 +11,8 @@ export interface HolderSpec {
   readonly idleSeconds: number | null
   readonly stop: StopPolicy
   readonly segmentBytes: number
+  /** For the module that starts it, where the program is no process of this machine. */
+  readonly elsewhere: unknown
   /** Begins the run markers of all that it starts. */
   readonly markers: string
 }
@@ -28,5 +30,5 @@ export const DESCRIPTORS = {
 
 /** What the holder answers on its standard output, in one line. */
 export type HolderAnswer =
-  | { readonly started: { readonly pid: number } }
+  | { readonly started: Record<string, never> }
   | { readonly failed: { readonly code: string; readonly message: string } }

@@ -10,7 +10,8 @@ export interface HolderState {
   /** Grows with every writing. */
   readonly number: number
   readonly holder: Leader
-  readonly program: Leader
+  /** Null where the program is no process of this machine. */
+  readonly program: Leader | null
   readonly size: TerminalSize | null
   readonly ended: {
     readonly exit: NonNullable<CommandState['exit']>

@@ -6,10 +6,16 @@ import type { CommandState, TerminalSize } from '@stackquay/engine-api/commands'
 import { endFamily, type Leader } from '../family.ts'
 import { processTable } from '../this-system.ts'
 import { createCharacterJoiner } from './characters.ts'
-import { type HeldProgram, openTerminal, type PtyBinding, startPiped } from './held-program.ts'
+import {
+  type HeldProgram,
+  type Keep,
+  openTerminal,
+  type PtyBinding,
+  type StartHeld,
+  startPiped,
+} from './held-program.ts'
 import { DESCRIPTORS, type HolderAnswer, type HolderSpec } from './holder-spec.ts'
 import { encodeState, type HolderState } from './holder-state.ts'
-import type { JournalStream } from './journal-format.ts'
 import { createJournalWriter } from './journal-writer.ts'
 
 /*
@@ -19,13 +25,16 @@ import { createJournalWriter } from './journal-writer.ts'
  * Everything is loaded by then, so its files need not be readable to workloads; what was compiled is kept for the next holder, which
  * then starts in half the time and with half the memory.
  *
- * Arguments: uid, gid (empty: stay), path of the terminal binding (empty: no terminal).
+ * Arguments: uid, gid (empty: stay), path of the terminal binding (empty: no terminal), its helper, and the module that starts a program
+ * which is no process of this machine.
  */
 
-const [uid = '', gid = '', binding = '', helper = ''] = process.argv.slice(2)
+const [uid = '', gid = '', binding = '', helper = '', starter = ''] = process.argv.slice(2)
 const pty = binding === '' ? null : (createRequire(import.meta.url)(binding) as PtyBinding)
+const startHeld = starter === '' ? null : ((await import(starter)) as { startHeld: StartHeld }).startHeld
 flushCompileCache()
-giveUpRights()
+// What runs elsewhere is none of our children: there is nothing that could use these rights.
+if (startHeld === null) giveUpRights()
 await hold(JSON.parse(await text(process.stdin)) as HolderSpec)
 
 function giveUpRights(): void {
@@ -53,17 +62,14 @@ async function hold(spec: HolderSpec): Promise<void> {
     stderr: createCharacterJoiner(),
     terminal: createCharacterJoiner(),
   }
-  const keep = (stream: JournalStream, bytes: Buffer) => {
+  const keep: Keep = (stream, bytes) => {
     lastActivity = performance.now()
     const whole = joiners[stream].push(bytes)
     if (whole.length > 0) journal.write(stream, whole, Date.now())
   }
   let program: HeldProgram
   try {
-    program =
-      spec.terminal === null || pty === null
-        ? await startPiped(spec, keep)
-        : openTerminal(spec, spec.terminal, pty, helper, keep)
+    program = await start(spec, keep)
   } catch (error) {
     answer({ failed: { code: codeOf(error), message: String(error) } })
     process.exit(1)
@@ -72,7 +78,7 @@ async function hold(spec: HolderSpec): Promise<void> {
   let state: HolderState = {
     number: 0,
     holder: identify(process.pid),
-    program: identify(program.pid),
+    program: program.pid === null ? null : identify(program.pid),
     size: spec.terminal,
     ended: null,
   }
@@ -86,14 +92,16 @@ async function hold(spec: HolderSpec): Promise<void> {
     }
   }
   become({})
-  answer({ started: { pid: program.pid } })
+  answer({ started: {} })
 
-  const endAll = (policy: HolderSpec['stop']) =>
+  const endFamilyOf = (policy: HolderSpec['stop']) =>
     endFamily(
       { account: null, table },
       { leader: state.program, markers: spec.markers, policy },
       new AbortController().signal,
-    ).catch(() => {})
+    )
+  const endAll = (policy: HolderSpec['stop']): Promise<unknown> =>
+    (program.end?.(policy) ?? endFamilyOf(policy)).catch(() => {})
   const end = (why: NonNullable<CommandState['cause']>) => {
     if (cause !== null) return
     cause = why
@@ -134,7 +142,14 @@ async function hold(spec: HolderSpec): Promise<void> {
   try {
     fsyncSync(DESCRIPTORS.state)
   } catch {}
+  await program.remove?.().catch(() => {})
   process.exit(0)
+}
+
+async function start(spec: HolderSpec, keep: Keep): Promise<HeldProgram> {
+  if (startHeld !== null) return startHeld(spec, keep)
+  if (spec.terminal === null || pty === null) return startPiped(spec, keep)
+  return openTerminal(spec, spec.terminal, pty, helper, keep)
 }
 
 /** Whoever started us may have gone: then nobody needs the answer. */

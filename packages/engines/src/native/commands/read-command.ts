@@ -3,22 +3,22 @@ import { type FileHandle, open } from 'node:fs/promises'
 import { type CommandOutput, type CommandRef, EngineError } from '@stackquay/engine-api'
 import { orNull } from '../errors.ts'
 import { commandDir } from '../home.ts'
-import type { Machine } from '../machine.ts'
 import { readCommandRecord, readStateOf, segmentPaths, statePath } from './command-files.ts'
+import type { CommandHost } from './command-host.ts'
 import type { CommandWakes } from './command-wakes.ts'
 import { isHeld, settledState } from './find-command.ts'
 import { openJournal } from './journal-reader.ts'
 
 /** Output after a position. Reads only when it is asked for more, so a slow reader holds nothing in memory. */
 export async function* readCommand(
-  machine: Machine,
+  host: CommandHost,
   wakes: CommandWakes,
   ref: CommandRef,
   { after, follow }: { readonly after: number; readonly follow: boolean },
   signal: AbortSignal,
 ): AsyncGenerator<readonly CommandOutput[]> {
-  const directory = commandDir(machine.home, ref)
-  const record = await readCommandRecord(machine.home, ref)
+  const directory = commandDir(host.home, ref)
+  const record = await readCommandRecord(host.home, ref)
   const stateFile = record === null ? null : await orNull(open(statePath(directory), constants.O_RDONLY))
   if (record === null || stateFile === null) throw noCommand(ref)
   const change = wakes.listen(ref)
@@ -27,7 +27,7 @@ export async function* readCommand(
     if (journal === null) throw noCommand(ref)
     try {
       while (!signal.aborted) {
-        const ended = await hasEnded(machine, stateFile, ref, signal)
+        const ended = await hasEnded(host, stateFile, ref, signal)
         const batch = await journal.next()
         if (batch.length > 0) yield batch
         else if (ended || !follow) return
@@ -43,11 +43,11 @@ export async function* readCommand(
 }
 
 /** Asked before reading: what is read afterwards is then all there is. */
-async function hasEnded(machine: Machine, file: FileHandle, ref: CommandRef, signal: AbortSignal): Promise<boolean> {
+async function hasEnded(host: CommandHost, file: FileHandle, ref: CommandRef, signal: AbortSignal): Promise<boolean> {
   const state = readStateOf(file)
   if (state === null || state.ended !== null) return state !== null
-  if (isHeld(machine, state)) return false
-  const settled = await settledState(machine, ref, signal)
+  if (isHeld(host, state)) return false
+  const settled = await settledState(host, ref, signal)
   return settled === null || settled.ended !== null
 }
 

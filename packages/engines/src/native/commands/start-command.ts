@@ -3,57 +3,56 @@ import { rm, rmdir } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import type { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
-import { type CommandContext, type CommandProgram, type CommandSpec, EngineError } from '@stackquay/engine-api'
-import { expand, makeMentionedData, processEnvironment } from '../environment.ts'
+import { type CommandContext, type CommandSpec, EngineError } from '@stackquay/engine-api'
 import { asEngineError, throwIfAborted } from '../errors.ts'
 import { endFamily } from '../family.ts'
 import { commandDir, commandLock, commandsDir, holderCache } from '../home.ts'
 import { withLockFile } from '../lock.ts'
-import type { Machine } from '../machine.ts'
 import { commandMarkers, commandProgramMarkers, newRunId } from '../marker.ts'
 import { RUN_MARKER } from '../process-table.ts'
-import { cannotStart, checkProgram, spawnDetached } from '../spawn.ts'
+import { spawnDetached } from '../spawn.ts'
 import { pause } from '../time.ts'
 import { type CommandRecord, makeCommandFiles, readHolderState } from './command-files.ts'
+import type { CommandHost, PreparedCommand } from './command-host.ts'
 import type { HolderAnswer, HolderSpec } from './holder-spec.ts'
 import type { HolderState } from './holder-state.ts'
 import { segmentBytesOf } from './journal-format.ts'
 
-/** A holder answers within a fraction of a second, on a very busy machine within seconds. */
+/** A holder answers within a fraction of a second, on a very busy host within seconds. */
 const ANSWER_MS = 30_000
 const MOST_ERRORS = 16_384
 const HOLDER = fileURLToPath(new URL('./holder.ts', import.meta.url))
 
 /** Starts a command, unless it was started before. What a crash left half started is cleared away first. */
-export async function startCommand(machine: Machine, spec: CommandSpec, context: CommandContext): Promise<void> {
-  if ((await readHolderState(machine.home, spec.ref)) !== null) return
+export async function startCommand(host: CommandHost, spec: CommandSpec, context: CommandContext): Promise<void> {
+  if ((await readHolderState(host.home, spec.ref)) !== null) return
   try {
-    await startOnce(machine, spec, context)
+    await startOnce(host, spec, context)
   } catch (error) {
-    await rmdir(commandsDir(machine.home, spec.ref.project)).catch(() => {})
+    await rmdir(commandsDir(host.home, spec.ref.project)).catch(() => {})
     throw error
   }
 }
 
-async function startOnce(machine: Machine, spec: CommandSpec, context: CommandContext): Promise<void> {
-  await withLockFile(machine.table, commandLock(machine.home, spec.ref), context.signal, async () => {
-    if ((await readHolderState(machine.home, spec.ref)) !== null) return
-    if ((await clearHalfStarted(machine, spec.ref, context.signal)) !== null) return
-    const program = await preparedProgram(
-      machine,
-      spec.ref.project,
-      spec.terminal === null ? spec : { ...spec, env: { TERM: 'xterm-256color', COLORTERM: 'truecolor', ...spec.env } },
-      `${commandProgramMarkers(machine.home, spec.ref)}${newRunId()}`,
-      context,
-    )
-    throwIfAborted(context.signal)
+async function startOnce(host: CommandHost, spec: CommandSpec, context: CommandContext): Promise<void> {
+  await withLockFile(host.table, commandLock(host.home, spec.ref), context.signal, async () => {
+    if ((await readHolderState(host.home, spec.ref)) !== null) return
+    if ((await clearHalfStarted(host, spec.ref, context.signal)) !== null) return
     try {
-      await startHolder(machine, spec, program)
+      const prepared = await host.prepare(withTerminal(spec), context)
+      throwIfAborted(context.signal)
+      await startHolder(host, spec, prepared)
     } catch (error) {
-      await clearHalfStarted(machine, spec.ref, new AbortController().signal)
+      await clearHalfStarted(host, spec.ref, new AbortController().signal)
       throw asEngineError(error, context.signal)
     }
   })
+}
+
+/** What programs with a terminal are told about it. */
+function withTerminal(spec: CommandSpec): CommandSpec {
+  if (spec.terminal === null) return spec
+  return { ...spec, env: { TERM: 'xterm-256color', COLORTERM: 'truecolor', ...spec.env } }
 }
 
 /**
@@ -61,69 +60,41 @@ async function startOnce(machine: Machine, spec: CommandSpec, context: CommandCo
  * moment: then the program did run, and must not run again.
  */
 export async function clearHalfStarted(
-  machine: Machine,
+  host: CommandHost,
   ref: CommandSpec['ref'],
   signal: AbortSignal,
 ): Promise<HolderState | null> {
   const policy = { signal: 'SIGTERM', deadlineSeconds: 1 } as const
-  const target = { leader: null, markers: commandMarkers(machine.home, ref), policy }
+  const target = { leader: null, markers: commandMarkers(host.home, ref), policy }
   // A holder that has only begun still has the rights of its starter.
-  for (const account of new Set([null, machine.account]))
-    await endFamily({ account, table: machine.table }, target, signal)
-  const state = await readHolderState(machine.home, ref)
-  if (state === null) await rm(commandDir(machine.home, ref), { recursive: true, force: true })
-  return state
+  for (const account of new Set([null, host.account])) await endFamily({ account, table: host.table }, target, signal)
+  const state = await readHolderState(host.home, ref)
+  if (state !== null) return state
+  await host.clear(ref, signal)
+  await rm(commandDir(host.home, ref), { recursive: true, force: true })
+  return null
 }
 
-export interface PreparedProgram {
-  readonly argv: readonly [string, ...string[]]
-  readonly cwd: string
-  readonly env: Record<string, string>
-}
-
-/** Paths of kept data filled in, those directories made, and everything checked that can be checked before. */
-export async function preparedProgram(
-  machine: Machine,
-  project: string,
-  program: CommandProgram,
-  marker: string,
-  context: CommandContext,
-): Promise<PreparedProgram> {
-  const names = program.data.map((mount) => mount.name)
-  await makeMentionedData(machine, project, names)
-  const [file, ...args] = program.argv
-  const expanded = {
-    argv: [
-      expand(machine, project, file, names),
-      ...args.map((text) => expand(machine, project, text, names)),
-    ] as const satisfies [string, ...string[]],
-    cwd: expand(machine, project, program.cwd, names),
-  }
-  await checkProgram(expanded, machine.account)
-  const ref = { project, workload: 'command' }
-  const { env, data } = program
-  return { ...expanded, env: await processEnvironment(machine, ref, { env, data, marker }, context.reveal) }
-}
-
-async function startHolder(machine: Machine, spec: CommandSpec, program: PreparedProgram): Promise<void> {
+async function startHolder(host: CommandHost, spec: CommandSpec, prepared: PreparedCommand): Promise<void> {
   const record: CommandRecord = {
     version: 1,
     ref: spec.ref,
-    startedAt: machine.now().toISOString(),
+    startedAt: host.now().toISOString(),
     terminal: spec.terminal,
     stop: spec.stop,
     segmentBytes: segmentBytesOf(spec.keepBytes),
   }
   const told: HolderSpec = {
-    ...program,
+    ...prepared.program,
+    elsewhere: prepared.elsewhere?.told ?? null,
     terminal: spec.terminal,
     timeoutSeconds: spec.timeoutSeconds,
     idleSeconds: spec.idleSeconds,
     stop: spec.stop,
     segmentBytes: record.segmentBytes,
-    markers: commandProgramMarkers(machine.home, spec.ref),
+    markers: commandProgramMarkers(host.home, spec.ref),
   }
-  const { answer, complaint } = await spawnHolder(machine, record, told)
+  const { answer, complaint } = await spawnHolder(host, record, told, prepared.elsewhere?.starter ?? null)
   if (answer === null) {
     const because = complaint === '' ? '' : ` (${complaint})`
     throw new EngineError(
@@ -132,23 +103,23 @@ async function startHolder(machine: Machine, spec: CommandSpec, program: Prepare
       { hint: 'Try again; when it goes on, install the service again.', retryable: true },
     )
   }
-  if ('failed' in answer)
-    throw cannotStart(program.argv[0], Object.assign(new Error(answer.failed.message), { code: answer.failed.code }))
+  if ('failed' in answer) throw host.cannotStart(spec, answer.failed)
 }
 
 /** Without an answer there is perhaps a reason. */
 async function spawnHolder(
-  machine: Machine,
+  host: CommandHost,
   record: CommandRecord,
   told: HolderSpec,
+  starter: string | null,
 ): Promise<{ readonly answer: HolderAnswer | null; readonly complaint: string }> {
-  const { account, home } = machine
+  const { account, home } = host
   const { handles } = await makeCommandFiles(home, record)
   try {
-    const { binding, helper } = record.terminal === null ? { binding: '', helper: '' } : terminalBinding()
+    const { binding, helper } = record.terminal === null || starter !== null ? noBinding : terminalBinding()
     const { child } = await spawnDetached(
       // It gives up the rights of this process itself, as soon as it has read its own files, which need not be readable to workloads.
-      { ...machine, account: null },
+      { table: host.table, account: null },
       {
         argv: [
           process.execPath,
@@ -160,6 +131,7 @@ async function spawnHolder(
           account === null ? '' : String(account.gid),
           binding,
           helper,
+          starter ?? '',
         ],
         cwd: '/',
         env: {
@@ -205,6 +177,8 @@ async function firstLine(stream: Readable | null): Promise<string | null> {
   }
   return null
 }
+
+const noBinding = { binding: '', helper: '' }
 
 /** The compiled part of node-pty for this system, and the small program beside it that macOS needs. */
 function terminalBinding(): { binding: string; helper: string } {

@@ -8,6 +8,8 @@ export interface Place {
   /** The address it listens on. */
   readonly host: string
   readonly port: number
+  /** The port that clients name where it is published as another one. */
+  readonly shownPort: number | null
   /** Further names it is reached by. */
   readonly names: readonly string[]
   readonly apiKey: string | null
@@ -32,7 +34,7 @@ export function refusal(request: IncomingMessage, place: Place, about: 'page' | 
   if (!isOurs(headers.host ?? '', place)) {
     return {
       ...{ status: 421, code: 'refused' },
-      message: `The inbox is not served under this name: open it as http://127.0.0.1:${place.port}.`,
+      message: `The inbox is not served under this name: open it as http://127.0.0.1:${place.shownPort ?? place.port}.`,
     }
   }
   if (!isSameSite(request, about)) {
@@ -47,7 +49,7 @@ export function refusal(request: IncomingMessage, place: Place, about: 'page' | 
 /** A name that somebody else made point here is none of ours (DNS rebinding); an address cannot be made to. */
 function isOurs(host: string, place: Place): boolean {
   const match = /^(\[[0-9a-f:.]+\]|[a-z0-9.-]+)(?::(\d{1,5}))?$/i.exec(host)
-  if (match === null || Number(match[2] ?? 80) !== place.port) return false
+  if (match === null || ![place.port, place.shownPort].includes(Number(match[2] ?? 80))) return false
   const name = match[1]!
     .toLowerCase()
     .replace(/^\[|\]$/g, '')

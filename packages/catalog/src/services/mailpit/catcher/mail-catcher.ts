@@ -5,8 +5,8 @@ import { openStore } from './store.ts'
 import { openWeb } from './web.ts'
 
 /**
- * `mail-catcher --data DIR --smtp-port N --web-port N [--smtp-host A] [--web-host A] [--name NAME]… [--max-messages N]
- * [--max-bytes N]`: takes mail by SMTP, delivers nothing, and shows it on the web port (see `inbox.ts`). The environment
+ * `mail-catcher --data DIR --smtp-port N --web-port N [--smtp-host A] [--web-host A] [--shown-port N] [--name NAME]…
+ * [--max-messages N] [--max-bytes N]`: takes mail by SMTP, delivers nothing, and shows it on the web port (see `inbox.ts`). The environment
  * variable INBOX_API_KEY is the key of those who ask from elsewhere; without it there is none.
  */
 const { values: options } = parseArgs({
@@ -16,13 +16,15 @@ const { values: options } = parseArgs({
     'web-port': { type: 'string' },
     'smtp-host': { type: 'string', default: '127.0.0.1' },
     'web-host': { type: 'string', default: '127.0.0.1' },
+    // The web port as clients name it, where it is published as another one.
+    'shown-port': { type: 'string' },
     // Names under which the web port is reached, besides loopback ones.
     name: { type: 'string', multiple: true, default: [] },
     'max-messages': { type: 'string', default: '10000' },
     'max-bytes': { type: 'string', default: String(2 * 1024 ** 3) },
   },
 })
-const { data, 'smtp-port': smtpPort, 'web-port': webPort } = options
+const { data, 'smtp-port': smtpPort, 'web-port': webPort, 'shown-port': shownPort } = options
 if (data === undefined || smtpPort === undefined || webPort === undefined) {
   console.error('Usage: mail-catcher --data DIR --smtp-port N --web-port N')
   process.exit(2)
@@ -41,6 +43,7 @@ try {
   const smtp = await openSmtp(Number(smtpPort), options['smtp-host'], store, reader)
   const web = await openWeb({
     ...{ port: Number(webPort), host: options['web-host'], names: options.name, apiKey },
+    shownPort: shownPort === undefined ? null : Number(shownPort),
     ...{ store, reader },
   })
   console.log(`Mail to ${options['smtp-host']}:${smtpPort}, inbox on http://${options['web-host']}:${webPort}`)

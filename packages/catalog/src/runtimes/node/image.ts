@@ -1,0 +1,13 @@
+import type { KindImage } from '../../kind.ts'
+import { inImage } from '../in-image.ts'
+import { packageManagers } from './package-manager.ts'
+
+export const image: KindImage = {
+  reference: (line) => `node:${line}-bookworm-slim`,
+  // With all package managers, and what compiles packages that have parts in C.
+  ours: 'node',
+  program: () => '/usr/local/bin/node',
+  helpers: Object.fromEntries(packageManagers.map((name) => [name, inImage(name)])),
+  node: '/usr/local/bin/node',
+  user: null,
+}

@@ -1,0 +1,120 @@
+import type { ChosenToolchain, KindImage, Listen, Settings, WorkloadDraft } from '@stackquay/catalog'
+import type { Container, FolderMount, Job, Limits } from '@stackquay/engine-api'
+import type { ResolveFacts } from './resolve-project.ts'
+import type { ProjectSpec } from './spec.ts'
+
+/** What resolving knows of an engine of images. */
+export interface ContainerFacts {
+  /** `uid:gid` of whoever owns the files of projects. */
+  readonly user: string
+  /** The image to take for one of the catalogue: a mirror's, or another that does the same. */
+  image(reference: string): string
+  /** A Dockerfile of ours, and a name for what it makes on that base: another content has another name. */
+  ours(name: string, base: string): { readonly folder: string; readonly tag: string }
+  /** The build of an image that a person chose for a workload, or null. */
+  pinned(workload: string, reference: string): string | null
+  /** Folders of this machine with programs of ours, and with the Node that runs them. */
+  readonly programs: readonly string[]
+}
+
+/** The program of a kind inside its image. */
+export function toolchainIn(image: KindImage, line: string): ChosenToolchain {
+  const program = image.program(line)
+  return { version: line, program, directory: program.slice(0, program.lastIndexOf('/')) || '/' }
+}
+
+/** What a runtime's workload listens on inside: the ports of the settings, which nobody else can have there. */
+export function listenInside(settings: Settings, workload: string, port: string): Listen {
+  const beside = settings.devServer as { readonly port: number } | undefined
+  const isBeside = workload.endsWith('-dev') && beside !== undefined
+  return {
+    address: '0.0.0.0',
+    port: port === 'debug' ? settings.debugPort : isBeside ? beside.port : settings.port,
+  }
+}
+
+/** The container of a database or a service: it sees its data, and programs of ours when one of them does its work. */
+export function dataContainer(
+  image: KindImage,
+  line: string,
+  { workload, spec, facts, needsPrograms }: ContainerRequest & { readonly needsPrograms: boolean },
+  containers: ContainerFacts,
+): Container {
+  const inside = image.data?.(line)
+  return {
+    ...imageOf(image, line, workload, containers),
+    user: image.user ?? containers.user,
+    network: facts.project.id,
+    folders: needsPrograms ? containers.programs.map(readOnly) : [],
+    data: inside === undefined ? {} : { [workload]: inside },
+    limits: limitsOf(spec, workload),
+  }
+}
+
+/** The container of a runtime's programs: it sees the project's source, its tools, and caches that projects share. */
+export function sourceContainer(
+  image: KindImage,
+  line: string,
+  { workload, spec, facts }: ContainerRequest,
+  containers: ContainerFacts,
+): Container {
+  const { path, toolsPath, cachePath, id } = facts.project
+  const own = [path, toolsPath, ...(cachePath === undefined ? [] : [cachePath])]
+  return {
+    ...imageOf(image, line, workload, containers),
+    user: image.user ?? containers.user,
+    network: id,
+    folders: [...own.map((folder) => ({ path: folder, readOnly: false })), ...containers.programs.map(readOnly)],
+    data: {},
+    limits: limitsOf(spec, workload),
+  }
+}
+
+export interface ContainerRequest {
+  /** Name of the workload, or of the runtime for what people run in it. */
+  readonly workload: string
+  readonly spec: Pick<ProjectSpec, 'limits'>
+  readonly facts: Pick<ResolveFacts, 'project'>
+}
+
+/** Puts a draft into a container, its jobs with it. */
+export function inContainer(draft: WorkloadDraft, container: Container): WorkloadDraft {
+  return { ...draft, run: { ...draft.run, container }, setup: jobsIn(draft.setup, container) }
+}
+
+export function jobsIn(jobs: readonly Job[], container: Container): readonly Job[] {
+  return jobs.map((job) => ({ ...job, container }))
+}
+
+/** A home for tools that insist on one; a person's variable of that name wins. */
+export function homeOf({ project }: Pick<ResolveFacts, 'project'>): { readonly HOME: string } {
+  return { HOME: project.toolsPath }
+}
+
+/** What a workload may use: its own limits, else those of the project, each for itself. */
+export function limitsOf({ limits }: Pick<ProjectSpec, 'limits'>, workload: string): Limits {
+  const own = limits?.workloads?.[workload]
+  return {
+    cpus: own?.cpus ?? limits?.cpus ?? null,
+    memoryBytes: own?.memoryBytes ?? limits?.memoryBytes ?? null,
+    pids: own?.pids ?? limits?.pids ?? null,
+  }
+}
+
+function imageOf(
+  image: KindImage,
+  line: string,
+  workload: string,
+  containers: ContainerFacts,
+): Pick<Container, 'image' | 'build'> {
+  const base = containers.image(image.reference(line))
+  const ours = image.ours === undefined ? null : containers.ours(image.ours, base)
+  const reference = ours?.tag ?? base
+  const pinned = containers.pinned(workload, reference)
+  if (pinned !== null) return { image: pinned, build: null }
+  return { image: reference, build: ours === null ? null : { base, folder: ours.folder } }
+}
+
+function readOnly(path: string): FolderMount {
+  return { path, readOnly: true }
+}

@@ -1,0 +1,22 @@
+import type { Socket } from 'node:net'
+import type { StopPolicy } from '@stackquay/engine-api'
+import type { Exit } from '@stackquay/engine-api/observed'
+
+/** A program that runs for one caller, in a container that runs already or in one of its own. */
+export interface ExecSession {
+  /** Its output in frames; what is written is its input, and ending the stream ends that alone. */
+  readonly stream: Socket
+  /** Its process as the daemon's machine numbers it; 0 when it had ended before anybody could ask. */
+  pid(): Promise<number>
+  signal(name: NodeJS.Signals): void
+  /** Of a program whose output has ended. Throws when it never ran. */
+  exit(): Promise<Omit<Exit, 'at'>>
+  /** Ends it, if need be, with all that it started. */
+  end(policy: StopPolicy): Promise<void>
+  /** Resolves when it has ended although its output goes on, because something it started holds that open. */
+  lingers(signal: AbortSignal): Promise<void>
+  /** What Docker printed in its place, when these bytes begin so; the program is then not to blame for them. */
+  isComplaint(bytes: Buffer): boolean
+  /** Called last, in any case. */
+  dispose(): Promise<void>
+}

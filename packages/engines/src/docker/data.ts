@@ -1,0 +1,231 @@
+import { mkdir, readdir, rm, rmdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { EngineError } from '@stackquay/engine-api'
+import type Dockerode from 'dockerode'
+import { diskUsage } from '../native/disk-usage.ts'
+import { orNull, throwIfAborted } from '../native/errors.ts'
+import { type Home, isName, safe } from '../native/home.ts'
+import { exists } from '../native/waiting.ts'
+import { chownInside, ownerInside } from './archive.ts'
+import { USUAL_PIDS, volumeName } from './container-spec.ts'
+import { discard } from './create-container.ts'
+import type { Daemon } from './daemon.ts'
+import { orAbsent, statusOf } from './errors.ts'
+import { listContainers } from './find.ts'
+import { DATA, DESCRIPTION, labelled, labelsOf, objectName, ours, PROJECT, ROLE, WORKLOAD } from './labels.ts'
+import { parseDescription } from './record.ts'
+import { createVolume } from './volumes.ts'
+import { ask } from './wire/request.ts'
+import { targetOf } from './wire/target.ts'
+
+/*
+ * Kept data is a volume. One that a copy is on its way into has a file `data/<project>/<name>` in our home: until that is
+ * gone it counts as not there, and the next start of the engine clears both away.
+ */
+
+export async function dataNames(daemon: Daemon, project: string): Promise<string[]> {
+  const incoming = new Set((await orNull(readdir(join(daemon.home.data, safe(project))))) ?? [])
+  const volumes = await listVolumes(daemon, project)
+  return volumes
+    .flatMap(({ Labels }) => Labels[DATA] ?? [])
+    .filter((name) => !incoming.has(name))
+    .sort()
+}
+
+export async function listVolumes(daemon: Daemon, project?: string): Promise<Dockerode.VolumeInspectInfo[]> {
+  const { Volumes } = await daemon.docker.listVolumes({
+    filters: labelled(daemon, { [ROLE]: 'volume', [PROJECT]: project }),
+  })
+  return (Volumes ?? []).filter(({ Labels }) => ours(daemon, Labels))
+}
+
+export async function listData(
+  daemon: Daemon,
+  project: string,
+  signal: AbortSignal,
+): Promise<{ name: string; sizeBytes: number }[]> {
+  const names = await dataNames(daemon, project)
+  const volumes = new Map((await listVolumes(daemon, project)).map((volume) => [volume.Labels[DATA], volume]))
+  const sizes = new Map<string, number>()
+  for (const name of names) {
+    const path = volumes.get(name)?.Mountpoint
+    // Docker's folder is root's alone, and on another machine when Docker is.
+    if (!daemon.isLocal || path === undefined || !(await exists(join(path, '.')))) continue
+    sizes.set(name, await diskUsage(path, signal))
+  }
+  if (names.some((name) => !sizes.has(name))) await addSizesOfDocker(daemon, project, sizes, signal)
+  return names.map((name) => ({ name, sizeBytes: sizes.get(name) ?? 0 }))
+}
+
+/** Docker looks at every file of every volume for this, ours or not. */
+async function addSizesOfDocker(
+  daemon: Daemon,
+  project: string,
+  sizes: Map<string, number>,
+  signal: AbortSignal,
+): Promise<void> {
+  const used = await ask(await targetOf(daemon.docker), 'GET', '/system/df', { signal })
+  const { Volumes } = used as { readonly Volumes: Dockerode.VolumeInspectInfo[] | null }
+  for (const { Labels, UsageData } of Volumes ?? []) {
+    if (!ours(daemon, Labels) || Labels[PROJECT] !== project) continue
+    const name = Labels[DATA] ?? ''
+    if (!sizes.has(name)) sizes.set(name, Math.max(0, UsageData?.Size ?? 0))
+  }
+}
+
+export async function deleteData(daemon: Daemon, project: string, name: string, signal: AbortSignal): Promise<void> {
+  await refuseWhileUsed(daemon, project, name, 'deleted')
+  throwIfAborted(signal)
+  await removeVolume(daemon, project, name)
+}
+
+/** Stopped containers of ours would keep it: they are made anew whenever they start, and what is known of them is written down. */
+async function removeVolume(daemon: Daemon, project: string, name: string): Promise<void> {
+  const volume = daemon.docker.getVolume(volumeName(daemon, project, name))
+  const found = await orAbsent(volume.inspect())
+  if (found === null || !ours(daemon, found.Labels)) return
+  for (const { Id, State } of await usersOf(daemon, project, name))
+    if (State !== 'running' && State !== 'paused') await discard(daemon.docker.getContainer(Id))
+  await volume.remove().catch((error: unknown) => {
+    if (statusOf(error) === 404) return
+    if (statusOf(error) === 409) throw inUse(name, 'a container', 'deleted')
+    throw error
+  })
+}
+
+/** What an interrupted copy left. */
+export async function clearIncoming(daemon: Daemon): Promise<void> {
+  for (const project of (await readdir(daemon.home.data)).filter(isName)) {
+    for (const name of ((await orNull(readdir(join(daemon.home.data, project)))) ?? []).filter(isName)) {
+      await removeVolume(daemon, project, name)
+      await forgetIncoming(daemon.home, project, name)
+    }
+  }
+}
+
+async function forgetIncoming(home: Home, project: string, name: string): Promise<void> {
+  await rm(join(home.data, project, name), { force: true })
+  await rmdir(join(home.data, project)).catch(() => {})
+}
+
+/** Through Docker's archives, between two containers that are never started: owners, modes and links as they are. */
+export async function copyData(
+  daemon: Daemon,
+  from: string,
+  to: string,
+  name: string,
+  signal: AbortSignal,
+): Promise<void> {
+  await refuseWhileUsed(daemon, from, name, 'copied')
+  await refuseWhileUsed(daemon, to, name, 'replaced')
+  if ((await orAbsent(daemon.docker.getVolume(volumeName(daemon, to, name)).inspect())) !== null) {
+    throw new EngineError('engine_cannot', `The project already has data named "${name}".`, {
+      hint: 'Delete it first, or choose another name.',
+    })
+  }
+  if (!(await dataNames(daemon, from)).includes(name)) {
+    throw new EngineError('engine_cannot', `There is no data named "${name}" to copy.`, {
+      hint: 'Start the project once, so that it makes its data.',
+    })
+  }
+  await mkdir(join(daemon.home.data, safe(to)), { recursive: true, mode: 0o711 })
+  await writeFile(join(daemon.home.data, safe(to), safe(name)), '', { mode: 0o600 })
+  try {
+    await createVolume(daemon, to, name)
+    await copyVolume(daemon, from, to, name, signal)
+  } catch (error) {
+    await removeVolume(daemon, to, name).catch(() => {})
+    await forgetIncoming(daemon.home, to, name)
+    throw error
+  }
+  await forgetIncoming(daemon.home, to, name)
+}
+
+const INSIDE = '/stackquay-copy'
+
+async function copyVolume(daemon: Daemon, from: string, to: string, name: string, signal: AbortSignal): Promise<void> {
+  const image = await anyImage(daemon)
+  const [source, target] = await Promise.all([
+    holderOf(daemon, image, from, name, to),
+    holderOf(daemon, image, to, name, to),
+  ])
+  try {
+    throwIfAborted(signal)
+    const owner = await ownerInside(source, INSIDE)
+    const archive = await source.getArchive({ path: `${INSIDE}/.`, abortSignal: signal })
+    await target.putArchive(archive, { path: INSIDE, abortSignal: signal })
+    // Docker passes over the directory that an archive is unpacked into.
+    if (owner !== null) await chownInside(target, INSIDE, owner)
+  } finally {
+    await Promise.all([discard(source), discard(target)])
+  }
+}
+
+/**
+ * A container that only holds a volume, and never runs. Nothing of its image gets into the volume. Its name says the copy's
+ * target: several copies of one source may be made at once.
+ */
+async function holderOf(
+  daemon: Daemon,
+  image: string,
+  project: string,
+  data: string,
+  target: string,
+): Promise<Dockerode.Container> {
+  const name = objectName(daemon, project, 'copy', data, target)
+  const left = await orAbsent(daemon.docker.getContainer(name).inspect())
+  if (left !== null && ours(daemon, left.Config.Labels)) await discard(daemon.docker.getContainer(left.Id))
+  return daemon.docker.createContainer({
+    name,
+    Image: image,
+    Labels: labelsOf(daemon, project, 'helper', { [DATA]: data }),
+    Entrypoint: ['/never'],
+    Cmd: [],
+    HostConfig: {
+      NetworkMode: 'none',
+      CapDrop: ['ALL'],
+      SecurityOpt: ['no-new-privileges'],
+      PidsLimit: USUAL_PIDS,
+      Mounts: [
+        {
+          Type: 'volume',
+          Source: volumeName(daemon, project, data),
+          Target: INSIDE,
+          VolumeOptions: { NoCopy: true, Labels: {}, DriverConfig: { Name: 'local', Options: {} } },
+        },
+      ],
+    },
+  })
+}
+
+/** A container cannot be without one; what is in it does not matter, but a volume that it declares would be made. */
+async function anyImage(daemon: Daemon): Promise<string> {
+  for (const { Id } of await daemon.docker.listImages()) {
+    const image = await orAbsent(daemon.docker.getImage(Id).inspect())
+    if (image !== null && Object.keys(image.Config?.Volumes ?? {}).length === 0) return Id
+  }
+  throw new EngineError('engine_cannot', 'Docker has no image with which data could be copied.', {
+    hint: 'Start a project once, so that its images are there.',
+  })
+}
+
+function usersOf(daemon: Daemon, project: string, name: string): Promise<Dockerode.ContainerInfo[]> {
+  const volume = volumeName(daemon, project, name)
+  return listContainers(daemon, undefined, project).then((all) =>
+    all.filter(({ Mounts }) => Mounts.some((mount) => mount.Type === 'volume' && mount.Name === volume)),
+  )
+}
+
+async function refuseWhileUsed(daemon: Daemon, project: string, name: string, verb: string): Promise<void> {
+  for (const { State, Labels } of await usersOf(daemon, project, name)) {
+    if (State !== 'running' && State !== 'paused' && State !== 'restarting') continue
+    throw inUse(name, parseDescription(Labels[DESCRIPTION])?.title ?? Labels[WORKLOAD] ?? 'a command', verb)
+  }
+}
+
+function inUse(name: string, title: string, verb: string): EngineError {
+  return new EngineError('engine_cannot', `The data "${name}" is in use by ${title} and cannot be ${verb}.`, {
+    hint: `Stop ${title} first.`,
+    retryable: true,
+  })
+}

@@ -1,0 +1,58 @@
+import {
+  type Container,
+  type DataMount,
+  EngineError,
+  revealValue,
+  type SecretRef,
+  type Value,
+} from '@stackquay/engine-api'
+import { expandData, variableText } from '../native/environment.ts'
+import type { Daemon } from './daemon.ts'
+
+type Reveal = (ref: SecretRef) => Promise<string>
+type Places = Pick<Container, 'data'>
+
+/** What the program is given besides what its image says, as `NAME=value`. */
+export async function containerEnvironment(
+  daemon: Daemon,
+  _project: string,
+  env: Readonly<Record<string, Value>>,
+  container: Pick<Container, 'data' | 'user'>,
+  reveal: Reveal,
+  data: readonly DataMount[] = [],
+): Promise<string[]> {
+  const all = new Map<string, string>()
+  const home = homeFor(daemon, container.user)
+  if (home !== null) all.set('HOME', home)
+  for (const { name, envName } of data) {
+    if (envName !== undefined) all.set(envName, placeOf(container, name))
+  }
+  for (const [name, value] of Object.entries(env)) {
+    all.set(name, variableText(name, await revealValue(expandIn(container, value), reveal)))
+  }
+  return [...all].map(([name, text]) => `${name}=${text}`)
+}
+
+/** Our account has no entry in the images' lists of users: without this its home would be `/`, where it may not write. */
+function homeFor({ account }: Daemon, user: string): string | null {
+  return account !== null && user === `${account.uid}:${account.gid}` ? '/tmp' : null
+}
+
+/** Puts the path of kept data inside the container where the text asks for it. Other names are ordinary text. */
+export function expandText(container: Places, text: string): string {
+  return expandData(text, (name) => (Object.hasOwn(container.data, name) ? (container.data[name] ?? null) : null))
+}
+
+/** Secrets are left alone: what they hold is never a placeholder. */
+export function expandIn(container: Places, value: Value): Value {
+  if (typeof value === 'string') return expandText(container, value)
+  return value.map((part) => (typeof part === 'string' ? expandText(container, part) : part))
+}
+
+function placeOf(container: Places, name: string): string {
+  const path = Object.hasOwn(container.data, name) ? container.data[name] : undefined
+  if (path !== undefined) return path
+  throw new EngineError('engine_cannot', `Nothing says where the data "${name}" stands inside the container.`, {
+    hint: 'Name a path for it in the description of the container.',
+  })
+}

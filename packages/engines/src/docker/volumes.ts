@@ -1,0 +1,104 @@
+import { opendir, stat } from 'node:fs/promises'
+import type { Container } from '@stackquay/engine-api'
+import type Dockerode from 'dockerode'
+import { chownInside, entriesAt, type Owner, textInside } from './archive.ts'
+import { volumeName } from './container-spec.ts'
+import type { Daemon } from './daemon.ts'
+import { orAbsent } from './errors.ts'
+import { DATA, labelsOf, notOurs, ours } from './labels.ts'
+
+/** By the name of the data: where its volume lies on Docker's machine. */
+export type Mountpoints = ReadonlyMap<string, string>
+
+/** Makes the volumes of the container's kept data. */
+export async function ensureVolumes(
+  daemon: Daemon,
+  project: string,
+  container: Pick<Container, 'data'>,
+): Promise<Mountpoints> {
+  const mountpoints = new Map<string, string>()
+  for (const data of Object.keys(container.data)) {
+    const name = volumeName(daemon, project, data)
+    const volume = daemon.docker.getVolume(name)
+    const there = await orAbsent(volume.inspect())
+    if (there !== null && !ours(daemon, there.Labels)) throw notOurs(`volume named ${name}`)
+    if (there === null) await createVolume(daemon, project, data)
+    mountpoints.set(data, (there ?? (await volume.inspect())).Mountpoint)
+  }
+  return mountpoints
+}
+
+export async function createVolume(daemon: Daemon, project: string, data: string): Promise<void> {
+  await daemon.docker.createVolume({
+    Name: volumeName(daemon, project, data),
+    Labels: labelsOf(daemon, project, 'volume', { [DATA]: data }),
+  })
+}
+
+/**
+ * A new volume has the owner of the image's directory at that path, or root where the image has none. Where the
+ * container's user could not write, the empty volume becomes his. What holds anything is never touched.
+ */
+export async function ownVolumes(
+  { isLocal }: Daemon,
+  made: Dockerode.Container,
+  container: Pick<Container, 'data' | 'user'>,
+  mountpoints: Mountpoints,
+): Promise<void> {
+  let user: User | undefined
+  for (const [data, path] of Object.entries(container.data)) {
+    const here = isLocal ? await lookHere(mountpoints.get(data)) : 'not seen'
+    const root = here === 'not seen' ? await emptyDirectory(made, path) : here
+    if (root === null) continue
+    user ??= await userOf(made, container.user)
+    if (user.uid === 0 || mayWrite(root, user)) continue
+    await chownInside(made, path, { ...user, mode: root.mode })
+  }
+}
+
+type User = Omit<Owner, 'mode'>
+
+/** The same as `emptyDirectory`, in no time: for an archive, Docker mounts everything that the container has. */
+async function lookHere(mountpoint: string | undefined): Promise<Owner | null | 'not seen'> {
+  if (mountpoint === undefined) return 'not seen'
+  try {
+    const directory = await opendir(mountpoint)
+    const first = await directory.read().finally(() => directory.close())
+    if (first !== null) return null
+    const { mode, uid, gid } = await stat(mountpoint)
+    return { mode: mode & 0o7777, uid, gid }
+  } catch {
+    // Docker's folder is root's alone, or on a machine of its own.
+    return 'not seen'
+  }
+}
+
+async function emptyDirectory(made: Dockerode.Container, path: string): Promise<Owner | null> {
+  let root: Owner | null = null
+  for await (const { kind, mode, uid, gid } of entriesAt(made, path)) {
+    if (root !== null || kind !== 'directory') return null
+    root = { mode, uid, gid }
+  }
+  return root
+}
+
+/** Write and enter, by the first of the three that applies. */
+function mayWrite(root: Owner, user: User): boolean {
+  const shift = root.uid === user.uid ? 6 : root.gid === user.gid ? 3 : 0
+  return ((root.mode >> shift) & 3) === 3
+}
+
+/** Names are looked up in the image's own lists. */
+async function userOf(made: Dockerode.Container, text: string): Promise<User> {
+  const [user = '', group] = text.split(':')
+  const entry = /^\d+$/.test(user) ? null : fieldsOf(await textInside(made, '/etc/passwd'), user)
+  const uid = entry === null ? Number(user) : Number(entry[2] ?? 0)
+  if (group === undefined || group === '') return { uid, gid: Number(entry?.[3] ?? 0) }
+  if (/^\d+$/.test(group)) return { uid, gid: Number(group) }
+  return { uid, gid: Number(fieldsOf(await textInside(made, '/etc/group'), group)[2] ?? 0) }
+}
+
+function fieldsOf(list: string, name: string): string[] {
+  const fields = list.split('\n').map((line) => line.split(':'))
+  return fields.find(([first]) => first === name) ?? []
+}
