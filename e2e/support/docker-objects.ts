@@ -15,7 +15,10 @@ export async function inspect(lab: DockerLab, project: string): Promise<readonly
   const labels = [`label=stackquay.project=${project}`, 'label=stackquay.role=workload']
   const found = await lab.docker(['ps', '--all', '--quiet', ...labels.flatMap((label) => ['--filter', label])])
   const ids = found.split('\n').filter((id) => id !== '')
-  return ids.length === 0 ? [] : (JSON.parse(await lab.docker(['container', 'inspect', ...ids])) as Container[])
+  if (ids.length === 0) return []
+  // One that went meanwhile is left out, and said to be missing elsewhere.
+  const { stdout } = await lab.try(['container', 'inspect', ...ids])
+  return JSON.parse(stdout) as Container[]
 }
 
 /** Objects whose name or labels hold a text: "container NAME", "network NAME" and "volume NAME", sorted. */

@@ -113,6 +113,7 @@ export async function openHouse({
   })
   keys.settle(store.sealing.keyId())
   const { engines: engine, usual, named } = await openEngines({ store, config, account }, given)
+  if (usual === 'docker') say('New projects run in containers; STACKQUAY_ENGINE=native lets them run on this machine.')
   const life = new AbortController()
   const onError = (error: unknown, what: string) => log.error({ err: error }, what)
 

@@ -125,7 +125,13 @@ export function createEngines({ engines, engineOf }: EnginesOptions): Engines {
     },
     stats: (project, signal) => each(project, (engine) => engine.stats(project, signal)),
     address: async (ref: WorkloadRef, port) => (await ownOrFirst(ref.project)).address(ref, port),
-    portHolder: (port, signal) => ofMachine.portHolder(port, signal),
+    portHolder: async (port, signal) => {
+      const holder = await ofMachine.portHolder(port, signal)
+      if (holder === null || holder.ref !== null || ofImages === undefined) return holder
+      // In front of a container stands a program that is the engine's own.
+      const known = await ofImages.portHolder(port, signal).catch(() => null)
+      return known?.ref == null ? holder : known
+    },
     dataNames: (project, signal) => each(project, (engine) => engine.dataNames(project, signal)),
     data: (project, signal) => each(project, (engine) => engine.data(project, signal)),
     copyData: async (from, to, name, signal) => (await ownOrFirst(from)).copyData(from, to, name, signal),

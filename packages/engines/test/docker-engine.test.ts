@@ -9,13 +9,13 @@ import {
   type Engine,
   EngineError,
   type EngineEvent,
-  fingerprintOf,
   type Job,
   type Observed,
   type Workload,
 } from '@stackquay/engine-api'
 import { waitFor } from '@stackquay/testkit'
 import { type DockerHarness, dockerHarness, TEST_ACCOUNT } from './docker-harness.ts'
+import { workloadOf } from './docker-workloads.ts'
 
 const PROJECT = 'shop'
 const never = new AbortController().signal
@@ -50,24 +50,8 @@ describe('the Docker engine on a Docker of its own', () => {
   }
   const observe = async (name: string): Promise<Observed | undefined> =>
     (await engine.observe(PROJECT, never)).find(({ ref }) => ref.workload === name)
-  const workload = (name: string, changes: Partial<Workload> = {}): Workload => {
-    const draft = {
-      ref: { project: PROJECT, workload: name },
-      title: `Program ${name}`,
-      run: harness.shell('sleep 600'),
-      env: {},
-      data: [],
-      ports: [],
-      setup: [],
-      requires: [],
-      health: { kind: 'none' as const },
-      restart: { kind: 'always' as const },
-      stop: { signal: 'SIGTERM' as const, deadlineSeconds: 2 },
-      dependsOn: [],
-      ...changes,
-    }
-    return { ...draft, fingerprint: fingerprintOf(draft) }
-  }
+  const workload = (name: string, changes: Partial<Workload> = {}): Workload =>
+    workloadOf(PROJECT, name, harness.shell('sleep 600'), changes)
   const job = (name: string, script: string, changes: Partial<Job> = {}): Job => {
     const { argv, cwd, container } = harness.shell(script, { data: { main: '/data/main' } })
     assert.ok(container)

@@ -1,6 +1,4 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Container, Engine, ProcessRun } from '@stackquay/engine-api'
@@ -8,6 +6,7 @@ import type { Harness } from '@stackquay/engine-api/conformance'
 import { type DockerLab, dockerLab } from '@stackquay/testkit/docker-lab'
 import Dockerode from 'dockerode'
 import { createDockerEngine, type DockerEngineOptions } from '../src/docker/index.ts'
+import { harnessPrograms } from './harness-programs.ts'
 import { freePort } from './native-harness.ts'
 
 /** Whom programs run as: nobody that an image knows. */
@@ -68,38 +67,12 @@ export async function dockerHarness(
     container,
     script,
     shell,
-    programs: {
-      serve: () =>
-        script("require('http').createServer((_, answer) => answer.end('ok')).listen(process.env.PORT)", main),
-      exit: (code, lines) =>
-        run([
-          '/bin/sh',
-          '-c',
-          'code=$1; shift; for line; do printf "%s\\n" "$line"; done; exit "$code"',
-          'exit',
-          String(code),
-          ...lines,
-        ]),
-      hang: () => shell('sleep 600 & sleep 600'),
-      print: (variable) => script(`console.log(JSON.stringify(process.env.${variable})); setInterval(() => {}, 1000)`),
-      neverListen: () => shell('sleep 600'),
-      missing: () => run(['/nowhere/bin/program']),
-    },
-    commands: {
-      count: (lines) =>
-        script(
-          `let text = ''; for (let n = 0; n < ${lines}; n++) text += 'line ' + n + '\\n'; process.stdout.write(text)`,
-        ),
-      both: () => shell('echo out; sleep 0.2; echo err >&2'),
-      signal: (name) => script(`process.kill(process.pid, '${name}'); setInterval(() => {}, 1000)`),
-      stubborn: () => shell("trap '' TERM HUP; sleep 600 & sleep 600 & echo ready; while :; do sleep 600; done"),
-      copy: () => run(['/bin/cat']),
-      bytes: (count) =>
-        script(`process.stdout.write(Buffer.alloc(${count}, Buffer.from(Array.from({ length: 256 }, (_, at) => at))))`),
-      terminal: () =>
-        script(`const tell = () => console.log(process.stdout.isTTY ? 'terminal ' + process.stdout.columns + 'x' + process.stdout.rows : 'no terminal');
-          tell(); process.stdout.on('resize', tell); process.stdin.resume(); setInterval(() => {}, 1000)`),
-    },
+    ...harnessPrograms({
+      run,
+      script,
+      shell,
+      serve: (source) => script(`${source}.listen(process.env.PORT)`, main),
+    }),
     async open() {
       const engine = await createDockerEngine(options)
       engines.push(engine)
@@ -107,21 +80,6 @@ export async function dockerHarness(
     },
     freePort,
     listenPort: () => 8080,
-    addFile: (path) => writeFile(path, '{}'),
-    async holdPort(port) {
-      const source = `require('net').createServer().listen(${port}, '127.0.0.1', () => console.log('ready'))`
-      const holder = spawn(process.execPath, ['-e', source], { stdio: ['ignore', 'pipe', 'inherit'] })
-      await once(holder.stdout, 'data')
-      return {
-        pid: holder.pid ?? 0,
-        program: 'node',
-        async release() {
-          const gone = once(holder, 'exit')
-          holder.kill('SIGKILL')
-          await gone
-        },
-      }
-    },
     /** Docker keeps the environment of a container in its own configuration, and has no other way to give one to a program. */
     async keptTexts() {
       const containers = await docker.listContainers({ all: true })

@@ -7,6 +7,7 @@ import {
   type EngineEvent,
   type EngineId,
   fingerprintOf,
+  type PortHolder,
   type Workload,
 } from '@stackquay/engine-api'
 import { createFakeEngine } from '@stackquay/engine-api/fake-engine'
@@ -117,6 +118,25 @@ test('a project whose engine is not here says so, and is not looked for elsewher
 test('an instance without an engine of images refuses a container', async () => {
   const engines = createEngines({ engines: [as(createFakeEngine(), 'native', false)], engineOf: async () => 'native' })
   assert.throws(() => engines.plan({ type: 'start', workload: workload('here', true) }), EngineError)
+  await engines.close()
+})
+
+test('a port that a container publishes is held by its workload, not by the program in front of it', async () => {
+  const { native, docker } = twoEngines({})
+  const proxy = { pid: 7, program: 'docker-proxy', ref: null }
+  const ref = { project: 'there', workload: 'web' }
+  let answer: () => Promise<PortHolder | null> = async () => ({ ...proxy, ref })
+  const engines = createEngines({
+    engines: [
+      { ...docker, portHolder: () => answer() },
+      { ...native, portHolder: async (port) => (port === 80 ? proxy : null) },
+    ],
+    engineOf: async () => null,
+  })
+  assert.deepEqual(await engines.portHolder(80, never), { ...proxy, ref })
+  assert.equal(await engines.portHolder(81, never), null)
+  answer = () => Promise.reject(new EngineError('engine_unavailable', 'Docker does not answer.', { hint: 'Wait.' }))
+  assert.deepEqual(await engines.portHolder(80, never), proxy)
   await engines.close()
 })
 

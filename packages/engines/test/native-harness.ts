@@ -1,7 +1,6 @@
-import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
-import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,6 +8,7 @@ import type { Engine, ProcessRun } from '@stackquay/engine-api'
 import type { Harness } from '@stackquay/engine-api/conformance'
 import { createNativeEngine, type NativeEngineOptions } from '../src/native/index.ts'
 import { processTable } from '../src/native/this-system.ts'
+import { harnessPrograms } from './harness-programs.ts'
 
 /** Tests run as root drop to this user, which owns nothing else on any machine. */
 const TEST_ACCOUNT = { uid: 48_211, gid: 48_211 }
@@ -29,77 +29,26 @@ export async function nativeHarness(): Promise<NativeHarness> {
   const home = join(root, 'home')
   const account = process.getuid?.() === 0 ? TEST_ACCOUNT : null
   const options: NativeEngineOptions = { home, runAs: account, bundled: [] }
-  const script = (source: string): ProcessRun => ({
-    kind: 'process',
-    argv: [process.execPath, '-e', source],
-    cwd: directory,
-  })
+  const run = (argv: readonly [string, ...string[]]): ProcessRun => ({ kind: 'process', argv, cwd: directory })
+  const script = (source: string) => run([process.execPath, '-e', source])
   const engines: Engine[] = []
 
   return {
     options,
     directory,
     script,
-    programs: {
-      serve: () =>
-        script("require('http').createServer((_, answer) => answer.end('ok')).listen(process.env.PORT, '127.0.0.1')"),
-      exit: (code, lines) => ({
-        kind: 'process',
-        argv: [
-          '/bin/sh',
-          '-c',
-          'code=$1; shift; for line; do printf "%s\\n" "$line"; done; exit "$code"',
-          'exit',
-          String(code),
-          ...lines,
-        ],
-        cwd: directory,
-      }),
-      hang: () => ({ kind: 'process', argv: ['/bin/sh', '-c', 'sleep 600 & sleep 600'], cwd: directory }),
-      print: (variable) => script(`console.log(JSON.stringify(process.env.${variable})); setInterval(() => {}, 1000)`),
-      neverListen: () => ({ kind: 'process', argv: ['/bin/sh', '-c', 'sleep 600'], cwd: directory }),
-      missing: () => ({ kind: 'process', argv: ['/nowhere/bin/program'], cwd: directory }),
-    },
-    commands: {
-      count: (lines) =>
-        script(
-          `let text = ''; for (let n = 0; n < ${lines}; n++) text += 'line ' + n + '\\n'; process.stdout.write(text)`,
-        ),
-      both: () => ({ kind: 'process', argv: ['/bin/sh', '-c', 'echo out; sleep 0.2; echo err >&2'], cwd: directory }),
-      signal: (name) => script(`process.kill(process.pid, '${name}'); setInterval(() => {}, 1000)`),
-      stubborn: () => ({
-        kind: 'process',
-        argv: ['/bin/sh', '-c', "trap '' TERM HUP; sleep 600 & sleep 600 & echo ready; while :; do sleep 600; done"],
-        cwd: directory,
-      }),
-      copy: () => ({ kind: 'process', argv: ['/bin/cat'], cwd: directory }),
-      bytes: (count) =>
-        script(`process.stdout.write(Buffer.alloc(${count}, Buffer.from(Array.from({ length: 256 }, (_, at) => at))))`),
-      terminal: () =>
-        script(`const tell = () => console.log(process.stdout.isTTY ? 'terminal ' + process.stdout.columns + 'x' + process.stdout.rows : 'no terminal');
-          tell(); process.stdout.on('resize', tell); process.stdin.resume(); setInterval(() => {}, 1000)`),
-    },
+    ...harnessPrograms({
+      run,
+      script,
+      shell: (source) => run(['/bin/sh', '-c', source]),
+      serve: (source) => script(`${source}.listen(process.env.PORT, '127.0.0.1')`),
+    }),
     async open() {
       const engine = await createNativeEngine(options)
       engines.push(engine)
       return engine
     },
     freePort,
-    addFile: (path) => writeFile(path, '{}'),
-    async holdPort(port) {
-      const source = `require('net').createServer().listen(${port}, '127.0.0.1', () => console.log('ready'))`
-      const holder = spawn(process.execPath, ['-e', source], { stdio: ['ignore', 'pipe', 'inherit'] })
-      await once(holder.stdout, 'data')
-      return {
-        pid: holder.pid ?? 0,
-        program: 'node',
-        async release() {
-          const gone = once(holder, 'exit')
-          holder.kill('SIGKILL')
-          await gone
-        },
-      }
-    },
     keptTexts: async () => [...(await textsBelow(join(home, 'run'))), ...(await textsBelow(join(home, 'commands')))],
     leftovers: async () => leftovers(options),
     async close() {

@@ -12,8 +12,11 @@ export interface OpenLog {
   close(): Promise<void>
 }
 
-/** Null when there is no such log (any more). */
-export async function openLog(files: LogFiles): Promise<OpenLog | null> {
+/**
+ * Null when there is no such log (any more). `onlyIndexed`: what the index does not tell of yet is not there yet, for logs whose
+ * times are not those of their files' changes: a line would have one time now and another one a moment later.
+ */
+export async function openLog(files: LogFiles, { onlyIndexed = false } = {}): Promise<OpenLog | null> {
   const [out, err] = await Promise.all([orNull(open(files.out, 'r')), orNull(open(files.err, 'r'))])
   if (out === null || err === null) {
     await Promise.all([out?.close(), err?.close()])
@@ -34,7 +37,7 @@ export async function openLog(files: LogFiles): Promise<OpenLog | null> {
           index: known,
           base: known.base[key],
           front: known.front[key],
-          size: known.base[key] + stat.size,
+          size: onlyIndexed ? Math.min(known.base[key] + stat.size, known.seen[key]) : known.base[key] + stat.size,
           changed: stat.mtimeMs,
           frontNow: async () => (await index.read()).front[key],
         }

@@ -15,7 +15,7 @@ import type { Machine } from './machine.ts'
  * following, an empty batch says that this is all for now.
  */
 export async function* logBatches(
-  machine: Pick<Machine, 'home'>,
+  machine: Pick<Machine, 'home'> & { readonly onlyIndexed?: boolean },
   ref: WorkloadRef,
   options: LogOptions,
   isLive: (log: string) => Promise<boolean>,
@@ -25,7 +25,7 @@ export async function* logBatches(
   const isFollowing = options.follow === true
   if (isFollowing) await mkdir(directory, { recursive: true, mode: 0o700 })
   const news = isFollowing ? changes(directory) : null
-  const shelf = createShelf((log) => openLog(logFiles(machine, ref, log)))
+  const shelf = createShelf((log) => openLog(logFiles(machine, ref, log), machine))
   const until = timeOf(options.until)
   try {
     const end = parsePlace(options.upTo) ?? (until === null ? null : await placeAt(directory, shelf, until, 'through'))

@@ -59,7 +59,7 @@ interface Collection {
 export function createDockerLogs(daemon: Daemon, limits: LogLimits): DockerLogs {
   const { home, table } = daemon
   const keeper = createLogKeeper(limits, () => daemon.now())
-  const machine = { home, logs: keeper, now: () => daemon.now() }
+  const machine = { home, logs: keeper, now: () => daemon.now(), onlyIndexed: true }
   const closing = new AbortController()
   const collections = new Map<string, Collection>()
 
