@@ -11,7 +11,7 @@ import { until } from './support/service.ts'
  * What Docker needs itself until it answers is not counted. Two seconds at most pass until it is asked again; the rest is for a
  * machine that is busy with other things.
  */
-const rightWithinMs = 10_000
+const rightWithinMs = 5_000
 
 describe('a Docker daemon that is killed and started again under load', () => {
   let service: DockerService

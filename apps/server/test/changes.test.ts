@@ -302,6 +302,7 @@ test('a change that failed does not start again what is down, until somebody cha
   engine.failNext(`start:${movable.name}`)
   const enabled = await patch(house, { [movable.name]: { enabled: true }, [bucket.name]: { enabled: true } })
   assert.equal(enabled.body.operation?.state, 'failed')
+  assert.ok(pids(house, id)[bucket.name], 'it starts beside the one that failed')
   const { plan } = await planned(house, { env: { A: '2' } })
   assert.ok(plan.starts.includes('static'))
   const fixed = await patch(house, { env: { A: '2' } })

@@ -40,7 +40,7 @@ import { refuseErrors } from './prepare.ts'
 import { createProjectList } from './project-list.ts'
 import { sealSpec, setSecretsAside, withPendingSecrets } from './secrets-aside.ts'
 import type { Sources } from './sources.ts'
-import { operationView, projectSummary, receiversOf } from './view.ts'
+import { isEnded, operationView, projectSummary, receiversOf } from './view.ts'
 import { sourceUrlSecret } from './works.ts'
 
 export interface ProjectsDeps extends ChangeDeps {
@@ -590,10 +590,6 @@ function nameTaken(slug: string, holder: ProjectRow | null): ProblemError {
 function withoutReadOnly(body: ProjectPatch | ProjectCreate): ProjectPatch {
   const ignored = new Set<string>([...readOnlyProjectFields, 'template', 'git', 'path', 'slug', 'start'])
   return Object.fromEntries(Object.entries(body).filter(([field]) => !ignored.has(field))) as ProjectPatch
-}
-
-function isEnded(operation: OperationRow): boolean {
-  return operation.state !== 'queued' && operation.state !== 'running'
 }
 
 function invalid(pointer: string, code: string, detail: string): ProblemError {

@@ -8,7 +8,7 @@ import { type ChangeDeps, planOf, queueOperation, refuseBusy, submit } from './c
 import { requireImages } from './engine-choice.ts'
 import { pinOf, referenceOf } from './images.ts'
 import { refuseErrors } from './prepare.ts'
-import { operationView } from './view.ts'
+import { isEnded, operationView } from './view.ts'
 
 export function imageHandlers(
   deps: ChangeDeps,
@@ -95,8 +95,7 @@ export function imageHandlers(
         submit(operation, deps)
       }
       const ended = await wait(operation, query.wait, context)
-      const isOver = ended.state !== 'queued' && ended.state !== 'running'
-      return { status: isOver ? 200 : 202, body: operationView(ended) }
+      return { status: isEnded(ended) ? 200 : 202, body: operationView(ended) }
     },
   }
 }

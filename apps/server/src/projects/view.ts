@@ -187,3 +187,7 @@ export function operationView(row: OperationRecord | OperationRow): OperationRec
     finishedAt: row.finishedAt,
   }
 }
+
+export function isEnded(operation: Pick<OperationRecord, 'state'>): boolean {
+  return operation.state !== 'queued' && operation.state !== 'running'
+}

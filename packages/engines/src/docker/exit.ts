@@ -1,6 +1,6 @@
 import type { Exit } from '@stackquay/engine-api'
 import type { ContainerInspectInfo } from 'dockerode'
-import { exitOf } from '../native/spawn.ts'
+import { exitOf } from '../native/exit-status.ts'
 import type { FoundContainer } from './find.ts'
 import type { RunRecord } from './record.ts'
 

@@ -8,8 +8,6 @@ import type { Leader } from './family.ts'
 import type { Machine } from './machine.ts'
 import { may, unreachableAt } from './reach.ts'
 
-export { exitOf } from './exit-status.ts'
-
 /**
  * Waits for the program and writes its exit code to descriptor 3, so that it can be learnt even when the control plane
  * was down when it ended. A trapped signal (unlike an ignored one) is back to its default in the program. The shell's
