@@ -5,32 +5,81 @@ export interface AddressSet {
   has(address: string): boolean
 }
 
-/**
- * Blocks of one prefix length are one set of their first addresses, so a look-up costs one masking a length, however many
- * blocks there are. Throws when an entry is no block.
- */
+/** Throws when an entry is no block. */
 export function addressSet(ranges: readonly string[]): AddressSet {
-  const four = new Map<number, Set<number>>()
-  const six = new Map<number, Set<bigint>>()
-  for (const range of ranges) {
-    const { address, prefix } = readRange(range)
-    if (isIPv4(address)) put(four, prefix, masked4(number4(address), prefix))
-    else put(six, prefix, masked6(number6(address), prefix))
+  const blocks = ranges.map(readRange)
+  return new Blocks(
+    blocks.filter(({ address }) => isIPv4(address)),
+    blocks.filter(({ address }) => !isIPv4(address)),
+  )
+}
+
+/**
+ * Of IPv4 a short list of first and last addresses, which is one look at memory for most sets (see `Way`). Blocks of IPv6
+ * of one prefix length are one set of their first addresses.
+ */
+class Blocks implements AddressSet {
+  readonly #four: readonly number[]
+  readonly #six: ReadonlyMap<number, ReadonlySet<bigint>> | null
+
+  constructor(four: readonly Range[], six: readonly Range[]) {
+    this.#four = bounds(four)
+    const byPrefix = Map.groupBy(six, ({ prefix }) => prefix)
+    const sets = [...byPrefix].map(
+      ([prefix, all]) => [prefix, new Set(all.map(({ address }) => masked6(number6(address), prefix)))] as const,
+    )
+    this.#six = sets.length === 0 ? null : new Map(sets)
   }
-  return {
-    has(address) {
-      const plain = plainAddress(address)
-      if (isIPv4(plain)) {
-        const value = number4(plain)
-        for (const [prefix, values] of four) if (values.has(masked4(value, prefix))) return true
-        return false
-      }
-      if (isIP(plain) !== 6 || plain.includes('%')) return false
-      const value = number6(plain)
-      for (const [prefix, values] of six) if (values.has(masked6(value, prefix))) return true
-      return false
-    },
+
+  has(address: string): boolean {
+    const value = numberOf(address)
+    if (typeof value === 'number') return isWithin(this.#four, value)
+    if (value === null || this.#six === null) return false
+    for (const [prefix, values] of this.#six) if (values.has(masked6(value, prefix))) return true
+    return false
   }
+}
+
+/** In turns the first and the last address of blocks that do not touch each other, in order. */
+function bounds(ranges: readonly Range[]): readonly number[] {
+  const blocks = ranges
+    .map(({ address, prefix }) => {
+      const size = 2 ** (32 - prefix)
+      const first = Math.floor(number4(address) / size) * size
+      return { first, last: first + size - 1 }
+    })
+    .sort((one, other) => one.first - other.first)
+  const all: number[] = []
+  for (const { first, last } of blocks) {
+    const before = all.at(-1)
+    if (before !== undefined && first <= before + 1) all[all.length - 1] = Math.max(before, last)
+    else all.push(first, last)
+  }
+  return all
+}
+
+function isWithin(all: readonly number[], value: number): boolean {
+  let low = 0
+  let high = all.length / 2
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (all[2 * middle + 1]! < value) low = middle + 1
+    else high = middle
+  }
+  return 2 * low < all.length && all[2 * low]! <= value
+}
+
+/** Most requests come from whom the last one came from. */
+let lastAddress = ''
+let lastNumber: number | bigint | null = null
+
+/** Of IPv6 a bigint; null for what is no address. */
+function numberOf(address: string): number | bigint | null {
+  if (address === lastAddress) return lastNumber
+  const plain = plainAddress(address)
+  lastNumber = isIPv4(plain) ? number4(plain) : isIP(plain) === 6 && !plain.includes('%') ? number6(plain) : null
+  lastAddress = address
+  return lastNumber
 }
 
 /** `::ffff:192.0.2.1`, as sockets for both families say it, is `192.0.2.1`. */
@@ -40,7 +89,7 @@ export function plainAddress(address: string): string {
 }
 
 /** A prefix that is no number or too long would mask nothing, and let everybody in. */
-function readRange(range: string): { readonly address: string; readonly prefix: number } {
+function readRange(range: string): Range {
   const [, text = '', bits] = /^([^/%]*)(?:\/(\d{1,3}))?$/.exec(range) ?? []
   const address = plainAddress(text)
   const family = isIP(address)
@@ -51,10 +100,9 @@ function readRange(range: string): { readonly address: string; readonly prefix: 
   return { address, prefix }
 }
 
-function put<T>(sets: Map<number, Set<T>>, prefix: number, value: T): void {
-  const known = sets.get(prefix)
-  if (known === undefined) sets.set(prefix, new Set([value]))
-  else known.add(value)
+interface Range {
+  readonly address: string
+  readonly prefix: number
 }
 
 /** Without a list in between: each request to a project with such rules pays for it. */
@@ -73,10 +121,6 @@ function number4(address: string): number {
 
 const dot = 0x2e
 const zero = 0x30
-
-function masked4(value: number, prefix: number): number {
-  return prefix === 0 ? 0 : (value & (-1 << (32 - prefix))) >>> 0
-}
 
 function number6(address: string): bigint {
   const dotted = /^(.*:)(\d+\.\d+\.\d+\.\d+)$/.exec(address)

@@ -4,15 +4,14 @@ import { entryOf } from './entrances.ts'
 import { shareEndedNotice } from './gate/gate-notices.ts'
 import { addForwarded, readRequestHead } from './headers.ts'
 import { badRequestNotice, type Notice, unknownHostNotice } from './notices.ts'
-import { hostName } from './route-index.ts'
-import type { Route } from './route-table.ts'
+import { hostName, type Way } from './route-index.ts'
 import type { ProxyState } from './state.ts'
 import type { BodyFraming } from './upstream/request-head.ts'
 
 /** A request that is well-formed and belongs to a route: all that is needed to send it on. */
 export interface Arrival {
   readonly host: string
-  readonly route: Route
+  readonly way: Way
   readonly client: ClientAddress
   /** Origin form, whatever form the client used. */
   readonly path: string
@@ -43,22 +42,22 @@ export function readArrival(state: ProxyState, request: IncomingMessage): Arriva
 
   const entry = entryOf(request, state.routes)
   if (entry !== null) {
-    if (entry.route === null) return shareEndedNotice
-    const { host, route, publicHost, publicPort, client } = entry
+    if (entry.way === null) return shareEndedNotice
+    const { host, way, publicHost, publicPort, client } = entry
     const headers = ['host', publicHost, ...head.headers]
     addForwarded(headers, publicPort, publicHost, client)
-    return { host, route, client, path, headers, body: head.body, expects: head.expects }
+    return { host, way, client, path, headers, body: head.body, expects: head.expects }
   }
 
   const host = hostName(authority)
   if (host === undefined) return badRequestNotice('Its Host header is no host name.')
-  const route = state.routes.routeOf(host)
-  if (!route) return wasShare(state, host) ? shareEndedNotice : unknownHostNotice
+  const way = state.routes.wayOf(host)
+  if (!way) return wasShare(state, host) ? shareEndedNotice : unknownHostNotice
 
   const headers = ['host', authority, ...head.headers]
   const client = clientAddress(request, state.routes.trusted)
   addForwarded(headers, `${request.socket.localPort}`, authority, client)
-  return { host, route, client, path, headers, body: head.body, expects: head.expects }
+  return { host, way, client, path, headers, body: head.body, expects: head.expects }
 }
 
 function wasShare({ routes }: ProxyState, host: string): boolean {

@@ -3,8 +3,8 @@ import { isIP, type Socket } from 'node:net'
 import { plainAddress } from './address-set.ts'
 import type { ClientAddress } from './client-address.ts'
 import { log } from './log.ts'
-import type { RouteIndex } from './route-index.ts'
-import type { Route, RouteTable, ShareEntrance } from './route-table.ts'
+import type { RouteIndex, Way } from './route-index.ts'
+import type { RouteTable, ShareEntrance } from './route-table.ts'
 
 /**
  * Ports of loopback at which programs bring people from outside to one share each. A request that comes in by one has come
@@ -84,7 +84,7 @@ export function createEntrances(createServer: () => Server): Entrances {
 /** What a request that came in by an entrance is, in place of what it says of itself. */
 export interface Entry {
   /** Null: its share has ended. */
-  readonly route: Route | null
+  readonly way: Way | null
   /** The share's own name, by which it is looked up again. */
   readonly host: string
   /** The name under which people outside know it. */
@@ -97,12 +97,12 @@ export interface Entry {
 export function entryOf(request: IncomingMessage, routes: RouteIndex): Entry | null {
   const share = shares.get(request.socket)
   if (share === undefined) return null
-  const route = routes.table.routes.find((one) => one.share?.id === share) ?? null
-  const entrance = route?.share?.entrance
-  const host = route?.hosts[0] ?? ''
+  const way = routes.ways.find((one) => one.share?.id === share) ?? null
+  const entrance = way?.share?.entrance
+  const host = way?.route.hosts[0] ?? ''
   const known = entrance === undefined || entrance.publicUrl === null ? null : new URL(entrance.publicUrl)
   return {
-    route: entrance === undefined ? null : route,
+    way: entrance === undefined ? null : way,
     host,
     publicHost: known?.host ?? host,
     publicPort: known === null ? '80' : known.port || (known.protocol === 'https:' ? '443' : '80'),

@@ -17,7 +17,7 @@ import {
   unreachableNotice,
 } from './notices.ts'
 import { RequestBody } from './request-body.ts'
-import type { PageTarget, Route, UpstreamTarget } from './route-table.ts'
+import type { PageTarget } from './route-table.ts'
 import type { ProxyState } from './state.ts'
 import { takeTurn } from './turns.ts'
 import type { AnswerHead, Framing } from './upstream/answer-head.ts'
@@ -38,7 +38,7 @@ export function forward(state: ProxyState, request: IncomingMessage, response: S
 /** Also for a request that has waited: a new table may lead elsewhere, and have other rules. */
 function begin(state: ProxyState, request: IncomingMessage, response: ServerResponse): void {
   const arrival = readArrival(state, request)
-  if (!('route' in arrival)) {
+  if (!('way' in arrival)) {
     refuse(request, response, arrival)
     return
   }
@@ -47,9 +47,9 @@ function begin(state: ProxyState, request: IncomingMessage, response: ServerResp
     refuse(request, response, badRequestNotice('TRACE is not carried to projects.'))
     return
   }
-  const gate = state.routes.gateOf(arrival.route)
+  const { gate } = arrival.way
   if (gate === null) {
-    new Exchange(state, request, response, arrival, null).start(arrival.route)
+    new Exchange(state, request, response, arrival, null).start()
     return
   }
 
@@ -82,10 +82,15 @@ function goOn(
     sayVerdict(state, request, response, verdict.answer, arrival.path)
     return
   }
-  const changed = { ...arrival, headers: changedRequest(arrival.headers, verdict.request) }
-  const forget = state.shareEnds.add(arrival.route, () => request.socket.destroy())
-  response.once('close', forget)
-  new Exchange(state, request, response, changed, verdict.response).start(arrival.route)
+  const changes = verdict.request
+  const changed = changes === null ? arrival : { ...arrival, headers: changedRequest(arrival.headers, changes) }
+  const { share } = arrival.way
+  if (share !== null)
+    response.once(
+      'close',
+      state.shareEnds.add(share, () => request.socket.destroy()),
+    )
+  new Exchange(state, request, response, changed, verdict.response).start()
 }
 
 /** Also ends the connection: what follows a request that was not understood cannot be trusted to be one. */
@@ -110,7 +115,6 @@ class Exchange implements UpstreamExchange {
   readonly #note: OpenNote
   /** The table that it was let in by. */
   readonly #routes: ProxyState['routes']
-  #route: Route
   #pool: UpstreamPool | undefined
   #connection: UpstreamConnection | undefined
   #body: RequestBody | undefined
@@ -136,25 +140,25 @@ class Exchange implements UpstreamExchange {
     this.#request = request
     this.#response = response
     this.#arrival = arrival
-    this.#route = arrival.route
     this.#note = new OpenNote(state, request, arrival)
     this.#routes = state.routes
     response.once('close', this.#onClientClose)
   }
 
-  start(route: Route, fresh = false): void {
-    this.#route = route
-    const { target } = route
-    if (target.kind === 'page') {
-      this.#answerPage(route, target)
+  start(fresh = false): void {
+    const pool = this.#state.upstreams.to(this.#arrival.way)
+    if (pool === null) {
+      this.#answerPage()
       return
     }
     this.#attempts += 1
-    this.#pool = this.#state.upstreams.to(target)
-    this.#pool.send(this, fresh)
+    this.#pool = pool
+    pool.send(this, fresh)
   }
 
-  #answerPage(route: Route, target: PageTarget): void {
+  #answerPage(): void {
+    const { route } = this.#arrival.way
+    const target = route.target as PageTarget
     const notice = pageNotice({ ...route, target })
     if (target.holdUntil === undefined) {
       this.#say(notice)
@@ -288,15 +292,16 @@ class Exchange implements UpstreamExchange {
   /** Another table may lead elsewhere, and have other rules. */
   #retry(fresh: boolean): void {
     if (this.#gone) return
-    if (this.#state.routes === this.#routes) this.start(this.#route, fresh)
+    if (this.#state.routes === this.#routes) this.start(fresh)
     else this.#beginAnew()
   }
 
   #noticeOf(failure: UpstreamFailure): Notice {
-    const { project, target } = this.#route
+    const { route, target } = this.#arrival.way
+    const { project } = route
     switch (failure) {
       case 'refused':
-        return unreachableNotice(project, target as UpstreamTarget)
+        return unreachableNotice(project, target!)
       case 'timeout':
         return timeoutNotice(project, Math.round(this.#state.limits.answerWithin / 1000))
       case 'broken':

@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os'
 import { parseArgs } from 'node:util'
 import { StartError } from './listen-address.ts'
 import { log } from './log.ts'
+import { steadyTicks } from './steady-ticks.ts'
 
 /**
  * `main.ts --home <folder> [--listen 127.0.0.1:8780] [--workers 2]`; the environment says the same with STACKQUAY_…
@@ -25,6 +26,7 @@ if (values.prepare) {
   process.exit(0)
 }
 
+await steadyTicks()
 if (values.worker) {
   const { runWorker } = await import('./workers/worker.ts')
   runWorker()

@@ -1,9 +1,9 @@
-import type { Route, RouteTable } from './route-table.ts'
+import type { RouteShare, RouteTable } from './route-table.ts'
 
 /** Closes what is open over a share at the moment it ends: by the clock, or because the table no longer has it. */
 export interface ShareEnds {
   /** Answers the function that forgets it again. */
-  add(route: Route, close: () => void): () => void
+  add(share: RouteShare, close: () => void): () => void
   /** A new table is in use. */
   enforce(table: RouteTable): void
   stop(): void
@@ -39,8 +39,7 @@ export function createShareEnds(now: () => number = Date.now): ShareEnds {
   }
 
   return {
-    add({ share }, closeOne) {
-      if (share === undefined) return () => {}
+    add(share, closeOne) {
       const { id } = share
       // What was let in by the table before, and waited for its password, comes too late.
       if (kept !== null && !kept.has(id)) {

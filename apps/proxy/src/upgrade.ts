@@ -9,7 +9,7 @@ import type { GateAnswer, ResponseChanges, Verdict } from './gate/gate.ts'
 import { responseHeaders } from './headers.ts'
 import { endConnection } from './linger.ts'
 import { brokenNotice, type Notice, pageNotice, timeoutNotice, unreachableNotice } from './notices.ts'
-import type { PageTarget, UpstreamTarget } from './route-table.ts'
+import type { PageTarget } from './route-table.ts'
 import type { ProxyState } from './state.ts'
 import { openTunnel } from './tunnel.ts'
 import { owesAnswers } from './turns.ts'
@@ -36,8 +36,8 @@ export function upgrade(state: ProxyState, request: IncomingMessage, client: Dup
 
 function begin(state: ProxyState, request: IncomingMessage, client: Socket, head: Buffer): void {
   const arrival = readArrival(state, request)
-  if (!('route' in arrival)) return void refuse(state, request, client, arrival)
-  const gate = state.routes.gateOf(arrival.route)
+  if (!('way' in arrival)) return void refuse(state, request, client, arrival)
+  const { gate, share } = arrival.way
   if (gate === null) {
     lead(state, request, client, head, arrival, null)
     return
@@ -52,10 +52,14 @@ function begin(state: ProxyState, request: IncomingMessage, client: Socket, head
       void refuseAtGate(state, request, client, verdict.answer)
       return
     }
-    const forget = state.shareEnds.add(arrival.route, () => client.destroy())
-    client.once('close', forget)
-    const headers = changedRequest(arrival.headers, verdict.request)
-    lead(state, request, client, head, { ...arrival, headers }, verdict.response)
+    if (share !== null)
+      client.once(
+        'close',
+        state.shareEnds.add(share, () => client.destroy()),
+      )
+    const changes = verdict.request
+    const changed = changes === null ? arrival : { ...arrival, headers: changedRequest(arrival.headers, changes) }
+    lead(state, request, client, head, changed, verdict.response)
   }
   const { routes } = state
   const verdict = checkArrival(gate, request, arrival, true)
@@ -87,9 +91,9 @@ function lead(
   arrival: Arrival,
   changes: ResponseChanges | null,
 ): void {
-  const { target } = arrival.route
+  const { target } = arrival.way.route
   if (target.kind === 'page') wait(state, request, client, head, arrival, target)
-  else new Shake(state, request, client, head, arrival, changes).start(target)
+  else new Shake(state, request, client, head, arrival, changes).start()
 }
 
 function wait(
@@ -115,7 +119,7 @@ function wait(
       begin(state, request, client, head)
       return
     }
-    const notice = pageNotice({ ...arrival.route, target })
+    const notice = pageNotice({ ...arrival.way.route, target })
     note.status = notice.status
     note.by = 'page'
     void refuse(state, request, client, notice)
@@ -134,7 +138,6 @@ class Shake implements HandshakeSink {
   /** The table that it was let in by. */
   readonly #routes: ProxyState['routes']
   #landed: () => void = () => {}
-  #target: UpstreamTarget | undefined
   #handshake: Handshake | undefined
   #isChunked = false
   #hasHead = false
@@ -159,13 +162,13 @@ class Shake implements HandshakeSink {
     client.once('close', this.#onClientClose)
   }
 
-  start(target: UpstreamTarget): void {
-    const { path, headers } = this.#arrival
+  /** The way must lead to a project, not to a page. */
+  start(): void {
+    const { path, headers, way } = this.#arrival
     this.#attempts += 1
-    this.#target = target
-    this.#landed = this.#state.upstreams.to(target).addTunnel()
+    this.#landed = this.#state.upstreams.to(way)!.addTunnel()
     const head = upgradeHead(path, headers, this.#request.headers.upgrade ?? '')
-    this.#handshake = shakeHands(target, head, this.#state.limits, this)
+    this.#handshake = shakeHands(way.target!, head, this.#state.limits, this)
   }
 
   onInformation(): void {
@@ -246,7 +249,7 @@ class Shake implements HandshakeSink {
     this.#client.off('close', leave)
     if (this.#client.destroyed) return
     if (this.#state.routes === this.#routes) {
-      this.start(this.#target!)
+      this.start()
       return
     }
     // Another table may lead elsewhere, and have other rules.
@@ -255,10 +258,11 @@ class Shake implements HandshakeSink {
   }
 
   #noticeOf(failure: UpstreamFailure): Notice {
-    const { project } = this.#arrival.route
+    const { route, target } = this.#arrival.way
+    const { project } = route
     switch (failure) {
       case 'refused':
-        return unreachableNotice(project, this.#target!)
+        return unreachableNotice(project, target!)
       case 'timeout':
         return timeoutNotice(project, Math.round(this.#state.limits.answerWithin / 1000))
       case 'broken':

@@ -1,3 +1,4 @@
+import type { Way } from './route-index.ts'
 import type { RouteTable, UpstreamTarget } from './route-table.ts'
 import { type Flights, type UpstreamLimits, UpstreamPool } from './upstream/pool.ts'
 
@@ -6,7 +7,8 @@ import { type Flights, type UpstreamLimits, UpstreamPool } from './upstream/pool
  * leads there any more; what is under way on it ends by itself.
  */
 export interface Upstreams {
-  to(target: UpstreamTarget): UpstreamPool
+  /** Null when a page answers. */
+  to(way: Way): UpstreamPool | null
   keepOnly(table: RouteTable): void
   /** What is under way to an address, whether or not a route still leads there. */
   flights(host: string, port: number): Flights
@@ -15,29 +17,23 @@ export interface Upstreams {
 
 export function createUpstreams(limits: UpstreamLimits): Upstreams {
   const pools = new Map<string, UpstreamPool>()
-  /** Spares the making of the key at every request: targets are values of the table and live as long as it does. */
-  let byTarget = new WeakMap<UpstreamTarget, UpstreamPool>()
 
   const poolOf = ({ host, port }: UpstreamTarget): UpstreamPool => {
     const key = keyOf(host, port)
     const known = pools.get(key)
     if (known !== undefined) return known
     const pool = new UpstreamPool(host, port, limits, () => {
-      if (pools.get(key) !== pool) return
-      pools.delete(key)
-      byTarget = new WeakMap()
+      if (pools.get(key) === pool) pools.delete(key)
     })
     pools.set(key, pool)
     return pool
   }
 
   return {
-    to(target) {
-      const known = byTarget.get(target)
-      if (known !== undefined) return known
-      const pool = poolOf(target)
-      byTarget.set(target, pool)
-      return pool
+    to(way) {
+      if (way.target === null) return null
+      if (way.pool === null || way.pool.isGone) way.pool = poolOf(way.target)
+      return way.pool
     },
     keepOnly(table) {
       const wanted = new Set<string>()

@@ -6,11 +6,11 @@ import { type TestContext, test } from 'node:test'
 import { type AccessLog, type AccessLogOptions, createAccessLog } from '../src/access/access-log.ts'
 import type { ExchangeNote } from '../src/access/exchange-note.ts'
 import { createHistogram } from '../src/access/histogram.ts'
-import { Pile } from '../src/access/pile.ts'
 import { QueryError, readAccessQuery, readProject, readTrafficQuery } from '../src/access/queries.ts'
 import { readNewest } from '../src/access/read-log.ts'
-import { type Batch, createRecorder } from '../src/access/recorder.ts'
-import { createRounds } from '../src/access/rounds.ts'
+import { createRecorder } from '../src/access/recorder.ts'
+import { factsOfLine, type Lines, Sheet } from '../src/access/sheet.ts'
+import { createRoom, createSpool } from '../src/access/spool.ts'
 import { ask, httpUpstream, proxyTo, until, upstreamAt } from './support.ts'
 
 const noon = Date.parse('2026-03-01T12:00:00Z')
@@ -52,7 +52,7 @@ async function openLog(t: TestContext, options: Partial<AccessLogOptions> = {}) 
     await rm(folder, { recursive: true, force: true })
   })
   const add = (...notes: readonly Partial<ExchangeNote>[]) => {
-    const recorder = createRecorder(log.record, { now: () => time, most: Number.POSITIVE_INFINITY, within: 60_000 })
+    const recorder = createRecorder(log.record, { now: () => time, within: 60_000 })
     for (const one of notes) recorder.note(note(one))
     recorder.flush()
   }
@@ -244,63 +244,105 @@ test('a disk that takes nothing costs lines, which are counted, and is used agai
   assert.equal(log.dropped, 3)
 })
 
-test('a disk that stands still is not waited for: what is too much is dropped, the rest written in order', async () => {
-  const written: string[] = []
-  const gate = Promise.withResolvers<void>()
-  const file = {
-    append: async (bytes: Buffer) => {
-      await gate.promise
-      written.push(bytes.toString())
-    },
-  }
-  let lost = 0
-  const rounds = createRounds({
-    most: 30,
-    onError: (_error, lines) => {
-      lost += lines
-    },
-  })
-  const queue = rounds.queue(file)
-  queue.add('a'.repeat(10), 1)
-  const first = rounds.flush()
-  queue.add('b'.repeat(10), 1)
-  queue.add('c'.repeat(10), 1)
-  queue.add('d'.repeat(10), 2)
-  assert.equal(rounds.dropped, 2)
-  assert.equal(lost, 2)
-  gate.resolve()
-  await first
-  await rounds.flush()
-  assert.equal(written.join(''), `${'a'.repeat(10)}${'b'.repeat(10)}${'c'.repeat(10)}`)
+test('a disk that stands still is not waited for: what is too much is dropped, the rest written in order', async (t) => {
+  const { log, add } = await openLog(t, { most: 100_000 })
+  for (let index = 0; index < 2_000; index += 1) add({ path: `/${index}` })
+  assert.ok(log.dropped > 1_000 && log.dropped < 1_900, `${log.dropped} were dropped`)
+  const { items } = await log.list('prj_shop', { limit: 1_000 })
+  assert.deepEqual(
+    items.map(({ path }) => path),
+    Array.from({ length: 2_000 - log.dropped }, (_, index) => `/${1_999 - log.dropped - index}`),
+  )
+  // What is written makes room.
+  await log.close()
+  const before = log.dropped
+  add({ path: '/again' })
+  assert.equal(log.dropped, before)
+  assert.equal((await log.list('prj_shop', { limit: 1 })).items[0]?.path, '/again')
 })
 
-test('text of any letters gathers as bytes, however much it is', () => {
-  const pile = new Pile()
-  const pieces = Array.from({ length: 500 }, (_, index) => `${index} grün ☃ ${'🦀'.repeat(index % 40)}\n`)
-  let told = 0
-  for (const piece of pieces) told += pile.add(piece)
-  assert.equal(pile.bytes.toString('utf8'), pieces.join(''))
-  assert.equal(pile.length, told)
+test('lines of many projects and any letters come out of the spool as they came in, each once, with their facts', async () => {
+  const spool = createSpool(Number.POSITIVE_INFINITY)
+  const elsewhere = new Sheet(64 * 1024)
+  const given = new Map<string, string[]>()
+  const facts = new Map<string, number[]>()
+  const add = (index: number) => {
+    const project = `prj_${(index * 7) % 113}`
+    const line = `{"n":${index},"grün":"${'🦀☃'.repeat(index % 90)}"}\n`
+    given.set(project, [...(given.get(project) ?? []), line])
+    facts.set(project, [...(facts.get(project) ?? []), index])
+    if (index % 3 > 0) spool.add(project, line, index, 200, 0.5, 7)
+    else if (elsewhere.add(project, line, index, 200, 0.5, 7) > 0) {
+      assert.ok(spool.addLines(elsewhere))
+      elsewhere.clear()
+    } else assert.fail('one line fits')
+  }
+  const found = new Map<string, string>()
+  const told = new Map<string, number[]>()
+  const room = createRoom()
+  const takeOut = (batch: Awaited<ReturnType<typeof spool.take>>, project: string) => {
+    const tell = (time: number) => told.set(project, [...(told.get(project) ?? []), time])
+    const { bytes, count } = batch.takeOut(project, tell, room)
+    found.set(project, (found.get(project) ?? '') + bytes.toString('utf8'))
+    return count
+  }
+  for (let index = 0; index < 5_000; index += 1) add(index)
+  // One of them is asked for before its round, and again while more comes.
+  assert.ok(takeOut(await spool.sort(), 'prj_0') > 0)
+  assert.equal(takeOut(await spool.sort(), 'prj_0'), 0)
+  for (let index = 5_000; index < 9_000; index += 1) add(index)
+  assert.ok(takeOut(await spool.sort(), 'prj_0') > 0)
+  const taking = spool.take()
+  assert.equal(spool.waiting, 0)
+  for (let index = 9_000; index < 12_000; index += 1) add(index)
+  for (const batch of [await taking, await spool.take()]) {
+    for (const project of batch.projects) takeOut(batch, project)
+    batch.release()
+  }
+  assert.deepEqual([...found].toSorted(), [...given].map(([project, lines]) => [project, lines.join('')]).toSorted())
+  assert.deepEqual([...told].toSorted(), [...facts].toSorted())
+  assert.deepEqual((await spool.take()).projects, [])
+})
+
+test('what is fresh is told once, whatever it waits with', async () => {
+  const spool = createSpool(Number.POSITIVE_INFINITY)
+  const line = `{"text":"${'x'.repeat(990)}"}\n`
+  const bytes = () => Buffer.concat(spool.fresh()).toString()
+  let expected = ''
+  for (let index = 0; index < 700; index += 1) {
+    spool.add('prj_shop', line, 1, 200, 1, 1)
+    expected += `@prj_shop\n${line}`
+    if (index % 90 !== 0) continue
+    assert.equal(bytes(), expected)
+    expected = ''
+  }
+  assert.equal(bytes(), expected)
+  assert.equal(bytes(), '')
+  const batch = await spool.take()
+  spool.add('prj_shop', line, 1, 200, 1, 1)
+  assert.equal(bytes(), `@prj_shop\n${line}`)
+  batch.release()
 })
 
 test('notes are handed over together, soon, and at once when there are many', async () => {
-  const delivered: (readonly Batch[])[] = []
-  const recorder = createRecorder((batches) => delivered.push(batches), { within: 10, most: 2_000 })
+  const delivered: { readonly text: string; readonly count: number }[] = []
+  const deliver = ({ bytes, facts }: Lines) =>
+    void delivered.push({ text: bytes.toString(), count: facts.length / factsOfLine })
+  const recorder = createRecorder(deliver, { within: 10 })
   recorder.note(note())
   recorder.note(note({ project: 'prj_other' }))
   recorder.note(note())
   assert.equal(delivered.length, 0)
   await until(() => delivered.length === 1, 'the notes are handed over')
-  assert.deepEqual(
-    delivered[0]!.map(({ project, facts }) => [project, facts.length / 4]),
-    [
-      ['prj_shop', 2],
-      ['prj_other', 1],
-    ],
-  )
-  for (let index = 0; index < 20; index += 1) recorder.note(note())
+  assert.equal(delivered[0]?.count, 3)
+  assert.match(delivered[0].text, /^@prj_shop\n\{.+\}\n@prj_other\n\{.+\}\n@prj_shop\n\{.+\}\n$/)
+  for (let index = 0; index < 1_000; index += 1) recorder.note(note())
   assert.ok(delivered.length >= 2)
   recorder.flush()
+  assert.equal(
+    delivered.reduce((sum, { count }) => sum + count, 0),
+    1_003,
+  )
 })
 
 test('a histogram tells percentiles at most five percent off, from a part of a millisecond to hours', () => {
@@ -443,7 +485,9 @@ test('no id leads out of the folder, and queries say what is wrong with them', a
   }
   const { log, folder } = await openLog(t)
   await mkdir(join(folder, 'x'), { recursive: true })
-  log.record([{ project: '../x', lines: '{}\n', facts: [noon, 200, 1, 1] }])
+  const sheet = new Sheet(1_000)
+  sheet.add('../x', '{}\n', noon, 200, 1, 1)
+  log.record(sheet)
   await log.close()
   assert.deepEqual(await readdir(folder), ['x'])
 })

@@ -4,7 +4,8 @@ import { createServer as createTcpServer } from 'node:net'
 import { after, before, describe, test } from 'node:test'
 import { hash } from '@node-rs/argon2'
 import { createProxyControl } from '../src/control.ts'
-import { createGate, type Visit } from '../src/gate/gate.ts'
+import { createGate, isChanged, type Visit } from '../src/gate/gate.ts'
+import { mayRedirect, placesOf, redirectGate } from '../src/gate/redirects.ts'
 import { type Proxy as RunningProxy, startProxy } from '../src/proxy.ts'
 import type { Route, RouteRules, RouteTable, Target } from '../src/route-table.ts'
 import { closedPort, httpUpstream, portOf, proxyTo, route, table, tempHome, until, upstreamAt } from './support.ts'
@@ -589,3 +590,36 @@ test('a request that waits for its project to come back passes the rules of the 
     assert.equal((await answer).status, 403)
   }
 })
+
+test('what spares a look at redirects and headers never passes over one that fits', () => {
+  const letters = ['a', 'b', 'A', '1', 'é', '?', '#', '/', '*', '']
+  const paths = letters.flatMap((one) => letters.map((other) => `/${one}${other}`))
+  for (const from of [...paths, '/', '*']) {
+    const redirects = [{ from, host: null, to: '/elsewhere', status: 301 }] as const
+    const rule = redirectGate(redirects)
+    const places = placesOf(redirects)
+    for (const path of [...paths, '/']) {
+      if (rule.check(visitOf(path)) !== null) assert.ok(mayRedirect(places, path), `${from} and ${path}`)
+    }
+  }
+  const names = ['x', 'X-One', `x-${'y'.repeat(31)}`, `X-${'y'.repeat(63)}`, '']
+  for (const name of names) {
+    const changes = { names: [name.toLowerCase()], lengths: 1 << (name.length % 32), pairs: [] }
+    for (const other of names)
+      assert.equal(isChanged(changes, other), other.toLowerCase() === name.toLowerCase(), other)
+  }
+})
+
+function visitOf(path: string): Visit {
+  return {
+    client: '127.0.0.1',
+    host: 'shop.localhost',
+    path,
+    method: 'GET',
+    headers: {},
+    proto: 'http',
+    form: async () => null,
+    isUpgrade: false,
+    now: 0,
+  }
+}

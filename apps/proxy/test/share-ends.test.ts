@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Route } from '../src/route-table.ts'
 import { createShareEnds } from '../src/share-ends.ts'
 import { route, table } from './support.ts'
 
 const target = { kind: 'page', page: 'stopped' } as const
-const shared = (expiresAt: number): Route => ({ ...route('shop', target), share: { id: 'shr_1', expiresAt } })
+const shared = (expiresAt: number) => ({ ...route('shop', target), share: { id: 'shr_1', expiresAt } })
 
 test('what was let in before its share was removed, and comes after, is closed at once', () => {
   const ends = createShareEnds()
@@ -15,11 +14,11 @@ test('what was let in before its share was removed, and comes after, is closed a
   const close = () => {
     closed += 1
   }
-  ends.add(before, close)
+  ends.add(before.share, close)
   assert.equal(closed, 0)
   ends.enforce(table([]))
   assert.equal(closed, 1)
-  ends.add(before, close)
+  ends.add(before.share, close)
   assert.equal(closed, 2)
   ends.stop()
 })

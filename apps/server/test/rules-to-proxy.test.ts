@@ -33,9 +33,10 @@ test('whatever rules are accepted, the proxy takes them, and what it says with t
         const verdict = gate?.check(visit(method, path))
         if (verdict === undefined || verdict instanceof Promise) continue
         const sent = verdict.pass
-          ? [...verdict.request.headers, ...(verdict.response?.headers ?? [])].map(
-              ({ name, value }) => [name, value ?? ''] as const,
-            )
+          ? [verdict.request, verdict.response].flatMap((changes) => [
+              ...(changes?.names ?? []).map((name) => [name, ''] as const),
+              ...pairs(changes?.pairs ?? []),
+            ])
           : verdict.answer.headers
         for (const [name, value] of sent) {
           validateHeaderName(name)
@@ -53,7 +54,7 @@ test('whatever host name is accepted, the proxy takes it and finds it', () => {
     const read = readHostName(text)
     if (!read.ok) continue
     const asked = read.host.replace('*', 'any')
-    assert.ok(indexRoutes(tableOf([read.host])).routeOf(asked), text)
+    assert.ok(indexRoutes(tableOf([read.host])).wayOf(asked), text)
   }
 })
 
@@ -147,4 +148,8 @@ function random(seed: number) {
     chance: (share: number) => next() < share,
     some: <T>(all: readonly T[]): readonly T[] => Array.from({ length: Math.floor(next() * 3) }, () => any(all)),
   }
+}
+
+function pairs(flat: readonly string[]): (readonly [string, string])[] {
+  return flat.flatMap((name, index) => (index % 2 === 0 ? [[name, flat[index + 1]!] as const] : []))
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { NoteExchange } from './exchange-note.ts'
 import { createJournal, recoverJournals } from './journal.ts'
 import { lineOf } from './line.ts'
-import { createMinutes, type Minutes, minuteOf, writeMinute } from './minutes.ts'
+import { createMinutes, type Minutes, minuteOf } from './minutes.ts'
 import {
   type AccessPage,
   type AccessQuery,
@@ -13,10 +13,11 @@ import {
   type ViewersAnswer,
 } from './queries.ts'
 import { readNewest } from './read-log.ts'
-import type { Batch } from './recorder.ts'
-import { createRounds, type Queue } from './rounds.ts'
+import { createRounds } from './rounds.ts'
 import { createSegments, dropOlder, type Segments } from './segments.ts'
-import { dropOldTraffic, readTraffic, trafficFile } from './traffic.ts'
+import { factsOfLine, type Lines } from './sheet.ts'
+import { type Batch, createRoom, createSpool, type Room } from './spool.ts'
+import { appendMinutes, dropOldTraffic, readTraffic } from './traffic.ts'
 import { createViewers } from './viewers.ts'
 
 /**
@@ -26,8 +27,8 @@ import { createViewers } from './viewers.ts'
 export interface AccessLog {
   /** Of a request that was served in this process. */
   readonly note: NoteExchange
-  /** Of those that were served in others. */
-  record(batches: readonly Batch[]): void
+  /** Of those that were served in another. The memory may be used again when this returns. */
+  record(lines: Lines): void
   list(project: string, query: AccessQuery): Promise<AccessPage>
   traffic(project: string, query: TrafficQuery): Promise<TrafficAnswer>
   viewers(project: string, share: string): Promise<ViewersAnswer>
@@ -45,6 +46,8 @@ export interface AccessLogOptions {
   readonly folder: string
   readonly bytes: number
   readonly days: number
+  /** Bytes that may wait to be written, or be on their way; lines beyond are dropped. */
+  readonly most?: number
   readonly now?: () => number
   onError(error: unknown, lines: number): void
 }
@@ -53,52 +56,93 @@ const minuteLookMs = 5_000
 const idleMs = 60_000
 /** Files of busy projects stay open; more than this are closed again, those first that waited longest. */
 const mostOpen = 1_000
-const minutesOfDay = 24 * 60
-const dayMs = minutesOfDay * 60_000
-const mostTrafficQueues = 10_000
+const dayMs = 24 * 60 * 60_000
+/** Files that are written at the same time. */
+const together = 4
+/** Bytes. So much does not wait for the end of a rest. */
+const soonAt = 32 * 1024 * 1024
+/** So many may wait or be written; what is more is dropped. */
+const mostWaiting = 64 * 1024 * 1024
 
-export function createAccessLog({ folder, bytes, days, now = Date.now, onError }: AccessLogOptions): AccessLog {
+export function createAccessLog({
+  folder,
+  bytes,
+  days,
+  most = mostWaiting,
+  now = Date.now,
+  onError,
+}: AccessLogOptions): AccessLog {
   const viewers = createViewers()
   const projects = new Map<string, Project>()
-  const trafficQueues = new Map<string, Queue>()
-  const journal = createJournal(folder)
-  const ready = recoverJournals(folder, (project, lines) =>
-    projectOf(project).segments.append(Buffer.from(lines)),
-  ).catch((error: unknown) => onError(error, 0))
-  const rounds = createRounds({ ready, turn: journal.turn, onError })
+  /** Of these a minute is over. */
+  const due = new Set<Project>()
+  let dropped = 0
 
   const folderOf = (project: string) => join(folder, project)
   const projectOf = (id: string): Project => {
     let project = projects.get(id)
     if (project === undefined) {
-      const segments = createSegments(folderOf(id), bytes, now)
-      project = { id, segments, lines: rounds.queue(segments), minutes: createMinutes() }
+      project = { id, segments: createSegments(folderOf(id), bytes, now), minutes: createMinutes() }
       projects.set(id, project)
     }
     return project
   }
-  const add = ({ id, lines }: Project, text: string, count: number) => {
-    if (lines.add(text, count)) journal.add(id, text)
+  const lose = (error: unknown, lines: number) => {
+    dropped += lines
+    onError(error, lines)
   }
-  /** The same object for the same day, so that its lines are written together. */
-  const trafficOf = (project: string, minute: number): Queue => {
-    const day = `${project} ${Math.floor(minute / minutesOfDay)}`
-    let queue = trafficQueues.get(day)
-    if (queue === undefined) {
-      queue = rounds.queue(trafficFile(folderOf(project), minute))
-      trafficQueues.set(day, queue)
-      if (trafficQueues.size > mostTrafficQueues) trafficQueues.delete(trafficQueues.keys().next().value!)
-    }
-    return queue
+  const writeLines = async (batch: Batch, id: string, room: Room): Promise<void> => {
+    if (!isProjectId(id)) return
+    const { segments, minutes } = projectOf(id)
+    const lines = batch.takeOut(id, minutes.count, room)
+    if (lines.count > 0) await segments.append(lines.bytes).catch((error: unknown) => lose(error, lines.count))
   }
-  const written = (project: string) => projects.get(project)?.lines.flush() ?? ready
-  const writeMinutes = (before: number) => {
-    for (const { id, minutes } of projects.values()) {
-      for (const [minute, counts] of minutes.take(before)) {
-        trafficOf(id, minute).add(`${writeMinute(minute, counts)}\n`, 0)
+  const writeMinutes = ({ id, minutes }: Project, before: number): Promise<void> =>
+    appendMinutes(folderOf(id), minutes.take(before)).catch((error: unknown) => lose(error, 0))
+
+  const spool = createSpool(most)
+  const journal = createJournal(folder, spool.fresh)
+  const ready = recoverJournals(folder, (project, lines) =>
+    projectOf(project).segments.append(Buffer.from(lines)),
+  ).catch((error: unknown) => onError(error, 0))
+  const rounds = createRounds({
+    ready,
+    async round() {
+      const taken = spool.take()
+      const forgetFormer = journal.turn()
+      const batch = await taken
+      const over = [...due]
+      due.clear()
+      const writes = [
+        ...batch.projects.map((id) => (room: Room) => writeLines(batch, id, room)),
+        ...over.map((project) => () => writeMinutes(project, minuteOf(now()))),
+      ]
+      const next = writes.values()
+      const some = async () => {
+        const room = createRoom()
+        for (const write of next) await write(room)
       }
-    }
+      try {
+        await Promise.all(Array.from({ length: together }, some))
+      } finally {
+        await forgetFormer()
+        batch.release()
+      }
+      return writes.length
+    },
+  })
+  const added = (isAdded: boolean, lines: number) => {
+    if (!isAdded) lose(new Error('The disk does not keep up with the access log.'), lines)
+    rounds.want()
+    journal.want()
+    if (spool.waiting > soonAt) rounds.hurry()
   }
+  /** What waits of one project is written, and counted. */
+  const written = (id: string) =>
+    rounds.inTurn(async () => {
+      const batch = await spool.sort()
+      if (batch.projects.includes(id)) await writeLines(batch, id, createRoom())
+    })
   const closeIdle = () => {
     const byUse = [...projects.values()]
       .map(({ segments }) => segments)
@@ -111,57 +155,56 @@ export function createAccessLog({ folder, bytes, days, now = Date.now, onError }
     }
   }
   const timer = setInterval(() => {
-    writeMinutes(minuteOf(now()))
+    for (const project of projects.values()) {
+      if (project.minutes.hasBefore(minuteOf(now()))) due.add(project)
+    }
+    if (due.size > 0) rounds.want()
     closeIdle()
+    spool.trim()
   }, minuteLookMs)
   timer.unref()
 
   return {
     get dropped() {
-      return rounds.dropped
+      return dropped
     },
     note(note) {
-      if (!isProjectId(note.project)) return
-      const project = projectOf(note.project)
+      const { project, status, seconds, bytes } = note
+      if (!isProjectId(project)) return
       const time = now()
-      add(project, lineOf(note, time), 1)
-      project.minutes.count(time, note.status, note.seconds, note.bytes)
+      added(spool.add(project, lineOf(note, time), time, status, seconds, bytes), 1)
     },
-    record(batches) {
-      for (const { project: id, lines, facts } of batches) {
-        if (!isProjectId(id)) continue
-        const project = projectOf(id)
-        add(project, lines, facts.length / 4)
-        for (let index = 0; index + 3 < facts.length; index += 4) {
-          project.minutes.count(facts[index]!, facts[index + 1]!, facts[index + 2]!, facts[index + 3]!)
-        }
-      }
+    record(lines) {
+      added(spool.addLines(lines), lines.facts.length / factsOfLine)
     },
     async list(project, query) {
       await written(project)
       return readNewest(folderOf(project), query)
     },
     async traffic(project, query) {
-      // Finished minutes may wait for their round.
-      const today = minuteOf(now())
-      writeMinutes(today)
-      for (const minute of [today - minutesOfDay, today]) await trafficOf(project, minute).flush()
-      return readTraffic(folderOf(project), query, projects.get(project)?.minutes.waiting ?? new Map())
+      await written(project)
+      // Not while a minute is on its way from memory to its file.
+      return rounds.inTurn(async () =>
+        readTraffic(folderOf(project), query, projects.get(project)?.minutes.waiting ?? new Map()),
+      )
     },
     async viewers(project, share) {
       await written(project)
       return { items: await viewers.of(folderOf(project), share) }
     },
-    async forget(project) {
-      const known = projects.get(project)
-      if (known !== undefined) {
-        await known.lines.flush()
-        await known.segments.close()
-        projects.delete(project)
-      }
-      viewers.forget(folderOf(project))
-      await rm(folderOf(project), { recursive: true, force: true })
-    },
+    forget: (id) =>
+      rounds.inTurn(async () => {
+        const batch = await spool.sort()
+        batch.takeOut(id, () => {}, createRoom())
+        const known = projects.get(id)
+        if (known !== undefined) {
+          projects.delete(id)
+          due.delete(known)
+          await known.segments.close()
+        }
+        viewers.forget(folderOf(id))
+        await rm(folderOf(id), { recursive: true, force: true })
+      }),
     async sweep(kept) {
       const projects = await readdir(folder).catch(() => [])
       for (const project of projects.filter(isProjectId)) {
@@ -172,9 +215,13 @@ export function createAccessLog({ folder, bytes, days, now = Date.now, onError }
     },
     async close() {
       clearInterval(timer)
-      writeMinutes(Number.POSITIVE_INFINITY)
       await rounds.flush()
-      await Promise.all([...projects.values()].map(({ segments }) => segments.close()))
+      await rounds.inTurn(async () => {
+        for (const project of projects.values()) {
+          await writeMinutes(project, Number.POSITIVE_INFINITY)
+          await project.segments.close()
+        }
+      })
     },
   }
 }
@@ -182,8 +229,6 @@ export function createAccessLog({ folder, bytes, days, now = Date.now, onError }
 interface Project {
   readonly id: string
   readonly segments: Segments
-  /** The way to its segments. */
-  readonly lines: Queue
   readonly minutes: Minutes
 }
 

@@ -1,19 +1,20 @@
 import { appendFile, open, readdir, readFile, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { makeFolders } from './make-folder.ts'
-import { Pile } from './pile.ts'
 import { isProjectId } from './queries.ts'
 import { segmentNumbers, segmentPath } from './segments.ts'
+import { projectMark } from './sheet.ts'
 
 /**
  * One file for the lines of all projects that are not in their own files yet. With it those can wait for many lines, which
  * is what a thousand busy projects need, and still no more than a moment is lost when the process is killed.
  */
 export interface Journal {
-  add(project: string, lines: string): void
+  /** Something waits. */
+  want(): void
   /**
-   * What was added so far is being written to its own files; what is added from now on belongs to the next time. Answers
-   * the function that forgets the former.
+   * What waited until now is being written to its own files; what comes from now on belongs to the next time. Answers the
+   * function that forgets the former.
    */
   turn(): () => Promise<void>
 }
@@ -21,30 +22,22 @@ export interface Journal {
 /** Longer than the rest between two rounds when few projects are busy: then nothing is written here. */
 const waitMs = 250
 
-export function createJournal(folder: string): Journal {
+/** `fresh`: what came since it was asked last. The memory is not used again before what `turn` answered has ended. */
+export function createJournal(folder: string, fresh: () => readonly Buffer[]): Journal {
   let number = Date.now()
-  let pending = new Pile()
-  /** Whose lines were added last. */
-  let current = ''
   let timer: NodeJS.Timeout | undefined
   let written = false
   let last: Promise<void> = Promise.resolve()
 
-  const beginAnew = () => {
-    pending = new Pile()
-    current = ''
-    clearTimeout(timer)
-    timer = undefined
-  }
   const write = () => {
-    const { bytes } = pending
-    const path = journalPath(folder, number)
-    beginAnew()
+    timer = undefined
     written = true
+    const path = journalPath(folder, number)
+    const pieces = fresh()
     last = last.then(async () => {
       try {
         await makeFolders(folder)
-        await appendFile(path, bytes, { mode: 0o600 })
+        await appendFile(path, Buffer.concat(pieces), { mode: 0o600 })
       } catch {
         // A full disk shows, and is counted, where the lines go in the end.
       }
@@ -52,20 +45,19 @@ export function createJournal(folder: string): Journal {
   }
 
   return {
-    add(project, lines) {
-      if (project !== current) pending.add(`${projectMark}${project}\n`)
-      current = project
-      pending.add(lines)
+    want() {
       timer ??= setTimeout(write, waitMs)
     },
     turn() {
-      beginAnew()
-      if (!written) return async () => {}
+      clearTimeout(timer)
+      timer = undefined
+      const before = last
+      if (!written) return () => before
       const former = journalPath(folder, number)
       number += 1
       written = false
       return async () => {
-        await last
+        await before
         await unlink(former).catch(() => {})
       }
     },
@@ -90,9 +82,6 @@ export async function recoverJournals(
     await unlink(path)
   }
 }
-
-/** Lines are JSON objects and begin with a brace. */
-const projectMark = '@'
 
 function journalPath(folder: string, number: number): string {
   return join(folder, `journal-${number}.log`)

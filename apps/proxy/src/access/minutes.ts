@@ -19,6 +19,8 @@ export interface Minutes {
   count(time: number, status: number, seconds: number, bytes: number): void
   /** What is counted since the last time it was taken; a minute may be taken in several parts, which add up. */
   take(before: number): readonly (readonly [minute: number, counts: Counts])[]
+  /** Whether there is anything to take. */
+  hasBefore(minute: number): boolean
   readonly waiting: ReadonlyMap<number, Counts>
 }
 
@@ -44,6 +46,7 @@ export function createMinutes(): Minutes {
       // A tunnel lives for hours; that is no time of an answer.
       if (status !== 101) counts.times.add(seconds)
     },
+    hasBefore: (before) => waiting.keys().some((minute) => minute < before),
     take(before) {
       const taken = [...waiting].filter(([minute]) => minute < before)
       for (const [minute] of taken) waiting.delete(minute)

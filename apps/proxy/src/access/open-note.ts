@@ -27,10 +27,10 @@ export class OpenNote {
   close(): void {
     if (!this.#isOpen) return
     this.#isOpen = false
-    const { host, route, client, path } = this.#arrival
+    const { host, way, client, path } = this.#arrival
     const query = path.indexOf('?')
     this.#state.note({
-      project: route.project.id,
+      project: way.project,
       host,
       method: this.#request.method!,
       path: query === -1 ? path : path.slice(0, query),
@@ -39,8 +39,8 @@ export class OpenNote {
       bytes: this.bytes,
       client: client.address ?? 'unknown',
       userAgent: this.#request.headers['user-agent'] ?? null,
-      via: route.share === undefined ? 'domain' : 'share',
-      share: route.share?.id ?? null,
+      via: way.share === null ? 'domain' : 'share',
+      share: way.share?.id ?? null,
       by: this.by,
     })
   }

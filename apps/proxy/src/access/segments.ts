@@ -1,10 +1,11 @@
 import { type FileHandle, open, readdir, stat, unlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { makeFolders } from './make-folder.ts'
-import type { Appendable } from './rounds.ts'
 
 /** The lines of one project: numbered files, of which the last one grows and the first ones go. */
-export interface Segments extends Appendable {
+export interface Segments {
+  /** All of it or, as far as it can be helped, nothing. */
+  append(lines: Buffer): Promise<void>
   /** Gives the open file back; the next line opens it again. */
   close(): Promise<void>
   readonly isOpen: boolean

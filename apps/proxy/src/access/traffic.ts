@@ -1,23 +1,22 @@
 import { appendFile, readdir, readFile, unlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { makeFolders } from './make-folder.ts'
-import { addMinute, type Counts, createCounts, type Minutes, readMinute } from './minutes.ts'
+import { addMinute, type Counts, createCounts, type Minutes, readMinute, writeMinute } from './minutes.ts'
 import type { TrafficAnswer, TrafficPoint, TrafficQuery } from './queries.ts'
-import type { Appendable } from './rounds.ts'
 
 /** Minutes of a project stand in one file a day; whole files are dropped when they are older than this. */
 const keptDays = 7
 
-/** A minute’s line goes to the file of its day. */
-export function trafficFile(folder: string, minute: number): Appendable & { readonly path: string } {
-  const path = join(folder, `traffic-${dayOf(minute)}.jsonl`)
-  return {
-    path,
-    async append(lines) {
-      await makeFolders(dirname(folder), folder)
-      // A line before it that broke off must not swallow this one; readers pass over empty lines.
-      await appendFile(path, Buffer.concat([Buffer.from('\n'), lines]), { mode: 0o600 })
-    },
+/** Each minute goes to the file of its day. */
+export async function appendMinutes(
+  folder: string,
+  minutes: readonly (readonly [minute: number, counts: Counts])[],
+): Promise<void> {
+  for (const [day, ofDay] of Map.groupBy(minutes, ([minute]) => dayOf(minute))) {
+    await makeFolders(dirname(folder), folder)
+    // A line before them that broke off must not swallow the first; readers pass over empty lines.
+    const lines = ofDay.map(([minute, counts]) => `\n${writeMinute(minute, counts)}`).join('')
+    await appendFile(trafficPath(folder, day), `${lines}\n`, { mode: 0o600 })
   }
 }
 
@@ -41,7 +40,7 @@ export async function readTraffic(
   const begin = Math.floor((first * step) / 60)
   const end = Math.ceil((last * step) / 60)
   for (const day of daysBetween(begin, end)) {
-    for (const line of await linesOf(join(folder, `traffic-${day}.jsonl`))) {
+    for (const line of await linesOf(trafficPath(folder, day))) {
       const stored = readMinute(line)
       if (stored !== null) add(stored.minute, stored)
     }
@@ -77,6 +76,10 @@ function pointOf({ requests, bytes, classes, times }: Counts): Omit<TrafficPoint
     p95: times.percentile(0.95),
     p99: times.percentile(0.99),
   }
+}
+
+function trafficPath(folder: string, day: string): string {
+  return join(folder, `traffic-${day}.jsonl`)
 }
 
 function dayOf(minute: number): string {

@@ -4,7 +4,15 @@ import type { Arrival } from '../arrival.ts'
 import { linger } from '../linger.ts'
 import type { ProxyState } from '../state.ts'
 import { readForm } from './form.ts'
-import type { Gate, GateAnswer, RequestChanges, ResponseChanges, Verdict, Visit } from './gate.ts'
+import {
+  type Gate,
+  type GateAnswer,
+  isChanged,
+  type RequestChanges,
+  type ResponseChanges,
+  type Verdict,
+  type Visit,
+} from './gate.ts'
 import { shareCookie } from './share.ts'
 
 /** One request on its way through the gate of its route. */
@@ -30,14 +38,13 @@ export function checkArrival(
 
 /** The headers that go on to the project, after the rules. */
 export function changedRequest(headers: string[], changes: RequestChanges): string[] {
-  const { names, withoutAuthorization, withoutShareCookie } = changes
-  if (names.size === 0 && !withoutAuthorization && !withoutShareCookie) return headers
+  const { withoutAuthorization, withoutShareCookie } = changes
   const kept: string[] = []
   for (let index = 0; index < headers.length; index += 2) {
     const name = headers[index]!
     const value = headers[index + 1]!
     const lower = name.toLowerCase()
-    if (names.has(lower) || (lower === 'authorization' && withoutAuthorization)) continue
+    if (isChanged(changes, name) || (lower === 'authorization' && withoutAuthorization)) continue
     if (lower !== 'cookie' || !withoutShareCookie) {
       kept.push(name, value)
       continue
@@ -45,19 +52,18 @@ export function changedRequest(headers: string[], changes: RequestChanges): stri
     const cookies = value.split(';').filter((part) => part.trim().split('=', 1)[0] !== shareCookie)
     if (cookies.length > 0) kept.push(name, cookies.join(';').trim())
   }
-  for (const { name, value } of changes.headers) if (value !== null) kept.push(name, value)
+  kept.push(...changes.pairs)
   return kept
 }
 
 /** The headers of the project's answer, after the rules. */
 export function changedResponse(headers: readonly string[], changes: ResponseChanges): string[] {
-  const { names } = changes
   const kept: string[] = []
   for (let index = 0; index < headers.length; index += 2) {
-    if (!names.has(headers[index]!.toLowerCase())) kept.push(headers[index]!, headers[index + 1]!)
+    if (!isChanged(changes, headers[index]!)) kept.push(headers[index]!, headers[index + 1]!)
   }
-  for (const { name, value } of changes.headers) if (value !== null) kept.push(name, value)
-  if (changes.vary !== null && !names.has('vary')) kept.push('vary', changes.vary)
+  kept.push(...changes.pairs)
+  if (changes.vary !== null && !changes.names.includes('vary')) kept.push('vary', changes.vary)
   return kept
 }
 

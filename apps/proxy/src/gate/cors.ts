@@ -1,10 +1,10 @@
-import type { RouteCors } from '../route-table.ts'
-import { type GateAnswer, noticeAnswer, type ResponseChanges, type Rule, type Visit } from './gate.ts'
+import type { RouteCors, RouteHeader } from '../route-table.ts'
+import { type GateAnswer, noticeAnswer, type Rule, type Visit } from './gate.ts'
 
 /** Cross-origin requests by the Fetch standard. The application need not know of them; what it says itself is replaced. */
 export function corsGate(cors: RouteCors): {
   readonly preflight: Rule
-  responseChanges(visit: Visit): Pick<ResponseChanges, 'headers' | 'vary'>
+  responseChanges(visit: Visit): { readonly headers: readonly RouteHeader[]; readonly vary: string | null }
 } {
   const all = cors.origins.includes('*')
   const origins = new Set(cors.origins)
@@ -32,7 +32,6 @@ export function corsGate(cors: RouteCors): {
   }
   return {
     preflight: {
-      name: 'cors',
       check: (visit) =>
         visit.method === 'OPTIONS' &&
         visit.headers.origin !== undefined &&

@@ -5,7 +5,7 @@ import type { Route, RouteHeader } from '../route-table.ts'
 import { corsGate } from './cors.ts'
 import { forbiddenNotice } from './gate-notices.ts'
 import { passwordGate } from './password.ts'
-import { redirectGate } from './redirects.ts'
+import { mayRedirect, placesOf, redirectGate } from './redirects.ts'
 import { shareGate } from './share.ts'
 
 /** One request in front of a project, as far as the gate looks at it. */
@@ -27,16 +27,19 @@ export interface Visit {
 
 /** What becomes of it. `by` names the rule that answered, for the access log. */
 export type Verdict =
-  | { readonly pass: true; readonly request: RequestChanges; readonly response: ResponseChanges | null }
+  | { readonly pass: true; readonly request: RequestChanges | null; readonly response: ResponseChanges | null }
   | { readonly pass: false; readonly by: RuleName; readonly answer: GateAnswer }
 
 export type RuleName = 'share' | 'addresses' | 'cors' | 'password' | 'redirects'
 
-/** Made with the gate, so that a request need not put the names together again. */
+/** Made with the gate, so that a request need not put it together again. */
 export interface HeaderChanges {
-  readonly headers: readonly RouteHeader[]
-  /** Of these headers, in lower case. */
-  readonly names: ReadonlySet<string>
+  /** What these headers were is gone, in lower case. */
+  readonly names: readonly string[]
+  /** A bit for the length of each name, modulo 32: most headers need not be compared with any. */
+  readonly lengths: number
+  /** What they are, as a flat list. */
+  readonly pairs: readonly string[]
 }
 
 export interface RequestChanges extends HeaderChanges {
@@ -62,80 +65,113 @@ export interface Gate {
   check(visit: Visit): Verdict | Promise<Verdict>
 }
 
+type Ruled = GateAnswer | null | Promise<GateAnswer | null>
+
 /** One thing that may stand in front. Null: it lets pass. */
 export interface Rule {
-  readonly name: RuleName
-  check(visit: Visit): GateAnswer | null | Promise<GateAnswer | null>
+  check(visit: Visit): Ruled
+}
+
+export function createGate(route: Route): Gate | null {
+  return route.rules === undefined && route.share === undefined ? null : new RouteGate(route)
+}
+
+/** The rules stand side by side rather than in a list: see `Way`. */
+class RouteGate implements Gate {
+  readonly share: Rule | null
+  readonly addresses: AddressSet | null
+  readonly cors: ReturnType<typeof corsGate> | null
+  readonly password: Rule | null
+  readonly redirects: Rule | null
+  /** See `mayRedirect`. */
+  readonly redirectsAt: number
+  readonly #request: RequestChanges | null
+  readonly #response: ResponseChanges | null
+
+  constructor({ rules = {}, share, project }: Route) {
+    const { allow = [], cors, password, redirects = [], requestHeaders = [], responseHeaders = [] } = rules
+    this.share = share === undefined ? null : shareGate(share, project)
+    this.addresses = allow.length === 0 ? null : addressSet(allow)
+    this.cors = cors === undefined ? null : corsGate(cors)
+    this.password = password === undefined ? null : passwordGate(password, project)
+    this.redirects = redirects.length === 0 ? null : redirectGate(redirects)
+    this.redirectsAt = placesOf(redirects)
+    const withoutAuthorization = password !== undefined
+    const withoutShareCookie = share?.passwordHash !== undefined
+    this.#request =
+      withoutAuthorization || withoutShareCookie || requestHeaders.length > 0
+        ? { withoutAuthorization, withoutShareCookie, ...headerChanges(requestHeaders) }
+        : null
+    this.#response = responseHeaders.length === 0 ? null : { ...headerChanges(responseHeaders), vary: null }
+  }
+
+  check(visit: Visit): Verdict | Promise<Verdict> {
+    try {
+      return this.#from(visit, 0)
+    } catch (error) {
+      // A rule that fails lets nobody in: whoever asked ends the connection.
+      return Promise.reject(error)
+    }
+  }
+
+  #from(visit: Visit, index: number): Verdict | Promise<Verdict> {
+    for (let at = index; at < order.length; at += 1) {
+      const { by, check } = order[at]!
+      const answer = check(this, visit)
+      if (answer instanceof Promise) {
+        return answer.then((late) => (late === null ? this.#from(visit, at + 1) : { pass: false, by, answer: late }))
+      }
+      if (answer !== null) return { pass: false, by, answer }
+    }
+    return { pass: true, request: this.#request, response: this.#responseOf(visit) }
+  }
+
+  #responseOf(visit: Visit): ResponseChanges | null {
+    if (this.cors === null) return this.#response
+    const { headers, vary } = this.cors.responseChanges(visit)
+    const own = this.#response
+    if (own === null) return { ...headerChanges(headers), vary }
+    const all = headerChanges(headers.filter(({ name }) => !own.names.includes(name)))
+    return {
+      names: [...all.names, ...own.names],
+      lengths: all.lengths | own.lengths,
+      pairs: [...all.pairs, ...own.pairs],
+      vary,
+    }
+  }
 }
 
 /**
  * The order is part of the promise: share, addresses, CORS preflight, password, redirects, application. What a rule answers,
  * later ones never see; the headers of the answer, CORS among them, are changed only where the application answered.
  */
-export function createGate({ rules, share, project }: Route): Gate | null {
-  if (rules === undefined && share === undefined) return null
-  const allowed = rules?.allow === undefined || rules.allow.length === 0 ? null : addressSet(rules.allow)
-  const cors = rules?.cors === undefined ? null : corsGate(rules.cors)
-  const shareRule = share === undefined ? null : shareGate(share, project)
-  const list: readonly Rule[] = [
-    ...(shareRule === null ? [] : [shareRule]),
-    ...(allowed === null ? [] : [addressRule(allowed)]),
-    ...(cors === null ? [] : [cors.preflight]),
-    ...(rules?.password === undefined ? [] : [passwordGate(rules.password, project)]),
-    ...(rules?.redirects === undefined || rules.redirects.length === 0 ? [] : [redirectGate(rules.redirects)]),
-  ]
-  const request: RequestChanges = {
-    withoutAuthorization: rules?.password !== undefined,
-    withoutShareCookie: share?.passwordHash !== undefined,
-    ...headerChanges(rules?.requestHeaders ?? []),
-  }
-  const own = headerChanges(rules?.responseHeaders ?? [])
-  const passedWithoutCors: Verdict = {
-    pass: true,
-    request,
-    response: own.headers.length === 0 ? null : { ...own, vary: null },
-  }
-
-  const passed = (visit: Visit): Verdict => {
-    if (cors === null) return passedWithoutCors
-    const { headers, vary } = cors.responseChanges(visit)
-    const all = [...headers.filter(({ name }) => !own.names.has(name)), ...own.headers]
-    return { pass: true, request, response: { ...headerChanges(all), vary } }
-  }
-  const from = (visit: Visit, index: number): Verdict | Promise<Verdict> => {
-    for (let at = index; at < list.length; at += 1) {
-      const rule = list[at]!
-      const answer = rule.check(visit)
-      if (answer instanceof Promise) {
-        return answer.then((late) =>
-          late === null ? from(visit, at + 1) : { pass: false, by: rule.name, answer: late },
-        )
-      }
-      if (answer !== null) return { pass: false, by: rule.name, answer }
-    }
-    return passed(visit)
-  }
-  return {
-    check: (visit) => {
-      try {
-        return from(visit, 0)
-      } catch (error) {
-        // A rule that fails lets nobody in: whoever asked ends the connection.
-        return Promise.reject(error)
-      }
-    },
-  }
-}
+const order: readonly { readonly by: RuleName; readonly check: (gate: RouteGate, visit: Visit) => Ruled }[] = [
+  { by: 'share', check: ({ share }, visit) => (share === null ? null : share.check(visit)) },
+  {
+    by: 'addresses',
+    check: ({ addresses }, { client }) =>
+      addresses === null || (client !== null && addresses.has(client)) ? null : noticeAnswer(forbiddenNotice),
+  },
+  { by: 'cors', check: ({ cors }, visit) => (cors === null ? null : cors.preflight.check(visit)) },
+  { by: 'password', check: ({ password }, visit) => (password === null ? null : password.check(visit)) },
+  {
+    by: 'redirects',
+    check: ({ redirects, redirectsAt }, visit) =>
+      redirects === null || !mayRedirect(redirectsAt, visit.path) ? null : redirects.check(visit),
+  },
+]
 
 function headerChanges(headers: readonly RouteHeader[]): HeaderChanges {
-  return { headers, names: new Set(headers.map(({ name }) => name.toLowerCase())) }
+  const names = headers.map(({ name }) => name.toLowerCase())
+  return {
+    names,
+    lengths: names.reduce((bits, { length }) => bits | (1 << (length % 32)), 0),
+    pairs: headers.flatMap(({ name, value }) => (value === null ? [] : [name, value])),
+  }
 }
 
-function addressRule(allowed: AddressSet): Rule {
-  return {
-    name: 'addresses',
-    check: ({ client }) => (client !== null && allowed.has(client) ? null : noticeAnswer(forbiddenNotice)),
-  }
+export function isChanged({ names, lengths }: HeaderChanges, name: string): boolean {
+  return (lengths & (1 << (name.length % 32))) !== 0 && names.includes(name.toLowerCase())
 }
 
 export function noticeAnswer(notice: Notice, headers: GateAnswer['headers'] = []): GateAnswer {

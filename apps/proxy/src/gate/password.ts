@@ -37,7 +37,6 @@ export function passwordGate({ username, hash }: NonNullable<RouteRules['passwor
     return refused
   }
   return {
-    name: 'password',
     check: (visit) => {
       const given = readBasic(visit.headers.authorization)
       if (given === null) return refused

@@ -52,7 +52,6 @@ export function shareGate(share: RouteShare, project: RouteProject): Rule {
     }
   }
   return {
-    name: 'share',
     check: (visit) => {
       if (visit.now >= share.expiresAt) return noticeAnswer(shareEndedNotice)
       if (passwordHash === undefined) return null

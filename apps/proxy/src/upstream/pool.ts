@@ -32,6 +32,7 @@ export class UpstreamPool {
   #timer: NodeJS.Timeout | undefined
   #tunnels = 0
   #isRetired = false
+  #isGone = false
 
   /** `onEmpty` is called when nothing is under way on a pool that was retired. */
   constructor(host: string, port: number, limits: UpstreamLimits, onEmpty: () => void) {
@@ -39,6 +40,11 @@ export class UpstreamPool {
     this.#port = port
     this.#limits = limits
     this.#onEmpty = onEmpty
+  }
+
+  /** It was retired, and nothing was under way: another one serves its address, if any. */
+  get isGone(): boolean {
+    return this.#isGone
   }
 
   get flights(): Flights {
@@ -150,7 +156,9 @@ export class UpstreamPool {
     if (this.#all.size > 0) return
     clearInterval(this.#timer)
     this.#timer = undefined
-    if (this.#isRetired && this.#tunnels === 0) this.#onEmpty()
+    if (!this.#isRetired || this.#tunnels > 0) return
+    this.#isGone = true
+    this.#onEmpty()
   }
 }
 

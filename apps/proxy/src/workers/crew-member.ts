@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import type { Server } from 'node:http'
-import type { Batch } from '../access/recorder.ts'
+import type { Lines } from '../access/sheet.ts'
 import type { Limits } from '../limits.ts'
 import type { RouteTable } from '../route-table.ts'
 import type { Answers, Asked, Order, Report, WorkerCounts } from './messages.ts'
@@ -30,7 +30,7 @@ export interface CrewMemberOptions {
   readonly socket: Server
   readonly limits: Limits
   readonly table: RouteTable
-  record(batches: readonly Batch[]): void
+  record(lines: Lines): void
 }
 
 /** Loading takes 100 ms, and much longer on a machine that is busy with everything else. */
@@ -49,8 +49,8 @@ export function startCrewMember({ socket, limits, table, record }: CrewMemberOpt
   let lastCounts: WorkerCounts = { requests: 0, connections: 0, tunnels: 0, held: 0, dropped: 0 }
 
   child.on('message', (report: Report) => {
-    if ('batches' in report) {
-      record(report.batches)
+    if ('lines' in report) {
+      record(report.lines)
       return
     }
     open.get(report.turn)?.resolve(report.answer)

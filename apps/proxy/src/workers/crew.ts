@@ -1,5 +1,5 @@
 import type { Server } from 'node:http'
-import type { Batch } from '../access/recorder.ts'
+import type { Lines } from '../access/sheet.ts'
 import type { Limits } from '../limits.ts'
 import { log } from '../log.ts'
 import type { RouteTable } from '../route-table.ts'
@@ -32,7 +32,7 @@ export interface CrewOptions {
   readonly table: () => RouteTable
   readonly count: number
   readonly most: number
-  record(batches: readonly Batch[]): void
+  record(lines: Lines): void
 }
 
 /** For questions whose answer is only good to know. */

@@ -1,4 +1,4 @@
-import type { Batch } from '../access/recorder.ts'
+import type { Lines } from '../access/sheet.ts'
 import type { Limits } from '../limits.ts'
 import type { RouteTable } from '../route-table.ts'
 import type { Flights } from '../upstream/pool.ts'
@@ -35,6 +35,4 @@ export interface WorkerCounts extends Counts {
   readonly dropped: number
 }
 
-export type Report =
-  | { readonly turn: number; readonly answer: Answers[keyof Answers] }
-  | { readonly batches: readonly Batch[] }
+export type Report = { readonly turn: number; readonly answer: Answers[keyof Answers] } | { readonly lines: Lines }

@@ -1,11 +1,12 @@
 import type { Server as NetServer } from 'node:net'
-import { type Batch, createRecorder } from '../access/recorder.ts'
+import { createRecorder } from '../access/recorder.ts'
+import { factsOfLine, type Lines } from '../access/sheet.ts'
 import { log } from '../log.ts'
 import { indexRoutes } from '../route-index.ts'
 import type { Answers, Asked, Order, Report } from './messages.ts'
 import { createServing, type Serving } from './serving.ts'
 
-/** Characters of the access log that may be on their way to the main process; what is more is dropped. */
+/** Bytes of the access log that may be on their way to the main process; what is more is dropped. */
 const mostUnderWay = 8 * 1024 * 1024
 
 /**
@@ -22,14 +23,15 @@ export function runWorker(): void {
     if (process.connected) process.send!(report, undefined, undefined, () => sent?.())
     else sent?.()
   }
-  const deliver = (batches: readonly Batch[]) => {
-    const size = batches.reduce((sum, { lines }) => sum + lines.length, 0)
+  const deliver = ({ bytes, facts }: Lines) => {
+    const size = bytes.length
     if (underWay + size > mostUnderWay) {
-      dropped += batches.reduce((sum, { facts }) => sum + facts.length / 4, 0)
+      dropped += facts.length / factsOfLine
       return
     }
     underWay += size
-    send({ batches }, () => {
+    // It is copied before this returns.
+    send({ lines: { bytes, facts } }, () => {
       underWay -= size
     })
   }
@@ -41,7 +43,7 @@ export function runWorker(): void {
     await serving?.drain()
     recorder.flush()
     // Behind the notes, so that they are out when it is.
-    send({ batches: [] }, () => process.exit(0))
+    send({ lines: { bytes: Buffer.alloc(0), facts: new Float64Array() } }, () => process.exit(0))
   }
 
   const acts: { [Kind in Order['kind']]: (order: Extract<Order, { kind: Kind }>, socket: unknown) => Answers[Kind] } = {
