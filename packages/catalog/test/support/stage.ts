@@ -192,12 +192,18 @@ async function killJob(job: Job, { data, secrets, uid }: Machine, milliseconds: 
   child.stdin?.on('error', () => {}).end(secrets.password)
   const ended = once(child, 'close')
   await Promise.race([ended, new Promise((resolve) => setTimeout(resolve, milliseconds))])
-  try {
-    process.kill(-child.pid!, 'SIGKILL')
-  } catch {
-    // It was faster.
+  const reach = (signal: 'SIGKILL' | 0) => {
+    try {
+      return process.kill(-child.pid!, signal)
+    } catch {
+      // It was faster.
+      return false
+    }
   }
+  reach('SIGKILL')
   await ended
+  // What the killed shell had started may take a moment more to go; the engine waits for all of them too.
+  await waitFor('the killed job to be gone', async () => !reach(0))
 }
 
 function own(path: string, uid: number): void {
