@@ -13,7 +13,8 @@ const many = 1_000
 
 export const benchmark: Benchmark = {
   title: 'Many hosts',
-  about: `Two proxies of one process each, one with ${few} hosts and one with ${many.toLocaleString('en')}. Each host is a project of its own: with an access log
+  about: `Two proxies of one process each, one with ${few} hosts and one with ${many.toLocaleString('en')}, and three such pairs one after the
+other, because each process is compiled a little differently as it runs. Each host is a project of its own: with an access log
 of its own, and with rules of its own (addresses that are let in, a redirect, a header of the answer). All lead to the same upstream, so that only the
 number of hosts differs. 1 KB answers from nginx, \`wrk -t1 -c32\`, each request to the next host ([hosts.lua](../proxy/hosts.lua)), in
 alternating rounds that are longer than the access log rests between two writes; "quiet" is the upper quartile of the rounds, which
@@ -21,37 +22,51 @@ something else on the machine hit least. CPU is that of the proxy, its writing i
 the load itself makes of many hosts.`,
   async measure({ quick }) {
     requireWrk()
-    const [rounds, seconds, secondsAlone] = quick ? [1, 1, 1] : [7, 11, 3]
+    const [pairs, rounds, seconds, secondsAlone] = quick ? [1, 1, 1, 1] : [3, 2, 11, 3]
     const home = await mkdtemp(join(tmpdir(), 'stackquay-bench-'))
     const page = await startPage(home)
-    const sides: Side[] = []
+    const seen: Seen[][] = [[], [], [], []]
     try {
-      for (const hosts of [few, many]) sides.push(await startSide(join(home, `${hosts}`), hosts, page.port, seconds))
-      for (const hosts of [few, many]) sides.push(sideOf('the upstream alone', hosts, page, secondsAlone))
-      for (let round = 0; round <= rounds; round += 1) {
-        for (const side of sides) {
-          const rate = await requestsPerSecondToHosts(side.port, side.hosts, side.seconds)
-          // The first round warms up, and makes the folders of the access logs.
-          if (round === 0) side.cpuBefore = cpuMilliseconds(side.pid)
-          else side.rates.push(rate)
+      for (let pair = 1; pair <= pairs; pair += 1) {
+        const sides: Side[] = []
+        try {
+          for (const hosts of [few, many]) {
+            sides.push(await startSide(join(home, `${pair}-${hosts}`), hosts, page.port, seconds))
+          }
+          for (const hosts of [few, many]) sides.push(sideOf('the upstream alone', hosts, page, secondsAlone))
+          for (let round = 0; round <= rounds; round += 1) {
+            for (const side of sides) {
+              const rate = await requestsPerSecondToHosts(side.port, side.hosts, side.seconds)
+              // The first round warms up, and makes the folders of the access logs.
+              if (round === 0) side.cpuBefore = cpuMilliseconds(side.pid)
+              else side.rates.push(rate)
+            }
+          }
+          for (const [index, side] of sides.entries()) {
+            const requests = side.rates.reduce((sum, rate) => sum + rate * side.seconds, 0)
+            const cpu = ((cpuMilliseconds(side.pid) - side.cpuBefore) / requests) * 1_000
+            seen[index]!.push({ ...side, cpu })
+          }
+        } finally {
+          for (const { stop } of sides) await stop()
         }
       }
-      for (const side of sides) {
-        const requests = side.rates.reduce((sum, rate) => sum + rate * side.seconds, 0)
-        side.cpu = ((cpuMilliseconds(side.pid) - side.cpuBefore) / requests) * 1_000
-      }
     } finally {
-      for (const { stop } of sides) await stop()
       await page.stop()
       await rm(home, { recursive: true, force: true, maxRetries: 20 })
     }
-    const [fewHosts, manyHosts, fewDirect, manyDirect] = sides as [Side, Side, Side, Side]
+    const all = seen.map((some) => ({
+      ...some[0]!,
+      rates: some.flatMap(({ rates }) => rates),
+      cpu: median(some.map(({ cpu }) => cpu)),
+    }))
+    const [fewHosts, manyHosts, fewDirect, manyDirect] = all as [Seen, Seen, Seen, Seen]
     const ratio = medianRatio(manyHosts.rates, fewHosts.rates)
     return {
       tables: [
         [
           ['', 'hosts', 'requests/s', 'quiet', 'CPU of a request'],
-          ...sides.map(({ name, hosts, rates, cpu }) => [
+          ...all.map(({ name, hosts, rates, cpu }) => [
             name,
             hosts.toLocaleString('en'),
             perSecond(median(rates)),
@@ -90,9 +105,12 @@ interface Side {
   readonly seconds: number
   readonly rates: number[]
   cpuBefore: number
-  /** Microseconds of the processor for each request, with what is written while another is measured. */
-  cpu: number
   stop(): Promise<void>
+}
+
+interface Seen extends Side {
+  /** Microseconds of the processor for each request, with what is written while another is measured. */
+  readonly cpu: number
 }
 
 function sideOf(
@@ -102,7 +120,7 @@ function sideOf(
   seconds: number,
   stop = async () => {},
 ): Side {
-  return { name, hosts, port, pid, seconds, rates: [], cpuBefore: 0, cpu: 0, stop }
+  return { name, hosts, port, pid, seconds, rates: [], cpuBefore: 0, stop }
 }
 
 async function startSide(home: string, hosts: number, upstream: number, seconds: number): Promise<Side> {

@@ -13,10 +13,14 @@ export async function appendMinutes(
   minutes: readonly (readonly [minute: number, counts: Counts])[],
 ): Promise<void> {
   for (const [day, ofDay] of Map.groupBy(minutes, ([minute]) => dayOf(minute))) {
-    await makeFolders(dirname(folder), folder)
     // A line before them that broke off must not swallow the first; readers pass over empty lines.
     const lines = ofDay.map(([minute, counts]) => `\n${writeMinute(minute, counts)}`).join('')
-    await appendFile(trafficPath(folder, day), `${lines}\n`, { mode: 0o600 })
+    const append = () => appendFile(trafficPath(folder, day), `${lines}\n`, { mode: 0o600 })
+    await append().catch(async (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'ENOENT') throw error
+      await makeFolders(dirname(folder), folder)
+      await append()
+    })
   }
 }
 
