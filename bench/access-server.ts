@@ -6,9 +6,11 @@ import { join } from 'node:path'
 import { operationList } from '@stackquay/contract'
 import { newId, openStore } from '@stackquay/store'
 import { createAuthenticator } from '../apps/server/src/access/authenticator.ts'
+import { createSessionCookie } from '../apps/server/src/access/session-cookie.ts'
 import { hashOf, newTokenValue, shownPrefix } from '../apps/server/src/access/token-value.ts'
 import { auditHandlers } from '../apps/server/src/audit/handlers.ts'
 import { createAdmission } from '../apps/server/src/http/admission.ts'
+import { createClientReader } from '../apps/server/src/http/client.ts'
 import { createDeniedLog } from '../apps/server/src/http/denied-log.ts'
 import { createDoor, type DoorDeps } from '../apps/server/src/http/door.ts'
 import { createOriginRules } from '../apps/server/src/http/origin.ts'
@@ -56,7 +58,7 @@ for (let done = 0; done < entries; done += 1000) {
 const log = { warn: console.warn, error: console.error }
 const nothing = async () => ({ status: 204 })
 const calls = operationList.filter(({ id, stream }) => stream === undefined && id !== 'getOpenapi')
-const authenticator = createAuthenticator({ store, log })
+const authenticator = createAuthenticator({ store, cookie: createSessionCookie('bench'), log })
 const app = createDoor({
   handlers: {
     ...Object.fromEntries(calls.map(({ id }) => [id, nothing])),
@@ -78,6 +80,7 @@ const app = createDoor({
 const admit = createAdmission({
   authenticator,
   origins: createOriginRules({ listenHost: '127.0.0.1' }),
+  client: createClientReader([], undefined),
   resolveProject: (ref) => store.projects.find(ref),
 })
 const listProjects = operationList.find(({ id }) => id === 'listProjects')!

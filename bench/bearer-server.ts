@@ -5,8 +5,10 @@ import { operationList } from '@stackquay/contract'
 import { newId, openStore } from '@stackquay/store'
 import Fastify from 'fastify'
 import { createAuthenticator } from '../apps/server/src/access/authenticator.ts'
+import { createSessionCookie } from '../apps/server/src/access/session-cookie.ts'
 import { hashOf, newTokenValue, shownPrefix } from '../apps/server/src/access/token-value.ts'
 import { createAdmission } from '../apps/server/src/http/admission.ts'
+import { createClientReader } from '../apps/server/src/http/client.ts'
 import { createEntrance } from '../apps/server/src/http/entrance.ts'
 import { createOriginRules } from '../apps/server/src/http/origin.ts'
 import { sayPort } from './helper-process.ts'
@@ -38,8 +40,9 @@ await store.transaction(async (tx) => {
 })
 
 const admit = createAdmission({
-  authenticator: createAuthenticator({ store, log: { warn: console.warn } }),
+  authenticator: createAuthenticator({ store, cookie: createSessionCookie('bench'), log: { warn: console.warn } }),
   origins: createOriginRules({ listenHost: '127.0.0.1' }),
+  client: createClientReader([], undefined),
   resolveProject: (ref) => store.projects.find(ref),
 })
 const enter = createEntrance(admit, () => undefined)

@@ -30,3 +30,7 @@ export function atMost(what: string, value: number, limit: number, unit: string)
 export function atLeast(what: string, ratio: number, limit: number): Bar {
   return { what, measured: `${ratio.toFixed(2)} ×`, bar: `≥ ${limit} ×`, kept: ratio >= limit }
 }
+
+export function atMostTimes(what: string, ratio: number, limit: number): Bar {
+  return { what, measured: `${ratio.toFixed(2)} ×`, bar: `≤ ${limit} ×`, kept: ratio <= limit }
+}

@@ -27,7 +27,7 @@ export async function withDocker<T>(images: readonly ImageName[], act: (world: D
   const folder = await mkdtemp(join(tmpdir(), 'stackquay-bench-docker-'))
   await chmod(folder, 0o711)
   try {
-    const engine = await createDockerEngine({ home: join(folder, 'home'), host: lab.host, account: null })
+    const engine = await createDockerEngine({ home: join(folder, 'home'), host: lab.host })
     try {
       return await act({ lab, engine, folder })
     } finally {

@@ -6,6 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Service } from '../e2e/support/service.ts'
 import { atMost, type Benchmark } from './benchmark.ts'
 import { withService } from './house.ts'
+import { measureIsolation } from './isolation-start.ts'
 import { median, milliseconds, quantile } from './numbers.ts'
 
 const templates = ['static', 'express', 'flask'] as const
@@ -14,7 +15,10 @@ export const benchmark: Benchmark = {
   title: 'What a start costs beyond the application',
   about: `From \`POST /projects/{id}/start\` until the first 200 through the proxy, less the time until the same program (same
 arguments, folder, environment and user, started by hand) first answers 200 at its own port. Rounds alternate; the overhead is
-taken round by round. Both are asked every 2 ms.`,
+taken round by round. Both are asked every 2 ms.
+
+Then, as root: the same start on each level of isolation, one service each, their rounds alternating. The ratio to level \`shared\`
+is taken round by round; \`user\` has control groups where the machine has them.`,
   measure: async ({ quick }) => {
     const rounds = quick ? 3 : 21
     const kinds = quick ? templates.slice(0, 2) : templates
@@ -33,11 +37,15 @@ taken round by round. Both are asked every 2 ms.`,
         milliseconds(quantile(overhead, 0.95)),
       ]
     })
+    const levels = process.getuid?.() === 0 ? await measureIsolation({ quick, timeStart }) : { tables: [], bars: [] }
     return {
-      tables: [[['application', 'started by the service', 'by hand', 'overhead', 'p95'], ...rows]],
-      bars: measured.map(({ template, rounds: of }) =>
-        atMost(`Overhead, ${template}, median of ${rounds}`, median(of.map(overheadOf)), 150, 'ms'),
-      ),
+      tables: [[['application', 'started by the service', 'by hand', 'overhead', 'p95'], ...rows], ...levels.tables],
+      bars: [
+        ...measured.map(({ template, rounds: of }) =>
+          atMost(`Overhead, ${template}, median of ${rounds}`, median(of.map(overheadOf)), 150, 'ms'),
+        ),
+        ...levels.bars,
+      ],
     }
   },
 }
@@ -68,7 +76,7 @@ async function measureRounds(service: Service, template: string, rounds: number)
   return measured
 }
 
-async function timeStart(service: Service, slug: string): Promise<number> {
+export async function timeStart(service: Service, slug: string): Promise<number> {
   const url = new URL(`http://127.0.0.1:${service.proxyPort}/`)
   const agent = new Agent({ keepAlive: true })
   const began = performance.now()

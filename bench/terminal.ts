@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { spawn as spawnTerminal } from '@lydell/node-pty'
 import type { CommandRef, CommandSpec, Engine } from '@stackquay/engine-api'
-import { createNativeEngine } from '@stackquay/engines'
+import { createNativeEngine, oneAccount } from '@stackquay/engines'
 import { atMost, type Benchmark } from './benchmark.ts'
 import { median, milliseconds, quantile } from './numbers.ts'
 import { measureSocketEcho } from './terminal-socket.ts'
@@ -24,7 +24,7 @@ SIGTERM is gone.`,
     await chmod(folder, 0o711)
     const directory = join(folder, 'project')
     await mkdir(directory)
-    const engine = await createNativeEngine({ home: join(folder, 'home'), runAs: ACCOUNT, bundled: [] })
+    const engine = await createNativeEngine({ home: join(folder, 'home'), accounts: oneAccount(ACCOUNT), bundled: [] })
     try {
       const world: World = { engine, directory }
       const echo = await measureEcho(world, quick ? 50 : 1000)

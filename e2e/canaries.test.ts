@@ -21,17 +21,14 @@ type Call = { params?: Record<string, string>; query?: string; body?: unknown; r
 
 /** Answers that hold a secret because that is what they are for: the operation, and what may be in it. Nothing else may. */
 const byDesign: Readonly<Record<string, (canary: string) => boolean>> = {
-  login: (canary) => canary.startsWith('CSRF token'),
+  login: (canary) => canary.startsWith('CSRF token') || canary.startsWith('device key'),
   completeSetup: (canary) => canary.startsWith('CSRF token'),
-  getMe: (canary) => canary.startsWith('CSRF token'),
   createToken: (canary) => canary.startsWith('token'),
   createWebhook: (canary) => canary.startsWith('webhook'),
   rotateWebhookSecret: (canary) => canary.startsWith('webhook'),
-  getProjectEnv: (canary) => canary.startsWith('variable'),
+  getProjectEnvValue: (canary) => canary.startsWith('variable'),
   getDatabaseCredentials: (canary) => canary.startsWith('database'),
   revealSecretKey: (canary) => canary.startsWith('secret key'),
-  // The other half of a session, its cookie, is there as a hash alone; without it this one opens nothing.
-  'stackquay.db': (canary) => canary.startsWith('CSRF token'),
 }
 
 describe('planted secrets', () => {
@@ -206,7 +203,7 @@ describe('planted secrets', () => {
       if (!/^(stackquay\.db|audit\.checkpoint)/.test(name)) continue
       told.push({ source: name, text: (await readFile(join(service.home, name))).toString('latin1') })
     }
-    for (const name of await readdir(join(service.home, 'proxy')).catch(() => [])) {
+    for (const name of await readdir(join(service.home, 'proxy'), { recursive: true })) {
       const text = await readFile(join(service.home, 'proxy', name), 'latin1').catch(() => '')
       told.push({ source: `proxy/${name}`, text })
     }
@@ -249,9 +246,10 @@ describe('planted secrets', () => {
       body: JSON.stringify({ username, password }),
     })
     const cookie = answer.headers.get('set-cookie')!.split(';')[0]!
-    const { csrfToken } = (await answer.json()) as { csrfToken: string }
+    const { csrfToken, deviceKey } = (await answer.json()) as { csrfToken: string; deviceKey: string }
     plant(`session cookie ${whose}`, cookie.slice(cookie.indexOf('=') + 1))
     plant(`CSRF token ${whose}`, csrfToken)
+    plant(`device key ${whose}`, deviceKey)
     return { cookie, 'x-csrf-token': csrfToken }
   }
 

@@ -106,10 +106,7 @@ describe('containers on the page', () => {
     await assertAccessible(page, 'diagnostics with Docker')
     // Networks of containers that come and go have the browser drop requests: it calls that a change of the network.
     const own = errors.filter((error) => !/ERR_NETWORK_CHANGED|dynamically imported module/.test(error))
-    assert.deepEqual(
-      own.filter((error) => error !== '401 /api/v1/auth/me'),
-      [],
-    )
+    assert.deepEqual(own, [])
   })
 
   it('while Docker does not answer, nothing that needs it can be pressed, and each says why', {

@@ -361,7 +361,6 @@ describe('the network of a project on the page', () => {
   it('made no error that nobody expected', () => {
     const id = errors.map((error) => /\/(prj_\w+)/.exec(error)?.[1]).find((found) => found !== undefined) ?? ''
     const expected = [
-      '401 /api/v1/auth/me',
       // A name that is none, one that is taken, and rules with mistakes.
       `422 /api/v1/projects/${id}/domains`,
       `409 /api/v1/projects/${id}/domains`,

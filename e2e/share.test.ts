@@ -10,6 +10,9 @@ import { openStream, openWebSocket, type ShownProject, showProject } from './sup
 
 const path = '/projects/shop/share'
 
+/** A service of root keeps what is the proxy's in a folder of its user. */
+const proxyData = process.getuid?.() === 0 ? 'proxy/data' : 'proxy'
+
 describe('a share', () => {
   let shown: ShownProject
   let folder: string
@@ -183,7 +186,7 @@ describe('a share', () => {
 
   /** Where the stand-in was told to lead people, and its process. */
   async function tunnel(): Promise<{ port: number; pid: number }> {
-    const table = JSON.parse(await readFile(join(shown.service.home, 'proxy', 'routes.json'), 'utf8'))
+    const table = JSON.parse(await readFile(join(shown.service.home, proxyData, 'routes.json'), 'utf8'))
     const { port } = table.routes.find(({ share: one }: { share?: { entrance?: object } }) => one?.entrance).share
       .entrance
     const { body } = await shown.api('GET', path)

@@ -8,6 +8,7 @@ const commands = {
   check: () => import('./run/check.mjs'),
   bench: () => import('./run/bench.mjs'),
   fuzz: () => import('./run/fuzz.mjs'),
+  soak: () => import('./run/soak.mjs'),
   stq: () => import('./run/stq.mjs'),
 }
 

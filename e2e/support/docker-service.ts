@@ -89,10 +89,10 @@ function imagesOf(name: keyof typeof lines): readonly LabImage[] {
 
 const oursOf = createContainerFacts({
   home: join(tmpdir(), 'stackquay-docker-images'),
-  account: null,
+  accounts: { known: () => null },
   imageOf: (reference) => reference,
   node: () => process.execPath,
-})(() => null).ours
+})('prj_1', () => null).ours
 
 function imageMap(): string {
   const pairs = Object.entries(lines).map(([name, line]) => {

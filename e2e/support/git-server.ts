@@ -60,6 +60,8 @@ function answer(folder: string, incoming: IncomingMessage, outgoing: ServerRespo
     },
     stdio: ['pipe', 'pipe', 'ignore'],
   })
+  // Who reads no longer would be waited for without end.
+  outgoing.on('close', () => program.kill())
   incoming.pipe(program.stdin)
   program.stdin.on('error', () => undefined)
   let head = Buffer.alloc(0)

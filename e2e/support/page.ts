@@ -36,8 +36,8 @@ export async function makeUser(
 ): Promise<void> {
   const status = await page.evaluate(
     async (body) => {
-      const me = (await (await fetch('/api/v1/auth/me')).json()) as { csrfToken: string }
-      const headers = { 'content-type': 'application/json', 'x-csrf-token': me.csrfToken }
+      const key = localStorage.getItem('stackquay.session') ?? ''
+      const headers = { 'content-type': 'application/json', 'x-csrf-token': key }
       return (await fetch('/api/v1/users', { method: 'POST', headers, body: JSON.stringify(body) })).status
     },
     { ...user, role },

@@ -8,7 +8,8 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { type Client, createClient } from '@stackquay/client'
-import { freePort, isAlive } from '@stackquay/testkit'
+import { portOwnerOf } from '@stackquay/server/ports/held-ports'
+import { freePort, isAlive, sweep } from '@stackquay/testkit'
 import { alive } from './alive.ts'
 import { reservePorts } from './ports.ts'
 
@@ -53,7 +54,10 @@ export interface Answer {
 }
 
 export interface ServiceOptions {
+  /** Read anew at each start. */
   readonly env?: Readonly<Record<string, string>>
+  /** argv of a program that starts the service by replacing itself, asked for at each start. */
+  readonly through?: () => readonly string[]
   /** Where from existing folders may be taken as projects. */
   readonly roots?: string
 }
@@ -67,9 +71,12 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   let output = ''
 
   const start = async () => {
-    const started = spawn(process.execPath, [main], {
+    const [program = '', ...args] = [...(options.through?.() ?? []), process.execPath, main]
+    const started = spawn(program, args, {
       env: {
         ...process.env,
+        // For tests; the service refuses settings that it does not know.
+        STACKQUAY_SOAK: undefined,
         STACKQUAY_HOME: home,
         STACKQUAY_LISTEN: `127.0.0.1:${port}`,
         STACKQUAY_PROXY_HTTP: `127.0.0.1:${proxyPort}`,
@@ -79,6 +86,8 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
         STACKQUAY_LOG_LEVEL: 'warn',
         // Whatever the machine has: tests of another engine say so.
         STACKQUAY_ENGINE: 'native',
+        // As root; tests of the other levels say so.
+        STACKQUAY_ISOLATION: process.getuid?.() === 0 ? 'user' : 'auto',
         NODE_COMPILE_CACHE: compileCache,
         ...(options.roots === undefined ? {} : { STACKQUAY_ALLOWED_ROOTS: options.roots }),
         ...options.env,
@@ -91,10 +100,14 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
       })
     }
     child = started
-    await until(async () => {
-      if (started.exitCode !== null) throw new Error(`the service ended: ${output}`)
-      return (await fetch(`${url}/api/v1/health`).catch(() => null))?.ok === true
-    }, 'the service to answer')
+    await until(
+      async () => {
+        if (started.exitCode !== null) throw new Error(`the service ended: ${output}`)
+        return (await fetch(`${url}/api/v1/health`).catch(() => null))?.ok === true
+      },
+      'the service to answer',
+      60_000,
+    )
   }
   const end = async (signal: NodeJS.Signals) => {
     const running = child
@@ -109,6 +122,8 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   } catch (error) {
     await end('SIGKILL')
     await endProxy(home)
+    endPortOwner(home)
+    await sweep(home)
     await rm(home, { recursive: true, force: true })
     await ports.release()
     throw error
@@ -136,6 +151,8 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
       } finally {
         await end('SIGTERM').catch(() => end('SIGKILL'))
         await endProxy(home)
+        endPortOwner(home)
+        await sweep(home)
         await rm(home, { recursive: true, force: true })
         await ports.release()
       }
@@ -182,7 +199,17 @@ async function endProxy(home: string): Promise<void> {
   const known = await readFile(join(home, 'proxy', 'proxy.json'), 'utf8').catch(() => null)
   if (known === null) return
   const { pid } = JSON.parse(known) as { pid: number }
-  await until(async () => !(await isAlive(pid)), 'the proxy to end', 3_000).catch(() => process.kill(pid, 'SIGKILL'))
+  const isGone = async () => !(await isAlive(pid))
+  await until(isGone, 'the proxy to end', 5_000).catch(() => {
+    process.kill(pid, 'SIGKILL')
+    return until(isGone, 'the killed proxy to be gone')
+  })
+}
+
+/** It would end by itself, some seconds after its home. */
+export function endPortOwner(home: string): void {
+  const owner = portOwnerOf(home)
+  if (owner !== null) process.kill(-owner.pid, 'SIGKILL')
 }
 
 export function throughProxy(

@@ -9,13 +9,13 @@ const execute = promisify(execFile)
 /** A place for folders of source code as a person has them: outside the service's home, allowed as a root. */
 export interface SourceRoot extends AsyncDisposable {
   readonly path: string
-  /** Makes a folder with these files, which the user of projects owns. The service must have been started once. */
+  /** Makes a folder with these files, which belongs to a person, as root. */
   folder(name: string, files: Readonly<Record<string, string>>): Promise<string>
   remove(): Promise<void>
 }
 
-export async function makeSourceRoot(): Promise<SourceRoot> {
-  const path = await realpath(await mkdtemp(join(tmpdir(), 'stackquay-source-')))
+export async function makeSourceRoot(parent = tmpdir()): Promise<SourceRoot> {
+  const path = await realpath(await mkdtemp(join(parent, 'stackquay-source-')))
   await chmod(path, 0o755)
   const remove = () => rm(path, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 })
   return {
@@ -35,10 +35,10 @@ export async function makeSourceRoot(): Promise<SourceRoot> {
   }
 }
 
-/** As root: what is in the folder belongs to the user that programs of projects run as. */
+/** As root: what is in the folder belongs to a person of the machine, not to the project's user. */
 export async function giveToProjects(folder: string): Promise<void> {
   if (process.getuid?.() !== 0) return
-  await execute('chown', ['-R', 'stackquay:stackquay', folder])
+  await execute('chown', ['-R', '1000:1000', folder])
 }
 
 /** A folder that nobody but root may enter. */

@@ -20,6 +20,13 @@ function section(operation: Operation): string {
     ...(operation.stream === undefined
       ? []
       : [operation.stream === 'sse' ? 'Answers server-sent events.' : 'Answers WebSocket frames.']),
+    ...(operation.ticket === undefined
+      ? []
+      : [
+          operation.ticket === 'download'
+            ? 'A browser session opens it with a ticket and may go on by range.'
+            : 'A browser session opens it with a ticket.',
+        ]),
     ...(operation.dryRun === true ? ['Takes `?dryRun=true` and then answers the plan, having written nothing.'] : []),
     ...(operation.audit === undefined ? [] : [`Recorded as \`${operation.audit}\`.`]),
     `Answers ${Object.keys(operation.results).join(', ')}.`,

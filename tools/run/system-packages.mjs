@@ -5,13 +5,21 @@ import { dockerTests } from './docker-lab.mjs'
 import { withLock } from './lock.mjs'
 import { Refusal } from './refusal.mjs'
 
+/** As root these set rules of a firewall, in a network of their own. */
+const portWallTests = 'packages/engines/test/port-walls'
+
 /**
  * Programs of the machine that the tests run for real. `programs`: one of these must be in PATH. `probe`: argv that must
  * end with 0 besides. `usedBy`: beginnings of the paths of the tests that need it.
  */
 export const systemPackages = [
   { debian: 'git', programs: ['git'], usedBy: ['apps/server/', 'e2e/', 'tools/fuzz/'] },
-  { debian: 'python3', programs: ['python3'], usedBy: ['packages/catalog/test/real-suites', 'e2e/', 'tools/fuzz/'] },
+  { debian: 'openssh-server', programs: ['ssh'], probe: ['test', '-x', '/usr/sbin/sshd'], usedBy: ['e2e/git-ssh'] },
+  {
+    debian: 'python3',
+    programs: ['python3'],
+    usedBy: ['packages/catalog/test/real-suites', 'apps/server/test/ports', portWallTests, 'e2e/', 'tools/fuzz/'],
+  },
   {
     debian: 'python3-venv',
     programs: ['python3'],
@@ -24,6 +32,11 @@ export const systemPackages = [
   { debian: 'memcached', programs: ['memcached'], usedBy: ['packages/catalog/', 'e2e/'] },
   { debian: 'rabbitmq-server', programs: ['rabbitmqctl'], usedBy: ['packages/catalog/', 'e2e/'] },
   { debian: 'mariadb-server', programs: ['mariadbd'], usedBy: ['packages/catalog/', 'e2e/'] },
+  // Users, sandboxes and access lists of projects. Their tests exist for root on Linux.
+  { debian: 'passwd', programs: ['useradd'], usedBy: ['apps/server/', 'e2e/'] },
+  { debian: 'bubblewrap', programs: ['bwrap'], usedBy: ['packages/engines/', 'apps/server/', 'e2e/'] },
+  { debian: 'acl', programs: ['setfacl'], usedBy: ['apps/server/', 'e2e/'] },
+  { debian: 'util-linux', programs: ['setpriv'], usedBy: ['packages/engines/', 'apps/server/', 'e2e/'] },
   // OpenSearch is assembled from its published parts.
   { debian: 'default-jdk-headless', programs: ['javac'], usedBy: ['packages/catalog/test/opensearch'] },
   { debian: 'maven', programs: ['mvn'], usedBy: ['packages/catalog/test/opensearch'] },
@@ -43,8 +56,9 @@ export const systemPackages = [
   { debian: 'cargo', programs: ['cargo'], usedBy: ['packages/catalog/test/real-suites'] },
   // Images of the Docker tests are built on a Debian that is made here: there is nothing to download them from.
   { debian: 'docker.io', programs: ['dockerd'], probe: ['docker', '--version'], usedBy: dockerTests },
-  { debian: 'iptables', programs: ['iptables'], usedBy: dockerTests },
-  { debian: 'iproute2', programs: ['ip'], usedBy: dockerTests },
+  { debian: 'iptables', programs: ['iptables'], usedBy: [...dockerTests, portWallTests] },
+  { debian: 'nftables', programs: ['nft'], usedBy: [portWallTests] },
+  { debian: 'iproute2', programs: ['ip'], usedBy: [...dockerTests, portWallTests] },
   { debian: 'debootstrap', programs: ['debootstrap'], usedBy: dockerTests },
   {
     debian: 'chromium',

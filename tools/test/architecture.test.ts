@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { homedir } from 'node:os'
 import { test } from 'node:test'
 import { databaseKinds, runtimeKinds, serviceKinds } from '@stackquay/catalog'
+import { fileAccess, foldersWithoutFileAccess } from '../file-access.ts'
 import { filesBelow, importsOf, isOurCode, read, root, type Workspace, workspaces } from '../repository.ts'
 
 /** Who may import whom. A new line here is a decision: see ARCHITECTURE.md. */
@@ -167,6 +168,26 @@ test('no runtime, service or database is called by its name outside its folder',
       ),
     )
   assert.deepEqual(wrong, [], 'ask the kind’s descriptor instead, or add an exception with its reason')
+})
+
+test('only listed files use node:fs, each in folders of our own: root touches nothing by path in a tree that a project can write', () => {
+  const listed = fileAccess.map(({ path }) => path)
+  const covers = (path: string, file: string) => (path.endsWith('/') ? file.startsWith(path) : file === path)
+  const users = foldersWithoutFileAccess
+    .flatMap(filesBelow)
+    .filter(isOurCode)
+    .filter((file) => importsOf(read(file)).some((module) => /^(node:)?fs(\/promises)?$/.test(module)))
+  assert.deepEqual(
+    users.filter((file) => !listed.some((path) => covers(path, file))),
+    [],
+    'use ProjectFiles of @stackquay/engines, or say in tools/file-access.ts which of our own folders the file works in',
+  )
+  assert.deepEqual(
+    listed.filter((path) => !users.some((file) => covers(path, file))),
+    [],
+    'these use no files any more: take them from the list',
+  )
+  assert.equal(new Set(listed).size, listed.length)
 })
 
 test('no file names this machine’s folders', () => {

@@ -214,9 +214,15 @@ test('against a stand-in: environment values go in and come out exactly, and sec
     'GET /projects/shop/env': () => ({
       env: {
         PLAIN: { value, secret: false, runtimes: null },
-        KEY: { value: 'hush', secret: true, runtimes: ['worker'] },
+        KEY: { value: null, secret: true, runtimes: ['worker'] },
       },
       injected: ['DATABASE_URL'],
+    }),
+    'GET /projects/shop/env/KEY': ({ query }) => ({
+      name: 'KEY',
+      value: query.get('reveal') === 'true' ? 'hush' : null,
+      secret: true,
+      runtimes: ['worker'],
     }),
   })
   await stq(['env', 'set', 'shop', `PLAIN=${value}`, 'EMPTY='], { url: service.url })
@@ -233,7 +239,9 @@ test('against a stand-in: environment values go in and come out exactly, and sec
   assert.match(list.stdout, /DATABASE_URL +\(set by Stackquay\)/)
   for (const flags of [[], ['--json']])
     assert.ok(!(await stq(['env', 'shop', ...flags], { url: service.url })).stdout.includes('hush'))
+  assert.ok(!service.lines().includes('GET /projects/shop/env/KEY'))
   assert.match((await stq(['env', 'shop', '--reveal'], { url: service.url })).stdout, /hush/)
+  assert.equal((await stq(['env', 'get', 'shop', 'KEY'], { url: service.url })).stdout, 'hush')
   assert.equal((await stq(['env', 'get', 'shop', 'NOPE'], { url: service.url })).code, 4)
   assert.equal((await stq(['env', 'set', 'shop', '1X=2'], { url: service.url })).code, 2)
 })

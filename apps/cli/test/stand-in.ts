@@ -106,6 +106,7 @@ export function project(rest: Partial<ProjectView> = {}): ProjectView {
     databases: {},
     domains: [],
     limits: null,
+    limitsUnavailable: null,
     healthCheck: null,
     template: null,
     git: null,

@@ -8,6 +8,10 @@ export interface ProxyStatus {
   readonly listen: string
   /** As it is: with the port that the system chose when 0 was asked for. */
   readonly address: ListenAddress
+  /** Whom it runs as; null where users have no numbers. */
+  readonly uid: number | null
+  /** The listening socket as the kernel names it, `socket:[inode]`; null where it does not say. */
+  readonly socket: string | null
   readonly routesGeneration: number
   readonly routes: number
   /** Seconds. */

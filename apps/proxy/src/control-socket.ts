@@ -1,6 +1,6 @@
 import { chmod, unlink } from 'node:fs/promises'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import { connect } from 'node:net'
+import { connect, type Server as NetServer } from 'node:net'
 import {
   type AccessPage,
   type AccessQuery,
@@ -32,8 +32,11 @@ export interface Commands {
   forgetAccess(project: string): Promise<void>
 }
 
-/** Who may open the socket file may command the proxy, so it is for its owner alone. */
-export async function serveControl(path: string, commands: Commands): Promise<Server> {
+/**
+ * Who may open the socket file may command the proxy, so it is for its owner alone. A number is a socket that was opened by
+ * the one who started this: its file stands in a folder of theirs.
+ */
+export async function serveControl(place: string | number, commands: Commands): Promise<Server> {
   const server = createServer((request, response) => {
     // The one who asks for a shutdown must not keep the server alive with the connection it asked on.
     response.shouldKeepAlive = false
@@ -42,6 +45,16 @@ export async function serveControl(path: string, commands: Commands): Promise<Se
       send(response, serverFaults.has(problem.code) ? 500 : 422, problem)
     })
   })
+  if (typeof place === 'number') {
+    await new Promise<void>((resolve, reject) => server.once('error', reject).listen({ fd: place }, resolve))
+    return server
+  }
+  await listenAtFile(server, place)
+  return server
+}
+
+/** The socket file can be opened by its owner alone, from its first moment on. */
+export async function listenAtFile(server: NetServer, path: string): Promise<void> {
   await unlink(path).catch(() => {})
   const mask = process.umask(0o177)
   try {
@@ -50,7 +63,6 @@ export async function serveControl(path: string, commands: Commands): Promise<Se
     process.umask(mask)
   }
   await chmod(path, 0o600)
-  return server
 }
 
 /** A socket file that nobody answers on is left over from a proxy that was killed. */

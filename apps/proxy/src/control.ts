@@ -1,17 +1,19 @@
-import { spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { mkdir, open, readFile, rm } from 'node:fs/promises'
+import { mkdir, open, readFile, rm, stat } from 'node:fs/promises'
 import { request } from 'node:http'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { AccessPage, AccessQuery, TrafficAnswer, TrafficQuery, ViewersAnswer } from './access/queries.ts'
 import type { ControlProblem, FlightsAnswer, ProxyStatus } from './control-protocol.ts'
+import { launchAs, nextSocketOf, type ProxyUser } from './launch-as.ts'
 import type { RouteTable } from './route-table.ts'
-import { stateFiles } from './state-files.ts'
+import { stateFiles, writeFacts } from './state-files.ts'
 import { proxyVersion } from './version.ts'
 import { memoryFlags, program } from './workers/program.ts'
 
 export type { FlightsAnswer, ProxyStatus } from './control-protocol.ts'
+export type { ProxyUser } from './launch-as.ts'
 
 /** A running proxy, seen from the control plane. */
 export interface ProxyControl {
@@ -92,6 +94,10 @@ export interface EnsureOptions {
   readonly listen: string
   /** Processes that serve. Unless told: one, and more when the load asks for them, up to four and the cores there are. */
   readonly workers?: number
+  /** For a service that is root: the proxy runs as this user and gets its sockets from the service. */
+  readonly as?: ProxyUser | undefined
+  /** A descriptor of a socket that listens at this address and is kept by whoever opened it: systemd. */
+  readonly socket?: number | undefined
   /** How long a new proxy may take until it answers, in ms. */
   readonly startWithin?: number
 }
@@ -103,17 +109,47 @@ export interface EnsureOptions {
 export async function ensureProxy(options: EnsureOptions): Promise<ProxyControl & { readonly started: boolean }> {
   const control = createProxyControl(options.home)
   const running = await control.status()
-  const fits = options.workers === undefined || options.workers === running?.mostWorkers
-  if (running && fits && running.listen === options.listen && running.version === (await proxyVersion())) {
-    return { ...control, started: false }
-  }
-  if (running) await control.shutdown()
-  await start(options, control)
+  if (running && (await fits(running, options))) return { ...control, started: false }
+  if (options.as === undefined) {
+    if (running) await control.shutdown()
+    await start(options, control)
+  } else await startAs({ ...options, as: options.as }, running, control)
   return { ...control, started: true }
 }
 
+async function fits(running: ProxyStatus, { listen, workers, as }: EnsureOptions): Promise<boolean> {
+  return (
+    (workers === undefined || workers === running.mostWorkers) &&
+    (as === undefined || as.uid === running.uid) &&
+    running.listen === listen &&
+    running.version === (await proxyVersion())
+  )
+}
+
+/** As root: the new proxy has its socket before the old one lets go. */
+async function startAs(
+  options: EnsureOptions & { readonly as: ProxyUser },
+  running: ProxyStatus | undefined,
+  control: ProxyControl,
+): Promise<void> {
+  const { home, listen } = options
+  const files = stateFiles(home)
+  // Left by a start that was cut off in between: it listens, and nobody would find it.
+  await ask(nextSocketOf(home), 'POST', '/shutdown')
+  const logged = await stat(files.log).then(
+    ({ size }) => size,
+    () => 0,
+  )
+  const child = await launchAs(options, running, control.shutdown).catch((error: Error) => {
+    throw new ProxyError('proxy_start_failed', `The proxy did not start. ${error.message}`)
+  })
+  const status = await answering(child, { home, logged, within: options.startWithin }, control)
+  const { pid, version, address } = status
+  await writeFacts(files.facts, { pid, version, listen, address, socket: files.socket, startedAt: new Date() })
+}
+
 async function start(
-  { home, listen, workers, startWithin = 10_000 }: EnsureOptions,
+  { home, listen, workers, socket, startWithin }: EnsureOptions,
   control: ProxyControl,
 ): Promise<void> {
   await mkdir(home, { recursive: true, mode: 0o700 })
@@ -122,31 +158,47 @@ async function start(
   const output = await open(files.log, 'a', 0o600)
   const logged = (await output.stat()).size
   const count = workers === undefined ? [] : ['--workers', String(workers)]
-  const child = spawn(process.execPath, [...memoryFlags, program, '--home', home, '--listen', listen, ...count], {
+  const given = socket === undefined ? [] : ['--listen-fd', '3']
+  const args = [...memoryFlags, program, '--home', home, '--listen', listen, ...count, ...given]
+  const child = spawn(process.execPath, args, {
     cwd: home,
     detached: true,
-    stdio: ['ignore', output.fd, output.fd],
+    stdio: ['ignore', output.fd, output.fd, ...(socket === undefined ? [] : [socket])],
     env,
   })
+  await output.close()
+  await answering(child, { home, logged, within: startWithin }, control)
+}
+
+/** Resolves when the started proxy answers. Rejects, with what it said, when it ends or takes too long. */
+async function answering(
+  child: ChildProcess,
+  {
+    home,
+    logged,
+    within = 10_000,
+  }: { readonly home: string; readonly logged: number; readonly within?: number | undefined },
+  control: ProxyControl,
+): Promise<ProxyStatus> {
+  const { log } = stateFiles(home)
   const ended = new Promise<string>((resolve) => {
     child.once('error', (error) => resolve(error.message))
     child.once('exit', (code, signal) => resolve(signal ?? `exit code ${code}`))
   })
   child.unref()
-  await output.close()
 
-  const deadline = Date.now() + startWithin
+  const deadline = Date.now() + within
   while (Date.now() < deadline) {
     const end = await Promise.race([ended, delay(20, undefined)])
     if (end !== undefined) {
-      const said = (await readFile(files.log)).subarray(logged).toString('utf8').trim()
-      throw new ProxyError('proxy_start_failed', `The proxy did not start (${end}). ${said || `See ${files.log}.`}`)
+      const said = (await readFile(log)).subarray(logged).toString('utf8').trim()
+      throw new ProxyError('proxy_start_failed', `The proxy did not start (${end}). ${said || `See ${log}.`}`)
     }
     const status = await control.status()
-    if (status?.pid === child.pid) return
+    if (status !== undefined && status.pid === child.pid) return status
   }
   child.kill('SIGKILL')
-  throw new ProxyError('proxy_start_failed', `The proxy did not answer within ${startWithin} ms. See ${files.log}.`)
+  throw new ProxyError('proxy_start_failed', `The proxy did not answer within ${within} ms. See ${log}.`)
 }
 
 /**

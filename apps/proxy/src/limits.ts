@@ -34,6 +34,8 @@ export interface Limits {
   readonly held: number
   /** What runs when a shutdown is asked for may still take this long. */
   readonly drainWithin: number
+  /** A connection without a request is left open so long after a shutdown was asked for: one may be on its way. */
+  readonly drainIdle: number
   /** Of each project’s access log. */
   readonly accessBytes: number
   readonly accessDays: number
@@ -61,6 +63,7 @@ export const defaultLimits: Limits = {
   chunkExtensionBytes: 16 * 1024,
   held: 2_000,
   drainWithin: 30_000,
+  drainIdle: 3_000,
   accessBytes: 32 * 1024 * 1024,
   accessDays: 14,
   tableWithin: 5_000,

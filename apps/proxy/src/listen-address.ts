@@ -16,13 +16,29 @@ export function parseListen(text: string): ListenAddress {
   return { host: (found[1] ?? found[2])!, port }
 }
 
+/** Connections that may wait until they are accepted. */
+export const backlog = 1024
+
 export async function listenOn(server: Server, { host, port }: ListenAddress): Promise<ListenAddress> {
   await new Promise<void>((resolve, reject) => {
-    server.once('error', async (error: NodeJS.ErrnoException) => reject(await explain(error, host, port)))
-    server.listen({ host, port, backlog: 1024 }, resolve)
+    server.once('error', async (error: NodeJS.ErrnoException) => reject(await explainListen(error, { host, port })))
+    server.listen({ host, port, backlog }, resolve)
   })
+  return boundTo(server, `${host}:${port}`)
+}
+
+/** A socket that another process has opened, bound and given to this one. */
+export async function listenOnGiven(server: Server, fd: number): Promise<ListenAddress> {
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (error) => reject(new StartError(`The socket that was given is unusable: ${error.message}.`)))
+    server.listen({ fd, backlog }, resolve)
+  })
+  return boundTo(server, `descriptor ${fd}`)
+}
+
+function boundTo(server: Server, asked: string): ListenAddress {
   const bound = server.address()
-  if (bound === null || typeof bound === 'string') throw new StartError(`Listening on ${host}:${port} has no address.`)
+  if (bound === null || typeof bound === 'string') throw new StartError(`Listening on ${asked} has no address.`)
   return { host: bound.address, port: bound.port }
 }
 
@@ -31,14 +47,20 @@ export class StartError extends Error {
   override readonly name = 'StartError'
 }
 
-async function explain(error: NodeJS.ErrnoException, host: string, port: number): Promise<Error> {
-  const change = 'or choose another address with STACKQUAY_PROXY_HTTP'
+/** Names who has the port, as far as it is known. */
+export async function portUsed(port: number): Promise<StartError> {
+  const holder = await portHolder(port)
+  const who = holder ? ` by "${holder.name}" (pid ${holder.pid})` : ''
+  return new StartError(`Port ${port} is used${who}. Stop it, ${change}.`)
+}
+
+const change = 'or choose another address with STACKQUAY_PROXY_HTTP'
+
+/** What a person can do when an address cannot be listened on. */
+export async function explainListen(error: NodeJS.ErrnoException, { host, port }: ListenAddress): Promise<Error> {
   switch (error.code) {
-    case 'EADDRINUSE': {
-      const holder = await portHolder(port)
-      const who = holder ? ` by "${holder.name}" (pid ${holder.pid})` : ''
-      return new StartError(`Port ${port} is used${who}. Stop it, ${change}.`)
-    }
+    case 'EADDRINUSE':
+      return portUsed(port)
     case 'EACCES':
       return new StartError(
         `Listening on port ${port} is not allowed for this user. Use a port from 1024 on, ${change}.`,

@@ -1,4 +1,6 @@
+import { readdir, rm } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
+import { basename, dirname, join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { StartError } from './listen-address.ts'
 import { log } from './log.ts'
@@ -8,18 +10,25 @@ import { steadyTicks } from './steady-ticks.ts'
  * `main.ts --home <folder> [--listen 127.0.0.1:8780] [--workers 2]`; the environment says the same with STACKQUAY_…
  * Without a number of workers there is one process, and more when the load asks for them: up to four, one for each core.
  * With `--prepare` it only loads what it consists of, for the code cache. `--worker` is how it starts its workers.
+ * `--listen-fd` and `--control-fd` name sockets that it was given and that listen already.
  */
 const { values } = parseArgs({
   options: {
     home: { type: 'string', default: process.env.STACKQUAY_PROXY_HOME ?? '' },
     listen: { type: 'string', default: process.env.STACKQUAY_PROXY_HTTP ?? '127.0.0.1:8780' },
     workers: { type: 'string', default: process.env.STACKQUAY_PROXY_WORKERS ?? '' },
+    'listen-fd': { type: 'string' },
+    'control-fd': { type: 'string' },
     worker: { type: 'boolean', default: false },
     prepare: { type: 'boolean', default: false },
   },
 })
 
+// Its program file is no name that a person knows when it was started by a descriptor.
+if (process.argv0.startsWith('/proc/self/')) process.title = 'stackquay-proxy'
+
 if (values.prepare) {
+  await forgetOlderCaches()
   await import('./pages.ts')
   await import('./proxy.ts')
   await import('./workers/worker.ts')
@@ -38,7 +47,13 @@ async function run(): Promise<void> {
   try {
     if (values.home === '') throw new StartError('The proxy needs a folder for its state: --home <folder>.')
     const { startProxy } = await import('./proxy.ts')
-    const proxy = await startProxy({ home: values.home, listen: values.listen, workers: workersOf(values.workers) })
+    const proxy = await startProxy({
+      home: values.home,
+      listen: values.listen,
+      workers: workersOf(values.workers),
+      listenFd: descriptorOf(values['listen-fd']),
+      controlFd: descriptorOf(values['control-fd']),
+    })
     process.on('SIGTERM', () => void proxy.shutdown())
     process.on('SIGINT', () => void proxy.shutdown())
     await proxy.done
@@ -47,6 +62,20 @@ async function run(): Promise<void> {
     const known = error instanceof StartError
     process.stderr.write(`stackquay proxy: ${known ? error.message : ((error as Error).stack ?? error)}\n`)
     process.exit(known ? 2 : 1)
+  }
+}
+
+function descriptorOf(text: string | undefined): number | null {
+  return text === undefined ? null : Number(text)
+}
+
+/** Of the versions before. The caches belong to the user that runs this, so nobody else deletes there. */
+async function forgetOlderCaches(): Promise<void> {
+  const current = process.env.NODE_COMPILE_CACHE
+  if (current === undefined || basename(dirname(current)) !== 'code-cache') return
+  const folder = dirname(current)
+  for (const name of await readdir(folder).catch(() => [])) {
+    if (name !== basename(current)) await rm(join(folder, name), { recursive: true, force: true })
   }
 }
 

@@ -1,16 +1,16 @@
 import { existsSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
 import type { Server } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type AccessLog, createAccessLog } from './access/access-log.ts'
 import type { ProxyStatus } from './control-protocol.ts'
 import { refuseSecondProxy, serveControl } from './control-socket.ts'
 import { defaultLimits, type Limits } from './limits.ts'
-import { type ListenAddress, listenOn, parseListen, StartError } from './listen-address.ts'
+import { type ListenAddress, listenOn, listenOnGiven, parseListen, StartError } from './listen-address.ts'
+import { socketNameOf } from './listeners.ts'
 import { log } from './log.ts'
 import { indexRoutes, type RouteIndex } from './route-index.ts'
 import { emptyTable, parseRouteTable, type RouteTable } from './route-table.ts'
-import { readJson, stateFiles, writeJson } from './state-files.ts'
+import { readJson, stateFiles, writeFacts, writeJson } from './state-files.ts'
 import { proxyVersion } from './version.ts'
 import { whenBusy } from './workers/busy.ts'
 import { type Crew, createCrew } from './workers/crew.ts'
@@ -22,6 +22,10 @@ export interface ProxyOptions {
   readonly limits?: Partial<Limits>
   /** Processes that serve, this one included: so many from the start, and so many when the load asks for them. */
   readonly workers?: { readonly atOnce: number; readonly most: number }
+  /** A socket that listens already, opened by the one who started this. */
+  readonly listenFd?: number | null
+  /** The same for commands. Who gives it has made sure that no other proxy runs, and writes down who this one is. */
+  readonly controlFd?: number | null
 }
 
 export interface Proxy {
@@ -40,8 +44,9 @@ export async function startProxy(options: ProxyOptions): Promise<Proxy> {
   const files = stateFiles(options.home)
   const limits = { ...defaultLimits, ...options.limits }
   const wanted = parseListen(options.listen)
+  const controlFd = options.controlFd ?? null
   const wasKilled = existsSync(files.socket)
-  await refuseSecondProxy(files.socket, options.home)
+  if (controlFd === null) await refuseSecondProxy(files.socket, options.home)
 
   const access = createAccessLog({
     folder: files.access,
@@ -50,7 +55,11 @@ export async function startProxy(options: ProxyOptions): Promise<Proxy> {
     onError: reportNowAndThen(),
   })
   const serving = createServing(await readRoutes(files.routes), { limits, note: access.note, withEntrances: true })
-  const address = await listenAfter(wasKilled, serving.server, wanted)
+  const address =
+    typeof options.listenFd === 'number'
+      ? await listenOnGiven(serving.server, options.listenFd)
+      : await listenAfter(wasKilled, serving.server, wanted)
+  const socket = socketNameOf(serving.server)
   await serving.use(serving.table)
   const { atOnce, most } = options.workers ?? { atOnce: 1, most: 1 }
   const crew = createCrew({
@@ -79,6 +88,8 @@ export async function startProxy(options: ProxyOptions): Promise<Proxy> {
       version,
       listen: options.listen,
       address,
+      uid: process.getuid?.() ?? null,
+      socket,
       routesGeneration: serving.table.generation,
       routes: serving.table.routes.length,
       uptime: Math.round((Date.now() - startedAt.getTime()) / 1000),
@@ -110,16 +121,11 @@ export async function startProxy(options: ProxyOptions): Promise<Proxy> {
     }, done.reject)
   }
   // Before the first answer on the socket: who finds the proxy finds its facts too.
-  await writeJson(files.facts, {
-    pid: process.pid,
-    processStart: await processStart(),
-    startedAt: startedAt.toISOString(),
-    version,
-    listen: options.listen,
-    address,
-    socket: files.socket,
-  })
-  const control = await serveControl(files.socket, {
+  if (controlFd === null) {
+    const { pid } = process
+    await writeFacts(files.facts, { pid, version, listen: options.listen, address, socket: files.socket, startedAt })
+  }
+  const control = await serveControl(controlFd ?? files.socket, {
     status,
     replaceRoutes: routeSwitch(serving, crew, files.routes),
     shutdown,
@@ -222,12 +228,4 @@ function whenGone(home: string, shutdown: () => Promise<void>): void {
     void shutdown()
   }, 2_000)
   timer.unref()
-}
-
-/** The kernel's start time of this process in clock ticks since boot: with the pid it names a process for good. */
-async function processStart(): Promise<number | null> {
-  const text = await readFile('/proc/self/stat', 'utf8').catch(() => undefined)
-  if (text === undefined) return null
-  // The second field is the program's name and may hold spaces and brackets.
-  return Number(text.slice(text.lastIndexOf(')') + 2).split(' ')[19])
 }

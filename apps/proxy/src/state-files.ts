@@ -1,5 +1,6 @@
 import { open, readFile, rename } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { ListenAddress } from './listen-address.ts'
 
 /** What stands in the proxy's home. `routes` is all it needs to serve after a reboot without a control plane. */
 export function stateFiles(home: string) {
@@ -11,7 +12,31 @@ export function stateFiles(home: string) {
     /** A folder for each project. */
     access: join(home, 'access'),
     codeCache: join(home, 'code-cache'),
+    /** Where a proxy that runs as a user of its own keeps all of these but socket, log and facts, which are root's. */
+    data: join(home, 'data'),
   } as const
+}
+
+export interface ProxyFacts {
+  readonly pid: number
+  readonly version: string
+  readonly listen: string
+  readonly address: ListenAddress
+  readonly socket: string
+  readonly startedAt: Date
+}
+
+/** Who the proxy is, for those who look at its home. */
+export async function writeFacts(path: string, facts: ProxyFacts): Promise<void> {
+  await writeJson(path, { ...facts, processStart: await processStart(facts.pid) })
+}
+
+/** The kernel's start time of a process in clock ticks since boot: with the pid it names a process for good. */
+async function processStart(pid: number): Promise<number | null> {
+  const text = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => undefined)
+  if (text === undefined) return null
+  // The second field is the program's name and may hold spaces and brackets.
+  return Number(text.slice(text.lastIndexOf(')') + 2).split(' ')[19])
 }
 
 /** After a crash at any moment the file holds the old value or the new one, whole. */

@@ -264,7 +264,7 @@ test('changed code: the next start replaces the proxy on the same port', async (
   assert.equal((await ask(second.port)).status, 404)
 })
 
-test('a shutdown ends idle connections at once and says nothing more is accepted', async (t) => {
+test('a shutdown ends idle connections after some seconds and accepts nothing from its answer on', async (t) => {
   const home = await tempHome(t)
   const { proxy, pid, port } = await started(home)
   const idle = connect(port, '127.0.0.1')

@@ -5,6 +5,7 @@ import { type EngineName, Password, Username } from '@stackquay/contract'
 import { readAddressRange } from '@stackquay/domain'
 import { z } from 'zod'
 import { ImageMapError, imageMapOf } from './image-map.ts'
+import { type IsolationLevel, isolationLevels } from './isolation/level.ts'
 
 const Address = z
   .string()
@@ -116,8 +117,24 @@ export const settings = {
     .refine(({ uid }) => uid !== 0, 'must not be root')
     .optional()
     .describe(
-      'User and group of native workloads, `uid:gid`, when the service runs as root. Default: the system user `stackquay`, made when it is missing.',
+      'One user and group for the programs of all projects, `uid:gid`, when the service runs as root: level `shared`. Default: a user for each project.',
     ),
+  STACKQUAY_ISOLATION: z
+    .enum(['auto', ...isolationLevels])
+    .default('auto')
+    .describe(
+      'How projects are kept apart: `user` (a system user for each; the service runs as root), `sandbox` (bubblewrap in addition), `shared` (one user for all). Default: `auto`, the strongest that works at the first start; it stays, and never falls by itself.',
+    ),
+  STACKQUAY_PROJECT_UIDS: z
+    .string()
+    .regex(/^\d{4,9}-\d{4,9}$/, 'must be two uids with a hyphen between')
+    .transform((text) => {
+      const [from, to] = text.split('-').map(Number)
+      return { from: from!, to: to! }
+    })
+    .refine(({ from, to }) => from >= 1000 && from <= to && to < 2 ** 31, 'must begin at 1000 or above, lowest first')
+    .default({ from: 50_000, to: 59_999 })
+    .describe('Uids for the users of projects. Default: `50000-59999`.'),
   STACKQUAY_SHARE_SSH: z
     .string()
     .regex(
@@ -195,6 +212,8 @@ export interface Config {
   readonly logLevel: string
   /** What is kept of what each workload prints. */
   readonly logs: { readonly maxBytes: number; readonly maxDays: number }
+  readonly isolation: 'auto' | IsolationLevel
+  readonly projectUids: { readonly from: number; readonly to: number }
   readonly runAs: { readonly uid: number; readonly gid: number } | null
   readonly runMaxMinutes: number
   readonly shareSsh: { readonly user: string; readonly host: string; readonly port: number } | null
@@ -263,6 +282,8 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     secretKey: key === undefined ? null : parseKey(key),
     logLevel: values.STACKQUAY_LOG_LEVEL,
     logs: { maxBytes: values.STACKQUAY_LOG_MAX_MB * 1024 * 1024, maxDays: values.STACKQUAY_LOG_MAX_DAYS },
+    isolation: values.STACKQUAY_ISOLATION,
+    projectUids: values.STACKQUAY_PROJECT_UIDS,
     runAs: values.STACKQUAY_RUN_AS ?? null,
     runMaxMinutes: values.STACKQUAY_RUN_MAX_MINUTES,
     shareSsh: values.STACKQUAY_SHARE_SSH ?? null,

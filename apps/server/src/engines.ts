@@ -11,7 +11,7 @@ import {
 import type { Store } from '@stackquay/store'
 import { bundledPrograms } from './bundled.ts'
 import type { Config } from './config.ts'
-import type { Account } from './projects/account.ts'
+import type { InstanceIsolation } from './isolation/isolation.ts'
 import { registryAuth } from './registry-auth.ts'
 import { isOwnData } from './runs/own-data.ts'
 
@@ -28,7 +28,11 @@ export interface OpenedEngines {
  * where it is wanted, whether or not it answers now.
  */
 export async function openEngines(
-  { store, config, account }: { readonly store: Store; readonly config: Config; readonly account: Account | null },
+  {
+    store,
+    config,
+    isolation: { accounts, engine: isolation },
+  }: { readonly store: Store; readonly config: Config; readonly isolation: InstanceIsolation },
   given: Engine | undefined,
 ): Promise<OpenedEngines> {
   // A test's own engine holds everything, whatever projects name.
@@ -40,7 +44,8 @@ export async function openEngines(
     }
   const options = {
     home: config.home,
-    runAs: account,
+    accounts,
+    isolation,
     bundled: bundledPrograms(),
     network: networkEnvironment(process.env),
     logs: config.logs,
@@ -54,7 +59,7 @@ export async function openEngines(
     home: config.home,
     host: config.dockerHost,
     tls: dockerTls(process.env),
-    account,
+    accounts,
     network: options.network,
     logs: config.logs,
     credentials: registryAuth(config.registryAuthFile),

@@ -1,11 +1,11 @@
 import { existsSync, mkdirSync, readdirSync } from 'node:fs'
-import { chmod, mkdir } from 'node:fs/promises'
-import { join } from 'node:path'
+import { chmod, chown, mkdir, readdir } from 'node:fs/promises'
+import { join, sep } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { planProject } from '@stackquay/domain'
 import type { Engine, Observed, SecretRef } from '@stackquay/engine-api'
-import { type Engines, networkEnvironment } from '@stackquay/engines'
+import { createUserFiles, type Engines, networkEnvironment, removeGivenFolder } from '@stackquay/engines'
 import { createOrchestrator, type Orchestrator } from '@stackquay/orchestrator'
 import { openStore, type Store } from '@stackquay/store'
 import type { FastifyInstance } from 'fastify'
@@ -13,6 +13,8 @@ import type { Logger } from 'pino'
 import { createAuthenticator } from './access/authenticator.ts'
 import { createFirstAdmin } from './access/first-admin.ts'
 import { accessHandlers } from './access/handlers.ts'
+import { createSessionCookie } from './access/session-cookie.ts'
+import { endSessionsOfOtherOrigin, instanceId } from './access/session-origin.ts'
 import { auditHandlers } from './audit/handlers.ts'
 import type { Config } from './config.ts'
 import { openEngines } from './engines.ts'
@@ -20,18 +22,26 @@ import { createDeniedLog } from './http/denied-log.ts'
 import { createDoor } from './http/door.ts'
 import type { Handlers, StreamHandlers } from './http/handler.ts'
 import { lockHome } from './instance-lock.ts'
+import { revokeFolder } from './isolation/grant-folder.ts'
+import { openIsolation } from './isolation/isolation.ts'
+import { createProvision } from './isolation/provision.ts'
+import { retireLeft } from './isolation/retire-left.ts'
 import { domainHandlers } from './network/domain-handlers.ts'
 import { createNetwork } from './network/network.ts'
 import { rulesHandlers } from './network/rules-handlers.ts'
 import { shareHandlers } from './network/share-handlers.ts'
 import { createShares } from './network/shares.ts'
 import { trafficHandlers } from './network/traffic-handlers.ts'
-import { workloadAccount } from './projects/account.ts'
+import { addressText } from './ports/held-addresses.ts'
+import type { PortsKeeper } from './ports/held-ports.ts'
+import type { InheritedSockets } from './ports/inherited-sockets.ts'
 import { createAnswers } from './projects/answers.ts'
 import { createCatalogue } from './projects/catalogue.ts'
-import { queueOperation, submit } from './projects/change-project.ts'
+import { limitsUnavailable, queueOperation, submit } from './projects/change-project.ts'
 import { createContainerFacts } from './projects/container-facts.ts'
 import { databaseHandlers } from './projects/database-handlers.ts'
+import { envHandlers } from './projects/env-handlers.ts'
+import { createFilesOf } from './projects/files-of.ts'
 import { projectHandlers } from './projects/handlers.ts'
 import { imageHandlers } from './projects/image-handlers.ts'
 import { createImageRecords } from './projects/images.ts'
@@ -41,13 +51,15 @@ import { mailHandlers } from './projects/mail-handlers.ts'
 import { manifestHandlers } from './projects/manifest-handlers.ts'
 import { createModel, type Model } from './projects/model.ts'
 import { createOurPrograms } from './projects/our-programs.ts'
+import { createPortWallsKeeper } from './projects/port-walls-keeper.ts'
 import { equipProject } from './projects/prepare.ts'
 import { createResolver } from './projects/resolver.ts'
 import { createRestartHolds, type RestartHolds } from './projects/restart-holds.ts'
 import { createRoutes, type Routes } from './projects/routes.ts'
 import { serviceHandlers } from './projects/service-handlers.ts'
-import { createSources } from './projects/sources.ts'
+import { createSources, type Sources } from './projects/sources.ts'
 import { statsHandlers } from './projects/stats-handlers.ts'
+import { straysOf } from './projects/strays.ts'
 import { createWorks } from './projects/works.ts'
 import { createProxyKeeper, type ProxyKeeper } from './proxy-keeper.ts'
 import { runHandlers, runStreams } from './runs/handlers.ts'
@@ -64,6 +76,7 @@ import { tidyRegularly } from './tidy.ts'
 import { version } from './version.ts'
 import { createDispatcher } from './webhooks/dispatcher.ts'
 import { webhookHandlers } from './webhooks/handlers.ts'
+import { createWorkers } from './workers/workers.ts'
 
 /** Cannot be started as things are; the message says why and what to do. */
 export class BootError extends Error {
@@ -88,6 +101,10 @@ export interface HouseOptions {
   readonly now?: () => Date
   /** For tests of the house itself: another engine in place of this machine's. */
   readonly engine?: Engine
+  /** Sockets that were opened for the service by whoever started it. */
+  readonly sockets?: InheritedSockets
+  /** Who keeps the ports of page and proxy; closed with the house. */
+  readonly ports?: PortsKeeper
 }
 
 /** The composition root: the one place that picks store, clock and engine, and puts the rooms together. */
@@ -97,11 +114,12 @@ export async function openHouse({
   say,
   now = () => new Date(),
   engine: given,
+  sockets = {},
+  ports,
 }: HouseOptions): Promise<House> {
   await openHome(config.home)
   const unlock = await lockHome(join(config.home, 'server.sock'), config.home)
-  const account = await workloadAccount(config.runAs, say)
-  await mkdir(config.projectsDir, { recursive: true, mode: 0o711 })
+  await openProjectsFolder(config.projectsDir, config.home)
 
   const keys = keyPlace(config.home, config.secretKey)
   const store = await openStore({
@@ -112,16 +130,24 @@ export async function openHouse({
     report: (error) => log.error({ err: error }, 'the store could not do something that nobody waits for'),
   })
   keys.settle(store.sealing.keyId())
-  const { engines: engine, usual, named } = await openEngines({ store, config, account }, given)
+  const isolation = await openIsolation(
+    { store, config, onError: (error) => log.error({ err: error }, 'walls around ports') },
+    say,
+  )
+  const { accounts } = isolation
+  const { engines: engine, usual, named } = await openEngines({ store, config, isolation }, given)
   if (usual === 'docker') say('New projects run in containers; STACKQUAY_ENGINE=native lets them run on this machine.')
   const life = new AbortController()
   const onError = (error: unknown, what: string) => log.error({ err: error }, what)
 
+  const files = createUserFiles({ compiled: await compiledFolder(config.home) })
+  const filesOf = createFilesOf(accounts, files)
+  const workers = createWorkers()
   const catalogue = createCatalogue({ engine, usual, signal: life.signal, fallbackNode: process.execPath })
   const images = createImageRecords({ store, onError })
   const containerFacts = createContainerFacts({
     home: config.home,
-    account,
+    accounts,
     imageOf: config.imageOf,
     node: catalogue.ourNode,
   })
@@ -130,19 +156,28 @@ export async function openHouse({
     store,
     catalogue,
     programs: createOurPrograms(config.home),
-    containers: async ({ id, engine: name }) => (name === 'docker' ? containerFacts(await images.pinned(id)) : null),
+    filesOf,
+    containers: async ({ id, engine: name }) =>
+      name === 'docker' ? containerFacts(id, await images.pinned(id)) : null,
   })
-  const sources = createSources(config, account, networkEnvironment(process.env))
+  const sources = createSources({ config, accounts, files, network: networkEnvironment(process.env) })
+  const provision = createProvision({ isolation, store, engine, config, report: (text) => log.info(text) })
   const reveal = async (ref: SecretRef) => (await store.secrets.reveal(ref.secret)).expose()
   const ownData = createOwnData({ store, resolver, engine, config, reveal })
+  const portWalls =
+    isolation.walls === null
+      ? null
+      : createPortWallsKeeper({ store, accounts, walls: isolation.walls, runPorts: ownData.ports, onError })
+  if (portWalls !== null) isolation.beforeStarts(portWalls.ready)
   const keeper: ProxyKeeper | null =
     config.proxy === null
       ? null
-      : createProxyKeeper({ home: join(config.home, 'proxy'), listen: addressText(config.proxy), onError })
+      : createProxyKeeper({ home: config.home, listen: addressText(config.proxy), socket: sockets.proxy, onError })
 
   const stopForgetting = store.onCommit((events) => {
     for (const { type, project } of events) {
       if (type !== 'project.deleted' || project === null) continue
+      resolver.forget(project).catch((error: unknown) => onError(error, 'forgetting a source'))
       // What cannot be forgotten now is swept by the proxy when no table has had the project for a day.
       void keeper
         ?.control()
@@ -163,6 +198,7 @@ export async function openHouse({
       if (looked) await routes.publish()
     },
     onError,
+    limitsUnavailable: (name) => limitsUnavailable(named(name)),
     now,
   })
   routes = createRoutes({
@@ -179,12 +215,14 @@ export async function openHouse({
     store,
     engine,
     resolver,
-    account,
+    accounts,
+    files,
     ownData,
-    results: createResultsFolders(config.home, account),
+    workers,
+    results: createResultsFolders(config.home, files),
     maxMinutes: config.runMaxMinutes,
     reveal,
-    equip: (project, signal) => equipProject(project, { store, model, engine, config, account }, signal),
+    equip: (project, signal) => equipProject(project, { store, model, engine, config, provision }, signal),
     exclusively: (project, run) => orchestrator.exclusively(project, run),
     now,
     onError,
@@ -193,6 +231,7 @@ export async function openHouse({
     store,
     engine,
     resolver,
+    filesOf,
     idleHours: config.terminalIdleHours,
     reveal,
     now,
@@ -224,6 +263,10 @@ export async function openHouse({
     look: (project) => orchestrator.observations.refresh(project),
     now,
   })
+  const release = async (project: string) => {
+    const account = accounts.known(project)
+    if (account != null && accounts.shared === undefined) await files.release(account)
+  }
   const work = createWorks({
     store,
     model,
@@ -233,10 +276,21 @@ export async function openHouse({
     engines: { usual, named },
     sources,
     config,
-    account,
+    accounts,
+    provision,
+    release,
+    retire: async ({ id: project, path }) => {
+      await release(project)
+      const account = accounts.known(project)
+      if (account != null && isolation.users !== null && !path.startsWith(`${config.projectsDir}/`))
+        await revokeFolder(path, account).catch((error: unknown) => onError(error, 'taking access to a folder away'))
+      await isolation.users?.retire(project).catch((error: unknown) => onError(error, 'taking a user away'))
+    },
+    filesOf,
     reveal,
     runs,
     terminals,
+    workers,
     restartHolds,
     orchestrator: () => orchestrator,
   })
@@ -255,6 +309,9 @@ export async function openHouse({
     now,
   })
 
+  const ended = await endSessionsOfOtherOrigin(store, `${config.publicUrl} at ${addressText(config.listen)}`)
+  if (ended > 0) say(`The address of the service is another than before, so all browser sessions ended (${ended}).`)
+
   const setup = setupCode(config.home, (await store.users.count()) === 0)
   if (config.admin !== null && setup.value() !== null) {
     await createFirstAdmin(store, config.admin)
@@ -268,6 +325,7 @@ export async function openHouse({
       if (orchestrator.observations.unknown(project) === null) throw error
     })
   const wake = async () => {
+    await portWalls?.renew().catch((error: unknown) => onError(error, 'walls around ports'))
     await Promise.all([model.load(), network.load()])
     // Before the first look, so that nothing that ends between the two goes unseen.
     orchestrator.watch()
@@ -275,7 +333,10 @@ export async function openHouse({
     await holdInterrupted({ store, model, orchestrator, restartHolds })
     looked = true
     await takeUp({ store, model, orchestrator, engine })
+    await retireLeft(isolation.users, store).catch((error: unknown) => onError(error, 'taking users away'))
     await endLeftData({ store, ownData, onError })
+    // From here on it is known which ports the runs have that go on.
+    await portWalls?.renew().catch((error: unknown) => onError(error, 'walls around ports'))
     await runs.takeUp()
     await terminals.takeUp()
     await shares.takeUp()
@@ -283,8 +344,11 @@ export async function openHouse({
     await routes.publish()
   }
   let awake = false
+  let sweeping: Promise<void> = Promise.resolve()
   const ready = wake().then(() => {
     awake = true
+    // Beside everything else: no program that fills what is being removed keeps the service from its work.
+    sweeping = sweepLeftFolders({ home: config.home, model, sources, signal: life.signal, onError })
   })
   ready.catch((error: unknown) => onError(error, 'finding the projects'))
 
@@ -292,7 +356,8 @@ export async function openHouse({
   const dispatcher = createDispatcher({ store, now, onError })
   await dispatcher.start()
 
-  const authenticator = createAuthenticator({ store, log })
+  const cookie = createSessionCookie(await instanceId(store))
+  const authenticator = createAuthenticator({ store, cookie, log })
   const denied = createDeniedLog({ store, log })
   const changing = {
     store,
@@ -301,27 +366,29 @@ export async function openHouse({
     catalogue,
     engine,
     engines: { usual, named },
+    workers,
     orchestrator: () => orchestrator,
   }
   const answers = createAnswers(changing)
-  const logs = logHandlers({ store, engine, model })
+  const logs = logHandlers({ store, engine, model, workers })
   const projects = afterwards(ready, {
-    ...projectHandlers({ ...changing, sources }, answers),
+    ...projectHandlers({ ...changing, sources, filesOf, isolation }, answers),
+    ...envHandlers(changing, answers),
     ...manifestHandlers(changing, answers),
     ...databaseHandlers({ store, model, engine, reveal }, answers),
     ...serviceHandlers({ store, model, resolver, engine, reveal }, answers),
-    ...mailHandlers({ store, engine, reveal }, answers),
+    ...mailHandlers({ store, engine, workers, reveal }, answers),
     ...imageHandlers(changing, answers),
     ...pick(logs, ['getProjectLogs', 'downloadLogs']),
-    ...pick(statsHandlers({ store, engine }), ['getProjectStats']),
+    ...pick(statsHandlers({ store, engine, accounts }), ['getProjectStats']),
     ...domainHandlers({ store, model, resolver, network, baseDomain: config.baseDomain, published }),
     ...rulesHandlers({ store, model, resolver, network, published }),
     ...shareHandlers({ store, model, shares, surroundings, proxy: () => keeper?.control() ?? null }),
     ...trafficHandlers({ store, proxy: () => (keeper === null ? 'off' : keeper.control()) }),
     ...runHandlers({ store, engine, resolver, runs }),
-    ...terminalHandlers({ store, engine, resolver, reveal, terminals }),
+    ...terminalHandlers({ store, engine, resolver, filesOf, reveal, terminals }),
   })
-  const access = accessHandlers({ store, setupCode: setup.value, keys })
+  const access = accessHandlers({ store, setupCode: setup.value, keys, cookie, denied })
   const handlers: Handlers = {
     ...projects,
     ...access,
@@ -338,6 +405,10 @@ export async function openHouse({
       catalogue,
       store,
       proxy: () => keeper?.control() ?? null,
+      proxyFault: () => keeper?.fault() ?? null,
+      ports: ports ?? null,
+      sockets,
+      isolation,
       version,
       now,
       startedAt: now().getTime() - process.uptime() * 1000,
@@ -346,9 +417,9 @@ export async function openHouse({
   }
   const streams: Omit<StreamHandlers, 'watchEvents'> = {
     watchProjectLogs: logs.watchProjectLogs,
-    watchProjectStats: statsHandlers({ store, engine }).watchProjectStats,
+    watchProjectStats: statsHandlers({ store, engine, accounts }).watchProjectStats,
     ...runStreams({ store, engine, resolver, runs, ready, denied }),
-    ...terminalStreams({ store, engine, resolver, reveal, terminals }),
+    ...terminalStreams({ store, engine, resolver, filesOf, reveal, terminals }),
   }
   const app = createDoor({
     handlers,
@@ -375,6 +446,7 @@ export async function openHouse({
       stopTidying()
       stopForgetting()
       keeper?.close()
+      ports?.close()
       // Whatever fails on the way, the store is closed and the home let go.
       try {
         await app.close()
@@ -383,10 +455,14 @@ export async function openHouse({
         await dispatcher.close()
         await runs.close()
         await orchestrator.close()
+        await workers.close()
         await journal.flush()
         await model.settled()
         await images.settled()
         life.abort()
+        await portWalls?.close()
+        await files.close()
+        await sweeping
         await engine.close()
       } finally {
         await store.close()
@@ -474,7 +550,8 @@ async function endOrphans(model: Model, engine: Engine): Promise<void> {
   for (const id of await engine.projects(signal)) {
     if (model.find(id) !== null || isOwnData(id)) continue
     const observed = await engine.observe(id, signal)
-    const { changes } = planProject({ wanted: [], observed, goal: 'stopped' })
+    const strays = straysOf(engine, id, { commands: true })
+    const { changes } = planProject({ wanted: [], observed, goal: 'stopped', ...strays })
     for (const step of changes.flatMap((change) => engine.plan(change))) {
       await engine.apply(step, { signal, output: () => undefined, reveal: async () => '' })
     }
@@ -499,6 +576,49 @@ async function endLeftData({
     .catch((error: unknown) => onError(error, 'deleting data that test runs left'))
 }
 
+/** Folders of projects that are gone: creations and deletions that were cut off, and caches that projects once shared. */
+async function sweepLeftFolders({
+  home,
+  model,
+  sources,
+  signal,
+  onError,
+}: {
+  readonly home: string
+  readonly model: Model
+  readonly sources: Pick<Sources, 'sweep'>
+  readonly signal: AbortSignal
+  onError(error: unknown, what: string): void
+}): Promise<void> {
+  const isKnown = (project: string) => model.find(project) !== null
+  const tools = join(home, 'tools')
+  const left = await readdir(tools).catch(() => [])
+  const removals = left
+    .filter((name) => name === 'cache' || (name.startsWith('prj_') && !isKnown(name)))
+    .map((name) => removeGivenFolder(join(tools, name), signal))
+  for (const result of await Promise.allSettled([sources.sweep(isKnown, signal), ...removals]))
+    if (result.status === 'rejected' && !signal.aborted)
+      onError(result.reason, 'removing folders of projects that are gone')
+}
+
+/**
+ * The folder above those of projects: others may pass through to what is theirs, and change nothing in it. One that somebody made
+ * elsewhere keeps its owner.
+ */
+async function openProjectsFolder(path: string, home: string): Promise<void> {
+  const made = await mkdir(path, { recursive: true, mode: 0o711 })
+  if (process.getuid?.() !== 0 || (made === undefined && !path.startsWith(home + sep))) return
+  await chown(path, 0, 0)
+  await chmod(path, 0o711)
+}
+
+/** What Node compiled of the program that acts as the users of projects. */
+async function compiledFolder(home: string): Promise<string> {
+  const path = join(home, 'compiled')
+  await mkdir(path, { recursive: true, mode: 0o700 })
+  return path
+}
+
 async function openHome(home: string): Promise<void> {
   try {
     // Others may pass through to what is theirs, and list nothing: the user of workloads reaches its projects this way.
@@ -521,10 +641,6 @@ async function openHome(home: string): Promise<void> {
 function builtPage(): string | null {
   const folder = fileURLToPath(new URL('../../web/dist', import.meta.url))
   return existsSync(join(folder, 'index.html')) ? folder : null
-}
-
-function addressText({ host, port }: { readonly host: string; readonly port: number }): string {
-  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
 }
 
 /** Handlers that need to know the projects wait until those were found. */

@@ -1,8 +1,13 @@
 import { StoreUnusableError } from '@stackquay/store'
 import { pino } from 'pino'
-import { ConfigError, readConfig } from './config.ts'
+import { type Config, ConfigError, readConfig } from './config.ts'
 import { BootError, type House, openHouse } from './house.ts'
 import { HomeInUseError } from './instance-lock.ts'
+import { type HeldAddress, heldAddresses } from './ports/held-addresses.ts'
+import { createPortsKeeper } from './ports/held-ports.ts'
+import { type InheritedSockets, takeInheritedSockets } from './ports/inherited-sockets.ts'
+import { AddressError, listenPage } from './ports/listen-page.ts'
+import { sharesPorts } from './ports/shares-ports.ts'
 
 const say = (text: string) => process.stdout.write(`${text}\n`)
 
@@ -11,6 +16,7 @@ function refuse(error: unknown): never {
   const expected =
     error instanceof ConfigError ||
     error instanceof BootError ||
+    error instanceof AddressError ||
     error instanceof HomeInUseError ||
     error instanceof StoreUnusableError
   process.stderr.write(`${expected ? error.message : error instanceof Error ? error.stack : String(error)}\n`)
@@ -20,22 +26,37 @@ function refuse(error: unknown): never {
 async function main(): Promise<void> {
   const config = readConfig(process.env)
   const log = pino({ level: config.logLevel, base: null, timestamp: pino.stdTimeFunctions.isoTime })
-  const house = await openHouse({ config, log, say })
+  const sockets = takeInheritedSockets(process.env)
+  const ports = createPortsKeeper({
+    home: config.home,
+    addresses: () => portsOf(config, sockets),
+    onError: (error, what) => log.error({ err: error }, what),
+  })
+  const house = await openHouse({ config, log, say, sockets, ports })
   try {
-    await house.app.listen({ host: config.listen.host, port: config.listen.port })
+    await listenPage(house.app, config.listen, sockets.page)
   } catch (error) {
     await house.close()
-    if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error
-    throw new BootError(
-      `The address ${config.listen.host}:${config.listen.port} is used by another program. Stop it, or set STACKQUAY_LISTEN.`,
-    )
+    throw error
   }
+  // Behind the page: its own socket holds the port until then.
+  if (sharesPorts()) ports.start()
   greet(house, config)
   const isEnding = endOn(house)
   await house.ready.catch((error: unknown) => {
     // Ended while it still looked for projects: the end is under way, and must be allowed to close what is open.
     if (!isEnding()) throw error
   })
+}
+
+/** Whatever systemd holds needs nobody else, but for the addresses beside it. */
+async function portsOf(config: Config, sockets: InheritedSockets): Promise<readonly HeldAddress[]> {
+  const page = await heldAddresses(config.listen)
+  const proxy = config.proxy === null ? [] : await heldAddresses(config.proxy)
+  return [
+    ...page.filter(({ listens }) => sockets.page === undefined || !listens),
+    ...proxy.filter(({ listens }) => sockets.proxy === undefined || !listens),
+  ]
 }
 
 function greet(house: House, config: ReturnType<typeof readConfig>): void {

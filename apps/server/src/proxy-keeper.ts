@@ -1,9 +1,17 @@
+import { join } from 'node:path'
 import { ensureProxy, type ProxyControl } from '@stackquay/proxy/control'
 import type { RouteTable } from '@stackquay/proxy/route-table'
+import { bringProxyProgram } from './proxy-program.ts'
+import { ensureSystemUser } from './users/system-user.ts'
+
+/** The user that the proxy of a service of root runs as. */
+export const proxyUserName = 'stq-proxy'
 
 /** Keeps the data plane running beside the control plane: found or started at boot, and again when it is gone. */
 export interface ProxyKeeper {
   control(): ProxyControl | null
+  /** Why the last try to start it failed; null when it did not. */
+  fault(): string | null
   put(table: RouteTable): Promise<void>
   /** What the proxy has under way at an address; undefined when it does not say. */
   flights(host: string, port: number): Promise<{ readonly requests: number; readonly tunnels: number } | undefined>
@@ -13,21 +21,39 @@ export interface ProxyKeeper {
 const lookEveryMs = 3_000
 
 export function createProxyKeeper(options: {
+  /** The service's; the proxy has a folder in it. */
   readonly home: string
   readonly listen: string
+  /** A listening socket from systemd. */
+  readonly socket: number | undefined
   onError(error: unknown, what: string): void
 }): ProxyKeeper {
   let control: ProxyControl | null = null
+  let fault: string | null = null
   let table: RouteTable | null = null
   let starting: Promise<ProxyControl> | null = null
 
+  const findOrStart = async () => {
+    const { home, listen, socket } = options
+    // Asked each time: without its user the proxy does not run, and never as root instead.
+    const as =
+      process.platform === 'linux' && process.getuid?.() === 0
+        ? { ...(await ensureSystemUser(proxyUserName)), program: bringProxyProgram(home) }
+        : undefined
+    return ensureProxy({ home: join(home, 'proxy'), listen, socket, as })
+  }
   const ensure = () => {
-    starting ??= ensureProxy({ home: options.home, listen: options.listen })
+    starting ??= findOrStart()
       .then(async (found) => {
         control = found
+        fault = null
         // One that was started just now serves the routes that its predecessor kept on disk; ours are newer.
         if (table !== null) await found.putRoutes(table)
         return found
+      })
+      .catch((error: unknown) => {
+        fault = error instanceof Error ? error.message : String(error)
+        throw error
       })
       .finally(() => {
         starting = null
@@ -48,6 +74,7 @@ export function createProxyKeeper(options: {
 
   return {
     control: () => control,
+    fault: () => fault,
     put: async (next) => {
       table = next
       const found = control ?? (await ensure())

@@ -30,11 +30,10 @@ const tokenOf = (scope: Scope, restriction: 'none' | 'in' | 'out') => (operation
   return rank(scope) >= rank(access.scope) ? passes : 'scope_insufficient'
 }
 
-const sessionOf = (role: Scope, flaw: 'none' | 'csrf' | 'origin') => (operation: Operation) => {
+const sessionOf = (role: Scope, flaw: 'none' | 'origin') => (operation: Operation) => {
   const { access } = operation
   if (flaw === 'origin' && changes(operation)) return 'csrf_failed'
   if (access.kind === 'public') return passes
-  if (flaw === 'csrf' && changes(operation)) return 'csrf_failed'
   if (access.kind === 'authenticated') return passes
   return rank(role) >= rank(access.scope) ? passes : 'role_insufficient'
 }
@@ -114,7 +113,19 @@ describe('who may do what', () => {
         id: own,
         expects: sessionOf(role, 'none'),
       })),
-      { name: 'a cookie without CSRF token', headers: { cookie }, id: own, expects: sessionOf('admin', 'csrf') },
+      { name: 'a cookie without its key', headers: { cookie }, id: own, expects: stranger },
+      {
+        name: 'a key without its cookie',
+        headers: { 'x-csrf-token': sessions.admin['x-csrf-token'] },
+        id: own,
+        expects: stranger,
+      },
+      {
+        name: 'halves of two sessions',
+        headers: { cookie, 'x-csrf-token': sessions.read['x-csrf-token'] },
+        id: own,
+        expects: stranger,
+      },
       {
         name: 'a cookie from a foreign origin',
         headers: { ...sessions.admin, origin: 'https://evil.example' },
@@ -198,6 +209,7 @@ describe('who may do what', () => {
     ['GET', '/projects/{id}/logs/ws', 'read'],
     ['GET', '/projects/{id}/stats', 'read'],
     ['GET', '/projects/{id}/env', 'read'],
+    ['GET', '/projects/{id}/env/{name}', 'operate'],
     ['PUT', '/projects/{id}/env/{name}', 'operate'],
     ['DELETE', '/projects/{id}/env/{name}', 'operate'],
     ['GET', '/projects/{id}/databases', 'read'],
@@ -285,6 +297,8 @@ describe('who may do what', () => {
       ['GET', '/auth/sessions'],
       ['DELETE', '/auth/sessions'],
       ['DELETE', '/auth/sessions/{sid}'],
+      ['GET', '/auth/devices'],
+      ['DELETE', '/auth/devices/{did}'],
     ] as const
     const ofAdmins = [
       ['GET', '/users'],

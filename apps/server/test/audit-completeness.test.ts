@@ -49,6 +49,10 @@ describe('every operation that is to be recorded', () => {
       const { items } = (await call('listSessions')).json
       return call('endSession', { params: { sid: items.find((one: { current: boolean }) => !one.current).id } })
     },
+    forgetDevice: async (call) => {
+      const [device] = (await call('listDevices')).json.items
+      return call('forgetDevice', { params: { did: device.id } })
+    },
     endOtherSessions: (call) => call('endOtherSessions'),
     changePassword: async (call) => {
       await call('changePassword', { body: { current: admin.password, new: 'another good password' } })
@@ -139,6 +143,8 @@ describe('every operation that is to be recorded', () => {
         body: { value: 'sesame', secret: true },
         query: { wait: '10' },
       }),
+    getProjectEnvValue: (call) =>
+      call('getProjectEnvValue', { params: { ...shop, name: 'KEY' }, query: { reveal: 'true' } }),
     deleteProjectEnv: (call) => call('deleteProjectEnv', { params: { ...shop, name: 'KEY' }, query: { wait: '10' } }),
     deleteDatabase: (call) =>
       call('deleteDatabase', { params: { ...shop, db: 'main' }, query: { confirm: 'main', wait: '10' } }),
@@ -271,20 +277,71 @@ test('a set-up that is refused is recorded with the name that was tried', async 
   assert.deepEqual([entry?.action, entry?.target], ['setup.complete', 'eve'])
 })
 
-test('a secret variable that is shown to somebody is recorded, and one that is not shown is not', async (t) => {
+test('a secret variable that is shown to somebody is recorded by its name, and one that is not shown is not', async (t) => {
   const opened = await openTestHouse(t)
   const session = await opened.session()
   await opened.call('createProject', {
-    body: { name: 'Shop', env: { KEY: { value: 'sesame', secret: true } } },
+    body: { name: 'Shop', env: { KEY: { value: 'sesame', secret: true }, PLAIN: 'x' } },
     query: { wait: '10' },
     headers: session,
   })
   const { value } = (await opened.call('createToken', { body: { name: 'reader', scope: 'read' }, headers: session }))
     .json
-  const read = async (headers: Record<string, string>) =>
-    (await opened.call('getProjectEnv', { params: { id: 'shop' }, headers })).json.env.KEY.value
-  assert.equal(await read({ authorization: `Bearer ${value}` }), null)
-  assert.equal((await opened.house.store.audit.list({ limit: 10, action: 'project.env.read' })).length, 0)
-  assert.equal(await read(session), 'sesame')
-  assert.equal((await opened.house.store.audit.list({ limit: 10, action: 'project.env.read' })).length, 1)
+  const read = (name: string, query: Record<string, string>, headers = session) =>
+    opened.call('getProjectEnvValue', { params: { id: 'shop', name }, query, headers })
+  const reads = () => opened.house.store.audit.list({ limit: 10, action: 'project.env.read', outcome: 'success' })
+  await opened.call('getProjectEnv', { params: { id: 'shop' }, headers: session })
+  assert.equal((await read('KEY', {})).json.value, null)
+  assert.equal((await read('PLAIN', { reveal: 'true' })).json.value, 'x')
+  assert.equal((await read('NOPE', { reveal: 'true' })).status, 404)
+  assert.equal((await read('KEY', { reveal: 'true' }, { authorization: `Bearer ${value}` })).status, 403)
+  assert.equal((await reads()).length, 0)
+  assert.equal((await read('KEY', { reveal: 'true' })).json.value, 'sesame')
+  assert.deepEqual(
+    (await reads()).map(({ actor, target }) => `${actor} ${target}`),
+    ['ada shop/KEY'],
+  )
+})
+
+test('a visit of the page, a change, a copy and a project file answer no secret variable', async (t) => {
+  const opened = await openTestHouse(t)
+  const headers = await opened.session()
+  const wait = { wait: '10' }
+  const answers = [
+    await opened.call('createProject', {
+      body: { name: 'Shop', env: { KEY: { value: 'sesame-1', secret: true } } },
+      query: wait,
+      headers,
+    }),
+  ]
+  const ask = async (id: string, options: object) => answers.push(await opened.call(id, { headers, ...options }))
+  const shop = { id: 'shop' }
+  await ask('putProjectEnv', {
+    params: { ...shop, name: 'KEY' },
+    body: { value: 'sesame-2', secret: true },
+    query: wait,
+  })
+  const env = { KEY: { value: 'sesame-3', secret: true } }
+  await ask('updateProject', { params: shop, body: { env }, query: { dryRun: 'true' } })
+  await ask('updateProject', { params: shop, body: { env }, query: wait })
+  await ask('updateProject', { params: shop, body: { env: { KEY: { runtimes: ['static'] } } }, query: wait })
+  await ask('duplicateProject', { params: shop, body: { name: 'Copy' }, query: wait })
+  for (const id of ['getProjectEnv', 'getProject', 'getManifest', 'listOperations']) {
+    await ask(id, { params: shop })
+    if (id !== 'listOperations') await ask(id, { params: { id: 'copy' } })
+  }
+  await ask('listProjects', {})
+  await ask('listAudit', {})
+  for (const { status, body } of answers) {
+    assert.ok(status < 300 || status === 422, body)
+    assert.ok(!body.includes('sesame'), body)
+  }
+  assert.deepEqual(answers.filter(({ status }) => status === 422).length, 0)
+  assert.ok(!JSON.stringify(await opened.house.store.events.after(0, 1000)).includes('sesame'))
+  const copied = await opened.call('getProjectEnvValue', {
+    params: { id: 'copy', name: 'KEY' },
+    query: { reveal: 'true' },
+    headers,
+  })
+  assert.equal(copied.json.value, 'sesame-3')
 })

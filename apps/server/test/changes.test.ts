@@ -194,9 +194,11 @@ test('a folder’s own file does not replace a secret that was sent for the same
   assert.deepEqual([made.status, made.body.operation?.state], [201, 'succeeded'], JSON.stringify(made.body))
   const { env } = (await house.ask<{ env: Fields }>('GET', '/projects/shop/env')).body
   assert.deepEqual(env, {
-    API_KEY: { value: 'sent', secret: true, runtimes: null },
+    API_KEY: { value: null, secret: true, runtimes: null },
     OTHER: { value: 'own', secret: false, runtimes: null },
   })
+  const revealed = await house.ask<Fields>('GET', '/projects/shop/env/API_KEY?reveal=true')
+  assert.equal(revealed.body.value, 'sent')
   assert.equal((await patch(house, { env: { API_KEY: { value: 'next', secret: true } } })).status, 200)
 
   const limited = await folder('limited', 'static: {}\nlimits: {cpus: 1}\n')

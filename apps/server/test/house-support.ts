@@ -5,6 +5,7 @@ import type { TestContext } from 'node:test'
 import { databaseKinds, serviceKinds } from '@stackquay/catalog'
 import { apiPrefix, type Operation, operationList } from '@stackquay/contract'
 import { createFakeEngine, type FakeEngine } from '@stackquay/engine-api/fake-engine'
+import { sweep } from '@stackquay/testkit'
 import type { InjectOptions } from 'fastify'
 import { pino } from 'pino'
 import { readConfig } from '../src/config.ts'
@@ -64,6 +65,8 @@ export async function openTestHouse(
       STACKQUAY_HOME: home,
       STACKQUAY_LISTEN: '127.0.0.1:1',
       STACKQUAY_PROXY_HTTP: 'off',
+      // Somebody without rights, so that no user is made on the machine of the tests.
+      STACKQUAY_RUN_AS: '65534:65534',
       ...(setUp ? { STACKQUAY_ADMIN_USER: admin.username, STACKQUAY_ADMIN_PASSWORD: admin.password } : {}),
       ...env,
     }),
@@ -73,6 +76,7 @@ export async function openTestHouse(
   })
   t.after(async () => {
     await house.close()
+    await sweep(home)
     await rm(home, { recursive: true, force: true })
   })
   await house.ready

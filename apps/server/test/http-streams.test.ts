@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { type EventRecord, operationList } from '@stackquay/contract'
 import { WebSocket } from 'ws'
 import type { FrameSocket } from '../src/http/handler.ts'
-import { bearer, openTestDoor, type TestDoor } from './http-support.ts'
+import { bearer, openTestDoor, type TestDoor, ticketed } from './http-support.ts'
 
 interface Frame {
   readonly type: string
@@ -99,7 +99,7 @@ test('before the upgrade every refusal is plain HTTP with its problem', async (t
   const shop = await door.project('shop')
   const address = await door.listen()
   const { value } = await door.token({ projects: [shop.id] })
-  const { cookie } = await door.session('ada')
+  const { cookie, headers: session } = await door.session('ada')
   const refusal = async (path: string, headers: Record<string, string>) => {
     const { status, problem } = await follow(address, path, headers).refused
     assert.ok(problem.requestId)
@@ -108,7 +108,8 @@ test('before the upgrade every refusal is plain HTTP with its problem', async (t
   assert.equal(await refusal('/events/ws', {}), '401 unauthorized')
   assert.equal(await refusal('/events/ws', bearer('stq_bad')), '401 unauthorized')
   assert.equal(await refusal('/projects/other/logs/ws', bearer(value)), '403 project_forbidden')
-  assert.equal(await refusal('/events/ws', { cookie, origin: 'https://evil.example' }), '403 csrf_failed')
+  assert.equal(await refusal('/events/ws', { cookie, origin: 'https://evil.example' }), '401 unauthorized')
+  assert.equal(await refusal('/events/ws', { ...session, origin: 'https://evil.example' }), '403 csrf_failed')
   assert.equal(await refusal('/events/ws', { ...bearer(value), origin: 'https://evil.example' }), '403 csrf_failed')
   assert.equal(await refusal('/nowhere/ws', bearer(value)), '404 not_found')
   assert.equal(await refusal('/events/ws?after=x', bearer(value)), '400 invalid_request')
@@ -120,17 +121,20 @@ test('a stream that changes something leaves an audit entry when it is refused',
   const shop = await door.project('shop')
   const address = await door.listen()
   const { value } = await door.token({ scope: 'read', name: 'reader' })
-  const { cookie } = await door.session('ada')
+  const { headers: session } = await door.session('ada')
   const changing = operationList.filter(({ stream, audit }) => stream === 'websocket' && audit !== undefined)
   assert.ok(changing.length > 3)
   for (const { id, path, audit } of changing) {
     const filled = path.replace('{id}', 'shop').replace(/\{\w+\}/g, 'x')
     for (const [kind, headers] of [
       ['scope_insufficient', bearer(value)],
-      ['csrf_failed', { cookie, origin: 'https://evil.example' }],
+      ['csrf_failed', { ...session, origin: 'https://evil.example' }],
+      ['ticket_invalid', { ...session, ticket: 'found-somewhere' }],
     ] as const) {
       const requestId = `refused-${id}-${kind}`
-      const { problem } = await follow(address, filled, { ...headers, 'x-request-id': requestId }).refused
+      const { ticket, ...sent }: Record<string, string> = headers
+      const target = ticket === undefined ? filled : `${filled}?ticket=${ticket}`
+      const { problem } = await follow(address, target, { ...sent, 'x-request-id': requestId }).refused
       assert.equal(problem.code, kind)
       const entries = await door.store.audit.list({ limit: 5, q: requestId })
       assert.deepEqual(
@@ -175,11 +179,11 @@ test('events can be asked for by project and by type, and what is none is refuse
   assert.equal(await refusal('/events?project=nowhere', bearer(restricted)), '403 project_forbidden')
 })
 
-test('a page of our own follows with its cookie', async (t) => {
+test('a page of our own follows with its cookie and a ticket', async (t) => {
   const door = await openTestDoor(t)
   const address = await door.listen()
-  const { cookie } = await door.session('ada')
-  const client = follow(address, '/events/ws', { cookie, origin: address })
+  const { cookie, headers } = await door.session('ada')
+  const client = follow(address, await ticketed(door, headers, '/events/ws'), { cookie, origin: address })
   await client.until((frames) => frames.length > 0)
   client.socket.close()
 })
@@ -200,10 +204,11 @@ test('revocation, demotion and logging out close open streams within a second', 
   const revoked = await door.token({ name: 'revoked' })
   const demoted = await door.token({ owner: owner.id, name: 'demoted', projects: [shop.id] })
   const { headers, cookie } = await door.session('ada')
+  const path = await ticketed(door, headers, '/events/ws')
   const clients = {
     revoked: follow(address, '/events/ws', bearer(revoked.value)),
     disabled: follow(address, '/events/ws', bearer(demoted.value)),
-    loggedOut: follow(address, '/events/ws', { cookie }),
+    loggedOut: follow(address, path, { cookie }),
   }
   const events = await fetch(`${address}/api/v1/events`, { headers: bearer(revoked.value) })
   const sse = events.text()

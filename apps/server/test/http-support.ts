@@ -10,7 +10,7 @@ import { type Authenticator, createAuthenticator } from '../src/access/authentic
 import { createFirstAdmin } from '../src/access/first-admin.ts'
 import { accessHandlers } from '../src/access/handlers.ts'
 import { hashPassword } from '../src/access/passwords.ts'
-import { newSessionSecret, sessionCookie } from '../src/access/session-cookie.ts'
+import { createSessionCookie, newSessionSecret } from '../src/access/session-cookie.ts'
 import { hashOf, newTokenValue, shownPrefix } from '../src/access/token-value.ts'
 import { auditHandlers } from '../src/audit/handlers.ts'
 import { createDeniedLog } from '../src/http/denied-log.ts'
@@ -20,14 +20,19 @@ import { keyPlace } from '../src/sealing-key.ts'
 
 export const password = 'correct horse battery'
 export const setupCode = 'CODE-1234'
+export const testCookie = createSessionCookie('test')
 
 export interface TestDoor {
   readonly app: FastifyInstance
   readonly store: Store
+  /** The database’s file. */
+  readonly database: string
   readonly authenticator: Authenticator
   /** Errors that the door wrote to its log. */
   readonly errors: object[]
   readonly clock: { time: number }
+  /** How long answers to log-ins were held back, in milliseconds; here they are not. */
+  readonly waits: number[]
   /** What the calls of operations that these tests do not implement were handed. */
   readonly calls: { id: string; input: unknown; context: RequestContext }[]
   user(role: Scope, name?: string): Promise<{ id: string; username: string }>
@@ -74,8 +79,10 @@ export async function openTestDoor(
     warn: (details: object) => errors.push(details),
     error: (details: object) => errors.push(details),
   }
-  const authenticator = createAuthenticator({ store, log, now })
+  const authenticator = createAuthenticator({ store, cookie: testCookie, log, now })
   const calls: TestDoor['calls'] = []
+  const denied = createDeniedLog({ store, log })
+  const waits: number[] = []
   const echoes = Object.fromEntries(
     operationList
       .filter(({ id, stream }) => stream === undefined && id !== 'getOpenapi')
@@ -95,7 +102,15 @@ export async function openTestDoor(
   const app = createDoor({
     handlers: {
       ...echoes,
-      ...accessHandlers({ store, setupCode: () => setupCode, keys, now }),
+      ...accessHandlers({
+        store,
+        setupCode: () => setupCode,
+        keys,
+        cookie: testCookie,
+        denied,
+        now,
+        wait: async (ms) => waits.push(ms),
+      }),
       ...auditHandlers({ store, now }),
       ...options.handlers,
     } as unknown as Handlers,
@@ -103,7 +118,7 @@ export async function openTestDoor(
     store,
     settings: { version: '0.0.0-test', listenHost: '127.0.0.1', ...options.settings },
     authenticator,
-    denied: createDeniedLog({ store, log }),
+    denied,
     webFolder: options.webFolder ?? null,
     log,
     now,
@@ -118,9 +133,11 @@ export async function openTestDoor(
   return {
     app,
     store,
+    database: join(folder, 'state.db'),
     authenticator,
     errors,
     clock,
+    waits,
     calls,
     async user(role, name = `user-${role}`) {
       const passwordHash = await hashPassword(password)
@@ -166,11 +183,19 @@ export async function openTestDoor(
     },
     async openSession(user) {
       const secret = newSessionSecret()
-      const csrfToken = newSessionSecret()
+      const key = newSessionSecret()
       const expiresAt = new Date(clock.time + 3_600_000).toISOString()
-      const session = { id: newId('ses'), hash: hashOf(secret), csrfToken, user, ip: null, userAgent: null, expiresAt }
+      const session = {
+        id: newId('ses'),
+        cookieHash: hashOf(secret),
+        keyHash: hashOf(key),
+        user,
+        ip: null,
+        userAgent: null,
+        expiresAt,
+      }
       await store.transaction((tx) => tx.sessions.insert(session))
-      return { cookie: `${sessionCookie}=${secret}`, 'x-csrf-token': csrfToken }
+      return { cookie: testCookie.line(secret).split(';')[0]!, 'x-csrf-token': key }
     },
     listen: () => app.listen({ host: '127.0.0.1', port: 0 }),
   }
@@ -191,4 +216,16 @@ export async function auditOf(store: Store, outcome: 'success' | 'denied', atLea
     await new Promise((resolve) => setTimeout(resolve, 10))
   }
   return store.audit.list({ limit: 100, outcome })
+}
+
+/** The same path with a new ticket of the session in it; both are below `/api/v1`. */
+export async function ticketed(door: TestDoor, headers: Record<string, string>, path: string): Promise<string> {
+  const answer = await door.app.inject({
+    method: 'POST',
+    url: '/api/v1/auth/tickets',
+    headers,
+    payload: { path: `/api/v1${path}` },
+  })
+  if (answer.statusCode !== 201) throw new Error(`No ticket: ${answer.body}`)
+  return `${path}${path.includes('?') ? '&' : '?'}ticket=${answer.json<{ ticket: string }>().ticket}`
 }

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import type { LogBatch } from '@stackquay/engine-api'
-import { createNativeEngine } from '@stackquay/engines'
+import { createNativeEngine, oneAccount } from '@stackquay/engines'
 import { levelOf } from '../src/projects/log-level.ts'
 import { levelSigns } from '../src/projects/log-level-signs.ts'
 import { jsonOf, picked, textOf } from '../src/projects/log-slices.ts'
@@ -86,7 +86,7 @@ async function batchesOf(t: TestContext, out: Buffer, err: Buffer): Promise<LogB
   await chmod(root, 0o711)
   const home = join(root, 'home')
   const runAs = process.getuid?.() === 0 ? { uid: 48_211, gid: 48_211 } : null
-  const engine = await createNativeEngine({ home, runAs, bundled: [] })
+  const engine = await createNativeEngine({ home, accounts: oneAccount(runAs), bundled: [] })
   t.after(async () => {
     await engine.close()
     await rm(root, { recursive: true, force: true })

@@ -5,11 +5,12 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { type LogFrame, type LogLine, operations, ProblemError } from '@stackquay/contract'
 import type { Engine } from '@stackquay/engine-api'
-import { createNativeEngine } from '@stackquay/engines'
+import { createNativeEngine, oneAccount } from '@stackquay/engines'
 import type { FrameSocket, RequestContext } from '../src/http/handler.ts'
 import { type LogDeps, logHandlers } from '../src/projects/log-handlers.ts'
 import { levelOf } from '../src/projects/log-level.ts'
 import { createMatchers } from '../src/projects/log-match.ts'
+import { createWorkers } from '../src/workers/workers.ts'
 import { openTestHouse } from './projects-support.ts'
 
 const project = 'prj_logs'
@@ -55,7 +56,8 @@ test('levels are told from the text in the forms that programs use', () => {
 })
 
 test('a pattern that would never end is ended, and the next search goes on', async () => {
-  const matchers = createMatchers()
+  const workers = createWorkers()
+  const matchers = createMatchers(workers)
   const { signal } = new AbortController()
   try {
     const bad = matchers.matcher('(a+)+$')
@@ -68,7 +70,7 @@ test('a pattern that would never end is ended, and the next search goes on', asy
     const many = Array.from({ length: 20 }, (_, at) => matchers.matcher(String(at))([`x${at}`], signal))
     assert.ok((await Promise.all(many)).every((hits) => hits[0] === 1))
   } finally {
-    await matchers.close()
+    await workers.close()
   }
 })
 
@@ -225,7 +227,7 @@ test('a download has all lines as text or JSON, and stops when its reader leaves
 
 test('the API answers logs, refuses a bad expression by its reason, and names a download safely', async (t) => {
   const { ask, engine } = await openTestHouse(t)
-  const body = { name: 'A "b"\\ \u2028; x=ü', template: 'express', start: true }
+  const body = { name: 'A "b"\\ ; x=ü', template: 'express', start: true }
   const created = await ask('POST', '/projects?wait=30', body)
   assert.equal(created.status, 201)
   const workload = created.body.status.workloads[0]?.name ?? ''
@@ -258,7 +260,7 @@ async function openLogs(t: TestContext, names: readonly string[] = ['web', 'work
   await chmod(root, 0o711)
   const home = join(root, 'home')
   const runAs = process.getuid?.() === 0 ? { uid: 48_211, gid: 48_211 } : null
-  const open = () => createNativeEngine({ home, runAs, bundled: [] })
+  const open = () => createNativeEngine({ home, accounts: oneAccount(runAs), bundled: [] })
   let engine: Engine = await open()
   const followers = new Set<{ end(): Promise<void> }>()
   t.after(async () => {
@@ -271,7 +273,9 @@ async function openLogs(t: TestContext, names: readonly string[] = ['web', 'work
   // Of both only what is asked here: the row's id and slug, and the names of workloads.
   const store = { projects: { find: async () => (state.names === null ? null : { id: project, slug: 'logs' }) } }
   const model = { find: () => (state.names === null ? null : known()), renew: async () => known() }
-  const build = () => logHandlers({ engine, store, model } as unknown as LogDeps)
+  const workers = createWorkers()
+  t.after(() => workers.close())
+  const build = () => logHandlers({ engine, store, model, workers } as unknown as LogDeps)
   let handlers = build()
   const sizes = new Map<string, number>()
   const log = Date.now().toString(36).padStart(9, '0')

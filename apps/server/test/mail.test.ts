@@ -66,6 +66,26 @@ test('a source and a file are handed on as downloads, whatever the sender called
   assert.equal((await call('getMail', { params: { message: '../../secrets' } })).status, 400)
 })
 
+test('the HTML of a mail is a document with a policy of its own', async (t) => {
+  const { call, inbox } = await withInbox(t)
+  const shown = { ...mail('d'), html: '<h1>Hello</h1><link rel="preconnect" href="https://elsewhere.test">' }
+  inbox.messages.set(shown.id, shown)
+  const params = { message: shown.id }
+  const document = await call('getMailHtml', { params })
+  assert.equal(document.status, 200)
+  assert.match(document.body, /<h1>Hello<\/h1><x-link rel/)
+  assert.equal(document.headers['content-type'], 'text/html; charset=utf-8')
+  assert.match(
+    String(document.headers['content-security-policy']),
+    /^sandbox [^;]*; default-src 'none'; img-src data:; /,
+  )
+  assert.equal(document.headers['x-frame-options'], 'SAMEORIGIN')
+  const remote = await call('getMailHtml', { params, query: { images: 'remote' } })
+  assert.match(String(remote.headers['content-security-policy']), /img-src data: https:; /)
+  inbox.messages.set(shown.id, { ...shown, html: null })
+  assert.equal((await call('getMailHtml', { params })).status, 404)
+})
+
 test('what the catcher refuses, and an answer that is no inbox, are told as such', async (t) => {
   const { call, inbox } = await withInbox(t)
   const torn = await call('listMail', { query: { cursor: 'torn' } })

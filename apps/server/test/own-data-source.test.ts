@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { promisify } from 'node:util'
+import { createUserFiles } from '@stackquay/engines'
 import { changedIn, isMade, sourceIdOf } from '../src/runs/source-id.ts'
 
 const execute = promisify(execFile)
@@ -20,7 +21,8 @@ const git = (cwd: string, ...args: string[]) =>
     cwd,
     env: { PATH: process.env.PATH, GIT_CONFIG_NOSYSTEM: '1', GIT_CONFIG_GLOBAL: '/dev/null' },
   })
-const idOf = (path: string) => sourceIdOf(path, AbortSignal.timeout(30_000), null)
+const idOf = (path: string) =>
+  sourceIdOf(path, AbortSignal.timeout(30_000), { account: null, files: createUserFiles().of(null) })
 
 test('a folder has another name when a file of it changed, and the same when only what programs make did', async (t) => {
   const path = await folder(t)

@@ -7,9 +7,11 @@ import { databaseKinds, serviceKinds } from '@stackquay/catalog'
 import { emptySpec, type ProjectSpec } from '@stackquay/domain'
 import { EngineError, type Value } from '@stackquay/engine-api'
 import { createFakeEngine } from '@stackquay/engine-api/fake-engine'
+import { createUserFiles, serviceUser } from '@stackquay/engines'
 import { newId } from '@stackquay/store'
 import { readConfig } from '../src/config.ts'
 import { createCatalogue } from '../src/projects/catalogue.ts'
+import { createFilesOf } from '../src/projects/files-of.ts'
 import { createOurPrograms } from '../src/projects/our-programs.ts'
 import { createResolver } from '../src/projects/resolver.ts'
 import { createOwnData, type OwnData } from '../src/runs/own-data.ts'
@@ -65,6 +67,7 @@ async function ownData(t: TestContext, { ports = '20000-20099' }: { ports?: stri
     store,
     catalogue,
     programs: createOurPrograms(home),
+    filesOf: createFilesOf(serviceUser, createUserFiles()),
     containers: async () => null,
   })
   const reveal = async () => 'of the person, postgresql://main:x@127.0.0.1:20099/main'

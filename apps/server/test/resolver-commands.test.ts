@@ -6,6 +6,8 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { runtimeKindOf, type Settings } from '@stackquay/catalog'
 import { emptySpec, type ProjectSpec } from '@stackquay/domain'
+import { createUserFiles, serviceUser } from '@stackquay/engines'
+import { createFilesOf } from '../src/projects/files-of.ts'
 import { createResolver, type Resolvable } from '../src/projects/resolver.ts'
 
 let home = ''
@@ -28,6 +30,7 @@ function resolver() {
       ourNode: () => process.execPath,
     },
     programs: { file: (name: string) => join(home, name) },
+    filesOf: createFilesOf(serviceUser, createUserFiles()),
     containers: async () => null,
   }
   return createResolver(options as unknown as Parameters<typeof createResolver>[0])

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { chown, link, lstat, mkdtemp, readFile, rm, symlink, truncate, writeFile } from 'node:fs/promises'
+import { chmod, chown, link, lstat, mkdtemp, readFile, rm, symlink, truncate, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -8,11 +8,13 @@ import { promisify } from 'node:util'
 import type { CaseResult } from '@stackquay/catalog/results/test-results'
 import { ProblemError } from '@stackquay/contract'
 import type { CommandOutput, CommandState } from '@stackquay/engine-api'
+import { createUserFiles } from '@stackquay/engines'
 import { readResults } from '../src/runs/read-results.ts'
 import { createResultsFolders } from '../src/runs/results-folder.ts'
 import { outcomeOf, type ReadResults } from '../src/runs/run-outcome.ts'
 import { framesOf } from '../src/runs/run-output.ts'
 import { casesOf, countsOf } from '../src/runs/test-cases.ts'
+import { createWorkers } from '../src/workers/workers.ts'
 
 const ended = (cause: CommandState['cause'], code: number | null, signal: string | null = null) => ({
   cause,
@@ -170,8 +172,11 @@ const account = isRoot ? { uid: 65_534, gid: 65_534 } : null
 async function folders(t: TestContext) {
   const home = await mkdtemp(join(tmpdir(), 'stackquay-results-'))
   t.after(() => rm(home, { recursive: true, force: true }))
-  const all = createResultsFolders(home, account)
-  await all.make('run_1', { 'helper.mjs': 'export {}' })
+  await chmod(home, 0o711)
+  const files = createUserFiles()
+  t.after(files.close)
+  const all = createResultsFolders(home, files)
+  await all.make('run_1', account, { 'helper.mjs': 'export {}' })
   const path = (name: string) => join(all.pathOf('run_1'), name)
   const put = async (name: string, text: string) => {
     await writeFile(path(name), text)
@@ -187,9 +192,9 @@ test('a folder for results is the account’s alone, has our helpers, and is mad
   assert.equal(info.uid, account?.uid ?? process.getuid?.())
   assert.equal(await readFile(path('helper.mjs'), 'utf8'), 'export {}')
   await put('results.xml', '<é/>')
-  assert.equal(await all.read('run_1', 'results.xml'), '<é/>')
-  await all.make('run_1', {})
-  await assert.rejects(all.read('run_1', 'results.xml'), /the runner wrote none/)
+  assert.equal(await all.read('run_1', account, 'results.xml'), '<é/>')
+  await all.make('run_1', account, {})
+  await assert.rejects(all.read('run_1', account, 'results.xml'), /the runner wrote none/)
   await all.remove('run_1')
   await all.remove('run_1')
   await assert.rejects(lstat(all.pathOf('run_1')), { code: 'ENOENT' })
@@ -208,33 +213,35 @@ test('links, pipes, folders, huge files and files of others are not read', { tim
     names.push('foreign')
   }
   for (const name of names) {
-    await assert.rejects(all.read('run_1', name), (error: unknown) => {
+    await assert.rejects(all.read('run_1', account, name), (error: unknown) => {
       assert.ok(error instanceof ProblemError && error.code === 'io_failed', `${name}: ${String(error)}`)
       assert.ok(!error.message.includes(home))
       return true
     })
   }
-  await assert.rejects(all.read('run_1', '../secret'), RangeError)
+  await assert.rejects(all.read('run_1', account, '../secret'), RangeError)
 })
 
 test('folders of runs that are over are swept, those that go on stay', async (t) => {
   const { all } = await folders(t)
-  await all.make('run_2', {})
+  await all.make('run_2', account, {})
   await all.sweep((run) => run === 'run_2')
   await assert.rejects(lstat(all.pathOf('run_1')), { code: 'ENOENT' })
   assert.ok((await lstat(all.pathOf('run_2'))).isDirectory())
 })
 
-test('results are read in a thread of their own; a text that is none of them says so', async () => {
+test('results are read in a thread of their own; a text that is none of them says so', async (t) => {
+  const workers = createWorkers()
+  t.after(() => workers.close())
   const text = '<testsuites><testsuite name="a"><testcase name="one"/></testsuite></testsuites>'
-  const { cases } = await readResults('junit', text, AbortSignal.timeout(30_000))
+  const { cases } = await readResults(workers, 'junit', text, AbortSignal.timeout(30_000))
   assert.deepEqual(
     cases.map(({ name, outcome }) => [name, outcome]),
     [['one', 'passed']],
   )
   await assert.rejects(
-    readResults('junit', 'no xml at all', AbortSignal.timeout(30_000)),
+    readResults(workers, 'junit', 'no xml at all', AbortSignal.timeout(30_000)),
     (error: unknown) => error instanceof ProblemError && error.code === 'io_failed',
   )
-  await assert.rejects(readResults('junit', text, AbortSignal.abort(new Error('enough'))), /enough/)
+  await assert.rejects(readResults(workers, 'junit', text, AbortSignal.abort(new Error('enough'))), /enough/)
 })

@@ -10,7 +10,8 @@ import { openStore, type Transaction } from '@stackquay/store'
 import { waitFor } from '@stackquay/testkit'
 import { keyPlace } from '../src/sealing-key.ts'
 import { createDispatcher } from '../src/webhooks/dispatcher.ts'
-import { addressObstacle } from '../src/webhooks/post.ts'
+import { post } from '../src/webhooks/post.ts'
+import { addressObstacle } from '../src/webhooks/receivers.ts'
 import { nextAttempt, retryAfter, retrySeconds } from '../src/webhooks/retries.ts'
 import { webhookSecret } from '../src/webhooks/sealed-keys.ts'
 import { newWebhookSecret, rotated, signedHeaders, writeKeys } from '../src/webhooks/signature.ts'
@@ -49,13 +50,85 @@ test('what failed is tried again later and later for about three days, and a rec
   assert.equal(retryAfter('soon', now), null)
 })
 
-test('events are not sent to addresses of the machine’s link, where clouds hand out credentials', () => {
-  const forbidden = ['169.254.169.254', 'fe80::1', 'fe80::1%eth0', 'fd00:ec2::254', '0.0.0.0', '::']
-  // The second is how a URL writes the first.
-  for (const address of [...forbidden, '::ffff:169.254.169.254', '::ffff:a9fe:a9fe'])
+const metadata = {
+  'AWS, GCP, Azure, OpenStack': '169.254.169.254',
+  'AWS over IPv6': 'fd00:ec2::254',
+  'containers of ECS': '169.254.170.2',
+  'pods of EKS': '169.254.170.23',
+  'pods of EKS over IPv6': 'fd00:ec2::23',
+  'GCP over IPv6': 'fd20:ce::254',
+  Alibaba: '100.100.100.200',
+  Oracle: '192.0.0.192',
+  'services of Azure': '168.63.129.16',
+  'Scaleway over IPv6': 'fd00:42::42',
+  'link-local': '169.254.1.1',
+  'link-local IPv6': 'fe80::1',
+  'with a zone': 'fe80::1%eth0',
+}
+
+test('nobody has events sent to an address at which a cloud hands out credentials, however it is written', () => {
+  for (const [whose, address] of Object.entries(metadata)) assert.notEqual(addressObstacle(address), null, whose)
+  for (const address of Object.values(metadata).filter((one) => !one.includes(':'))) {
+    const [a, b, c, d] = address.split('.').map((part) => Number(part).toString(16).padStart(2, '0'))
+    const written = [
+      `::ffff:${address}`,
+      `::ffff:${a}${b}:${c}${d}`,
+      `::${address}`,
+      `64:ff9b::${address}`,
+      `64:ff9b::${a}${b}:${c}${d}`,
+      `64:ff9b:1::${address}`,
+      `64:ff9b:1:${a}${b}:${c}:${d}00::`,
+      `2002:${a}${b}:${c}${d}::1`,
+      `::ffff:0:${address}`,
+      `fd00::5efe:${address}`,
+    ]
+    for (const one of written) assert.notEqual(addressObstacle(one), null, one)
+    const [first = 0, second = 0, third = 0, fourth = 0] = address.split('.').map(Number)
+    const decimal = ((first * 256 + second) * 256 + third) * 256 + fourth
+    for (const host of [String(decimal), `0x${decimal.toString(16)}`, `${first}.${second}.${third * 256 + fourth}`])
+      assert.notEqual(addressObstacle(new URL(`http://${host}/`).hostname), null, host)
+  }
+  for (const name of ['metadata.google.internal', 'Metadata.Google.Internal.', 'metadata.goog'])
+    assert.notEqual(addressObstacle(name), null, name)
+  for (const address of ['0.0.0.0', '::', '224.0.0.1', 'ff02::1'])
     assert.notEqual(addressObstacle(address), null, address)
-  for (const address of ['127.0.0.1', '10.0.0.1', '::1', '192.0.2.1', 'example.org'])
+})
+
+test('services of the own network and of the internet receive events', () => {
+  const receivers = ['127.0.0.1', '10.0.0.1', '192.168.1.1', '100.64.0.1', '192.0.2.1', '::1', 'fd12::1', 'example.org']
+  for (const address of [
+    ...receivers,
+    '2001:db8::a9fe:a9fe',
+    '64:ff9b::c000:201',
+    '::ffff:10.0.0.1',
+    '2606:4700::1111',
+  ])
     assert.equal(addressObstacle(address), null, address)
+})
+
+test('whose name leads to a metadata address when the connection is made gets nothing, whatever it led to before', async () => {
+  const answers = [['127.0.0.1'], ['169.254.169.254'], ['127.0.0.1', 'fd00:ec2::254'], ['::ffff:100.100.100.200']]
+  const asked: string[] = []
+  const lookup = ((name: string, _options: object, callback: (error: null, found: object[]) => void) => {
+    asked.push(name)
+    const found = answers.shift() ?? []
+    callback(
+      null,
+      found.map((address) => ({ address, family: address.includes(':') ? 6 : 4 })),
+    )
+  }) as never
+  const signal = AbortSignal.timeout(20_000)
+  // Port 1: nothing listens there, and nothing has to.
+  const send = () => post('http://rebinding.example:1/', {}, '{}', signal, lookup)
+  assert.match((await send()).error ?? '', /ECONNREFUSED/)
+  for (let turn = 0; turn < 3; turn++) {
+    const { status, error } = await send()
+    assert.deepEqual(
+      [status, error?.replace(/ to \S+:/, ' to X:')],
+      [null, 'Events are not sent to X: it belongs to the machine itself, not to a receiver.'],
+    )
+  }
+  assert.equal(asked.length, 4)
 })
 
 test('an event arrives signed, once, with its id; the delivery is in the log', async (t) => {
@@ -228,6 +301,9 @@ test('a new secret signs from now on, and what an address may not hold is refuse
     'ftp://example.org',
     'http://169.254.169.254/',
     'http://[::ffff:169.254.169.254]/',
+    'http://[64:ff9b::a9fe:a9fe]/',
+    'http://metadata.google.internal/computeMetadata/v1/',
+    'http://100.100.100.200/',
     'http://a:b@example.org/',
     'x',
   ]) {

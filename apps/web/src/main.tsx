@@ -5,12 +5,14 @@ import { createRoot } from 'react-dom/client'
 import { queryClient } from './api/query-client.ts'
 import { TipProvider } from './components/tip.tsx'
 import { Toasts } from './components/toast.tsx'
+import { followOtherTabs } from './other-tabs.ts'
 import { router } from './router.tsx'
 import './styles.css'
 
 const root = document.getElementById('root')
 if (root === null) throw new Error('index.html has no element with the id "root".')
 
+followOtherTabs()
 createRoot(root).render(
   <StrictMode>
     <QueryClientProvider client={queryClient}>

@@ -11,7 +11,7 @@ import { Shell } from './pages/shell.tsx'
 const root = createRootRoute({ notFoundComponent: NotFoundPage, errorComponent: RouteError })
 
 /** Only paths of this page: a crafted link must not lead elsewhere after the login. */
-function ownPath(next: unknown): string | undefined {
+export function ownPath(next: unknown): string | undefined {
   return typeof next === 'string' && /^\/(?![/\\])/.test(next) ? next : undefined
 }
 

@@ -12,9 +12,9 @@ test('every engine that a project can name has words', () => {
   }
 })
 
-test('images and limits are offered where workloads run in containers, and on no engine that is not known', () => {
-  assert.deepEqual(abilitiesOf('docker'), { images: true, limits: true })
-  assert.deepEqual(abilitiesOf('native'), { images: false, limits: false })
-  assert.deepEqual(abilitiesOf('constructor'), { images: false, limits: false })
+test('images are offered where workloads run in containers, and on no engine that is not known', () => {
+  assert.deepEqual(abilitiesOf('docker'), { images: true })
+  assert.deepEqual(abilitiesOf('native'), { images: false })
+  assert.deepEqual(abilitiesOf('constructor'), { images: false })
   assert.equal(isEngine('constructor'), false)
 })

@@ -318,11 +318,6 @@ export interface ProjectFacts {
   readonly path: string
   /** Where tools may keep caches and virtual environments of this project; outside the source folder. Absolute. */
   readonly toolsPath: string
-  /**
-   * A folder for caches that projects may share, such as compiled packages; absolute, writable for workloads, never with
-   * anything in it that a person would miss. Without it each project keeps caches of its own.
-   */
-  readonly cachePath?: string
 }
 
 export interface DatabaseConnection {

@@ -118,9 +118,9 @@ export function inSource(folder: string, file: string): string {
   return below('', `${folder}/${file}`).slice(1)
 }
 
-/** Where tools keep what they have downloaded and compiled; all of these tools take locks or write whole files. */
+/** Where tools keep what they have downloaded and compiled: the project's own, so that no other can change what it installs. */
 export function cacheFolder(input: RuntimeInput, tool: string): string {
-  return `${input.project.cachePath ?? input.project.toolsPath}/${tool}`
+  return `${input.project.toolsPath}/cache/${tool}`
 }
 
 export function refuseDebug(input: RuntimeInput, message: string, hint: string): void {

@@ -346,7 +346,7 @@ describe('Sources that want to do harm', () => {
     'a b',
     'a\nb',
     '\u202egnp',
-    'x'.repeat(1_000_000),
+    'x'.repeat(100_000),
     '',
     '$(id)',
     ';id',
@@ -376,10 +376,22 @@ describe('Sources that want to do harm', () => {
 
   test('offer two hundred actions and not more, with summaries of a line', () => {
     const long = `${'y'.repeat(500)}\u001b[2J\r\n\u202e`
-    const scripts = Object.fromEntries(Array.from({ length: 5000 }, (_, index) => [`s${index}`, long]))
+    const scripts = Object.fromEntries(Array.from({ length: 400 }, (_, index) => [`s${index}`, long]))
     const { actions } = commandsOf('node', { 'package.json': JSON.stringify({ scripts }) })
     assert.equal(actions.length, 200)
     for (const { summary } of actions) assert.match(summary, /^[ -~]{1,159}…?$/)
+  })
+
+  test('are not read when a package file is larger or nested deeper than people write', () => {
+    const large = JSON.stringify({ scripts: { fine: 'echo' }, padding: 'x'.repeat(300_000) })
+    const deep = `{"scripts":{"fine":"echo"},"a":${'['.repeat(200)}${']'.repeat(200)}}`
+    for (const text of [large, deep]) {
+      const { actions } = commandsOf('node', { 'package.json': text })
+      assert.deepEqual(names(actions), ['install'])
+      const kind = runtimeKindOf('node')!
+      const input = runtimeInput(kind, { script: 'fine' }, { source: { 'package.json': text }, helpers })
+      assert.throws(() => kind.toWorkloads(input), /is larger than 256 KiB, or is nested too deeply/)
+    }
   })
 
   test('that are not what their names promise are no obstacle', () => {

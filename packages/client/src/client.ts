@@ -8,6 +8,7 @@ import { type FollowStatsOptions, followStats } from './follow-stats.ts'
 import { type FollowTerminalOptions, followTerminal, type TerminalSession } from './follow-terminal.ts'
 import { routes } from './routes.ts'
 import { type RunStart, type StartRunOptions, startRun } from './start-run.ts'
+import { ticketed } from './ticket.ts'
 import { type Answer, type CallOptions, type ClientOptions, type Request, request } from './transport.ts'
 
 /** Operations that answer once; streams have their own methods. */
@@ -25,6 +26,8 @@ export interface Client {
   plan<Id extends PlannableId>(id: Id, input?: CallInput<Id>, options?: CallOptions): Promise<Plan>
   /** A request that the contract does not know by name; `path` is below `/api/v1`. */
   request(wanted: Request, options?: CallOptions): Promise<Answer<unknown>>
+  /** The path with a ticket, for what a browser opens or saves by its address. Both are below `/api/v1`. */
+  ticketed(path: string, signal?: AbortSignal): Promise<string>
   followLogs(id: string, query: FollowLogsQuery, options: FollowLogsOptions): Promise<void>
   followStats(id: string, options: FollowStatsOptions): Promise<void>
   followEvents(query: FollowEventsQuery, options: FollowEventsOptions): Promise<void>
@@ -51,6 +54,7 @@ export function createClient(options: ClientOptions): Client {
       return answer.data as Plan
     },
     request: (wanted, callOptions) => request(options, wanted, callOptions),
+    ticketed: (path, signal) => ticketed(options, path, signal),
     followLogs: (id, query, followOptions) => followLogs(options, id, query, followOptions),
     followStats: (id, followOptions) => followStats(options, id, followOptions),
     followEvents: (query, followOptions) => followEvents(options, query, followOptions),

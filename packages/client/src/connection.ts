@@ -1,5 +1,7 @@
 import type { Problem } from '@stackquay/contract'
 import { socketUrl } from './address.ts'
+import { ApiError, ConnectionError } from './errors.ts'
+import { ticketed } from './ticket.ts'
 import { type ClientOptions, identityHeaders } from './transport.ts'
 
 export interface Frame {
@@ -49,7 +51,25 @@ export interface End {
 }
 
 /** One WebSocket from its opening until it is closed or the signal aborts. Rejects with whatever the receiver throws. */
-export function connect<F extends Frame>(
+export async function connect<F extends Frame>(
+  client: ClientOptions,
+  path: string,
+  receiver: Receiver<F>,
+  options: ConnectOptions,
+): Promise<End> {
+  const unopened: End = { opened: false, useful: false, held: false, problem: null }
+  let address: string
+  try {
+    address = await ticketed(client, path, options.signal)
+  } catch (error) {
+    if (options.signal.aborted || error instanceof ConnectionError) return unopened
+    if (error instanceof ApiError) return { ...unopened, problem: error.problem }
+    throw error
+  }
+  return options.signal.aborted ? unopened : converse(client, address, receiver, options)
+}
+
+function converse<F extends Frame>(
   client: ClientOptions,
   path: string,
   receiver: Receiver<F>,

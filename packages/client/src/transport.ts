@@ -7,7 +7,7 @@ export interface ClientOptions {
   /** `http://127.0.0.1:8700`, or empty for the page's own origin. */
   readonly baseUrl: string
   readonly token?: string
-  /** In a browser: the session's CSRF token, asked for at every changing request. */
+  /** In a browser: the session's key, asked for at every request. Streams then begin with a ticket. */
   readonly csrfToken?: () => string | null
   /** Where the audit log says a change came from. */
   readonly clientName?: 'ui' | 'cli' | 'mcp'
@@ -142,7 +142,7 @@ async function body(client: ClientOptions, response: Response, options: CallOpti
 }
 
 function headersOf(client: ClientOptions, wanted: Request, options: CallOptions): Record<string, string> {
-  const csrfToken = wanted.method === 'GET' ? null : (client.csrfToken?.() ?? null)
+  const csrfToken = client.csrfToken?.() ?? null
   return {
     accept: 'application/json',
     ...identityHeaders(client),

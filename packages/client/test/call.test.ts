@@ -39,7 +39,7 @@ test('against a stand-in: parameters, query, body and headers arrive as the cont
   assert.equal(headers['idempotency-key'], 'k')
 })
 
-test('against a stand-in: a read sends neither body, nor CSRF token, nor empty query', async () => {
+test('against a stand-in: a read sends the session’s key too, and neither body nor empty query', async () => {
   let url = ''
   let headers: NodeJS.Dict<string | string[]> = {}
   await using service = await standIn({
@@ -51,7 +51,7 @@ test('against a stand-in: a read sends neither body, nor CSRF token, nor empty q
   })
   await createClient({ baseUrl: service.url, csrfToken: () => 'c' }).call('listProjects', { query: { q: undefined } })
   assert.equal(url, '/api/v1/projects')
-  assert.equal(headers['x-csrf-token'], undefined)
+  assert.equal(headers['x-csrf-token'], 'c')
   assert.equal(headers['content-type'], undefined)
   assert.equal(headers.authorization, undefined)
 })

@@ -14,8 +14,10 @@ export * from './schemas/system.ts'
 export * from './schemas/terminals.ts'
 export * from './schemas/webhooks.ts'
 export * from './secret.ts'
+export { shownName, tokenName } from './shown-name.ts'
 export * from './streams.ts'
 export type * from './types.ts'
+export { visibleText, visibleTokenName } from './visible-text.ts'
 
 /** Prefix of every path in `operations`. */
 export const apiPrefix = '/api/v1'

@@ -43,8 +43,9 @@ export function openapiDocument(version: string, operations: readonly Operation[
         session: {
           type: 'apiKey',
           in: 'cookie',
-          name: 'stackquay_session',
-          description: 'A browser session. Changing requests also need the header X-CSRF-Token.',
+          name: 'stackquay_session_<instance>',
+          description:
+            'A browser session, together with the header X-CSRF-Token that login answers, on every request; under TLS the name begins with `__Host-`. Where no header can be sent, the query parameter `ticket`.',
         },
       },
     },
@@ -63,7 +64,7 @@ export interface OpenapiDocument {
 type Json = Readonly<Record<string, unknown>>
 
 function describe(operation: Operation, components: Components, problem: Json): Json {
-  const { id, tag, summary, description, access, audit, stream, dryRun } = operation
+  const { id, tag, summary, description, access, audit, stream, ticket, dryRun } = operation
   return {
     operationId: id,
     tags: [tag],
@@ -72,11 +73,13 @@ function describe(operation: Operation, components: Components, problem: Json): 
     'x-stackquay-access': access,
     ...(audit === undefined ? {} : { 'x-stackquay-audit': audit }),
     ...(stream === undefined ? {} : { 'x-stackquay-stream': stream }),
+    ...(ticket === undefined ? {} : { 'x-stackquay-ticket': ticket }),
     security: securityOf(access),
     ...some('parameters', [
       ...parametersOf(operation.params, 'path', components),
       ...parametersOf(operation.query, 'query', components),
       ...headersOf(operation),
+      ...(ticket === undefined ? [] : [ticketParameter]),
     ]),
     ...(operation.body === undefined ? {} : { requestBody: bodyOf(operation, operation.body, components) }),
     responses: {
@@ -91,6 +94,14 @@ function describe(operation: Operation, components: Components, problem: Json): 
       ...problemsOf(operation, problem),
     },
   }
+}
+
+const ticketParameter = {
+  name: 'ticket',
+  in: 'query',
+  required: false,
+  description: 'Of `POST /auth/tickets`, with the cookie of a browser session, where no header can be sent.',
+  schema: { type: 'string' },
 }
 
 function securityOf(access: Access): readonly Json[] {
@@ -122,7 +133,14 @@ function parametersOf(
  * token of the same name is a `conflict`, a second set-up `already_set_up`, a second login one more session; a second
  * replacement of the key needs the password again, so nobody repeats it unawares.
  */
-const unkept: readonly string[] = ['createToken', 'login', 'completeSetup', 'revealSecretKey', 'replaceSecretKey']
+const unkept: readonly string[] = [
+  'createToken',
+  'createTicket',
+  'login',
+  'completeSetup',
+  'revealSecretKey',
+  'replaceSecretKey',
+]
 
 /** An answer that comes line by line, as long as its reader takes it, cannot be stored either. */
 export function takesIdempotencyKey({ method, id, resultType }: Operation): boolean {
@@ -217,6 +235,7 @@ function common(operation: Operation): readonly ProblemCode[] {
     ...(access.kind === 'scope' && access.project ? (['project_forbidden'] as const) : []),
     ...(access.kind === 'scope' && (access.instance || access.unrestricted) ? (['token_restricted'] as const) : []),
     ...(access.kind !== 'public' && access.session ? (['session_required'] as const) : []),
+    ...(operation.ticket === undefined ? [] : (['ticket_invalid'] as const)),
     ...(changes ? (['csrf_failed'] as const) : []),
     ...(path.includes('{') ? (['not_found'] as const) : []),
     ...(takesIdempotencyKey(operation) ? (['idempotency_in_progress', 'idempotency_mismatch'] as const) : []),

@@ -9,10 +9,11 @@ export type Scope = (typeof scopes)[number]
  * Who may call an operation. Every operation declares one of these; the server refuses to boot otherwise.
  * `instance`: about the whole instance, closed to tokens that are restricted to projects.
  * `session`: needs a browser session; no token, whatever its scope (specification, section 5.8).
+ * `known`: credentials are looked at where they come along, and answered more; wrong ones count as none.
  * `unrestricted`: the reason is not the instance but creation: a restricted token cannot create projects.
  */
 export type Access =
-  | { readonly kind: 'public' }
+  | { readonly kind: 'public'; readonly known?: true }
   | { readonly kind: 'authenticated'; readonly session?: true }
   | {
       readonly kind: 'scope'
@@ -50,6 +51,11 @@ export interface Operation {
   readonly audit?: string
   /** The answer is a stream: WebSocket frames (`frames` describes them) or server-sent events. */
   readonly stream?: 'websocket' | 'sse'
+  /**
+   * A browser session may begin it with a ticket in the address, where no header can be sent: `stream` and `view` are one
+   * answer for one ticket; a `download` goes on under its ticket by `Range` and `If-Range`. GET alone.
+   */
+  readonly ticket?: 'stream' | 'view' | 'download'
   /** Takes `?dryRun=true` and then answers a plan with status 200, having written nothing. */
   readonly dryRun?: true
 }

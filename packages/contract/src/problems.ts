@@ -13,14 +13,23 @@ export interface ProblemKind {
 export const problemKinds = {
   invalid_json: kind(400, 'The body is not valid JSON', 'Send a JSON object.'),
   invalid_request: kind(400, 'The request is malformed', 'Compare the request with the reference.'),
-  unauthorized: kind(401, 'Credentials are missing or not valid', 'Send "Authorization: Bearer <token>", or log in.'),
+  unauthorized: kind(
+    401,
+    'Credentials are missing or not valid',
+    'Send "Authorization: Bearer <token>", or log in. A session needs its cookie together with X-CSRF-Token.',
+  ),
   login_failed: kind(401, 'User name or password is wrong', 'Check both and try again.'),
+  ticket_invalid: kind(
+    401,
+    'The ticket is not valid for this',
+    'Ask POST /auth/tickets for a new one and open it at once.',
+  ),
   scope_insufficient: kind(403, 'The token’s scope is too low', 'Use a token with the required scope.'),
   role_insufficient: kind(403, 'Your role is too low', 'Ask an administrator.'),
   project_forbidden: kind(403, 'The token is restricted to other projects', 'Use a token for this project.'),
   token_restricted: kind(403, 'The token is restricted to projects', 'Use a token without a project restriction.'),
   session_required: kind(403, 'Only possible with a browser session', 'Log in to the web page and do it there.'),
-  csrf_failed: kind(403, 'The request may come from another site', 'Send the header X-CSRF-Token from GET /auth/me.'),
+  csrf_failed: kind(403, 'The request may come from another site', 'Open the page under the address of this service.'),
   setup_code_wrong: kind(
     403,
     'The set-up code is wrong',
@@ -52,7 +61,11 @@ export const problemKinds = {
   source_failed: kind(422, 'The source code could not be fetched', 'See "detail" for what git said.'),
   precondition_required: kind(428, 'This change needs If-Match', 'Read the resource and send its ETag.'),
   throttled: kind(429, 'Too many attempts', 'Wait as long as Retry-After says.', true),
-  headers_too_large: kind(431, 'The request’s headers are too large', 'Send fewer or shorter headers.'),
+  headers_too_large: kind(
+    431,
+    'The request’s headers are too large',
+    'Send fewer or shorter headers. In a browser, delete the cookies of this host.',
+  ),
   internal_error: kind(
     500,
     'Something went wrong in the service',
@@ -72,6 +85,7 @@ export const problemKinds = {
   job_failed: kind(422, 'A command failed', 'See the last lines of its output.'),
   job_timeout: kind(422, 'A command took too long', 'See the last lines of its output.'),
   exited_early: kind(422, 'The program ended right after its start', 'See the last lines of its log.'),
+  out_of_memory: kind(422, 'Memory ran out', 'Raise the memory limit of the project, or make it need less.'),
   never_ready: kind(422, 'The program did not become ready', 'See the last lines of its log.'),
   disk_full: kind(507, 'The disk is full', 'Free some space and try again.', true),
   engine_unavailable: kind(503, 'The engine does not answer', 'See GET /system/diagnostics.', true),

@@ -61,12 +61,25 @@ export type RunFrame = z.infer<typeof RunFrame>
 /** What a watcher of a run may send. */
 export const RunInput = z.discriminatedUnion('type', [z.strictObject({ type: z.literal('cancel') })])
 
+/** Set when its limits had to do with the end. */
+const limited = {
+  outOfMemory: z.literal(true).optional().describe('It was ended because memory ran out.'),
+  outOfProcesses: z.literal(true).optional().describe('It failed after it wanted more processes than it may have.'),
+}
+
+const exit = z.object({
+  type: z.literal('exit'),
+  seq: z.int(),
+  code: z.int().nullable(),
+  signal: z.string().nullable(),
+  ...limited,
+})
 /** A terminal's text frames; its output comes as binary frames. `seq` is the byte offset reached. */
 export const TerminalFrame = z.discriminatedUnion('type', [
   z.object({ type: z.literal('start'), seq: z.int(), terminal: Terminal }),
   z.object({ type: z.literal('gap'), seq: z.int(), bytes: z.int() }),
   z.object({ type: z.literal('status'), seq: z.int(), terminal: Terminal }),
-  z.object({ type: z.literal('exit'), seq: z.int(), code: z.int().nullable(), signal: z.string().nullable() }),
+  exit,
   failure,
 ])
 export type TerminalFrame = z.infer<typeof TerminalFrame>
@@ -78,7 +91,7 @@ export const TerminalInput = z.discriminatedUnion('type', [
 /** Text frames of exec; output comes as binary frames whose first byte is 1 for stdout, 2 for stderr. */
 export const ExecFrame = z.discriminatedUnion('type', [
   z.object({ type: z.literal('start'), seq: z.int(), pid: z.int() }),
-  z.object({ type: z.literal('exit'), seq: z.int(), code: z.int().nullable(), signal: z.string().nullable() }),
+  exit,
   failure,
 ])
 export type ExecFrame = z.infer<typeof ExecFrame>

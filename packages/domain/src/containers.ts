@@ -51,20 +51,22 @@ export function dataContainer(
   }
 }
 
-/** The container of a runtime's programs: it sees the project's source, its tools, and caches that projects share. */
+/** The container of a runtime's programs: it sees the project's source and its tools. */
 export function sourceContainer(
   image: KindImage,
   line: string,
   { workload, spec, facts }: ContainerRequest,
   containers: ContainerFacts,
 ): Container {
-  const { path, toolsPath, cachePath, id } = facts.project
-  const own = [path, toolsPath, ...(cachePath === undefined ? [] : [cachePath])]
+  const { path, toolsPath, id } = facts.project
   return {
     ...imageOf(image, line, workload, containers),
     user: image.user ?? containers.user,
     network: id,
-    folders: [...own.map((folder) => ({ path: folder, readOnly: false })), ...containers.programs.map(readOnly)],
+    folders: [
+      ...[path, toolsPath].map((folder) => ({ path: folder, readOnly: false })),
+      ...containers.programs.map(readOnly),
+    ],
     data: {},
     limits: limitsOf(spec, workload),
   }
@@ -99,6 +101,19 @@ export function limitsOf({ limits }: Pick<ProjectSpec, 'limits'>, workload: stri
     memoryBytes: own?.memoryBytes ?? limits?.memoryBytes ?? null,
     pids: own?.pids ?? limits?.pids ?? null,
   }
+}
+
+/** The same for a program of this machine; nothing where nothing is set, so that what runs without limits stays what it is. */
+export function ownLimits(spec: Pick<ProjectSpec, 'limits'>, workload: string): { readonly limits?: Limits } {
+  const limits = limitsOf(spec, workload)
+  return Object.values(limits).every((limit) => limit === null) ? {} : { limits }
+}
+
+/** Puts the limits of a workload onto its program and its jobs. */
+export function withLimits(draft: WorkloadDraft, spec: Pick<ProjectSpec, 'limits'>): WorkloadDraft {
+  const own = ownLimits(spec, draft.name)
+  if (own.limits === undefined) return draft
+  return { ...draft, run: { ...draft.run, ...own }, setup: draft.setup.map((job) => ({ ...job, ...own })) }
 }
 
 function imageOf(

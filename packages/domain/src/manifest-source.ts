@@ -29,7 +29,7 @@ export type ReadSource =
 const maxLength = 200_000
 const maxDepth = 20
 /** Values after aliases are followed: a file of a few lines can otherwise stand for millions. */
-const maxValues = 20_000
+const maxValues = 5000
 const maxErrors = 20
 
 /**

@@ -18,6 +18,8 @@ export interface PlanRequest {
   readonly touches?: readonly string[]
   /** Wanted too, and not among `wanted` because something stands in the way: they are left as they are, until all is stopped. */
   readonly unresolved?: readonly string[]
+  /** When all of a project is stopped: whose every other process ends too. */
+  readonly strays?: { readonly project: string; readonly commands: boolean }
   /** What was wanted before, for telling why something restarts. The result does not depend on it. */
   readonly before?: readonly Workload[]
 }
@@ -74,6 +76,7 @@ export function planProject(request: PlanRequest): PlanResult {
       stops.push(name)
     }
     for (const name of names) if (isActive(seen.get(name)) && !stops.includes(name)) keepsRunning.push(name)
+    if (request.strays !== undefined && only === undefined) changes.push({ type: 'strays', ...request.strays })
     return { changes, summary: { starts, restarts, stops, keepsRunning } }
   }
 

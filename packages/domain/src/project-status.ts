@@ -1,5 +1,5 @@
 import type { OperationRecord, ProjectStatus, WorkloadStatus } from '@stackquay/contract'
-import type { Observed, Workload } from '@stackquay/engine-api'
+import { memoryLimitOf, memoryText, type Observed, type Workload } from '@stackquay/engine-api'
 
 /** What the supervisor knows of a workload that keeps ending. */
 export interface Supervision {
@@ -16,7 +16,7 @@ export interface StatusFacts {
   readonly phase: 'creating' | 'ready' | 'deleting'
   readonly desired: 'running' | 'stopped'
   readonly operation: Pick<OperationRecord, 'kind'> | null
-  readonly wanted: readonly Pick<Workload, 'ref' | 'title' | 'ports'>[]
+  readonly wanted: readonly (Pick<Workload, 'ref' | 'title' | 'ports'> & Partial<Pick<Workload, 'run'>>)[]
   readonly kinds: Readonly<Record<string, 'runtime' | 'service' | 'database'>>
   readonly observed: readonly Observed[]
   readonly supervision: Readonly<Record<string, Supervision>>
@@ -35,7 +35,7 @@ export function projectStatus(facts: StatusFacts): ProjectStatus & { workloads: 
     desired: facts.desired,
     since: facts.since,
     health: healthOf(workloads),
-    warnings: [...engineWarnings(facts), ...facts.obstacles, ...workloads.flatMap(warningsOf)],
+    warnings: [...engineWarnings(facts), ...facts.obstacles, ...workloads.flatMap(warningsOf), ...limitWarnings(facts)],
     workloads,
   }
 }
@@ -183,6 +183,39 @@ function warningsOf(workload: WorkloadStatus): ProjectStatus['warnings'] {
     default:
       return []
   }
+}
+
+/** What limits did to programs that go on: a worker that was ended, a process that could not be made. */
+function limitWarnings({ wanted, observed }: StatusFacts): ProjectStatus['warnings'] {
+  return wanted.flatMap(({ ref, title, run }) => {
+    const limited = observed.find((one) => one.ref.workload === ref.workload && one.state === 'running')?.limited
+    if (limited === undefined) return []
+    const memory = run === undefined ? null : memoryLimitOf(run)
+    const most = (run?.container?.limits ?? run?.limits)?.pids ?? null
+    const count = limited.outOfMemory
+    const processes = count === 1 ? 'One process' : `${count} processes`
+    const were = count === 1 ? 'was' : 'were'
+    return [
+      ...(count === 0
+        ? []
+        : [
+            {
+              code: 'out_of_memory',
+              detail: `${title} runs, but memory ran out. ${processes} of it ${were} ended${memory === null ? '' : ` at its limit of ${memoryText(memory)}`}.`,
+              hint: 'Raise its memory limit, or make it need less.',
+            },
+          ]),
+      ...(limited.processes
+        ? [
+            {
+              code: 'too_many_processes',
+              detail: `${title} runs, but wanted more processes than it may have${most === null ? '' : `: its limit is ${most}`}.`,
+              hint: 'See its log. If it needs so many, raise its limit of processes; else restart it.',
+            },
+          ]
+        : []),
+    ]
+  })
 }
 
 function times(count: number): string {

@@ -12,8 +12,8 @@ import {
   searchPath,
   suiteKinds,
 } from '@stackquay/catalog'
-import type { Container } from '@stackquay/engine-api'
-import { homeOf, jobsIn, sourceContainer } from './containers.ts'
+import type { Container, Limits } from '@stackquay/engine-api'
+import { homeOf, jobsIn, ownLimits, sourceContainer } from './containers.ts'
 import { type Connections, packageFolder, resolveConnections } from './resolve-connections.ts'
 import { type ResolveFacts, runtimeInput, toolchainOf, unavailableHere } from './resolve-project.ts'
 import type { ProjectSpec } from './spec.ts'
@@ -35,6 +35,8 @@ export interface NamedEnvironment extends CommandEnvironment {
   readonly reason: string | null
   /** What its commands run in, on an engine of images. */
   readonly container?: Container
+  /** What each of its commands may use, on an engine that runs programs of this machine. */
+  readonly limits?: Limits
 }
 
 export type FoundAction = ActionDraft & { readonly id: string; readonly runtime: string }
@@ -102,7 +104,10 @@ function inside(
   { spec, facts }: { readonly spec: ProjectSpec; readonly facts: ResolveFacts },
   environment: NamedEnvironment,
 ): NamedEnvironment {
-  if (facts.containers === null) return environment
+  if (facts.containers === null) {
+    const own = ownLimits(spec, kind.name)
+    return { ...environment, setup: environment.setup.map((job) => ({ ...job, ...own })), ...own }
+  }
   const container = sourceContainer(kind.image, version, { workload: kind.name, spec, facts }, facts.containers)
   return {
     ...environment,

@@ -22,6 +22,7 @@ import {
   listenInside,
   sourceContainer,
   toolchainIn,
+  withLimits,
 } from './containers.ts'
 import { type Connections, resolveConnections } from './resolve-connections.ts'
 import type { ProjectSpec, SecretHandle } from './spec.ts'
@@ -123,7 +124,7 @@ export function resolveProject(spec: ProjectSpec, facts: ResolveFacts): Resolved
         kind: 'service',
         draft:
           facts.containers === null
-            ? draft
+            ? withLimits(draft, spec)
             : inContainer(draft, dataContainer(kind.image, settings.version, wanted, facts.containers)),
       })
     } catch (error) {
@@ -167,7 +168,7 @@ export function resolveProject(spec: ProjectSpec, facts: ResolveFacts): Resolved
       kind: 'database',
       draft:
         facts.containers === null
-          ? draft
+          ? withLimits(draft, spec)
           : inContainer(draft, dataContainer(kind.image, database.version, wanted, facts.containers)),
     })
   }
@@ -195,7 +196,9 @@ export function resolveProject(spec: ProjectSpec, facts: ResolveFacts): Resolved
       )
       for (const made of workloads) {
         const draft =
-          facts.containers === null ? made : inSourceContainer(kind, settings, made, spec, facts, facts.containers)
+          facts.containers === null
+            ? withLimits(made, spec)
+            : inSourceContainer(kind, settings, made, spec, facts, facts.containers)
         drafts.push({ kind: 'runtime', draft })
         const port = draft.ports.find((candidate) => candidate.name === 'http')
         if (port === undefined) continue

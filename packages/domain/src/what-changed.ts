@@ -5,9 +5,10 @@ import { type Container, isSecretRef, type Job, type Workload } from '@stackquay
 export function whatChanged(before: Workload, after: Workload): readonly string[] {
   const differ = (part: (workload: Workload) => unknown) => !isDeepStrictEqual(part(before), part(after))
   const reasons = variablesThatChanged(before, after)
-  if (differ(({ run: { container: _container, ...program } }) => program)) reasons.push('its command changed')
+  if (differ(({ run: { container: _container, limits: _limits, ...program } }) => program))
+    reasons.push('its command changed')
   if (differ(({ run }) => [run.container?.image, run.container?.build])) reasons.push('its image changed')
-  if (differ(({ run }) => run.container?.limits)) reasons.push('its limits changed')
+  if (differ(({ run }) => [run.container?.limits, run.limits])) reasons.push('its limits changed')
   if (differ(({ run }) => surroundings(run.container))) reasons.push('what it runs in changed')
   if (differ(({ ports }) => ports)) reasons.push('its ports changed')
   if (differ(({ setup }) => setup.map(withoutContainer))) {
@@ -39,8 +40,8 @@ function surroundings(container: Container | undefined): unknown {
   return rest
 }
 
-/** A job's container is its workload's, which is told already. */
-function withoutContainer({ container: _container, ...job }: Job): Job {
+/** A job's container and limits are its workload's, which are named already. */
+function withoutContainer({ container: _container, limits: _limits, ...job }: Job): Job {
   return job
 }
 

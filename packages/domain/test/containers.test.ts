@@ -22,7 +22,6 @@ const facts: ResolveFacts = {
     url: 'http://shop.localhost:8780',
     path: '/srv/shop',
     toolsPath: '/tools/prj_1',
-    cachePath: '/tools/cache',
   },
   source: { 'package.json': '{"scripts":{"dev":"vite","start":"node server.js"}}' },
   toolchain: () => null,
@@ -87,7 +86,6 @@ test('a runtime sees the project, its tools and caches at their own paths, and p
   assert.deepEqual(run.container?.folders, [
     { path: '/srv/shop', readOnly: false },
     { path: '/tools/prj_1', readOnly: false },
-    { path: '/tools/cache', readOnly: false },
     { path: '/home/programs', readOnly: true },
     { path: '/home/node', readOnly: true },
   ])
@@ -158,4 +156,50 @@ test('data of a test run stands in a network of its own, where the same names le
   assert.deepEqual(environment?.container?.folders[0], { path: '/srv/shop', readOnly: false })
   assert.equal(workload('postgresql-main', shop(), stand).run.container?.network, 'run_1')
   assert.equal(environment?.env.DATABASE_HOST, 'postgresql-main')
+})
+
+const here: ResolveFacts = {
+  ...facts,
+  containers: null,
+  toolchain: (name, line) => ({ version: line, program: `/opt/${name}/bin/${name}`, directory: `/opt/${name}/bin` }),
+}
+
+test('programs of this machine have the limits of their workload, with their jobs and what people run', () => {
+  const limits = { cpus: 1, memoryBytes: 512, pids: null, workloads: { redis: { memoryBytes: 64 } } }
+  const spec = shop({ limits })
+  const ofNode = { cpus: 1, memoryBytes: 512, pids: null }
+  assert.deepEqual(workload('node', spec, here).run.limits, ofNode)
+  assert.deepEqual(workload('redis', spec, here).run.limits, { cpus: 1, memoryBytes: 64, pids: null })
+  assert.deepEqual(workload('postgresql-main', spec, here).run.limits, ofNode)
+  const jobs = workload('postgresql-main', spec, here).setup
+  assert.ok(jobs.length > 0)
+  for (const job of jobs) assert.deepEqual(job.limits, ofNode, job.name)
+  const { environments } = resolveCommands(spec, here)
+  for (const environment of environments) {
+    assert.deepEqual(environment.limits, ofNode)
+    for (const job of environment.setup) assert.deepEqual(job.limits, ofNode)
+  }
+})
+
+test('without limits a program of this machine is what it was before there were any', () => {
+  for (const limits of [
+    null,
+    { cpus: null, memoryBytes: null },
+    { cpus: null, memoryBytes: null, workloads: { redis: {} } },
+  ]) {
+    for (const name of ['node', 'redis', 'postgresql-main']) {
+      const found = workload(name, shop({ limits }), here)
+      assert.ok(!('limits' in found.run), name)
+      for (const job of found.setup) assert.ok(!('limits' in job), job.name)
+      assert.equal(found.fingerprint, workload(name, shop(), here).fingerprint)
+    }
+    for (const environment of resolveCommands(shop({ limits }), here).environments)
+      assert.ok(!('limits' in environment))
+  }
+  const own = { cpus: null, memoryBytes: null, workloads: { redis: { pids: 9 } } }
+  assert.equal(workload('node', shop({ limits: own }), here).fingerprint, workload('node', shop(), here).fingerprint)
+  assert.notEqual(
+    workload('redis', shop({ limits: own }), here).fingerprint,
+    workload('redis', shop(), here).fingerprint,
+  )
 })

@@ -239,3 +239,24 @@ test('while the engine does not answer the warning says so, and nothing is claim
   assert.equal(health, 'none')
   assert.ok(workloads.every(({ reason }) => reason === null))
 })
+
+test('what limits did to a program that goes on is a warning with the limit', () => {
+  const run = {
+    kind: 'process',
+    argv: ['/bin/php'],
+    cwd: '/srv',
+    limits: { cpus: null, memoryBytes: 256 * 1024 * 1024, pids: 60 },
+  } as const
+  const wanted = [{ ref: { project: 'prj_1', workload: 'web' }, title: 'WEB', ports: [], run }]
+  const warned = (limited: Observed['limited'], more: Partial<Observed> = {}) =>
+    status({ wanted, observed: [seen('web', { ...(limited === undefined ? {} : { limited }), ...more })] }).warnings
+  assert.deepEqual(warned(undefined), [])
+  assert.deepEqual(
+    warned({ outOfMemory: 3, processes: true }).map(({ code, detail }) => [code, detail]),
+    [
+      ['out_of_memory', 'WEB runs, but memory ran out. 3 processes of it were ended at its limit of 256 MiB.'],
+      ['too_many_processes', 'WEB runs, but wanted more processes than it may have: its limit is 60.'],
+    ],
+  )
+  assert.match(warned({ outOfMemory: 1, processes: false })[0]?.detail ?? '', /One process of it was ended at/)
+})

@@ -123,3 +123,20 @@ test('an image, limits and the rest of a container have words of their own, and 
   assert.deepEqual(told({ limits: { cpus: 1, memoryBytes: null, pids: null } }), ['its limits changed'])
   assert.deepEqual(told({ folders: [{ path: '/srv', readOnly: true }] }), ['what it runs in changed'])
 })
+
+test('limits of a program of this machine have a reason of their own, and its jobs add none', () => {
+  const limits = { cpus: 0.5, memoryBytes: null, pids: null }
+  const job = {
+    name: 'install',
+    title: 'Install',
+    argv: ['/bin/i'] as const,
+    cwd: '/srv',
+    env: {},
+    timeoutSeconds: 1,
+    inputs: [],
+  }
+  const plain = workload({ setup: [{ ...job, argv: ['/bin/i'] }] })
+  const held = workload({ run: { ...base.run, limits }, setup: [{ ...job, argv: ['/bin/i'], limits }] })
+  assert.deepEqual(whatChanged(plain, held), ['its limits changed'])
+  assert.deepEqual(whatChanged(held, plain), ['its limits changed'])
+})

@@ -18,6 +18,8 @@ export type Change =
   /** Run one job by itself (dependency installation, an action). */
   | { readonly type: 'job'; readonly ref: WorkloadRef; readonly job: Job; readonly force: boolean }
   | { readonly type: 'deleteData'; readonly project: string; readonly data: string }
+  /** End every other process of a project. `commands`: what people run in it too. */
+  | { readonly type: 'strays'; readonly project: string; readonly commands: boolean }
 
 /** One thing an engine does. Doing a step twice is the same as doing it once. Plain JSON, free of secrets. */
 export type Step =
@@ -61,4 +63,11 @@ export type Step =
       readonly do: 'deleteData'
       readonly project: string
       readonly data: string
+    }
+  | {
+      readonly id: string
+      readonly title: string
+      readonly do: 'strays'
+      readonly project: string
+      readonly commands: boolean
     }

@@ -1,6 +1,6 @@
 import type { Exit } from './observed.ts'
 import type { SecretRef, Value } from './value.ts'
-import type { Container, DataMount, StopPolicy } from './workload.ts'
+import type { Container, DataMount, Limits, StopPolicy } from './workload.ts'
 
 /**
  * A command is what a person runs in a project: an action, a test run, a terminal. Unlike a workload it ends, and is never
@@ -25,6 +25,8 @@ export interface CommandProgram {
   readonly data: readonly DataMount[]
   /** What it runs in on an engine of images. */
   readonly container?: Container
+  /** On an engine that runs programs of this machine and can limit them. */
+  readonly limits?: Limits
   /** The workload whose container it may run in while that is up: quicker than one of its own. Only for `exec`. */
   readonly beside?: string
 }

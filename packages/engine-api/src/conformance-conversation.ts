@@ -136,6 +136,11 @@ export async function converse(harness: Harness, secret: string) {
 }
 
 /** What a job or a command takes of it. */
-export function programOf({ argv, cwd, container }: ProcessRun): Pick<ProcessRun, 'argv' | 'cwd' | 'container'> {
-  return { argv, cwd, ...(container === undefined ? {} : { container }) }
+export function programOf({
+  argv,
+  cwd,
+  container,
+  limits,
+}: ProcessRun): Pick<ProcessRun, 'argv' | 'cwd' | 'container' | 'limits'> {
+  return { argv, cwd, ...(container === undefined ? {} : { container }), ...(limits === undefined ? {} : { limits }) }
 }

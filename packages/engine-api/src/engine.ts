@@ -63,8 +63,15 @@ export interface Capabilities {
   /** Runs images: programs name what they run in (`Container`). */
   readonly images: boolean
   readonly limits: boolean
+  /** Where it could limit on another machine: what is missing on this one, and what to do. */
+  readonly withoutLimits?: string
   readonly imageRollback: boolean
   readonly exec: boolean
+  /**
+   * What it finds of a project besides its workloads, and so ends with them. `none`: nothing can be left. `apart`: all but what
+   * people run. `all`: it cannot tell these from others, and ends them too.
+   */
+  readonly strays: 'none' | 'apart' | 'all'
 }
 
 export interface EngineUsage {

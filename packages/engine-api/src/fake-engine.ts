@@ -231,6 +231,8 @@ export function createFakeEngine(options: FakeEngineOptions = {}): FakeEngine {
         return
       case 'deleteData':
         return deleteData(step.project, step.data)
+      case 'strays':
+        return
       default:
         return step satisfies never
     }
@@ -250,6 +252,7 @@ export function createFakeEngine(options: FakeEngineOptions = {}): FakeEngine {
       images: options.images === true,
       limits: options.images === true,
       imageRollback: options.images === true,
+      strays: 'none',
       exec: true,
     },
     machine,

@@ -23,6 +23,13 @@ export interface Observed {
   readonly dependsOn?: readonly string[]
   /** On an engine of images: what it was started from. `id` tells one build of a tag from another. */
   readonly image?: { readonly reference: string; readonly id: string }
+  /** What its limits did to the present run; absent while nothing. */
+  readonly limited?: {
+    /** How many of its processes were ended for their memory. */
+    readonly outOfMemory: number
+    /** Whether it wanted more processes than it may have. */
+    readonly processes: boolean
+  }
 }
 
 /** `waiting`: a required file is missing. `exited`: it ran and ended by itself. `stopped`: it was stopped by us, or never ran. */
@@ -36,6 +43,8 @@ export interface Exit {
   readonly at: string
   /** It was killed because it used more memory than it may. */
   readonly outOfMemory?: true
+  /** It wanted more processes than it may have, and failed. */
+  readonly outOfProcesses?: true
 }
 
 export type EngineEvent =
@@ -43,6 +52,8 @@ export type EngineEvent =
   | { readonly type: 'healthy'; readonly ref: WorkloadRef }
   | { readonly type: 'unhealthy'; readonly ref: WorkloadRef; readonly reason: string }
   | { readonly type: 'exited'; readonly ref: WorkloadRef; readonly exit: Exit }
+  /** Its limits did something to a run that goes on: `observe` tells what. */
+  | { readonly type: 'limited'; readonly ref: WorkloadRef }
   /** A required file appeared: the workload may be started now. */
   | { readonly type: 'unblocked'; readonly ref: WorkloadRef }
   /** The engine itself does not answer: nothing is known of any of its workloads until `reachable` says that it does again. */

@@ -45,6 +45,18 @@ export function stepsOf(change: Change): readonly Step[] {
           data: change.data,
         },
       ]
+    case 'strays':
+      return [
+        {
+          id: 'strays',
+          title: change.commands
+            ? 'End every other process of the project, terminals and runs too'
+            : 'End every other process of the project',
+          do: 'strays',
+          project: change.project,
+          commands: change.commands,
+        },
+      ]
     default:
       return change satisfies never
   }

@@ -38,6 +38,8 @@ export interface ProcessRun {
   readonly cwd: string
   /** What it runs in on an engine of images; absent on one that runs programs of this machine. Paths above are those inside. */
   readonly container?: Container
+  /** On an engine that runs programs of this machine and can limit them; absent: no limit but the engine's own. */
+  readonly limits?: Limits
 }
 
 /** What a program on an engine of images runs in: all that it sees of the world. There is no way to say more. */
@@ -108,6 +110,7 @@ export interface Job {
   readonly cwd: string
   /** As of the workload that it belongs to. */
   readonly container?: Container
+  readonly limits?: Limits
   readonly env: Readonly<Record<string, Value>>
   readonly stdin?: Value
   /** Seconds after which the job's process group is ended and the step fails. */

@@ -77,6 +77,7 @@ export function createEngines({ engines, engineOf }: EnginesOptions): Engines {
       case 'remove':
         return holders(step.ref.project)
       case 'deleteData':
+      case 'strays':
         return holders(step.project)
       default:
         return step satisfies never

@@ -19,5 +19,9 @@ export interface EngineKind {
 
 export const engineKinds: readonly EngineKind[] = [
   { id: 'native', label: 'This machine', open: createNativeEngine },
-  { id: 'docker', label: 'Docker', open: (options) => createDockerEngine({ ...options, account: options.runAs }) },
+  {
+    id: 'docker',
+    label: 'Docker',
+    open: (options) => createDockerEngine(options),
+  },
 ]

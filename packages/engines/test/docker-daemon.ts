@@ -4,18 +4,19 @@ import { join } from 'node:path'
 import type { Container } from '@stackquay/engine-api'
 import { connectDocker } from '../src/docker/client.ts'
 import type { Daemon } from '../src/docker/daemon.ts'
+import { serviceUser } from '../src/native/accounts.ts'
 import { openHome } from '../src/native/home.ts'
 import { noNetworkEnvironment } from '../src/native/network-environment.ts'
 import { processTable } from '../src/native/this-system.ts'
 
 /** The parts below an engine, over a home that may be there already. */
 export async function openDaemon(host: string, root: string): Promise<Daemon> {
-  const home = await openHome(root, null)
+  const home = await openHome(root, { enterable: false })
   const connection = connectDocker(host)
   return {
     ...connection,
     instance: home.instance,
-    account: null,
+    accounts: serviceUser,
     home,
     table: processTable(),
     network: noNetworkEnvironment,

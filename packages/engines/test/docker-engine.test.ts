@@ -14,6 +14,7 @@ import {
   type Workload,
 } from '@stackquay/engine-api'
 import { waitFor } from '@stackquay/testkit'
+import { createDockerEngine } from '../src/docker/index.ts'
 import { type DockerHarness, dockerHarness, TEST_ACCOUNT } from './docker-harness.ts'
 import { workloadOf } from './docker-workloads.ts'
 
@@ -92,6 +93,43 @@ describe('the Docker engine on a Docker of its own', () => {
     const [size] = await engine.data(PROJECT, never)
     assert.equal(size?.name, 'main')
     assert.ok(size.sizeBytes >= 4096 && size.sizeBytes < 100_000, String(size.sizeBytes))
+  })
+
+  test('kept data of another user becomes the project’s with its first container: data that was copied, or is from before', async () => {
+    await runJob(
+      job(
+        'before',
+        'mkdir -p {data:main}/deep && echo x > {data:main}/deep/file && ln -sf /etc/passwd {data:main}/out',
+      ),
+    )
+    const own = { uid: 48_212, gid: 48_212 }
+    const accounts = {
+      of: async () => own,
+      known: () => own,
+      all: () => [{ project: PROJECT, account: own }],
+      shared: undefined,
+    }
+    const next = await createDockerEngine({ ...harness.options, accounts })
+    try {
+      const script = 'echo y >> {data:main}/deep/file && cat {data:main}/deep/file && ls -lan {data:main}'
+      const { container, ...rest } = job('after', script)
+      const change: Change = {
+        type: 'job',
+        ref: { project: PROJECT, workload: 'jobs' },
+        job: { ...rest, container: { ...container!, user: `${own.uid}:${own.gid}` } },
+        force: true,
+      }
+      output.length = 0
+      for (const step of next.plan(change)) await next.apply(step, context)
+      const said = output.join('')
+      assert.match(said, /^x\ny\n/)
+      assert.ok(!said.includes(` ${TEST_ACCOUNT.uid} `), said)
+      assert.match(said, new RegExp(`l\\S+ +1 +${own.uid} +${own.gid} .* out -> /etc/passwd`))
+    } finally {
+      await next.close()
+    }
+    // Back again, for the tests that follow.
+    await runJob(job('back', 'rm -r {data:main}/deep {data:main}/out'))
   })
 
   test('a copy of kept data has the same content, owners and modes', async () => {

@@ -153,7 +153,7 @@ interface Installation extends AsyncDisposable {
 
 async function installation(lab: DockerLab, instance: string): Promise<Installation> {
   const home = await mkdtemp(join(tmpdir(), 'stackquay-docker-foreign-'))
-  const open = () => createDockerEngine({ home, host: lab.host, instance, account: null })
+  const open = () => createDockerEngine({ home, host: lab.host, instance })
   let engine = await open()
   return {
     get engine() {

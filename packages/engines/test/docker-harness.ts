@@ -6,6 +6,7 @@ import type { Harness } from '@stackquay/engine-api/conformance'
 import { type DockerLab, dockerLab } from '@stackquay/testkit/docker-lab'
 import Dockerode from 'dockerode'
 import { createDockerEngine, type DockerEngineOptions } from '../src/docker/index.ts'
+import { oneAccount } from '../src/native/accounts.ts'
 import { harnessPrograms } from './harness-programs.ts'
 import { freePort } from './native-harness.ts'
 
@@ -36,7 +37,7 @@ export async function dockerHarness(
   await mkdir(directory)
   await chmod(directory, 0o777)
   const home = join(root, 'home')
-  const options: DockerEngineOptions = { home, host: own.host, account: TEST_ACCOUNT }
+  const options: DockerEngineOptions = { home, host: own.host, accounts: oneAccount(TEST_ACCOUNT) }
   const docker = new Dockerode({ socketPath: own.socketPath })
   const container = (changes: Partial<Container> = {}): Container => ({
     image: own.image('node'),

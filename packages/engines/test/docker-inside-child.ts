@@ -1,4 +1,5 @@
 import { createDockerEngine } from '../src/docker/index.ts'
+import { oneAccount } from '../src/native/accounts.ts'
 import { never, remove, start, workloadOf } from './docker-workloads.ts'
 
 /*
@@ -8,7 +9,7 @@ import { never, remove, start, workloadOf } from './docker-workloads.ts'
 
 const [image = '', home = '', folder = '', outside = '', port = ''] = process.argv.slice(2)
 const account = { uid: 48_211, gid: 48_211 }
-const engine = await createDockerEngine({ home, host: null, account })
+const engine = await createDockerEngine({ home, host: null, accounts: oneAccount(account) })
 const project = 'inside'
 const run = (path: string) => ({
   kind: 'process' as const,

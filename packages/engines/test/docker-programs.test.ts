@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import type { Engine, ExecIo, Job } from '@stackquay/engine-api'
 import { searchPath } from '../src/docker/program.ts'
-import { DEFAULT_PATH } from '../src/native/environment.ts'
+import { DEFAULT_PATH } from '../src/native/path.ts'
 import { type DockerHarness, dockerHarness } from './docker-harness.ts'
 import { applyAll, contextOf, never, refusal, remove, start, workloadOf } from './docker-workloads.ts'
 

@@ -128,7 +128,7 @@ describe('a Docker behind a port with TLS', () => {
     execFileSync('cp', ['-r', join(folder, 'client'), strange])
     execFileSync('cp', [join(folder, 'stranger', 'ca.pem'), strange])
     const home = join(folder, 'home')
-    const other = await createDockerEngine({ home, host, tls: { mode: 'verify', folder: strange }, account: null })
+    const other = await createDockerEngine({ home, host, tls: { mode: 'verify', folder: strange } })
     const error = await refusal(other.observe(PROJECT, never))
     assert.deepEqual([error.code, error.hint.includes('DOCKER_CERT_PATH')], ['engine_unavailable', true])
     const readiness = await other.probe(never)

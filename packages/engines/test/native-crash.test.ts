@@ -64,10 +64,12 @@ describe('the native engine after a crash of the control plane', () => {
 
   test('how a program ended while nobody watched is learnt from its exit file', async () => {
     const workload = await talk.workload('unseen', {
-      run: harness.script('setTimeout(() => process.exit(9), 300)'),
+      run: harness.script("console.log('begun'); setTimeout(() => process.exit(9), 300)"),
       health: { kind: 'none' },
     })
     await talk.start(workload)
+    // Until then it is not yet a process of the project's user, which is what is waited for below.
+    await talk.line(workload.ref, (line) => line.text === 'begun')
     await talk.engine.close()
     while ((await harness.leftovers()).length > 0) await new Promise((resolve) => setTimeout(resolve, 20))
 
@@ -156,7 +158,7 @@ describe('the native engine after a crash of the control plane', () => {
   async function killedAfter(step: Step, word: string): Promise<void> {
     const source = `
       import { createNativeEngine } from ${JSON.stringify(new URL('../src/native/index.ts', import.meta.url).href)}
-      const engine = await createNativeEngine(${JSON.stringify(harness.options)})
+      const engine = await createNativeEngine(${harness.optionsElsewhere})
       await engine.apply(${JSON.stringify(step)}, {
         signal: new AbortController().signal,
         reveal: async () => 'secret',

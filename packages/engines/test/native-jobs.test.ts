@@ -87,7 +87,7 @@ describe('jobs of the native engine', () => {
     })
     assert.equal((await talk.fails([step(job)])).code, 'job_failed')
     assert.equal(await exists(made), false)
-    if (harness.options.runAs === null) return
+    if (!harness.hasUsers) return
 
     const treasure = join(harness.options.home, 'logs', 'treasure')
     await mkdir(treasure, { recursive: true })
@@ -136,12 +136,12 @@ describe('jobs of the native engine', () => {
   })
 
   test('a directory that only root may enter is named', async () => {
-    if (harness.options.runAs === null) return
+    if (!harness.hasUsers) return
     const closed = join(harness.directory, 'closed')
     await mkdir(closed)
     await chmod(closed, 0o700)
     const error = await talk.fails([step({ ...counted('closed', 'true'), cwd: closed })])
-    assert.match(error.message, /which the workload user \(uid \d+\) cannot enter/)
+    assert.match(error.message, /which the project’s user \(uid \d+\) cannot enter/)
     await rm(closed, { recursive: true })
   })
 

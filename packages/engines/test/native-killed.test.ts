@@ -21,7 +21,7 @@ test('a control plane killed at any moment of start, stop and remove leaves some
   const { ref, title, stop } = workload
   const source = `
     import { createNativeEngine } from ${JSON.stringify(new URL('../src/native/index.ts', import.meta.url).href)}
-    const engine = await createNativeEngine(${JSON.stringify(harness.options)})
+    const engine = await createNativeEngine(${harness.optionsElsewhere})
     const context = { signal: new AbortController().signal, reveal: async () => 'secret', output: () => {} }
     console.log('begin')
     for (const change of ${JSON.stringify([

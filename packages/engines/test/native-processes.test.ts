@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { type Conversation, converse } from '@stackquay/engine-api/conformance-conversation'
-import { createNativeEngine } from '../src/native/index.ts'
+import { oneAccount } from '../src/native/index.ts'
 import { parseStat } from '../src/native/process-table-linux.ts'
 import { type NativeHarness, nativeHarness } from './native-harness.ts'
 
@@ -74,8 +74,8 @@ describe('processes of the native engine', () => {
     await talk.start(workload).catch(() => {})
     const line = await talk.line(workload.ref, (one) => one.text.startsWith('['))
     const [uid, groups, env] = JSON.parse(line.text) as [number, number[], Record<string, string>]
-    assert.equal(uid, harness.options.runAs?.uid ?? process.getuid?.())
-    if (harness.options.runAs !== null) assert.deepEqual(groups, [harness.options.runAs.gid])
+    assert.equal(uid, harness.options.accounts.known(talk.project)?.uid ?? process.getuid?.())
+    if (harness.hasUsers) assert.deepEqual(groups, [uid])
     const allowed = new Set([
       'PATH',
       'HOME',
@@ -212,9 +212,7 @@ describe('processes of the native engine', () => {
   })
 
   test('root is refused as the workload user', async () => {
-    await assert.rejects(createNativeEngine({ ...harness.options, runAs: { uid: 0, gid: 0 } }), {
-      code: 'engine_unavailable',
-    })
+    assert.throws(() => oneAccount({ uid: 0, gid: 0 }), { code: 'engine_unavailable' })
   })
 
   test('a command name with parentheses and spaces does not confuse the process table', () => {

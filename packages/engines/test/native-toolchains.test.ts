@@ -61,19 +61,19 @@ describe('toolchains of the native engine', () => {
   })
 
   test('a program in a directory that the workload user cannot enter says so', async () => {
-    if (harness.options.runAs === null) return
+    if (!harness.hasUsers) return
     await program('closed/bin/hidden', 'echo "hidden version 1.0.0"')
     await chmod(join(places, 'closed'), 0o700)
     const [found] = await engine.toolchains([query('hidden')], signal)
     assert.equal(found?.available, false)
     assert.match(
       found.reason ?? '',
-      /hidden is under .*\/closed, which the workload user \(uid \d+\) cannot enter\. Install it for all users/,
+      /hidden is under .*\/closed, which the project’s user \(uid \d+\) cannot enter\. Install it for all users/,
     )
   })
 
   test('a bundled program out of reach is brought into reach once', async () => {
-    if (harness.options.runAs === null) return
+    if (!harness.hasUsers) return
     const shipped = join(places, 'shipped')
     await program('shipped/bin/packed', '. "$(dirname "$0")/../lib/version"; echo "packed version $VERSION"')
     await mkdir(join(shipped, 'lib'))

@@ -5,6 +5,7 @@ import {
   EngineError,
   type EngineEvent,
   type Exit,
+  exitText,
   type LogLine,
   type Observed,
   type Step,
@@ -186,7 +187,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     const watch = find(ref)
     if (watch?.timer != null || watch?.supervision.gaveUp === true) return
     const decision = planRestart(watch?.history ?? noCrashes, startedAt, crashedAt)
-    const what = `It ${inWords(exit)}`
+    const what = `It ${exitText(exit, workload.run)}`
     if (!decision.restart) {
       const times = decision.history.crashes.length
       giveUp(ref, `${what}, ${times} times in a row, and is not started again by itself.`, logTail)
@@ -256,6 +257,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
           await observations.refresh(event.ref.project)
           return
         case 'unhealthy':
+        case 'limited':
           await observations.refresh(event.ref.project)
           return
         default:
@@ -284,12 +286,6 @@ const keyOf = (ref: WorkloadRef) => `${ref.project}/${ref.workload}`
 
 function anyOf(...signals: readonly (AbortSignal | null)[]): AbortSignal {
   return AbortSignal.any(signals.filter((one) => one !== null))
-}
-
-function inWords(exit: Exit): string {
-  if (exit.outOfMemory === true) return 'was killed because it used more memory than it may'
-  if (exit.signal !== null) return `ended by ${exit.signal}`
-  return exit.code === null ? 'ended' : `ended with exit code ${exit.code}`
 }
 
 async function lastLines(engine: Engine, ref: WorkloadRef, signal: AbortSignal): Promise<readonly string[]> {

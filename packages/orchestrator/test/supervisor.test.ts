@@ -69,7 +69,10 @@ test('waits grow, and after the sixth crash in a row it is given up with its rea
     }
     all.engine.crash(ref, { signal: 'SIGSEGV' })
     await until('it is given up', () => seenAs(all, 'web')?.gaveUp === true)
-    assert.match(seenAs(all, 'web')?.reason ?? '', /^It ended by SIGSEGV, 6 times in a row, and is not started again/)
+    assert.match(
+      seenAs(all, 'web')?.reason ?? '',
+      /^It was ended by SIGSEGV, 6 times in a row, and is not started again/,
+    )
     await pass(600_000)
     assert.equal(all.state('web'), 'exited')
   })

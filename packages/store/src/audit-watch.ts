@@ -5,6 +5,7 @@ import { type AuditGap, auditGap, auditKept, gapOf, headOf } from './audit-gap.t
 import type { Keyring } from './keyring.ts'
 import type { Schema } from './schema.ts'
 import type { SealingKey } from './sealing.ts'
+import { byTheService } from './service-audit.ts'
 import type { NewAuditEntry } from './store.ts'
 
 export interface WatchOptions {
@@ -34,10 +35,14 @@ export async function watchAudit(options: WatchOptions): Promise<CheckpointKeepe
     const gap = begins ? null : await gapOf(tx, found)
     const known = await tx.selectFrom('instance').select('value').where('name', '=', auditGap).executeTakeFirst()
     const record = (entry: Pick<NewAuditEntry, 'action' | 'outcome' | 'changes'>) =>
-      auditChanges({ db: tx, key: keyring.current, now: now().toISOString(), events: [], head: null }).append({
-        ...byTheService,
-        ...entry,
-      })
+      auditChanges({
+        db: tx,
+        key: keyring.current,
+        now: now().toISOString(),
+        events: [],
+        leasesChanged: false,
+        head: null,
+      }).append(byTheService(entry))
     if (gap !== null && known === undefined) {
       await tx
         .insertInto('instance')
@@ -69,18 +74,4 @@ export async function watchAudit(options: WatchOptions): Promise<CheckpointKeepe
     .onConflict((conflict) => conflict.column('name').doNothing())
     .execute()
   return keeper
-}
-
-const byTheService: NewAuditEntry = {
-  actor: 'system',
-  action: '',
-  target: null,
-  project: null,
-  outcome: 'success',
-  changes: null,
-  requestId: null,
-  operationId: null,
-  source: 'system',
-  ip: null,
-  userAgent: null,
 }

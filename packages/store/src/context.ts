@@ -22,6 +22,8 @@ export interface Writing {
   readonly now: string
   /** What is told to the world after the commit. */
   readonly events: EventRecord[]
+  /** Set by whatever changes leases of ports. */
+  leasesChanged: boolean
   /** The last audit entry of the transaction, for the checkpoint beside the database. */
   head: AuditHead | null
 }

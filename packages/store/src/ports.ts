@@ -12,7 +12,8 @@ export function portQuestions({ db }: Reading): PortQuestions {
   }
 }
 
-export function portChanges({ db }: Writing): Transaction['ports'] {
+export function portChanges(writing: Writing): Transaction['ports'] {
+  const { db } = writing
   const held = (project: string, workload: string, port: string) =>
     db
       .selectFrom('port_leases')
@@ -34,6 +35,7 @@ export function portChanges({ db }: Writing): Transaction['ports'] {
 
   async function take(project: string, workload: string, port: string, candidates: Iterable<number>): Promise<number> {
     const host_port = await choose(candidates)
+    writing.leasesChanged = true
     await db
       .insertInto('port_leases')
       .values({ project, workload, port, host_port })
@@ -47,6 +49,7 @@ export function portChanges({ db }: Writing): Transaction['ports'] {
       (await held(project, workload, port))?.host_port ?? (await take(project, workload, port, candidates)),
     move: take,
     release: async (project, workload) => {
+      writing.leasesChanged = true
       let query = db.deleteFrom('port_leases').where('project', '=', project)
       if (workload !== undefined) query = query.where('workload', '=', workload)
       await query.execute()

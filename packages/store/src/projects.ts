@@ -52,7 +52,8 @@ export function projectQuestions({ db, prepare }: Reading): ProjectQuestions {
   }
 }
 
-export function projectChanges({ db, now }: Writing): Transaction['projects'] {
+export function projectChanges(writing: Writing): Transaction['projects'] {
+  const { db, now } = writing
   return {
     insert: async (project) => {
       const holder = await db.selectFrom('projects').select('id').where('slug', '=', project.slug).executeTakeFirst()
@@ -120,6 +121,7 @@ export function projectChanges({ db, now }: Writing): Transaction['projects'] {
     },
 
     delete: async (id) => {
+      writing.leasesChanged = true
       await db.deleteFrom('projects').where('id', '=', id).execute()
     },
   }

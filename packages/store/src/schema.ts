@@ -12,6 +12,8 @@ export interface Schema {
   kept_data: KeptDataTable
   users: UsersTable
   sessions: SessionsTable
+  devices: DevicesTable
+  session_tickets: SessionTicketsTable
   tokens: TokensTable
   audit: AuditTable
   events: EventsTable
@@ -27,6 +29,7 @@ export interface Schema {
   shares: SharesTable
   workload_images: WorkloadImagesTable
   image_pins: ImagePinsTable
+  project_users: ProjectUsersTable
   /** About the database itself: key check, head of the audit chain. */
   instance: NamedValueTable
   migrations: MigrationsTable
@@ -93,6 +96,17 @@ export interface KeptDataTable {
   kept_at: string | null
 }
 
+export interface ProjectUsersTable {
+  number: Generated<number>
+  project: string | null
+  name: string
+  uid: number
+  gid: number
+  owner: Generated<number>
+  before_uid: number | null
+  before_gid: number | null
+}
+
 export interface UsersTable {
   id: string
   username: string
@@ -104,14 +118,34 @@ export interface UsersTable {
 
 export interface SessionsTable {
   id: string
-  hash: string
-  csrf_token: string
+  cookie_hash: string
+  key_hash: string
   user: string
   ip: string | null
   user_agent: string | null
   created_at: string
   last_seen_at: string
   expires_at: string
+}
+
+export interface DevicesTable {
+  id: string
+  hash: string
+  user: string
+  ip: string | null
+  user_agent: string | null
+  created_at: string
+  last_used_at: string
+}
+
+export interface SessionTicketsTable {
+  hash: string
+  session: string
+  /** Path and query of the one address that it opens. */
+  target: string
+  created_at: string
+  /** When it began its answer; null until then. */
+  begun_at: string | null
 }
 
 export interface TokensTable {

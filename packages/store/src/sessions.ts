@@ -1,7 +1,7 @@
 import type { Reading, Writing } from './context.ts'
 import { given } from './prepared.ts'
 import type { SessionsTable } from './schema.ts'
-import type { SessionQuestions, SessionRow, Transaction } from './store.ts'
+import type { KnownSession, SessionQuestions, SessionRow, Transaction } from './store.ts'
 import { storedTime } from './text.ts'
 import { userOf } from './users.ts'
 
@@ -16,18 +16,21 @@ export function sessionQuestions({ db, prepare, now }: Reading): SessionQuestion
     .where('sessions.expires_at', '>', given<string>('now'))
     .where('sessions.last_seen_at', '>', given<string>('idle'))
     .where('sessions.created_at', '>', given<string>('old'))
-  const byHash = prepare(live.selectAll().where('hash', '=', given<string>('hash')))
+  const byKey = prepare(live.selectAll().where('key_hash', '=', given<string>('key')))
+  const byId = prepare(live.selectAll().where('id', '=', given<string>('id')))
   const owner = prepare(
     db.selectFrom('users').selectAll().where('id', '=', given<string>('id')).where('disabled', '=', 0),
   )
   const ofUser = prepare(live.selectAll().where('user', '=', given<string>('user')).orderBy('id'))
 
+  const known = (row: SessionsTable | undefined): KnownSession | null => {
+    const user = row === undefined ? undefined : owner({ id: row.user })[0]
+    return row === undefined || user === undefined ? null : { session: sessionOf(row), user: userOf(user) }
+  }
+
   return {
-    authenticate: async (hash) => {
-      const session = byHash({ hash, ...limits(now()) })[0]
-      const user = session === undefined ? undefined : owner({ id: session.user })[0]
-      return session === undefined || user === undefined ? null : { session: sessionOf(session), user: userOf(user) }
-    },
+    byKey: async (key) => known(byKey({ key, ...limits(now()) })[0]),
+    byId: async (id) => known(byId({ id, ...limits(now()) })[0]),
     of: async (user) => ofUser({ user, ...limits(now()) }).map(sessionOf),
   }
 }
@@ -48,8 +51,8 @@ export function sessionChanges({ db, now }: Writing): Transaction['sessions'] {
         .execute()
       const row: SessionsTable = {
         id: session.id,
-        hash: session.hash,
-        csrf_token: session.csrfToken,
+        cookie_hash: session.cookieHash,
+        key_hash: session.keyHash,
         user: session.user,
         ip: session.ip,
         user_agent: session.userAgent,
@@ -71,6 +74,7 @@ export function sessionChanges({ db, now }: Writing): Transaction['sessions'] {
       if (except !== undefined) query = query.where('id', '!=', except)
       await query.execute()
     },
+    deleteAll: async () => Number((await db.deleteFrom('sessions').executeTakeFirst()).numDeletedRows),
   }
 }
 
@@ -85,8 +89,8 @@ function limits(now: Date): { now: string; idle: string; old: string } {
 function sessionOf(row: SessionsTable): SessionRow {
   return {
     id: row.id,
+    cookieHash: row.cookie_hash,
     user: row.user,
-    csrfToken: row.csrf_token,
     createdAt: row.created_at,
     lastSeenAt: row.last_seen_at,
     expiresAt: row.expires_at,

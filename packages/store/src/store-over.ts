@@ -6,14 +6,17 @@ import { auditChanges, auditQuestions } from './audit.ts'
 import type { AuditHead } from './audit-chain.ts'
 import type { CheckpointKeeper } from './audit-checkpoint.ts'
 import type { Reading, Writing } from './context.ts'
+import { deviceReader, deviceWriter } from './devices.ts'
 import { eventChanges, eventQuestions } from './events.ts'
 import { idempotencyChanges, idempotencyQuestions } from './idempotency.ts'
 import { imageChanges, imageQuestions } from './images.ts'
+import { instanceReader, instanceWriter } from './instance.ts'
 import { keptDataChanges, keptDataQuestions } from './kept-data.ts'
 import { reseal, sealedSince } from './key-check.ts'
 import { networkChanges, networkQuestions } from './network.ts'
 import { operationChanges, operationQuestions } from './operations.ts'
 import { portChanges, portQuestions } from './ports.ts'
+import { projectUserReader, projectUserWriter } from './project-users.ts'
 import { projectChanges, projectQuestions } from './projects.ts'
 import { runChanges, runQuestions } from './runs.ts'
 import type { Schema } from './schema.ts'
@@ -23,6 +26,7 @@ import { sessionChanges, sessionQuestions } from './sessions.ts'
 import { settingChanges, settingQuestions } from './settings.ts'
 import type { ResealCounts, Store, Transaction } from './store.ts'
 import { terminalChanges, terminalQuestions } from './terminals.ts'
+import { ticketReader, ticketWriter } from './tickets.ts'
 import { tokenChanges, tokenQuestions } from './tokens.ts'
 import { userChanges, userQuestions } from './users.ts'
 import { webhookChanges, webhookQuestions } from './webhooks.ts'
@@ -40,6 +44,7 @@ export function storeOver(
   checkpoint: { readonly file: string | null; readonly keeper: CheckpointKeeper | null },
 ): Store {
   const listeners = new Set<(events: readonly EventRecord[]) => void>()
+  const leaseListeners = new Set<() => void>()
   const inside = new AsyncLocalStorage<{ open: boolean }>()
   let last: Promise<unknown> = Promise.resolve()
   let closing: Promise<void> | null = null
@@ -65,12 +70,14 @@ export function storeOver(
     const events: EventRecord[] = []
     const here = { open: true }
     let head: AuditHead | null = null
+    let leasesChanged = false
     let result: T
     try {
       result = await writer.transaction().execute(async (db) => {
-        const writing: Writing = { db, key, now: reading.now().toISOString(), events, head: null }
+        const writing: Writing = { db, key, now: reading.now().toISOString(), events, leasesChanged, head: null }
         const done = await inside.run(here, () => work(changesIn(writing), writing))
         head = writing.head
+        leasesChanged = writing.leasesChanged
         return done
       })
     } finally {
@@ -78,7 +85,8 @@ export function storeOver(
       version += 1
     }
     if (head !== null) checkpoint.keeper?.note(head)
-    if (events.length > 0) publish(events)
+    if (leasesChanged) call(leaseListeners, (listener) => listener())
+    if (events.length > 0) call(listeners, (listener) => listener(events))
     return result
   }
 
@@ -113,10 +121,10 @@ export function storeOver(
   }
 
   /** Before the next transaction begins, so that nobody hears of a later event first. */
-  function publish(events: readonly EventRecord[]): void {
-    for (const listener of [...listeners]) {
+  function call<Listener>(all: ReadonlySet<Listener>, tell: (listener: Listener) => void): void {
+    for (const listener of [...all]) {
       try {
-        listener(events)
+        tell(listener)
       } catch (error) {
         file.report(error)
       }
@@ -136,9 +144,13 @@ export function storeOver(
     secrets: secretQuestions(reading),
     ports: portQuestions(reading),
     keptData: keptDataQuestions(reading),
+    projectUsers: projectUserReader(reading),
     images: imageQuestions(reading),
     users: userQuestions(reading),
     sessions: sessionQuestions(reading),
+    devices: deviceReader(reading),
+    tickets: ticketReader(reading),
+    instance: instanceReader(reading),
     tokens: tokenQuestions(reading),
     audit: auditQuestions(reading, checkpoint.file),
     events: eventQuestions(reading),
@@ -169,6 +181,11 @@ export function storeOver(
       listeners.add(own)
       return () => listeners.delete(own)
     },
+    onLeases: (listener) => {
+      const own = () => listener()
+      leaseListeners.add(own)
+      return () => leaseListeners.delete(own)
+    },
     version: () => version,
     checkIntegrity: async () => file.check(),
     close: () => {
@@ -188,9 +205,13 @@ function changesIn(writing: Writing): Transaction {
     secrets: secretChanges(writing),
     ports: portChanges(writing),
     keptData: keptDataChanges(writing),
+    projectUsers: projectUserWriter(writing),
     images: imageChanges(writing),
     users: userChanges(writing),
     sessions: sessionChanges(writing),
+    devices: deviceWriter(writing),
+    tickets: ticketWriter(writing),
+    instance: instanceWriter(writing),
     tokens: tokenChanges(writing),
     audit: auditChanges(writing),
     events: eventChanges(writing),

@@ -24,9 +24,13 @@ export interface Store {
   readonly secrets: SecretQuestions
   readonly ports: PortQuestions
   readonly keptData: KeptDataQuestions
+  readonly projectUsers: ProjectUserReader
   readonly images: ImageQuestions
   readonly users: UserQuestions
   readonly sessions: SessionQuestions
+  readonly devices: DeviceReader
+  readonly tickets: TicketReader
+  readonly instance: InstanceReader
   readonly tokens: TokenQuestions
   readonly audit: AuditQuestions
   readonly events: EventQuestions
@@ -52,6 +56,8 @@ export interface Store {
   ): Promise<ResealCounts & { readonly settled: boolean }>
   /** Called after each commit that appended events. Answers the function that ends it. */
   onCommit(listener: (events: readonly EventRecord[]) => void): () => void
+  /** Called after each commit that may have changed leases of ports, before its transaction ends for who asked. */
+  onLeases(listener: () => void): () => void
   /** Another number after every transaction: what was read at this one is still what is stored. Costs nothing to ask. */
   version(): number
   /** `PRAGMA quick_check` and foreign keys: problems found, empty when sound. */
@@ -121,6 +127,24 @@ export interface Transaction {
     setKept(project: string, name: string, isKept: boolean): Promise<void>
     delete(project: string, name: string): Promise<void>
   }
+  readonly projectUsers: {
+    /** A number that was never given before. `name` makes the user's name of it. */
+    add(user: {
+      readonly project: string
+      readonly name: (number: number) => string
+      readonly uid: number
+      readonly gid: number
+      readonly before: UserIds | null
+      /** Default: false. */
+      readonly isOwner?: boolean
+    }): Promise<ProjectUser>
+    /** Somebody else on the machine had that uid. */
+    setIds(number: number, ids: UserIds): Promise<void>
+    /** All files of the project are its own user's now. */
+    setMoved(number: number): Promise<void>
+    /** The project is gone; its number and uid stay taken. */
+    retire(project: string): Promise<void>
+  }
   readonly images: {
     /** A workload runs from this build now. The builds of one image that it had last are remembered. */
     used(project: string, image: WorkloadImage): Promise<void>
@@ -136,8 +160,10 @@ export interface Transaction {
   readonly sessions: {
     insert(session: {
       id: string
-      hash: string
-      csrfToken: string
+      /** SHA-256 of what the browser keeps as a cookie. */
+      cookieHash: string
+      /** SHA-256 of what the page keeps for its origin. */
+      keyHash: string
       user: string
       ip: string | null
       userAgent: string | null
@@ -146,6 +172,31 @@ export interface Transaction {
     touch(id: string): Promise<void>
     delete(id: string): Promise<void>
     deleteOfUser(user: string, except?: string): Promise<void>
+    /** Ends all of them and answers how many there were. */
+    deleteAll(): Promise<number>
+  }
+  readonly tickets: {
+    /** Deletes those that can open nothing any more on its way. */
+    insert(ticket: { hash: string; session: string; target: string }): Promise<void>
+    /** True for one caller alone, and only while it may begin: of two at once, one is too late. */
+    begin(hash: string): Promise<boolean>
+  }
+  readonly instance: {
+    set(name: InstanceValue, value: string): Promise<void>
+  }
+  readonly devices: {
+    /** Beyond a number of them, those of the user that were not used for the longest go. */
+    insert(device: {
+      id: string
+      hash: string
+      user: string
+      ip: string | null
+      userAgent: string | null
+    }): Promise<DeviceRow>
+    touch(id: string): Promise<void>
+    delete(id: string): Promise<void>
+    /** Answers how many there were. */
+    deleteOfUser(user: string): Promise<number>
   }
   readonly tokens: {
     /** Throws `TakenError` when the owner has one of that name. */
@@ -340,6 +391,28 @@ export interface KeptData {
   readonly keptAt: string | null
 }
 
+export interface ProjectUserReader {
+  /** Those of projects that are gone too. */
+  all(): Promise<readonly ProjectUser[]>
+}
+
+export interface UserIds {
+  readonly uid: number
+  readonly gid: number
+}
+
+/** The system user of a project. It may not be made yet. */
+export interface ProjectUser extends UserIds {
+  readonly number: number
+  /** Null when the project is gone. */
+  readonly project: string | null
+  readonly name: string
+  /** The user that all projects shared, while files of this one may still belong to it. */
+  readonly before: UserIds | null
+  /** Somebody’s own user, who owns the project’s folder: never made and never removed for the project. */
+  readonly isOwner: boolean
+}
+
 /** One build of an image, as the engine calls both. */
 export interface WorkloadImage {
   readonly workload: string
@@ -381,8 +454,8 @@ export interface UserQuestions {
 
 export interface SessionRow {
   readonly id: string
+  readonly cookieHash: string
   readonly user: string
-  readonly csrfToken: string
   readonly createdAt: string
   readonly lastSeenAt: string
   readonly expiresAt: string
@@ -390,9 +463,49 @@ export interface SessionRow {
   readonly userAgent: string | null
 }
 export interface SessionQuestions {
-  /** The session of a cookie's hash with its user; expired, idle or disabled ones are not found. */
-  authenticate(hash: string): Promise<{ session: SessionRow; user: UserRow } | null>
+  /**
+   * The session of a key's hash with its user; expired, idle or disabled ones are not found. Whoever asks compares the
+   * cookie's hash: the key alone is half a session.
+   */
+  byKey(keyHash: string): Promise<KnownSession | null>
+  /** The same by its id, for a ticket and for streams that are open. */
+  byId(id: string): Promise<KnownSession | null>
   of(user: string): Promise<readonly SessionRow[]>
+}
+export interface KnownSession {
+  readonly session: SessionRow
+  readonly user: UserRow
+}
+
+export interface TicketRow {
+  readonly session: string
+  readonly target: string
+  readonly createdAt: string
+  readonly begunAt: string | null
+}
+export interface TicketReader {
+  /** Also one that is too old or was used: who asks says which. */
+  find(hash: string): Promise<TicketRow | null>
+}
+
+/** What the instance remembers of itself: a short id, and the origin that its sessions were made under. */
+export type InstanceValue = 'id' | 'session_origin'
+export interface InstanceReader {
+  get(name: InstanceValue): Promise<string | null>
+}
+
+/** A browser that has logged in before, known by a key that it keeps. The key proves nothing but that. */
+export interface DeviceRow {
+  readonly id: string
+  readonly user: string
+  readonly ip: string | null
+  readonly userAgent: string | null
+  readonly createdAt: string
+  readonly lastUsedAt: string
+}
+export interface DeviceReader {
+  byHash(hash: string): Promise<DeviceRow | null>
+  of(user: string): Promise<readonly DeviceRow[]>
 }
 
 export interface TokenRow {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
-import { type Store, sessionIdleMs, TakenError } from '../src/index.ts'
+import { type Store, sessionIdleMs, TakenError, ticketBeginMs, ticketDownloadMs } from '../src/index.ts'
 import { tempStore } from './temp-store.ts'
 
 const hour = 3_600_000
@@ -27,8 +27,8 @@ const addSession = (store: Store, id: string, expiresAt: string, user = 'usr_1')
   store.transaction((tx) =>
     tx.sessions.insert({
       id,
-      hash: `hash of ${id}`,
-      csrfToken: 'csrf',
+      cookieHash: `cookie of ${id}`,
+      keyHash: `key of ${id}`,
       user,
       ip: '127.0.0.1',
       userAgent: null,
@@ -166,8 +166,10 @@ test('a session ends at its end, after idling, after seven days, and with its us
   const user = await addUser(store, 'usr_1', 'ada')
   const far = new Date(clock.time + 1000 * hour).toISOString()
   const session = await addSession(store, 'ses_1', far)
-  const alive = async (id: string) => (await store.sessions.authenticate(`hash of ${id}`)) !== null
-  assert.deepEqual(await store.sessions.authenticate('hash of ses_1'), { session, user })
+  const alive = async (id: string) => (await store.sessions.byKey(`key of ${id}`)) !== null
+  assert.deepEqual(await store.sessions.byKey('key of ses_1'), { session, user })
+  assert.deepEqual(await store.sessions.byId('ses_1'), { session, user })
+  assert.equal(await store.sessions.byKey('cookie of ses_1'), null)
 
   clock.pass(sessionIdleMs - 1)
   assert.ok(await alive('ses_1'))
@@ -213,4 +215,30 @@ test('a user’s sessions are listed while they live, and ended one by one or al
   await store.transaction((tx) => tx.sessions.deleteOfUser('usr_1'))
   assert.deepEqual(await ids('usr_1'), [])
   assert.deepEqual(await ids('usr_2'), ['ses_9'])
+})
+
+test('a ticket begins once and in time, is kept for the hour of a download, and goes with its session', async (t) => {
+  const { store, clock } = await tempStore(t)
+  await addUser(store, 'usr_1', 'ada')
+  await addSession(store, 'ses_1', new Date(clock.time + 10 * hour).toISOString())
+  const add = (hash: string) =>
+    store.transaction((tx) => tx.tickets.insert({ hash, session: 'ses_1', target: '/api/v1/events' }))
+  const begin = (hash: string) => store.transaction((tx) => tx.tickets.begin(hash))
+  await add('one')
+  await add('two')
+  assert.equal((await store.tickets.find('one'))?.begunAt, null)
+  clock.pass(ticketBeginMs)
+  assert.deepEqual(await Promise.all([begin('one'), begin('one')]), [true, false])
+  clock.pass(1)
+  assert.equal(await begin('two'), false)
+  assert.equal(await begin('three'), false)
+
+  clock.pass(ticketDownloadMs - 1)
+  await add('four')
+  assert.equal((await store.tickets.find('one'))?.target, '/api/v1/events')
+  clock.pass(1)
+  await add('five')
+  assert.equal(await store.tickets.find('one'), null)
+  await store.transaction((tx) => tx.sessions.deleteAll())
+  assert.equal(await store.tickets.find('five'), null)
 })

@@ -121,7 +121,10 @@ test('two processes that make the same database at once both succeed', async (t)
 
 test('a project from before there were engines is on the native one', async (t) => {
   const file = tempFile(t)
-  const before = migrations.filter(({ name }) => name !== 'engines')
+  const before = migrations.slice(
+    0,
+    migrations.findIndex(({ name }) => name === 'engines'),
+  )
   const clock = { now: () => new Date(0) }
   const options = { file, sealingKey: { id: 'key_a', key: Buffer.alloc(32, 7) }, clock }
   const old = await openStore({ ...options, migrations: before })
@@ -133,4 +136,27 @@ test('a project from before there were engines is on the native one', async (t) 
   const store = await openStore(options)
   t.after(() => store.close())
   assert.equal((await store.projects.find('shop'))?.engine, 'native')
+})
+
+test('sessions from before they belonged to an origin end; people and tokens stay', async (t) => {
+  const file = tempFile(t)
+  const before = migrations.slice(
+    0,
+    migrations.findIndex(({ name }) => name === 'session origin'),
+  )
+  const clock = { now: () => new Date(0) }
+  const options = { file, sealingKey: { id: 'key_a', key: Buffer.alloc(32, 7) }, clock }
+  await (await openStore({ ...options, migrations: before })).close()
+  const raw = new DatabaseSync(file)
+  const time = new Date(0).toISOString()
+  raw.exec(`insert into users (id, username, role, disabled, password_hash, created_at)
+    values ('usr_1', 'ada', 'admin', 0, 'x', '${time}')`)
+  raw.exec(`insert into sessions (id, hash, csrf_token, user, created_at, last_seen_at, expires_at)
+    values ('ses_1', 'h', 'c', 'usr_1', '${time}', '${time}', '2100-01-01T00:00:00.000Z')`)
+  raw.close()
+  const store = await openStore(options)
+  t.after(() => store.close())
+  assert.equal((await store.users.byName('ada'))?.id, 'usr_1')
+  assert.deepEqual(await store.sessions.of('usr_1'), [])
+  assert.deepEqual(await store.checkIntegrity(), [])
 })

@@ -33,6 +33,33 @@ test('a lease stays, another place gets another port, and candidates are asked f
   assert.deepEqual(await store.ports.all(), [])
 })
 
+test('who listens for leases hears of each commit that changed some, and of no other', async (t) => {
+  const { store } = await tempStore(t)
+  let heard = 0
+  const stop = store.onLeases(() => {
+    heard += 1
+  })
+  const counted = async (work: Parameters<typeof store.transaction>[0]) => {
+    const before = heard
+    await store.transaction(work).catch(() => {})
+    return heard - before
+  }
+  assert.equal(await counted((tx) => tx.projects.insert(newProject('shop', { id: 'prj_1' }))), 0)
+  assert.equal(await counted((tx) => tx.ports.lease('prj_1', 'web', 'http', [20000])), 1)
+  assert.equal(await counted((tx) => tx.ports.lease('prj_1', 'web', 'http', [20001])), 0, 'it has one')
+  assert.equal(await counted((tx) => tx.ports.move('prj_1', 'web', 'http', [20001])), 1)
+  const undone = counted(async (tx) => {
+    await tx.ports.release('prj_1')
+    throw new Error('rolled back')
+  })
+  assert.equal(await undone, 0)
+  assert.equal(await counted((tx) => tx.ports.release('prj_1', 'web')), 1)
+  assert.equal(await counted((tx) => tx.projects.delete('prj_1')), 1)
+  stop()
+  await store.transaction((tx) => tx.projects.insert(newProject('shop', { id: 'prj_2' })))
+  assert.equal(await counted((tx) => tx.ports.lease('prj_2', 'web', 'http', [20000])), 0)
+})
+
 test('a range without a free port is said', async (t) => {
   const { store } = await tempStore(t)
   await store.transaction((tx) => tx.projects.insert(newProject('shop', { id: 'prj_1' })))

@@ -1,5 +1,6 @@
 export * from './browser.ts'
 export * from './free-port.ts'
+export * from './machine-state.ts'
 export * from './processes.ts'
 export * from './temporary-home.ts'
 export * from './wait-for.ts'

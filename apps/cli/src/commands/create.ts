@@ -15,6 +15,7 @@ interface CreateFlags extends WaitFlags {
   readonly git?: string
   readonly branch?: string
   readonly path?: string
+  readonly runAsOwner?: boolean
   readonly engine?: string
   readonly start?: boolean
   readonly dryRun?: boolean
@@ -27,6 +28,7 @@ export const define: Define = (command, context) => {
     .option('-g, --git <url>', 'clone the source code')
     .option('-b, --branch <name>', 'with --git: this branch')
     .option('-p, --path <folder>', 'use a folder that exists, where it is')
+    .option('--run-as-owner', 'with --path: run as the person who owns the folder')
     .option('-e, --engine <name>', 'what it runs on: native or docker (default: what the service prefers)')
     .option('--no-start', 'create it and leave it stopped')
     .option('--dry-run', 'check everything, show the steps and do nothing')
@@ -51,6 +53,7 @@ async function bodyOf(context: Context, name: string, flags: CreateFlags, url: s
   const sources = [flags.template, flags.git, flags.path].filter((source) => source !== undefined)
   if (sources.length > 1) throw usageError('Only one of --template, --git and --path can be the source.')
   if (flags.branch !== undefined && flags.git === undefined) throw usageError('--branch goes with --git.')
+  if (flags.runAsOwner === true && flags.path === undefined) throw usageError('--run-as-owner goes with --path.')
   return {
     name,
     ...(flags.template === undefined ? {} : { template: flags.template }),
@@ -58,6 +61,7 @@ async function bodyOf(context: Context, name: string, flags: CreateFlags, url: s
       ? {}
       : { git: { url: flags.git, ...(flags.branch === undefined ? {} : { branch: flags.branch }) } }),
     ...(flags.path === undefined ? {} : { path: await folderOf(context, flags.path, url) }),
+    ...(flags.runAsOwner === true ? { runAs: 'owner' as const } : {}),
     ...(flags.engine === undefined ? {} : { engine: readEngine(flags.engine) }),
     ...(flags.start === false ? { start: false } : {}),
   }

@@ -5,6 +5,7 @@ import { CliError, usageError } from '../errors.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { projectRef } from '../find-project.ts'
 import { eachOf, operandsAround } from '../options.ts'
+import { limitNote } from '../output/limit-note.ts'
 import { writeAll } from '../output/write-all.ts'
 import { exitCodeOfProgram, ProgramEnded, runningProgram } from '../program-end.ts'
 import { streamingClient } from '../streaming-client.ts'
@@ -71,6 +72,8 @@ async function run(context: Context, command: Command, flags: ExecFlags): Promis
       throw withShellCode(error)
     })
     if (end === null) throw new CliError('Interrupted before it ran.', { exitCode: exitCodes.interrupted })
+    const why = limitNote(end)
+    if (why !== null) context.note(why)
     const code = exitCodeOfProgram(end)
     if (code !== 0) throw new ProgramEnded(code)
   } finally {

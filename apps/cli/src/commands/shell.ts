@@ -8,6 +8,7 @@ import { exitCodes } from '../exit-codes.ts'
 import { projectRef } from '../find-project.ts'
 import { nearest } from '../nearest.ts'
 import { operandsAround } from '../options.ts'
+import { limitNote } from '../output/limit-note.ts'
 import { plainText } from '../output/plain-text.ts'
 import { stateCell } from '../output/state.ts'
 import { table } from '../output/table.ts'
@@ -76,6 +77,8 @@ async function run(context: Context, command: Command, flags: ShellFlags): Promi
   if (departure.kind === 'detached')
     return context.note(`\nIt goes on. Come back with: stq shell ${project} --attach ${terminal.id}`)
   if (departure.exit.code === null) context.note(`\n${await whyEnded(context, client, project, terminal.id)}`)
+  const why = limitNote(departure.exit)
+  if (why !== null) context.note(`\n${why}`)
   const code = exitCodeOfProgram(departure.exit)
   if (code !== 0) throw new ProgramEnded(code)
 }

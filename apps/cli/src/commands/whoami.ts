@@ -9,7 +9,10 @@ export const define: Define = (command, context) => command.action(() => run(con
 async function run(context: Context): Promise<void> {
   const client = await context.client()
   const me = await client.call('getMe', {}, { signal: context.signal })
-  context.result({ url: client.baseUrl, ...me }, () => {
+  // Who somebody is must be known also where the health is not.
+  const health = await client.call('getHealth', {}, { signal: context.signal }).catch(() => undefined)
+  const isolation = health?.isolation
+  context.result({ url: client.baseUrl, ...me, ...(isolation === undefined ? {} : { isolation }) }, () => {
     if (context.quiet) return me.user
     const rows: [string, string][] = [
       ['Service', client.baseUrl],
@@ -20,6 +23,11 @@ async function run(context: Context): Promise<void> {
       rows.push(['Projects', me.projects.length === 0 ? 'all' : me.projects.map(plainText).join(', ')])
     } else {
       rows.push(['Role', me.role])
+    }
+    if (isolation !== undefined) {
+      const { level, features, broken } = isolation
+      rows.push(['Isolation', `${level}${features.length === 0 ? '' : ` (${features.join(', ')})`}`])
+      if (broken !== null) rows.push(['', plainText(broken)])
     }
     return fields(rows, context.style)
   })

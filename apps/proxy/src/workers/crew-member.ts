@@ -4,7 +4,7 @@ import type { Lines } from '../access/sheet.ts'
 import type { Limits } from '../limits.ts'
 import type { RouteTable } from '../route-table.ts'
 import type { Answers, Asked, Order, Report, WorkerCounts } from './messages.ts'
-import { memoryFlags, program } from './program.ts'
+import { memoryFlags, nodeFile, program } from './program.ts'
 
 /** One worker process, seen from the main process. */
 export interface CrewMember {
@@ -38,7 +38,7 @@ const startWithin = 20_000
 
 /** Starts a worker. It gets the table before the socket, so it never answers without one. */
 export function startCrewMember({ socket, limits, table, record }: CrewMemberOptions): CrewMember {
-  const child = spawn(process.execPath, [...memoryFlags, program, '--worker'], {
+  const child = spawn(nodeFile(), [...memoryFlags, program, '--worker'], {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     serialization: 'advanced',
     env: workerEnvironment(),

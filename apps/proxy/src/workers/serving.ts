@@ -1,4 +1,5 @@
 import type { Server } from 'node:http'
+import { Server as NetServer } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { NoteExchange } from '../access/exchange-note.ts'
 import { createEntrances } from '../entrances.ts'
@@ -83,15 +84,20 @@ export function createServing(routes: RouteIndex, { limits, note, withEntrances 
     flights: (host, port) => state.upstreams.flights(host, port),
     stop() {
       state.draining = true
-      server.close()
+      stopAccepting(server)
       entrances.close()
     },
     async drain() {
       const deadline = Date.now() + limits.drainWithin
+      // Somebody may be sending on a connection that is idle here. Whoever is busy with it sends soon, and is told to come
+      // back by another one.
+      const idleFrom = Date.now() + Math.min(limits.drainIdle, limits.drainWithin)
       while (connections.now > 0 && Date.now() < deadline) {
-        server.closeIdleConnections()
+        if (Date.now() >= idleFrom) server.closeIdleConnections()
         await delay(20)
       }
+      // What it checks of its connections ends with them.
+      server.close()
       server.closeAllConnections()
       entrances.closeAllConnections()
       for (const socket of state.tunnels) socket.destroy()
@@ -99,6 +105,11 @@ export function createServing(routes: RouteIndex, { limits, note, withEntrances 
       state.upstreams.close()
     },
   }
+}
+
+/** An HTTP server that is closed also ends all connections that are idle just then; those are given some time. */
+function stopAccepting(server: Server): void {
+  NetServer.prototype.close.call(server)
 }
 
 /** Includes upgraded connections, which the HTTP server itself forgets. */

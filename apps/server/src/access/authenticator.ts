@@ -1,17 +1,22 @@
 import { ProblemError } from '@stackquay/contract'
 import { weaker } from '@stackquay/domain/access'
-import type { Store } from '@stackquay/store'
+import type { KnownSession, Store } from '@stackquay/store'
 import type { Principal } from '../http/handler.ts'
-import { sessionSecretIn } from './session-cookie.ts'
+import { createSessionCheck, type SessionPrincipal } from './session-check.ts'
+import type { SessionCookie } from './session-cookie.ts'
 import { hashOf, isTokenValue } from './token-value.ts'
 
 /** Tells who calls, by what is committed now: a revocation, an expiry or a demotion holds for the very next request. */
 export interface Authenticator {
   /**
    * Anonymous without credentials; throws `unauthorized` for credentials that are not valid. A request with an
-   * Authorization header is judged by that alone, never by its cookie.
+   * Authorization header is judged by that alone, never by its cookie. A cookie without the session's key is nobody.
    */
   authenticate(credentials: Credentials, options?: AuthenticateOptions): Principal | Promise<Principal>
+  /** The session that made the ticket, when its cookie came too. Throws `ticket_invalid`. */
+  authenticateTicket(credentials: Credentials, use: TicketedRequest): Promise<SessionPrincipal>
+  /** For streams that are open, whatever began them: the session as it is now. Throws `unauthorized`. */
+  sessionAgain(session: string): Promise<SessionPrincipal>
   /** Writes the last uses that are still in memory. */
   close(): Promise<void>
 }
@@ -19,22 +24,34 @@ export interface Authenticator {
 export interface Credentials {
   readonly authorization?: string | undefined
   readonly cookie?: string | undefined
+  readonly 'x-csrf-token'?: string | readonly string[] | undefined
+}
+
+export interface TicketedRequest {
+  readonly ticket: string
+  readonly target: string
+  readonly resumes: boolean
+  readonly secure: boolean
 }
 
 export interface AuthenticateOptions {
+  /** Whether the request came over TLS: the cookie has another name then. */
+  readonly secure?: boolean
   /** False for the watch over open streams: waiting is no use, and must not keep an idle session alive. */
   readonly use?: boolean
 }
 
 export interface AuthenticatorDeps {
-  readonly store: Pick<Store, 'tokens' | 'sessions' | 'transaction'>
+  readonly store: Pick<Store, 'tokens' | 'sessions' | 'tickets' | 'transaction'>
+  readonly cookie: SessionCookie
   readonly now?: () => number
   readonly log: { warn(details: object, message: string): void }
 }
 
 export const anonymous: Principal = Object.freeze({ kind: 'anonymous' })
 
-export function createAuthenticator({ store, log, now = Date.now }: AuthenticatorDeps): Authenticator {
+export function createAuthenticator({ store, cookie: ours, log, now = Date.now }: AuthenticatorDeps): Authenticator {
+  const sessions = createSessionCheck(store, now)
   const lastUses = new Map<string, number>()
   const lastTouches = new Map<string, number>()
   const pending = new Set<Promise<void>>()
@@ -42,11 +59,18 @@ export function createAuthenticator({ store, log, now = Date.now }: Authenticato
   flushing.unref()
 
   return {
-    authenticate({ authorization, cookie }, { use = true } = {}) {
+    authenticate({ authorization, cookie, 'x-csrf-token': key }, { use = true, secure = false } = {}) {
       if (authorization !== undefined) return byToken(authorization, use)
-      const secret = sessionSecretIn(cookie)
-      return secret === null ? anonymous : bySession(secret, use)
+      if (cookie === undefined || typeof key !== 'string') return anonymous
+      return sessions
+        .byHalves({ cookies: ours.secretsIn(cookie, secure), key })
+        .then((known) => (known === null ? anonymous : principalOf(known, use)))
     },
+    async authenticateTicket({ cookie }, { ticket, target, resumes, secure }) {
+      const cookies = ours.secretsIn(cookie, secure)
+      return principalOf(await sessions.byTicket({ cookies, ticket, target, resumes }), true)
+    },
+    sessionAgain: async (session) => principalOf(await sessions.again(session), false),
     async close() {
       clearInterval(flushing)
       flush()
@@ -77,16 +101,12 @@ export function createAuthenticator({ store, log, now = Date.now }: Authenticato
     }
   }
 
-  async function bySession(secret: string, use: boolean): Promise<Principal> {
-    const known = await store.sessions.authenticate(hashOf(secret))
-    if (known === null) throw refused('The session has ended.', 'Log in again.')
-    const { session, user } = known
+  function principalOf({ session, user }: KnownSession, use: boolean): SessionPrincipal {
     if (user.disabled) throw refused('The user is disabled.', 'Ask an administrator.')
     if (use) touch(session.id, Date.parse(session.lastSeenAt))
     return {
       kind: 'session',
       sessionId: session.id,
-      csrfToken: session.csrfToken,
       user: { id: user.id, name: user.username },
       scope: user.role,
     }

@@ -1,6 +1,6 @@
 import { ProblemError } from '@stackquay/contract'
 import type { NewAuditEntry, Store, Transaction, UserRow } from '@stackquay/store'
-import { newId } from '@stackquay/store'
+import { byTheService, newId } from '@stackquay/store'
 import { hashPassword } from './passwords.ts'
 
 export interface FirstAdmin {
@@ -19,30 +19,16 @@ export async function createFirstAdmin(
   { username, password, audit }: FirstAdmin,
   alongside?: (tx: Transaction, user: UserRow) => Promise<void>,
 ): Promise<UserRow> {
-  const passwordHash = await hashPassword(password)
+  const passwordHash = await hashPassword(password, 'known')
   return store.transaction(async (tx) => {
     if ((await store.users.count()) > 0) throw new ProblemError('already_set_up', 'An administrator exists already.')
     const user = await tx.users.insert({ id: newId('usr'), username, role: 'admin', passwordHash })
     await tx.audit.append({
-      ...(audit ?? byTheService),
+      ...(audit ?? byTheService({ action: 'setup.complete' })),
       target: username,
       changes: { after: { username, role: 'admin' } },
     })
     await alongside?.(tx, user)
     return user
   })
-}
-
-const byTheService: NewAuditEntry = {
-  actor: 'system',
-  action: 'setup.complete',
-  target: null,
-  project: null,
-  outcome: 'success',
-  changes: null,
-  requestId: null,
-  operationId: null,
-  source: 'system',
-  ip: null,
-  userAgent: null,
 }

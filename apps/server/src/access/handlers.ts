@@ -1,38 +1,53 @@
-import { randomBytes, timingSafeEqual } from 'node:crypto'
-import { ProblemError, type TokenView } from '@stackquay/contract'
+import { timingSafeEqual } from 'node:crypto'
+import { ProblemError, type TokenView, visibleText } from '@stackquay/contract'
 import { includes } from '@stackquay/domain/access'
 import { newId, type Store, TakenError, type TokenRow, type Transaction, type UserRow } from '@stackquay/store'
+import type { DeniedLog } from '../http/denied-log.ts'
 import type { Handlers, Principal, RequestContext } from '../http/handler.ts'
 import { roleInsufficient } from '../http/refusal-problem.ts'
 import { projectIds } from '../projects/project-ids.ts'
 import type { KeyPlace } from '../sealing-key.ts'
+import { deviceHandlers } from './device-handlers.ts'
 import { createFirstAdmin } from './first-admin.ts'
+import { createLoginGuard, type NewDevice, rememberDevice } from './login-guard.ts'
 import { createPasswordAgain } from './password-again.ts'
 import { hashPassword, passwordHolds } from './passwords.ts'
 import { secretKeyHandlers } from './secret-key-handlers.ts'
-import { clearingCookieLine, cookieLine, newSessionSecret, sessionSeconds } from './session-cookie.ts'
+import { newSessionSecret, type SessionCookie, sessionSeconds } from './session-cookie.ts'
 import { sessionHandlers } from './session-handlers.ts'
 import { sessionOf } from './session-of.ts'
-import { addressKey, createThrottle, pass } from './throttle.ts'
+import { createThrottle, networkOf, type ThrottleOptions } from './throttle.ts'
+import { ticketHandlers } from './ticket-handlers.ts'
 import { hashOf, newTokenValue, shownPrefix } from './token-value.ts'
 import { userHandlers } from './user-handlers.ts'
 
 export interface AccessDeps {
-  readonly store: Pick<Store, 'users' | 'sessions' | 'tokens' | 'projects' | 'sealing' | 'transaction' | 'replaceKey'>
+  readonly store: Pick<
+    Store,
+    'users' | 'sessions' | 'devices' | 'tokens' | 'projects' | 'sealing' | 'transaction' | 'replaceKey'
+  >
   /** Where the key that seals secrets is kept. */
   readonly keys: KeyPlace
+  readonly cookie: SessionCookie
   /** The one-time code of the first start; null when there is none, and then nobody can use `POST /setup`. */
   readonly setupCode: () => string | null
+  /** Where refused log-ins are recorded. */
+  readonly denied: Pick<DeniedLog, 'record'>
   readonly now?: () => number
+  readonly wait?: ThrottleOptions['wait']
 }
 
 /** Set-up, login, sessions and tokens. Every change is audited in its own transaction; a refused login is too. */
-export function accessHandlers({ store, setupCode, keys, now = Date.now }: AccessDeps) {
-  const throttle = createThrottle(now)
-  const passwordAgain = createPasswordAgain(store, now)
+export function accessHandlers({ store, setupCode, keys, cookie, denied, now = Date.now, wait }: AccessDeps) {
+  const options = { now, ...(wait === undefined ? {} : { wait }) }
+  const setupThrottle = createThrottle(options)
+  const logins = createLoginGuard(store, options)
+  const passwordAgain = createPasswordAgain(store, options)
 
   return {
     ...sessionHandlers({ store }),
+    ...deviceHandlers({ store }),
+    ...ticketHandlers({ store, now }),
     ...userHandlers({ store }),
     ...secretKeyHandlers({ store, keys, passwordAgain }),
 
@@ -41,44 +56,49 @@ export function accessHandlers({ store, setupCode, keys, now = Date.now }: Acces
     },
 
     async completeSetup({ body }, context) {
-      const keys = [`setup ${addressKey(context.ip)}`]
       if ((await store.users.count()) > 0) throw new ProblemError('already_set_up', 'An administrator exists already.')
-      pass(throttle.attempt(keys))
+      // The right code is never refused for what others tried; guessing one of its 59 bits is nothing to fear.
       if (!sameText(body.code, setupCode())) {
+        await setupThrottle.attempt(networkOf(context.ip), context.signal)
         await refuse(context, 'setup.complete', body.username)
         throw new ProblemError('setup_code_wrong', 'This is not the one-time code of this service.')
       }
-      throttle.succeed(keys)
+      let device: NewDevice | null = null
       const session = newSession(context)
       const user = await createFirstAdmin(
         store,
         { ...body, audit: { ...context.audit({ action: 'setup.complete' }), actor: body.username } },
-        (tx, made) => insertSession(tx, made, session),
+        async (tx, made) => {
+          await insertSession(tx, made, session)
+          device = await rememberDevice(tx, made, null, context)
+        },
       )
-      return { status: 201, body: sessionView(user, session.csrfToken), cookies: [cookieLine(session.secret)] }
+      const view = { ...loggedIn(user, session.key), ...deviceKeyOf(device) }
+      return { status: 201, body: view, cookies: [cookie.line(session.secret)] }
     },
 
     async login({ body }, context) {
-      const nameKey = `user ${body.username.toLowerCase()}`
-      const keys = [nameKey, addressKey(context.ip)]
-      pass(throttle.attempt(keys))
       const user = await store.users.byName(body.username)
-      const holds = await passwordHolds(body.password, user?.passwordHash ?? null)
+      const attempt = await logins.begin({ ...body, user }, context)
+      const holds = await passwordHolds(body.password, user?.passwordHash ?? null, attempt.urgency)
       if (user === null || !holds || user.disabled) {
         await refuse(context, 'auth.login', body.username)
         throw new ProblemError('login_failed', 'The user name or the password is wrong.')
       }
-      throttle.succeed(keys)
-      throttle.forgive(nameKey)
+      attempt.succeed()
       const session = newSession(context)
-      await store.transaction(async (tx) => {
+      const device = await store.transaction(async (tx) => {
         await insertSession(tx, user, session)
+        const made = await attempt.remember(tx, user, context)
+        const changes = made === null ? null : { after: { device: made.id } }
         await tx.audit.append({
-          ...context.audit({ action: 'auth.login', target: user.username }),
+          ...context.audit({ action: 'auth.login', target: user.username, changes }),
           actor: user.username,
         })
+        return made
       })
-      return { status: 200, body: sessionView(user, session.csrfToken), cookies: [cookieLine(session.secret)] }
+      const view = { ...loggedIn(user, session.key), ...deviceKeyOf(device) }
+      return { status: 200, body: view, cookies: [cookie.line(session.secret)] }
     },
 
     async logout(_input, context) {
@@ -87,7 +107,7 @@ export function accessHandlers({ store, setupCode, keys, now = Date.now }: Acces
         await tx.sessions.delete(sessionId)
         await tx.audit.append(context.audit({ action: 'auth.logout' }))
       })
-      return { status: 204, cookies: [clearingCookieLine] }
+      return { status: 204, cookies: [cookie.clearing] }
     },
 
     async getMe(_input, { principal }) {
@@ -97,10 +117,11 @@ export function accessHandlers({ store, setupCode, keys, now = Date.now }: Acces
     async changePassword({ body }, context) {
       const { user, sessionId } = sessionOf(context)
       await passwordAgain.check(context, body.current, 'auth.password', 'current')
-      const passwordHash = await hashPassword(body.new)
+      const passwordHash = await hashPassword(body.new, 'known')
       await store.transaction(async (tx) => {
         await tx.users.update(user.id, { passwordHash })
         await tx.sessions.deleteOfUser(user.id, sessionId)
+        await tx.devices.deleteOfUser(user.id)
         await tx.audit.append(context.audit({ action: 'auth.password', target: user.name }))
       })
       return { status: 204 }
@@ -178,15 +199,15 @@ export function accessHandlers({ store, setupCode, keys, now = Date.now }: Acces
     },
   } satisfies Partial<Handlers>
 
-  /** A wrong password changes nothing, so its entry stands alone. The throttle bounds how many there can be. */
+  /** A wrong password changes nothing, so its entry stands alone. Names without end must not fill the log: they are counted. */
   async function refuse(context: RequestContext, action: string, target: string): Promise<void> {
-    await store.transaction((tx) => tx.audit.append(context.audit({ action, target, outcome: 'denied' })))
+    await denied.record(context.audit({ action, target: visibleText(target), outcome: 'denied' }))
   }
 
   function newSession({ ip, userAgent }: RequestContext): NewSession {
     return {
       secret: newSessionSecret(),
-      csrfToken: randomBytes(24).toString('base64url'),
+      key: newSessionSecret(),
       ip,
       userAgent,
       expiresAt: new Date(now() + sessionSeconds * 1000).toISOString(),
@@ -196,14 +217,19 @@ export function accessHandlers({ store, setupCode, keys, now = Date.now }: Acces
 
 interface NewSession {
   readonly secret: string
-  readonly csrfToken: string
+  readonly key: string
   readonly ip: string
   readonly userAgent: string | null
   readonly expiresAt: string
 }
 
-async function insertSession(tx: Transaction, user: UserRow, { secret, ...session }: NewSession): Promise<void> {
-  await tx.sessions.insert({ id: newId('ses'), hash: hashOf(secret), user: user.id, ...session })
+async function insertSession(tx: Transaction, user: UserRow, { secret, key, ...session }: NewSession): Promise<void> {
+  const halves = { cookieHash: hashOf(secret), keyHash: hashOf(key) }
+  await tx.sessions.insert({ id: newId('ses'), ...halves, user: user.id, ...session })
+}
+
+function deviceKeyOf(device: NewDevice | null): { readonly deviceKey?: string } {
+  return device === null ? {} : { deviceKey: device.key }
 }
 
 /** Compares hashes, so that neither the place of the first difference nor the length shows in the time it takes. */
@@ -211,19 +237,20 @@ function sameText(given: string, wanted: string | null): boolean {
   return wanted !== null && timingSafeEqual(Buffer.from(hashOf(given)), Buffer.from(hashOf(wanted)))
 }
 
-function sessionView(user: UserRow, csrfToken: string) {
+/** The one time that a session's key is told. */
+function loggedIn(user: UserRow, csrfToken: string) {
   return { kind: 'session' as const, user: user.username, userId: user.id, role: user.role, csrfToken }
 }
 
 function meOf(principal: Principal) {
   switch (principal.kind) {
     case 'session': {
-      const { user, scope, csrfToken } = principal
-      return { kind: 'session' as const, user: user.name, userId: user.id, role: scope, csrfToken }
+      const { user, scope } = principal
+      return { kind: 'session' as const, user: user.name, userId: user.id, role: scope }
     }
     case 'token': {
       const { token, user, scope, projects } = principal
-      return { kind: 'token' as const, name: token.name, scope, projects: [...projects], user: user.name }
+      return { kind: 'token' as const, name: visibleText(token.name), scope, projects: [...projects], user: user.name }
     }
     case 'anonymous':
       throw new ProblemError('unauthorized', 'Nobody is logged in.')
@@ -233,7 +260,7 @@ function meOf(principal: Principal) {
 }
 
 function tokenView({ id, name, scope, projects, prefix, createdAt, expiresAt, lastUsedAt }: TokenRow): TokenView {
-  return { id, name, scope, projects: [...projects], prefix, createdAt, expiresAt, lastUsedAt }
+  return { id, name: visibleText(name), scope, projects: [...projects], prefix, createdAt, expiresAt, lastUsedAt }
 }
 
 function checkExpiry(expiresAt: string | null, now: number): void {

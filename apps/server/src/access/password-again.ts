@@ -3,11 +3,11 @@ import type { Store } from '@stackquay/store'
 import type { RequestContext } from '../http/handler.ts'
 import { passwordHolds } from './passwords.ts'
 import { sessionOf } from './session-of.ts'
-import { createThrottle, pass } from './throttle.ts'
+import { createThrottle, type ThrottleOptions } from './throttle.ts'
 
 /**
  * Whoever sits at somebody's open page is not that person yet: what matters most asks for the password again. Wrong ones
- * are throttled per user, over all operations that ask, and recorded.
+ * are throttled per session, over all operations that ask, and recorded: who has taken a session can spoil that one alone.
  */
 export interface PasswordAgain {
   check(context: RequestContext, password: string, action: string, field: string): Promise<void>
@@ -15,16 +15,15 @@ export interface PasswordAgain {
 
 export function createPasswordAgain(
   store: Pick<Store, 'users' | 'transaction'>,
-  now: () => number = Date.now,
+  options: ThrottleOptions = {},
 ): PasswordAgain {
-  const throttle = createThrottle(now)
+  const throttle = createThrottle(options)
   return {
     async check(context, password, action, field) {
-      const { user } = sessionOf(context)
-      const keys = [user.id]
-      pass(throttle.attempt(keys))
+      const { user, sessionId } = sessionOf(context)
+      await throttle.attempt(sessionId, context.signal)
       const stored = await store.users.find(user.id)
-      if (!(await passwordHolds(password, stored?.passwordHash ?? null))) {
+      if (!(await passwordHolds(password, stored?.passwordHash ?? null, 'known'))) {
         await store.transaction((tx) =>
           tx.audit.append(
             context.audit({ action, target: user.name, outcome: 'denied', changes: { reason: 'login_failed' } }),
@@ -34,7 +33,7 @@ export function createPasswordAgain(
           hint: `Check "${field}" and try again.`,
         })
       }
-      throttle.succeed(keys)
+      throttle.succeed(sessionId)
     },
   }
 }

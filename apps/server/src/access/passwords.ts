@@ -1,14 +1,18 @@
 import { hash, verify } from '@node-rs/argon2'
-import { ProblemError } from '@stackquay/contract'
+import { createPasswordQueue, type Urgency } from './password-queue.ts'
 
 /** argon2id with the library's defaults, which are those of OWASP: 19 MiB, 2 passes. */
-export function hashPassword(password: string): Promise<string> {
-  return gate.through(() => hash(password))
+export function hashPassword(password: string, urgency: Urgency = 'ordinary'): Promise<string> {
+  return queue.run(() => hash(password), urgency)
 }
 
 /** Takes the same time without a user as with one, so that names cannot be found out by it. */
-export async function passwordHolds(password: string, stored: string | null): Promise<boolean> {
-  const holds = await gate.through(() => verify(stored ?? nobodys, password))
+export async function passwordHolds(
+  password: string,
+  stored: string | null,
+  urgency: Urgency = 'ordinary',
+): Promise<boolean> {
+  const holds = await queue.run(() => verify(stored ?? nobodys, password), urgency)
   return holds && stored !== null
 }
 
@@ -17,30 +21,6 @@ const nobodys = '$argon2id$v=19$m=19456,t=2,p=1$Ry008y4bLxljVFxGPCgVFA$pIY3ZYD+6
 
 /**
  * Each computation takes 19 MiB and a core for some ten milliseconds. Two at a time keep the machine answering while
- * somebody tries passwords from many addresses.
+ * somebody tries passwords from many addresses; 32 are a second or two of work.
  */
-const gate = gateOf(2)
-
-/** Some seconds of work; whoever comes later would give up waiting anyhow. */
-const longestQueue = 100
-
-function gateOf(places: number) {
-  const waiting: (() => void)[] = []
-  let free = places
-  return {
-    async through<T>(work: () => Promise<T>): Promise<T> {
-      if (waiting.length >= longestQueue) {
-        throw new ProblemError('unavailable', 'Too many people log in at once.', { headers: { 'retry-after': '5' } })
-      }
-      if (free > 0) free--
-      else await new Promise<void>((go) => waiting.push(go))
-      try {
-        return await work()
-      } finally {
-        const next = waiting.shift()
-        if (next) next()
-        else free++
-      }
-    },
-  }
-}
+const queue = createPasswordQueue({ places: 2, maxWaiting: 32 })

@@ -1,29 +1,52 @@
 import { randomBytes } from 'node:crypto'
 import { sessionAgeMs } from '@stackquay/store'
 
-export const sessionCookie = 'stackquay_session'
-
 /** The longest a session lasts, used or not; the store ends it earlier after 12 idle hours. */
 export const sessionSeconds = sessionAgeMs / 1000
 
-/** 256 random bits; the store keeps its SHA-256. */
+/** 256 random bits, for either half of a session and for a ticket; the store keeps the SHA-256. */
 export function newSessionSecret(): string {
   return randomBytes(32).toString('base64url')
 }
 
-/** The door adds `Secure` when the request came over TLS. */
-export function cookieLine(secret: string): string {
-  return `${sessionCookie}=${secret}; Path=/; HttpOnly; SameSite=Lax; Max-Age=${sessionSeconds}`
+/**
+ * The cookie of this instance. Cookies know no port, so two instances on one host would overwrite each other's without a
+ * name of their own. Over TLS the name begins with `__Host-`, which no program on another host or over plain HTTP can set.
+ */
+export interface SessionCookie {
+  /** Without the attributes of TLS; `secureCookieLine` adds them. */
+  line(secret: string): string
+  readonly clearing: string
+  /**
+   * The secrets of all cookies of this name, at most eight. A project on this host can add cookies of our name with longer
+   * paths, for ever. Browsers send longer paths first (RFC 6265, section 5.4), and ours has the shortest: the last ones count.
+   */
+  secretsIn(header: string | undefined, secure: boolean): readonly string[]
 }
 
-export const clearingCookieLine = `${sessionCookie}=; Path=/; HttpOnly; SameSite=Lax; Max-Age=0`
-
-/** The session's secret in a Cookie header; null when there is none. The first one counts, as browsers send the closest path first. */
-export function sessionSecretIn(header: string | undefined): string | null {
-  if (header === undefined) return null
-  for (const pair of header.split(';')) {
-    const equals = pair.indexOf('=')
-    if (equals !== -1 && pair.slice(0, equals).trim() === sessionCookie) return pair.slice(equals + 1).trim()
+export function createSessionCookie(instance: string): SessionCookie {
+  const name = `stackquay_session_${instance}`
+  return {
+    line: (secret) => `${name}=${secret}; ${attributes}; Max-Age=${sessionSeconds}`,
+    clearing: `${name}=; ${attributes}; Max-Age=0`,
+    secretsIn(header, secure) {
+      if (header === undefined) return []
+      const wanted = secure ? securePrefix + name : name
+      const found: string[] = []
+      for (const pair of header.split(';')) {
+        const equals = pair.indexOf('=')
+        if (equals !== -1 && pair.slice(0, equals).trim() === wanted) found.push(pair.slice(equals + 1).trim())
+      }
+      return found.slice(-mostCookies)
+    },
   }
-  return null
 }
+
+/** A `Set-Cookie` line as it must be over TLS. */
+export function secureCookieLine(line: string): string {
+  return `${securePrefix}${line}; Secure`
+}
+
+const securePrefix = '__Host-'
+const attributes = 'Path=/; HttpOnly; SameSite=Strict'
+const mostCookies = 8

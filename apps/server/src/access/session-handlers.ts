@@ -33,8 +33,13 @@ export function sessionHandlers({ store }: { readonly store: Pick<Store, 'sessio
       const ended = (await store.sessions.of(user.id)).filter(({ id }) => id !== sessionId).map(({ id }) => id)
       await store.transaction(async (tx) => {
         await tx.sessions.deleteOfUser(user.id, sessionId)
+        const devices = await tx.devices.deleteOfUser(user.id)
         await tx.audit.append(
-          context.audit({ action: 'session.end_others', target: user.name, changes: { before: { sessions: ended } } }),
+          context.audit({
+            action: 'session.end_others',
+            target: user.name,
+            changes: { before: { sessions: ended, devices } },
+          }),
         )
       })
       return { status: 200, body: { ended: ended.length } }

@@ -1,56 +1,89 @@
+import { createHash } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { ProblemError } from '@stackquay/contract'
 
 /**
- * Five failures in 15 minutes are free; then every further one closes the key for 30 s, 60 s … up to 15 minutes.
- * Kept in memory: a restart forgives, which is no gain for an attacker who cannot restart the service.
+ * The first failure of a key costs nothing; the answers to the next four wait 1, 2, 4 and 8 s. Then the key is closed for
+ * 30 s, 60 s … up to 15 minutes after each failure. Kept in memory: a restart forgives, which is no gain for an attacker
+ * who cannot restart the service.
  */
 export interface Throttle {
   /**
-   * Counts an attempt against every key before it is made, so that parallel attempts cannot slip through together.
-   * Answers the seconds to wait when one of the keys is closed; then nothing is counted.
+   * Counts an attempt before it is made, so that parallel attempts cannot slip through together, and waits as long as its
+   * answer has to. Throws `throttled` while the key is closed; nothing is counted then.
    */
-  attempt(keys: readonly string[]): number
-  /** The attempt was right: takes back what `attempt` counted. */
-  succeed(keys: readonly string[]): void
-  /** Forgets a key altogether. */
-  forgive(key: string): void
+  attempt(key: string, signal: AbortSignal): Promise<void>
+  /** The attempt was right: forgets the key. */
+  succeed(key: string): void
 }
 
-export function createThrottle(now: () => number): Throttle {
-  const histories = new Map<string, History>()
+export interface ThrottleOptions {
+  readonly now?: () => number
+  readonly wait?: (ms: number, signal: AbortSignal) => Promise<unknown>
+  /** How many attempts may wait at once; each holds a connection. */
+  readonly maxWaiting?: number
+  /** How many keys are remembered of each sort: those that are closed, and the others. */
+  readonly maxKeys?: number
+}
+
+export function createThrottle({
+  now = Date.now,
+  wait = (ms, signal) => sleep(ms, undefined, { signal }),
+  maxWaiting = 128,
+  maxKeys = 20_000,
+}: ThrottleOptions = {}): Throttle {
+  // Apart, so that keys made up by the thousand push out each other and no key that is closed.
+  const open = new Map<string, History>()
+  const closed = new Map<string, History>()
+  let waiting = 0
+
   return {
-    attempt(keys) {
+    async attempt(key, signal) {
+      const id = shortened(key)
       const time = now()
-      const wait = Math.max(...keys.map((key) => secondsToWait(histories.get(key), time)))
-      if (wait > 0) return wait
-      for (const key of keys) {
-        const next = afterFailure(histories.get(key), time)
-        histories.delete(key)
-        histories.set(key, next)
+      const past = closed.get(id) ?? open.get(id)
+      refuseFor(secondsToWait(past, time))
+      const next = afterFailure(past, time)
+      const delay = delaySeconds(next.failures)
+      if (delay > 0 && waiting >= maxWaiting) refuseFor(delay)
+      remember(id, next)
+      if (delay === 0) return
+      waiting++
+      try {
+        await wait(delay * 1000, signal)
+      } catch {
+        throw new ProblemError('aborted', 'The caller went away while the answer was held back.')
+      } finally {
+        waiting--
       }
-      shrink(histories)
-      return 0
     },
-    succeed(keys) {
-      for (const key of keys) {
-        const history = histories.get(key)
-        if (history) histories.set(key, { ...history, failures: history.failures - 1, closedUntil: 0 })
-      }
+    succeed(key) {
+      const id = shortened(key)
+      open.delete(id)
+      closed.delete(id)
     },
-    forgive(key) {
-      histories.delete(key)
-    },
+  }
+
+  function remember(id: string, history: History): void {
+    open.delete(id)
+    closed.delete(id)
+    const kept = history.closedUntil > 0 ? closed : open
+    kept.set(id, history)
+    for (const oldest of kept.keys()) {
+      if (kept.size <= maxKeys) return
+      kept.delete(oldest)
+    }
   }
 }
 
 /** Throws `throttled` when there is something to wait for. */
-export function pass(secondsToWait: number): void {
-  if (secondsToWait === 0) return
-  throw new ProblemError('throttled', `Too many failed attempts. Try again in ${secondsToWait} seconds.`, {
+function refuseFor(seconds: number): void {
+  if (seconds === 0) return
+  throw new ProblemError('throttled', `Too many failed attempts. Try again in ${seconds} seconds.`, {
     headers: {
-      'retry-after': String(secondsToWait),
+      'retry-after': String(seconds),
       'ratelimit-policy': `"failures";q=${freeFailures};w=${windowSeconds}`,
-      ratelimit: `"failures";r=0;t=${secondsToWait}`,
+      ratelimit: `"failures";r=0;t=${seconds}`,
     },
   })
 }
@@ -64,13 +97,18 @@ interface History {
   readonly closedUntil: number
 }
 
-export function afterFailure(history: History | undefined, now: number): History {
+function afterFailure(history: History | undefined, now: number): History {
   const past = history && !isOver(history, now) ? history : { failures: 0, closedUntil: 0 }
   const failures = past.failures + 1
   const beyond = failures - freeFailures
   if (beyond < 0) return { ...past, failures, last: now }
   const penalty = Math.min(30 * 2 ** beyond, windowSeconds)
   return { failures, last: now, closedUntil: now + penalty * 1000 }
+}
+
+/** After the fifth the key is closed anyhow: an attempt that is let through then answers at once. */
+function delaySeconds(failures: number): number {
+  return failures < 2 || failures > freeFailures ? 0 : 2 ** (failures - 2)
 }
 
 function isOver({ last, closedUntil }: History, now: number): boolean {
@@ -81,23 +119,22 @@ function secondsToWait(history: History | undefined, now: number): number {
   return history === undefined ? 0 : Math.max(0, Math.ceil((history.closedUntil - now) / 1000))
 }
 
-/** Whoever tries from ever new addresses must not fill the memory; the longest untouched go first. */
-function shrink(histories: Map<string, History>): void {
-  for (const key of histories.keys()) {
-    if (histories.size <= 10_000) return
-    histories.delete(key)
-  }
+/** Keys hold what a caller sent; each takes the same few bytes. */
+function shortened(key: string): string {
+  return createHash('sha256').update(key).digest('base64url').slice(0, 22)
 }
 
-/** A single IPv6 machine owns a whole /64; all of it counts as one address. */
-export function addressKey(ip: string): string {
-  if (!ip.includes(':')) return `address ${ip}`
-  const [head = '', tail] = ip.split('%')[0]!.split('::')
+/** The network of a caller: /24 of IPv4, /64 of IPv6, which a single machine owns whole. */
+export function networkOf(ip: string): string {
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(ip)?.[1]
+  const plain = mapped ?? ip
+  if (!plain.includes(':')) return `${plain.split('.').slice(0, 3).join('.')}.0/24`
+  const [head = '', tail] = plain.split('%')[0]!.split('::')
   const left = head.split(':').filter((part) => part !== '')
   const right = tail === undefined ? [] : tail.split(':').filter((part) => part !== '')
   const zeros = tail === undefined ? 0 : Math.max(0, 8 - left.length - right.length)
   const groups = [...left, ...Array<string>(zeros).fill('0'), ...right].map((part) =>
     part.replace(/^0+(?=.)/, '').toLowerCase(),
   )
-  return `address ${groups.slice(0, 4).join(':')}::/64`
+  return `${groups.slice(0, 4).join(':')}::/64`
 }

@@ -23,7 +23,7 @@ export function userHandlers({ store }: UserDeps) {
 
     async createUser({ body }, context) {
       const { username, role } = body
-      const passwordHash = await hashPassword(body.password)
+      const passwordHash = await hashPassword(body.password, 'known')
       const user = await store
         .transaction(async (tx) => {
           const made = await tx.users.insert({ id: newId('usr'), username, role, passwordHash })
@@ -46,7 +46,7 @@ export function userHandlers({ store }: UserDeps) {
     async changeUser({ params, body }, context) {
       const { sessionId } = sessionOf(context)
       await find(params.uid)
-      const passwordHash = body.password === undefined ? undefined : await hashPassword(body.password)
+      const passwordHash = body.password === undefined ? undefined : await hashPassword(body.password, 'known')
       const changed = await store.transaction(async (tx) => {
         // Transactions come one at a time, so what is read here is what the change is made to.
         const before = await find(params.uid)
@@ -58,7 +58,10 @@ export function userHandlers({ store }: UserDeps) {
           disabled,
           ...(passwordHash === undefined ? {} : { passwordHash }),
         })
-        if (passwordHash !== undefined || disabled) await tx.sessions.deleteOfUser(before.id, sessionId)
+        if (passwordHash !== undefined || disabled) {
+          await tx.sessions.deleteOfUser(before.id, sessionId)
+          await tx.devices.deleteOfUser(before.id)
+        }
         const password = passwordHash === undefined ? {} : { password: '[secret]' }
         await tx.audit.append(
           context.audit({

@@ -1,11 +1,12 @@
-import { timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { type Operation, ProblemError } from '@stackquay/contract'
 import { mayEnter, refusalOf } from '@stackquay/domain/access'
 import { type Authenticator, anonymous } from '../access/authenticator.ts'
+import type { ClientReader } from './client.ts'
 import type { Principal } from './handler.ts'
 import type { OriginRules } from './origin.ts'
 import { refusalProblem } from './refusal-problem.ts'
+import { requestTarget, ticketOf } from './ticket-address.ts'
 
 /** Who came, and why they may not enter: null when they may. */
 export interface Admission {
@@ -16,6 +17,7 @@ export interface Admission {
 export interface AdmissionDeps {
   readonly authenticator: Authenticator
   readonly origins: OriginRules
+  readonly client: ClientReader
   readonly resolveProject: (idOrSlug: string) => Promise<{ readonly id: string } | null>
 }
 
@@ -23,40 +25,67 @@ export interface Arrival {
   readonly operation: Operation
   readonly params: Readonly<Record<string, string>>
   readonly message: IncomingMessage
-  /** False when an open stream is only looked at again. */
-  readonly use?: boolean
+  /**
+   * Who an open stream began for, when it is only looked at again: a ticket is gone by then, and waiting must not keep an
+   * idle session alive.
+   */
+  readonly again?: Principal
 }
 
 /**
  * Authenticates and authorizes before anything of the body is read. Synchronous for tokens without a restriction, which
  * are most requests; a promise where a session or a project has to be looked up.
  */
-export function createAdmission({ authenticator, origins, resolveProject }: AdmissionDeps) {
+export function createAdmission({ authenticator, origins, client, resolveProject }: AdmissionDeps) {
   return function admit(arrival: Arrival): Admission | Promise<Admission> {
-    const { operation, message, use = true } = arrival
-    const { headers } = message
-    let principal: Principal = anonymous
+    const { operation } = arrival
     try {
-      if (headers.authorization === undefined || operation.access.kind === 'public') guard(arrival)
-      if (operation.access.kind === 'public') return { principal, refusal: null }
-      const known = authenticator.authenticate(headers, { use })
+      if (operation.access.kind === 'public' || arrival.message.headers.authorization === undefined) guard(arrival)
+      if (operation.access.kind === 'public')
+        return operation.access.known === true ? recognize(arrival) : { principal: anonymous, refusal: null }
+      const known = identify(arrival)
       if (!(known instanceof Promise)) return authorize(arrival, known)
-      return known
-        .then((session) => {
-          principal = session
-          checkCsrf(arrival, session)
-          return authorize(arrival, session)
-        })
-        .catch((error: unknown) => refusedBy(error, principal))
+      return known.then((session) => authorize(arrival, session)).catch(refusedBy)
     } catch (error) {
-      return refusedBy(error, principal)
+      return refusedBy(error)
     }
+  }
+
+  function identify({ operation, message, again }: Arrival): Principal | Promise<Principal> {
+    const { headers } = message
+    if (again?.kind === 'session') return authenticator.sessionAgain(again.sessionId)
+    const use = again === undefined
+    if (headers.authorization !== undefined) return authenticator.authenticate(headers, { use })
+    const secure = client.isSecure(message)
+    const ticket = ticketOf(message)
+    if (ticket === undefined) return authenticator.authenticate(headers, { use, secure })
+    if (operation.ticket === undefined) throw new ProblemError('ticket_invalid', 'No ticket opens this address.')
+    // A page of another site on this host could have found one; whoever made it opens it from our own page.
+    origins.checkOrigin(headers)
+    return authenticator.authenticateTicket(headers, {
+      ticket,
+      target: requestTarget(message),
+      resumes: operation.ticket === 'download' && isResumption(message),
+      secure,
+    })
   }
 
   /** Anybody may ask for the health, under whatever name a load balancer uses. */
   function guard({ operation, message: { headers, method } }: Arrival): void {
     if (operation.id !== 'getHealth') origins.checkHost(headers)
     if (method !== 'GET' && method !== 'HEAD') origins.checkOrigin(headers)
+  }
+
+  /** Never refuses: what is wrong with the credentials makes the caller a stranger. */
+  function recognize(arrival: Arrival): Admission | Promise<Admission> {
+    const { headers } = arrival.message
+    const stranger: Admission = { principal: anonymous, refusal: null }
+    if (headers.authorization === undefined && headers.cookie === undefined) return stranger
+    const look = async (): Promise<Admission> => {
+      origins.checkHost(headers)
+      return { principal: await identify(arrival), refusal: null }
+    }
+    return look().catch(() => stranger)
   }
 
   function authorize(arrival: Arrival, principal: Principal): Admission | Promise<Admission> {
@@ -78,22 +107,12 @@ function verdict(
   return { principal, refusal: refusal === null ? null : refusalProblem(refusal, principal, ref) }
 }
 
-/** A changing request with a cookie must prove that our own page made it. */
-function checkCsrf({ message: { method, headers } }: Arrival, principal: Principal): void {
-  if (principal.kind !== 'session' || method === 'GET' || method === 'HEAD') return
-  const sent = headers['x-csrf-token']
-  const given = Buffer.from(typeof sent === 'string' ? sent : '')
-  const wanted = Buffer.from(principal.csrfToken)
-  if (given.length === wanted.length && timingSafeEqual(given, wanted)) return
-  throw new ProblemError(
-    'csrf_failed',
-    sent === undefined
-      ? 'The header X-CSRF-Token is missing.'
-      : 'The header X-CSRF-Token does not belong to this session.',
-  )
+/** Without `If-Range` a browser would put parts of two files together, so that is no going on. */
+function isResumption({ headers, method }: IncomingMessage): boolean {
+  return method === 'GET' && headers.range !== undefined && headers['if-range'] !== undefined
 }
 
-function refusedBy(error: unknown, principal: Principal): Admission {
-  if (error instanceof ProblemError) return { principal, refusal: error }
+function refusedBy(error: unknown): Admission {
+  if (error instanceof ProblemError) return { principal: anonymous, refusal: error }
   throw error
 }

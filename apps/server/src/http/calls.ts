@@ -2,8 +2,10 @@ import { Readable } from 'node:stream'
 import type { Operation } from '@stackquay/contract'
 import { takesIdempotencyKey } from '@stackquay/contract/openapi'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { secureCookieLine } from '../access/session-cookie.ts'
 import { answerOf } from './answer.ts'
 import type { AnyHandler } from './bind.ts'
+import { bytesOf, partOf } from './byte-range.ts'
 import type { ClientReader } from './client.ts'
 import type { RecordDenial } from './denials.ts'
 import type { Answer, Idempotency } from './idempotency.ts'
@@ -21,6 +23,7 @@ export interface CallsDeps {
 /** What leaves: an answer whole, or piece by piece. */
 interface Sent extends Answer<string | Buffer> {
   readonly stream?: AsyncIterable<string | Uint8Array>
+  readonly length?: number | undefined
 }
 
 type RouteHandler = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>
@@ -38,7 +41,7 @@ export function createCalls({ client, idempotency, recordDenial }: CallsDeps) {
         try {
           const result = await handler(input, context)
           if (result.cookies !== undefined) setCookies(reply, result.cookies, client.isSecure(message))
-          if (result.stream !== undefined) return { ...answerOf(result), stream: result.stream }
+          if (result.stream !== undefined) return { ...answerOf(result), stream: result.stream, length: result.length }
           return answerOf(result)
         } catch (error) {
           // A refusal that only the handler could know of is recorded like one at the entrance.
@@ -67,13 +70,19 @@ async function keepable(request: FastifyRequest, work: () => Promise<Answer<stri
   }
 }
 
-function send(request: FastifyRequest, reply: FastifyReply, { status, headers, body, stream }: Sent): FastifyReply {
+function send(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { status, headers, body, stream, length }: Sent,
+): FastifyReply {
   const { etag } = headers
   const isRead = request.method === 'GET' || request.method === 'HEAD'
   if (isRead && etag !== undefined && ifNoneMatchHits(request.headers['if-none-match'], etag.slice(1, -1))) {
     return reply.code(304).header('etag', etag).send()
   }
   reply.code(status).headers(headers)
+  if (stream !== undefined && length !== undefined && etag !== undefined)
+    return sendBytes(request, reply, { stream, length, etag })
   // A HEAD of what is still to be made is answered without making it.
   if (stream !== undefined)
     return reply.send(request.method === 'HEAD' ? '' : Readable.from(stream, { objectMode: false }))
@@ -82,8 +91,42 @@ function send(request: FastifyRequest, reply: FastifyReply, { status, headers, b
   return reply.send(status < 400 ? body : Buffer.from(body))
 }
 
+/** What has a length and a validator can be gone on with after it broke. */
+function sendBytes(
+  { method, headers }: FastifyRequest,
+  reply: FastifyReply,
+  { stream, length, etag }: { stream: AsyncIterable<string | Uint8Array>; length: number; etag: string },
+): FastifyReply {
+  reply.header('accept-ranges', 'bytes')
+  const part =
+    method === 'GET' ? partOf({ range: headers.range, 'if-range': ifRangeOf(headers) }, etag, length) : 'whole'
+  if (part === 'unsatisfiable') {
+    leave(stream)
+    return reply.code(416).header('content-range', `bytes */${length}`).send()
+  }
+  const { from, to } = part === 'whole' ? { from: 0, to: length - 1 } : part
+  if (part !== 'whole') reply.code(206).header('content-range', `bytes ${from}-${to}/${length}`)
+  reply.header('content-length', String(to + 1 - from))
+  if (method === 'HEAD' || length === 0) {
+    leave(stream)
+    return reply.send('')
+  }
+  return reply.send(Readable.from(bytesOf(stream, { from, to }), { objectMode: false }))
+}
+
+/** What nobody will read is let go, so that its source does not wait. */
+function leave(stream: AsyncIterable<string | Uint8Array>): void {
+  stream[Symbol.asyncIterator]()
+    .return?.()
+    .catch(() => undefined)
+}
+
+function ifRangeOf({ 'if-range': value }: FastifyRequest['headers']): string | undefined {
+  return typeof value === 'string' ? value : undefined
+}
+
 function setCookies(reply: FastifyReply, lines: readonly string[], secure: boolean): void {
-  reply.header('set-cookie', secure ? lines.map((line) => `${line}; Secure`) : [...lines])
+  reply.header('set-cookie', secure ? lines.map(secureCookieLine) : [...lines])
 }
 
 export function pathOf({ url }: FastifyRequest): string {

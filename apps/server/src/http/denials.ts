@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { Operation, ProblemError } from '@stackquay/contract'
+import { visibleText } from '@stackquay/contract'
 import type { ClientReader } from './client.ts'
 import type { DeniedLog } from './denied-log.ts'
 import type { Principal } from './handler.ts'
@@ -32,8 +33,11 @@ export function createRecordDenial(
     const context = createRequestContext({ principal, requestId, message, client, gone: never })
     // What stands first in the path: the project, the operation, the user.
     const target = params[0]?.slice(0, 60) ?? null
+    const shown = target === null ? null : visibleText(target)
     const record = (project: string | null) =>
-      denied.record(context.audit({ action, target, project, outcome: 'denied', changes: { reason: refusal.code } }))
+      denied.record(
+        context.audit({ action, target: shown, project, outcome: 'denied', changes: { reason: refusal.code } }),
+      )
     if (target === null || access.kind !== 'scope' || !access.project) return record(null)
     // The refusal stands, and is recorded, whether or not its project can be looked up.
     return findProject(target).then(
@@ -64,6 +68,7 @@ function isDenial(refusal: unknown): refusal is ProblemError {
 /** Handlers record refused passwords and codes themselves, with the name that was tried. */
 const codes: ReadonlySet<string> = new Set([
   'unauthorized',
+  'ticket_invalid',
   'scope_insufficient',
   'role_insufficient',
   'project_forbidden',

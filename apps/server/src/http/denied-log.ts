@@ -64,6 +64,7 @@ export function createDeniedLog({ store, log }: DeniedLogDeps): DeniedLog {
 const writtenOut = 5
 const maxCallers = 1000
 
-function keyOf({ actor, action, ip }: NewAuditEntry): string {
-  return `${actor} ${action} ${ip}`
+function keyOf({ actor, action, ip, changes }: NewAuditEntry): string {
+  // A password that is wrong and a try that is not even looked at are different refusals.
+  return `${actor} ${action} ${ip} ${(changes as { readonly reason?: string } | null)?.reason ?? ''}`
 }

@@ -23,6 +23,7 @@ import { serveReference } from './reference.ts'
 import { requestIdOf } from './request-id.ts'
 import { createRightsWatch } from './rights-watch.ts'
 import { apiHeaders } from './security-headers.ts'
+import { takeTicket } from './ticket-address.ts'
 import { createUpgrades } from './upgrade.ts'
 import { watchEventsHandler } from './watch-events.ts'
 import { serveWebPage } from './web-page.ts'
@@ -76,7 +77,7 @@ export function createDoor(deps: DoorDeps): FastifyInstance {
   const hub = createEventsHub(store)
   const origins = createOriginRules(settings)
   const client = createClientReader(settings.trustedProxies ?? [], settings.baseUrl)
-  const admit = createAdmission({ authenticator, origins, resolveProject: (ref) => store.projects.find(ref) })
+  const admit = createAdmission({ authenticator, origins, client, resolveProject: (ref) => store.projects.find(ref) })
   const paths = createOperationPaths(apiPrefix, operationList)
   const rights = createRightsWatch(log)
   const recordDenial = createRecordDenial(denied, client, (ref) => store.projects.find(ref))
@@ -194,6 +195,12 @@ function createFastify(
 ): FastifyInstance {
   return Fastify({
     bodyLimit,
+    rewriteUrl: (request) => {
+      const url = takeTicket(request as FastifyRequest['raw'])
+      // Fastify keeps the address as it came; nothing may.
+      if (url !== request.url) Object.assign(request, { originalUrl: url })
+      return url
+    },
     genReqId: (message) => requestIdOf(message as FastifyRequest['raw']),
     requestTimeout: 60_000,
     keepAliveTimeout: 75_000,

@@ -26,7 +26,7 @@ export function eventRoute(operation: Operation, { hub, store, admit, rights, st
     const { query } = parse(request) as { query: { after?: number } & EventWishes }
     const passes = await eventFilter(query, principal, store)
     const position = await hub.begin(resumePosition(message, query.after))
-    const check = async () => (await admit({ operation, params: {}, message, use: false })).refusal
+    const check = async () => (await admit({ operation, params: {}, message, again: principal })).refusal
     reply.hijack()
     await streamEvents({ hub, response: reply.raw, requestId, passes, position, signal: stopping }, (end) =>
       rights.add({ check, end }),

@@ -12,8 +12,16 @@ export function fieldErrors(
   issues: readonly Issue[],
   pointer: (path: Path) => string,
 ): FieldError[] {
-  return issues.flatMap((issue) => errorsOf(schema, issue, [], pointer))
+  const errors: FieldError[] = []
+  for (const issue of issues) {
+    if (errors.length >= mostErrors) break
+    errors.push(...errorsOf(schema, issue, [], pointer))
+  }
+  return errors.slice(0, mostErrors)
 }
+
+/** Each costs a look at all known names. Nobody corrects more than these before sending it again. */
+const mostErrors = 100
 
 /** RFC 6901. */
 export function jsonPointer(path: Path): string {
@@ -24,7 +32,7 @@ function errorsOf(schema: z.ZodType, issue: Issue, above: Path, pointer: (path: 
   const path = [...above, ...issue.path]
   switch (issue.code) {
     case 'unrecognized_keys':
-      return issue.keys.map((key) => unknownField(key, knownFields(schema, path), pointer([...path, key])))
+      return unknownFields(issue.keys, knownFields(schema, path), (key) => pointer([...path, key]))
     case 'invalid_key':
       return [
         {
@@ -38,6 +46,14 @@ function errorsOf(schema: z.ZodType, issue: Issue, above: Path, pointer: (path: 
     default:
       return [{ pointer: pointer(path), ...said(issue) }]
   }
+}
+
+function unknownFields(
+  keys: readonly string[],
+  known: readonly string[],
+  pointer: (key: string) => string,
+): FieldError[] {
+  return keys.slice(0, mostErrors).map((key) => unknownField(key, known, pointer(key)))
 }
 
 function unknownField(key: string, known: readonly string[], pointer: string): FieldError {

@@ -7,7 +7,6 @@ export type Principal =
   | {
       readonly kind: 'session'
       readonly sessionId: string
-      readonly csrfToken: string
       readonly user: { readonly id: string; readonly name: string }
       /** The user's role. */
       readonly scope: Scope
@@ -48,10 +47,12 @@ export interface Reply<Body> {
   readonly json?: string | Buffer
   /** Sent piece by piece, as the reader takes them; `headers` then name the content type. */
   readonly stream?: AsyncIterable<string | Uint8Array>
+  /** How many bytes the stream has. With an `etag` it may be asked for in parts, so that a download can go on. */
+  readonly length?: number
   /** Unquoted; becomes a strong ETag. */
   readonly etag?: string
   readonly headers?: Readonly<Record<string, string>>
-  /** Full `Set-Cookie` lines. */
+  /** Full `Set-Cookie` lines; over TLS the binder adds `Secure` and the prefix `__Host-`. */
   readonly cookies?: readonly string[]
 }
 

@@ -25,7 +25,7 @@ export interface OriginSettings {
  * not asked: no foreign page has one.
  *
  * Origin: what `Origin` or `Sec-Fetch-Site` says must be us or a trusted origin. Clients that are no browsers send
- * neither; for those the CSRF token alone decides.
+ * neither; for those the session's key alone decides.
  */
 export function createOriginRules({ listenHost, baseUrl, trustedOrigins = [] }: OriginSettings): OriginRules {
   const origins = new Set(

@@ -1,6 +1,8 @@
 import { type Problem, ProblemError, problemKinds, problemOf } from '@stackquay/contract'
 import { EngineError } from '@stackquay/engine-api'
+import { FilesError } from '@stackquay/engines'
 import { ChangedError, StoreBusyError, StoreFullError, TakenError } from '@stackquay/store'
+import { filesProblem } from '../projects/files-problem.ts'
 
 export interface ProblemAnswer {
   readonly status: number
@@ -26,6 +28,7 @@ export function problemErrorOf(thrown: unknown): ProblemError {
   if (thrown instanceof StoreFullError) return new ProblemError('disk_full', thrown.message, { cause: thrown })
   if (thrown instanceof StoreBusyError) return new ProblemError('unavailable', thrown.message, { cause: thrown })
   if (thrown instanceof EngineError) return fromEngine(thrown)
+  if (thrown instanceof FilesError) return filesProblem(thrown)
   return (
     fromFramework(thrown) ??
     new ProblemError('internal_error', 'The request could not be completed.', { cause: thrown })

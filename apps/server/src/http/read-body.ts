@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { type Operation, ProblemError } from '@stackquay/contract'
+import { jsonShape } from './json-shape.ts'
 
 export const bodyLimit = 1024 * 1024
 
@@ -33,6 +34,7 @@ function hasBody(headers: IncomingHttpHeaders): boolean {
 /** An empty body is an absent one. */
 export function readJson(bytes: Buffer): unknown {
   if (bytes.length === 0) return undefined
+  refuseShape(bytes)
   const text = textOf(bytes)
   let value: unknown
   try {
@@ -42,6 +44,27 @@ export function readJson(bytes: Buffer): unknown {
   }
   if (suspicious.test(text)) refusePrototypes(value, '')
   return value
+}
+
+/**
+ * A body of 1 MiB can hold half a million values, and checking them takes seconds in which nobody else is answered. No
+ * operation needs more than these.
+ */
+const mostValues = 5000
+const deepest = 50
+
+function refuseShape(bytes: Buffer): void {
+  const { depth, values } = jsonShape(bytes)
+  if (depth > deepest) {
+    throw new ProblemError('too_large', `The body is nested ${depth} deep; it may be nested ${deepest} deep.`, {
+      hint: 'Send less in each request.',
+    })
+  }
+  if (values > mostValues) {
+    throw new ProblemError('too_large', `The body has about ${values} values; it may have ${mostValues}.`, {
+      hint: 'Send less in each request.',
+    })
+  }
 }
 
 /** The parser quotes from the text it was given, and that may hold a password. */

@@ -36,7 +36,7 @@ ${groups.map(({ name, operations }) => `<h2>${escapeHtml(name)}</h2>\n<ul>${oper
 <main id="content">
 <h1>API reference</h1>
 <p>${escapeHtml(String(document.info.description))} For programs the same stands in <a href="/api/v1/openapi.json">openapi.json</a>.</p>
-<p>Scripts send an API token: <code>Authorization: Bearer stq_…</code>. A browser session sends its cookie, and with every change the header <code>X-CSRF-Token</code>.</p>
+<p>Scripts send an API token: <code>Authorization: Bearer stq_…</code>. A browser session sends its cookie together with the header <code>X-CSRF-Token</code>; where no header can be sent, a ticket.</p>
 ${groups.map(({ name, operations }) => `<h2 class="group">${escapeHtml(name)}</h2>\n${operations.map(operationSection).join('\n')}`).join('\n')}
 <h2 class="group" id="problems">Problems</h2>
 <p>Errors are <code>application/problem+json</code> with <code>code</code>, <code>detail</code>, <code>hint</code>, <code>requestId</code> and <code>retryable</code>; for fields all together in <code>errors</code>.</p>
@@ -57,6 +57,7 @@ interface OperationView {
   readonly 'x-stackquay-access': Access
   readonly 'x-stackquay-audit'?: string
   readonly 'x-stackquay-stream'?: string
+  readonly 'x-stackquay-ticket'?: string
   readonly parameters?: readonly { name: string; in: string; required: boolean; description?: string; schema: Schema }[]
   readonly requestBody?: { required: boolean; content: Content }
   readonly responses: Readonly<
@@ -110,11 +111,13 @@ function accessText({
   'x-stackquay-access': access,
   'x-stackquay-audit': audit,
   'x-stackquay-stream': stream,
+  'x-stackquay-ticket': ticket,
 }: Placed): string {
   return [
     whoMay(access),
     ...(audit === undefined ? [] : [`Audited as ${audit}.`]),
     ...(stream === 'websocket' ? ['A WebSocket.'] : stream === 'sse' ? ['Server-sent events.'] : []),
+    ...(ticket === undefined ? [] : ['A browser session opens it with a ticket.']),
   ].join(' ')
 }
 

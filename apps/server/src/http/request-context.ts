@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AuditEntry } from '@stackquay/contract'
+import { visibleTokenName } from '@stackquay/contract'
 import type { NewAuditEntry } from '@stackquay/store'
 import type { ClientReader } from './client.ts'
 import type { Principal, RequestContext } from './handler.ts'
@@ -70,7 +71,7 @@ export function actorOf(principal: Principal): string {
     case 'session':
       return principal.user.name
     case 'token':
-      return `${principal.user.name} (token: ${principal.token.name})`
+      return `${principal.user.name} (token: ${visibleTokenName(principal.token.name)})`
     default:
       return principal satisfies never
   }

@@ -16,6 +16,7 @@ import { createRequestContext } from './request-context.ts'
 import { requestIdOf } from './request-id.ts'
 import type { RightsWatch } from './rights-watch.ts'
 import { apiHeaders } from './security-headers.ts'
+import { takeTicket } from './ticket-address.ts'
 
 export interface UpgradeDeps {
   readonly admit: (arrival: Arrival) => Admission | Promise<Admission>
@@ -51,6 +52,7 @@ export function createUpgrades(deps: UpgradeDeps): Upgrades {
 
   return {
     accept(message, socket, head) {
+      message.url = takeTicket(message)
       const requestId = requestIdOf(message)
       // A peer that resets the connection while it is being judged is no matter for the log.
       socket.on('error', () => socket.destroy())
@@ -58,7 +60,7 @@ export function createUpgrades(deps: UpgradeDeps): Upgrades {
         ({ start, principal, arrival }) => {
           server.handleUpgrade(message, socket, head, (peer) => {
             const opened = openFrameSocket(peer, requestId)
-            watch(opened, arrival, peer)
+            watch(opened, principal, arrival, peer)
             void run(opened, requestId, principal, message, start)
           })
         },
@@ -103,10 +105,10 @@ export function createUpgrades(deps: UpgradeDeps): Upgrades {
     }
   }
 
-  function watch(opened: OpenSocket, arrival: Arrival, peer: WebSocket): void {
+  function watch(opened: OpenSocket, principal: Principal, arrival: Arrival, peer: WebSocket): void {
     open.add(opened)
     const unwatch = rights.add({
-      check: async () => (await admit({ ...arrival, use: false })).refusal,
+      check: async () => (await admit({ ...arrival, again: principal })).refusal,
       end: (reason) => opened.fail(reason),
     })
     peer.once('close', () => {

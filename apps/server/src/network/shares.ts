@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { ProblemError } from '@stackquay/contract'
 import type { Engine } from '@stackquay/engine-api'
-import { type NewAuditEntry, newId, type ProjectRow, type ShareRow, type Store } from '@stackquay/store'
+import { byTheService, type NewAuditEntry, newId, type ProjectRow, type ShareRow, type Store } from '@stackquay/store'
 import { hashPassword } from '../access/passwords.ts'
 import type { Config } from '../config.ts'
 import type { RequestContext } from '../http/handler.ts'
@@ -257,19 +257,12 @@ function recorded({ id, provider, workload, expiresAt, passwordHash }: ShareRow)
 }
 
 function expired(share: ShareRow, row: ProjectRow): NewAuditEntry {
-  return {
-    actor: 'system',
+  return byTheService({
     action: 'share.expire',
     target: row.slug,
     project: row.id,
-    outcome: 'success',
     changes: { before: recorded(share) },
-    requestId: null,
-    operationId: null,
-    source: 'system',
-    ip: null,
-    userAgent: null,
-  }
+  })
 }
 
 /** 80 random bits in base32 (RFC 4648), in lower case as host names are. */

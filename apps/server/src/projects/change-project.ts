@@ -21,6 +21,7 @@ import type { Change, Engine, Observed, Workload } from '@stackquay/engine-api'
 import type { Orchestrator } from '@stackquay/orchestrator'
 import { newId, type OperationRow, type ProjectRow, type Store, type Transaction } from '@stackquay/store'
 import type { RequestContext } from '../http/handler.ts'
+import type { Workers } from '../workers/workers.ts'
 import type { Catalogue } from './catalogue.ts'
 import type { EngineChoice } from './engine-choice.ts'
 import type { Model } from './model.ts'
@@ -37,6 +38,8 @@ export interface ChangeDeps {
   /** All engines as one: each project is held by its own. */
   readonly engine: Engine
   readonly engines: EngineChoice
+  /** For what may take long because of what was sent. */
+  readonly workers: Pick<Workers, 'run'>
   orchestrator(): Orchestrator
 }
 
@@ -212,6 +215,12 @@ function removalOf(services: readonly string[], database: ChangeOptions['drops']
   return removal
 }
 
+/** Why an engine sets no limits, and what to do; null when it does, or when nobody knows of it. */
+export function limitsUnavailable(engine: Engine | null): string | null {
+  if (engine === null || engine.capabilities.limits) return null
+  return engine.capabilities.withoutLimits ?? 'Choose an engine that runs containers for the project.'
+}
+
 /** An engine that cannot hold a program to its limits must not let a person believe that it does. */
 export function limitsObstacle(engine: Engine | null, before: ProjectSpec, after: ProjectSpec): readonly FieldError[] {
   const { limits } = after
@@ -224,7 +233,7 @@ export function limitsObstacle(engine: Engine | null, before: ProjectSpec, after
     ...set('/limits', ofProject),
     ...Object.entries(workloads).flatMap(([name, own]) => set(`/limits/workloads/${name}`, own)),
   ]
-  const detail = `The engine "${engine.id}" cannot limit what a program uses. Leave it out or send null.`
+  const detail = `The engine "${engine.id}" cannot limit what a program uses. ${limitsUnavailable(engine)} Leave it out or send null.`
   return pointers.map((pointer) => ({ pointer, code: 'engine_cannot', detail }))
 }
 
@@ -249,7 +258,7 @@ export function planOf(
     const workload =
       change.type === 'start' || change.type === 'replace'
         ? change.workload.ref.workload
-        : change.type === 'deleteData'
+        : change.type === 'deleteData' || change.type === 'strays'
           ? null
           : change.ref.workload
     return engine.plan(change).map((step) => ({ title: step.title, workload, because }))

@@ -3,28 +3,29 @@ import { mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { ContainerFacts } from '@stackquay/domain'
-import type { Account } from './account.ts'
+import type { Accounts } from '@stackquay/engines'
+import { nobody } from './files-of.ts'
 
 /** Where the Dockerfiles of ours lie, a folder each. */
 const imagesFolder = fileURLToPath(new URL('../../../../images', import.meta.url))
 
 export interface ContainerFactsOptions {
   readonly home: string
-  /** Whom the files of projects belong to; null: the user of this process. */
-  readonly account: Account | null
+  /** Whom the files of projects belong to. */
+  readonly accounts: Pick<Accounts, 'known'>
   /** What takes the place of an image of the catalogue. */
   readonly imageOf: (reference: string) => string
   /** The Node that runs programs of ours. */
   node(): string
 }
 
-/** What is the same for all projects of an engine of images. */
+/** What a project of an engine of images is made of, besides itself. */
 export function createContainerFacts({
   home,
-  account,
+  accounts,
   imageOf,
   node,
-}: ContainerFactsOptions): (pinned: ContainerFacts['pinned']) => ContainerFacts {
+}: ContainerFactsOptions): (project: string, pinned: ContainerFacts['pinned']) => ContainerFacts {
   const hashes = new Map<string, string>()
   const hashOf = (name: string) => {
     const known = hashes.get(name)
@@ -35,9 +36,14 @@ export function createContainerFacts({
   }
   const programs = join(home, 'toolchains', 'programs')
   makeFolder(programs)
-  const owner = account ?? { uid: process.getuid?.() ?? 1000, gid: process.getgid?.() ?? 1000 }
-  return (pinned) => ({
-    user: `${owner.uid}:${owner.gid}`,
+  const userOf = (project: string) => {
+    const account = accounts.known(project)
+    // Only planned: before it is started it gets a user.
+    if (account === undefined) return nobody
+    return account ?? { uid: process.getuid?.() ?? 1000, gid: process.getgid?.() ?? 1000 }
+  }
+  return (project, pinned) => ({
+    user: `${userOf(project).uid}:${userOf(project).gid}`,
     image: imageOf,
     ours: (name, base) => {
       const hash = createHash('sha256')

@@ -6,7 +6,6 @@ import {
   ProblemError,
   type ProjectCreate,
   type ProjectPatch,
-  type ProjectView,
   readOnlyProjectFields,
   type Secret,
 } from '@stackquay/contract'
@@ -21,6 +20,9 @@ import {
 } from '@stackquay/store'
 import type { Handlers, RequestContext } from '../http/handler.ts'
 import { requireProject, requireScope } from '../http/rights.ts'
+import { folderOwner } from '../isolation/folder-owner.ts'
+import type { InstanceIsolation } from '../isolation/isolation.ts'
+import { withoutCredentials } from '../source/git-url.ts'
 import type { ProjectAnswers } from './answers.ts'
 import {
   type ChangeDeps,
@@ -33,18 +35,21 @@ import {
   submit,
 } from './change-project.ts'
 import { engineForNew, requireImages } from './engine-choice.ts'
-import { withoutCredentials } from './git.ts'
+import type { FilesOf, SourcePlace } from './files-of.ts'
 import { manifestBody } from './manifest-body.ts'
 import { readManifest } from './manifest-file.ts'
 import { refuseErrors } from './prepare.ts'
 import { createProjectList } from './project-list.ts'
 import { sealSpec, setSecretsAside, withPendingSecrets } from './secrets-aside.ts'
 import type { Sources } from './sources.ts'
-import { isEnded, operationView, projectSummary, receiversOf } from './view.ts'
+import { straysOf } from './strays.ts'
+import { isEnded, operationView, projectSummary } from './view.ts'
 import { sourceUrlSecret } from './works.ts'
 
 export interface ProjectsDeps extends ChangeDeps {
   readonly sources: Sources
+  readonly filesOf: FilesOf
+  readonly isolation: Pick<InstanceIsolation, 'users' | 'engine'>
 }
 
 type ProjectHandlers = Pick<
@@ -59,16 +64,13 @@ type ProjectHandlers = Pick<
   | 'startProject'
   | 'stopProject'
   | 'restartProject'
-  | 'getProjectEnv'
-  | 'putProjectEnv'
-  | 'deleteProjectEnv'
   | 'listOperations'
   | 'getOperation'
   | 'cancelOperation'
 >
 
 export function projectHandlers(deps: ProjectsDeps, answers: ProjectAnswers): ProjectHandlers {
-  const { store, model, resolver, catalogue, engine, engines, sources } = deps
+  const { store, model, resolver, catalogue, engine, engines, sources, filesOf, isolation } = deps
   const { find, record, wait, holds, answerProject, change } = answers
   const listAll = createProjectList({ store, model })
 
@@ -113,6 +115,7 @@ export function projectHandlers(deps: ProjectsDeps, answers: ProjectAnswers): Pr
         restart: kind === 'restart',
         newerImages,
         ...(workload === undefined ? {} : { only: workload }),
+        ...(kind === 'stop' ? straysOf(engines.named(row.engine), row.id) : {}),
       }
       return { status: 200, body: planOf(engine, resolved, observed, request).plan }
     }
@@ -142,14 +145,14 @@ export function projectHandlers(deps: ProjectsDeps, answers: ProjectAnswers): Pr
   }
 
   /** The specification that a new project begins with, and where its files come from. */
-  const beginning = async (body: ProjectCreate, engineName: EngineName, context: RequestContext) => {
+  const beginning = async (id: string, body: ProjectCreate, engineName: EngineName, context: RequestContext) => {
     const named = [body.template, body.git, body.path].filter((one) => one !== undefined)
     if (named.length > 1) throw invalid('/template', 'too_many_sources', 'Choose one of template, git and path.')
     const offers = await catalogue.offers(engineName)
     let spec = emptySpec(body.name)
     let source: ProjectSource = { kind: 'empty' }
     let path: string | null = null
-    let facts: string | null = null
+    let facts: SourcePlace | null = null
     if (body.template !== undefined) {
       const template = templateOf(body.template)
       if (template === undefined)
@@ -158,14 +161,14 @@ export function projectHandlers(deps: ProjectsDeps, answers: ProjectAnswers): Pr
       if (!merged.ok) refuseErrors(merged.errors.map((error) => ({ ...error, pointer: '/template' })))
       else spec = merged.spec
       source = { kind: 'template', template: template.name }
-      facts = templateFolder(template)
+      facts = { id, path: templateFolder(template), builtIn: true }
     } else if (body.git !== undefined) {
       const git = { url: body.git.url, branch: body.git.branch ?? null }
       await sources.checkGit(git, context.signal)
       source = { kind: 'git', url: withoutCredentials(git.url), branch: git.branch }
     } else if (body.path !== undefined) {
-      path = await sources.checkFolder(body.path)
-      facts = path
+      path = await sources.checkFolder({ id, path: body.path })
+      facts = { id, path }
       source = { kind: 'folder' }
       const taken = (await store.projects.all()).find((other) => other.path === path)
       if (taken !== undefined)
@@ -203,14 +206,15 @@ export function projectHandlers(deps: ProjectsDeps, answers: ProjectAnswers): Pr
     const holder = await store.projects.find(slug)
     if (holder !== null) throw nameTaken(slug, holder)
     const engineName = await engineForNew(body.engine, engines, context.signal)
-    const { spec, aside, source, path, facts } = await beginning(body, engineName, context)
     const id = newId('prj')
+    const { spec, aside, source, path, facts } = await beginning(id, body, engineName, context)
     const wantsStart = body.start ?? true
+    const owner = await ownerToRunAs(body, path, engineName, context)
 
     if (query.dryRun === true) {
-      const folder = facts ?? path ?? (await sources.freeFolder(slug))
-      const planned = await specToPlan(spec, folder, body, engineName)
-      const resolved = await resolver.resolve({ id, slug, path: folder, spec: planned, engine: engineName })
+      const place = facts ?? { id, path: await sources.freeFolder(slug) }
+      const planned = await specToPlan(spec, place, body, engineName)
+      const resolved = await resolver.resolve({ ...place, slug, spec: planned, engine: engineName })
       const { plan } = planOf(engine, resolved, [], { goal: wantsStart ? 'running' : 'stopped' })
       const first = { title: titleOfSource(source), workload: null, because: [] }
       const fatal = resolved.errors.filter((error) => error.code !== 'cannot_run' || source.kind !== 'git')
@@ -237,23 +241,39 @@ export function projectHandlers(deps: ProjectsDeps, answers: ProjectAnswers): Pr
       if (aside.texts.size > 0) await tx.projects.update(id, 1, { spec: sealed })
       if (source.kind === 'git' && body.git !== undefined && body.git.url !== source.url)
         await tx.secrets.put(id, sourceUrlSecret, body.git.url)
+      if (owner !== null) await isolation.users?.adopt(tx, id, owner)
       return queueOperation(tx, 'create', id, context, {})
+    }).catch((error: unknown) => {
+      isolation.users?.disown(id)
+      throw error
     })
     return answerProject({ ...project } as ProjectRow, operation, query.wait, context, 201)
+  }
+
+  const ownerToRunAs = async (
+    { runAs }: ProjectCreate,
+    path: string | null,
+    engineName: EngineName,
+    context: RequestContext,
+  ) => {
+    if (runAs === undefined) return null
+    if (path === null)
+      throw invalid('/runAs', 'needs_path', 'Only a project of an existing folder runs as its owner; send a path.')
+    return folderOwner({ path, engine: engineName, isolation, context })
   }
 
   /** For the plan of a folder that nobody described yet: what will be found there. */
   const specToPlan = async (
     spec: ProjectSpec,
-    folder: string,
+    place: SourcePlace,
     body: ProjectCreate,
     engineName: EngineName,
   ): Promise<ProjectSpec> => {
     if (Object.keys(spec.runtimes).length > 0 || (body.path === undefined && body.template === undefined)) return spec
     const offers = await catalogue.offers(engineName)
-    const text = await readManifest(folder)
-    const patch = text === null ? null : manifestBody(text, spec).patch
-    const best = patch === null ? (await resolver.detect(folder))[0] : undefined
+    const text = await readManifest(await filesOf(place), place.path)
+    const patch = text === null ? null : (await manifestBody(deps.workers, text, spec)).patch
+    const best = patch === null ? (await resolver.detect(place))[0] : undefined
     const merged =
       patch !== null
         ? mergeProject(spec, patch, {}, offers, 'enables')
@@ -344,7 +364,7 @@ export function projectHandlers(deps: ProjectsDeps, answers: ProjectAnswers): Pr
     createProject: ({ body, query }, context) => createProject(body as ProjectCreate, query, context),
 
     createFromManifest: async ({ body, query }, context) => {
-      const manifest = manifestBody(body.manifest, emptySpec('')).patch
+      const manifest = (await manifestBody(deps.workers, body.manifest, emptySpec(''))).patch
       const name = body.name ?? manifest.name
       if (name === undefined)
         throw invalid('/name', 'required', 'The project file names no project; add `name:` to it or send a name.')
@@ -379,10 +399,11 @@ export function projectHandlers(deps: ProjectsDeps, answers: ProjectAnswers): Pr
       const names = data === 'delete' ? await engine.dataNames(row.id, context.signal) : []
       if (query.dryRun === true) {
         const observed = await deps.orchestrator().observations.refresh(row.id)
+        const strays = straysOf(engines.named(row.engine), row.id, { commands: true })
         const nothing = { ...(await model.renew(row.id)).resolved, workloads: [], unresolved: [], errors: [] }
         return {
           status: 200,
-          body: planOf(engine, nothing, observed, { goal: 'stopped' }, { deletesData: names }).plan,
+          body: planOf(engine, nothing, observed, { goal: 'stopped', ...strays }, { deletesData: names }).plan,
         }
       }
       if (query.confirm !== row.slug) {
@@ -455,43 +476,6 @@ export function projectHandlers(deps: ProjectsDeps, answers: ProjectAnswers): Pr
     startProject: (input, context) => lifecycle('start', input, context),
     stopProject: (input, context) => lifecycle('stop', input, context),
     restartProject: (input, context) => lifecycle('restart', input, context),
-
-    getProjectEnv: async ({ params }, context) => {
-      const row = await find(params.id)
-      const reveals = context.principal.kind !== 'anonymous' && context.principal.scope !== 'read'
-      const env: ProjectView['env'] = {}
-      let revealed = false
-      for (const [name, variable] of Object.entries(row.spec.env)) {
-        const runtimes = receiversOf(variable)
-        if (!variable.secret) {
-          env[name] = { value: variable.value, secret: false, runtimes }
-          continue
-        }
-        const value = reveals ? (await store.secrets.reveal(variable.ref.secret)).expose() : null
-        env[name] = { value, secret: true, runtimes }
-        revealed ||= reveals
-      }
-      if (revealed)
-        await store.transaction((tx) =>
-          tx.audit.append(context.audit({ action: 'project.env.read', target: row.slug, project: row.id })),
-        )
-      const { resolved } = model.find(row.id) ?? (await model.renew(row.id))
-      return { status: 200, body: { env, injected: [...resolved.injected] } }
-    },
-
-    putProjectEnv: async ({ params, query, body }, context) => {
-      const row = await find(params.id)
-      holds(row, context)
-      return change(row, { env: { [params.name]: body } }, context, 'project.env.set', query)
-    },
-
-    deleteProjectEnv: async ({ params, query }, context) => {
-      const row = await find(params.id)
-      holds(row, context)
-      if (!Object.hasOwn(row.spec.env, params.name))
-        throw new ProblemError('not_found', `There is no variable "${params.name}".`)
-      return change(row, { env: { [params.name]: null } }, context, 'project.env.delete', query)
-    },
 
     listOperations: async ({ query }, context) => {
       const limit = query.limit ?? 50
@@ -588,7 +572,7 @@ function nameTaken(slug: string, holder: ProjectRow | null): ProblemError {
 
 /** A whole answer of GET is a valid PATCH: fields that cannot be changed are left aside. */
 function withoutReadOnly(body: ProjectPatch | ProjectCreate): ProjectPatch {
-  const ignored = new Set<string>([...readOnlyProjectFields, 'template', 'git', 'path', 'slug', 'start'])
+  const ignored = new Set<string>([...readOnlyProjectFields, 'template', 'git', 'path', 'runAs', 'slug', 'start'])
   return Object.fromEntries(Object.entries(body).filter(([field]) => !ignored.has(field))) as ProjectPatch
 }
 

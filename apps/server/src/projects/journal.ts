@@ -7,6 +7,7 @@ import {
   problemOf,
 } from '@stackquay/contract'
 import { EngineError } from '@stackquay/engine-api'
+import { FilesError } from '@stackquay/engines'
 import {
   DeadlineError,
   InterruptedError,
@@ -15,6 +16,7 @@ import {
   type StepRecord,
 } from '@stackquay/orchestrator'
 import type { OperationRow, Store } from '@stackquay/store'
+import { filesProblem } from './files-problem.ts'
 import type { Model } from './model.ts'
 import { operationView } from './view.ts'
 
@@ -150,7 +152,8 @@ function stepView(step: StepRecord): OperationRecord['steps'][number] {
 }
 
 /** Why an operation failed, for the person: the step, the reason, what to do, and the last log lines. */
-export function problemOfFailure(error: unknown, steps: readonly StepRecord[] = []): Problem {
+export function problemOfFailure(failure: unknown, steps: readonly StepRecord[] = []): Problem {
+  const error = failure instanceof FilesError ? filesProblem(failure) : failure
   const step = steps.find((candidate) => candidate.state === 'failed')
   const extensions = step === undefined ? {} : { step: step.title }
   if (error instanceof ProblemError) {

@@ -2,6 +2,7 @@ import { ProblemError } from '@stackquay/contract'
 import type { Engine } from '@stackquay/engine-api'
 import type { Store } from '@stackquay/store'
 import type { FrameSocket, Handlers, StreamHandlers } from '../http/handler.ts'
+import type { Workers } from '../workers/workers.ts'
 import { downloadHeaders, downloadOf } from './log-download.ts'
 import { isoTime, type LogFilter, type LogQuery, logFilter } from './log-filter.ts'
 import { createMatchers } from './log-match.ts'
@@ -14,6 +15,7 @@ export interface LogDeps {
   readonly store: { readonly projects: Pick<Store['projects'], 'find'> }
   readonly engine: Pick<Engine, 'logBatches'>
   readonly model: Pick<Model, 'find' | 'renew'>
+  readonly workers: Pick<Workers, 'run'>
 }
 
 /** All texts of one answer together; a stream and a download may search for longer. */
@@ -23,8 +25,9 @@ export function logHandlers({
   store,
   engine,
   model,
+  workers,
 }: LogDeps): Pick<Handlers, 'getProjectLogs' | 'downloadLogs'> & Pick<StreamHandlers, 'watchProjectLogs'> {
-  const matchers = createMatchers()
+  const matchers = createMatchers(workers)
   const streams = createLogStreams(engine)
 
   const namesOf = async (project: string): Promise<readonly string[]> => {

@@ -13,16 +13,26 @@ import type { Engine, SecretRef } from '@stackquay/engine-api'
 import type { ProjectRow, Store } from '@stackquay/store'
 import type { z } from 'zod'
 import type { Handlers } from '../http/handler.ts'
+import type { Workers } from '../workers/workers.ts'
 import type { ProjectAnswers } from './answers.ts'
+import { mailDocument, mailHeaders } from './mail-document.ts'
 
 type MailHandlers = Pick<
   Handlers,
-  'listMail' | 'getMail' | 'updateMail' | 'deleteMail' | 'deleteAllMail' | 'getMailSource' | 'getMailAttachment'
+  | 'listMail'
+  | 'getMail'
+  | 'updateMail'
+  | 'deleteMail'
+  | 'deleteAllMail'
+  | 'getMailHtml'
+  | 'getMailSource'
+  | 'getMailAttachment'
 >
 
 export interface MailDeps {
   readonly store: Store
   readonly engine: Pick<Engine, 'address'>
+  readonly workers: Pick<Workers, 'run'>
   reveal(ref: SecretRef): Promise<string>
 }
 
@@ -33,7 +43,7 @@ const timeoutMs = 15_000
 const largestAnswer = 64 * 1024 * 1024
 
 /** Hands on the inbox of a project’s mail catcher. What it says is read again by its schema: a program of the project answers. */
-export function mailHandlers({ store, engine, reveal }: MailDeps, { find }: ProjectAnswers): MailHandlers {
+export function mailHandlers({ store, engine, workers, reveal }: MailDeps, { find }: ProjectAnswers): MailHandlers {
   const ask = async (
     row: ProjectRow,
     path: string,
@@ -67,7 +77,7 @@ export function mailHandlers({ store, engine, reveal }: MailDeps, { find }: Proj
       })
       .finally(() => clearTimeout(timer))
     if (answer.ok) return answer
-    const refusal = InboxRefusal.safeParse(await jsonOf(answer))
+    const refusal = InboxRefusal.safeParse(await jsonOf(answer, workers))
     const message = refusal.success ? refusal.data.error.message : `${kind.label} answered with ${answer.status}.`
     if (answer.status === 404) throw new ProblemError('not_found', message)
     if (answer.status === 400) throw new ProblemError('invalid_request', message)
@@ -75,16 +85,21 @@ export function mailHandlers({ store, engine, reveal }: MailDeps, { find }: Proj
   }
 
   const read = async <T extends z.ZodType>(schema: T, answer: Response): Promise<z.output<T>> => {
-    const parsed = schema.safeParse(await jsonOf(answer))
+    const parsed = schema.safeParse(await jsonOf(answer, workers))
     if (parsed.success) return parsed.data
     throw new ProblemError('unavailable', 'The mail catcher answered something that is no inbox.')
   }
 
-  const file = (answer: Response, type: string, name: string) => ({
-    status: 200,
-    headers: { 'content-type': type, 'content-disposition': `attachment; filename="${name}"` },
-    stream: answer.body ?? emptyStream(),
-  })
+  /** A mail never changes, so its name and length tell one state of the bytes from another. */
+  const file = (answer: Response, type: string, name: string) => {
+    const length = Number(answer.headers.get('content-length') ?? Number.NaN)
+    return {
+      status: 200,
+      headers: { 'content-type': type, 'content-disposition': `attachment; filename="${name}"` },
+      stream: answer.body ?? emptyStream(),
+      ...(Number.isSafeInteger(length) ? { length, etag: `${name}-${length}` } : {}),
+    }
+  }
 
   return {
     listMail: async ({ params, query }, { signal }) => {
@@ -123,6 +138,14 @@ export function mailHandlers({ store, engine, reveal }: MailDeps, { find }: Proj
       return { status: 204 }
     },
 
+    getMailHtml: async ({ params, query }, { signal }) => {
+      const answer = await ask(await find(params.id), inboxPaths.message(params.message), signal)
+      const { html } = await read(InboxMessage, answer)
+      if (html === null) throw new ProblemError('not_found', 'The mail has no HTML.', { hint: 'Show its text.' })
+      const body = Buffer.from(mailDocument(html))
+      return { status: 200, headers: mailHeaders(query.images === 'remote'), json: body }
+    },
+
     getMailSource: async ({ params }, { signal }) => {
       const answer = await ask(await find(params.id), inboxPaths.source(params.message), signal)
       return file(answer, 'message/rfc822', `${params.message}.eml`)
@@ -132,7 +155,9 @@ export function mailHandlers({ store, engine, reveal }: MailDeps, { find }: Proj
     getMailAttachment: async ({ params }, { signal }) => {
       const path = inboxPaths.attachment(params.message, Number(params.index))
       const answer = await ask(await find(params.id), path, signal)
-      return file(answer, 'application/octet-stream', `attachment-${params.index}`)
+      const name = `attachment-${params.index}`
+      const { etag, ...rest } = file(answer, 'application/octet-stream', name)
+      return { ...rest, ...(etag === undefined ? {} : { etag: `${params.message}-${etag}` }) }
     },
   }
 
@@ -149,7 +174,7 @@ export function mailHandlers({ store, engine, reveal }: MailDeps, { find }: Proj
 }
 
 /** Null for what is too large or no JSON. */
-async function jsonOf(answer: Response): Promise<unknown> {
+async function jsonOf(answer: Response, workers: Pick<Workers, 'run'>): Promise<unknown> {
   const chunks: Uint8Array[] = []
   let bytes = 0
   try {
@@ -158,7 +183,8 @@ async function jsonOf(answer: Response): Promise<unknown> {
       if (bytes > largestAnswer) return null
       chunks.push(chunk)
     }
-    return JSON.parse(Buffer.concat(chunks).toString('utf8'))
+    const whole = new Uint8Array(Buffer.concat(chunks))
+    return (await workers.run('json', { bytes: whole, mostValues: 20_000, deepest: 50 }, { ms: 5000 })).value
   } catch {
     return null
   }

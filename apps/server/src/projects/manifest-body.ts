@@ -1,5 +1,7 @@
 import { ProblemError, type ProjectPatch } from '@stackquay/contract'
-import { type ProjectSpec, parseManifest } from '@stackquay/domain'
+import type { ProjectSpec } from '@stackquay/domain'
+import type { Workers } from '../workers/workers.ts'
+import { readProjectFile } from './read-project-file.ts'
 
 export interface ManifestBody {
   readonly patch: ProjectPatch
@@ -8,8 +10,12 @@ export interface ManifestBody {
 }
 
 /** A project file's text as the body of a change of `spec`, or every fault of it with line and column. */
-export function manifestBody(text: string, spec: ProjectSpec): ManifestBody {
-  const parsed = parseManifest(text)
+export async function manifestBody(
+  workers: Pick<Workers, 'run'>,
+  text: string,
+  spec: ProjectSpec,
+): Promise<ManifestBody> {
+  const parsed = await readProjectFile(workers, text)
   if (!parsed.ok) {
     const first = parsed.errors[0]
     const where = first?.line === undefined ? '' : `Line ${first.line}, column ${first.column ?? 1}: `

@@ -10,8 +10,11 @@ type ManifestHandlers = Pick<Handlers, 'getManifest' | 'getManifestSchema' | 'pl
 
 export function manifestHandlers(deps: ChangeDeps, { find, holds, change }: ProjectAnswers): ManifestHandlers {
   /** The file as a change of this project; with `prune` also of what it does not name. */
-  const changeOf = (row: ProjectRow, body: { manifest: string; prune?: boolean | undefined }): ManifestBody => {
-    const read = manifestBody(body.manifest, row.spec)
+  const changeOf = async (
+    row: ProjectRow,
+    body: { manifest: string; prune?: boolean | undefined },
+  ): Promise<ManifestBody> => {
+    const read = await manifestBody(deps.workers, body.manifest, row.spec)
     return body.prune === true ? { ...read, patch: pruneOf(row.spec, read.patch) } : read
   }
 
@@ -25,7 +28,7 @@ export function manifestHandlers(deps: ChangeDeps, { find, holds, change }: Proj
 
     planManifest: async ({ params, body }) => {
       const row = await find(params.id)
-      const { patch, missingSecrets } = changeOf(row, body)
+      const { patch, missingSecrets } = await changeOf(row, body)
       const proposed = await proposeChange(row, patch, deps, { naming: 'enables' })
       return { status: 200, body: withWarnings(proposed.plan, missingSecrets) }
     },
@@ -33,7 +36,7 @@ export function manifestHandlers(deps: ChangeDeps, { find, holds, change }: Proj
     applyManifest: async ({ params, query, body }, context) => {
       const row = await find(params.id)
       holds(row, context)
-      const { patch, missingSecrets } = changeOf(row, body)
+      const { patch, missingSecrets } = await changeOf(row, body)
       const answer = await change(row, patch, context, 'project.manifest.apply', query, { naming: 'enables' })
       if (query.dryRun !== true) return answer
       return { ...answer, body: withWarnings(answer.body as Plan, missingSecrets) }

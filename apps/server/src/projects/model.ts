@@ -54,6 +54,8 @@ export interface ModelOptions {
   /** Routes are computed anew; ends when the proxy has them. */
   publish(): Promise<void>
   onError(error: unknown, what: string): void
+  /** Why an engine sets no limits, and what to do; null when it does. */
+  limitsUnavailable(engine: ProjectRow['engine']): string | null
   readonly now: () => Date
 }
 
@@ -112,6 +114,7 @@ export function createModel(options: ModelOptions): Model {
     return {
       row: entry.row,
       engine: entry.row.engine,
+      limitsUnavailable: options.limitsUnavailable(entry.row.engine),
       urls: urlsOf(entry, resolver),
       status: status(id),
       operation: entry.operation,
@@ -164,7 +167,7 @@ export function createModel(options: ModelOptions): Model {
     const row = await store.projects.find(id)
     if (row === null) throw new Error(`project ${id} is not stored`)
     const before = forgotten
-    const [resolved, leases] = await Promise.all([resolver.resolve({ ...row }), store.ports.of(id)])
+    const [resolved, leases] = await Promise.all([resolver.resolveAndRemember({ ...row }), store.ports.of(id)])
     // A project that was deleted meanwhile must not come back.
     if (forgotten !== before && (await store.projects.find(id)) === null)
       throw new Error(`project ${id} was deleted meanwhile`)
@@ -180,7 +183,7 @@ export function createModel(options: ModelOptions): Model {
     touched,
     load: async () => {
       for (const row of await store.projects.all()) {
-        const [resolved, leases] = await Promise.all([resolver.resolve({ ...row }), store.ports.of(row.id)])
+        const [resolved, leases] = await Promise.all([resolver.resolveRemembered({ ...row }), store.ports.of(row.id)])
         const entry = put(row, resolved, leases)
         entry.operation = await store.operations.active(row.id)
       }

@@ -47,7 +47,7 @@ export function createOurPrograms(
   }
 }
 
-interface PlacedPackage {
+export interface PlacedPackage {
   /** Where it is installed. */
   readonly folder: string
   /** Where its copy goes, relative to the program: `node_modules/a`, `node_modules/b/node_modules/a` for another version. */
@@ -59,7 +59,7 @@ interface PlacedPackage {
  * Places for the packages that `folder` finds under these names, and for all they depend on, so that each finds the version it
  * finds now, wherever the package manager has put it. Throws, naming what to install, when one is missing.
  */
-function placePackages(folder: string, names: readonly string[], who: string): readonly PlacedPackage[] {
+export function placePackages(folder: string, names: readonly string[], who: string): readonly PlacedPackage[] {
   const placed = new Map<string, PlacedPackage>()
 
   /** Of a package at `place`, what it finds: the nearest `node_modules` at its own place or above holds it. */
@@ -102,7 +102,7 @@ interface Manifest {
 }
 
 /** As Node looks for it: in `node_modules` of the folder and of each above. Symbolic links (workspaces) are followed. */
-function installedFolder(name: string, from: string): string | null {
+export function installedFolder(name: string, from: string): string | null {
   for (let folder = realpathSync(from); ; folder = dirname(folder)) {
     const candidate = join(folder, 'node_modules', name)
     if (existsSync(join(candidate, 'package.json'))) return realpathSync(candidate)
@@ -143,7 +143,7 @@ function bring(folder: string, packages: readonly PlacedPackage[], to: string): 
 }
 
 /** Packages inside it have places of their own. */
-function copyPackage(folder: string, root: string, place: string): void {
+export function copyPackage(folder: string, root: string, place: string): void {
   let path = root
   for (const part of place.split('/')) {
     path = join(path, part)
@@ -166,7 +166,7 @@ function copyFolder(from: string, to: string): void {
 }
 
 /** Readable for every user of the machine, whatever the umask. */
-function makeFolder(path: string): void {
+export function makeFolder(path: string): void {
   mkdirSync(path, { recursive: true })
   chmodSync(path, 0o755)
 }

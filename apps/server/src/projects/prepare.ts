@@ -1,13 +1,14 @@
 import { randomInt } from 'node:crypto'
-import { chown, mkdir } from 'node:fs/promises'
+import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { serviceKinds } from '@stackquay/catalog'
 import { type FieldError, ProblemError } from '@stackquay/contract'
 import type { Resolved } from '@stackquay/domain'
 import type { Engine, Workload } from '@stackquay/engine-api'
+import { type Account, makeGivenFolder } from '@stackquay/engines'
 import type { PortLease, Store } from '@stackquay/store'
 import type { Config } from '../config.ts'
-import type { Account } from './account.ts'
+import type { Provision } from '../isolation/provision.ts'
 import type { Known, Model } from './model.ts'
 
 export interface PrepareDeps {
@@ -15,7 +16,7 @@ export interface PrepareDeps {
   readonly model: Model
   readonly engine: Engine
   readonly config: Config
-  readonly account: Account | null
+  readonly provision: Provision
 }
 
 /**
@@ -38,9 +39,11 @@ export async function prepareProject(
 /** The same for commands, which start no workload: nothing is about to write over kept data. */
 export async function equipProject(
   id: string,
-  { store, model, engine, config, account }: PrepareDeps,
+  { store, model, engine, config, provision }: PrepareDeps,
   signal: AbortSignal,
 ): Promise<Known> {
+  // First: what follows reads its source and makes its folders as this user.
+  const account = await provision(id, signal)
   let known = await model.renew(id)
   // Twice: a runtime may ask for a port only when it knows another.
   for (let round = 0; round < 3 && lacksSomething(known.resolved); round += 1) {
@@ -53,7 +56,7 @@ export async function equipProject(
     })
     known = await model.renew(id)
   }
-  await makeToolsFolders(join(config.home, 'tools'), id, account)
+  await makeToolsFolder(join(config.home, 'tools'), id, account)
   return known
 }
 
@@ -76,13 +79,13 @@ export async function rememberWriters(
   })
 }
 
-/** Virtual environments of the project, and the caches of downloads that projects share; both outside the source. */
-async function makeToolsFolders(tools: string, id: string, account: Account | null): Promise<void> {
+/**
+ * Virtual environments and caches of the project, outside its source. Caches are never shared: one project could put into another's
+ * what that installs next.
+ */
+async function makeToolsFolder(tools: string, id: string, account: Account | null): Promise<void> {
   await mkdir(tools, { recursive: true, mode: 0o711 })
-  for (const folder of [join(tools, id), join(tools, 'cache')]) {
-    await mkdir(folder, { recursive: true, mode: 0o700 })
-    if (account !== null) await chown(folder, account.uid, account.gid)
-  }
+  await makeGivenFolder(join(tools, id), account, 0o700)
 }
 
 /** All that stands in the way at once, as one problem. */

@@ -1,6 +1,4 @@
-import { constants } from 'node:fs'
-import { open, realpath, stat } from 'node:fs/promises'
-import { join, sep } from 'node:path'
+import { join } from 'node:path'
 import {
   type DetectedRuntime,
   type ProjectFacts,
@@ -24,16 +22,17 @@ import {
   resolveProject,
   type SecretHandle,
 } from '@stackquay/domain'
+import { FilesError, type ProjectFiles } from '@stackquay/engines'
 import type { Store } from '@stackquay/store'
 import type { Config } from '../config.ts'
 import type { Catalogue } from './catalogue.ts'
+import type { FilesOf, SourcePlace } from './files-of.ts'
 import type { OurPrograms } from './our-programs.ts'
+import { createSourceMemory } from './source-memory.ts'
 
 /** A project as far as resolving needs it; a project that is only planned has no leases and secrets yet. */
-export interface Resolvable {
-  readonly id: string
+export interface Resolvable extends SourcePlace {
   readonly slug: string
-  readonly path: string
   readonly spec: ProjectSpec
   readonly engine: EngineName
 }
@@ -53,6 +52,12 @@ export interface Resolver {
    * look at what a rotation would do.
    */
   resolve(project: Resolvable, rotated?: readonly string[]): Promise<Resolved>
+  /** The same, and what was read of the source is remembered for `resolveRemembered`. */
+  resolveAndRemember(project: Resolvable): Promise<Resolved>
+  /** From what was read of the source the last time, where that is known: quick, for the start of the service. */
+  resolveRemembered(project: Resolvable): Promise<Resolved>
+  /** What was remembered of a project that is gone. */
+  forget(project: string): Promise<void>
   /** What people can run in the project. Also reads the files that actions and suites are found in. */
   commands(project: Resolvable): Promise<ProjectCommands>
   /**
@@ -60,7 +65,7 @@ export interface Resolver {
    * - `resolved` has their workloads alone (no runtimes) under `stand.id` as the project; its `errors` say what cannot run
    *   here, its `missingLeases` and `missingSecrets` what `stand` answered null for (ask once with nulls to learn them).
    * - `commands` is what `commands(project)` answers with the variables of the stand; folders, toolchains and installed
-   *   dependencies (`path`, `toolsPath`, `cachePath`, `setup`) are the project's own.
+   *   dependencies (`path`, `toolsPath`, `setup`) are the project's own.
    * No variable of it leads to the project's own data: see `ResolveFacts.stand`. Secret variables of the person and of
    * service settings stay references to the project's secrets, whose text must go through `ledAway` before a program gets it;
    * those that `stand.secret` answered are the caller's to reveal.
@@ -72,7 +77,7 @@ export interface Resolver {
   /** What kinds may know of a project. */
   facts(project: Pick<Resolvable, 'id' | 'slug' | 'path'>): ProjectFacts
   /** What a source tree looks like it needs, surest first. */
-  detect(folder: string): Promise<readonly { runtime: string; detected: DetectedRuntime }[]>
+  detect(place: SourcePlace): Promise<readonly { runtime: string; detected: DetectedRuntime }[]>
   url(slug: string, suffix?: string, prefix?: string): string
   host(slug: string, suffix?: string, prefix?: string): string
   /** Of any host name, with the proxy's port. */
@@ -81,18 +86,20 @@ export interface Resolver {
   readonly shareDomain: string
 }
 
-/** A file that is larger counts as there, without its content. */
-const maxSourceFile = 1024 * 1024
+/** Of all files of one look together; what is beyond counts as there, without its content. */
+const mostSourceBytes = 1024 * 1024
 
 export function createResolver(options: {
   readonly config: Config
   readonly store: Pick<Store, 'ports' | 'secrets'>
   readonly catalogue: Catalogue
   readonly programs: OurPrograms
+  readonly filesOf: FilesOf
   /** What its containers are made of; null for a project whose programs run on this machine. */
   containers(project: Pick<Resolvable, 'id' | 'engine'>): Promise<ContainerFacts | null>
 }): Resolver {
-  const { config, store, catalogue, programs } = options
+  const { config, store, catalogue, programs, filesOf } = options
+  const memory = createSourceMemory(config.home)
   const host = (slug: string, suffix = '', prefix = '') => `${prefix}${slug}${suffix}.${config.baseDomain}`
   const urlOf = (name: string) => {
     const port = config.proxy === null || config.proxy.port === 80 ? '' : `:${config.proxy.port}`
@@ -106,17 +113,25 @@ export function createResolver(options: {
     url: url(slug),
     path,
     toolsPath: join(config.home, 'tools', id),
-    cachePath: join(config.home, 'tools', 'cache'),
   })
+
+  const readNow = async (project: Resolvable, files: readonly string[]) =>
+    readSource(await filesOf(project), project.path, files)
+  const readAndRemember = async (project: Resolvable, files: readonly string[]) => {
+    const source = await readNow(project, files)
+    await memory.remember(project.id, files, source)
+    return source
+  }
 
   const factsFor = async (
     project: Resolvable,
     files: readonly string[],
     rotated: readonly string[] = [],
+    sourceOf: (project: Resolvable, files: readonly string[]) => Promise<SourceFiles> = readNow,
   ): Promise<ResolveFacts> => {
     await catalogue.offers()
     const [source, leases, secrets] = await Promise.all([
-      readSource(project.path, files),
+      sourceOf(project, files),
       store.ports.of(project.id),
       store.secrets.of(project.id),
     ])
@@ -146,6 +161,14 @@ export function createResolver(options: {
     facts,
     resolve: async (project, rotated = []) =>
       resolveProject(project.spec, await factsFor(project, workloadFiles(project.spec), rotated)),
+    forget: memory.forget,
+    resolveAndRemember: async (project) =>
+      resolveProject(project.spec, await factsFor(project, workloadFiles(project.spec), [], readAndRemember)),
+    resolveRemembered: async (project) => {
+      const recall = async (of: Resolvable, files: readonly string[]) =>
+        (await memory.recall(of.id, files)) ?? readAndRemember(of, files)
+      return resolveProject(project.spec, await factsFor(project, workloadFiles(project.spec), [], recall))
+    },
     commands: async (project) => resolveCommands(project.spec, await factsFor(project, commandFiles(project.spec))),
     stand: async (project, stand) => {
       const own = await factsFor(project, commandFiles(project.spec))
@@ -162,8 +185,8 @@ export function createResolver(options: {
         ledAway: resolveConnections(project.spec, beside).ledAway,
       }
     },
-    detect: async (folder) => {
-      const files = await readSource(folder, [
+    detect: async (place) => {
+      const files = await readSource(await filesOf(place), place.path, [
         ...new Set(
           runtimeKinds.flatMap((kind) =>
             kind.sourceFiles({ ...kind.settings.defaults(), version: '', port: 1 } as Settings),
@@ -220,36 +243,23 @@ function broughtFile(programs: OurPrograms, name: string): string {
   }
 }
 
-/** What is there of the files that were asked for. A path that leads out of the folder, by a link too, is not there. */
-async function readSource(folder: string, names: readonly string[]): Promise<SourceFiles> {
+/**
+ * What is there of the files that were asked for. A path that leads out of the folder, by a link too, is not there. A folder that
+ * cannot be read has none of them: what is missing then is said by what is needed.
+ */
+async function readSource(files: ProjectFiles, root: string, names: readonly string[]): Promise<SourceFiles> {
   if (names.length === 0) return {}
-  const root = await realpath(folder).catch(() => null)
-  if (root === null) return {}
-  const entries = await Promise.all(
-    [...new Set(names)].map(async (name): Promise<[string, string | true] | null> => {
-      try {
-        const path = await realpath(join(root, name))
-        if (path !== root && !path.startsWith(root + sep)) return null
-        const info = await stat(path)
-        return [name, info.isFile() && info.size <= maxSourceFile ? await textOf(path) : true]
-      } catch {
-        return null
-      }
-    }),
-  )
-  return Object.fromEntries(entries.filter((entry) => entry !== null))
+  const paths = [...new Set(names)]
+  const found = await files
+    .readMany({ root, paths, maxBytesEach: mostSourceBytes, maxBytes: mostSourceBytes })
+    .catch((error: unknown) => {
+      if (error instanceof FilesError && error.code !== 'broken' && error.code !== 'timeout')
+        return new Map<string, true>()
+      throw error
+    })
+  return Object.fromEntries([...found].map(([name, content]) => [name, textOf(content)]))
 }
 
-/** A program of the project may put something else there this moment: no link is followed, no pipe waited for. */
-async function textOf(path: string): Promise<string | true> {
-  const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
-  try {
-    const info = await file.stat()
-    if (!info.isFile() || info.size > maxSourceFile) return true
-    const { buffer, bytesRead } = await file.read(Buffer.allocUnsafe(info.size + 1), 0, info.size + 1, 0)
-    const bytes = buffer.subarray(0, bytesRead)
-    return bytes.includes(0) ? true : bytes.toString('utf8')
-  } finally {
-    await file.close()
-  }
+function textOf(content: Buffer | true): string | true {
+  return content === true || content.includes(0) ? true : content.toString('utf8')
 }

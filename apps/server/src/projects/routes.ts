@@ -1,3 +1,4 @@
+import { visibleText } from '@stackquay/contract'
 import type { Engine } from '@stackquay/engine-api'
 import type { PageName, Route, RouteTable, Target } from '@stackquay/proxy/route-table'
 import type { Config } from '../config.ts'
@@ -99,7 +100,7 @@ async function routesOf(known: Known, options: Making): Promise<readonly Route[]
   const { row, resolved } = known
   const { resolver, network, own } = options
   const { domains, rules, share } = network.of(row.id)
-  const project = { id: row.id, slug: row.slug, name: row.spec.name }
+  const project = { id: row.id, slug: row.slug, name: visibleText(row.spec.name) }
   const before = routeRules(rules?.rules)
   const common = { project, ...(before !== undefined && { rules: before }) }
 

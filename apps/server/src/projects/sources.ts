@@ -1,36 +1,56 @@
 import { existsSync } from 'node:fs'
-import { cp, lstat, mkdir, realpath, stat } from 'node:fs/promises'
-import { basename, isAbsolute, join, relative, resolve, sep } from 'node:path'
+import { realpath } from 'node:fs/promises'
+import { isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { templateOf } from '@stackquay/catalog'
 import { templateFolder } from '@stackquay/catalog/folders'
 import { ProblemError } from '@stackquay/contract'
-import type { NetworkEnvironment } from '@stackquay/engines'
+import {
+  type Accounts,
+  copyBetween,
+  FilesError,
+  type FilesErrorCode,
+  type NetworkEnvironment,
+  type UserFiles,
+} from '@stackquay/engines'
 import type { StepContext } from '@stackquay/orchestrator'
 import type { Config } from '../config.ts'
-import { type Account, copyAs, giveTo, obstacleFor } from './account.ts'
-import { masked, runGit, withoutCredentials } from './git.ts'
+import { createCloning } from '../source/clone.ts'
+import { readerOf, type SourcePlace } from './files-of.ts'
 import { createNewFolders, type NewFolder } from './new-folder.ts'
 
 /** Where a project's files come from. Everything is made under another name first and appears whole or not at all. */
 export interface Sources {
   /** A folder for a new project that does not exist yet: the slug, or the slug with a number. */
   freeFolder(slug: string): Promise<string>
-  fromTemplate(template: string, to: NewFolder): Promise<void>
+  fromTemplate(template: string, to: NewFolder, signal: AbortSignal): Promise<void>
   fromGit(git: { url: string; branch: string | null }, to: NewFolder, context: StepContext): Promise<void>
-  fromFolder(source: string, to: NewFolder, signal: AbortSignal): Promise<void>
+  fromFolder(source: SourcePlace, to: NewFolder, signal: AbortSignal): Promise<void>
   empty(to: NewFolder): Promise<void>
   /** Checks a git URL by asking the other side for its branches. Throws `source_failed` with git's own words. */
   checkGit(git: { url: string; branch: string | null }, signal: AbortSignal): Promise<void>
-  /** The folder as it may be used, or throws `path_forbidden`. */
-  checkFolder(path: string): Promise<string>
+  /**
+   * The folder as it may be used, or throws `path_forbidden`. Whether the project's user can work there is known when the project
+   * has one.
+   */
+  checkFolder(place: SourcePlace): Promise<string>
   /** Removes what a failed creation made, whole or half; never a folder that was there before. */
   undo(folder: NewFolder): Promise<void>
   /** The project is there: from now on its folder is a person's, and `undo` leaves it alone. */
   keep(folder: NewFolder): Promise<void>
+  /** Removes what creations left that were cut off and belong to no project. */
+  sweep(isKnown: (project: string) => boolean, signal: AbortSignal): Promise<void>
 }
 
-export function createSources(config: Config, account: Account | null, network: NetworkEnvironment): Sources {
-  const { appear, undo, keep } = createNewFolders(config.projectsDir)
+export interface SourcesOptions {
+  readonly config: Pick<Config, 'projectsDir' | 'allowedRoots' | 'home'>
+  readonly accounts: Accounts
+  readonly files: Pick<UserFiles, 'of'>
+  readonly network: NetworkEnvironment
+}
+
+export function createSources({ config, accounts, files, network }: SourcesOptions): Sources {
+  const { appear, undo, keep, sweep } = createNewFolders(config.projectsDir)
+  const cloning = createCloning(config.home, network)
 
   return {
     freeFolder: async (slug) => {
@@ -39,71 +59,53 @@ export function createSources(config: Config, account: Account | null, network: 
         if (!existsSync(folder)) return folder
       }
     },
-    fromTemplate: (name, to) =>
-      appear(to, async (folder) => {
+    fromTemplate: async (name, to, signal) => {
+      const account = await accounts.of(to.id)
+      await appear(to, account, async (path) => {
         const template = templateOf(name)
         if (template === undefined) throw new ProblemError('not_found', `There is no template "${name}".`)
-        const source = templateFolder(template)
-        // Ours: nobody changes it meanwhile, and the account may not be able to read it where it lies.
-        await cp(source, folder, { recursive: true, filter: (path) => basename(path) !== 'node_modules' })
-        await giveTo(account, folder)
-      }),
-    empty: (to) =>
-      appear(to, async (folder) => {
-        await mkdir(folder)
-        await giveTo(account, folder)
-      }),
-    fromFolder: (source, to, signal) =>
-      appear(to, async (folder) => {
-        await mkdir(folder)
-        await giveTo(account, folder)
-        await copyAs(account, source, folder, signal)
-      }),
-    fromGit: (git, to, context) =>
-      appear(to, async (folder) => {
-        // The account that owns the projects runs git, so the folder must be its own from the beginning.
-        await mkdir(folder)
-        await giveTo(account, folder)
-        const branch = git.branch === null ? [] : ['--branch', git.branch]
-        await runGit(['clone', '--progress', ...branch, '--', withoutCredentials(git.url), '.'], {
-          cwd: folder,
-          account,
-          network,
-          url: git.url,
-          signal: context.signal,
-          output: context.output,
-        })
-      }),
+        // Ours: read with our rights, because the user may not be able to read it where it lies.
+        const source = { account: null, path: templateFolder(template), without: ['node_modules'] }
+        await copyBetween(source, { account, path }, signal)
+      })
+    },
+    empty: async (to) => appear(to, await accounts.of(to.id), async () => {}),
+    fromFolder: async (source, to, signal) => {
+      const account = await accounts.of(to.id)
+      const reader = await readerOf(accounts, source)
+      await appear(to, account, (path) =>
+        copyBetween({ account: reader, path: source.path }, { account, path }, signal),
+      )
+    },
+    fromGit: async (git, to, context) => {
+      const account = await accounts.of(to.id)
+      await appear(to, account, (folder) => cloning.clone(git, folder, account, context))
+    },
     undo,
     keep,
-    checkGit: async (git, signal) => {
-      const what = git.branch === null ? ['HEAD'] : [`refs/heads/${git.branch}`, `refs/tags/${git.branch}`]
-      const answer = await runGit(['ls-remote', '--', withoutCredentials(git.url), ...what], {
-        cwd: config.projectsDir,
-        account,
-        network,
-        url: git.url,
-        signal: AbortSignal.any([signal, AbortSignal.timeout(20_000)]),
-      })
-      if (git.branch !== null && answer.trim() === '') {
-        throw new ProblemError(
-          'source_failed',
-          `The repository ${masked(git.url)} has no branch or tag "${git.branch}".`,
-          { hint: 'Check the branch’s name.' },
-        )
-      }
-    },
-    checkFolder: async (path) => {
+    sweep,
+    checkGit: (git, signal) => cloning.check(git, signal),
+    checkFolder: async ({ id, path }) => {
       if (!isAbsolute(path))
         throw forbidden(`"${path}" is not an absolute path.`, 'Give the whole path, from the root.')
       const wanted = resolve(path)
-      const info = await lstat(wanted).catch(() => null)
-      if (info === null) throw forbidden(`There is no folder ${wanted} on the service’s machine.`, 'Check the path.')
-      const real = await realpath(wanted)
+      const account = await readerOf(accounts, { id, path: wanted })
+      const who = account === null ? 'You' : `The user of projects (uid ${account.uid})`
+      const own = account === null ? `chmod u+rwx ${wanted}` : `chown -R ${account.uid}:${account.gid} ${wanted}`
+      const lacking = (what: string) =>
+        forbidden(
+          `${who} may not ${what} ${wanted}.`,
+          `Allow it: ${own} (and every folder above must be open to enter).`,
+        )
+      const { real, lacks } = await files
+        .of(account)
+        .folder(wanted)
+        .catch((error: unknown) => {
+          if (!(error instanceof FilesError)) throw error
+          throw refusals[error.code]?.(wanted) ?? (error.code === 'denied' ? lacking('enter') : error)
+        })
       if (real !== wanted)
         throw forbidden(`${wanted} leads through a symbolic link to ${real}.`, `Use ${real} itself, if that is meant.`)
-      if (!(await stat(real)).isDirectory())
-        throw forbidden(`${wanted} is not a folder.`, 'Choose the folder that holds the source code.')
       const roots = await Promise.all(config.allowedRoots.map((root) => realpath(root).catch(() => root)))
       if (!roots.some((root) => real.startsWith(root + sep))) {
         throw forbidden(
@@ -115,18 +117,17 @@ export function createSources(config: Config, account: Account | null, network: 
       if (real === home || (real.startsWith(home + sep) && relative(config.projectsDir, real).startsWith('..'))) {
         throw forbidden(`${wanted} belongs to the service itself.`, 'Choose another folder.')
       }
-      const obstacle = await obstacleFor(account, real)
-      if (obstacle !== null) {
-        const who = account === null ? 'You' : `The user of projects (uid ${account.uid})`
-        const fix = account === null ? `chmod u+rwx ${real}` : `chown -R ${account.uid}:${account.gid} ${real}`
-        throw forbidden(
-          `${who} may not ${obstacle} ${wanted}.`,
-          `Allow it: ${fix} (and every folder above must be open to enter).`,
-        )
-      }
+      // Before it has a user nobody can tell; then it is looked at again.
+      if (lacks !== null && accounts.known(id) !== undefined) throw lacking(lacks)
       return real
     },
   }
+}
+
+const refusals: Readonly<Partial<Record<FilesErrorCode, (path: string) => ProblemError>>> = {
+  missing: (path) => forbidden(`There is no folder ${path} on the service’s machine.`, 'Check the path.'),
+  not_a_folder: (path) => forbidden(`${path} is not a folder.`, 'Choose the folder that holds the source code.'),
+  outside: (path) => forbidden(`${path} leads through too many symbolic links.`, 'Use the folder itself.'),
 }
 
 function forbidden(detail: string, hint: string): ProblemError {

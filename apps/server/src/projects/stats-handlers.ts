@@ -1,9 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { ProblemError, type Stats } from '@stackquay/contract'
 import type { Engine, Sample } from '@stackquay/engine-api'
+import { type Accounts, sizeAsUser } from '@stackquay/engines'
 import type { ProjectRow, Store } from '@stackquay/store'
 import type { Handlers, StreamHandlers } from '../http/handler.ts'
-import { folderSize } from './folder-size.ts'
+import { readerOf } from './files-of.ts'
 
 const everyMs = 2_000
 /** Walking a source tree is slow: its size is measured at most so often. */
@@ -12,9 +13,11 @@ const sizesForMs = 60_000
 export function statsHandlers({
   store,
   engine,
+  accounts,
 }: {
   readonly store: Store
   readonly engine: Engine
+  readonly accounts: Pick<Accounts, 'known'>
 }): Pick<Handlers, 'getProjectStats'> & Pick<StreamHandlers, 'watchProjectStats'> {
   const sizes = new Map<string, { at: number; bytes: Promise<number | null> }>()
   const samplers = new Map<string, Sampler>()
@@ -27,7 +30,7 @@ export function statsHandlers({
   const sourceSize = (row: ProjectRow) => {
     const known = sizes.get(row.id)
     if (known !== undefined && Date.now() - known.at < sizesForMs) return known.bytes
-    const bytes = folderSize(row.path)
+    const bytes = readerOf(accounts, row).then((account) => sizeAsUser(account, row.path))
     sizes.set(row.id, { at: Date.now(), bytes })
     return bytes
   }

@@ -1,5 +1,6 @@
 import { databaseKindOf, runtimeKinds, type ServiceKind, serviceKinds } from '@stackquay/catalog'
 import type { OperationRecord, ProjectStatus, ProjectSummary, ProjectView, WorkloadStatus } from '@stackquay/contract'
+import { visibleText } from '@stackquay/contract'
 import {
   databaseWorkload,
   type EnvVariable,
@@ -12,6 +13,8 @@ import type { OperationRow, PortLease, ProjectRow } from '@stackquay/store'
 export interface ProjectParts {
   readonly row: ProjectRow
   readonly engine: string
+  /** Null where the engine can limit. */
+  readonly limitsUnavailable: string | null
   readonly urls: readonly string[]
   readonly status: ProjectStatus & { workloads: WorkloadStatus[] }
   readonly operation: OperationRecord | null
@@ -29,14 +32,14 @@ export function projectSummary(parts: ProjectParts): ProjectSummary {
   return { ...fields(parts), status: statusView(parts.status) }
 }
 
-function fields({ row, engine, urls, operation, leases }: ProjectParts) {
+function fields({ row, engine, limitsUnavailable, urls, operation, leases }: ProjectParts) {
   const { spec, source } = row
   const hostPort = (workload: string, port: string) =>
     leases.find((lease) => lease.workload === workload && lease.port === port)?.hostPort ?? null
   return {
     id: row.id,
     slug: row.slug,
-    name: spec.name,
+    name: visibleText(spec.name),
     url: urls[0] ?? '',
     urls: [...urls],
     path: row.path,
@@ -61,6 +64,7 @@ function fields({ row, engine, urls, operation, leases }: ProjectParts) {
     ),
     domains: [],
     limits: limitsView(spec.limits),
+    limitsUnavailable,
     healthCheck:
       spec.healthCheck === null
         ? null
@@ -158,7 +162,8 @@ function statusView(status: ProjectStatus): ProjectStatus {
   }
 }
 
-function envView(spec: ProjectSpec): ProjectView['env'] {
+/** Without the texts of secrets. */
+export function envView(spec: ProjectSpec): ProjectView['env'] {
   return Object.fromEntries(
     Object.entries(spec.env).map(([name, variable]) => [
       name,

@@ -1,26 +1,32 @@
 import { join } from 'node:path'
 import { ProblemError } from '@stackquay/contract'
-import { mergeProject, type PlanRequest, parseManifest, planProject, serviceSecret } from '@stackquay/domain'
+import { mergeProject, type PlanRequest, planProject, serviceSecret } from '@stackquay/domain'
 import { type Change, type Engine, EngineError, type SecretRef, type WorkloadRef } from '@stackquay/engine-api'
+import { type Accounts, removeGivenFolder } from '@stackquay/engines'
 import { engineSteps, type Orchestrator, type Outcome, type Work, type WorkStep } from '@stackquay/orchestrator'
 import type { OperationRow, ProjectRow, ProjectSource, Store } from '@stackquay/store'
 import type { Config } from '../config.ts'
+import type { Provision } from '../isolation/provision.ts'
 import type { Runs } from '../runs/runs.ts'
 import type { Terminals } from '../terminals/terminals.ts'
-import { type Account, removeTree } from './account.ts'
+import type { Workers } from '../workers/workers.ts'
 import type { Catalogue } from './catalogue.ts'
 import { limitsObstacle, type Removal } from './change-project.ts'
 import type { EngineChoice } from './engine-choice.ts'
+import type { FilesOf } from './files-of.ts'
 import { readManifest } from './manifest-file.ts'
 import type { Model } from './model.ts'
 import { prepareProject, refuseErrors } from './prepare.ts'
+import { readProjectFile } from './read-project-file.ts'
 import { removalsOf } from './removals.ts'
 import type { Resolver } from './resolver.ts'
 import type { RestartHolds } from './restart-holds.ts'
 import { setSecretsAside } from './secrets-aside.ts'
 import type { Sources } from './sources.ts'
+import { straysOf } from './strays.ts'
 
 export interface WorksOptions {
+  readonly workers: Pick<Workers, 'run'>
   readonly store: Store
   readonly model: Model
   readonly resolver: Resolver
@@ -29,7 +35,13 @@ export interface WorksOptions {
   readonly engines: EngineChoice
   readonly sources: Sources
   readonly config: Config
-  readonly account: Account | null
+  readonly accounts: Accounts
+  readonly provision: Provision
+  /** Ends what acts as the project's user for the service. */
+  release(project: string): Promise<void>
+  /** Of a project that is gone: takes its access to a folder of somebody else and its user away. */
+  retire(project: Pick<ProjectRow, 'id' | 'path'>): Promise<void>
+  readonly filesOf: FilesOf
   readonly runs: Pick<Runs, 'holdsAny' | 'endAll' | 'forgetAll'>
   readonly terminals: Pick<Terminals, 'settleAll'>
   readonly restartHolds: RestartHolds
@@ -62,13 +74,14 @@ export function createWorks(options: WorksOptions): (operation: string) => Promi
   ): Promise<readonly WorkStep[]> => {
     const known =
       request.goal === 'running'
-        ? await prepareProject(project, { store, model, engine, config, account: options.account }, forever, {
+        ? await prepareProject(project, { store, model, engine, config, provision: options.provision }, forever, {
             partly: request.touches !== undefined || request.keepChanged === true,
           })
         : await model.renew(project)
     const observed = await options.orchestrator().observations.refresh(project)
     const { workloads, unresolved } = known.resolved
-    const { changes } = planProject({ wanted: workloads, unresolved, observed, ...request })
+    const strays = request.goal === 'stopped' ? straysOf(options.engines.named(known.row.engine), project) : {}
+    const { changes } = planProject({ wanted: workloads, unresolved, observed, ...strays, ...request })
     options.orchestrator().supervisor.reset(project, request.only)
     return restartHolds.around({ project, changes, wanted: workloads, observed }, (change) =>
       watched([change], failures),
@@ -124,7 +137,8 @@ export function createWorks(options: WorksOptions): (operation: string) => Promi
     const observed = await options.orchestrator().observations.refresh(project)
     const which = only === undefined ? {} : { only }
     const { workloads: wanted, unresolved } = known.resolved
-    const { changes } = planProject({ wanted, unresolved, observed, goal: 'stopped', ...which })
+    const strays = straysOf(options.engines.named(known.row.engine), project)
+    const { changes } = planProject({ wanted, unresolved, observed, goal: 'stopped', ...strays, ...which })
     const context = { signal: AbortSignal.timeout(120_000), output: () => undefined }
     for (const step of engineSteps(engine, changes, options.reveal)) await step.run(context)
     return options.orchestrator().observations.refresh(project)
@@ -141,7 +155,7 @@ export function createWorks(options: WorksOptions): (operation: string) => Promi
     const step = (title: string, run: WorkStep['run']): WorkStep => ({ id: 'source', title, run })
     switch (source.kind) {
       case 'template':
-        return step('Copy the template', () => sources.fromTemplate(source.template, row))
+        return step('Copy the template', (context) => sources.fromTemplate(source.template, row, context.signal))
       case 'git':
         return step(`Clone ${source.url}`, async (context) => {
           const sealed = await store.secrets.find(row.id, sourceUrlSecret)
@@ -149,13 +163,14 @@ export function createWorks(options: WorksOptions): (operation: string) => Promi
           await sources.fromGit({ url, branch: source.branch }, row, context)
         })
       case 'folder':
-        return step('Use the folder', async () => {
-          await sources.checkFolder(row.path)
+        return step('Use the folder', async (context) => {
+          await options.provision(row.id, context.signal)
+          await sources.checkFolder(row)
         })
       case 'copy':
         return step('Copy the files', async (context) => {
           const original = await find(source.of)
-          await sources.fromFolder(original.path, row, context.signal)
+          await sources.fromFolder(original, row, context.signal)
         })
       case 'empty':
         return step('Make the folder', () => sources.empty(row))
@@ -189,9 +204,9 @@ export function createWorks(options: WorksOptions): (operation: string) => Promi
 
   const specOfSource = async (row: ProjectRow, say: (text: string) => void) => {
     const offers = await catalogue.offers(row.engine)
-    const text = await readManifest(row.path)
+    const text = await readManifest(await options.filesOf(row), row.path)
     if (text !== null) {
-      const parsed = parseManifest(text)
+      const parsed = await readProjectFile(options.workers, text)
       if (!parsed.ok)
         throw new ProblemError('manifest_invalid', 'The stackquay.yml of the source is not valid.', {
           errors: parsed.errors,
@@ -209,7 +224,7 @@ export function createWorks(options: WorksOptions): (operation: string) => Promi
       say('Took the settings of stackquay.yml.')
       return merged.spec
     }
-    const best = (await resolver.detect(row.path))[0]
+    const best = (await resolver.detect(row))[0]
     if (best === undefined) {
       say('Nothing was recognised: enable a runtime by hand.')
       return row.spec
@@ -265,6 +280,7 @@ export function createWorks(options: WorksOptions): (operation: string) => Promi
     }
     await engine.removeLogs(row.id, AbortSignal.timeout(60_000))
     await forget(row)
+    await options.retire(row)
   }
 
   const forget = async (row: ProjectRow) => {
@@ -354,7 +370,10 @@ export function createWorks(options: WorksOptions): (operation: string) => Promi
         if (workload !== undefined && unpinned !== undefined && hasNoImage(outcome))
           await chooseBuild(operation.project, workload, unpinned)
         if (request.goal === 'running') await afterStart(operation.project, failures, workload)(outcome)
-        else await finish(operation.project)
+        else {
+          await options.release(operation.project)
+          await finish(operation.project)
+        }
       },
     }
   }
@@ -439,7 +458,9 @@ export function createWorks(options: WorksOptions): (operation: string) => Promi
       },
       async () => {
         const observed = await options.orchestrator().observations.refresh(operation.project)
-        const { changes } = planProject({ wanted: [], observed, goal: 'stopped' })
+        const row = await find(operation.project)
+        const strays = straysOf(options.engines.named(row.engine), row.id, { commands: true })
+        const { changes } = planProject({ wanted: [], observed, goal: 'stopped', ...strays })
         return engineSteps(engine, changes, options.reveal)
       },
       async () => {
@@ -456,11 +477,13 @@ export function createWorks(options: WorksOptions): (operation: string) => Promi
       const row = await store.projects.find(operation.project)
       if (row === null) return
       if (outcome.state === 'succeeded') {
-        await removeTree(join(config.home, 'tools', row.id))
+        // What cannot be removed now is swept by the next start.
+        await removeGivenFolder(join(config.home, 'tools', row.id)).catch(() => undefined)
         // What cannot be forgotten now is found to be nobody's by the next start.
         await options.runs.forgetAll(row.id, forever).catch(() => undefined)
         await engine.removeLogs(row.id, AbortSignal.timeout(60_000))
         await forget(row)
+        await options.retire(row)
       } else {
         await store.transaction((tx) => tx.projects.setLifecycle(row.id, { phase: 'ready' }))
         await finish(row.id)
@@ -540,6 +563,7 @@ function refOf(change: Change): WorkloadRef | null {
     case 'job':
       return change.ref
     case 'deleteData':
+    case 'strays':
       return null
     default:
       return change satisfies never

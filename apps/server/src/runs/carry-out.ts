@@ -1,15 +1,15 @@
-import { realpath } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ActionDraft, SuiteDraft } from '@stackquay/catalog'
 import { type Problem, ProblemError } from '@stackquay/contract'
 import type { NamedEnvironment, ProjectCommands } from '@stackquay/domain'
 import type { CommandRef, CommandState, Container, Engine, Job, SecretRef, Value } from '@stackquay/engine-api'
+import type { Accounts, UserFiles } from '@stackquay/engines'
 import { DeadlineError } from '@stackquay/orchestrator'
 import type { ProjectRow, RunChange, RunRow, Store, TestCaseRow } from '@stackquay/store'
 import { aborted } from '../aborted.ts'
-import type { Account } from '../projects/account.ts'
 import { problemOfFailure } from '../projects/journal.ts'
 import type { Resolver } from '../projects/resolver.ts'
+import type { Workers } from '../workers/workers.ts'
 import type { OwnData, OwnDataKeeper } from './own-data.ts'
 import { readResults } from './read-results.ts'
 import { mostResultBytes, type ResultsFolders, unreadable } from './results-folder.ts'
@@ -22,8 +22,10 @@ export interface CarryOutDeps {
   readonly store: Pick<Store, 'projects' | 'runs'>
   readonly engine: Engine
   readonly resolver: Pick<Resolver, 'commands'>
-  readonly account: Account | null
+  readonly accounts: Accounts
+  readonly files: UserFiles
   readonly ownData: OwnDataKeeper
+  readonly workers: Pick<Workers, 'run'>
   readonly results: ResultsFolders
   readonly maxMinutes: number
   reveal(ref: SecretRef): Promise<string>
@@ -170,8 +172,9 @@ async function startCommand(
   let source: string | null = null
   if ('command' in wanted) {
     const command = wanted.command({ filter: row.filter, results: deps.results.pathOf(row.id) })
-    await deps.results.make(row.id, command.files ?? {})
-    source = await sourceIdOf(project.path, signal, deps.account)
+    const account = await deps.accounts.of(project.id)
+    await deps.results.make(row.id, account, command.files ?? {})
+    source = await sourceIdOf(project.path, signal, { account, files: deps.files.of(account) })
     plan = { ...plan, cwd: command.cwd ?? environment.cwd, results: command.results }
     program = command
   } else program = wanted
@@ -193,6 +196,7 @@ async function startCommand(
       ...(environment.container === undefined
         ? {}
         : { container: withFolder(environment.container, deps.results.pathOf(row.id)) }),
+      ...(environment.limits === undefined ? {} : { limits: environment.limits }),
       terminal: null,
       timeoutSeconds: deps.maxMinutes * 60,
       idleSeconds: null,
@@ -323,15 +327,20 @@ async function concluded(
 
 async function readCases(row: RunRow, ref: CommandRef, plan: RunPlan, signal: AbortSignal, deps: CarryOutDeps) {
   const { format, file } = plan.results!
-  const text = file === null ? await printed(deps.engine, ref, signal) : await deps.results.read(row.id, file)
-  const { cases } = await readResults(format, text, signal)
+  const account = await deps.accounts.of(row.project)
+  const text = file === null ? await printed(deps.engine, ref, signal) : await deps.results.read(row.id, account, file)
+  const { cases } = await readResults(deps.workers, format, text, signal)
   const project = await deps.store.projects.find(row.project)
   const path = project?.path ?? plan.cwd ?? '/'
+  const real = await deps.files
+    .of(account)
+    .folder(path, { signal })
+    .catch(() => null)
   const before = row.source === null ? [] : await deps.store.runs.outcomesOn(row.project, row.name, row.source)
   return casesOf({
     cases,
     cwd: plan.cwd ?? path,
-    folders: [path, await realpath(path).catch(() => path)],
+    folders: [path, real?.real ?? path],
     before,
   })
 }

@@ -39,6 +39,8 @@ export interface OwnDataKeeper {
   closeLeft(run: string): Promise<void>
   /** Deletes what is left of every run but those that go on. Called once, at the start of the service. */
   sweep(goesOn: (run: string) => boolean): Promise<void>
+  /** Ports that the services of runs have now. */
+  ports(): readonly { readonly run: string; readonly port: number }[]
 }
 
 export interface OwnDataDeps {
@@ -158,14 +160,23 @@ export function createOwnData({ store, resolver, engine, config, reveal }: OwnDa
       await apply({ type: 'remove', ref: { project: run, workload }, title: workload, stop: quickly })
     for (const name of data) await apply({ type: 'deleteData', project: run, data: name })
     await engine.removeLogs(run, signal)
+    ports.release(run)
+  }
+  const keepPorts = async (run: string) => {
+    const observed = await engine.observe(run, AbortSignal.timeout(closingMs))
+    ports.keep(
+      run,
+      observed.flatMap((one) => one.ports.map(({ hostPort }) => hostPort)),
+    )
   }
 
   return {
     open,
     closeLeft,
+    ports: () => ports.all().map(({ holder, port }) => ({ run: holder, port })),
     sweep: async (goesOn) => {
-      const left = (await engine.projects(AbortSignal.timeout(closingMs))).filter((id) => isOwnData(id) && !goesOn(id))
-      const ended = await Promise.allSettled(left.map(closeLeft))
+      const runs = (await engine.projects(AbortSignal.timeout(closingMs))).filter(isOwnData)
+      const ended = await Promise.allSettled(runs.map((run) => (goesOn(run) ? keepPorts(run) : closeLeft(run))))
       const failures = ended.flatMap((one) => (one.status === 'rejected' ? [one.reason] : []))
       if (failures.length > 0) throw new AggregateError(failures, 'Data that test runs left could not be deleted.')
     },

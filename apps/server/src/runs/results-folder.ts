@@ -1,77 +1,70 @@
-import { constants } from 'node:fs'
-import { chmod, chown, mkdir, open, readdir, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ProblemError } from '@stackquay/contract'
-import { type Account, removeTree } from '../projects/account.ts'
+import { type Account, FilesError, makeGivenFolder, removeGivenFolder, type UserFiles } from '@stackquay/engines'
 
 /**
- * Where a test runner writes its results: one folder a run, which only the account may use. The folder above is ours, so
- * that no program can put a link in the place of one of these.
+ * Where a test runner writes its results: one folder a run, which only the project's user may use. The folder above is ours, so
+ * that no program can put a link in the place of one of these; what is in one is used as that user.
  */
 export interface ResultsFolders {
   pathOf(run: string): string
   /** Makes it anew, empty but for these helpers of ours. */
-  make(run: string, files: Readonly<Record<string, string>>): Promise<void>
+  make(run: string, account: Account | null, files: Readonly<Record<string, string>>): Promise<void>
   /** The text of a file in it. Throws `ProblemError` when it is not there or nothing that is to be read. */
-  read(run: string, file: string): Promise<string>
+  read(run: string, account: Account | null, file: string): Promise<string>
   remove(run: string): Promise<void>
-  /** Removes those of every run but the ones that go on. */
+  /** Removes those of every run but the ones that go on; one that cannot be removed keeps no other. */
   sweep(goesOn: (run: string) => boolean): Promise<void>
 }
 
 export const mostResultBytes = 64 << 20
 
-export function createResultsFolders(home: string, account: Account | null): ResultsFolders {
+export function createResultsFolders(home: string, files: Pick<UserFiles, 'of'>): ResultsFolders {
   const above = join(home, 'results')
   const pathOf = (run: string) => join(above, run)
 
   return {
     pathOf,
-    make: async (run, files) => {
+    make: async (run, account, helpers) => {
       await mkdir(above, { recursive: true, mode: 0o711 })
       if (account !== null) await chmod(above, 0o711)
-      const folder = pathOf(run)
-      await removeTree(folder)
-      await mkdir(folder, { mode: 0o700 })
-      for (const [name, text] of Object.entries(files)) {
-        const path = join(folder, plainName(name))
-        await writeFile(path, text, { flag: 'wx', mode: 0o600 })
-        if (account !== null) await chown(path, account.uid, account.gid)
+      const root = pathOf(run)
+      await removeGivenFolder(root)
+      await makeGivenFolder(root, account, 0o700)
+      for (const [name, text] of Object.entries(helpers)) {
+        const path = plainName(name)
+        await files.of(account).write({ root, path, bytes: Buffer.from(text), mode: 0o600, exclusive: true })
       }
-      // Last: from now on everything in it is the account's, and nothing in it is trusted.
-      if (account !== null) await chown(folder, account.uid, account.gid)
     },
-    read: async (run, file) => readSafely(join(pathOf(run), plainName(file)), account),
-    remove: (run) => removeTree(pathOf(run)),
+    read: async (run, account, file) => {
+      const options = { root: pathOf(run), path: plainName(file), maxBytes: mostResultBytes, own: true }
+      const bytes = await files
+        .of(account)
+        .read({ ...options, timeoutMs: 60_000 })
+        .catch((error: unknown) => {
+          throw error instanceof FilesError ? unreadable(reasons[error.code] ?? reasons.other!) : error
+        })
+      return bytes.toString('utf8')
+    },
+    remove: (run) => removeGivenFolder(pathOf(run)),
     sweep: async (goesOn) => {
-      for (const run of await readdir(above).catch(() => [])) if (!goesOn(run)) await removeTree(pathOf(run))
+      const failed: unknown[] = []
+      for (const run of await readdir(above).catch(() => []))
+        if (!goesOn(run)) await removeGivenFolder(pathOf(run)).catch((error: unknown) => failed.push(error))
+      if (failed.length > 0) throw failed[0]
     },
   }
 }
 
-/** Neither a link, nor something that never ends, nor a file of somebody else that was linked to here. */
-async function readSafely(path: string, account: Account | null): Promise<string> {
-  const handle = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(
-    (error: NodeJS.ErrnoException) => {
-      throw unreadable(error.code === 'ENOENT' ? 'the runner wrote none' : 'the file is none that can be read')
-    },
-  )
-  try {
-    const info = await handle.stat()
-    if (!info.isFile()) throw unreadable('there is something else in the place of the file')
-    if (account !== null && info.uid !== account.uid) throw unreadable('the file belongs to somebody else')
-    if (info.size > mostResultBytes) throw unreadable('they are larger than 64 MB')
-    const bytes = Buffer.allocUnsafe(info.size)
-    let at = 0
-    while (at < bytes.length) {
-      const { bytesRead } = await handle.read(bytes, at, bytes.length - at, at)
-      if (bytesRead === 0) break
-      at += bytesRead
-    }
-    return bytes.toString('utf8', 0, at)
-  } finally {
-    await handle.close()
-  }
+const reasons: Readonly<Partial<Record<FilesError['code'] | 'other', string>>> = {
+  missing: 'the runner wrote none',
+  not_a_file: 'there is something else in the place of the file',
+  outside: 'there is something else in the place of the file',
+  denied: 'the file belongs to somebody else',
+  too_large: 'they are larger than 64 MB',
+  timeout: 'reading them took too long',
+  other: 'the file is none that can be read',
 }
 
 export function unreadable(why: string): ProblemError {

@@ -36,7 +36,8 @@ export function outcomeOf(
       return { state: 'failed', ...exit, error: lost(), counts }
     case 'exited': {
       const isGood = exit.exitCode === 0 && (counts?.failed ?? 0) === 0
-      return { state: isGood ? 'succeeded' : 'failed', ...exit, error: results?.problem ?? null, counts }
+      const error = command.exit?.outOfMemory === true ? ranOutOfMemory() : (results?.problem ?? null)
+      return { state: isGood ? 'succeeded' : 'failed', ...exit, error, counts }
     }
     default:
       return command.cause satisfies never
@@ -54,6 +55,10 @@ export function interrupted(detail: string): RunError {
 
 function lost(): RunError {
   return interrupted('The command was lost, because the machine was restarted or what held it was killed.')
+}
+
+function ranOutOfMemory(): RunError {
+  return runError(problemOf(new ProblemError('out_of_memory', 'It was ended because it used more memory than it may.')))
 }
 
 function tookTooLong(maxMinutes: number): RunError {

@@ -1,4 +1,5 @@
 import type { Action, Run, TestCase, TestSuite } from '@stackquay/contract'
+import { visibleText } from '@stackquay/contract'
 import type { ProjectCommands } from '@stackquay/domain'
 import type { Commands } from '@stackquay/engine-api'
 import type { RunRow, TestCaseRow } from '@stackquay/store'
@@ -15,7 +16,7 @@ export function runEvent(row: RunRow): Omit<Run, 'output'> {
     project: row.project,
     kind: row.kind,
     name: row.name,
-    label: row.label,
+    label: visibleText(row.label),
     runtime: row.runtime,
     state: row.state,
     phase: row.phase,
@@ -40,9 +41,9 @@ export async function shownRun(row: RunRow, commands: Pick<Commands, 'find'>): P
 
 export function testCaseView(row: TestCaseRow): TestCase {
   return {
-    name: row.name,
-    group: row.group,
-    file: row.file,
+    name: visibleText(row.name),
+    group: row.group === null ? null : visibleText(row.group),
+    file: row.file === null ? null : visibleText(row.file),
     line: row.line,
     outcome: row.outcome,
     durationSeconds: row.seconds,
@@ -55,8 +56,8 @@ export function testCaseView(row: TestCaseRow): TestCase {
 export function actionView(action: ProjectCommands['actions'][number], reason: string | null, last?: RunRow): Action {
   return {
     id: action.id,
-    label: action.label,
-    summary: action.summary,
+    label: visibleText(action.label),
+    summary: visibleText(action.summary),
     runtime: action.runtime,
     command: [...action.argv],
     available: reason === null,
@@ -73,7 +74,7 @@ export function suiteView(
 ): TestSuite {
   return {
     id: suite.id,
-    label: suite.label,
+    label: visibleText(suite.label),
     runner: suite.runner,
     runtime: suite.runtime,
     because: suite.because,

@@ -129,7 +129,8 @@ export function createRuns(deps: RunsDeps): Runs {
       end = { outcome: withoutCommand('failed', runError(problemOfFailure(error))), cases: null }
     }
     await conclude(entry, end)
-    await deps.results.remove(row.id)
+    // What cannot be removed now is swept by the next start.
+    await deps.results.remove(row.id).catch((error: unknown) => onError(error, `removing the results of ${row.id}`))
     await forgetOld(row)
   }
 

@@ -1,22 +1,25 @@
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { lstat, opendir } from 'node:fs/promises'
-import { join } from 'node:path'
-import type { Account } from '../projects/account.ts'
+import type { Account, ProjectFiles } from '@stackquay/engines'
+import { asOptions, gitEnvironment, localSettings } from '../source/git-settings.ts'
 
 /**
  * Names the state of a source tree: the same name means that nothing in it was changed in between, so that a test that
  * passed and failed under one name is flaky. Null when nobody can tell at a small price: the tree is too large, or cannot be
  * read. What programs make (dependencies, caches, reports) does not count. Files are looked at, never opened.
  */
-export async function sourceIdOf(path: string, signal: AbortSignal, account: Account | null): Promise<string | null> {
+export async function sourceIdOf(
+  path: string,
+  signal: AbortSignal,
+  { account, files }: { readonly account: Account | null; readonly files: ProjectFiles },
+): Promise<string | null> {
   const bounded = AbortSignal.any([signal, AbortSignal.timeout(deadlineMs)])
   try {
     const committed = await inRepository(path, account, bounded)
     const parts =
       committed === null
-        ? await walk(path, bounded)
-        : [committed.tree, ...(await looks(path, committed.changed, bounded))]
+        ? await walk(files, path, bounded)
+        : [committed.tree, ...(await looks(files, path, committed.changed, bounded))]
     return createHash('sha256').update(parts.join('\0')).digest('hex').slice(0, 32)
   } catch {
     signal.throwIfAborted()
@@ -52,38 +55,24 @@ export function changedIn(status: string, prefix: string): readonly string[] {
 
 /** Whether programs make a folder or file of this name, and a change of it is no change of the source. */
 export function isMade(name: string): boolean {
-  return made.has(name) || /\.(pyc|log|tmp|swp|egg-info)$/.test(name)
+  return made.has(name) || madeEndings.some((ending) => name.endsWith(ending))
 }
 
-async function looks(folder: string, paths: readonly string[], signal: AbortSignal): Promise<readonly string[]> {
+async function looks(
+  files: ProjectFiles,
+  root: string,
+  paths: readonly string[],
+  signal: AbortSignal,
+): Promise<readonly string[]> {
   if (paths.length > maxFiles) throw tooLarge()
-  const found: string[] = []
-  for (const path of paths) {
-    signal.throwIfAborted()
-    found.push(await look(folder, path))
-  }
-  return found
+  const found = await files.statMany({ root, paths, signal })
+  return paths.map((path, index) => `${path} ${found[index]?.mark ?? '-'}`)
 }
 
-async function look(folder: string, path: string): Promise<string> {
-  const info = await lstat(join(folder, path), { bigint: true }).catch(() => null)
-  return info === null ? `${path} -` : `${path} ${info.mode} ${info.size} ${info.mtimeNs}`
-}
-
-async function walk(root: string, signal: AbortSignal): Promise<readonly string[]> {
-  const found: string[] = []
-  const folders = ['']
-  for (let at = folders.pop(); at !== undefined; at = folders.pop()) {
-    for await (const entry of await opendir(join(root, at))) {
-      signal.throwIfAborted()
-      if (isMade(entry.name) || entry.name === '.git') continue
-      const path = join(at, entry.name)
-      if (entry.isDirectory()) folders.push(path)
-      else found.push(await look(root, path))
-      if (found.length + folders.length > maxFiles) throw tooLarge()
-    }
-  }
-  return found.sort()
+async function walk(files: ProjectFiles, root: string, signal: AbortSignal): Promise<readonly string[]> {
+  const skip = { names: [...made, '.git'], endings: madeEndings }
+  const found = await files.walk({ root, maxEntries: maxFiles, skip, signal })
+  return found.map(({ path, mark }) => `${path} ${mark}`).sort()
 }
 
 /**
@@ -97,18 +86,9 @@ function git(
   signal: AbortSignal,
 ): Promise<string | null> {
   const { promise, resolve, reject } = Promise.withResolvers<string | null>()
-  const child = spawn('git', [...safely, ...args], {
+  const child = spawn('git', [...asOptions(localSettings), ...args], {
     cwd,
-    env: {
-      PATH: process.env.PATH ?? '/usr/bin:/bin',
-      HOME: '/nonexistent',
-      GIT_CONFIG_NOSYSTEM: '1',
-      GIT_CONFIG_GLOBAL: '/dev/null',
-      GIT_OPTIONAL_LOCKS: '0',
-      GIT_TERMINAL_PROMPT: '0',
-      GIT_NO_LAZY_FETCH: '1',
-      LC_ALL: 'C.UTF-8',
-    },
+    env: gitEnvironment(),
     stdio: ['ignore', 'pipe', 'ignore'],
     detached: true,
     ...(account === null ? {} : { uid: account.uid, gid: account.gid }),
@@ -139,15 +119,6 @@ function git(
   })
   return promise
 }
-
-const safely = [
-  'core.hooksPath=/dev/null',
-  'core.fsmonitor=false',
-  'core.untrackedCache=false',
-  'credential.helper=',
-  'protocol.allow=never',
-  'safe.directory=*',
-].flatMap((setting) => ['-c', setting])
 
 const made: ReadonlySet<string> = new Set([
   'node_modules',
@@ -180,6 +151,8 @@ const made: ReadonlySet<string> = new Set([
   'tmp',
   '.DS_Store',
 ])
+
+const madeEndings = ['.pyc', '.log', '.tmp', '.swp', '.egg-info']
 
 const maxFiles = 20_000
 const maxStatusBytes = 8 << 20

@@ -7,7 +7,11 @@ import type { Config } from '../config.ts'
 export interface SparePorts {
   /** Ports that nobody leased, nobody listens on, and no other holder has; they are the holder's until it gives them back. */
   take(holder: string, count: number, signal: AbortSignal): Promise<readonly number[]>
+  /** What a holder that outlived the service has already. */
+  keep(holder: string, ports: readonly number[]): void
   release(holder: string): void
+  /** Everything that is held. */
+  all(): readonly { readonly holder: string; readonly port: number }[]
 }
 
 export function createSparePorts({
@@ -51,6 +55,10 @@ export function createSparePorts({
         { hint: 'Wait until other runs have ended, or give the service more ports with STACKQUAY_PORT_RANGE.' },
       )
     },
+    keep: (holder, ports) => {
+      for (const port of ports) held.set(port, holder)
+    },
+    all: () => [...held].map(([port, holder]) => ({ holder, port })),
     release: (holder) => {
       for (const [port, by] of held) if (by === holder) held.delete(port)
     },

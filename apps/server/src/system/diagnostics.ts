@@ -6,10 +6,17 @@ import type { Engines } from '@stackquay/engines'
 import type { ProxyControl } from '@stackquay/proxy/control'
 import type { Store } from '@stackquay/store'
 import type { Config } from '../config.ts'
+import type { InstanceIsolation } from '../isolation/isolation.ts'
+import { addressText } from '../ports/held-addresses.ts'
+import type { PortsKeeper } from '../ports/held-ports.ts'
+import type { InheritedSockets } from '../ports/inherited-sockets.ts'
+import { sharesPorts } from '../ports/shares-ports.ts'
 import type { Catalogue } from '../projects/catalogue.ts'
 import { registryAuthFault } from '../registry-auth.ts'
+import { nameOfUser } from '../users/name-of-user.ts'
 import { projectsOn, readinessOf } from './engine-states.ts'
 import { fileSystemOf } from './file-system.ts'
+import { isolationChecks } from './isolation-checks.ts'
 import { findOrphans } from './orphans.ts'
 
 export interface DiagnosticsDeps {
@@ -19,6 +26,12 @@ export interface DiagnosticsDeps {
   readonly catalogue: Catalogue
   readonly store: Store
   readonly proxy: () => ProxyControl | null
+  /** Why the proxy could not be started. */
+  readonly proxyFault: () => string | null
+  /** Null where the service has no address. */
+  readonly ports: PortsKeeper | null
+  readonly sockets: InheritedSockets
+  readonly isolation: InstanceIsolation
   readonly version: string
   readonly now: () => Date
 }
@@ -33,11 +46,13 @@ export async function runDiagnostics(deps: DiagnosticsDeps, signal: AbortSignal)
     ['toolchains', toolchainChecks(deps)],
     ['ports', portsCheck(deps)],
     ['proxy', proxyCheck(deps)],
+    ['held-ports', heldPortsCheck(deps)],
     ['disk', diskCheck(deps)],
     ['file-system', fileSystemCheck(deps)],
     ['database', databaseCheck(deps)],
     ['audit', auditCheck(deps)],
     ['clock', clockCheck(deps)],
+    ['isolation', () => isolationChecks(deps)],
     ['orphans', orphansCheck(deps)],
     ['version', versionCheck(deps)],
   ]
@@ -154,7 +169,7 @@ const portsCheck =
   }
 
 const proxyCheck =
-  ({ config, proxy }: DiagnosticsDeps): Check =>
+  ({ config, proxy, proxyFault }: DiagnosticsDeps): Check =>
   async () => {
     if (config.proxy === null)
       return made(
@@ -171,7 +186,7 @@ const proxyCheck =
         'network',
         'Proxy',
         'error',
-        'The proxy does not answer.',
+        proxyFault() ?? 'The proxy does not answer.',
         'It is started again by itself; see proxy/proxy.log in the home.',
       )
     return made(
@@ -179,7 +194,48 @@ const proxyCheck =
       'network',
       'Proxy',
       'ok',
-      `Answers at ${config.proxy.host}:${config.proxy.port} (pid ${status.pid}).`,
+      `Answers at ${addressText(config.proxy)} (pid ${status.pid})${await runsAs(status.uid)}.`,
+    )
+  }
+
+async function runsAs(uid: number | null): Promise<string> {
+  if (uid === null) return ''
+  const name = await nameOfUser(uid)
+  return `, runs as ${name === null ? `uid ${uid}` : `"${name}"`}`
+}
+
+/** Whether a program of a project can take the ports of page and proxy while the service is down. */
+const heldPortsCheck =
+  ({ ports, config, sockets }: DiagnosticsDeps): Check =>
+  async () => {
+    const answer = (status: DiagnosticCheck['status'], detail: string, hint: string | null = null) =>
+      made('held-ports', 'network', 'Ports of page and proxy', status, detail, hint)
+    if (ports === null) return []
+    if (sockets.page !== undefined && (sockets.proxy !== undefined || config.proxy === null)) {
+      return answer('ok', 'systemd holds the sockets, also while the service is down.')
+    }
+    if (!sharesPorts()) {
+      return answer(
+        'warning',
+        `The ports of page and proxy are free while the service is down, so a program of a project can take them: the service runs as ${process.getuid === undefined ? 'an ordinary user' : `uid ${process.getuid()}`}, and so do projects.`,
+        'Run the service as root, or let systemd open the sockets; see docs/systemd.md.',
+      )
+    }
+    const owner = ports.status()
+    if (owner === null) {
+      return answer(
+        'warning',
+        ports.fault() ?? `Nothing holds ${addressText(config.listen)} while the service is down.`,
+        'It is tried again every few seconds; see the service’s log.',
+      )
+    }
+    const text = `Process ${owner.pid} holds ${owner.addresses.join(', ')} for the service, also while it is down.`
+    if (owner.missing.length === 0) return answer('ok', text)
+    const missing = owner.missing.map(({ address, reason }) => `${address} (${reason})`).join(', ')
+    return answer(
+      'warning',
+      `${text} It could not hold ${missing}, which browsers take for the same name.`,
+      'Stop the program that listens there, then restart the service.',
     )
   }
 

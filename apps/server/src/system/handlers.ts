@@ -1,4 +1,5 @@
 import type { Handlers } from '../http/handler.ts'
+import { isolationState } from '../isolation/isolation-state.ts'
 import { type DiagnosticsDeps, runDiagnostics, worst } from './diagnostics.ts'
 import { engineStates, projectsOn, readinessOf } from './engine-states.ts'
 import { findOrphans, removeOrphan } from './orphans.ts'
@@ -14,7 +15,7 @@ export function systemHandlers(
   deps: SystemDeps,
 ): Pick<Handlers, 'getHealth' | 'getDiagnostics' | 'deleteOrphan' | 'listRuntimes' | 'listServices'> {
   return {
-    getHealth: async () => {
+    getHealth: async (_input, { principal }) => {
       const [database, proxy, engines] = await Promise.all([
         databaseAnswers(deps),
         proxyAnswers(deps),
@@ -32,6 +33,7 @@ export function systemHandlers(
           engines: [...engines],
           database: { ok: database },
           proxy: { ok: proxy },
+          ...(principal.kind === 'anonymous' ? {} : { isolation: isolationState(deps.isolation) }),
         },
       }
     },
@@ -44,7 +46,14 @@ export function systemHandlers(
       const status = worst(checks)
       return {
         status: 200,
-        body: { status, version: deps.version, checks: [...checks], engines: [...engines], orphans: [...orphans] },
+        body: {
+          status,
+          version: deps.version,
+          checks: [...checks],
+          isolation: isolationState(deps.isolation),
+          engines: [...engines],
+          orphans: [...orphans],
+        },
       }
     },
     deleteOrphan: async ({ params, query }, context) => {

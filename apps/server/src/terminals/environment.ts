@@ -1,6 +1,6 @@
 import { ProblemError } from '@stackquay/contract'
 import type { NamedEnvironment, ProjectCommands } from '@stackquay/domain'
-import type { CommandProgram } from '@stackquay/engine-api'
+import type { CommandProgram, Exit } from '@stackquay/engine-api'
 
 /** The environment of a runtime, or the project's first. Refuses one that there is not, or in which nothing can run. */
 export function environmentFor({ environments }: ProjectCommands, name: string | undefined): NamedEnvironment {
@@ -15,7 +15,22 @@ export function environmentFor({ environments }: ProjectCommands, name: string |
   return found
 }
 
-/** What a command of it runs in; in the container of the runtime itself where it may and that is up. */
-export function containerOf({ name, container }: NamedEnvironment): Pick<CommandProgram, 'container' | 'beside'> {
-  return container === undefined ? {} : { container, beside: name }
+/** What a command of it runs in, and what it may use; in the container of the runtime itself where it may and that is up. */
+export function containerOf({
+  name,
+  container,
+  limits,
+}: NamedEnvironment): Pick<CommandProgram, 'container' | 'beside' | 'limits'> {
+  if (container !== undefined) return { container, beside: name }
+  return limits === undefined ? {} : { limits }
+}
+
+/** How a program ended, as callers are answered. */
+export function exitView({ code, signal, outOfMemory, outOfProcesses }: Omit<Exit, 'at'>): Omit<Exit, 'at'> {
+  return {
+    code,
+    signal,
+    ...(outOfMemory === undefined ? {} : { outOfMemory }),
+    ...(outOfProcesses === undefined ? {} : { outOfProcesses }),
+  }
 }

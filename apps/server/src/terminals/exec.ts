@@ -5,10 +5,11 @@ import type { ProjectRow, Store } from '@stackquay/store'
 import type { z } from 'zod'
 import type { FrameSocket, Reply, RequestContext } from '../http/handler.ts'
 import { problemErrorOf } from '../http/problem-answer.ts'
+import type { FilesOf } from '../projects/files-of.ts'
 import { onDeletion } from '../projects/on-deletion.ts'
 import { refuseUnready } from '../projects/refuse-unready.ts'
 import type { Resolver } from '../projects/resolver.ts'
-import { containerOf, environmentFor } from './environment.ts'
+import { containerOf, environmentFor, exitView } from './environment.ts'
 import { createOutputLines } from './output-lines.ts'
 import { withProgram } from './program.ts'
 import { createStdinChannel } from './stdin-channel.ts'
@@ -32,10 +33,11 @@ export interface ExecDeps {
   readonly store: Store
   readonly engine: Engine
   readonly resolver: Resolver
+  readonly filesOf: FilesOf
   reveal(ref: SecretRef): Promise<string>
 }
 
-export function createExec({ store, engine, resolver, reveal }: ExecDeps): Exec {
+export function createExec({ store, engine, resolver, filesOf, reveal }: ExecDeps): Exec {
   /** Starts it; resolves when it runs, or rejects with why it does not. `ended` is how it went on. */
   const begin = (
     project: ProjectRow,
@@ -70,7 +72,7 @@ export function createExec({ store, engine, resolver, reveal }: ExecDeps): Exec 
     refuseUnready(await store.projects.find(project.id))
     const environment = environmentFor(await resolver.commands(project), wanted.workload)
     const env = { ...environment.env, ...wanted.env }
-    const argv = await withProgram(wanted.argv, { ...environment, env })
+    const argv = await withProgram(wanted.argv, { ...environment, env }, () => filesOf(project))
     const entry = {
       action: 'exec.run',
       target: project.slug,
@@ -113,7 +115,7 @@ export function createExec({ store, engine, resolver, reveal }: ExecDeps): Exec 
     }
     const { ended } = await begin(project, wanted, io, context, signal).catch(failed)
     ended.then(
-      ({ code, signal: name }) => queue.end(`${lines.rest()}${JSON.stringify({ exit: { code, signal: name } })}\n`),
+      (exit) => queue.end(`${lines.rest()}${JSON.stringify({ exit: exitView(exit) })}\n`),
       (error: unknown) => {
         const problem = problemOf(problemErrorOf(error), { requestId: context.requestId })
         queue.end(`${lines.rest()}${JSON.stringify({ error: problem })}\n`)
@@ -154,8 +156,7 @@ export function createExec({ store, engine, resolver, reveal }: ExecDeps): Exec 
       const begun = await begin(project, wanted, io, context, socket.signal)
       process = begun.process
       await socket.send({ type: 'start', pid: begun.process.pid })
-      const { code, signal } = await begun.ended
-      await socket.send({ type: 'exit', code, signal })
+      await socket.send({ type: 'exit', ...exitView(await begun.ended) })
     } finally {
       stdin.drop()
     }

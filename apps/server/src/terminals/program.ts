@@ -1,17 +1,18 @@
-import { stat } from 'node:fs/promises'
 import { delimiter, isAbsolute, join, resolve } from 'node:path'
 import { ProblemError } from '@stackquay/contract'
 import type { NamedEnvironment } from '@stackquay/domain'
 import type { Value } from '@stackquay/engine-api'
+import type { ProjectFiles } from '@stackquay/engines'
 
 /**
  * argv with the absolute path of its program in front, found as a shell finds it: by PATH, or from the folder when it names
- * one. Looked for here, so that a missing program is an error that says so, and not exit code 127 of a helper. What runs in a
+ * one. Looked for as the project's user, so that a missing program is an error that says so, and not exit code 127 of a helper. What runs in a
  * container is looked for there, by whoever starts it.
  */
 export async function withProgram(
   argv: readonly string[],
   { env, cwd, container }: Pick<NamedEnvironment, 'env' | 'cwd' | 'container'>,
+  files: () => Promise<ProjectFiles>,
 ): Promise<readonly [string, ...string[]]> {
   const [name = '', ...args] = argv
   if (argv.some((word) => word.includes('\0'))) {
@@ -20,8 +21,9 @@ export async function withProgram(
     })
   }
   if (container !== undefined) return [name, ...args]
-  const found = name.includes('/') ? resolve(cwd, name) : await onPath(name, env.PATH)
-  if (found !== null && (await isProgram(found))) return [found, ...args]
+  const places = name.includes('/') ? [resolve(cwd, name)] : onPath(name, env.PATH)
+  const found = places.length === 0 ? null : await (await files()).firstProgram(places)
+  if (found !== null) return [found, ...args]
   throw new ProblemError(
     'program_not_found',
     name.includes('/') ? `There is no program at "${name}".` : `There is no program "${name}" on the PATH.`,
@@ -33,16 +35,11 @@ export async function withProgram(
   )
 }
 
-async function onPath(name: string, path: Value | undefined): Promise<string | null> {
-  if (name === '' || typeof path !== 'string') return null
+function onPath(name: string, path: Value | undefined): readonly string[] {
+  if (name === '' || typeof path !== 'string') return []
   // A part that is empty or relative means the folder that one is in; nobody wants programs to be found there by accident.
-  for (const folder of path.split(delimiter).filter(isAbsolute)) {
-    if (await isProgram(join(folder, name))) return join(folder, name)
-  }
-  return null
-}
-
-async function isProgram(path: string): Promise<boolean> {
-  const info = await stat(path).catch(() => null)
-  return info?.isFile() === true && (info.mode & 0o111) !== 0
+  return path
+    .split(delimiter)
+    .filter(isAbsolute)
+    .map((folder) => join(folder, name))
 }

@@ -10,13 +10,21 @@ import {
   type SecretRef,
   type TerminalSize,
 } from '@stackquay/engine-api'
-import { type NewAuditEntry, newId, type ProjectRow, type Store, type TerminalRow } from '@stackquay/store'
+import {
+  byTheService,
+  type NewAuditEntry,
+  newId,
+  type ProjectRow,
+  type Store,
+  type TerminalRow,
+} from '@stackquay/store'
 import type { z } from 'zod'
 import type { FrameSocket, PeerMessage, RequestContext } from '../http/handler.ts'
+import type { FilesOf } from '../projects/files-of.ts'
 import { refuseUnready } from '../projects/refuse-unready.ts'
 import type { Resolver } from '../projects/resolver.ts'
 import { createRelay, type Relay } from '../streams/relay.ts'
-import { containerOf, environmentFor } from './environment.ts'
+import { containerOf, environmentFor, exitView } from './environment.ts'
 import { type TerminalSource, terminalSource } from './output-source.ts'
 import { withProgram } from './program.ts'
 import { shellOf, terminalVariables } from './shell.ts'
@@ -53,6 +61,7 @@ export interface TerminalsDeps {
   readonly store: Store
   readonly engine: Engine
   readonly resolver: Resolver
+  readonly filesOf: FilesOf
   readonly idleHours: number
   reveal(ref: SecretRef): Promise<string>
   onError(error: unknown, what: string): void
@@ -166,7 +175,7 @@ export function createTerminals(deps: TerminalsDeps): Terminals {
     refuseUnready(project)
     const environment = environmentFor(await resolver.commands(project), wanted.workload)
     const shell = wanted.command === undefined ? await shellOf(environment) : null
-    const argv = shell?.argv ?? (await withProgram(wanted.command!, environment))
+    const argv = shell?.argv ?? (await withProgram(wanted.command!, environment, () => deps.filesOf(project)))
     const id = newId('term')
     starting.add(id)
     try {
@@ -292,8 +301,8 @@ export function createTerminals(deps: TerminalsDeps): Terminals {
       if (last?.state === 'running')
         throw new ProblemError('unavailable', 'The terminal goes on, and cannot be read now.')
       await settle(row)
-      const { code = null, signal = null } = last?.exit ?? {}
-      await socket.send({ type: 'exit', seq: reached, code, signal })
+      const exit = exitView(last?.exit ?? { code: null, signal: null })
+      await socket.send({ type: 'exit', seq: reached, ...exit })
     } finally {
       room.viewers.delete(socket)
       room.left()
@@ -425,19 +434,12 @@ function closedBy(context: RequestContext, { id, workload, title }: TerminalRow,
 
 /** Nobody closed it: it ended, was idle for long, or was lost with the machine. */
 function closedByItself(row: TerminalRow, slug: string, cause: Terminal['cause']): NewAuditEntry {
-  return {
-    actor: 'system',
+  return byTheService({
     action: 'terminal.close',
     target: slug,
     project: row.project,
-    outcome: 'success',
     changes: { before: { id: row.id, workload: row.workload, title: row.title }, after: { cause } },
-    requestId: null,
-    operationId: null,
-    source: 'system',
-    ip: null,
-    userAgent: null,
-  }
+  })
 }
 
 function terminalView(

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { EventRecord } from '@stackquay/contract'
-import { type DeliveryRow, newId, type Store, type WebhookRow } from '@stackquay/store'
+import { byTheService, type DeliveryRow, newId, type Store, type WebhookRow } from '@stackquay/store'
 import { post } from './post.ts'
 import { givesUpAfterMs, nextAttempt, retryAfter } from './retries.ts'
 import { sealedKeys } from './sealed-keys.ts'
@@ -235,17 +235,9 @@ function giveUpReason(status: number | null, since: string | null, now: Date): s
 }
 
 function systemEntry(hook: WebhookRow, reason: string) {
-  return {
-    actor: 'system',
+  return byTheService({
     action: 'webhook.update',
     target: hook.name,
-    project: null,
-    outcome: 'success',
     changes: { before: { enabled: true }, after: { enabled: false, disabledReason: reason } },
-    requestId: null,
-    operationId: null,
-    source: 'system',
-    ip: null,
-    userAgent: null,
-  } as const
+  })
 }

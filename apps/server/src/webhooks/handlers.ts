@@ -1,9 +1,9 @@
-import { ProblemError, type Webhook, type WebhookDelivery } from '@stackquay/contract'
+import { ProblemError, visibleText, type Webhook, type WebhookDelivery } from '@stackquay/contract'
 import { type DeliveryRow, newId, type Store, TakenError, type WebhookRow } from '@stackquay/store'
 import type { Handlers } from '../http/handler.ts'
 import { projectIds } from '../projects/project-ids.ts'
 import type { Dispatcher } from './dispatcher.ts'
-import { addressObstacle } from './post.ts'
+import { addressObstacle } from './receivers.ts'
 import { sealedKeys, webhookSecret } from './sealed-keys.ts'
 import { newWebhookSecret, rotated, writeKeys } from './signature.ts'
 
@@ -169,10 +169,10 @@ export function webhookHandlers({ store, dispatcher, now }: WebhookDeps) {
     const [last] = await store.webhooks.deliveries({ webhook: row.id, limit: 1 })
     const lastDelivery =
       last === undefined ? null : { state: last.state, at: last.attempts.at(-1)?.at ?? last.createdAt }
-    const { id, name, url, enabled, disabledReason, createdAt } = row
+    const { id, url, enabled, disabledReason, createdAt } = row
     return {
       id,
-      name,
+      name: visibleText(row.name),
       url,
       events: [...row.events],
       projects: [...row.projects],

@@ -1,7 +1,8 @@
 import { lookup as systemLookup } from 'node:dns'
 import { request as httpRequest } from 'node:http'
 import { request as httpsRequest } from 'node:https'
-import { BlockList, isIP, type LookupFunction } from 'node:net'
+import type { LookupFunction } from 'node:net'
+import { addressObstacle } from './receivers.ts'
 
 export interface PostResult {
   /** HTTP status of the answer; null when there was none. */
@@ -23,6 +24,7 @@ export function post(
   headers: Record<string, string>,
   body: string,
   signal: AbortSignal,
+  lookup = systemLookup,
 ): Promise<PostResult> {
   const { promise, resolve } = Promise.withResolvers<PostResult>()
   const failed = (error: string) => resolve({ status: null, error, retryAfter: undefined })
@@ -44,7 +46,7 @@ export function post(
         },
         // A connection of its own: nothing of one receiver waits for another.
         agent: false,
-        lookup: checkedLookup,
+        lookup: checked(lookup),
         signal: both,
         maxHeaderSize: 16 * 1024,
       },
@@ -66,34 +68,16 @@ export function post(
 const noAnswer = `The receiver did not answer within ${timeoutMs / 1000} seconds.`
 
 /** Looked at where the connection is made, so that a name cannot mean one address when asked and another when used. */
-const checkedLookup: LookupFunction = (hostname, options, callback) => {
-  systemLookup(hostname, { ...options, all: true }, (error, addresses) => {
-    if (error) return callback(error, '')
-    const obstacle = addresses.map(({ address }) => addressObstacle(address)).find((one) => one !== null)
-    if (obstacle !== undefined && obstacle !== null) return callback(new Error(obstacle), '')
-    if (options.all === true) return callback(null, addresses)
-    const [first] = addresses
-    if (first === undefined) return callback(new Error(`"${hostname}" has no address.`), '')
-    return callback(null, first.address, first.family)
-  })
+function checked(lookup: typeof systemLookup): LookupFunction {
+  return (hostname, options, callback) => {
+    lookup(hostname, { ...options, all: true }, (error, addresses) => {
+      if (error) return callback(error, '')
+      const obstacle = addresses.map(({ address }) => addressObstacle(address)).find((one) => one !== null)
+      if (obstacle !== undefined && obstacle !== null) return callback(new Error(obstacle), '')
+      if (options.all === true) return callback(null, addresses)
+      const [first] = addresses
+      if (first === undefined) return callback(new Error(`"${hostname}" has no address.`), '')
+      return callback(null, first.address, first.family)
+    })
+  }
 }
-
-/**
- * Services of the own network are good receivers, so private addresses are allowed. Link-local ones are not: there, clouds
- * answer whoever asks from the machine with its credentials.
- */
-export function addressObstacle(address: string): string | null {
-  const version = isIP(address)
-  if (version === 0) return null
-  // Knows an IPv4 address in every notation of IPv6, and no zones.
-  return noReceivers.check(address.replace(/%.*$/, ''), version === 4 ? 'ipv4' : 'ipv6')
-    ? `Events are not sent to ${address}: it belongs to the machine itself, not to a receiver.`
-    : null
-}
-
-const noReceivers = new BlockList()
-noReceivers.addSubnet('169.254.0.0', 16, 'ipv4')
-noReceivers.addSubnet('fe80::', 10, 'ipv6')
-noReceivers.addSubnet('fd00:ec2::', 32, 'ipv6')
-noReceivers.addAddress('0.0.0.0', 'ipv4')
-noReceivers.addAddress('::', 'ipv6')

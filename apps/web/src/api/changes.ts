@@ -101,6 +101,12 @@ export async function setVariable(project: string, name: string, change: Variabl
   return held(await client.call('putProjectEnv', { params: { id: project, name }, body }))
 }
 
+/** Reads one secret; the service records it. Asked for by a click, so it is in no cache. */
+export async function revealVariable(project: string, name: string): Promise<string> {
+  const input = { params: { id: project, name }, query: { reveal: true } }
+  return (await client.call('getProjectEnvValue', input)).value ?? ''
+}
+
 export function variablePatch(name: string, change: VariableChange): ProjectPatch {
   return { env: { [name]: change } } as ProjectPatch
 }

@@ -1,21 +1,17 @@
 import { ApiError, ConnectionError, createClient } from '@stackquay/client'
 import type { Problem } from '@stackquay/contract'
 import { texts } from '../texts/index.ts'
+import { sessionKey } from './session-key.ts'
 
-let csrfToken: string | null = null
 let whenUnauthorized: () => unknown = () => {}
 
-/** The one client of the page. The session's cookie is the credential; the CSRF token comes with `GET /auth/me`. */
+/** The one client of the page. A session is its cookie and the key that this origin keeps. */
 export const client = createClient({
   baseUrl: '',
   clientName: 'ui',
-  csrfToken: () => csrfToken,
+  csrfToken: sessionKey,
   onUnauthorized: () => whenUnauthorized(),
 })
-
-export function setCsrfToken(token: string | null): void {
-  csrfToken = token
-}
 
 /** What happens when a request was refused for its credentials: the session may have ended while the page was open. */
 export function onSessionEnd(act: () => unknown): void {

@@ -3,6 +3,7 @@ import type { Problem } from '@stackquay/contract'
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
 import { client } from './client.ts'
 import { queryClient } from './query-client.ts'
+import { sessionKey } from './session-key.ts'
 
 /** Mails come from outside, and no event tells of them: the list is read again while somebody looks at it. */
 const lookEvery = 3000
@@ -34,6 +35,19 @@ export function mailMessageQuery(project: string, message: string) {
   })
 }
 
+/** The address of the mail's document, which opens once: whoever shows it anew asks anew. */
+export function mailFrameQuery(project: string, message: string, remoteImages: boolean) {
+  return queryOptions({
+    queryKey: ['mail', project, 'frame', message, remoteImages],
+    queryFn: async ({ signal }) => {
+      const images = remoteImages ? 'remote' : 'embedded'
+      const path = `/projects/${encodeURIComponent(project)}/mail/${message}/html?images=${images}`
+      return apiPrefix + (await client.ticketed(path, signal))
+    },
+    gcTime: 0,
+  })
+}
+
 /** More than anybody reads; the download has all of it. */
 const shownSource = 400_000
 
@@ -41,7 +55,8 @@ export function mailSourceQuery(project: string, message: string) {
   return queryOptions({
     queryKey: ['mail', project, 'source', message],
     queryFn: async ({ signal }) => {
-      const response = await fetch(sourceUrl(project, message), { signal })
+      const headers = { 'x-csrf-token': sessionKey() ?? '' }
+      const response = await fetch(apiPrefix + sourcePath(project, message), { signal, headers })
       if (!response.ok) throw new ApiError((await response.json()) as Problem, response.headers)
       const text = await response.text()
       return { text: text.slice(0, shownSource), cut: text.length > shownSource }
@@ -50,12 +65,12 @@ export function mailSourceQuery(project: string, message: string) {
   })
 }
 
-export function sourceUrl(project: string, message: string): string {
-  return `${apiPrefix}/projects/${encodeURIComponent(project)}/mail/${message}/source`
+export function sourcePath(project: string, message: string): string {
+  return `/projects/${encodeURIComponent(project)}/mail/${message}/source`
 }
 
-export function attachmentUrl(project: string, message: string, index: number): string {
-  return `${apiPrefix}/projects/${encodeURIComponent(project)}/mail/${message}/attachments/${index}`
+export function attachmentPath(project: string, message: string, index: number): string {
+  return `/projects/${encodeURIComponent(project)}/mail/${message}/attachments/${index}`
 }
 
 export async function markMail(project: string, message: string, read: boolean): Promise<void> {

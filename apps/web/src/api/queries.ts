@@ -2,18 +2,18 @@ import type { OperationRecord, ProjectSummary, ProjectView, UserView } from '@st
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
 import { type AuditFilter, auditQueryOf } from '../lib/audit-filter.ts'
 import { isEngine } from '../lib/engines.ts'
-import { client, isStatus, setCsrfToken } from './client.ts'
+import { client, isStatus } from './client.ts'
+import { sessionKey } from './session-key.ts'
 
 /** Keys: `['projects']`, `['project', <id or slug>, …]`, `['operation', <id>]`; `events.ts` keeps them true. */
 
 export const meQuery = queryOptions({
   queryKey: ['me'],
   queryFn: async ({ signal }) => {
+    if (sessionKey() === null) return null
     try {
       const me = await client.call('getMe', {}, { signal })
-      if (me.kind !== 'session') return null
-      setCsrfToken(me.csrfToken)
-      return me
+      return me.kind === 'session' ? me : null
     } catch (error) {
       if (isStatus(error, 401)) return null
       throw error
@@ -208,6 +208,13 @@ export const secretKeyQuery = queryOptions({
   queryKey: ['secret-key'],
   queryFn: ({ signal }) => client.call('getSecretKey', {}, { signal }),
   staleTime: 0,
+})
+
+/** How projects are isolated, as `GET /health` tells callers with credentials. It changes with a restart of the service only. */
+export const isolationQuery = queryOptions({
+  queryKey: ['isolation'],
+  queryFn: async ({ signal }) => (await client.call('getHealth', {}, { signal })).isolation ?? null,
+  staleTime: 60_000,
 })
 
 export const diagnosticsQuery = queryOptions({

@@ -1,4 +1,3 @@
-import { apiPrefix } from '@stackquay/client'
 import type { Run } from '@stackquay/contract'
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
 import type { LogQuery } from '../lib/log-query.ts'
@@ -92,18 +91,18 @@ export async function readRunsAgain(project: string): Promise<void> {
   )
 }
 
-export function runOutputUrl(project: string, run: string): string {
-  return `${projectUrl(project)}/runs/${encodeURIComponent(run)}/output`
+export function runOutputPath(project: string, run: string): string {
+  return `${projectPath(project)}/runs/${encodeURIComponent(run)}/output`
 }
 
-export function logFileUrl(project: string, query: LogQuery, format: 'text' | 'jsonl'): string {
+export function logFilePath(project: string, query: LogQuery, format: 'text' | 'jsonl'): string {
   const search = new URLSearchParams({ format })
   for (const [name, value] of Object.entries(query)) search.set(name, String(value))
-  return `${projectUrl(project)}/logs/download?${search}`
+  return `${projectPath(project)}/logs/download?${search}`
 }
 
-function projectUrl(project: string): string {
-  return `${apiPrefix}/projects/${encodeURIComponent(project)}`
+function projectPath(project: string): string {
+  return `/projects/${encodeURIComponent(project)}`
 }
 
 /** A lost answer must not run it twice. */

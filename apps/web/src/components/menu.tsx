@@ -46,15 +46,6 @@ export function MenuItem({ icon: Icon, children, onSelect, danger, disabled }: M
   )
 }
 
-/** For what the browser does by itself, such as saving a file. */
-export function MenuLink({ href, download, children }: { href: string; download?: boolean; children: ReactNode }) {
-  return (
-    <Base.LinkItem href={href} download={download} closeOnClick className={item}>
-      {children}
-    </Base.LinkItem>
-  )
-}
-
 export function MenuSeparator() {
   return <Base.Separator className="my-1 h-px bg-line" />
 }

@@ -3,17 +3,16 @@ import type { EngineName } from '@stackquay/contract'
 interface Abilities {
   /** Its workloads run from images, of which there are builds. */
   readonly images: boolean
-  readonly limits: boolean
 }
 
 const abilities: Readonly<Record<EngineName, Abilities>> = {
-  native: { images: false, limits: false },
-  docker: { images: true, limits: true },
+  native: { images: false },
+  docker: { images: true },
 }
 
 /** What can be done with projects on an engine. One that this page does not know is offered nothing of its own. */
 export function abilitiesOf(engine: string): Abilities {
-  return isEngine(engine) ? abilities[engine] : { images: false, limits: false }
+  return isEngine(engine) ? abilities[engine] : { images: false }
 }
 
 /** Whether a new project can ask for it. */

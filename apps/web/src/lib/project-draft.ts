@@ -24,6 +24,8 @@ export interface Draft {
   readonly gitUrl: string
   readonly gitBranch: string
   readonly path: string
+  /** Whether programs run as the person who owns that folder. */
+  readonly asOwner: boolean
   /** Null until it is typed: then it follows the source. */
   readonly name: string | null
   readonly runtimes: Readonly<Record<string, RuntimeChoice>>
@@ -40,6 +42,7 @@ export const emptyDraft: Draft = {
   gitUrl: '',
   gitBranch: '',
   path: '',
+  asOwner: false,
   name: null,
   runtimes: {},
   databases: {},
@@ -134,7 +137,7 @@ function sourceOf(draft: Draft): Partial<ProjectCreate> | null {
     case 'git':
       return url === '' ? null : { git: { url, ...(branch === '' ? {} : { branch }) } }
     case 'folder':
-      return path === '' ? null : { path }
+      return path === '' ? null : { path, ...(draft.asOwner ? { runAs: 'owner' } : {}) }
     case 'empty':
       return {}
     default:

@@ -83,13 +83,18 @@ export const powers = {
     operations: ['updateProject', 'useImage', 'putProjectEnv', 'deleteProjectEnv', 'createDatabase', 'updateDatabase'],
   },
   publish: { scope: 'operate', unrestricted: false, operations: ['addDomain', 'removeDomain', 'endShare'] },
-  secrets: { scope: 'operate', unrestricted: false, operations: ['getDatabaseCredentials', 'getServiceCredentials'] },
+  secrets: {
+    scope: 'operate',
+    unrestricted: false,
+    operations: ['getProjectEnvValue', 'getDatabaseCredentials', 'getServiceCredentials'],
+  },
   mail: {
     scope: 'operate',
     unrestricted: false,
     operations: [
       'listMail',
       'getMail',
+      'getMailHtml',
       'getMailSource',
       'getMailAttachment',
       'updateMail',

@@ -8,7 +8,6 @@ import { ErrorNote } from '../components/error-state.tsx'
 import { Check, SelectField, TextField } from '../components/field.tsx'
 import { Panel } from '../components/panel.tsx'
 import { toastDone } from '../components/toast.tsx'
-import { abilitiesOf } from '../lib/engines.ts'
 import { errorsAt } from '../lib/field-errors.ts'
 import {
   badFields,
@@ -31,9 +30,9 @@ import { usePlan } from './use-plan.ts'
 const t = texts.limits
 type Errors = ReturnType<typeof problemFrom>['errors']
 
-/** What the workloads may use at most; on an engine that sets no limits, why not. */
+/** What the workloads may use at most; where no limits can be set, why not. */
 export function LimitsPanel({ project }: { project: ProjectView }) {
-  if (abilitiesOf(project.engine).limits)
+  if (project.limitsUnavailable === null)
     return <LimitsForm key={`${project.id}${project.generation}`} project={project} />
   return (
     <Panel id="limits" title={t.title}>
@@ -41,7 +40,7 @@ export function LimitsPanel({ project }: { project: ProjectView }) {
         <Gauge aria-hidden className="mt-0.5 size-4 shrink-0 text-ink-3" />
         <div className="min-w-0">
           <p className="font-medium text-ink">{t.impossible(engineName(project.engine))}</p>
-          <p>{t.impossibleHint}</p>
+          <p className="break-words">{project.limitsUnavailable}</p>
         </div>
       </div>
     </Panel>

@@ -3,7 +3,15 @@ import { useQuery } from '@tanstack/react-query'
 import { ArrowLeft, Download, ImageOff, Mail, MailX, Paperclip, Trash2 } from 'lucide-react'
 import { type ReactNode, useEffect, useMemo, useRef, useState } from 'react'
 import { isStatus } from '../api/client.ts'
-import { attachmentUrl, deleteMail, mailMessageQuery, mailSourceQuery, markMail, sourceUrl } from '../api/mail.ts'
+import {
+  attachmentPath,
+  deleteMail,
+  mailFrameQuery,
+  mailMessageQuery,
+  mailSourceQuery,
+  markMail,
+  sourcePath,
+} from '../api/mail.ts'
 import { Button, buttonClass, IconButton } from '../components/button.tsx'
 import { EmptyState } from '../components/empty-state.tsx'
 import { ErrorState } from '../components/error-state.tsx'
@@ -12,8 +20,9 @@ import { ScrollBox } from '../components/scroll-box.tsx'
 import { SkeletonList } from '../components/skeleton.tsx'
 import { toastDone, toastProblem } from '../components/toast.tsx'
 import { formatBytes, formatDateTime } from '../lib/format.ts'
-import { hasRemoteImages, mailDocument, mailSandbox } from '../lib/mail-frame.ts'
+import { hasRemoteImages, mailSandbox } from '../lib/mail-frame.ts'
 import { texts } from '../texts/index.ts'
+import { DownloadLink } from './download-link.tsx'
 
 const t = texts.mail
 type Message = CallResult<'getMail'>
@@ -113,16 +122,16 @@ function Files({ project, message }: { project: string; message: Message }) {
         const name = file.fileName ?? t.unnamed(file.index + 1)
         return (
           <li key={file.index} className="max-w-full min-w-0">
-            <a
-              href={attachmentUrl(project, message.id, file.index)}
-              download={file.fileName ?? ''}
+            <DownloadLink
+              path={attachmentPath(project, message.id, file.index)}
+              fileName={file.fileName ?? ''}
               className={`${buttonClass('secondary', 'sm')} max-w-full min-w-0`}
             >
               <Paperclip aria-hidden className="size-3.5 shrink-0" />
               <span className="sr-only">{t.download}</span>
               <span className="min-w-0 truncate">{name}</span>
               <span className="numbers shrink-0 text-ink-3">{formatBytes(file.sizeBytes)}</span>
-            </a>
+            </DownloadLink>
           </li>
         )
       })}
@@ -157,19 +166,21 @@ function Content({ project, message }: { project: string; message: Message }) {
           </span>
         )}
         {view === 'source' && (
-          <a
-            href={sourceUrl(project, message.id)}
-            download={`${message.id}.eml`}
+          <DownloadLink
+            path={sourcePath(project, message.id)}
+            fileName={`${message.id}.eml`}
             className={`${buttonClass('secondary', 'sm')} ml-auto`}
           >
             <Download aria-hidden className="size-3.5" />
             {t.downloadSource}
-          </a>
+          </DownloadLink>
         )}
       </div>
       {message.problem !== null && <Notice>{message.problem}</Notice>}
       {message.truncated && (view === 'html' || view === 'text') && <Notice>{t.truncated}</Notice>}
-      {view === 'html' && message.html !== null && <Frame html={message.html} remoteImages={remoteImages} />}
+      {view === 'html' && message.html !== null && (
+        <Frame project={project} id={message.id} remoteImages={remoteImages} />
+      )}
       {view === 'text' &&
         (message.text === null ? (
           <EmptyState title={t.noText} />
@@ -182,15 +193,17 @@ function Content({ project, message }: { project: string; message: Message }) {
   )
 }
 
-function Frame({ html, remoteImages }: { html: string; remoteImages: boolean }) {
-  const content = useMemo(() => mailDocument(html, remoteImages), [html, remoteImages])
+function Frame({ project, id, remoteImages }: { project: string; id: string; remoteImages: boolean }) {
+  const query = useQuery(mailFrameQuery(project, id, remoteImages))
+  if (query.isPending) return <SkeletonList rows={5} />
+  if (query.isError) return <ErrorState error={query.error} onRetry={() => void query.refetch()} />
   return (
     <iframe
       // A frame that was told another policy is another frame: nothing loaded under the first stays in it.
-      key={String(remoteImages)}
+      key={query.data}
       title={t.frame}
       sandbox={mailSandbox}
-      srcDoc={content}
+      src={query.data}
       referrerPolicy="no-referrer"
       className="min-h-[60vh] w-full flex-1 bg-white lg:min-h-0"
     />

@@ -1,6 +1,6 @@
 import { Clock, Download, Pause, Play, WrapText } from 'lucide-react'
 import { useEffect, useState } from 'react'
-import { runOutputUrl } from '../api/runs.ts'
+import { runOutputPath } from '../api/runs.ts'
 import { Button, iconButtonClass } from '../components/button.tsx'
 import { cx } from '../components/class-names.ts'
 import { Segments } from '../components/field.tsx'
@@ -11,6 +11,7 @@ import type { LogEntry } from '../lib/log-buffer.ts'
 import type { RunOutput } from '../lib/run-output.ts'
 import { useStored } from '../pages/use-stored.ts'
 import { texts } from '../texts/index.ts'
+import { DownloadLink } from './download-link.tsx'
 import { LogViewer } from './log-viewer.tsx'
 import type { FollowingState } from './use-run.ts'
 
@@ -68,14 +69,13 @@ export function RunOutputView({ project, run, output, state, missing, over, clas
             onChange={(on) => setWrap(on ? 'yes' : 'no')}
           />
           <Tip text={t.download}>
-            <a
-              href={runOutputUrl(project, run)}
-              download
+            <DownloadLink
+              path={runOutputPath(project, run)}
               aria-label={t.download}
               className={iconButtonClass('ghost', 'sm')}
             >
               <Download aria-hidden className="size-4" />
-            </a>
+            </DownloadLink>
           </Tip>
         </span>
       </div>

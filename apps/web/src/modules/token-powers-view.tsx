@@ -1,7 +1,9 @@
 import type { Scope } from '@stackquay/contract'
-import { Check, Minus } from 'lucide-react'
+import { useQuery } from '@tanstack/react-query'
+import { Check, Minus, TriangleAlert } from 'lucide-react'
+import { isolationQuery } from '../api/queries.ts'
 import { cx } from '../components/class-names.ts'
-import { type PowerId, powersOf } from '../lib/token-powers.ts'
+import { includes, type PowerId, powersOf } from '../lib/token-powers.ts'
 import { texts } from '../texts/index.ts'
 
 const t = texts.tokens
@@ -17,6 +19,27 @@ export function TokenPowers({ scope, projects }: { scope: Scope; projects: reado
         {projects === null ? t.reach.all : projects.length === 0 ? t.reach.none : t.reach.some(projects.join(', '))}{' '}
         {t.neverMay}
       </p>
+      {projects !== null && includes(scope, 'operate') && <SharedWarning />}
+    </div>
+  )
+}
+
+/** Where all projects share a user, a list of projects limits the API and not the programs. */
+function SharedWarning() {
+  const { data: isolation } = useQuery(isolationQuery)
+  if (isolation?.level !== 'shared') return null
+  return (
+    <div className="rounded-md bg-warn-soft p-2.5">
+      <p className="flex items-start gap-2 font-medium">
+        <TriangleAlert aria-hidden className="mt-0.5 size-4 shrink-0 text-warn" />
+        {t.sharedTitle}
+      </p>
+      <p className="mt-1">{t.sharedDetail}</p>
+      <ul className="mt-1 list-disc pl-5">
+        {isolation.notPrevented.map((text) => (
+          <li key={text}>{text}</li>
+        ))}
+      </ul>
     </div>
   )
 }

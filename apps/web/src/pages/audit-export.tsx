@@ -1,6 +1,8 @@
 import { Download, FileJson, FileSpreadsheet } from 'lucide-react'
+import { saveFile } from '../api/download.ts'
 import { Button } from '../components/button.tsx'
 import { Menu, MenuItem } from '../components/menu.tsx'
+import { toastProblem } from '../components/toast.tsx'
 import { type AuditFilter, auditQueryOf, isNarrowed } from '../lib/audit-filter.ts'
 import { texts } from '../texts/index.ts'
 
@@ -11,10 +13,7 @@ const formats = { jsonl: FileJson, csv: FileSpreadsheet } as const
 export function AuditExport({ filter }: { filter: AuditFilter }) {
   const save = (format: keyof typeof formats) => {
     const query = new URLSearchParams({ format, ...auditQueryOf(filter, Date.now()) })
-    const link = document.createElement('a')
-    link.href = `/api/v1/audit/export?${query}`
-    link.download = ''
-    link.click()
+    saveFile(`/audit/export?${query}`).catch(toastProblem)
   }
   return (
     <Menu trigger={<Button icon={Download}>{t.export}</Button>}>

@@ -1,4 +1,5 @@
 import type { AuditEntry } from '@stackquay/contract'
+import { visibleText } from '@stackquay/contract/visible-text'
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { Activity, ChevronRight, RefreshCw } from 'lucide-react'
@@ -90,7 +91,7 @@ function Row({ entry }: { entry: AuditEntry }) {
         <Cell className="text-ink-2">
           <TimeAgo time={entry.time} />
         </Cell>
-        <Cell className="whitespace-nowrap">{entry.actor}</Cell>
+        <Cell className="whitespace-nowrap">{visibleText(entry.actor)}</Cell>
         <Cell className="whitespace-nowrap">
           <button
             type="button"
@@ -103,7 +104,7 @@ function Row({ entry }: { entry: AuditEntry }) {
             <ChevronRight aria-hidden className={cx('size-3.5 text-ink-3 transition-transform', open && 'rotate-90')} />
           </button>
         </Cell>
-        <Cell className="max-w-64 truncate">{entry.target ?? '–'}</Cell>
+        <Cell className="max-w-64 truncate">{entry.target === null ? '–' : visibleText(entry.target)}</Cell>
         <Cell>
           <OutcomePill outcome={entry.outcome} />
         </Cell>

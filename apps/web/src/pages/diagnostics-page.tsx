@@ -8,6 +8,7 @@ import { ErrorState } from '../components/error-state.tsx'
 import { PageHeader, Panel } from '../components/panel.tsx'
 import { SkeletonList } from '../components/skeleton.tsx'
 import { EnginesPanel } from '../modules/engines-panel.tsx'
+import { IsolationPanel } from '../modules/isolation-panel.tsx'
 import { OrphansPanel } from '../modules/orphans-panel.tsx'
 import { CheckStatePill } from '../modules/state-pill.tsx'
 import { texts } from '../texts/index.ts'
@@ -42,6 +43,7 @@ export function DiagnosticsPage() {
             <span className="font-medium">{t.summary[query.data.status]}</span>
             <span className="numbers text-ink-3">{t.version(query.data.version)}</span>
           </p>
+          <IsolationPanel isolation={query.data.isolation} />
           <EnginesPanel engines={query.data.engines} />
           <OrphansPanel orphans={query.data.orphans} />
           {categories.map((category) => (

@@ -1,10 +1,11 @@
 import type { ProjectPatch, ProjectView } from '@stackquay/contract'
 import { useQuery } from '@tanstack/react-query'
-import { ClipboardPaste, LockKeyhole, Pencil, Plus, Trash2, Variable } from 'lucide-react'
-import { useState } from 'react'
+import { ClipboardPaste, Eye, EyeOff, LockKeyhole, Pencil, Plus, Trash2, Variable } from 'lucide-react'
+import { useEffect, useState } from 'react'
 import {
   planUpdate,
   removeVariable,
+  revealVariable,
   setVariable,
   setVariables,
   type VariableChange,
@@ -23,7 +24,7 @@ import { Check, Switch, TextArea, TextField } from '../components/field.tsx'
 import { Panel } from '../components/panel.tsx'
 import { SkeletonList } from '../components/skeleton.tsx'
 import { Cell, Table } from '../components/table.tsx'
-import { toastDone } from '../components/toast.tsx'
+import { toastDone, toastProblem } from '../components/toast.tsx'
 import { isEnvName, parseDotEnv } from '../lib/env-names.ts'
 import { errorsAt } from '../lib/field-errors.ts'
 import { isObject } from '../lib/settings-draft.ts'
@@ -96,51 +97,25 @@ export function EnvPage() {
             ]}
           >
             {variables.map(([name, variable]) => (
-              <tr key={name} className="hover:bg-hover/60">
-                <Cell className="max-w-80 align-top">
-                  <code className="block truncate leading-8 font-medium" title={name}>
-                    {name}
-                  </code>
-                </Cell>
-                <Cell className="w-full max-w-0 min-w-40 align-top">
-                  <Value value={variable.value} secret={variable.secret} />
-                </Cell>
-                {several && (
-                  <Cell className="align-top leading-8 whitespace-nowrap text-ink-2">
-                    {variable.runtimes === null
-                      ? t.allReceivers
-                      : variable.runtimes.map((runtime) => labels[runtime] ?? runtime).join(', ')}
-                  </Cell>
-                )}
-                <Cell end className="align-top whitespace-nowrap">
-                  {!variable.secret && variable.value !== null && (
-                    <CopyButton text={variable.value} label={t.copyOne(name)} size="md" />
-                  )}
-                  {mayChange && (
-                    <>
-                      <IconButton
-                        icon={Pencil}
-                        label={t.editOne(name)}
-                        reason={reason}
-                        onClick={() =>
-                          setEditing({
-                            name,
-                            value: variable.secret ? '' : (variable.value ?? ''),
-                            secret: variable.secret,
-                            runtimes: variable.runtimes,
-                          })
-                        }
-                      />
-                      <IconButton
-                        icon={Trash2}
-                        label={t.deleteOne(name)}
-                        reason={reason}
-                        onClick={() => setDeleting(name)}
-                      />
-                    </>
-                  )}
-                </Cell>
-              </tr>
+              <VariableRow
+                key={name}
+                name={name}
+                variable={variable}
+                readAt={query.dataUpdatedAt}
+                receivers={several ? receiversText(variable, labels) : null}
+                reason={reason}
+                mayChange={mayChange}
+                reveal={() => revealVariable(project.id, name)}
+                onEdit={() =>
+                  setEditing({
+                    name,
+                    value: variable.secret ? '' : (variable.value ?? ''),
+                    secret: variable.secret,
+                    runtimes: variable.runtimes,
+                  })
+                }
+                onDelete={() => setDeleting(name)}
+              />
             ))}
           </Table>
         )}
@@ -190,8 +165,93 @@ export function EnvPage() {
   )
 }
 
-function Value({ value, secret }: { value: string | null; secret: boolean }) {
-  if (secret || value === null) {
+type ListedVariable = ProjectView['env'][string]
+
+interface VariableRowProps {
+  readonly name: string
+  readonly variable: ListedVariable
+  /** When the list was read: a value revealed before may be an old one. */
+  readonly readAt: number
+  readonly receivers: string | null
+  readonly reason: string | null
+  readonly mayChange: boolean
+  readonly reveal: () => Promise<string>
+  readonly onEdit: () => void
+  readonly onDelete: () => void
+}
+
+function VariableRow({
+  name,
+  variable,
+  readAt,
+  receivers,
+  reason,
+  mayChange,
+  reveal,
+  onEdit,
+  onDelete,
+}: VariableRowProps) {
+  const secret = useRevealed(reveal, readAt)
+  const value = variable.secret ? secret.value : variable.value
+  return (
+    <tr className="hover:bg-hover/60">
+      <Cell className="max-w-80 align-top">
+        <code className="block truncate leading-8 font-medium" title={name}>
+          {name}
+        </code>
+      </Cell>
+      <Cell className="w-full max-w-0 min-w-28 align-top sm:min-w-40">
+        <Value value={value} whole={variable.secret} />
+      </Cell>
+      {receivers !== null && <Cell className="align-top leading-8 whitespace-nowrap text-ink-2">{receivers}</Cell>}
+      <Cell end className="align-top whitespace-nowrap">
+        {variable.secret && mayChange && (
+          <IconButton
+            icon={secret.value === null ? Eye : EyeOff}
+            label={secret.value === null ? t.revealOne(name) : t.hideOne(name)}
+            busy={secret.busy}
+            onClick={() => void secret.toggle()}
+          />
+        )}
+        {value !== null && <CopyButton text={value} label={t.copyOne(name)} size="md" />}
+        {mayChange && (
+          <>
+            <IconButton icon={Pencil} label={t.editOne(name)} reason={reason} onClick={onEdit} />
+            <IconButton icon={Trash2} label={t.deleteOne(name)} reason={reason} onClick={onDelete} />
+          </>
+        )}
+      </Cell>
+    </tr>
+  )
+}
+
+/** One secret's value: read when it is asked for, kept nowhere else, and gone when the list is read again. */
+function useRevealed(reveal: () => Promise<string>, readAt: number) {
+  const [value, setValue] = useState<string | null>(null)
+  const [busy, setBusy] = useState(false)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a new reading of the list hides what was revealed.
+  useEffect(() => setValue(null), [readAt])
+  const toggle = async () => {
+    if (value !== null) return setValue(null)
+    setBusy(true)
+    try {
+      setValue(await reveal())
+    } catch (failure) {
+      toastProblem(failure)
+    } finally {
+      setBusy(false)
+    }
+  }
+  return { value, busy, toggle }
+}
+
+function receiversText({ runtimes }: ListedVariable, labels: Readonly<Record<string, string>>): string {
+  return runtimes === null ? t.allReceivers : runtimes.map((runtime) => labels[runtime] ?? runtime).join(', ')
+}
+
+/** `whole`: somebody asked to see it, so all of it is there. */
+function Value({ value, whole }: { value: string | null; whole: boolean }) {
+  if (value === null) {
     return (
       <span className="inline-flex items-center gap-1.5 leading-8 text-ink-3">
         <LockKeyhole aria-hidden className="size-3.5" />
@@ -200,6 +260,7 @@ function Value({ value, secret }: { value: string | null; secret: boolean }) {
     )
   }
   if (value === '') return <span className="leading-8 text-ink-3 italic">{t.emptyValue}</span>
+  if (whole) return <code className="block py-1.5 break-all whitespace-pre-wrap">{value}</code>
   const lines = value.split('\n').length
   return (
     <span className="flex min-w-0 items-center gap-2 leading-8">

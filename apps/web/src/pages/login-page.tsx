@@ -2,8 +2,10 @@ import { ApiError } from '@stackquay/client'
 import { useQueryClient } from '@tanstack/react-query'
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useEffect, useState } from 'react'
-import { client, problemFrom, setCsrfToken } from '../api/client.ts'
+import { client, problemFrom } from '../api/client.ts'
+import { deviceKeyFor, keepDeviceKey } from '../api/device-keys.ts'
 import { meQuery } from '../api/queries.ts'
+import { keepSessionKey } from '../api/session-key.ts'
 import { Button } from '../components/button.tsx'
 import { ErrorNote } from '../components/error-state.tsx'
 import { TextField } from '../components/field.tsx'
@@ -29,8 +31,12 @@ export function LoginPage() {
     setBusy(true)
     setError(null)
     try {
-      const me = await client.call('login', { body: { username: username.trim(), password } })
-      setCsrfToken(me.csrfToken)
+      const name = username.trim()
+      const { deviceKey, csrfToken, ...me } = await client.call('login', {
+        body: { username: name, password, ...deviceKeyFor(name) },
+      })
+      keepDeviceKey(name, deviceKey)
+      keepSessionKey(csrfToken)
       queries.setQueryData(meQuery.queryKey, me)
       await navigate({ href: next ?? '/' })
     } catch (failure) {

@@ -3,12 +3,13 @@ import { useNavigate, useSearch } from '@tanstack/react-router'
 import { Clock, Download, Eraser, Pause, Play, Regex, Search, WrapText } from 'lucide-react'
 import { useEffect, useMemo, useRef, useState } from 'react'
 import { client, problemFrom } from '../api/client.ts'
-import { logFileUrl } from '../api/runs.ts'
+import { saveFile } from '../api/download.ts'
+import { logFilePath } from '../api/runs.ts'
 import { Button, IconButton } from '../components/button.tsx'
 import { cx } from '../components/class-names.ts'
 import { ErrorState } from '../components/error-state.tsx'
 import { Fill } from '../components/fill.tsx'
-import { Menu, MenuLink } from '../components/menu.tsx'
+import { Menu, MenuItem } from '../components/menu.tsx'
 import { toastProblem } from '../components/toast.tsx'
 import { IconToggle, Toggle } from '../components/toggle.tsx'
 import { useDebounced } from '../components/use-debounced.ts'
@@ -440,9 +441,14 @@ function DownloadMenu({ project, search }: { project: string; search: LogSearch 
   return (
     <Menu trigger={<IconButton icon={Download} label={t.download} size="sm" />}>
       {(['text', 'jsonl'] as const).map((format) => (
-        <MenuLink key={format} href={logFileUrl(project, logQueryOf(search, Date.now()), format)} download>
+        <MenuItem
+          key={format}
+          onSelect={() =>
+            void saveFile(logFilePath(project, logQueryOf(search, Date.now()), format)).catch(toastProblem)
+          }
+        >
           {t.downloadAs[format]}
-        </MenuLink>
+        </MenuItem>
       ))}
     </Menu>
   )

@@ -9,7 +9,7 @@ import { diagnosticsQuery, projectsQuery, runtimesQuery, servicesQuery } from '.
 import { Button } from '../components/button.tsx'
 import { cx } from '../components/class-names.ts'
 import { ErrorNote, ErrorState } from '../components/error-state.tsx'
-import { Check, SelectField, TextField } from '../components/field.tsx'
+import { Check, SelectField, Switch, TextField } from '../components/field.tsx'
 import { PageHeader, Panel } from '../components/panel.tsx'
 import { SkeletonList } from '../components/skeleton.tsx'
 import { tileChosen, tileClass, tileInput, tileOther } from '../components/tile.ts'
@@ -102,6 +102,7 @@ function Form({ typed, onChange, waiting, runtimes, templates, databases, servic
     '/slug',
     '/git',
     '/path',
+    '/runAs',
     '/template',
     ...[...runtimes, ...services].map((kind) => `/${kind.name}`),
     '/databases',
@@ -176,16 +177,25 @@ function Form({ typed, onChange, waiting, runtimes, templates, databases, servic
               </div>
             )}
             {draft.source === 'folder' && (
-              <TextField
-                label={t.folder}
-                help={t.folderHelp}
-                mono
-                spellCheck={false}
-                autoCapitalize="none"
-                value={draft.path}
-                onChange={(event) => change({ path: event.target.value })}
-                error={errorsAt(errors, '/path')}
-              />
+              <div className="flex flex-col gap-4">
+                <TextField
+                  label={t.folder}
+                  help={t.folderHelp}
+                  mono
+                  spellCheck={false}
+                  autoCapitalize="none"
+                  value={draft.path}
+                  onChange={(event) => change({ path: event.target.value })}
+                  error={errorsAt(errors, '/path')}
+                />
+                <Switch
+                  label={t.asOwner}
+                  help={t.asOwnerHelp}
+                  checked={draft.asOwner}
+                  onChange={(asOwner) => change({ asOwner })}
+                  error={errorsAt(errors, '/runAs')}
+                />
+              </div>
             )}
           </div>
         </Panel>

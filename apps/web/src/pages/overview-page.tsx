@@ -300,14 +300,16 @@ function NextRestart({ at }: { at: string }) {
 
 function LastExit({ workload }: { workload: WorkloadStatus }) {
   if (workload.lastExit === null) return <span className="text-ink-3">–</span>
-  const { code, signal, at, outOfMemory } = workload.lastExit
+  const { code, signal, at, outOfMemory, outOfProcesses } = workload.lastExit
   const how = outOfMemory
     ? t.outOfMemory
-    : code !== null
-      ? t.exitCode(code)
-      : signal !== null
-        ? t.exitSignal(signal)
-        : ''
+    : outOfProcesses
+      ? t.outOfProcesses
+      : code !== null
+        ? t.exitCode(code)
+        : signal !== null
+          ? t.exitSignal(signal)
+          : ''
   return (
     <span className="block min-w-24 text-sm whitespace-normal text-ink-2">
       {t.lastExit}: {how}

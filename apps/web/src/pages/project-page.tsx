@@ -15,6 +15,7 @@ import { SkeletonList } from '../components/skeleton.tsx'
 import { abilitiesOf } from '../lib/engines.ts'
 import { EngineBadge } from '../modules/engine-badge.tsx'
 import { EngineSilence } from '../modules/engine-silence.tsx'
+import { IsolationBadge } from '../modules/isolation-badge.tsx'
 import { PlannedConfirm } from '../modules/planned-confirm.tsx'
 import { actsOf, useLifecycle } from '../modules/project-actions.ts'
 import { isEnabled } from '../modules/service-kind.ts'
@@ -87,6 +88,7 @@ function Header() {
           <h1 className="max-w-full truncate text-xl">{project.name}</h1>
           <ProjectStatePill state={project.status.state} />
           <EngineBadge engine={project.engine} />
+          <IsolationBadge engine={project.engine} />
           {project.url !== '' && (
             <span className="flex min-w-0 items-center gap-1 text-sm">
               <ExternalLink href={project.url} />

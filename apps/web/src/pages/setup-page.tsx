@@ -1,8 +1,10 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
-import { client, isStatus, problemFrom, setCsrfToken } from '../api/client.ts'
+import { client, isStatus, problemFrom } from '../api/client.ts'
+import { keepDeviceKey } from '../api/device-keys.ts'
 import { meQuery } from '../api/queries.ts'
+import { keepSessionKey } from '../api/session-key.ts'
 import { Button } from '../components/button.tsx'
 import { ErrorNote } from '../components/error-state.tsx'
 import { TextField } from '../components/field.tsx'
@@ -28,10 +30,11 @@ export function SetupPage() {
     setBusy(true)
     setError(null)
     try {
-      const me = await client.call('completeSetup', {
+      const { deviceKey, csrfToken, ...me } = await client.call('completeSetup', {
         body: { code: code.trim(), username: username.trim(), password },
       })
-      setCsrfToken(me.csrfToken)
+      keepDeviceKey(me.user, deviceKey)
+      keepSessionKey(csrfToken)
       queries.setQueryData(meQuery.queryKey, me)
       await navigate({ to: '/' })
     } catch (failure) {

@@ -18,9 +18,10 @@ import {
   Webhook,
 } from 'lucide-react'
 import { lazy, type ReactNode, Suspense, useEffect, useRef, useState, useSyncExternalStore } from 'react'
-import { client, onSessionEnd, setCsrfToken } from '../api/client.ts'
+import { client, onSessionEnd } from '../api/client.ts'
 import { connectionNow, followEvents, onConnection } from '../api/events.ts'
 import { meQuery, projectsQuery } from '../api/queries.ts'
+import { keepSessionKey } from '../api/session-key.ts'
 import { IconButton } from '../components/button.tsx'
 import { cx } from '../components/class-names.ts'
 import { Dialog } from '../components/dialog.tsx'
@@ -262,7 +263,7 @@ function useLogOut() {
       toastProblem(error)
       return
     }
-    setCsrfToken(null)
+    keepSessionKey(null)
     queries.clear()
     await navigate({ to: '/login', search: {} })
   }
@@ -304,7 +305,7 @@ function useSession(): void {
       asking = false
       if (me !== null) return
       const next = router.state.location.href
-      setCsrfToken(null)
+      keepSessionKey(null)
       void router.navigate({ to: '/login', search: next === '/' ? {} : { next } })
     })
     return () => {

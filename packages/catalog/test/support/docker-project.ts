@@ -38,12 +38,8 @@ export async function dockerProject(
 ): Promise<DockerProject> {
   const kind = runtimeKindOf(name)!
   const place = mkdtempSync(join(house.folder, `${name}-`))
-  const [path, toolsPath, cachePath] = ['project', 'tools', 'cache'].map((folder) => join(place, folder)) as [
-    string,
-    string,
-    string,
-  ]
-  for (const folder of [place, path, toolsPath, cachePath]) mkdirSync(folder, { recursive: true })
+  const [path, toolsPath] = ['project', 'tools'].map((folder) => join(place, folder)) as [string, string]
+  for (const folder of [place, path, toolsPath]) mkdirSync(folder, { recursive: true })
   for (const [file, text] of Object.entries(files)) {
     mkdirSync(dirname(join(path, file)), { recursive: true })
     writeFileSync(join(path, file), text)
@@ -52,7 +48,7 @@ export async function dockerProject(
 
   const settings = settingsOf(kind, { version: lineOf(kind), ...said })
   const spec: ProjectSpec = { ...emptySpec('shop'), runtimes: { [name]: settings } }
-  const project = { ...projectFacts(house.projectId(), path, toolsPath), cachePath }
+  const project = projectFacts(house.projectId(), path, toolsPath)
   const wanted = [
     ...kind.sourceFiles(settings),
     ...kind.commandFiles(settings),

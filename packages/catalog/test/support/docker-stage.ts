@@ -16,6 +16,7 @@ import {
   type WorkloadRef,
 } from '@stackquay/engine-api'
 import { createDockerEngine } from '@stackquay/engines/docker/index'
+import { oneAccount } from '@stackquay/engines/native/accounts'
 import { createContainerFacts } from '@stackquay/server/projects/container-facts'
 import { createOurPrograms } from '@stackquay/server/projects/our-programs'
 import { waitFor } from '@stackquay/testkit'
@@ -58,7 +59,7 @@ export async function dockerHouse(options: DockerLabOptions): Promise<DockerHous
   chmodSync(folder, 0o755)
   const home = join(folder, 'home')
   mkdirSync(home)
-  const engine = await createDockerEngine({ home, host: lab.host, instance, account })
+  const engine = await createDockerEngine({ home, host: lab.host, instance, accounts: oneAccount(account) })
   const facts = containerFacts(home)
   const programs = createOurPrograms(home)
   let projects = 0
@@ -89,7 +90,10 @@ export async function dockerHouse(options: DockerLabOptions): Promise<DockerHous
 /** The lab's image of a kind stands for every release that the kind has. */
 function containerFacts(home: string): ContainerFacts {
   const imageOf = (reference: string) => images[imageNameOf(reference)]
-  return createContainerFacts({ home, account, imageOf, node: () => process.execPath })(() => null)
+  return createContainerFacts({ home, accounts: oneAccount(account), imageOf, node: () => process.execPath })(
+    'prj_1',
+    () => null,
+  )
 }
 
 /** What an image of ours is made of, for the lab to keep it. */

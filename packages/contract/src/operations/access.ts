@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { operation } from '../operation.ts'
 import {
+  DeviceView,
   LoginInput,
   LoginResult,
   Me,
@@ -14,6 +15,8 @@ import {
   SessionView,
   SetupInput,
   SetupState,
+  TicketCreate,
+  TicketCreated,
   TokenCreate,
   TokenCreated,
   TokenView,
@@ -43,7 +46,7 @@ export const completeSetup = operation({
   access: { kind: 'public' },
   body: SetupInput,
   results: { 201: LoginResult },
-  problems: ['already_set_up', 'setup_code_wrong', 'throttled'],
+  problems: ['already_set_up', 'setup_code_wrong', 'throttled', 'unavailable'],
   audit: 'setup.complete',
 })
 
@@ -52,11 +55,17 @@ export const login = operation({
   method: 'POST',
   path: '/auth/login',
   tag: 'Access',
-  summary: 'Log in: answers the CSRF token and sets the session cookie',
+  summary: 'Log in: sets the session’s cookie and answers its key',
+  description:
+    'A session has two halves: the cookie, and `csrfToken`, which is told this once and sent as `X-CSRF-Token` with every request, GET included. ' +
+    'One without the other is no session. ' +
+    'Failures count for the browser when it sends a `deviceKey` that is known, else for the user and the network (/24, or /64 ' +
+    'of IPv6). After the first failure answers wait 1, 2, 4 and 8 s; then the answer is `throttled` for 30 s to 15 minutes. ' +
+    'A right password with a known device key is never refused for failures of others.',
   access: { kind: 'public' },
   body: LoginInput,
   results: { 200: LoginResult },
-  problems: ['login_failed', 'throttled'],
+  problems: ['login_failed', 'throttled', 'unavailable'],
   audit: 'auth.login',
 })
 
@@ -136,6 +145,22 @@ export const revokeToken = operation({
 
 const ownSession = { kind: 'authenticated', session: true } as const
 
+export const createTicket = operation({
+  id: 'createTicket',
+  method: 'POST',
+  path: '/auth/tickets',
+  tag: 'Access',
+  summary: 'Let this session’s browser open one address that takes no header',
+  description:
+    'For WebSockets, server-sent events and what a browser shows or saves by itself. The ticket is for exactly that path, that query and this ' +
+    'session, and begins one answer within 30 seconds. A download may go on under it by `Range` with `If-Range` for an hour. ' +
+    'Requests with a bearer token need none.',
+  access: ownSession,
+  body: TicketCreate,
+  results: { 201: TicketCreated },
+  problems: [],
+})
+
 export const listSessions = operation({
   id: 'listSessions',
   method: 'GET',
@@ -171,6 +196,31 @@ export const endOtherSessions = operation({
   results: { 200: SessionsEnded },
   problems: [],
   audit: 'session.end_others',
+})
+
+export const listDevices = operation({
+  id: 'listDevices',
+  method: 'GET',
+  path: '/auth/devices',
+  tag: 'Access',
+  summary: 'The browsers that you have logged in with',
+  access: ownSession,
+  query: ListQuery,
+  results: { 200: listOf(DeviceView) },
+  problems: [],
+})
+
+export const forgetDevice = operation({
+  id: 'forgetDevice',
+  method: 'DELETE',
+  path: '/auth/devices/{did}',
+  tag: 'Access',
+  summary: 'Forget a browser: its next log-in counts like one from a new browser',
+  access: ownSession,
+  params: z.object({ did: z.string().max(60) }),
+  results: { 204: null },
+  problems: ['not_found'],
+  audit: 'device.forget',
 })
 
 /** What no token may do, whatever its scope: about people and the key (specification, section 5.8). */

@@ -19,6 +19,7 @@ import {
   ProjectSummary,
   projectStates,
 } from '../schemas/project.ts'
+import { shownName } from '../shown-name.ts'
 
 const id = z.object({ id: ProjectRef })
 const read = { kind: 'scope', scope: 'read', project: true } as const
@@ -68,6 +69,7 @@ export const createProject = operation({
     'conflict',
     'source_failed',
     'path_forbidden',
+    'session_required',
     'unavailable_here',
     'engine_cannot',
     'disk_full',
@@ -92,7 +94,7 @@ export const createFromManifest = operation({
       .max(4000)
       .optional()
       .describe('Folder of the source code; without it the project starts empty.'),
-    name: z.string().trim().min(1).max(60).optional().describe('When the project file names none.'),
+    name: shownName().optional().describe('When the project file names none.'),
     start: z.boolean().optional(),
     engine: z
       .enum(engineNames)
@@ -292,6 +294,7 @@ export const downloadLogs = operation({
   query: z.strictObject({ ...logFilters, format: z.enum(['text', 'jsonl']).default('text') }),
   results: { 200: z.string() },
   resultType: ['text/plain', 'application/jsonl'],
+  ticket: 'download',
   problems: ['invalid_request'],
 })
 
@@ -310,6 +313,7 @@ export const watchProjectLogs = operation({
   }),
   results: { 101: null },
   stream: 'websocket',
+  ticket: 'stream',
   problems: ['invalid_request'],
 })
 
@@ -335,6 +339,7 @@ export const watchProjectStats = operation({
   params: id,
   results: { 101: null },
   stream: 'websocket',
+  ticket: 'stream',
   problems: [],
 })
 
@@ -345,11 +350,25 @@ export const getProjectEnv = operation({
   method: 'GET',
   path: '/projects/{id}/env',
   tag: 'Environment',
-  summary: 'Environment variables; values of secrets are null below scope operate',
+  summary: 'Environment variables; values of secrets are null',
   access: read,
   params: id,
   results: { 200: z.object({ env: z.record(z.string(), EnvView), injected: z.array(z.string()) }) },
   problems: [],
+})
+
+export const getProjectEnvValue = operation({
+  id: 'getProjectEnvValue',
+  method: 'GET',
+  path: '/projects/{id}/env/{name}',
+  tag: 'Environment',
+  summary: 'One environment variable; with `reveal` the value of a secret too, which is recorded by its name',
+  access: operate,
+  params: variable,
+  query: z.strictObject({ reveal: Flag.optional().describe('Tell the value of a secret; without it, it is null.') }),
+  results: { 200: EnvView.extend({ name: z.string() }).meta({ id: 'EnvValue' }) },
+  problems: ['not_found'],
+  audit: 'project.env.read',
 })
 
 export const putProjectEnv = operation({

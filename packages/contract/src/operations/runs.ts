@@ -71,6 +71,7 @@ export const watchAction = operation({
   query: z.strictObject(startOrFollow),
   results: { 101: null },
   stream: 'websocket',
+  ticket: 'stream',
   problems: [...cannotStart, 'too_old'],
   audit: 'action.run',
 })
@@ -119,6 +120,7 @@ export const watchTests = operation({
   query: z.strictObject({ ...startOrFollow, filter: TestRunBody.shape.filter }),
   results: { 101: null },
   stream: 'websocket',
+  ticket: 'stream',
   problems: [...cannotStart, 'too_old'],
   audit: 'test.run',
 })
@@ -182,6 +184,7 @@ export const getRunOutput = operation({
   params: run,
   results: { 200: z.string() },
   resultType: 'text/plain',
+  ticket: 'download',
   problems: [],
 })
 
@@ -196,6 +199,7 @@ export const watchRun = operation({
   query: z.strictObject({ after }),
   results: { 101: null },
   stream: 'websocket',
+  ticket: 'stream',
   problems: ['too_old'],
 })
 

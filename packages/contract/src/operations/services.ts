@@ -143,6 +143,24 @@ export const deleteMail = operation({
   audit: 'mail.delete',
 })
 
+export const getMailHtml = operation({
+  id: 'getMailHtml',
+  method: 'GET',
+  path: '/projects/{id}/mail/{message}/html',
+  tag: 'Mail',
+  summary: 'The HTML of a mail as a document that runs nothing and asks nobody, for a frame',
+  description:
+    'Its own Content-Security-Policy gives it no origin, no scripts and no forms. Images from elsewhere load with `images=remote` alone. ' +
+    'Links lead to a new tab; those that are not absolute lead nowhere.',
+  access: operate,
+  params: message,
+  query: z.strictObject({ images: z.enum(['embedded', 'remote']).optional() }),
+  results: { 200: z.string() },
+  resultType: 'text/html',
+  ticket: 'view',
+  problems: mailProblems,
+})
+
 export const getMailSource = operation({
   id: 'getMailSource',
   method: 'GET',
@@ -153,6 +171,7 @@ export const getMailSource = operation({
   params: message,
   results: { 200: z.string() },
   resultType: 'message/rfc822',
+  ticket: 'download',
   problems: mailProblems,
 })
 
@@ -166,5 +185,6 @@ export const getMailAttachment = operation({
   params: z.object({ ...message.shape, index: z.string().regex(/^\d{1,4}$/, 'is not a number of an attachment') }),
   results: { 200: z.string().meta({ format: 'binary' }) },
   resultType: 'application/octet-stream',
+  ticket: 'download',
   problems: mailProblems,
 })

@@ -10,7 +10,8 @@ export const getHealth = operation({
   path: '/health',
   tag: 'System',
   summary: 'Health of the service',
-  access: { kind: 'public' },
+  description: 'Callers with credentials also learn how projects are isolated.',
+  access: { kind: 'public', known: true },
   results: { 200: Health, 503: Health },
   problems: [],
 })
@@ -142,6 +143,7 @@ export const exportAudit = operation({
   query: z.strictObject({ format: z.enum(['jsonl', 'csv']).default('jsonl'), ...auditFilters }),
   results: { 200: z.string() },
   resultType: ['application/jsonl', 'text/csv'],
+  ticket: 'download',
   problems: [],
   audit: 'audit.export',
 })
@@ -168,6 +170,7 @@ export const streamEvents = operation({
   results: { 200: z.string() },
   resultType: 'text/event-stream',
   stream: 'sse',
+  ticket: 'stream',
   problems: ['too_old', 'invalid_request'],
 })
 
@@ -181,5 +184,6 @@ export const watchEvents = operation({
   query: EventsQuery,
   results: { 101: null },
   stream: 'websocket',
+  ticket: 'stream',
   problems: ['too_old', 'invalid_request'],
 })

@@ -88,6 +88,7 @@ export const watchTerminal = operation({
   query: z.strictObject({ after: Seq.describe('Byte offset to go on from. Without it: all that is kept.'), ...size }),
   results: { 101: null },
   stream: 'websocket',
+  ticket: 'stream',
   problems: ['too_old'],
 })
 
@@ -103,6 +104,7 @@ export const openTerminal = operation({
   query: z.strictObject({ workload: z.string().max(60).optional(), ...size }),
   results: { 101: null },
   stream: 'websocket',
+  ticket: 'stream',
   problems: ['unavailable_here', 'engine_cannot', 'busy', 'conflict'],
   audit: 'terminal.open',
 })
@@ -115,7 +117,7 @@ export const execCommand = operation({
   summary: 'Run a program in the environment of a runtime; its output as JSON lines',
   description:
     'One object a line: {"stdout":"…"} and {"stderr":"…"} (with "encoding":"base64" for bytes that are not UTF-8), at the end ' +
-    '{"exit":{"code":…,"signal":…}} or {"error":{…problem…}}. The program is ended when the caller goes away.',
+    '{"exit":{"code":…,"signal":…}} (with "outOfMemory":true or "outOfProcesses":true where its limits had to do with it) or {"error":{…problem…}}. The program is ended when the caller goes away.',
   access: operate,
   params: id,
   body: ExecRequest,
@@ -139,6 +141,7 @@ export const watchExec = operation({
   params: id,
   results: { 101: null },
   stream: 'websocket',
+  ticket: 'stream',
   problems: ['validation_failed', 'unavailable_here', 'program_not_found', 'engine_cannot', 'busy'],
   audit: 'exec.run',
 })

@@ -1,23 +1,39 @@
 import { z } from 'zod'
 import { scopes } from '../operation.ts'
+import { tokenName } from '../shown-name.ts'
 import { Time } from './common.ts'
 
 export const ScopeSchema = z.enum(scopes)
+/** Actors in the audit log that are no people. */
+const reservedActors: ReadonlySet<string> = new Set(['system', 'anonymous'])
+
 export const Username = z
   .string()
   .regex(/^[a-z0-9][a-z0-9._-]{0,38}$/, 'must be lower-case letters, digits, dot, hyphen or underscore')
+  .superRefine((name, context) => {
+    if (!reservedActors.has(name)) return
+    const message = `must not be "${name}", which the audit log calls what no person did; choose another`
+    context.addIssue({ code: 'custom', params: { code: 'reserved_name' }, message })
+  })
 export const Password = z.string().min(10, 'must have 10 characters or more').max(256)
 
 export const SetupState = z.object({ needsSetup: z.boolean() }).meta({ id: 'SetupState' })
 export const SetupInput = z.strictObject({ username: Username, password: Password, code: z.string().min(1).max(100) })
-export const LoginInput = z.strictObject({ username: z.string().min(1).max(100), password: z.string().min(1).max(256) })
+export const LoginInput = z.strictObject({
+  username: z.string().min(1).max(100),
+  password: z.string().min(1).max(256),
+  deviceKey: z
+    .string()
+    .max(100)
+    .optional()
+    .describe('What an earlier log-in of this browser answered: failures of others do not count for it.'),
+})
 
 export const SessionMe = z.object({
   kind: z.literal('session'),
   user: z.string(),
   userId: z.string(),
   role: ScopeSchema,
-  csrfToken: z.string(),
 })
 export const TokenMe = z.object({
   kind: z.literal('token'),
@@ -28,13 +44,39 @@ export const TokenMe = z.object({
 })
 export const Me = z.union([SessionMe, TokenMe]).meta({ id: 'Me' })
 export type Me = z.infer<typeof Me>
-export const LoginResult = SessionMe.meta({ id: 'Session' })
+export const LoginResult = SessionMe.extend({
+  csrfToken: z
+    .string()
+    .describe('The second half of the session: sent as `X-CSRF-Token` with every request. Shown this once.'),
+  deviceKey: z
+    .string()
+    .optional()
+    .describe('Only when this browser is new: keep it, and send it with the next log-in. Shown this once.'),
+}).meta({ id: 'Session' })
+
+export const TicketCreate = z
+  .strictObject({
+    path: z
+      .string()
+      .min(1)
+      .max(4000)
+      .describe('Path and query exactly as they will be opened, `/api/v1/projects/shop/logs/download?format=text`.'),
+  })
+  .meta({ id: 'TicketCreate' })
+export const TicketCreated = z
+  .object({
+    ticket: z
+      .string()
+      .describe('Added to that address as `ticket`; begins one answer, together with the session’s cookie.'),
+    expiresAt: Time.describe('Until when it may begin. RFC 3339, UTC.'),
+  })
+  .meta({ id: 'Ticket' })
 
 export const PasswordChange = z.strictObject({ current: z.string().min(1).max(256), new: Password })
 
 export const TokenCreate = z
   .strictObject({
-    name: z.string().trim().min(1).max(60),
+    name: tokenName(),
     scope: ScopeSchema.default('operate'),
     projects: z.array(z.string().min(1).max(60)).max(200).default([]),
     expiresAt: z.iso.datetime().nullable().default(null),
@@ -91,6 +133,17 @@ export const SessionView = z
   .meta({ id: 'SessionInfo' })
 export type SessionView = z.infer<typeof SessionView>
 export const SessionsEnded = z.object({ ended: z.int().describe('How many sessions were ended.') })
+
+export const DeviceView = z
+  .object({
+    id: z.string().describe('dev_…'),
+    createdAt: Time,
+    lastUsedAt: Time.describe('The last log-in with its key. RFC 3339, UTC.'),
+    ip: z.string().nullable().describe('Where its first log-in came from.'),
+    userAgent: z.string().nullable(),
+  })
+  .meta({ id: 'Device' })
+export type DeviceView = z.infer<typeof DeviceView>
 
 export const SecretKeyView = z
   .object({

@@ -1,5 +1,6 @@
 import { databaseKinds, runtimeKinds, serviceKinds } from '@stackquay/catalog'
 import { z } from 'zod'
+import { shownName } from '../shown-name.ts'
 import { Time, WorkloadName } from './common.ts'
 import { OperationRecord } from './operations.ts'
 
@@ -39,6 +40,10 @@ export const Exit = z.object({
   signal: z.string().nullable(),
   at: Time,
   outOfMemory: z.literal(true).optional().describe('Set when it was killed for using more memory than it may.'),
+  outOfProcesses: z
+    .literal(true)
+    .optional()
+    .describe('Set when it failed after it wanted more processes than it may have.'),
 })
 
 export const WorkloadStatus = z
@@ -111,7 +116,7 @@ export const EnvInput = z.union([z.string().max(65_536), EnvSettings, z.null()])
 
 export const EnvView = z
   .object({
-    value: z.string().nullable().describe('Null for a secret below scope operate.'),
+    value: z.string().nullable().describe('Null for a secret; GET …/env/{name}?reveal=true tells it.'),
     secret: z.boolean(),
     runtimes: z.array(z.string()).nullable().describe('Which runtimes receive it; null: all.'),
   })
@@ -178,6 +183,10 @@ const projectFields = {
   databases: z.record(z.string(), DatabaseView),
   domains: z.array(z.string()),
   limits: Limits.nullable(),
+  limitsUnavailable: z
+    .string()
+    .nullable()
+    .describe('Why no limits can be set here, and what to do; null where they can.'),
   healthCheck: HealthCheckSettings.nullable(),
   template: z.string().nullable(),
   git: z
@@ -210,7 +219,7 @@ export type ProjectView = Omit<ProjectFields, 'status'> & {
 } & Record<string, unknown>
 
 const changeable = {
-  name: z.string().trim().min(1).max(60).optional(),
+  name: shownName().optional(),
   env: z.record(z.string().regex(envNamePattern, 'is not a valid variable name'), EnvInput).optional(),
   healthCheck: HealthCheckSettings.partial().nullable().optional(),
   limits: LimitsPatch.nullable().optional(),
@@ -235,6 +244,7 @@ export const readOnlyProjectFields = [
   'status',
   'operation',
   'domains',
+  'limitsUnavailable',
   'template',
   'git',
   'generation',
@@ -261,7 +271,7 @@ export type ProjectPatch = {
 export type WorkloadLimitsPatch = z.infer<typeof WorkloadLimits>
 
 export const GitSource = z.strictObject({
-  url: z.string().min(1).max(2000).describe('https, http, ssh, git or file URL, or the scp-like form.'),
+  url: z.string().min(1).max(2000).describe('https, http, ssh or git URL, or the scp-like form.'),
   branch: z
     .string()
     .min(1)
@@ -273,11 +283,17 @@ export const GitSource = z.strictObject({
 export const ProjectCreate = z
   .strictObject({
     ...changeable,
-    name: z.string().trim().min(1).max(60),
+    name: shownName(),
     slug: z.string().regex(slugPattern, 'must be lower-case letters, digits and hyphens').optional(),
     template: z.string().max(60).optional(),
     git: GitSource.optional(),
     path: z.string().min(1).max(4000).optional().describe('An existing folder on the service’s machine, absolute.'),
+    runAs: z
+      .enum(['owner'])
+      .optional()
+      .describe(
+        'owner: with `path`, run as the user that owns the folder, for its life. An administrator’s browser session may say so, or any caller where the sandbox hides the owner’s home. Default: a user of its own, with access to the folder.',
+      ),
     engine: z
       .enum(engineNames)
       .optional()
@@ -291,12 +307,13 @@ export type ProjectCreate = ProjectPatch & {
   template?: string
   git?: { url: string; branch?: string }
   path?: string
+  runAs?: 'owner'
   engine?: EngineName
   start?: boolean
 }
 
 export const Duplicate = z.strictObject({
-  name: z.string().trim().min(1).max(60),
+  name: shownName(),
   slug: z.string().regex(slugPattern).optional(),
   start: z.boolean().optional(),
 })

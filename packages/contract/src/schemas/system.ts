@@ -1,6 +1,30 @@
 import { z } from 'zod'
 import { Time } from './common.ts'
 
+export const isolationLevels = ['shared', 'user', 'sandbox'] as const
+export const isolationFeatures = ['user', 'cgroup', 'ports', 'sandbox'] as const
+
+export const IsolationState = z
+  .object({
+    level: z
+      .enum(isolationLevels)
+      .describe(
+        'shared: one user for all projects. user: a system user for each. sandbox: namespaces for each program.',
+      ),
+    features: z
+      .array(z.enum(isolationFeatures))
+      .describe('What holds on this machine: user, cgroup (limits, reliable ends), ports (loopback), sandbox.'),
+    broken: z
+      .string()
+      .nullable()
+      .describe('Why the level does not hold any more, so that no project starts; null when it holds.'),
+    notPrevented: z
+      .array(z.string())
+      .describe('What the code of one project can do to another on the native engine, a sentence each.'),
+  })
+  .meta({ id: 'IsolationState' })
+export type IsolationState = z.infer<typeof IsolationState>
+
 export const Health = z
   .object({
     status: z.enum(['ok', 'degraded', 'unavailable']),
@@ -12,6 +36,9 @@ export const Health = z
       .describe('Those that projects are on, and the one of new projects first.'),
     database: z.object({ ok: z.boolean() }),
     proxy: z.object({ ok: z.boolean() }),
+    isolation: IsolationState.optional().describe(
+      'How projects are isolated from each other. For callers with credentials.',
+    ),
   })
   .meta({ id: 'Health' })
 
@@ -62,6 +89,7 @@ export const Diagnostics = z
     status: z.enum(['ok', 'info', 'warning', 'error']),
     version: z.string(),
     checks: z.array(DiagnosticCheck),
+    isolation: IsolationState,
     engines: z.array(EngineState),
     orphans: z.array(Orphan).describe('What engines hold for projects that are gone.'),
   })

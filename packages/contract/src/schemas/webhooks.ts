@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { shownName } from '../shown-name.ts'
 import { Time } from './common.ts'
 import { eventTypes } from './system.ts'
 
@@ -15,14 +16,14 @@ const EventTypes = z
 const Projects = z.array(z.string().min(1).max(60)).max(200).describe('Ids or slugs; empty for all.')
 
 export const WebhookCreate = z.strictObject({
-  name: z.string().trim().min(1).max(60),
+  name: shownName(),
   url: Url,
   events: EventTypes,
   projects: Projects.default([]),
   enabled: z.boolean().default(true),
 })
 export const WebhookPatch = z.strictObject({
-  name: z.string().trim().min(1).max(60).optional(),
+  name: shownName().optional(),
   url: Url.optional(),
   events: EventTypes.optional(),
   projects: Projects.optional(),

@@ -31,6 +31,9 @@ export async function applyStep(machine: DockerMachine, step: Step, context: App
         return await awaitReady(machine, step.workload, signal)
       case 'deleteData':
         return await deleteData(daemon, step.project, step.data, signal)
+      case 'strays':
+        // A container ends with everything in it.
+        return
       default:
         return step satisfies never
     }

@@ -81,7 +81,7 @@ async function createInNetwork(daemon: Daemon, wanted: NewContainer): Promise<Do
     }),
   })
   try {
-    await ownVolumes(daemon, made, container, mountpoints)
+    await ownVolumes(daemon, project, made, container, mountpoints)
     const all = [...(image.Config?.Env ?? []), ...env]
     await checkPlaced(made, { file: argv[0] ?? '', cwd, image: container.image, env: all })
     return made

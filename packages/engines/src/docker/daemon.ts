@@ -1,5 +1,5 @@
 import type Dockerode from 'dockerode'
-import type { Account } from '../native/account.ts'
+import type { Accounts } from '../native/accounts.ts'
 import type { Home } from '../native/home.ts'
 import type { NetworkEnvironment } from '../native/network-environment.ts'
 import type { ProcessTable } from '../native/process-table.ts'
@@ -16,8 +16,8 @@ export interface Daemon {
   readonly isExposed: boolean
   /** Tells this installation's objects from those of another one on the same daemon. */
   readonly instance: string
-  /** Whom workloads run as that have no user of their own. Null: the user of this process. */
-  readonly account: Account | null
+  /** Whom workloads run as whose image has no user of its own: the user of their project. */
+  readonly accounts: Accounts
   /** For logs, commands and notes; `data` and `toolchains` stay empty. */
   readonly home: Home
   /** Processes of this machine: who holds a port, and whose lock is left behind. */

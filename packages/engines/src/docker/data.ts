@@ -2,7 +2,7 @@ import { mkdir, readdir, rm, rmdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { EngineError } from '@stackquay/engine-api'
 import type Dockerode from 'dockerode'
-import { diskUsage } from '../native/disk-usage.ts'
+import { sizeAsUser } from '../native/as-user/index.ts'
 import { orNull, throwIfAborted } from '../native/errors.ts'
 import { type Home, isName, safe } from '../native/home.ts'
 import { exists } from '../native/waiting.ts'
@@ -51,7 +51,9 @@ export async function listData(
     const path = volumes.get(name)?.Mountpoint
     // Docker's folder is root's alone, and on another machine when Docker is.
     if (!daemon.isLocal || path === undefined || !(await exists(join(path, '.')))) continue
-    sizes.set(name, await diskUsage(path, signal))
+    // Its project writes in it: du(1) enters no link.
+    const bytes = await sizeAsUser(null, path, { signal })
+    if (bytes !== null) sizes.set(name, bytes)
   }
   if (names.some((name) => !sizes.has(name))) await addSizesOfDocker(daemon, project, sizes, signal)
   return names.map((name) => ({ name, sizeBytes: sizes.get(name) ?? 0 }))

@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Engine, EngineError, stepsOf } from '@stackquay/engine-api'
-import type { Account } from '../native/account.ts'
+import { type Accounts, serviceUser } from '../native/accounts.ts'
 import { createEvents } from '../native/events.ts'
 import { isName, openHome } from '../native/home.ts'
 import { type LogLimits, usualLogLimits } from '../native/log-retention.ts'
@@ -37,8 +37,8 @@ export interface DockerEngineOptions {
   readonly host: string | null
   /** Tells this installation's objects from another one's on the same daemon. By default made of `home`. */
   readonly instance?: string
-  /** Whom workloads run as that have no user of their own. Null: the user of this process. */
-  readonly account: Account | null
+  /** Whom workloads run as whose image has no user of its own: the user of their project. */
+  readonly accounts?: Accounts
   /** What each workload's logs may hold. */
   readonly logs?: LogLimits
   readonly credentials?: RegistryCredentials
@@ -57,13 +57,13 @@ const PATIENCE_MS = 15_000
 /** Runs workloads as containers. Finds and watches what earlier instances over the same home started. Docker need not be there yet. */
 export async function createDockerEngine(options: DockerEngineOptions): Promise<Engine> {
   const events = createEvents()
-  const home = await openHome(join(options.home, 'docker'), null)
+  const home = await openHome(join(options.home, 'docker'), { enterable: false })
   const now = options.clock ?? (() => new Date())
   const connection = connectDocker(options.host, options.tls)
   const daemon: Daemon = {
     ...connection,
     instance: options.instance ?? home.instance,
-    account: options.account,
+    accounts: options.accounts ?? serviceUser,
     home,
     table: processTable(),
     network: options.network ?? noNetworkEnvironment,
@@ -99,7 +99,7 @@ export async function createDockerEngine(options: DockerEngineOptions): Promise<
 
   return {
     id: 'docker',
-    capabilities: { processes: false, images: true, limits: true, imageRollback: true, exec: true },
+    capabilities: { processes: false, images: true, limits: true, imageRollback: true, exec: true, strays: 'none' },
     probe: (signal) => probeDocker(daemon, signal),
     toolchains: async () => [],
     projects: (signal) => asked(signal, (within) => projectsOf(machine, commands, within)),

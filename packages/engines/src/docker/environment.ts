@@ -8,6 +8,7 @@ import {
 } from '@stackquay/engine-api'
 import { expandData, variableText } from '../native/environment.ts'
 import type { Daemon } from './daemon.ts'
+import { accountOf } from './volumes.ts'
 
 type Reveal = (ref: SecretRef) => Promise<string>
 type Places = Pick<Container, 'data'>
@@ -15,14 +16,14 @@ type Places = Pick<Container, 'data'>
 /** What the program is given besides what its image says, as `NAME=value`. */
 export async function containerEnvironment(
   daemon: Daemon,
-  _project: string,
+  project: string,
   env: Readonly<Record<string, Value>>,
   container: Pick<Container, 'data' | 'user'>,
   reveal: Reveal,
   data: readonly DataMount[] = [],
 ): Promise<string[]> {
   const all = new Map<string, string>()
-  const home = homeFor(daemon, container.user)
+  const home = homeFor(daemon, project, container.user)
   if (home !== null) all.set('HOME', home)
   for (const { name, envName } of data) {
     if (envName !== undefined) all.set(envName, placeOf(container, name))
@@ -34,8 +35,8 @@ export async function containerEnvironment(
 }
 
 /** Our account has no entry in the images' lists of users: without this its home would be `/`, where it may not write. */
-function homeFor({ account }: Daemon, user: string): string | null {
-  return account !== null && user === `${account.uid}:${account.gid}` ? '/tmp' : null
+function homeFor(daemon: Daemon, project: string, user: string): string | null {
+  return accountOf(daemon, project, user) === null ? null : '/tmp'
 }
 
 /** Puts the path of kept data inside the container where the text asks for it. Other names are ordinary text. */

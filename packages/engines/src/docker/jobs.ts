@@ -122,7 +122,7 @@ const jobContainer = (daemon: Daemon, ref: WorkloadRef, job: Job) =>
 
 /** Another image is another job, even when nothing else of it changed. */
 async function fingerprintOf(asGiven: Job, job: PlacedJob, inside: Inside): Promise<string> {
-  const fingerprint = await jobFingerprint(asGiven, job.inputs, inside.hashOf)
+  const fingerprint = await jobFingerprint(asGiven, job.inputs, (paths) => Promise.all(paths.map(inside.hashOf)))
   return createHash('sha256').update(`${fingerprint}\n${job.container.image}`).digest('hex').slice(0, 32)
 }
 

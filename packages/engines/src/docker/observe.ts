@@ -71,7 +71,7 @@ async function observeRecord(
   const { lastExit, since } = record
   switch (record.phase) {
     case 'waiting': {
-      const missing = await missingFile(record.description.requires)
+      const missing = await missingFile(null, record.description.requires)
       if (missing === null) return tell('stopped', since, { lastExit })
       machine.supervisor.watchWaiting(record)
       return tell('waiting', since, { lastExit, reason: missing.hint })

@@ -1,7 +1,7 @@
 import { posix } from 'node:path'
 import { EngineError } from '@stackquay/engine-api'
 import type Dockerode from 'dockerode'
-import { DEFAULT_PATH } from '../native/environment.ts'
+import { DEFAULT_PATH } from '../native/path.ts'
 import { modeInside } from './archive.ts'
 
 export interface PlacedProgram {

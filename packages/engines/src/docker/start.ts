@@ -68,7 +68,7 @@ async function mustWait(
   found: FoundContainer | null,
   before: RunRecord | null,
 ): Promise<boolean> {
-  if ((await missingFile(workload.requires)) === null) return false
+  if ((await missingFile(null, workload.requires)) === null) return false
   const { daemon, supervisor } = machine
   supervisor.release(workload.ref)
   if (found !== null) await forget(machine, found, new AbortController().signal)

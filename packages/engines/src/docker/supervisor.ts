@@ -95,7 +95,7 @@ export function createSupervisor(
       if (waits.has(id) || closing.signal.aborted) return
       waits.set(
         id,
-        watchRequired(record.description.requires, () => {
+        watchRequired(null, record.description.requires, () => {
           waits.delete(id)
           emit({ type: 'unblocked', ref: record.ref })
         }),

@@ -1,6 +1,8 @@
 import { opendir, stat } from 'node:fs/promises'
-import type { Container } from '@stackquay/engine-api'
+import { type Container, EngineError } from '@stackquay/engine-api'
 import type Dockerode from 'dockerode'
+import type { Account } from '../native/account.ts'
+import { runAs } from '../native/isolation/as-user.ts'
 import { chownInside, entriesAt, type Owner, textInside } from './archive.ts'
 import { volumeName } from './container-spec.ts'
 import type { Daemon } from './daemon.ts'
@@ -37,17 +39,21 @@ export async function createVolume(daemon: Daemon, project: string, data: string
 
 /**
  * A new volume has the owner of the image's directory at that path, or root where the image has none. Where the
- * container's user could not write, the empty volume becomes his. What holds anything is never touched.
+ * container's user could not write, the empty volume becomes his. What holds anything is touched in one case: the user is the project's
+ * own, and the data is another's, because it was copied or is from before projects had users of their own.
  */
 export async function ownVolumes(
-  { isLocal }: Daemon,
+  daemon: Daemon,
+  project: string,
   made: Dockerode.Container,
   container: Pick<Container, 'data' | 'user'>,
   mountpoints: Mountpoints,
 ): Promise<void> {
   let user: User | undefined
   for (const [data, path] of Object.entries(container.data)) {
-    const here = isLocal ? await lookHere(mountpoints.get(data)) : 'not seen'
+    const account = accountOf(daemon, project, container.user)
+    if (account !== null) await giveKept(daemon, mountpoints.get(data), account)
+    const here = daemon.isLocal ? await lookHere(mountpoints.get(data)) : 'not seen'
     const root = here === 'not seen' ? await emptyDirectory(made, path) : here
     if (root === null) continue
     user ??= await userOf(made, container.user)
@@ -57,6 +63,28 @@ export async function ownVolumes(
 }
 
 type User = Omit<Owner, 'mode'>
+
+/** The project's user, where the container runs as it; null where it runs as a user of its image. */
+export function accountOf({ accounts }: Pick<Daemon, 'accounts'>, project: string, user: string): Account | null {
+  const account = accounts.known(project)
+  return account != null && user === `${account.uid}:${account.gid}` ? account : null
+}
+
+/**
+ * Gives what a volume holds to the project's user, before its container starts. Nothing runs in it then, its path is root's alone, and
+ * links are given, not followed. On a machine of its own Docker's folders cannot be reached: there the data stays as it is.
+ */
+async function giveKept({ isLocal }: Daemon, mountpoint: string | undefined, { uid, gid }: Account): Promise<void> {
+  if (!isLocal || mountpoint === undefined || process.getuid?.() !== 0) return
+  const now = await stat(mountpoint).catch(() => null)
+  if (now === null || now.uid === uid || now.uid === 0) return
+  const argv = ['/bin/chown', '-RhP', `--from=${now.uid}`, '--', `${uid}:${gid}`, mountpoint]
+  const { code, errors } = await runAs(null, argv)
+  if (code !== 0)
+    throw new EngineError('io_failed', `The data in ${mountpoint} could not be given to uid ${uid}: ${errors}`, {
+      hint: 'Look at the disk of Docker, then start the project again.',
+    })
+}
 
 /** The same as `emptyDirectory`, in no time: for an archive, Docker mounts everything that the container has. */
 async function lookHere(mountpoint: string | undefined): Promise<Owner | null | 'not seen'> {

@@ -1,10 +1,14 @@
 import { lchown, lstat, readFile } from 'node:fs/promises'
 import { EngineError } from '@stackquay/engine-api'
 
-/** The unprivileged user that workloads run as. */
+/** The unprivileged user that programs run as. */
 export interface Account {
   readonly uid: number
   readonly gid: number
+  /** Its name in /etc/passwd, where it has one. */
+  readonly name?: string
+  /** Somebody’s own user, whose other processes are none of the project’s: what is ended is never found by this uid. */
+  readonly isOwner?: true
 }
 
 /** Null means: the user this process already has. Root is refused in every form. */

@@ -7,6 +7,7 @@ import { awaitReady, type TailOf } from './ready.ts'
 import { removeWorkload } from './remove.ts'
 import { startWorkload } from './start.ts'
 import { stopWorkload } from './stop.ts'
+import { endStrays } from './strays.ts'
 import type { Supervisor } from './supervisor.ts'
 
 export interface ApplyTools {
@@ -39,6 +40,8 @@ export async function applyStep(
         return await startWorkload(machine, supervisor, step.workload, context)
       case 'ready':
         return await awaitReady(machine, supervisor, step.workload, tools.tail, signal)
+      case 'strays':
+        return await endStrays(machine, step, signal)
       case 'deleteData':
         return await deleteData(machine, step.project, step.data, signal)
       default:

@@ -15,6 +15,7 @@ import {
   symlink,
 } from 'node:fs/promises'
 import { basename, join, relative } from 'node:path'
+import { anyProject } from './accounts.ts'
 import { errorCode } from './errors.ts'
 import type { Machine } from './machine.ts'
 import { may, unreachableAt } from './reach.ts'
@@ -36,7 +37,7 @@ export interface BundledProgram {
  * /root), it is brought once to `toolchains/<name>-<version>`: linked where possible, else copied.
  */
 export async function reachableProgram(machine: Machine, bundled: BundledProgram): Promise<string> {
-  const { account } = machine
+  const account = anyProject(machine.accounts)
   if ((await unreachableAt(bundled.program, account)) === null && (await may(bundled.program, account, 1)))
     return bundled.program
   const target = join(machine.home.toolchains, `${bundled.name}-${bundled.version}`)

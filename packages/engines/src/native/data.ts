@@ -1,14 +1,15 @@
 import { randomBytes } from 'node:crypto'
-import { mkdir, readdir, rename, rm, rmdir } from 'node:fs/promises'
+import { mkdir, readdir, rename, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { EngineError } from '@stackquay/engine-api'
 import { type Account, chownTo } from './account.ts'
+import { FilesError } from './as-user/files-error.ts'
+import { copyBetween, removeGivenFolder, sizeAsUser } from './as-user/trees.ts'
 import { diskUsage } from './disk-usage.ts'
 import { orNull, throwIfAborted } from './errors.ts'
 import { dataDir, isName, safe } from './home.ts'
 import type { Machine } from './machine.ts'
 import { readRecord, recordedWorkloads } from './record.ts'
-import { runAsWorkload } from './remove-path.ts'
 import { locate } from './supervisor.ts'
 import { exists } from './waiting.ts'
 
@@ -29,8 +30,13 @@ export async function listData(
   const names = await dataNames(machine, project)
   const found: { name: string; sizeBytes: number }[] = []
   for (const name of names)
-    found.push({ name, sizeBytes: await diskUsage(dataDir(machine.home, project, name), signal) })
+    found.push({ name, sizeBytes: await sizeOf(machine, project, dataDir(machine.home, project, name), signal) })
   return found
+}
+
+function sizeOf(machine: Machine, project: string, path: string, signal: AbortSignal): Promise<number> {
+  const account = machine.accounts.known(project) ?? null
+  return account === null ? diskUsage(path, signal) : sizeAsUser(account, path, { signal }).then((size) => size ?? 0)
 }
 
 /** Takes the name away first, so that a crash leaves either all of it or nothing under it. */
@@ -40,15 +46,15 @@ export async function deleteData(machine: Machine, project: string, name: string
   throwIfAborted(signal)
   const trash = join(machine.home.data, project, `.trash-${name}-${randomBytes(6).toString('hex')}`)
   await orNull(rename(path, trash))
-  await rm(trash, { recursive: true, force: true })
+  await removeGivenFolder(trash)
   await rmdir(join(machine.home.data, project)).catch(() => {})
 }
 
-/** What an interrupted deletion or copy left. */
+/** What an interrupted deletion or copy left. Best effort: what a program still writes to is left for the next time. */
 export async function clearTrash(machine: Machine, project: string): Promise<void> {
   const directory = join(machine.home.data, safe(project))
   for (const name of (await orNull(readdir(directory))) ?? []) {
-    if (name.startsWith('.')) await rm(join(directory, name), { recursive: true, force: true })
+    if (name.startsWith('.')) await removeGivenFolder(join(directory, name)).catch(() => {})
   }
 }
 
@@ -76,13 +82,19 @@ export async function copyData(
   const incoming = join(machine.home.data, safe(to), `.incoming-${name}-${randomBytes(6).toString('hex')}`)
   await mkdir(join(machine.home.data, safe(to)), { recursive: true, mode: 0o711 })
   try {
-    await makeOwned(incoming, machine.account)
-    const { code, errors } = await runAsWorkload(machine, ['/bin/cp', '-a', `${source}/.`, `${incoming}/`], signal)
+    const account = await machine.accounts.of(to)
+    await makeOwned(incoming, account)
+    const reader = await machine.accounts.of(from)
+    await copyBetween({ account: reader, path: source }, { account, path: incoming }, signal).catch(
+      (error: unknown) => {
+        throwIfAborted(signal)
+        throw error instanceof FilesError ? copyFailed(name, error) : error
+      },
+    )
     throwIfAborted(signal)
-    if (code !== 0) throw copyFailed(name, errors)
     await rename(incoming, target)
   } catch (error) {
-    await rm(incoming, { recursive: true, force: true }).catch(() => {})
+    await removeGivenFolder(incoming).catch(() => {})
     throw error
   }
 }
@@ -103,18 +115,14 @@ async function refuseWhileUsed(machine: Machine, project: string, name: string, 
   }
 }
 
-function copyFailed(name: string, errors: string): EngineError {
-  if (/No space left|quota exceeded/i.test(errors)) {
+function copyFailed(name: string, error: FilesError): EngineError {
+  if (error.code === 'disk_full') {
     return new EngineError('disk_full', `The disk is full: the data "${name}" could not be copied.`, {
       hint: 'Free some space, then try again.',
       retryable: true,
     })
   }
-  return new EngineError(
-    'io_failed',
-    `The data "${name}" could not be copied: ${errors.split('\n')[0] ?? 'unknown reason'}.`,
-    {
-      hint: 'See the message, then try again.',
-    },
-  )
+  return new EngineError('io_failed', `The data "${name}" could not be copied: ${error.message}`, {
+    hint: 'See the message, then try again.',
+  })
 }

@@ -1,6 +1,13 @@
 import { readdir } from 'node:fs/promises'
-import { type Engine, type LogLine, type LogOptions, stepsOf, type WorkloadRef } from '@stackquay/engine-api'
-import { type Account, userName, workloadAccount } from './account.ts'
+import {
+  type Capabilities,
+  type Engine,
+  type LogLine,
+  type LogOptions,
+  stepsOf,
+  type WorkloadRef,
+} from '@stackquay/engine-api'
+import type { Accounts } from './accounts.ts'
 import { applyStep } from './apply.ts'
 import type { BundledProgram } from './bundled.ts'
 import { endOrphanedExecs } from './commands/exec.ts'
@@ -9,13 +16,16 @@ import { clearTrash, copyData, dataNames, listData } from './data.ts'
 import { createEvents } from './events.ts'
 import { flatten } from './flatten.ts'
 import { isName, openHome } from './home.ts'
+import { createConfiner } from './isolation/confine.ts'
+import { whyNoLimits } from './isolation/control-groups.ts'
+import { type Isolation, noIsolation } from './isolation/isolation.ts'
 import { createLogKeeper, type LogLimits, usualLogLimits } from './log-retention.ts'
 import { logBatches } from './logs.ts'
-import { type Machine, workloadUid } from './machine.ts'
-import { refOfMarker } from './marker.ts'
+import type { Machine } from './machine.ts'
+import { isCommandUnit, refOfMarker } from './marker.ts'
 import { type NetworkEnvironment, noNetworkEnvironment } from './network-environment.ts'
 import { observeProject } from './observe.ts'
-import { conflicts, portHolder, reachableHost } from './ports.ts'
+import { conflicts, hostOfRun, portHolder } from './ports.ts'
 import { probeMachine } from './probe.ts'
 import { readRecord } from './record.ts'
 import { removeLogs } from './remove.ts'
@@ -27,8 +37,10 @@ import { createToolchains } from './toolchains.ts'
 export interface NativeEngineOptions {
   /** Absolute; everything of the engine lies below it. */
   readonly home: string
-  /** Whom workloads run as. Null: the user of this process, which must not be root. */
-  readonly runAs: Account | null
+  /** Whom the programs of each project run as. */
+  readonly accounts: Accounts
+  /** What keeps projects apart beside their users; nothing unless given. */
+  readonly isolation?: Isolation
   /** Programs that came with this installation. */
   readonly bundled: readonly BundledProgram[]
   /** How installers reach the network; nothing is passed on unless given. */
@@ -42,13 +54,15 @@ const TIDY_EVERY_MS = 60 * 60 * 1000
 
 /** Runs workloads as processes of this machine. Finds and watches what earlier instances over the same home started. */
 export async function createNativeEngine(options: NativeEngineOptions): Promise<Engine> {
-  const account = workloadAccount(options.runAs)
+  const { accounts, isolation = noIsolation } = options
+  const home = await openHome(options.home, { enterable: accounts.shared !== null })
   const events = createEvents()
   const now = options.clock ?? (() => new Date())
   const machine: Machine = {
-    home: await openHome(options.home, account),
-    account,
-    userName: await userName(account?.uid ?? process.getuid?.() ?? -1),
+    home,
+    accounts,
+    isolation,
+    confiner: createConfiner(home, accounts, isolation),
     network: options.network ?? noNetworkEnvironment,
     table: processTable(),
     now,
@@ -58,6 +72,7 @@ export async function createNativeEngine(options: NativeEngineOptions): Promise<
   const supervisor = createSupervisor(machine)
   const toolchains = createToolchains(machine, options.bundled)
   const stats = createStats(machine)
+  const withoutLimits = whyNoLimits(isolation.groups)
   const closing = new AbortController()
   const commands = createNativeCommands(machine, closing.signal)
 
@@ -81,16 +96,26 @@ export async function createNativeEngine(options: NativeEngineOptions): Promise<
 
   await supervisor.adoptAll()
   await endOrphanedExecs(machine, closing.signal)
+  const tidyingGroups = tidyCommandGroups(isolation.groups)
   const settled = commands.list(closing.signal).catch(() => [])
   // What a crash left to drop, and what became too old while nothing of its workload was written.
   const tidyLogs = () => void machine.logs.tidyAll(machine.home.logs)
   tidyLogs()
   const tidying = setInterval(tidyLogs, TIDY_EVERY_MS).unref()
-  for (const project of (await readdir(machine.home.data)).filter(isName)) await clearTrash(machine, project)
+  // Never part of the start: a program may still write there.
+  const cleared = clearAllTrash(machine)
 
   return {
     id: 'native',
-    capabilities: { processes: true, images: false, limits: false, imageRollback: false, exec: true },
+    capabilities: {
+      processes: true,
+      images: false,
+      limits: withoutLimits === null,
+      ...(withoutLimits === null ? {} : { withoutLimits }),
+      imageRollback: false,
+      strays: straysOf(accounts, isolation),
+      exec: true,
+    },
     probe: () => probeMachine(machine),
     toolchains,
     async projects() {
@@ -99,7 +124,7 @@ export async function createNativeEngine(options: NativeEngineOptions): Promise<
         .flat()
         .filter(isName)
       const running = machine.table
-        .marked(workloadUid(machine))
+        .marked(new Set([...accounts.all().map(({ account }) => account.uid), process.getuid?.() ?? -1]))
         .flatMap(({ marker }) => refOfMarker(machine.home, marker)?.project ?? [])
       return [...new Set([...names, ...running])].sort()
     },
@@ -114,10 +139,12 @@ export async function createNativeEngine(options: NativeEngineOptions): Promise<
     async address(ref, name) {
       const record = await readRecord(machine.home, ref)
       const port = record?.ports.find((binding) => binding.name === name)
-      if (record === null || port === undefined || locate(machine, record) === null) return null
-      const known =
-        record.health.kind !== 'none' && record.health.port === name ? supervisor.monitor(ref)?.state().host : null
-      return { host: known ?? reachableHost(conflicts(machine, port)), port: port.hostPort }
+      const leader = record === null ? null : locate(machine, record)
+      if (record === null || port === undefined || leader === null) return null
+      const isChecked = record.health.kind !== 'none' && record.health.port === name
+      const known = isChecked ? supervisor.monitor(ref)?.state() : undefined
+      const host = known?.foreign == null ? (known?.host ?? hostOfRun(machine, { ref, leader }, port)) : null
+      return host === null ? null : { host, port: port.hostPort }
     },
     portHolder: async (port) => portHolder(machine, conflicts(machine, { hostPort: port, bind: '0.0.0.0' })),
     dataNames: (project) => dataNames(machine, project),
@@ -128,7 +155,32 @@ export async function createNativeEngine(options: NativeEngineOptions): Promise<
     async close() {
       closing.abort()
       clearInterval(tidying)
-      await Promise.all([supervisor.close(), settled])
+      clearTimeout(tidyingGroups)
+      await Promise.all([supervisor.close(), settled, cleared])
     },
   }
+}
+
+/** Without a user for each project only control groups tell whose a process is. */
+function straysOf(accounts: Accounts, { groups }: Isolation): Capabilities['strays'] {
+  if (groups !== null) return 'apart'
+  return accounts.shared === undefined ? 'all' : 'none'
+}
+
+const EMPTY_MS = 60_000
+
+/**
+ * Control groups of commands that a crash left. Each has a name of its own, so one that is empty twice is never entered again. Those of
+ * workloads and jobs go with the next start, stop or removal.
+ */
+function tidyCommandGroups(groups: Isolation['groups']): NodeJS.Timeout | undefined {
+  const before = new Set(groups?.empty().map(({ id }) => id))
+  if (groups === null || before.size === 0) return undefined
+  return setTimeout(() => {
+    for (const group of groups.empty()) if (isCommandUnit(group.name) && before.has(group.id)) group.remove()
+  }, EMPTY_MS).unref()
+}
+
+async function clearAllTrash(machine: Machine): Promise<void> {
+  for (const project of (await readdir(machine.home.data)).filter(isName)) await clearTrash(machine, project)
 }

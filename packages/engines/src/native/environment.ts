@@ -1,4 +1,3 @@
-import { delimiter } from 'node:path'
 import {
   type DataMount,
   EngineError,
@@ -7,13 +6,11 @@ import {
   type Value,
   type WorkloadRef,
 } from '@stackquay/engine-api'
+import { type Account, userName } from './account.ts'
 import { dataDir, makeDataDir, makeHomeDir } from './home.ts'
 import type { Machine } from './machine.ts'
+import { DEFAULT_PATH } from './path.ts'
 import { RUN_MARKER } from './process-table.ts'
-
-export const DEFAULT_PATH = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin'].join(
-  delimiter,
-)
 
 export interface ProcessSpec {
   readonly env: Readonly<Record<string, Value>>
@@ -29,10 +26,11 @@ export interface ProcessSpec {
 export async function processEnvironment(
   machine: Machine,
   ref: WorkloadRef,
+  account: Account | null,
   spec: ProcessSpec,
   reveal: (ref: SecretRef) => Promise<string>,
 ): Promise<Record<string, string>> {
-  const { home, tmp } = await makeHomeDir(machine.home, machine.account, ref.project)
+  const { home, tmp } = await makeHomeDir(machine.home, account, ref.project)
   const { certificates, registries } = machine.network
   const env: Record<string, string> = {
     ...certificates,
@@ -42,7 +40,8 @@ export async function processEnvironment(
     TMPDIR: tmp,
     LANG: 'C.UTF-8',
   }
-  if (machine.userName !== null) Object.assign(env, { USER: machine.userName, LOGNAME: machine.userName })
+  const name = account?.name ?? (await userName(account?.uid ?? process.getuid?.() ?? -1))
+  if (name !== null) Object.assign(env, { USER: name, LOGNAME: name })
   const names = spec.data?.map((mount) => mount.name)
   for (const mount of spec.data ?? []) {
     if (mount.envName !== undefined) env[mount.envName] = dataDir(machine.home, ref.project, mount.name)
@@ -76,7 +75,10 @@ export function expandValue(machine: Machine, project: string, value: Value, nam
 
 /** Makes the data directories a workload or job speaks of. */
 export async function makeMentionedData(machine: Machine, project: string, names: Iterable<string>): Promise<void> {
-  for (const name of new Set(names)) await makeDataDir(machine.home, machine.account, project, name)
+  const wanted = new Set(names)
+  if (wanted.size === 0) return
+  const account = await machine.accounts.of(project)
+  for (const name of wanted) await makeDataDir(machine.home, account, project, name)
 }
 
 export function mentionedData(values: readonly Value[]): string[] {

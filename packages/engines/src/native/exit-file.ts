@@ -4,8 +4,10 @@ import type { Exit } from '@stackquay/engine-api'
 import { orNull } from './errors.ts'
 import { exitOf } from './exit-status.ts'
 import { exitFile } from './home.ts'
+import { limitedExit } from './limit-watch.ts'
 import type { Machine } from './machine.ts'
 import type { RunRecord } from './record.ts'
+import { runTarget } from './run-target.ts'
 
 /** How a run ended, as its own shell wrote it down; null while it has not, or when the shell was killed too. */
 export async function readExit(machine: Machine, record: RunRecord): Promise<Exit | null> {
@@ -20,4 +22,11 @@ export async function readExit(machine: Machine, record: RunRecord): Promise<Exi
   } finally {
     await file.close()
   }
+}
+
+/** The same of a run that ended by itself while nobody watched it: its control group still knows whether that was for its limits. */
+export async function readUnseenExit(machine: Machine, record: RunRecord): Promise<Exit | null> {
+  const exit = await readExit(machine, record)
+  if (exit === null) return null
+  return limitedExit(exit, runTarget(machine, record.ref).group)
 }

@@ -1,8 +1,8 @@
 import type { StopPolicy } from '@stackquay/engine-api'
 import { EngineError } from '@stackquay/engine-api/errors'
 import { throwIfAborted } from './errors.ts'
-import type { Machine } from './machine.ts'
-import { processesMarked } from './marker.ts'
+import type { ControlGroup } from './isolation/control-groups.ts'
+import { processesMarked, type Suspects } from './marker.ts'
 import { isAlive, type ProcessEntry, type ProcessTable } from './process-table.ts'
 import type { Run } from './record.ts'
 import { pause } from './time.ts'
@@ -49,50 +49,96 @@ const KILL_WAIT_MS = 10_000
  * search for what left the group. Returns when nothing is left; answers whether it took SIGKILL.
  */
 export async function endFamily(
-  machine: Pick<Machine, 'account' | 'table'>,
-  target: { readonly leader: Leader | null; readonly markers: string; readonly policy: StopPolicy },
+  suspects: Suspects,
+  target: {
+    readonly leader: Leader | null
+    readonly markers: string
+    readonly policy: StopPolicy
+    /** Everything in it is meant. */
+    readonly group?: ControlGroup | null
+  },
   signal: AbortSignal,
 ): Promise<{ killed: boolean }> {
+  const { table } = suspects
   const known = new Map<number, ProcessEntry>()
-  const look = () => remember(known, target.leader === null ? [] : family(machine.table, target.leader))
+  const look = () => remember(known, target.leader === null ? [] : family(table, target.leader))
   const lookEverywhere = () => {
     look()
-    remember(known, processesMarked(machine, target.markers))
-    return survivors(machine.table, known)
+    remember(known, processesMarked(suspects, target.markers))
+    remember(known, livingOf(table, target.group?.pids() ?? []))
+    return survivors(table, known)
   }
 
-  if (lookEverywhere().length === 0) return { killed: false }
+  const wasKilled = await endCrowd(table, target, signal)
+  const frame = frameOf(table, target.leader)
+  if (lookEverywhere().length === 0) return { killed: wasKilled }
   if (inGroup(known, target.leader).length > 0 && target.leader !== null) {
     send(-target.leader.pid, target.policy.signal)
     const groupIsGone = () => {
       look()
-      return inGroup(alive(machine.table, known), target.leader).length === 0
+      return inGroup(alive(table, known), target.leader, frame).length === 0
     }
     await waitUntil(groupIsGone, target.policy.deadlineSeconds * 1000, signal)
   }
-  const group = inGroup(alive(machine.table, known), target.leader)
+  const group = inGroup(alive(table, known), target.leader, frame)
   if (group.length === 0 && lookEverywhere().length > 0) {
-    for (const stray of survivors(machine.table, known)) send(stray.pid, 'SIGTERM')
-    await waitUntil(() => survivors(machine.table, known).length === 0, STRAY_GRACE_MS, signal)
+    for (const stray of survivors(table, known)) send(stray.pid, 'SIGTERM')
+    await waitUntil(() => survivors(table, known).length === 0, STRAY_GRACE_MS, signal)
   }
-  const killed = await killAll(lookEverywhere, group.length > 0 ? target.leader : null, signal)
-  return { killed: killed && group.length > 0 }
+  const killed = await killAll(lookEverywhere, group.length > 0 ? target.leader : null, target.group ?? null, signal)
+  return { killed: wasKilled || (killed && group.length > 0) }
+}
+
+/**
+ * Processes of a sandbox around its program. They ignore signals to the group, so that the program decides, and live as long as anything in
+ * the sandbox does: for what is still to be waited for they do not count.
+ */
+function frameOf(table: ProcessTable, leader: Leader | null): ReadonlySet<number> {
+  const isFrame = ({ pid }: ProcessEntry) => table.program(pid) === 'bwrap'
+  const outer = livingLeader(table, leader)
+  if (outer === null || !isFrame(outer)) return new Set()
+  const inner = table.list().filter((entry) => entry.parent === outer.pid && isFrame(entry))
+  return new Set([outer, ...inner].map(({ pid }) => pid))
+}
+
+/** As many are ended as a group alone: to look at each of thousands takes seconds, in which this process does nothing else. */
+const CROWD = 200
+
+/** Answers whether it took SIGKILL. What is left are few. */
+async function endCrowd(
+  table: ProcessTable,
+  { leader, group, policy }: Parameters<typeof endFamily>[1],
+  signal: AbortSignal,
+): Promise<boolean> {
+  const isCrowd = () => (group?.pids().length ?? 0) > CROWD
+  if (group == null || !isCrowd()) return false
+  if (leader !== null && livingLeader(table, leader) !== null) {
+    send(-leader.pid, policy.signal)
+    await waitUntil(() => !isCrowd(), policy.deadlineSeconds * 1000, signal)
+    if (!isCrowd()) return false
+  }
+  group.kill()
+  await waitUntil(() => group.pids().length === 0, KILL_WAIT_MS, signal)
+  return true
 }
 
 async function killAll(
   find: () => readonly ProcessEntry[],
-  group: Leader | null,
+  leader: Leader | null,
+  group: ControlGroup | null,
   signal: AbortSignal,
 ): Promise<boolean> {
   const deadline = performance.now() + KILL_WAIT_MS
   let killed = false
   for (let wait = 2; ; wait = Math.min(wait * 2, 50)) {
+    const began = performance.now()
     const left = find()
     if (left.length === 0) return killed
     killed = true
-    if (group !== null) send(-group.pid, 'SIGKILL')
+    group?.kill()
+    if (leader !== null) send(-leader.pid, 'SIGKILL')
     for (const entry of left) send(entry.pid, 'SIGKILL')
-    await pause(wait, signal)
+    await pause(Math.max(wait, spareOf(performance.now() - began)), signal)
     throwIfAborted(signal)
     if (performance.now() > deadline) throw unkillable(left)
   }
@@ -100,10 +146,25 @@ async function killAll(
 
 async function waitUntil(done: () => boolean, milliseconds: number, signal: AbortSignal): Promise<void> {
   const deadline = performance.now() + milliseconds
-  for (let wait = 4; !done() && performance.now() < deadline; wait = Math.min(wait * 1.5, 60)) {
-    await pause(Math.min(wait, Math.max(deadline - performance.now(), 0)), signal)
+  for (let wait = 4; ; wait = Math.min(wait * 1.5, 60)) {
+    const began = performance.now()
+    if (done() || performance.now() >= deadline) return
+    const longer = Math.max(wait, spareOf(performance.now() - began))
+    await pause(Math.min(longer, Math.max(deadline - performance.now(), 0)), signal)
     throwIfAborted(signal)
   }
+}
+
+/** While processes are looked at, this process does nothing else: the others have their turn. */
+function spareOf(cost: number): number {
+  return Math.min(cost * 3, 1000)
+}
+
+function livingOf(table: ProcessTable, pids: readonly number[]): readonly ProcessEntry[] {
+  return pids.flatMap((pid) => {
+    const entry = table.find(pid)
+    return isAlive(entry) ? [entry] : []
+  })
 }
 
 function remember(known: Map<number, ProcessEntry>, found: readonly ProcessEntry[]): void {
@@ -121,8 +182,14 @@ function survivors(table: ProcessTable, known: ReadonlyMap<number, ProcessEntry>
   })
 }
 
-function inGroup(known: ReadonlyMap<number, ProcessEntry>, leader: Leader | null): ProcessEntry[] {
-  return leader === null ? [] : [...known.values()].filter((entry) => entry.group === leader.pid)
+function inGroup(
+  known: ReadonlyMap<number, ProcessEntry>,
+  leader: Leader | null,
+  frame: ReadonlySet<number> = new Set(),
+): ProcessEntry[] {
+  return leader === null
+    ? []
+    : [...known.values()].filter((entry) => entry.group === leader.pid && !frame.has(entry.pid))
 }
 
 /** A process that is gone already is what was wanted. */

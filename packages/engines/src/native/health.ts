@@ -13,6 +13,12 @@ export type CheckResult =
   /** `foreign`: somebody else answers on the port. */
   | { readonly ok: false; readonly reason: string; readonly foreign: PortHolder | null }
 
+export interface HealthChecker {
+  (signal: AbortSignal): Promise<CheckResult>
+  /** Cheap: whether the socket that was found is gone since. */
+  isLost(): boolean
+}
+
 /** A server that compiles on the first request may take its time for the answer. */
 const ANSWER_MS = 10_000
 const GREETING_MS = 2_000
@@ -28,22 +34,26 @@ export function healthChecker(
   leader: Leader,
   ports: readonly PortBinding[],
   check: Exclude<HealthCheck, { kind: 'none' }>,
-): (signal: AbortSignal) => Promise<CheckResult> {
+): HealthChecker {
   const binding = ports.find((port) => port.name === check.port)
   let listening: { readonly holding: Holding; readonly host: string; greeted: boolean } | null = null
 
-  return async function checkOnce(signal) {
+  const isLost = () => listening !== null && !machine.table.stillHolds(listening.holding)
+  const checkOnce = async (signal: AbortSignal): Promise<CheckResult> => {
     if (binding === undefined)
       return failed(`The health check names the port "${check.port}", which the workload does not have.`)
     const port = binding.hostPort
     if (listening === null || !machine.table.stillHolds(listening.holding)) {
       listening = null
-      if ((await answeringHost(port)) === null) return failed(`Nothing listens on port ${port}.`)
+      const answered = await answeringHost(port)
+      if (answered === null) return failed(`Nothing listens on port ${port}.`)
       const sockets = conflicts(machine, binding)
       const holding = holdingAmong(machine, family(machine.table, leader), sockets)
       if (holding === null) return failed(`Port ${port} is held by another program.`, portHolder(machine, sockets))
-      const own = sockets.filter((socket) => socket.inode === holding.inode)
-      listening = { holding, host: reachableHost(own), greeted: false }
+      const processes = family(machine.table, leader)
+      const host = reachableHost(sockets, (socket) => holdingAmong(machine, processes, [socket]) !== null, answered)
+      if (host === null) return failed(`Port ${port} is held by another program, too.`, portHolder(machine, sockets))
+      listening = { holding, host, greeted: false }
     }
     const { host } = listening
     if (check.kind === 'tcp') {
@@ -61,6 +71,7 @@ export function healthChecker(
       ? { ok: true, host }
       : failed(`GET ${check.path} on port ${port} answered ${answer}.`)
   }
+  return Object.assign(checkOnce, { isLost })
 }
 
 function failed(reason: string, foreign: PortHolder | null = null): CheckResult {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { chmod, mkdir, stat } from 'node:fs/promises'
+import { chmod, mkdir, readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type CommandRef, EngineError, type WorkloadRef } from '@stackquay/engine-api'
 import { type Account, chownTo } from './account.ts'
@@ -17,31 +17,40 @@ export interface Home {
   readonly toolchains: string
   /** One `HOME` for each project's processes. */
   readonly homes: string
+  /** One `TMPDIR` for each. Not below `HOME`: what lies in a folder that a project writes is never made by this engine. */
+  readonly tmps: string
+}
+
+/** Names this installation wherever the machine keeps names: in markers of processes, in control groups. */
+export function instanceOf(root: string): string {
+  return createHash('sha256').update(root).digest('hex').slice(0, 12)
 }
 
 /**
- * Makes the directories. `root` becomes enterable (not listable) for the workload user, because its data lies below;
- * what must stay private has its own mode.
+ * Makes the directories. Where projects have users of their own, `root` is enterable for them (not listable), because their data
+ * lies below; what must stay private has its own mode.
  */
-export async function openHome(root: string, account: Account | null): Promise<Home> {
+export async function openHome(root: string, { enterable }: { readonly enterable: boolean }): Promise<Home> {
   const home: Home = {
     root,
-    instance: createHash('sha256').update(root).digest('hex').slice(0, 12),
+    instance: instanceOf(root),
     run: join(root, 'run'),
     data: join(root, 'data'),
     logs: join(root, 'logs'),
     commands: join(root, 'commands'),
     toolchains: join(root, 'toolchains'),
     homes: join(root, 'run-home'),
+    tmps: join(root, 'run-tmp'),
   }
   await mkdir(root, { recursive: true, mode: 0o711 })
   const { mode } = await stat(root)
-  if (account !== null && (mode & 0o011) !== 0o011) await chmod(root, (mode & 0o7777) | 0o011)
+  if (enterable && (mode & 0o011) !== 0o011) await chmod(root, (mode & 0o7777) | 0o011)
   await directory(home.run, 0o700)
   await directory(home.logs, 0o700)
   await directory(home.commands, 0o700)
   await directory(home.data, 0o711)
   await directory(home.homes, 0o711)
+  await directory(home.tmps, 0o711)
   await directory(home.toolchains, 0o755)
   return home
 }
@@ -68,6 +77,14 @@ export const execPipesDir = (home: Home): string => join(home.commands, '.pipes'
 export const logsDir = (home: Home, ref: WorkloadRef): string => join(home.logs, safe(ref.project), safe(ref.workload))
 export const dataDir = (home: Home, project: string, name: string): string => join(home.data, safe(project), safe(name))
 export const homeDir = (home: Home, project: string): string => join(home.homes, safe(project))
+export const tmpDir = (home: Home, project: string): string => join(home.tmps, safe(project))
+
+/** Folders of a project's kept data. */
+export async function dataNamesIn(home: Home, project: string): Promise<string[]> {
+  const directory = join(home.data, safe(project))
+  const names = await readdir(directory).catch(() => [])
+  return names.filter(isName).map((name) => join(directory, name))
+}
 
 const NAME = /^[A-Za-z0-9_-]{1,120}$/
 
@@ -95,10 +112,9 @@ export async function makeHomeDir(
   account: Account | null,
   project: string,
 ): Promise<{ home: string; tmp: string }> {
-  const path = homeDir(home, project)
-  await ownDirectory(path, account)
-  await ownDirectory(join(path, 'tmp'), account)
-  return { home: path, tmp: join(path, 'tmp') }
+  const places = { home: homeDir(home, project), tmp: tmpDir(home, project) }
+  for (const path of Object.values(places)) await ownDirectory(path, account)
+  return places
 }
 
 async function ownDirectory(path: string, account: Account | null): Promise<void> {

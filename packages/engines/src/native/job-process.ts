@@ -1,14 +1,25 @@
 import { once } from 'node:events'
 import type { Readable } from 'node:stream'
 import { StringDecoder } from 'node:string_decoder'
-import { type ApplyContext, EngineError, type Job, revealValue, type WorkloadRef } from '@stackquay/engine-api'
+import {
+  type ApplyContext,
+  EngineError,
+  exitText,
+  type Job,
+  outOfMemoryHint,
+  revealValue,
+  type WorkloadRef,
+} from '@stackquay/engine-api'
+import type { Account } from './account.ts'
 import { processEnvironment } from './environment.ts'
 import { abortedError } from './errors.ts'
+import { exitStatus } from './exit-status.ts'
 import { endFamily } from './family.ts'
+import { type Confined, suspectsOf } from './isolation/confine.ts'
 import { logFiles, newLog, openForAppend, type Stream } from './log-files.ts'
 import { recordLog } from './log-recorder.ts'
 import type { Machine } from './machine.ts'
-import { jobMarkers, newRunId } from './marker.ts'
+import { jobMarkers, jobUnit, newRunId } from './marker.ts'
 import { checkProgram, type Spawned, spawnDetached } from './spawn.ts'
 import { pause } from './time.ts'
 
@@ -26,19 +37,33 @@ export async function runJobProcess(
   liveLog: string | null,
   context: ApplyContext,
 ): Promise<void> {
-  await checkProgram(job, machine.account)
+  const confined = await machine.confiner.of(ref.project, jobUnit(ref, job), job.limits)
+  try {
+    await runConfined(machine, { ref, job, confined }, liveLog, context)
+  } finally {
+    confined.group?.remove()
+  }
+}
+
+async function runConfined(
+  machine: Machine,
+  { ref, job, confined }: { readonly ref: WorkloadRef; readonly job: Job; readonly confined: Confined },
+  liveLog: string | null,
+  context: ApplyContext,
+): Promise<void> {
+  await checkProgram(job, confined.account)
   const marker = `${jobMarkers(machine.home, ref, job.name)}${newRunId()}`
-  const env = await processEnvironment(machine, ref, { env: job.env, marker }, context.reveal)
+  const env = await processEnvironment(machine, ref, confined.account, { env: job.env, marker }, context.reveal)
   const stdin = job.stdin === undefined ? null : await revealValue(job.stdin, context.reveal)
-  const log = await jobLog(machine, ref, liveLog)
+  const log = await jobLog(machine, ref, confined.account, liveLog)
   try {
     if (context.signal.aborted) throw abortedError()
-    const spawned = await spawnDetached(machine, { argv: job.argv, cwd: job.cwd, env }, [
+    const spawned = await spawnDetached(machine, confined.program({ argv: job.argv, cwd: job.cwd, env }), [
       stdin === null ? 'ignore' : 'pipe',
       'pipe',
       'pipe',
     ])
-    await follow(machine, job, spawned, marker, stdin, log.write, context)
+    await follow(machine, { ref, job, confined }, spawned, marker, stdin, log.write, context)
   } finally {
     await log.close()
   }
@@ -46,7 +71,7 @@ export async function runJobProcess(
 
 async function follow(
   machine: Machine,
-  job: Job,
+  { ref, job, confined }: { readonly ref: WorkloadRef; readonly job: Job; readonly confined: Confined },
   { child, leader }: Spawned,
   marker: string,
   stdin: string | null,
@@ -74,7 +99,9 @@ async function follow(
 
   const timeout = AbortSignal.timeout(job.timeoutSeconds * 1000)
   const interrupted = AbortSignal.any([context.signal, timeout])
-  const end = () => endFamily(machine, { leader, markers: marker, policy: STOP }, new AbortController().signal)
+  const { group } = confined
+  const target = { leader, markers: marker, policy: STOP, group }
+  const end = () => endFamily(suspectsOf(machine, ref.project), target, new AbortController().signal)
   const interruption = Promise.withResolvers<null>()
   const interrupt = () => interruption.resolve(null)
   interrupted.addEventListener('abort', interrupt, { once: true })
@@ -82,7 +109,8 @@ async function follow(
   const result = await Promise.race([exited, interruption.promise])
   interrupted.removeEventListener('abort', interrupt)
   await end()
-  const [code, signal] = result ?? (await exited)
+  const [code, signal] = exitStatus(confined, result ?? (await exited))
+  const outOfMemory = (group?.outOfMemory() ?? 0) > 0
   const written = await Promise.race([pumps, pause(DRAIN_MS)])
   child.stdout?.destroy()
   child.stderr?.destroy()
@@ -90,13 +118,14 @@ async function follow(
   if (result === null && context.signal.aborted) throw abortedError()
   if (result === null) throw timedOut(job, lastLines(tail))
   for (const outcome of written ?? []) if (outcome.status === 'rejected') throw outcome.reason
+  if (outOfMemory && code !== 0) throw ranOutOfMemory(job, lastLines(tail))
   if (code !== 0) throw failed(job, code, signal, lastLines(tail))
 }
 
 /** While the workload runs, its jobs write into the run's log; otherwise each has a log of its own. */
-async function jobLog(machine: Machine, ref: WorkloadRef, liveLog: string | null) {
+async function jobLog(machine: Machine, ref: WorkloadRef, account: Account | null, liveLog: string | null) {
   const files = liveLog === null ? await newLog(machine, ref) : logFiles(machine, ref, liveLog)
-  const streams = await openForAppend(machine, files)
+  const streams = await openForAppend(account, files)
   const recorder = liveLog === null ? await recordLog(files, machine) : null
   return {
     async write(stream: Stream, bytes: Buffer) {
@@ -134,6 +163,11 @@ export function timedOut(job: Job, logTail: readonly string[]): EngineError {
       logTail,
     },
   )
+}
+
+function ranOutOfMemory(job: Job, logTail: readonly string[]): EngineError {
+  const how = exitText({ code: null, signal: null, outOfMemory: true }, job)
+  return new EngineError('job_failed', `${job.title} ${how}.`, { hint: outOfMemoryHint, logTail })
 }
 
 export function failed(job: Job, code: number | null, signal: string | null, logTail: readonly string[]): EngineError {

@@ -30,11 +30,16 @@ export async function removeStamp(home: Home, ref: WorkloadRef, job: string): Pr
 }
 
 /** Changes when the command, its environment (secrets by reference and version) or the content of an input changes. */
-export async function jobFingerprint(job: Job, inputs: readonly string[], hashOf = contentHash): Promise<string> {
+export async function jobFingerprint(
+  job: Job,
+  inputs: readonly string[],
+  hashesOf: (paths: readonly string[]) => Promise<readonly string[]> = (paths) => Promise.all(paths.map(contentHash)),
+): Promise<string> {
   const hash = createHash('sha256')
   const env = Object.entries(job.env).sort(([a], [b]) => (a < b ? -1 : 1))
   hash.update(JSON.stringify([job.argv, job.cwd, env, job.stdin ?? null]))
-  for (const path of inputs) hash.update(`\n${path}\0${await hashOf(path)}`)
+  const hashes = await hashesOf(inputs)
+  for (const [at, path] of inputs.entries()) hash.update(`\n${path}\0${hashes[at]}`)
   return hash.digest('hex').slice(0, 32)
 }
 

@@ -1,13 +1,16 @@
 import { type ApplyContext, EngineError, type Job, type Value, type WorkloadRef } from '@stackquay/engine-api'
+import type { Account } from './account.ts'
 import { expand, expandValue, makeMentionedData, mentionedData } from './environment.ts'
 import { endFamily } from './family.ts'
 import { safe } from './home.ts'
+import { contentHashesFor, isMadeFor } from './isolation/as-user.ts'
+import { suspectsOf } from './isolation/confine.ts'
 import { runJobProcess } from './job-process.ts'
 import { isMade, jobFingerprint, readStamp, removeStamp, writeStamp } from './job-stamp.ts'
 import { withLock } from './lock.ts'
 import type { Machine } from './machine.ts'
-import { jobMarkers } from './marker.ts'
-import { removeAsWorkload } from './remove-path.ts'
+import { jobMarkers, jobUnit } from './marker.ts'
+import { removeAs } from './remove-path.ts'
 
 /** Runs a job unless its work is done already. A job that a crash cut off is ended, cleaned up after, and run again. */
 export async function runJob(
@@ -21,13 +24,18 @@ export async function runJob(
   await withLock(machine, ref, context.signal, async () => {
     const job = await placed(machine, ref.project, step.job)
     await endEarlierRun(machine, ref, job, context.signal)
-    const fingerprint = await jobFingerprint(step.job, job.inputs)
+    const account = await machine.accounts.of(ref.project)
+    const fingerprint = await jobFingerprint(
+      step.job,
+      job.inputs,
+      account === null ? undefined : (paths) => contentHashesFor(account, paths),
+    )
     if (await isDone(machine, ref, job, fingerprint, step.force)) return
 
     await writeStamp(machine.home, ref, job.name, { phase: 'running', fingerprint, at: machine.now().toISOString() })
     try {
       await runJobProcess(machine, ref, job, await liveLog(), context)
-      await checkMade(job)
+      await checkMade(account, job)
     } catch (error) {
       await cleanUp(machine, ref, job)
       throw error
@@ -65,7 +73,9 @@ async function endEarlierRun(machine: Machine, ref: WorkloadRef, job: Job, signa
   const stamp = await readStamp(machine.home, ref, job.name)
   if (stamp?.phase !== 'running') return
   const policy = { signal: 'SIGTERM', deadlineSeconds: 1 } as const
-  await endFamily(machine, { leader: null, markers: jobMarkers(machine.home, ref, job.name), policy }, signal)
+  const group = machine.confiner.group(ref.project, jobUnit(ref, job))
+  const markers = jobMarkers(machine.home, ref, job.name)
+  await endFamily(suspectsOf(machine, ref.project), { leader: null, markers, policy, group }, signal)
   await cleanUp(machine, ref, job)
 }
 
@@ -81,19 +91,23 @@ async function isDone(
   force: boolean,
 ): Promise<boolean> {
   const stamp = await readStamp(machine.home, ref, job.name)
-  const made = job.creates === undefined ? null : await isMade(job.creates)
+  const account = await machine.accounts.of(ref.project)
+  const made = job.creates === undefined ? null : await isMadeBy(account, job.creates)
   if (job.once === true) return made ?? stamp?.phase === 'done'
   return !force && stamp?.phase === 'done' && stamp.fingerprint === fingerprint && made !== false
 }
 
-async function checkMade(job: Job): Promise<void> {
-  if (job.creates === undefined || (await isMade(job.creates)) || job.once !== true) return
+async function checkMade(account: Account | null, job: Job): Promise<void> {
+  if (job.creates === undefined || (await isMadeBy(account, job.creates)) || job.once !== true) return
   throw new EngineError('job_failed', `${job.title} ended well, but did not create ${job.creates}.`, {
     hint: 'See its output.',
   })
 }
 
+const isMadeBy = (account: Account | null, path: string) => (account === null ? isMade(path) : isMadeFor(account, path))
+
 async function cleanUp(machine: Machine, ref: WorkloadRef, job: Job): Promise<void> {
-  if (job.removeCreatesOnFailure === true && job.creates !== undefined) await removeAsWorkload(machine, job.creates)
+  if (job.removeCreatesOnFailure === true && job.creates !== undefined)
+    await removeAs(await machine.accounts.of(ref.project), job.creates)
   await removeStamp(machine.home, ref, job.name)
 }

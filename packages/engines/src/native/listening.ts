@@ -9,7 +9,7 @@ import { errorCode } from './errors.ts'
 
 const LOOPBACK = ['127.0.0.1', '::1'] as const
 
-/** A loopback address at which something accepts connections on the port; null when nothing does. */
+/** A loopback address at which something holds the port; null when both refuse. */
 export async function answeringHost(port: number): Promise<string | null> {
   for (const host of LOOPBACK) if (await accepts(host, port)) return host
   return null
@@ -24,7 +24,8 @@ function accepts(host: string, port: number): Promise<boolean> {
       socket.destroy()
       resolve(accepted)
     }
-    socket.setTimeout(CONNECT_MS, () => done(false))
+    // Silence is no refusal: a wall keeps who listens on another project's port from being heard. The kernel's list says who it is.
+    socket.setTimeout(CONNECT_MS, () => done(true))
     socket.once('connect', () => done(true))
     socket.once('error', () => done(false))
   })

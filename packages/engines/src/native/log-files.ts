@@ -1,6 +1,7 @@
 import { mkdir, open, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { WorkloadRef } from '@stackquay/engine-api'
+import type { Account } from './account.ts'
 import { orNull } from './errors.ts'
 import { logsDir } from './home.ts'
 import type { Machine } from './machine.ts'
@@ -56,10 +57,8 @@ export function beginOf(log: string): number {
 }
 
 /** Opens a log's files for appending; the program owns them, so that it can open /dev/stdout again. */
-export async function openForAppend(machine: Pick<Machine, 'account'>, files: LogFiles) {
+export async function openForAppend(account: Account | null, files: LogFiles) {
   const [out, err] = await Promise.all([open(files.out, 'a', 0o600), open(files.err, 'a', 0o600)])
-  if (machine.account !== null) {
-    await Promise.all([out, err].map((file) => file.chown(machine.account!.uid, machine.account!.gid)))
-  }
+  if (account !== null) await Promise.all([out, err].map((file) => file.chown(account.uid, account.gid)))
   return { out, err, close: () => Promise.all([out.close(), err.close()]) }
 }

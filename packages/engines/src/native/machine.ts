@@ -1,6 +1,8 @@
 import type { EngineEvent } from '@stackquay/engine-api'
-import type { Account } from './account.ts'
+import type { Accounts } from './accounts.ts'
 import type { Home } from './home.ts'
+import type { Confiner } from './isolation/confine.ts'
+import type { Isolation } from './isolation/isolation.ts'
 import type { LogKeeper } from './log-retention.ts'
 import type { NetworkEnvironment } from './network-environment.ts'
 import type { ProcessTable } from './process-table.ts'
@@ -9,17 +11,11 @@ import type { ProcessTable } from './process-table.ts'
 export interface Machine {
   readonly home: Home
   readonly network: NetworkEnvironment
-  /** Null: workloads run as the user of this process. */
-  readonly account: Account | null
-  /** Name of the user workloads run as, where it has one. */
-  readonly userName: string | null
+  readonly accounts: Accounts
+  readonly isolation: Isolation
+  readonly confiner: Confiner
   readonly table: ProcessTable
   readonly now: () => Date
   readonly logs: LogKeeper
   readonly emit: (event: EngineEvent) => void
-}
-
-/** Uid of the workloads' processes. */
-export function workloadUid(machine: Pick<Machine, 'account'>): number {
-  return machine.account?.uid ?? process.getuid?.() ?? -1
 }

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import type { CommandRef, WorkloadRef } from '@stackquay/engine-api'
 import type { Home } from './home.ts'
-import { type Machine, workloadUid } from './machine.ts'
-import { isAlive, type ProcessEntry } from './process-table.ts'
+import type { Machine } from './machine.ts'
+import { isAlive, type ProcessEntry, type ProcessTable } from './process-table.ts'
 
 /*
  * Every process of a workload inherits `STACKQUAY_RUN=<instance>.<project>.<workload>.<kind>.<id>`. It is what finds a
@@ -14,6 +14,8 @@ export function newRunId(): string {
   return randomBytes(9).toString('hex')
 }
 
+export const isRunId = (text: string): boolean => /^[0-9a-f]{18}$/.test(text)
+
 export function runMarker(home: Home, ref: WorkloadRef, run: string): string {
   return `${runMarkers(home, ref)}${run}`
 }
@@ -22,6 +24,14 @@ export function runMarker(home: Home, ref: WorkloadRef, run: string): string {
 export function runMarkers(home: Home, ref: WorkloadRef): string {
   return `${allMarkers(home, ref)}run.`
 }
+
+/** Names of control groups: what was started for one workload, job or command lies in one of its own. */
+export const workloadUnit = (ref: WorkloadRef): string => `w-${ref.workload}`
+export const jobUnit = (ref: WorkloadRef, job: { readonly name: string }): string => `j-${ref.workload}.${job.name}`
+/** The process that holds a command, which no limit of the project may end. */
+export const holderUnit = (ref: Pick<CommandRef, 'id'>): string => `h-${ref.id}`
+export const isCommandUnit = (unit: string): boolean => /^[ch]-/.test(unit)
+export const commandUnit = (ref: Pick<CommandRef, 'id'>): string => `c-${ref.id}`
 
 export function jobMarkers(home: Home, ref: WorkloadRef, job: string): string {
   return `${allMarkers(home, ref)}job.${job}.`
@@ -64,13 +74,19 @@ export function refOfMarker(home: Home, marker: string): WorkloadRef | null {
   return instance === home.instance && project && workload ? { project, workload } : null
 }
 
+/** Among whose processes those of a project are looked for. A marker in a process of anybody else means nothing. */
+export interface Suspects {
+  readonly table: ProcessTable
+  readonly uids: ReadonlySet<number>
+}
+
 /** Living processes whose marker begins so. */
-export function processesMarked(machine: Pick<Machine, 'account' | 'table'>, beginning: string): ProcessEntry[] {
-  return machine.table
-    .marked(workloadUid(machine))
+export function processesMarked(suspects: Suspects, beginning: string): ProcessEntry[] {
+  return suspects.table
+    .marked(suspects.uids)
     .filter(({ marker }) => marker.startsWith(beginning))
     .flatMap(({ pid }) => {
-      const entry = machine.table.find(pid)
+      const entry = suspects.table.find(pid)
       return isAlive(entry) ? [entry] : []
     })
 }

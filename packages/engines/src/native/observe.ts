@@ -1,5 +1,5 @@
 import type { Exit, Observed, ObservedState } from '@stackquay/engine-api'
-import { readExit } from './exit-file.ts'
+import { readUnseenExit } from './exit-file.ts'
 import type { Machine } from './machine.ts'
 import { type RunRecord, readRecord, recordedWorkloads } from './record.ts'
 import { locate, type Supervisor } from './supervisor.ts'
@@ -25,13 +25,18 @@ export async function observeRecord(machine: Machine, supervisor: Supervisor, re
   if (leader !== null) {
     const monitor = await supervisor.watchRun(record, leader, null)
     await Promise.race([monitor.checked, pause(FIRST_CHECK_MS)])
-    const { health, reason, ended } = monitor.state()
+    const { health, reason, ended, limited } = monitor.state()
     if (ended === null)
-      return observed(record, 'running', { pid: leader.pid, health, reason: health === 'unhealthy' ? reason : null })
+      return observed(record, 'running', {
+        pid: leader.pid,
+        health,
+        reason: health === 'unhealthy' ? reason : null,
+        ...(limited === null ? {} : { limited }),
+      })
   }
   switch (record.phase) {
     case 'waiting': {
-      const missing = await missingFile(record.requires)
+      const missing = await missingFile(machine.accounts.known(record.ref.project) ?? null, record.requires)
       if (missing === null) return observed(record, 'stopped', {})
       supervisor.watchWaiting(record)
       return observed(record, 'waiting', { reason: missing.hint })
@@ -42,10 +47,10 @@ export async function observeRecord(machine: Machine, supervisor: Supervisor, re
     case 'starting':
     case 'running':
     case 'stopping': {
-      const exit = await readExit(machine, record)
+      const exit = supervisor.monitor(record.ref)?.state().ended ?? (await readUnseenExit(machine, record))
       const neverRan = record.phase === 'starting' && exit === null
       const state = record.phase === 'stopping' || neverRan ? 'stopped' : 'exited'
-      const at = exit?.at ?? supervisor.monitor(record.ref)?.state().ended?.at ?? machine.now().toISOString()
+      const at = exit?.at ?? machine.now().toISOString()
       const lastExit: Exit | null = exit ?? (neverRan ? record.lastExit : { code: null, signal: null, at })
       return { ...observed(record, state, {}), since: at, lastExit }
     }
@@ -57,7 +62,7 @@ export async function observeRecord(machine: Machine, supervisor: Supervisor, re
 function observed(
   record: RunRecord,
   state: ObservedState,
-  now: Partial<Pick<Observed, 'pid' | 'health' | 'reason'>>,
+  now: Partial<Pick<Observed, 'pid' | 'health' | 'reason' | 'limited'>>,
 ): Observed {
   return {
     ref: record.ref,
@@ -72,5 +77,6 @@ function observed(
     title: record.title,
     stop: record.stop,
     dependsOn: record.dependsOn ?? [],
+    ...(now.limited === undefined ? {} : { limited: now.limited }),
   }
 }

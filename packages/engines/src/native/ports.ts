@@ -1,4 +1,5 @@
-import { EngineError, type PortBinding, type PortHolder } from '@stackquay/engine-api'
+import { EngineError, type PortBinding, type PortHolder, type WorkloadRef } from '@stackquay/engine-api'
+import { family, type Leader } from './family.ts'
 import type { Machine } from './machine.ts'
 import { refOfMarker } from './marker.ts'
 import type { Holding, Listener, ProcessEntry } from './process-table.ts'
@@ -47,12 +48,40 @@ export function portsOf(machine: Machine, processes: readonly ProcessEntry[]): r
   return [...new Set(held.map((socket) => socket.port))].sort((a, b) => a - b)
 }
 
-/** The address at which a listening socket is reached from this machine. */
-export function reachableHost(sockets: readonly Listener[]): string {
-  const addresses = sockets.map((socket) => socket.address)
-  if (addresses.length === 0 || addresses.some((address) => ['127.0.0.1', '0.0.0.0', '::'].includes(address)))
-    return '127.0.0.1'
-  return addresses.includes('::1') ? '::1' : (addresses[0] ?? '127.0.0.1')
+/**
+ * The address of this machine at which one of the own sockets answers; null when somebody else would, or nobody. The most particular
+ * address wins: beside a program on all of IPv6 a stranger can listen on 127.0.0.1. `answered`: where something was found to answer, which
+ * the kernel's list does not say of such a program.
+ */
+export function reachableHost(
+  sockets: readonly Listener[],
+  isOwn: (socket: Listener) => boolean,
+  answered = '127.0.0.1',
+): string | null {
+  const four = ['127.0.0.1', '0.0.0.0', '::'] as const
+  const six = ['::1', '::'] as const
+  for (const [host, ...wider] of answered === '::1' ? [six, four] : [four, six]) {
+    const answering = [host, ...wider]
+      .map((address) => sockets.filter((socket) => socket.address === address))
+      .find((found) => found.length > 0)
+    if (answering?.every(isOwn)) return host
+  }
+  const near = new Set(['127.0.0.1', '0.0.0.0', '::', '::1'])
+  return sockets.find((socket) => !near.has(socket.address) && isOwn(socket))?.address ?? null
+}
+
+/** Where a run itself answers on a port: by the user of the socket where each project has its own, else by its processes. */
+export function hostOfRun(
+  machine: Machine,
+  run: { readonly ref: WorkloadRef; readonly leader: Leader },
+  binding: PortBinding,
+): string | null {
+  const sockets = conflicts(machine, binding)
+  const account = machine.accounts.shared === undefined ? machine.accounts.known(run.ref.project) : null
+  if (account != null && sockets.every(({ uid }) => uid !== null))
+    return reachableHost(sockets, ({ uid }) => uid === account.uid)
+  const processes = sockets.length === 0 ? [] : family(machine.table, run.leader)
+  return reachableHost(sockets, (socket) => holdingAmong(machine, processes, [socket]) !== null)
 }
 
 export function portInUse(binding: PortBinding, holder: PortHolder): EngineError {

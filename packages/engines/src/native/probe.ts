@@ -1,6 +1,8 @@
 import { statfs } from 'node:fs/promises'
 import type { Readiness } from '@stackquay/engine-api'
-import { type Machine, workloadUid } from './machine.ts'
+import { userName } from './account.ts'
+import { anyProject } from './accounts.ts'
+import type { Machine } from './machine.ts'
 import { unreachableAt } from './reach.ts'
 import { nameOf } from './spawn.ts'
 
@@ -15,19 +17,20 @@ export async function probeMachine(machine: Machine): Promise<Readiness> {
       hint: 'Use Linux or macOS, or the Docker engine.',
     }
   }
-  const wall = await unreachableAt(`${machine.home.data}/.`, machine.account)
+  const account = anyProject(machine.accounts)
+  const wall = await unreachableAt(`${machine.home.data}/.`, account)
   if (wall !== null) {
     return {
       ready: false,
-      reason: `The home ${machine.home.root} is under ${wall}, which ${nameOf(machine.account)} cannot enter.`,
+      reason: `The home ${machine.home.root} is under ${wall}, which ${nameOf(account)} cannot enter.`,
       hint: `Choose a home in a place that other users can reach (for example /var/lib/stackquay), or: chmod a+x ${wall}`,
     }
   }
-  const user = nameOf(machine.account)
+  const user = machine.accounts.shared === undefined ? 'a user of its own for each project' : nameOf(account)
   return {
     ready: true,
     detail: `Processes of this machine, as ${user}.`,
-    warnings: [...(await spaceWarnings(machine)), ...userWarnings(machine)],
+    warnings: [...(await spaceWarnings(machine)), ...(await userWarnings(machine))],
   }
 }
 
@@ -39,9 +42,10 @@ async function spaceWarnings(machine: Machine): Promise<string[]> {
     : []
 }
 
-function userWarnings(machine: Machine): string[] {
-  if (machine.userName !== null || process.platform !== 'linux') return []
-  const uid = workloadUid(machine)
+async function userWarnings({ accounts: { shared } }: Machine): Promise<string[]> {
+  if (shared === undefined || process.platform !== 'linux') return []
+  const uid = shared?.uid ?? process.getuid?.() ?? -1
+  if ((await userName(uid)) !== null) return []
   return [
     `The user ${uid} has no entry in /etc/passwd. Some programs, PostgreSQL among them, refuse to run as such a user.`,
   ]

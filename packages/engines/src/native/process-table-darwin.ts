@@ -9,8 +9,10 @@ export function darwinTable(): ProcessTable {
     find: (pid) => entries(['-p', String(pid)])[0] ?? null,
     list: () => entries(['-A']),
     marker: (pid) => markerIn(output('ps', ['-E', '-ww', '-o', 'command=', '-p', String(pid)])),
-    marked: (uid) =>
-      lines(output('ps', ['-E', '-ww', '-o', 'pid=,command=', '-U', String(uid)])).flatMap((line) => {
+    ownedBy: (uids) =>
+      lines(output('ps', ['-o', 'pid=', '-U', [...uids].join(',')])).map((line) => Number.parseInt(line.trim(), 10)),
+    marked: (uids) =>
+      lines(output('ps', ['-E', '-ww', '-o', 'pid=,command=', '-U', [...uids].join(',')])).flatMap((line) => {
         const marker = markerIn(line)
         return marker === null ? [] : [{ pid: Number.parseInt(line.trim(), 10), marker }]
       }),
@@ -60,6 +62,7 @@ function listeners(port?: number): Listener[] {
       address: host === '*' ? '0.0.0.0' : host,
       port: Number(line.slice(colon + 1)),
       inode: `${pid}:${line.slice(1)}`,
+      uid: null,
     })
   }
   return found

@@ -23,7 +23,8 @@ export function linuxTable(): ProcessTable {
     find,
     list: () => pids().flatMap((pid) => find(pid) ?? []),
     marker,
-    marked: (uid) => pids().flatMap((pid) => (uidOf(pid) === uid ? withMarker(pid) : [])),
+    ownedBy: (uids) => pids().filter((pid) => uids.has(uidOf(pid) ?? -1)),
+    marked: (uids) => pids().flatMap((pid) => (uids.has(uidOf(pid) ?? -1) ? withMarker(pid) : [])),
     listeners,
     holding,
     stillHolds: ({ path, inode }) => link(path) === `socket:[${inode}]`,
@@ -97,11 +98,12 @@ export function listenersIn(file: string, port?: number): Listener[] {
   const found: Listener[] = []
   for (const line of text.split('\n')) {
     if (wanted !== null && !line.includes(wanted)) continue
-    const [, local, , state, , , , , , inode] = line.trim().split(/\s+/)
+    const [, local, , state, , , , uid, , inode] = line.trim().split(/\s+/)
     if (local === undefined || state !== LISTEN || inode === undefined) continue
     const [address = '', hexPort = ''] = local.split(':')
     const listens = Number.parseInt(hexPort, 16)
-    if (port === undefined || listens === port) found.push({ address: addressOf(address), port: listens, inode })
+    if (port === undefined || listens === port)
+      found.push({ address: addressOf(address), port: listens, inode, uid: Number(uid) })
   }
   return found
 }

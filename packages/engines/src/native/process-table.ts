@@ -16,6 +16,8 @@ export interface Listener {
   readonly port: number
   /** Kernel's number of the socket. */
   readonly inode: string
+  /** Who opened it; null where the system does not say. */
+  readonly uid: number | null
 }
 
 /** Everything this engine asks the kernel about processes; the only part that differs between systems. */
@@ -25,10 +27,12 @@ export interface ProcessTable {
   /** Null when there is no such process. */
   find(pid: number): ProcessEntry | null
   list(): readonly ProcessEntry[]
+  /** Ids of all living processes of these users. */
+  ownedBy(uids: ReadonlySet<number>): readonly number[]
   /** The run marker in the environment the process was started with; null when it has none or belongs to somebody else. */
   marker(pid: number): string | null
-  /** Ids of all processes of that user which carry a run marker. */
-  marked(uid: number): readonly { readonly pid: number; readonly marker: string }[]
+  /** Ids of all processes of these users which carry a run marker. */
+  marked(uids: ReadonlySet<number>): readonly { readonly pid: number; readonly marker: string }[]
   /** Sockets that listen for TCP on this machine, of one port or of all. */
   listeners(port?: number): readonly Listener[]
   /** The first of these sockets which the process holds. */

@@ -1,6 +1,7 @@
 import { access, constants, realpath, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Account } from './account.ts'
+import { runAs } from './isolation/as-user.ts'
 
 /**
  * The first directory on the way to `path` that the account cannot enter; null when it can reach it. Looks at the
@@ -24,7 +25,9 @@ export async function may(path: string, account: Account | null, bit: 1 | 4): Pr
   }
   const { mode, uid, gid } = await stat(path)
   const shift = uid === account.uid ? 6 : gid === account.gid ? 3 : 0
-  return ((mode >> shift) & bit) !== 0
+  if (((mode >> shift) & bit) !== 0) return true
+  // The bits know nothing of access lists; the kernel does.
+  return (await runAs(account, ['/usr/bin/test', bit === 1 ? '-x' : '-r', path])).code === 0
 }
 
 function parentsOf(path: string): string[] {

@@ -1,4 +1,4 @@
-import { EngineError, type Workload } from '@stackquay/engine-api'
+import { EngineError, type Exit, exitText, outOfMemoryHint, type Workload } from '@stackquay/engine-api'
 import { throwIfAborted } from './errors.ts'
 import { family } from './family.ts'
 import type { Machine } from './machine.ts'
@@ -53,22 +53,12 @@ function foreignPort(
   return portInUse(binding, foreign)
 }
 
-export function exitedEarly(
-  workload: Workload,
-  exit: { code: number | null; signal: string | null } | null,
-  logTail: readonly string[],
-): EngineError {
-  const how =
-    exit === null
-      ? 'is not running'
-      : exit.signal !== null
-        ? `was ended by ${exit.signal}`
-        : exit.code === null
-          ? 'ended'
-          : `ended with exit code ${exit.code}`
+export function exitedEarly(workload: Workload, exit: Exit | null, logTail: readonly string[]): EngineError {
+  const how = exit === null ? 'is not running' : exitText(exit, workload.run)
   return new EngineError('exited_early', `${workload.title} ${how} before it was ready.`, {
-    hint:
-      logTail.length > 0
+    hint: exit?.outOfMemory
+      ? outOfMemoryHint
+      : logTail.length > 0
         ? 'Its last output says why; correct that and start it again.'
         : `It printed nothing. Try it by hand: ${workload.run.argv.join(' ')}`,
     logTail,

@@ -1,13 +1,16 @@
 import { readdir, rm, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { WorkloadRef } from '@stackquay/engine-api'
+import { removeGivenFolder } from './as-user/trees.ts'
 import { orNull } from './errors.ts'
 import { endFamily } from './family.ts'
-import { commandsDir, homeDir, jobsDir, recordFile, runDir, safe } from './home.ts'
+import { commandsDir, homeDir, jobsDir, recordFile, runDir, safe, tmpDir } from './home.ts'
+import { suspectsOf } from './isolation/confine.ts'
 import { withLock } from './lock.ts'
 import type { Machine } from './machine.ts'
-import { allMarkers } from './marker.ts'
+import { allMarkers, jobUnit } from './marker.ts'
 import { recordedWorkloads } from './record.ts'
+import { runTarget } from './run-target.ts'
 import { stopLocked } from './stop.ts'
 import type { Supervisor } from './supervisor.ts'
 import { exists } from './waiting.ts'
@@ -22,7 +25,12 @@ export async function removeWorkload(
   await withLock(machine, ref, signal, async () => {
     await stopLocked(machine, supervisor, ref, null, signal)
     const policy = { signal: 'SIGTERM', deadlineSeconds: 1 } as const
-    await endFamily(machine, { leader: null, markers: allMarkers(machine.home, ref), policy }, signal)
+    const { group } = runTarget(machine, ref)
+    const target = { leader: null, markers: allMarkers(machine.home, ref), policy, group }
+    await endFamily(suspectsOf(machine, ref.project), target, signal)
+    group?.remove()
+    for (const name of machine.isolation.groups?.units(ref.project) ?? [])
+      if (name.startsWith(jobUnit(ref, { name: '' }))) machine.confiner.group(ref.project, name)?.remove()
     await rm(jobsDir(machine.home, ref), { recursive: true, force: true })
     await removeRunFiles(machine, ref)
     await rm(recordFile(machine.home, ref), { force: true })
@@ -32,7 +40,13 @@ export async function removeWorkload(
   if (left.length > 0) return
   await rmdir(runDir(machine.home, ref.project)).catch(() => {})
   if (await exists(commandsDir(machine.home, ref.project))) return
-  await rm(homeDir(machine.home, ref.project), { recursive: true, force: true })
+  await removeHome(machine, ref.project)
+}
+
+/** What its programs put there goes with their user's rights; the two folders themselves are ours. Best effort: the next time takes the rest. */
+async function removeHome(machine: Machine, project: string): Promise<void> {
+  for (const path of [homeDir(machine.home, project), tmpDir(machine.home, project)])
+    await removeGivenFolder(path).catch(() => {})
 }
 
 /** What is left of a project's output once nothing of it runs. */

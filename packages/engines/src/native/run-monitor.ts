@@ -4,10 +4,12 @@ import { watchDirectory } from './directory-watch.ts'
 import { readExit } from './exit-file.ts'
 import { type Leader, livingLeader } from './family.ts'
 import { type CheckResult, healthChecker } from './health.ts'
+import { type Limited, watchLimits } from './limit-watch.ts'
 import { logFiles } from './log-files.ts'
 import { type LogRecorder, recordLog } from './log-recorder.ts'
 import type { Machine } from './machine.ts'
 import type { RunRecord } from './record.ts'
+import { runTarget } from './run-target.ts'
 import { pause } from './time.ts'
 
 /** How soon the end of a process is seen that is not our child; normally its exit file tells at once. */
@@ -34,12 +36,15 @@ export interface RunState {
   readonly ended: Exit | null
   /** Where its checked port is reached, once a check passed. */
   readonly host: string | null
+  /** What its limits did to it; null when nothing. */
+  readonly limited: Limited | null
 }
 
 export interface RunListener {
   ended(record: RunRecord, exit: Exit): void
   healthy(record: RunRecord): void
   unhealthy(record: RunRecord, reason: string): void
+  limited(record: RunRecord): void
 }
 
 export async function monitorRun(
@@ -50,7 +55,18 @@ export async function monitorRun(
   listener: RunListener,
 ): Promise<RunMonitor> {
   const stopped = new AbortController()
-  let state: RunState = { health: firstHealth(record), reason: null, foreign: null, ended: null, host: null }
+  const limits = watchLimits(runTarget(machine, record.ref).group, () => {
+    become({ limited: limits.now() })
+    listener.limited(record)
+  })
+  let state: RunState = {
+    health: firstHealth(record),
+    reason: null,
+    foreign: null,
+    ended: null,
+    host: null,
+    limited: limits.now(),
+  }
   let change = Promise.withResolvers<void>()
   const become = (next: Partial<RunState>) => {
     state = { ...state, ...next }
@@ -66,11 +82,12 @@ export async function monitorRun(
 
   const end = async (signal: NodeJS.Signals | null) => {
     if (stopped.signal.aborted || state.ended !== null) return
-    const exit = (await readExit(machine, record).catch(() => null)) ?? {
+    const seen = (await readExit(machine, record).catch(() => null)) ?? {
       code: null,
       signal,
       at: machine.now().toISOString(),
     }
+    const exit = limits.end(seen)
     if (stopped.signal.aborted || state.ended !== null) return
     become({ ended: exit })
     await close()
@@ -89,7 +106,8 @@ export async function monitorRun(
     const health = result.ok ? 'healthy' : before === 'starting' ? 'starting' : 'unhealthy'
     const reason = result.ok ? null : result.reason
     const foreign = result.ok ? null : result.foreign
-    const host = result.ok ? result.host : state.host
+    // Where somebody else answers by now, nobody is led.
+    const host = result.ok ? result.host : result.foreign === null ? state.host : null
     if (host === state.host && health === before && reason === state.reason && foreign?.pid === state.foreign?.pid)
       return
     become({ health, reason, foreign, host })
@@ -102,6 +120,7 @@ export async function monitorRun(
     stopped.abort()
     child?.removeListener('exit', onExit)
     if (poll !== null) clearInterval(poll)
+    limits.close()
     logWatch?.close()
     await recorder?.close().catch(() => {})
   }
@@ -138,7 +157,10 @@ function watchHealth(
   const { health, wasHealthy } = record
   if (health.kind === 'none') return Promise.resolve()
   const check = healthChecker(machine, leader, record.ports, health)
-  return watchChecks({ kind: health.kind, wasHealthy, check }, signal, report)
+  // Many processes at a second's interval must cost nothing; only Linux tells for nothing.
+  const isLost = process.platform === 'linux' ? check.isLost : () => false
+  const isCertain = (result: CheckResult) => !result.ok && result.foreign !== null
+  return watchChecks({ kind: health.kind, wasHealthy, check, isLost, isCertain }, signal, report)
 }
 
 /** Checks until the signal aborts. Resolves after the first check. A single failure of a healthy program is not reported. */
@@ -147,6 +169,10 @@ export function watchChecks<Result extends { readonly ok: boolean }>(
     readonly kind: 'tcp' | 'http'
     readonly wasHealthy: boolean
     readonly check: (signal: AbortSignal) => Promise<Result>
+    /** Asked every second between checks; the next check comes at once then. */
+    readonly isLost?: () => boolean
+    /** A failure that is reported the first time. */
+    readonly isCertain?: (result: Result) => boolean
   },
   signal: AbortSignal,
   report: (result: Result) => void,
@@ -161,14 +187,23 @@ export function watchChecks<Result extends { readonly ok: boolean }>(
       if (signal.aborted) break
       failures = result.ok ? 0 : failures + 1
       passed ||= result.ok
-      if (result.ok || !passed || failures >= FAILURES_TO_UNHEALTHY) report(result)
+      if (result.ok || !passed || failures >= FAILURES_TO_UNHEALTHY || checks.isCertain?.(result)) report(result)
       first.resolve()
-      await pause(interval(checks.kind, passed, failures, performance.now() - began), signal)
+      await nextCheck(interval(checks.kind, passed, failures, performance.now() - began), checks.isLost, signal)
     }
     first.resolve()
   }
   void loop()
   return first.promise
+}
+
+const LOOK_MS = 1000
+
+async function nextCheck(ms: number, isLost: (() => boolean) | undefined, signal: AbortSignal): Promise<void> {
+  for (let left = ms; left > 0 && !signal.aborted; left -= LOOK_MS) {
+    await pause(Math.min(left, LOOK_MS), signal)
+    if (isLost?.()) return
+  }
 }
 
 /** Quick while a start is waited for, slow when all is well: an HTTP check leaves a line in the program's log. */

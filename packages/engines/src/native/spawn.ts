@@ -5,6 +5,8 @@ import { EngineError } from '@stackquay/engine-api'
 import type { Account } from './account.ts'
 import { errorCode, orNull } from './errors.ts'
 import type { Leader } from './family.ts'
+import { type Lack, lackOf } from './isolation/check-program.ts'
+import type { Confined, Program } from './isolation/confine.ts'
 import type { Machine } from './machine.ts'
 import { may, unreachableAt } from './reach.ts'
 
@@ -20,24 +22,21 @@ export interface Spawned {
   readonly leader: Leader
 }
 
-/** Starts a program in a session of its own, with an exit keeper, as the workload user; it outlives this process. */
+/** Starts a program in a session of its own, with an exit keeper, confined to its project; it outlives this process. */
 export async function spawnKept(
-  machine: Machine,
-  program: { readonly argv: readonly string[]; readonly cwd: string; readonly env: Record<string, string> },
+  machine: Pick<Machine, 'table'>,
+  confined: Confined,
+  program: Program,
   files: { readonly out: number; readonly err: number; readonly exit: number },
 ): Promise<Spawned> {
-  await checkProgram(program, machine.account)
-  return spawnDetached(machine, { ...program, argv: ['/bin/sh', '-c', KEEPER, 'stackquay', ...program.argv] }, [
-    'ignore',
-    files.out,
-    files.err,
-    files.exit,
-  ])
+  const kept = { ...program, argv: ['/bin/sh', '-c', KEEPER, 'stackquay', ...program.argv] }
+  return spawnDetached(machine, confined.program(kept), ['ignore', files.out, files.err, files.exit])
 }
 
+/** With the rights of this process: what belongs to a project comes as `Confined.program` made it. */
 export async function spawnDetached(
-  machine: Pick<Machine, 'account' | 'table'>,
-  program: { readonly argv: readonly string[]; readonly cwd: string; readonly env: Record<string, string> },
+  machine: Pick<Machine, 'table'>,
+  program: Program,
   stdio: ('ignore' | 'pipe' | number)[],
 ): Promise<Spawned> {
   const [file = '', ...args] = program.argv
@@ -48,7 +47,7 @@ export async function spawnDetached(
       env: program.env,
       stdio,
       detached: true,
-      ...(machine.account === null ? {} : { uid: machine.account.uid, gid: machine.account.gid }),
+      ...(program.user === undefined ? {} : { uid: program.user.uid, gid: program.user.gid }),
     })
   } catch (error) {
     throw cannotStart(file, error)
@@ -63,46 +62,55 @@ export async function spawnDetached(
 }
 
 /** Says what is wrong before the kernel does, in words that help. */
-export async function checkProgram(
-  program: { readonly argv: readonly string[]; readonly cwd: string },
-  account: Account | null,
-): Promise<void> {
+export async function checkProgram(program: Pick<Program, 'argv' | 'cwd'>, account: Account | null): Promise<void> {
   const [file = ''] = program.argv
   if (!file.startsWith('/'))
     throw notFound(
       `The program ${JSON.stringify(file)} is not given by an absolute path.`,
       'Name the program by its full path.',
     )
-  const directory = await orNull(stat(program.cwd))
-  if (directory?.isDirectory() !== true) {
-    throw new EngineError('io_failed', `The working directory ${program.cwd} does not exist.`, {
-      hint: 'Check the path of the project.',
-    })
-  }
-  await checkReach(`${program.cwd}/.`, account)
-  const found = await orNull(stat(file))
-  if (found === null)
-    throw notFound(`The program ${file} does not exist.`, 'Install it, or choose another version of the runtime.')
-  await checkReach(file, account)
-  if (!found.isFile() || !(await may(file, account, 1))) {
-    throw notFound(
-      `The file ${file} is not a program that ${nameOf(account)} may execute.`,
-      `Make it executable: chmod a+rx ${file}`,
-    )
+  const lack = account === null ? await ownLack(program.cwd, file) : await lackOf(account, program.cwd, file)
+  switch (lack?.what) {
+    case undefined:
+      return
+    case 'no_folder':
+      throw new EngineError('io_failed', `The working directory ${program.cwd} does not exist.`, {
+        hint: 'Check the path of the project.',
+      })
+    case 'wall':
+      throw notFound(
+        `${lack.path} is under ${lack.at}, which ${nameOf(account)} cannot enter.`,
+        `Move it to a place that other users can reach, or allow them to enter: chmod a+x ${lack.at}`,
+      )
+    case 'no_program':
+      throw notFound(`The program ${file} does not exist.`, 'Install it, or choose another version of the runtime.')
+    case 'not_executable':
+      throw notFound(
+        `The file ${file} is not a program that ${nameOf(account)} may execute.`,
+        `Make it executable: chmod a+rx ${file}`,
+      )
+    default:
+      return lack satisfies never
   }
 }
 
-async function checkReach(path: string, account: Account | null): Promise<void> {
-  const wall = await unreachableAt(path, account)
-  if (wall === null) return
-  throw notFound(
-    `${path.replace(/\/\.$/, '')} is under ${wall}, which ${nameOf(account)} cannot enter.`,
-    `Move it to a place that other users can reach, or allow them to enter: chmod a+x ${wall}`,
-  )
+/** The same with the rights of this process, which programs have too. */
+async function ownLack(cwd: string, file: string): Promise<Lack | null> {
+  const directory = await orNull(stat(cwd))
+  if (directory?.isDirectory() !== true) return { what: 'no_folder' }
+  const closed = await unreachableAt(`${cwd}/.`, null)
+  if (closed !== null) return { what: 'wall', path: cwd, at: closed }
+  const found = await orNull(stat(file))
+  if (found === null) return { what: 'no_program' }
+  const wall = await unreachableAt(file, null)
+  if (wall !== null) return { what: 'wall', path: file, at: wall }
+  return found.isFile() && (await may(file, null, 1)) ? null : { what: 'not_executable' }
 }
 
 export function nameOf(account: Account | null): string {
-  return account === null ? 'the user of the server' : `the workload user (uid ${account.uid})`
+  return account === null
+    ? 'the user of the service'
+    : `the project’s user${account.name === undefined ? '' : ` ${account.name}`} (uid ${account.uid})`
 }
 
 function notFound(message: string, hint: string): EngineError {

@@ -5,13 +5,15 @@ import { expand, makeMentionedData, processEnvironment } from './environment.ts'
 import { throwIfAborted } from './errors.ts'
 import { endFamily } from './family.ts'
 import { exitFile, runDir } from './home.ts'
+import { type Confined, suspectsOf } from './isolation/confine.ts'
 import { isFree } from './listening.ts'
 import { withLock } from './lock.ts'
 import { newLog, openForAppend } from './log-files.ts'
 import type { Machine } from './machine.ts'
-import { newRunId, runMarker, runMarkers } from './marker.ts'
+import { newRunId, runMarker, workloadUnit } from './marker.ts'
 import { conflicts, portHolder, portInUse } from './ports.ts'
 import { newRecord, type RunRecord, readRecord, writeRecord } from './record.ts'
+import { runTarget } from './run-target.ts'
 import { checkProgram, type Spawned, spawnKept } from './spawn.ts'
 import { endRun } from './stop.ts'
 import { locate, type Supervisor, withLeader } from './supervisor.ts'
@@ -66,7 +68,8 @@ async function mustWait(
   workload: Workload,
   before: RunRecord | null,
 ): Promise<boolean> {
-  if ((await missingFile(workload.requires)) === null) return false
+  const account = await machine.accounts.of(workload.ref.project)
+  if ((await missingFile(account, workload.requires)) === null) return false
   await supervisor.release(workload.ref)
   const record = newRecord(workload, 'waiting', null, before, machine.now())
   await writeRecord(machine.home, record)
@@ -82,11 +85,10 @@ async function endLeftovers(
   signal: AbortSignal,
 ): Promise<void> {
   const leader = before?.run?.process ?? null
-  await endFamily(
-    machine,
-    { leader, markers: runMarkers(machine.home, workload.ref), policy: before?.stop ?? workload.stop },
-    signal,
-  )
+  const target = { ...runTarget(machine, workload.ref), leader, policy: before?.stop ?? workload.stop }
+  await endFamily(suspectsOf(machine, workload.ref.project), target, signal)
+  // Its counts begin anew with each run.
+  target.group?.remove()
   const directory = runDir(machine.home, workload.ref.project)
   for (const name of await readdir(directory)) {
     if (name.startsWith(`${workload.ref.workload}.`) && name.endsWith('.exit'))
@@ -109,21 +111,25 @@ async function spawnRecorded(
     cwd: expand(machine, ref.project, workload.run.cwd, names),
   }
   await makeMentionedData(machine, ref.project, names)
-  await checkProgram(program, machine.account)
+  const confined = await machine.confiner.of(ref.project, workloadUnit(ref), workload.run.limits)
+  await checkProgram(program, confined.account)
 
   const id = newRunId()
   const marker = runMarker(machine.home, ref, id)
-  const env = await processEnvironment(machine, ref, { env: workload.env, data: workload.data, marker }, context.reveal)
+  const wanted = { env: workload.env, data: workload.data, marker }
+  const env = await processEnvironment(machine, ref, confined.account, wanted, context.reveal)
   const files = await newLog(machine, ref)
   await supervisor.release(ref)
   const intent = newRecord(workload, 'starting', { id, marker, log: files.log, process: null }, before, machine.now())
   throwIfAborted(context.signal)
   await writeRecord(machine.home, intent)
 
-  const spawned = await openAndSpawn(machine, intent, { ...program, env }, files).catch(async (error: unknown) => {
-    await writeRecord(machine.home, { ...intent, phase: 'stopped', run: null })
-    throw error
-  })
+  const spawned = await openAndSpawn(machine, intent, confined, { ...program, env }, files).catch(
+    async (error: unknown) => {
+      await writeRecord(machine.home, { ...intent, phase: 'stopped', run: null })
+      throw error
+    },
+  )
   const record: RunRecord = {
     ...intent,
     phase: 'running',
@@ -136,14 +142,15 @@ async function spawnRecorded(
 async function openAndSpawn(
   machine: Machine,
   intent: RunRecord,
+  confined: Confined,
   program: { argv: readonly string[]; cwd: string; env: Record<string, string> },
   files: Awaited<ReturnType<typeof newLog>>,
 ): Promise<Spawned> {
-  const streams = await openForAppend(machine, files)
+  const streams = await openForAppend(confined.account, files)
   try {
     const exit = await open(exitFile(machine.home, intent.ref, intent.run?.id ?? ''), 'wx', 0o600)
     try {
-      return await spawnKept(machine, program, { out: streams.out.fd, err: streams.err.fd, exit: exit.fd })
+      return await spawnKept(machine, confined, program, { out: streams.out.fd, err: streams.err.fd, exit: exit.fd })
     } finally {
       await exit.close()
     }

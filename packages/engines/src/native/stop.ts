@@ -1,10 +1,11 @@
 import type { StopPolicy, WorkloadRef } from '@stackquay/engine-api'
-import { readExit } from './exit-file.ts'
+import { readExit, readUnseenExit } from './exit-file.ts'
 import { endFamily } from './family.ts'
+import { suspectsOf } from './isolation/confine.ts'
 import { withLock } from './lock.ts'
 import type { Machine } from './machine.ts'
-import { runMarkers } from './marker.ts'
 import { type RunRecord, readRecord, writeRecord } from './record.ts'
+import { runTarget } from './run-target.ts'
 import { locate, type Supervisor, withLeader } from './supervisor.ts'
 
 /** Ends a workload and everything it started. Kept data, logs and the record stay. */
@@ -30,7 +31,9 @@ export async function stopLocked(
   if (record !== null) return endRun(machine, supervisor, record, stop ?? record.stop, signal)
   await supervisor.release(ref)
   const policy = stop ?? { signal: 'SIGTERM', deadlineSeconds: 1 }
-  await endFamily(machine, { leader: null, markers: runMarkers(machine.home, ref), policy }, signal)
+  const target = runTarget(machine, ref)
+  await endFamily(suspectsOf(machine, ref.project), { ...target, leader: null, policy }, signal)
+  target.group?.remove()
 }
 
 /** The record says `stopping` before the first signal: an end that comes from us is never taken for a crash. */
@@ -45,15 +48,18 @@ export async function endRun(
   const known = leader === null ? record : (withLeader(record, leader) ?? record)
   if (leader !== null && record.phase !== 'stopping') await writeRecord(machine.home, { ...known, phase: 'stopping' })
 
-  const target = { leader: known.run?.process ?? null, markers: runMarkers(machine.home, record.ref), policy }
-  const { killed } = await endFamily(machine, target, signal)
+  const target = { ...runTarget(machine, record.ref), leader: known.run?.process ?? null, policy }
+  const { killed } = await endFamily(suspectsOf(machine, record.ref.project), target, signal)
   const ended = supervisor.monitor(record.ref)?.state().ended ?? null
   await supervisor.release(record.ref)
+  // One that ended by itself before is still to be told why.
+  const unseen = leader === null ? await readUnseenExit(machine, record) : await readExit(machine, record)
+  target.group?.remove()
   if (record.phase === 'stopped') return
 
   const at = machine.now().toISOString()
   const unknown = leader === null ? record.lastExit : { code: null, signal: killed ? 'SIGKILL' : null, at }
   const wasAlive = record.phase === 'starting' || record.phase === 'running' || record.phase === 'stopping'
-  const lastExit = wasAlive ? ((await readExit(machine, record)) ?? ended ?? unknown) : record.lastExit
+  const lastExit = wasAlive ? (ended ?? unseen ?? unknown) : record.lastExit
   await writeRecord(machine.home, { ...known, phase: 'stopped', since: at, lastExit })
 }

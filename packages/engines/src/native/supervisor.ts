@@ -1,14 +1,16 @@
 import type { ChildProcess } from 'node:child_process'
 import { readdir } from 'node:fs/promises'
 import type { Exit, WorkloadRef } from '@stackquay/engine-api'
-import { readExit } from './exit-file.ts'
+import { readUnseenExit } from './exit-file.ts'
 import { endFamily, type Leader, livingLeader } from './family.ts'
 import { isName } from './home.ts'
+import { suspectsOf } from './isolation/confine.ts'
 import { withLock } from './lock.ts'
 import type { Machine } from './machine.ts'
-import { processesMarked, runMarkers } from './marker.ts'
+import { processesMarked } from './marker.ts'
 import { type RunRecord, readRecord, recordedWorkloads, writeRecord } from './record.ts'
 import { monitorRun, type RunListener, type RunMonitor } from './run-monitor.ts'
+import { runTarget } from './run-target.ts'
 import { missingFile, type WaitMonitor, watchRequired } from './waiting.ts'
 
 /** Knows which runs of this home live, watches them, and writes down how they end. */
@@ -44,6 +46,7 @@ export function createSupervisor(machine: Machine): Supervisor {
       later(() => update(record, (now) => (now.wasHealthy ? null : { ...now, wasHealthy: true })))
     },
     unhealthy: (record, reason) => machine.emit({ type: 'unhealthy', ref: record.ref, reason }),
+    limited: (record) => machine.emit({ type: 'limited', ref: record.ref }),
   }
 
   /** The event comes first, the record after: whoever observes meanwhile sees the machine itself. */
@@ -86,7 +89,7 @@ export function createSupervisor(machine: Machine): Supervisor {
       if (waits.has(id) || closing.signal.aborted) return
       waits.set(
         id,
-        watchRequired(record.requires, () => {
+        watchRequired(machine.accounts.known(record.ref.project) ?? null, record.requires, () => {
           waits.delete(id)
           machine.emit({ type: 'unblocked', ref: record.ref })
         }),
@@ -125,7 +128,8 @@ export function createSupervisor(machine: Machine): Supervisor {
     const record = await readRecord(on.home, ref)
     if (record === null || record.phase === 'exited' || record.phase === 'stopped') return
     if (record.phase === 'waiting') {
-      if ((await missingFile(record.requires)) !== null) by.watchWaiting(record)
+      const account = on.accounts.known(ref.project) ?? null
+      if ((await missingFile(account, record.requires)) !== null) by.watchWaiting(record)
       return
     }
     const leader = locate(on, record)
@@ -135,7 +139,7 @@ export function createSupervisor(machine: Machine): Supervisor {
       return
     }
     inBackground(async () => {
-      const exit = await readExit(on, record)
+      const exit = await readUnseenExit(on, record)
       await withLock(on, ref, closing.signal, () => settle(on, ref, record.run?.id ?? '', exit, closing.signal))
     })
   }
@@ -148,7 +152,7 @@ export function locate(machine: Machine, record: RunRecord): Leader | null {
   const { run } = record
   if (run === null || record.phase === 'exited' || record.phase === 'stopped' || record.phase === 'waiting') return null
   if (run.process !== null) return livingLeader(machine.table, run.process) === null ? null : run.process
-  const found = processesMarked(machine, run.marker).find(
+  const found = processesMarked(suspectsOf(machine, record.ref.project), run.marker).find(
     (entry) => entry.session === entry.pid || entry.group === entry.pid,
   )
   return found === undefined ? null : { pid: found.pid, startTime: found.startTime, bootId: machine.table.bootId() }
@@ -177,11 +181,8 @@ export async function settle(
   const record = await readRecord(machine.home, ref)
   if (record === null || record.run?.id !== run || record.phase === 'exited' || record.phase === 'stopped') return
   if (locate(machine, record) !== null) return
-  await endFamily(
-    machine,
-    { leader: record.run.process, markers: runMarkers(machine.home, ref), policy: record.stop },
-    signal,
-  )
+  const target = { ...runTarget(machine, ref), leader: record.run.process, policy: record.stop }
+  await endFamily(suspectsOf(machine, ref.project), target, signal)
   const deliberate = record.phase === 'stopping' || (record.phase === 'starting' && exit === null)
   const unknown: Exit = { code: null, signal: null, at: machine.now().toISOString() }
   const lastExit = exit ?? (record.phase === 'starting' ? record.lastExit : unknown)
@@ -191,4 +192,6 @@ export async function settle(
     since: lastExit?.at ?? record.since,
     lastExit,
   })
+  // What it counted stands in the record now.
+  target.group?.remove()
 }

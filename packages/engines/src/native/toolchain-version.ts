@@ -3,8 +3,10 @@ import { mkdir } from 'node:fs/promises'
 import { delimiter, dirname, join } from 'node:path'
 import type { ToolchainQuery } from '@stackquay/engine-api'
 import { chownTo } from './account.ts'
-import { DEFAULT_PATH } from './environment.ts'
+import { anyProject } from './accounts.ts'
+import { becomeArgv } from './isolation/launch.ts'
 import type { Machine } from './machine.ts'
+import { DEFAULT_PATH } from './path.ts'
 import { may, unreachableAt } from './reach.ts'
 import { nameOf, spawnDetached } from './spawn.ts'
 
@@ -22,7 +24,7 @@ export async function askVersion(
   helpers: readonly string[],
   signal: AbortSignal,
 ): Promise<VersionAnswer> {
-  const { account } = machine
+  const account = anyProject(machine.accounts)
   const wall = await unreachableAt(program, account)
   if (wall !== null) {
     const version = /\/v?(\d+(?:\.\d+)+)\//.exec(program)?.[1] ?? ''
@@ -49,11 +51,9 @@ async function run(
   signal: AbortSignal,
 ): Promise<VersionAnswer> {
   try {
-    const { child, leader } = await spawnDetached(machine, { argv: [program, ...query.versionArgs], cwd, env }, [
-      'ignore',
-      'pipe',
-      'pipe',
-    ])
+    const account = anyProject(machine.accounts)
+    const argv = [...(account === null ? [] : becomeArgv(account)), program, ...query.versionArgs]
+    const { child, leader } = await spawnDetached(machine, { argv, cwd, env }, ['ignore', 'pipe', 'pipe'])
     const texts = { stdout: '', stderr: '' }
     for (const stream of ['stdout', 'stderr'] as const) {
       child[stream]?.setEncoding('utf8').on('data', (text: string) => {
@@ -83,7 +83,7 @@ async function run(
     const said = (texts.stderr || texts.stdout).trim().split('\n')[0] ?? ''
     if (code === 0 && said !== '') return unusable(`${program} is another program: it says "${said.slice(0, 200)}".`)
     return unusable(
-      `${program} did not print its version (exit code ${code}${said === '' ? '' : `: ${said.slice(0, 200)}`}). Try it by hand as ${nameOf(machine.account)}.`,
+      `${program} did not print its version (exit code ${code}${said === '' ? '' : `: ${said.slice(0, 200)}`}). Try it by hand as ${nameOf(anyProject(machine.accounts))}.`,
     )
   } catch (error) {
     return unusable(error instanceof Error ? error.message : String(error))

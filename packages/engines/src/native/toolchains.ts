@@ -1,6 +1,7 @@
 import { realpath, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { Engine, Toolchain, ToolchainQuery } from '@stackquay/engine-api'
+import { anyProject } from './accounts.ts'
 import { readJson, writeJson } from './atomic-file.ts'
 import { type BundledProgram, reachableProgram } from './bundled.ts'
 import { abortedError } from './errors.ts'
@@ -110,7 +111,7 @@ async function openCache(machine: Machine) {
         target,
         mtimeMs,
         size,
-        machine.account?.uid ?? '',
+        anyProject(machine.accounts)?.uid ?? '',
       ].join('\n')
       const remembered = before.get(key)
       if (typeof remembered === 'string') {

@@ -1,19 +1,19 @@
 import { access } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { RequiredFile } from '@stackquay/engine-api'
+import type { Account } from './account.ts'
 import { watchDirectory } from './directory-watch.ts'
+import { existFor } from './isolation/as-user.ts'
 
-/** The first required file of which no form exists; null when all are there. */
-export async function missingFile(requires: readonly RequiredFile[]): Promise<RequiredFile | null> {
-  for (const required of requires) {
-    if (!(await anyExists(required.anyOf))) return required
-  }
-  return null
-}
-
-async function anyExists(paths: readonly string[]): Promise<boolean> {
-  for (const path of paths) if (await exists(path)) return true
-  return false
+/** The first required file of which no form is there for the project's user; null when all are. */
+export async function missingFile(
+  account: Account | null,
+  requires: readonly RequiredFile[],
+): Promise<RequiredFile | null> {
+  const paths = requires.flatMap(({ anyOf }) => anyOf)
+  const there = await existFor(account, paths)
+  const found = new Set(paths.filter((_, at) => there[at]))
+  return requires.find(({ anyOf }) => !anyOf.some((path) => found.has(path))) ?? null
 }
 
 export async function exists(path: string): Promise<boolean> {
@@ -31,10 +31,14 @@ export interface WaitMonitor {
 const POLL_MS = 1000
 
 /** Calls back once, when nothing is missing any more. */
-export function watchRequired(requires: readonly RequiredFile[], complete: () => void): WaitMonitor {
+export function watchRequired(
+  account: Account | null,
+  requires: readonly RequiredFile[],
+  complete: () => void,
+): WaitMonitor {
   let closed = false
   const look = async () => {
-    if (closed || (await missingFile(requires)) !== null || closed) return
+    if (closed || (await missingFile(account, requires)) !== null || closed) return
     close()
     complete()
   }

@@ -5,6 +5,19 @@ import * as keptData from './0003-kept-data.ts'
 import * as runs from './0004-runs.ts'
 import * as network from './0005-network.ts'
 import * as engines from './0006-engines.ts'
+import * as sessionOrigin from './0007-session-origin.ts'
+import * as projectUsers from './0008-project-users.ts'
+import * as devices from './0009-devices.ts'
 
 /** In order; the position, counted from one, is the schema's version. Only ever added to: what was released stays as it is. */
-export const migrations: readonly Migration[] = [first, auditSearch, keptData, runs, network, engines]
+export const migrations: readonly Migration[] = [
+  first,
+  auditSearch,
+  keptData,
+  runs,
+  network,
+  engines,
+  sessionOrigin,
+  projectUsers,
+  devices,
+]

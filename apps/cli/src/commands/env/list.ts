@@ -4,6 +4,7 @@ import { projectArgument } from '../../options.ts'
 import { plainText } from '../../output/plain-text.ts'
 import { table } from '../../output/table.ts'
 import type { Define } from '../index.ts'
+import { revealVariable } from './reveal.ts'
 
 interface ListFlags {
   readonly reveal?: boolean
@@ -14,20 +15,18 @@ export const defineList: Define = (command, context) =>
     .summary('list variables; values of secrets are hidden')
     .description('List the environment variables of a project. Values of secrets are hidden.')
     .argument('[project]', projectArgument)
-    .option('--reveal', 'show the values of secrets too')
+    .option('--reveal', 'show the values of secrets too; each is read by itself, and recorded')
     .action((project: string | undefined, flags: ListFlags) => run(context(), project, flags))
 
 async function run(context: Context, named: string | undefined, flags: ListFlags): Promise<void> {
   const client = await context.client()
   const id = await projectRef(context, named)
   const { env, injected } = await client.call('getProjectEnv', { params: { id } }, { signal: context.signal })
-  const hide = flags.reveal !== true
-  const shown = Object.fromEntries(
-    Object.entries(env).map(([name, variable]) => [
-      name,
-      variable.secret && hide ? { ...variable, value: null } : variable,
-    ]),
-  )
+  const shown: typeof env = {}
+  for (const [name, variable] of Object.entries(env)) {
+    const reveals = variable.secret && flags.reveal === true
+    shown[name] = reveals ? { ...variable, value: await revealVariable(context, id, name) } : variable
+  }
   context.result({ env: shown, injected }, () => {
     if (context.quiet) return Object.keys(shown).join('\n')
     const { dim } = context.style.colors

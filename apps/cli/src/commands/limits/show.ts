@@ -18,9 +18,10 @@ async function run(context: Context, named: string | undefined): Promise<void> {
   const client = await context.client()
   const id = await projectRef(context, named)
   const project = (await client.call('getProject', { params: { id } }, { signal: context.signal })) as ProjectView
-  const { limits } = project
+  const { limits, limitsUnavailable } = project
   context.result({ project: project.slug, limits }, () => {
-    if (limits === null) return 'Its workloads have no limits.'
+    if (limits === null)
+      return `Its workloads have no limits.${limitsUnavailable === null ? '' : ` None can be set here. ${plainText(limitsUnavailable)}`}`
     const rows = [row('each', limits), ...Object.entries(limits.workloads).map(([workload, own]) => row(workload, own))]
     return table(['WORKLOAD', 'CPUS', 'MEMORY', 'PROCESSES'], rows, context.style)
   })

@@ -17,7 +17,7 @@ export function buildJob(input: RuntimeInput, env: Job['env']): Job | null {
     throw new SettingsError(
       'buildScript',
       `package.json has no script "${asked}".`,
-      `Add it, or set "buildScript" to null or to one that is there: ${Object.keys(packageJson.scripts).join(', ')}.`,
+      `Add it, or set "buildScript" to null or to one that is there: ${Object.keys(packageJson.scripts).slice(0, 20).join(', ')}.`,
     )
   }
   const script = asked ?? ('build' in packageJson.scripts ? 'build' : null)

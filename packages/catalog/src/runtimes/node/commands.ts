@@ -1,5 +1,6 @@
 import { type RuntimeCommands, type RuntimeInput, SettingsError } from '../../kind.ts'
 import { below, inSource, onPath } from '../../server-workload.ts'
+import { mostScripts } from '../../source-json.ts'
 import { type ActionParts, actionList, isActionName } from '../actions.ts'
 import { commandEnvironment, obstacle } from '../command-environment.ts'
 import { binFolders } from './build-job.ts'
@@ -65,6 +66,7 @@ function scriptActions(input: RuntimeInput): readonly ActionParts[] {
   const scripts = packageJson?.scripts ?? {}
   return Object.entries(scripts)
     .filter(([name]) => isActionName(name) && !isHook(name, scripts))
+    .slice(0, mostScripts)
     .map(([name, text]) => ({
       name,
       label: `${manager} run ${name}`,

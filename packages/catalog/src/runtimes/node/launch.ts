@@ -1,6 +1,7 @@
 import type { ProcessRun, RequiredFile, Value } from '@stackquay/engine-api'
 import { type Listen, type RuntimeInput, SettingsError } from '../../kind.ts'
 import { below, inSource, onPath, place } from '../../server-workload.ts'
+import { largestPackageFile } from '../../source-json.ts'
 import { type PackageJson, readPackageJson } from './package-json.ts'
 import { type PackageManager, packageManagerCommand, runScriptWords } from './package-manager.ts'
 import { type NodePreset, presetOf, type Run } from './presets.ts'
@@ -164,12 +165,24 @@ function waiting(input: RuntimeInput): Launch {
 }
 
 function missingScript(field: string, script: string, packageJson: PackageJson): SettingsError {
-  const names = Object.keys(packageJson.scripts)
+  const names = Object.keys(packageJson.scripts).slice(0, mostNamed)
+  if (packageJson.tooMuch) return tooMuchToRead(field)
   return new SettingsError(
     field,
     `package.json has no script "${script}".`,
     names.length === 0
       ? 'It has no scripts at all: add one that starts the server.'
       : `Add it, or set "${field.replace('/', '.')}" to one that is there: ${names.map((name) => `"${name}"`).join(', ')}.`,
+  )
+}
+
+const mostNamed = 20
+
+function tooMuchToRead(field: string): SettingsError {
+  const limit = largestPackageFile / 1024
+  return new SettingsError(
+    field,
+    `package.json is larger than ${limit} KiB, or is nested too deeply, and is not read.`,
+    'Make it shorter.',
   )
 }

@@ -1,4 +1,5 @@
 import type { SourceFiles } from '../../kind.ts'
+import { sourceJson } from '../../source-json.ts'
 
 /** What is read of a package.json. Anything odd in it counts as absent: npm itself will say what is wrong. */
 export interface PackageJson {
@@ -9,11 +10,13 @@ export interface PackageJson {
   /** `pnpm@10.1.0` */
   readonly packageManager: string | null
   readonly hasWorkspaces: boolean
+  /** It is larger or nested deeper than what is read. */
+  readonly tooMuch: boolean
 }
 
 export function readPackageJson(source: SourceFiles, file: string): PackageJson | null {
   const text = source[file]
-  if (typeof text !== 'string') return text === true ? empty : null
+  if (typeof text !== 'string') return text === true ? { ...empty, tooMuch: true } : null
   const read = alreadyRead.get(source)?.get(file) ?? parsed(text)
   alreadyRead.set(source, (alreadyRead.get(source) ?? new Map()).set(file, read))
   return read
@@ -23,11 +26,8 @@ export function readPackageJson(source: SourceFiles, file: string): PackageJson 
 const alreadyRead = new WeakMap<SourceFiles, Map<string, PackageJson>>()
 
 function parsed(text: string): PackageJson {
-  try {
-    return toPackageJson(JSON.parse(text) as unknown)
-  } catch {
-    return empty
-  }
+  const { value, tooMuch } = sourceJson(text)
+  return tooMuch ? { ...empty, tooMuch } : toPackageJson(value)
 }
 
 const empty: PackageJson = {
@@ -36,6 +36,7 @@ const empty: PackageJson = {
   main: null,
   packageManager: null,
   hasWorkspaces: false,
+  tooMuch: false,
 }
 
 function toPackageJson(json: unknown): PackageJson {
@@ -52,6 +53,7 @@ function toPackageJson(json: unknown): PackageJson {
     main: typeof fields.main === 'string' ? fields.main : null,
     packageManager: typeof fields.packageManager === 'string' ? fields.packageManager : null,
     hasWorkspaces: fields.workspaces !== undefined,
+    tooMuch: false,
   }
 }
 

@@ -1,6 +1,7 @@
 import type { ProcessRun } from '@stackquay/engine-api'
 import { type ActionDraft, type RuntimeInput, SettingsError } from '../../kind.ts'
 import { onPath } from '../../server-workload.ts'
+import { mostScripts, sourceJson } from '../../source-json.ts'
 import { type ActionParts, actionList, isActionName } from '../actions.ts'
 import { obstacle } from '../command-environment.ts'
 import { composer } from './composer.ts'
@@ -103,23 +104,20 @@ function readComposerJson(text: string | true | undefined): {
   const descriptions = record(fields['scripts-descriptions'])
   const told = (name: string) => (Object.hasOwn(descriptions, name) ? descriptions[name] : undefined)
   return {
-    scripts: Object.entries(record(fields.scripts)).flatMap(([name, script]) => {
-      const lines = (Array.isArray(script) ? script : [script]).filter((line) => typeof line === 'string')
-      const description = told(name)
-      if (lines.length === 0) return []
-      return [[name, typeof description === 'string' ? description : lines.slice(0, 20).join('; ')] as const]
-    }),
+    scripts: Object.entries(record(fields.scripts))
+      .slice(0, mostScripts)
+      .flatMap(([name, script]) => {
+        const lines = (Array.isArray(script) ? script : [script]).filter((line) => typeof line === 'string')
+        const description = told(name)
+        if (lines.length === 0) return []
+        return [[name, typeof description === 'string' ? description : lines.slice(0, 20).join('; ')] as const]
+      }),
     packages: new Set([...Object.keys(record(fields.require)), ...Object.keys(record(fields['require-dev']))]),
   }
 }
 
 function parsed(text: string | true | undefined): unknown {
-  if (typeof text !== 'string') return null
-  try {
-    return JSON.parse(text) as unknown
-  } catch {
-    return null
-  }
+  return typeof text === 'string' ? sourceJson(text).value : null
 }
 
 function record(value: unknown): Readonly<Record<string, unknown>> {

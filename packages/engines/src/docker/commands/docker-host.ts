@@ -19,7 +19,10 @@ export function dockerHost(daemon: Daemon): CommandHost {
     table,
     now: () => daemon.now(),
     // Holders are programs of ours.
-    account: null,
+    suspects: () => ({ table, uids: new Set([process.getuid?.() ?? -1]) }),
+    group: () => null,
+    removeGroups: () => {},
+    holderGroups: () => [],
     async prepare(spec, context) {
       const { ref } = spec
       const made = await orSaid(context.signal, () =>
@@ -37,6 +40,9 @@ export function dockerHost(daemon: Daemon): CommandHost {
       const told: HeldContainer = { target: await targetOf(daemon.docker), container: made.id }
       return {
         program: { argv: spec.argv, cwd: spec.cwd, env: {} },
+        holder: null,
+        signalsAreCodes: false,
+        memoryEvents: null,
         elsewhere: { starter: STARTER, told },
       }
     },

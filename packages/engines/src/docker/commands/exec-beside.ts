@@ -206,7 +206,7 @@ async function endHere({ table }: Daemon, pid: number, marker: string, policy: S
   if (entry === null || Number.isNaN(uid)) return
   const leader: Leader = { pid, startTime: entry.startTime, bootId: table.bootId() }
   const target = { leader, markers: marker, policy }
-  await endFamily({ account: { uid, gid: 0 }, table }, target, new AbortController().signal)
+  await endFamily({ uids: new Set([uid]), table }, target, new AbortController().signal)
 }
 
 /** From within the container, where our marker finds what a number does not; returns when nothing marked is left. */

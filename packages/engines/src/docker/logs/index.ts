@@ -144,7 +144,7 @@ export function createDockerLogs(daemon: Daemon, limits: LogLimits): DockerLogs 
       const running = collections.get(logsDir(home, ref))?.printer
       if (running) return { write: (stream, bytes) => running.print(stream, bytes), close: async () => {} }
       const files = await newLog(machine, ref)
-      const streams = await openForAppend({ account: null }, files)
+      const streams = await openForAppend(null, files)
       const recorder = await recordLog(files, machine)
       return {
         async write(stream, bytes) {

@@ -1,9 +1,20 @@
 import type { CommandContext, CommandRef, CommandSpec, EngineError } from '@stackquay/engine-api'
+import type { Account } from '../account.ts'
+import type { ControlGroup } from '../isolation/control-groups.ts'
 import type { Machine } from '../machine.ts'
+import type { Suspects } from '../marker.ts'
 import type { HolderAnswer } from './holder-spec.ts'
 
 /** What commands stand on: where they are kept, and how a program comes to be held. The only difference between engines. */
-export interface CommandHost extends Pick<Machine, 'home' | 'account' | 'table' | 'now'> {
+export interface CommandHost extends Pick<Machine, 'home' | 'table' | 'now'> {
+  /** Forgets the control groups of an ended command that are empty; that of a holder on its way out stays until the next time. */
+  removeGroups(ref: CommandRef): void
+  /** Where the holder itself is put, so that it is told from what the project started. Empty where there are no control groups. */
+  holderGroups(ref: CommandRef): readonly string[]
+  /** Among whose processes those of a project's commands are. */
+  suspects(project: string): Suspects
+  /** In which everything of a command is; null where there is none. */
+  group(ref: CommandRef): ControlGroup | null
   /** Checks all that can be checked before, and answers what a holder is told. What it makes is cleared away by `clear`. */
   prepare(spec: CommandSpec, context: CommandContext): Promise<PreparedCommand>
   /** Says why the holder could not start it. */
@@ -16,12 +27,17 @@ export interface CommandHost extends Pick<Machine, 'home' | 'account' | 'table' 
 
 export interface PreparedCommand {
   readonly program: PreparedProgram
+  /** Whom the holder becomes when it has started the program; null: it stays who it is. */
+  readonly holder: Account | null
+  readonly signalsAreCodes: boolean
+  /** Where its control group counts what was ended for its memory; null where there is none. */
+  readonly memoryEvents: string | null
   /** Where the program is no process of this machine: the module whose `startHeld` starts it, and what that is told. */
   readonly elsewhere: { readonly starter: string; readonly told: unknown } | null
 }
 
 export interface PreparedProgram {
-  readonly argv: readonly [string, ...string[]]
+  readonly argv: readonly string[]
   readonly cwd: string
   readonly env: Record<string, string>
 }

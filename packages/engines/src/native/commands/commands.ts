@@ -1,8 +1,9 @@
 import { readdir, rm, rmdir } from 'node:fs/promises'
 import { type CommandRef, type Commands, EngineError } from '@stackquay/engine-api'
 import type { TerminalSize } from '@stackquay/engine-api/commands'
+import { removeGivenFolder } from '../as-user/trees.ts'
 import { asEngineError, orNull, throwIfAborted } from '../errors.ts'
-import { commandDir, commandLock, commandsDir, homeDir, isName, runDir } from '../home.ts'
+import { commandDir, commandLock, commandsDir, homeDir, isName, runDir, tmpDir } from '../home.ts'
 import { withLockFile } from '../lock.ts'
 import { pause } from '../time.ts'
 import { exists } from '../waiting.ts'
@@ -54,6 +55,8 @@ export function createCommands(host: CommandHost, exec: Commands['exec'], closin
       return inOrder(`${key} keys`, async () => {
         if (!terminals.has(key)) await refuseWithoutTerminal(host, ref)
         terminals.add(key)
+        // Having written down the end, its holder lives on for a moment, and would take what nobody reads.
+        if ((await readHolderState(home, ref))?.ended != null) throw hasEnded(ref)
         const options = { ref, deadlineMs: KEYS_MS, signal: closing }
         if (await tellHolder(keysPath(key), bytes, options)) return
         terminals.delete(key)
@@ -131,6 +134,7 @@ async function removeCommand(host: CommandHost, ref: CommandRef, signal: AbortSi
   // Having written down the end, its holder is gone the next moment.
   const deadline = performance.now() + HOLDER_GONE_MS
   while (state !== null && isHeld(host, state) && performance.now() < deadline) await pause(5, signal)
+  host.removeGroups(ref)
   if ((await orNull(readdir(commandDir(home, ref)))) !== null) {
     await withLockFile(host.table, commandLock(home, ref), signal, async () => {
       // What was half started a moment ago may run by now.
@@ -149,7 +153,8 @@ async function removeEmptyFolders(home: CommandHost['home'], project: string): P
     () => false,
   )
   if (isLast && !(await exists(runDir(home, project)))) {
-    await rm(homeDir(home, project), { recursive: true, force: true })
+    // Programs of the project can write there: it goes with their user's rights, and what is left goes the next time.
+    for (const path of [homeDir(home, project), tmpDir(home, project)]) await removeGivenFolder(path).catch(() => {})
   }
 }
 

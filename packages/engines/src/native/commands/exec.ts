@@ -4,9 +4,13 @@ import { Socket } from 'node:net'
 import type { Readable, Writable } from 'node:stream'
 import type { CommandContext, CommandProgram, ExecIo, Exit, StopPolicy } from '@stackquay/engine-api'
 import { abortedError, asEngineError, throwIfAborted } from '../errors.ts'
+import { exitStatus } from '../exit-status.ts'
 import { endFamily } from '../family.ts'
-import { type Machine, workloadUid } from '../machine.ts'
-import { execMarkers, isOrphanedExec, newRunId } from '../marker.ts'
+import { isName } from '../home.ts'
+import { type Confined, suspectsOf } from '../isolation/confine.ts'
+import { limitedExit } from '../limit-watch.ts'
+import type { Machine } from '../machine.ts'
+import { commandUnit, execMarkers, isOrphanedExec, isRunId, newRunId } from '../marker.ts'
 import { type Spawned, spawnDetached } from '../spawn.ts'
 import { pause } from '../time.ts'
 import type { PreparedProgram } from './command-host.ts'
@@ -25,13 +29,30 @@ export async function execProgram(
   io: ExecIo,
   context: CommandContext,
 ): Promise<Exit> {
-  const marker = `${execMarkers(machine, program.project)}${newRunId()}`
-  const prepared = await preparedProgram(machine, program.project, program, marker, context)
+  const id = newRunId()
+  const marker = `${execMarkers(machine, program.project)}${id}`
+  const confined = await machine.confiner.of(program.project, commandUnit({ id }), program.limits)
+  try {
+    return await execConfined(machine, confined, program, marker, io, context)
+  } finally {
+    confined.group?.remove()
+  }
+}
+
+async function execConfined(
+  machine: Machine,
+  confined: Confined,
+  program: CommandProgram & { readonly project: string; readonly stop: StopPolicy },
+  marker: string,
+  io: ExecIo,
+  context: CommandContext,
+): Promise<Exit> {
+  const prepared = await preparedProgram(machine, confined, program.project, program, marker, context)
   throwIfAborted(context.signal)
   const { child, leader, stdin, stdout, stderr } = await spawnWithPipes(machine, prepared, io.stdin !== null)
   const exited = once(child, 'exit') as Promise<[number | null, NodeJS.Signals | null]>
-  const target = { leader, markers: marker, policy: program.stop }
-  const end = () => endFamily(machine, target, new AbortController().signal)
+  const target = { leader, markers: marker, policy: program.stop, group: confined.group }
+  const end = () => endFamily(suspectsOf(machine, program.project), target, new AbortController().signal)
   io.started?.({ pid: leader.pid, signal: (name) => signalGroup(leader.pid, name) })
 
   const failed = new AbortController()
@@ -52,10 +73,11 @@ export async function execProgram(
     const result = await Promise.race([exited, interrupted])
     await end()
     if (result !== null) await Promise.race([pumps, interrupted, untilQuiet(progress, failed.signal)])
-    const [code, signal] = await exited
+    const [code, signal] = exitStatus(confined, await exited)
     if (context.signal.aborted) throw abortedError()
     if (failed.signal.aborted) throw asEngineError(failed.signal.reason, context.signal)
-    return { code, signal, at: machine.now().toISOString() }
+    const exit = { code, signal, at: machine.now().toISOString() }
+    return limitedExit(exit, confined.group)
   } finally {
     failed.abort()
     for (const stream of [stdin, stdout, stderr]) stream?.destroy()
@@ -97,10 +119,17 @@ async function spawnWithPipes(machine: Machine, program: PreparedProgram, withIn
 /** Ends what a control plane that was killed left running for a caller who is gone with it. */
 export async function endOrphanedExecs(machine: Machine, signal: AbortSignal): Promise<void> {
   const policy = { signal: 'SIGTERM', deadlineSeconds: 1 } as const
-  const orphans = machine.table.marked(workloadUid(machine)).filter(({ marker }) => isOrphanedExec(machine, marker))
-  // One that even SIGKILL does not end is nothing the service must wait for.
-  for (const markers of new Set(orphans.map(({ marker }) => marker)))
-    await endFamily(machine, { leader: null, markers, policy }, signal).catch(() => {})
+  const { table } = machine
+  const uids = new Set([...machine.accounts.all().map(({ account }) => account.uid), process.getuid?.() ?? -1])
+  const orphans = table.marked(uids).filter(({ marker }) => isOrphanedExec(machine, marker))
+  for (const markers of new Set(orphans.map(({ marker }) => marker))) {
+    const [, project = '', , , id = ''] = markers.split('.')
+    // Any program can say in its environment what it likes; only an id as ours are names a group, and nobody can guess one.
+    const group = isName(project) && isRunId(id) ? machine.confiner.group(project, commandUnit({ id })) : null
+    // One that even SIGKILL does not end is nothing the service must wait for.
+    await endFamily({ table, uids }, { leader: null, markers, policy, group }, signal).catch(() => {})
+    group?.remove()
+  }
 }
 
 interface Progress {

@@ -26,6 +26,8 @@ export async function findCommand(
     throw error
   })
   if (output === null) return null
+  // Its holder has no rights to.
+  if (state.ended !== null) host.removeGroups(ref)
   const { ended, program, size } = state
   return {
     ref: record.ref,
@@ -70,7 +72,8 @@ export async function settle(
   if (state === null) return null
   if (state.ended !== null || (cause === 'lost' && isHeld(host, state))) return state
   const policy = { signal: 'SIGTERM', deadlineSeconds: 1 } as const
-  await endFamily(host, { leader: state.program, markers: commandMarkers(host.home, ref), policy }, signal)
+  const target = { leader: state.program, markers: commandMarkers(host.home, ref), policy, group: host.group(ref) }
+  await endFamily(host.suspects(ref.project), target, signal)
   await host.clear(ref, signal)
   // The holder may have come to its own end meanwhile.
   const last = (await readHolderState(host.home, ref)) ?? state

@@ -40,7 +40,7 @@ const DRAIN_MS = 5000
  * The pipes come from the engine: those that Node makes are sockets, on which `/dev/stdout` cannot be opened.
  */
 export async function startPiped(spec: HolderSpec, keep: Keep): Promise<HeldProgram> {
-  const [file, ...args] = spec.argv
+  const [file = '', ...args] = spec.argv
   const child = spawn(file, args, {
     cwd: spec.cwd,
     env: spec.env,
@@ -93,7 +93,7 @@ export function openTerminal(
   keep: Keep,
 ): HeldProgram {
   for (const unused of [...Object.values(DESCRIPTORS.input), ...Object.values(DESCRIPTORS.output)]) closeSync(unused)
-  const [file, ...args] = spec.argv
+  const [file = '', ...args] = spec.argv
   const env = Object.entries(spec.env).map(([name, value]) => `${name}=${value}`)
   const exited = Promise.withResolvers<{ code: number | null; signal: string | null }>()
   const { fd, pid } = pty.fork(file, args, env, spec.cwd, cols, rows, -1, -1, true, helper, (code, signal) =>

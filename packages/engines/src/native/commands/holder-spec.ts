@@ -3,7 +3,7 @@ import type { TerminalSize } from '@stackquay/engine-api/commands'
 
 /** What the engine tells a holder through its standard input; never on disk, because it holds secrets. */
 export interface HolderSpec {
-  readonly argv: readonly [string, ...string[]]
+  readonly argv: readonly string[]
   readonly cwd: string
   readonly env: Readonly<Record<string, string>>
   readonly terminal: TerminalSize | null
@@ -11,6 +11,12 @@ export interface HolderSpec {
   readonly idleSeconds: number | null
   readonly stop: StopPolicy
   readonly segmentBytes: number
+  /** Whom the holder becomes when the program runs; null: it stays who it is. */
+  readonly holder: { readonly uid: number; readonly gid: number } | null
+  /** A process of ours between holder and program reports signals as exit codes. */
+  readonly signalsAreCodes: boolean
+  /** The file that counts what was ended in its control group for its memory; null where there is none. */
+  readonly memoryEvents: string | null
   /** For the module that starts it, where the program is no process of this machine. */
   readonly elsewhere: unknown
   /** Begins the run markers of all that it starts. */

@@ -3,7 +3,9 @@ import { createRequire, flushCompileCache } from 'node:module'
 import { Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
 import type { CommandState, TerminalSize } from '@stackquay/engine-api/commands'
+import { exitStatus } from '../exit-status.ts'
 import { endFamily, type Leader } from '../family.ts'
+import { memoryKillsIn } from '../isolation/group-events.ts'
 import { processTable } from '../this-system.ts'
 import { createCharacterJoiner } from './characters.ts'
 import {
@@ -19,31 +21,30 @@ import { encodeState, type HolderState } from './holder-state.ts'
 import { createJournalWriter } from './journal-writer.ts'
 
 /*
- * The program that holds one command. The engine starts it in a session of its own and may be gone afterwards. It gives up the
- * rights of its starter before it reads what to run, and ends when its command has ended.
+ * The program that holds one command. The engine starts it in a session of its own and may be gone afterwards. It starts the program,
+ * which becomes the project's user by itself, then becomes that user too, and ends when its command has ended.
  *
- * Everything is loaded by then, so its files need not be readable to workloads; what was compiled is kept for the next holder, which
+ * Everything is loaded by then, so its files need not be readable to projects; what was compiled is kept for the next holder, which
  * then starts in half the time and with half the memory.
  *
- * Arguments: uid, gid (empty: stay), path of the terminal binding (empty: no terminal), its helper, and the module that starts a program
+ * Arguments: path of the terminal binding (empty: no terminal), its helper, and the module that starts a program
  * which is no process of this machine.
  */
 
-const [uid = '', gid = '', binding = '', helper = '', starter = ''] = process.argv.slice(2)
+const [binding = '', helper = '', starter = ''] = process.argv.slice(2)
 const pty = binding === '' ? null : (createRequire(import.meta.url)(binding) as PtyBinding)
 const startHeld = starter === '' ? null : ((await import(starter)) as { startHeld: StartHeld }).startHeld
 flushCompileCache()
-// What runs elsewhere is none of our children: there is nothing that could use these rights.
-if (startHeld === null) giveUpRights()
 await hold(JSON.parse(await text(process.stdin)) as HolderSpec)
 
-function giveUpRights(): void {
-  if (uid !== '') {
+/** What runs elsewhere is none of our children: there is nothing that could use these rights. */
+function giveUpRights({ holder }: HolderSpec): void {
+  if (holder !== null) {
     process.setgroups?.([])
-    process.setgid?.(Number(gid))
-    process.setuid?.(Number(uid))
+    process.setgid?.(holder.gid)
+    process.setuid?.(holder.uid)
   }
-  if (process.getuid?.() === 0) process.exit(70)
+  if (startHeld === null && process.getuid?.() === 0) process.exit(70)
 }
 
 async function hold(spec: HolderSpec): Promise<void> {
@@ -70,6 +71,7 @@ async function hold(spec: HolderSpec): Promise<void> {
   let program: HeldProgram
   try {
     program = await start(spec, keep)
+    giveUpRights(spec)
   } catch (error) {
     answer({ failed: { code: codeOf(error), message: String(error) } })
     process.exit(1)
@@ -96,7 +98,7 @@ async function hold(spec: HolderSpec): Promise<void> {
 
   const endFamilyOf = (policy: HolderSpec['stop']) =>
     endFamily(
-      { account: null, table },
+      { table, uids: new Set([process.getuid?.() ?? -1]) },
       { leader: state.program, markers: spec.markers, policy },
       new AbortController().signal,
     )
@@ -129,7 +131,10 @@ async function hold(spec: HolderSpec): Promise<void> {
     },
   })
 
-  const exit = await program.exited
+  const reported = await program.exited
+  const [code, signal] = exitStatus(spec, [reported.code, reported.signal as NodeJS.Signals | null])
+  const killed = cause === null && code !== 0 && memoryKillsIn(spec.memoryEvents) > 0
+  const exit = { ...reported, code, signal, ...(killed ? { outOfMemory: true as const } : {}) }
   cause ??= 'exited'
   await endAll(cause === 'exited' ? { signal: 'SIGTERM', deadlineSeconds: 1 } : spec.stop)
   await program.drained()

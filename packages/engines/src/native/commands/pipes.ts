@@ -3,9 +3,9 @@ import { closeSync, constants, openSync } from 'node:fs'
 import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { DEFAULT_PATH } from '../environment.ts'
 import { execPipesDir, type Home } from '../home.ts'
 import { newRunId } from '../marker.ts'
+import { DEFAULT_PATH } from '../path.ts'
 
 const { O_RDONLY, O_WRONLY, O_NONBLOCK } = constants
 

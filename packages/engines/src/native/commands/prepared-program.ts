@@ -1,5 +1,6 @@
 import type { CommandContext, CommandProgram } from '@stackquay/engine-api'
 import { expand, makeMentionedData, processEnvironment } from '../environment.ts'
+import type { Confined } from '../isolation/confine.ts'
 import type { Machine } from '../machine.ts'
 import { checkProgram } from '../spawn.ts'
 import type { PreparedProgram } from './command-host.ts'
@@ -7,6 +8,7 @@ import type { PreparedProgram } from './command-host.ts'
 /** Paths of kept data filled in, those directories made, and everything checked that can be checked before. */
 export async function preparedProgram(
   machine: Machine,
+  confined: Confined,
   project: string,
   program: CommandProgram,
   marker: string,
@@ -22,8 +24,9 @@ export async function preparedProgram(
     ] as const satisfies [string, ...string[]],
     cwd: expand(machine, project, program.cwd, names),
   }
-  await checkProgram(expanded, machine.account)
+  await checkProgram(expanded, confined.account)
   const ref = { project, workload: 'command' }
   const { env, data } = program
-  return { ...expanded, env: await processEnvironment(machine, ref, { env, data, marker }, context.reveal) }
+  const all = await processEnvironment(machine, ref, confined.account, { env, data, marker }, context.reveal)
+  return confined.program({ ...expanded, env: all })
 }

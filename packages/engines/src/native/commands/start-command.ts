@@ -7,6 +7,8 @@ import { type CommandContext, type CommandSpec, EngineError } from '@stackquay/e
 import { asEngineError, throwIfAborted } from '../errors.ts'
 import { endFamily } from '../family.ts'
 import { commandDir, commandLock, commandsDir, holderCache } from '../home.ts'
+import { mostProcesses } from '../isolation/control-groups.ts'
+import { chainArgv } from '../isolation/launch.ts'
 import { withLockFile } from '../lock.ts'
 import { commandMarkers, commandProgramMarkers, newRunId } from '../marker.ts'
 import { RUN_MARKER } from '../process-table.ts'
@@ -65,9 +67,8 @@ export async function clearHalfStarted(
   signal: AbortSignal,
 ): Promise<HolderState | null> {
   const policy = { signal: 'SIGTERM', deadlineSeconds: 1 } as const
-  const target = { leader: null, markers: commandMarkers(host.home, ref), policy }
-  // A holder that has only begun still has the rights of its starter.
-  for (const account of new Set([null, host.account])) await endFamily({ account, table: host.table }, target, signal)
+  const target = { leader: null, markers: commandMarkers(host.home, ref), policy, group: host.group(ref) }
+  await endFamily(host.suspects(ref.project), target, signal)
   const state = await readHolderState(host.home, ref)
   if (state !== null) return state
   await host.clear(ref, signal)
@@ -86,6 +87,9 @@ async function startHolder(host: CommandHost, spec: CommandSpec, prepared: Prepa
   }
   const told: HolderSpec = {
     ...prepared.program,
+    holder: prepared.holder,
+    signalsAreCodes: prepared.signalsAreCodes,
+    memoryEvents: prepared.memoryEvents,
     elsewhere: prepared.elsewhere?.told ?? null,
     terminal: spec.terminal,
     timeoutSeconds: spec.timeoutSeconds,
@@ -113,26 +117,24 @@ async function spawnHolder(
   told: HolderSpec,
   starter: string | null,
 ): Promise<{ readonly answer: HolderAnswer | null; readonly complaint: string }> {
-  const { account, home } = host
+  const { home } = host
   const { handles } = await makeCommandFiles(home, record)
   try {
     const { binding, helper } = record.terminal === null || starter !== null ? noBinding : terminalBinding()
     const { child } = await spawnDetached(
-      // It gives up the rights of this process itself, as soon as it has read its own files, which need not be readable to workloads.
-      { table: host.table, account: null },
+      // It gives up the rights of this process itself, as soon as its program runs; its files need not be readable to projects.
+      host,
       {
-        argv: [
+        argv: joining(host.holderGroups(record.ref), [
           process.execPath,
           '--max-old-space-size=64',
           '--max-semi-space-size=1',
           '--no-warnings',
           HOLDER,
-          account === null ? '' : String(account.uid),
-          account === null ? '' : String(account.gid),
           binding,
           helper,
           starter ?? '',
-        ],
+        ]),
         cwd: '/',
         env: {
           [RUN_MARKER]: `${commandMarkers(home, record.ref)}holder.${newRunId()}`,
@@ -167,6 +169,12 @@ async function spawnHolder(
   } finally {
     await Promise.all(handles.map((handle) => handle.close()))
   }
+}
+
+function joining(groups: readonly string[], argv: readonly string[]): readonly string[] {
+  return groups.length === 0
+    ? argv
+    : chainArgv({ account: null, groups, sandbox: null, processes: mostProcesses }, '/', argv)
 }
 
 async function firstLine(stream: Readable | null): Promise<string | null> {

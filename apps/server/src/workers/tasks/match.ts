@@ -1,10 +1,4 @@
-import { parentPort } from 'node:worker_threads'
-
-/*
- * Searches lines for a regular expression, in a thread that can be ended: some patterns take longer than anybody waits.
- * Gets lines joined by line feeds, of which a line has none.
- */
-
+/** Lines joined by line feeds, of which a line has none. */
 export interface MatchQuestion {
   readonly pattern: string
   readonly text: string
@@ -15,20 +9,17 @@ export type MatchAnswer =
 
 let last: { readonly pattern: string; readonly compiled: RegExp } | null = null
 
-parentPort?.on('message', ({ pattern, text }: MatchQuestion) => {
+/** Searches lines for a regular expression: some patterns take longer than anybody waits. */
+export function run({ pattern, text }: MatchQuestion): MatchAnswer {
   try {
     if (last?.pattern !== pattern) last = { pattern, compiled: new RegExp(pattern, 'i') }
     const { compiled } = last
     const lines = text.split('\n')
     const hits = new Uint8Array(lines.length)
     for (const [at, line] of lines.entries()) hits[at] = compiled.test(line) ? 1 : 0
-    answer({ ok: true, hits })
+    return { ok: true, hits }
   } catch (error) {
     // What is too large to compile is only found at the first use.
-    answer({ ok: false, reason: error instanceof Error ? error.message : String(error) })
+    return { ok: false, reason: error instanceof Error ? error.message : String(error) }
   }
-})
-
-function answer(message: MatchAnswer): void {
-  parentPort?.postMessage(message)
 }

@@ -1,0 +1,11 @@
+/** What limits had to do with the end of a program, and what to do; null when nothing. */
+export function limitNote(end: {
+  readonly outOfMemory?: true | undefined
+  readonly outOfProcesses?: true | undefined
+}): string | null {
+  if (end.outOfMemory === true)
+    return 'It was ended because it used more memory than it may. To raise the limit: stq limits set --help'
+  if (end.outOfProcesses === true)
+    return 'It wanted more processes than it may have. To raise the limit: stq limits set --help'
+  return null
+}

@@ -1,0 +1,35 @@
+import { createLane, type Lane } from './lane.ts'
+import type { TaskInput, TaskName, TaskOutput } from './tasks/index.ts'
+
+/**
+ * What costs more than a few milliseconds because of what somebody sent, or what a project’s programs wrote, is done in
+ * threads: the service answers meanwhile, and a thread that takes too long or too much memory is ended.
+ */
+export interface Workers {
+  /** Throws `TaskLimitError` when a limit ends it, and what `signal` aborts with. What the task throws is a task’s own answer. */
+  run<Name extends TaskName>(task: Name, input: TaskInput<Name>, limits: TaskLimits): Promise<TaskOutput<Name>>
+  close(): Promise<void>
+}
+
+export interface TaskLimits {
+  /** From when the thread begins with it: on a busy machine waiting for that alone may take long. */
+  readonly ms: number
+  readonly signal?: AbortSignal
+}
+
+export function createWorkers(): Workers {
+  const lanes: Record<TaskName, Lane> = {
+    // Two, so that a bad pattern of one person does not keep the search of another waiting.
+    match: createLane({ threads: 2, memoryMb: 128, maxWaiting: 200 }),
+    json: createLane({ threads: 1, memoryMb: 256, maxWaiting: 50 }),
+    manifest: createLane({ threads: 2, memoryMb: 128, maxWaiting: 50 }),
+    // Reports may have 64 MB.
+    results: createLane({ threads: 2, memoryMb: 512, maxWaiting: 500 }),
+  }
+  return {
+    run: async (task, input, limits) => (await lanes[task].run({ task, input }, limits)) as never,
+    async close() {
+      await Promise.all(Object.values(lanes).map((lane) => lane.close()))
+    },
+  }
+}

@@ -1,0 +1,23 @@
+import type { Reading, Writing } from './context.ts'
+import type { InstanceReader, Transaction } from './store.ts'
+
+export function instanceReader({ db }: Reading): InstanceReader {
+  return {
+    get: async (name) => {
+      const row = await db.selectFrom('instance').select('value').where('name', '=', name).executeTakeFirst()
+      return row?.value ?? null
+    },
+  }
+}
+
+export function instanceWriter({ db }: Writing): Transaction['instance'] {
+  return {
+    set: async (name, value) => {
+      await db
+        .insertInto('instance')
+        .values({ name, value })
+        .onConflict((conflict) => conflict.column('name').doUpdateSet({ value }))
+        .execute()
+    },
+  }
+}

@@ -1,0 +1,20 @@
+import type { NewAuditEntry } from './store.ts'
+
+/** An audit entry of what the service does by itself: nobody asked for it, so it has no request, operation or address. */
+export function byTheService(
+  entry: Pick<NewAuditEntry, 'action'> & Partial<Pick<NewAuditEntry, 'target' | 'project' | 'outcome' | 'changes'>>,
+): NewAuditEntry {
+  return {
+    actor: 'system',
+    target: null,
+    project: null,
+    outcome: 'success',
+    changes: null,
+    requestId: null,
+    operationId: null,
+    source: 'system',
+    ip: null,
+    userAgent: null,
+    ...entry,
+  }
+}
