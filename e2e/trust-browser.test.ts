@@ -155,9 +155,10 @@ describe('a browser session against the projects of its host', () => {
     thief.tossed = []
     // Its page does the same; a script cannot replace a cookie that scripts cannot see.
     await page.evaluate((given) => {
-      // biome-ignore lint/suspicious/noDocumentCookie: this is what a hostile page does
-      for (const path of ['/', '/api/v1/auth/', '/settings', '/login'])
+      for (const path of ['/', '/api/v1/auth/', '/settings', '/login']) {
+        // biome-ignore lint/suspicious/noDocumentCookie: this is what a hostile page does
         document.cookie = `${given}=by-script; path=${path}; max-age=86400`
+      }
     }, name)
     await isLoggedIn()
     await live(page, service)

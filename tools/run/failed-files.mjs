@@ -1,9 +1,10 @@
 /**
- * A reporter for Node's test runner that says at the end, as one line of JSON, which files failed and how many tests
- * passed: `{"passed":12,"failed":["e2e/kill.test.ts"]}`.
+ * A reporter for Node's test runner that says at the end, as one line of JSON, which files failed, how many tests passed, and
+ * how long each file took: `{"passed":12,"failed":["e2e/kill.test.ts"],"seconds":{"e2e/kill.test.ts":81.2}}`.
  */
 export default async function* failedFiles(source) {
   const failed = new Set()
+  const seconds = {}
   let passed = 0
   let isWhole = false
   for await (const { type, data } of source) {
@@ -13,7 +14,10 @@ export default async function* failedFiles(source) {
     if (data.file === undefined) {
       passed = data.counts.passed
       isWhole = true
-    } else if (!data.success) failed.add(data.file)
+      continue
+    }
+    seconds[data.file] = data.duration_ms / 1000
+    if (!data.success) failed.add(data.file)
   }
-  yield `${JSON.stringify({ passed, failed: isWhole ? [...failed] : null })}\n`
+  yield `${JSON.stringify({ passed, failed: isWhole ? [...failed] : null, seconds })}\n`
 }

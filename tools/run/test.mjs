@@ -11,6 +11,7 @@ import { allTestFiles } from './test-files.mjs'
 
 /** More files than this do not fail because the machine was busy. */
 const mostLookedAtAgain = 3
+const mostShown = 15
 
 /**
  * `npm test`, or `npm test -- manifest proxy`: files whose path contains one of the words. Words that begin with `-` go to Node.
@@ -28,6 +29,7 @@ export async function run(args) {
 
   const first = await runPhases(files, Math.max(2, os.cpus().length - 1), options)
   const { code, failed } = first
+  if (files.length > mostShown) console.log(`\n${slowest(first.seconds)}`)
   if (code === 0 && phasesOf(files).length > 1) console.log(`\n${first.passed} passed, 0 failed`)
   if (code === 0 || failed === null || failed.length === 0 || failed.length > mostLookedAtAgain || files.length === 1)
     process.exit(code)
@@ -44,15 +46,25 @@ export async function run(args) {
   process.exit(0)
 }
 
+/** Where the time goes, for who wants to make the suite faster. */
+function slowest(seconds) {
+  const files = Object.entries(seconds).sort(([, a], [, b]) => b - a)
+  const lines = files
+    .slice(0, mostShown)
+    .map(([file, value]) => `${value.toFixed(1).padStart(8)} s  ${relative(root, file)}`)
+  return `The slowest of ${files.length} files:\n${lines.join('\n')}`
+}
+
 /** Docker daemons make and remove networks of this machine, over which browsers forget what they were loading: they come after. */
 function phasesOf(files) {
   return [files.filter((file) => !isDockerTest(file)), files.filter(isDockerTest)].filter((phase) => phase.length > 0)
 }
 
 async function runPhases(files, concurrency, options) {
-  const all = { code: 0, passed: 0, failed: [] }
+  const all = { code: 0, passed: 0, failed: [], seconds: {} }
   for (const phase of phasesOf(files)) {
-    const { code, passed, failed } = await runFiles(phase, concurrency, options)
+    const { code, passed, failed, seconds } = await runFiles(phase, concurrency, options)
+    Object.assign(all.seconds, seconds)
     all.code ||= code
     all.passed += passed
     // It did not come to its end: somebody interrupted it.
@@ -62,7 +74,7 @@ async function runPhases(files, concurrency, options) {
   return all
 }
 
-/** Answers the exit code, how many tests passed, and the files that failed; null when the run did not come to its end. */
+/** Answers the exit code, how many tests passed, seconds by file, and the files that failed; null when the run did not come to its end. */
 async function runFiles(files, concurrency, options) {
   const folder = mkdtempSync(join(os.tmpdir(), 'stackquay-test-'))
   const report = join(folder, 'report.json')
@@ -79,8 +91,8 @@ async function runFiles(files, concurrency, options) {
       ...files,
     ])
     clearDockerLabs(files)
-    const { passed, failed } = read(report)
-    return { code, passed, failed: failed?.map((file) => relative(root, file)) ?? null }
+    const { passed, failed, seconds } = read(report)
+    return { code, passed, seconds, failed: failed?.map((file) => relative(root, file)) ?? null }
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
@@ -90,7 +102,7 @@ function read(report) {
   try {
     return JSON.parse(readFileSync(report, 'utf8'))
   } catch {
-    return { passed: 0, failed: null }
+    return { passed: 0, failed: null, seconds: {} }
   }
 }
 
