@@ -20,7 +20,8 @@ import {
   runAsUser,
   sizeAsUser,
 } from '../src/native/as-user/index.ts'
-import { projectFiles } from '../src/native/as-user/project-files.ts'
+import { type ProjectFiles, projectFiles } from '../src/native/as-user/project-files.ts'
+import { readWithTar } from '../src/native/as-user/read-with-tar.ts'
 import type { Account } from '../src/native/index.ts'
 
 const isRoot = process.getuid?.() === 0
@@ -290,6 +291,76 @@ if (isRoot) {
       await fails('denied', files.read({ root, path: 'hard', maxBytes: 100, own: true }))
     })
 
+    test('many files are read without it, as it reads them; what is not plain is left to it', async (t) => {
+      const { root, put, outside, place } = await tree(t, account)
+      await put('a', 'hello\0world')
+      await put('empty', '')
+      await put('block', 'x'.repeat(512))
+      await put('folder/sub/b', 'deep')
+      await put('-c', 'dash')
+      await put('large', 'y'.repeat(3000))
+      await link(join(root, 'a'), join(root, 'second'))
+      await execute('mkfifo', [join(root, 'pipe')])
+      await execute('mknod', [join(root, 'device'), 'c', '1', '3'])
+      const limits = { root, maxBytesEach: 1000, maxBytes: 1200 }
+      const plain = [
+        'a',
+        'second',
+        'empty',
+        '-c',
+        'folder/sub/b',
+        'nowhere',
+        'no/where',
+        'a/b',
+        'folder',
+        'pipe',
+        'device',
+      ]
+      const read = async (paths: readonly string[], over: object = {}) => {
+        const quick = await readWithTar(account, { ...limits, paths, ...over }, undefined)
+        const all = createUserFiles()
+        t.after(all.close)
+        assert.deepEqual(quick, await readByHelper(all.of(account), { ...limits, paths, ...over }))
+        return quick
+      }
+      assert.equal((await read(plain))?.size, 8)
+      // The second 512 bytes are more than all may hold together.
+      assert.equal((await read(['block', 'a', 'empty'], { maxBytes: 520 }))?.get('a'), true)
+      assert.equal((await read(['large', 'a']))?.get('large'), true)
+
+      await symlink(join(outside, 'canary'), join(root, 'out'))
+      await symlink('a', join(root, 'near'))
+      await symlink(outside, join(root, 'way'))
+      await put('closed', 'x')
+      await chown(join(root, 'closed'), 0, 0)
+      await chmod(join(root, 'closed'), 0o600)
+      await put('huge', '')
+      await truncate(join(root, 'huge'), 5 * 2 ** 30)
+      for (const odd of [
+        'out',
+        'near',
+        'way/canary',
+        'closed',
+        'huge',
+        '../outside/canary',
+        'ünï',
+        'a b',
+        '.',
+        '/etc/hosts',
+      ])
+        assert.equal(await readWithTar(account, { ...limits, paths: ['a', odd] }, undefined), null, odd)
+      const many = Array.from({ length: 300 }, (_, at) => `n${at}`)
+      assert.equal(await readWithTar(account, { ...limits, paths: many }, undefined), null)
+      assert.equal(await readWithTar(account, { ...limits, root: join(place, 'gone'), paths: ['a'] }, undefined), null)
+      await chmod(root, 0o700)
+      await chown(root, 0, 0)
+      assert.equal(await readWithTar(account, { ...limits, paths: ['a'] }, undefined), null)
+      await assert.rejects(
+        readWithTar(account, { ...limits, paths: ['a'] }, AbortSignal.abort(new Error('no more'))),
+        /no more/,
+      )
+    })
+
     test('one that a program of the user kills is replaced once; killed again and again, the call says so', async (t) => {
       const { files, root, put } = await tree(t, account)
       await put('a', 'x')
@@ -475,6 +546,12 @@ async function tree(t: TestContext, account: Account | null) {
     }
   }
   return { files: all.of(account), root, outside, place, put }
+}
+
+/** By its helper, which is there by then. */
+async function readByHelper(files: ProjectFiles, options: Parameters<ProjectFiles['readMany']>[0]) {
+  await files.folder('/')
+  return files.readMany(options)
 }
 
 async function fails(code: FilesErrorCode, promise: Promise<unknown>): Promise<void> {

@@ -25,12 +25,12 @@ export async function runJob(
     const job = await placed(machine, ref.project, step.job)
     await endEarlierRun(machine, ref, job, context.signal)
     const account = await machine.accounts.of(ref.project)
-    const fingerprint = await jobFingerprint(
-      step.job,
-      job.inputs,
-      account === null ? undefined : (paths) => contentHashesFor(account, paths),
-    )
-    if (await isDone(machine, ref, job, fingerprint, step.force)) return
+    const hashes = account === null ? undefined : (paths: readonly string[]) => contentHashesFor(account, paths)
+    const [fingerprint, made] = await Promise.all([
+      jobFingerprint(step.job, job.inputs, hashes),
+      job.creates === undefined ? null : isMadeBy(account, job.creates),
+    ])
+    if (await isDone(machine, ref, job, { fingerprint, made }, step.force)) return
 
     await writeStamp(machine.home, ref, job.name, { phase: 'running', fingerprint, at: machine.now().toISOString() })
     try {
@@ -87,12 +87,10 @@ async function isDone(
   machine: Machine,
   ref: WorkloadRef,
   job: Job,
-  fingerprint: string,
+  { fingerprint, made }: { readonly fingerprint: string; readonly made: boolean | null },
   force: boolean,
 ): Promise<boolean> {
   const stamp = await readStamp(machine.home, ref, job.name)
-  const account = await machine.accounts.of(ref.project)
-  const made = job.creates === undefined ? null : await isMadeBy(account, job.creates)
   if (job.once === true) return made ?? stamp?.phase === 'done'
   return !force && stamp?.phase === 'done' && stamp.fingerprint === fingerprint && made !== false
 }

@@ -5,7 +5,7 @@ import { expand, makeMentionedData, processEnvironment } from './environment.ts'
 import { throwIfAborted } from './errors.ts'
 import { endFamily } from './family.ts'
 import { exitFile, runDir } from './home.ts'
-import { type Confined, suspectsOf } from './isolation/confine.ts'
+import { type Confined, type Program, suspectsOf } from './isolation/confine.ts'
 import { isFree } from './listening.ts'
 import { withLock } from './lock.ts'
 import { newLog, openForAppend } from './log-files.ts'
@@ -31,15 +31,34 @@ export async function startWorkload(
     if (before !== null && (await runsAlready(machine, supervisor, workload, before, context.signal))) return
     if (await mustWait(machine, supervisor, workload, before)) return
 
-    await endLeftovers(machine, workload, before, context.signal)
-    for (const binding of workload.ports) {
-      if (await isFree(binding.hostPort, binding.bind)) continue
-      const holder = portHolder(machine, conflicts(machine, binding))
-      throw portInUse(binding, holder ?? { pid: null, program: null, ref: null })
+    const names = workload.data.map((mount) => mount.name)
+    await makeMentionedData(machine, workload.ref.project, names)
+    const program = {
+      argv: workload.run.argv.map((text) => expand(machine, workload.ref.project, text, names)),
+      cwd: expand(machine, workload.ref.project, workload.run.cwd, names),
     }
+    // A short program looks as the project's user, while this process looks for what is left and who has the ports.
+    const checked = machine.accounts.of(workload.ref.project).then((account) => checkProgram(program, account))
+    checked.catch(() => undefined)
+    await makeRoom(machine, workload, before, context.signal)
+    await checked
     throwIfAborted(context.signal)
-    await spawnRecorded(machine, supervisor, workload, before, context)
+    await spawnRecorded(machine, supervisor, workload, program, before, context)
   })
+}
+
+async function makeRoom(
+  machine: Machine,
+  workload: Workload,
+  before: RunRecord | null,
+  signal: AbortSignal,
+): Promise<void> {
+  await endLeftovers(machine, workload, before, signal)
+  for (const binding of workload.ports) {
+    if (await isFree(binding.hostPort, binding.bind)) continue
+    const holder = portHolder(machine, conflicts(machine, binding))
+    throw portInUse(binding, holder ?? { pid: null, program: null, ref: null })
+  }
 }
 
 /** Equal fingerprint: done. Another one: the old form is ended first. */
@@ -101,18 +120,12 @@ async function spawnRecorded(
   machine: Machine,
   supervisor: Supervisor,
   workload: Workload,
+  program: Pick<Program, 'argv' | 'cwd'>,
   before: RunRecord | null,
   context: ApplyContext,
 ): Promise<void> {
   const { ref } = workload
-  const names = workload.data.map((mount) => mount.name)
-  const program = {
-    argv: workload.run.argv.map((text) => expand(machine, ref.project, text, names)),
-    cwd: expand(machine, ref.project, workload.run.cwd, names),
-  }
-  await makeMentionedData(machine, ref.project, names)
   const confined = await machine.confiner.of(ref.project, workloadUnit(ref), workload.run.limits)
-  await checkProgram(program, confined.account)
 
   const id = newRunId()
   const marker = runMarker(machine.home, ref, id)

@@ -3,6 +3,7 @@ import type { Account } from '../account.ts'
 import { FilesError } from './files-error.ts'
 import { type HelperProcess, startHelper } from './helper-process.ts'
 import { type Perform, type ProjectFiles, performHere, projectFiles } from './project-files.ts'
+import { readWithTar } from './read-with-tar.ts'
 
 /**
  * Files of projects, each used as the project's user. Root never follows a path into a folder that a project can write; it asks a
@@ -34,7 +35,7 @@ export function createUserFiles({ compiled = null, most = 8, idleMs = 10_000 }: 
     of: (account) => {
       if (account === null || isThisUser(account)) return here
       if (!(account.uid > 0 && account.gid > 0)) throw new FilesError('denied', 'The user of a project is never root.')
-      const found = known.get(keyOf(account)) ?? projectFiles(performAs(account, helpers))
+      const found = known.get(keyOf(account)) ?? filesAs(account, helpers)
       known.set(keyOf(account), found)
       return found
     },
@@ -43,7 +44,20 @@ export function createUserFiles({ compiled = null, most = 8, idleMs = 10_000 }: 
   }
 }
 
+/** Reading many files needs no process to be started first: each start of a project begins with it. */
+function filesAs(account: Account, helpers: Helpers): ProjectFiles {
+  const files = projectFiles(performAs(account, helpers))
+  return {
+    ...files,
+    readMany: async (options) => {
+      const quick = helpers.has(account) ? null : await readWithTar(account, options, options.signal)
+      return quick ?? files.readMany(options)
+    },
+  }
+}
+
 interface Helpers {
+  has(account: Account): boolean
   release(account: Account): Promise<void>
   /** Runs it with the account's process, which is not ended meanwhile. */
   with<T>(account: Account, signal: AbortSignal, use: (helper: HelperProcess) => Promise<T>): Promise<T>
@@ -124,6 +138,7 @@ function createHelpers({ compiled, most, idleMs }: Required<UserFilesOptions>): 
   }
 
   return {
+    has: (account) => slots.has(keyOf(account)),
     with: async (account, signal, use) => {
       for (;;) {
         signal.throwIfAborted()
