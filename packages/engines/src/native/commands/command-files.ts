@@ -71,7 +71,7 @@ export async function readCommandRecord(home: Home, ref: CommandRef): Promise<Co
     : null
 }
 
-/** Null when the holder never came to start its program, or when there is no such command. */
+/** Null when the holder never came to start its program, or could not start it, or when there is no such command. */
 export async function readHolderState(home: Home, ref: CommandRef): Promise<HolderState | null> {
   const file = await orNull(open(statePath(commandDir(home, ref)), constants.O_RDONLY))
   if (file === null) return null

@@ -134,15 +134,13 @@ async function removeCommand(host: CommandHost, ref: CommandRef, signal: AbortSi
   // Having written down the end, its holder is gone the next moment.
   const deadline = performance.now() + HOLDER_GONE_MS
   while (state !== null && isHeld(host, state) && performance.now() < deadline) await pause(5, signal)
-  host.removeGroups(ref)
-  if ((await orNull(readdir(commandDir(home, ref)))) !== null) {
-    await withLockFile(host.table, commandLock(home, ref), signal, async () => {
-      // What was half started a moment ago may run by now.
-      const now = await readHolderState(home, ref)
-      if (now !== null && now.ended === null) throw stillRuns(ref)
-      await rm(commandDir(home, ref), { recursive: true, force: true })
-    })
-  }
+  await withLockFile(host.table, commandLock(home, ref), signal, async () => {
+    // What was half started a moment ago may run by now; its control groups stay with it.
+    const now = await readHolderState(home, ref)
+    if (now !== null && now.ended === null) throw stillRuns(ref)
+    host.removeGroups(ref)
+    await rm(commandDir(home, ref), { recursive: true, force: true })
+  })
   await removeEmptyFolders(home, ref.project)
 }
 

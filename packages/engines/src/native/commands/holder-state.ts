@@ -10,7 +10,7 @@ export interface HolderState {
   /** Grows with every writing. */
   readonly number: number
   readonly holder: Leader
-  /** Null where the program is no process of this machine. */
+  /** Null where the program is no process of this machine, and while it is being started: from then on it counts as one that ran. */
   readonly program: Leader | null
   readonly size: TerminalSize | null
   readonly ended: {

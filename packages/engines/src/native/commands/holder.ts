@@ -17,7 +17,7 @@ import {
   startPiped,
 } from './held-program.ts'
 import { DESCRIPTORS, type HolderAnswer, type HolderSpec } from './holder-spec.ts'
-import { encodeState, type HolderState } from './holder-state.ts'
+import { encodeState, type HolderState, STATE_BYTES } from './holder-state.ts'
 import { createJournalWriter } from './journal-writer.ts'
 
 /*
@@ -68,33 +68,39 @@ async function hold(spec: HolderSpec): Promise<void> {
     const whole = joiners[stream].push(bytes)
     if (whole.length > 0) journal.write(stream, whole, Date.now())
   }
-  let program: HeldProgram
-  try {
-    program = await start(spec, keep)
-    giveUpRights(spec)
-  } catch (error) {
-    answer({ failed: { code: codeOf(error), message: String(error) } })
-    process.exit(1)
-  }
-
-  let state: HolderState = {
-    number: 0,
-    holder: identify(process.pid),
-    program: program.pid === null ? null : identify(program.pid),
-    size: spec.terminal,
-    ended: null,
-  }
+  let state: HolderState = { number: 0, holder: identify(process.pid), program: null, size: spec.terminal, ended: null }
+  const write = (bytes: Buffer, at: number) => writeSync(DESCRIPTORS.state, bytes, 0, bytes.length, at)
   const become = (change: Partial<HolderState>) => {
     state = { ...state, ...change, number: state.number + 1 }
     const { bytes, at } = encodeState(state)
     try {
-      writeSync(DESCRIPTORS.state, bytes, 0, bytes.length, at)
+      write(bytes, at)
     } catch {
       // The disk is gone. The program goes on, and whoever looks for it finds at least that it lives.
     }
   }
-  become({})
+  const program = await startNoted()
+  become({ program: program.pid === null ? null : identify(program.pid) })
   answer({ started: {} })
+
+  /** That it starts is written down before: whenever this process is killed, the program ran once or never. */
+  async function startNoted(): Promise<HeldProgram> {
+    let noted = false
+    try {
+      const { bytes, at } = encodeState(state)
+      write(bytes, at)
+      noted = true
+      const started = await start(spec, keep)
+      noted = false
+      giveUpRights(spec)
+      return started
+    } catch (error) {
+      // Nothing of it ran: it may be started again.
+      if (noted) write(Buffer.alloc(STATE_BYTES, ' '), 0)
+      answer({ failed: { code: codeOf(error), message: String(error) } })
+      process.exit(1)
+    }
+  }
 
   const endFamilyOf = (policy: HolderSpec['stop']) =>
     endFamily(
