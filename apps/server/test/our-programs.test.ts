@@ -195,6 +195,8 @@ console.log(JSON.stringify({ outer, near }))
 /** A package that says its version, and those of what it finds. A circle is told by its name alone. */
 function install(folder: string, name: string, version: string, dependencies: Readonly<Record<string, string>>): void {
   const path = join(folder, 'node_modules', name)
+  // As package managers do: a new file, never another content in the old one.
+  rmSync(path, { recursive: true, force: true })
   mkdirSync(path, { recursive: true })
   writeFileSync(join(path, 'package.json'), JSON.stringify({ name, version, dependencies, main: 'index.js' }))
   const found = Object.keys(dependencies).map((dependency) => `told(require('${dependency}'), '${dependency}')`)

@@ -3,12 +3,14 @@ import {
   chmodSync,
   copyFileSync,
   existsSync,
+  linkSync,
   mkdirSync,
   readdirSync,
   readFileSync,
   realpathSync,
   renameSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
@@ -158,11 +160,23 @@ function copyFolder(from: string, to: string): void {
     if (entry.isDirectory() && entry.name !== 'node_modules') {
       makeFolder(target)
       copyFolder(source, target)
-    } else if (entry.isFile()) {
-      copyFileSync(source, target)
-      chmodSync(target, 0o644)
-    }
+    } else if (entry.isFile() && !isForReaders.test(entry.name)) bringFile(source, target)
   }
+}
+
+/** Types, maps and texts: no program loads them, and they are half of all files. */
+const isForReaders = /\.([cm]?ts|map|md|markdown|flow)$/i
+
+/**
+ * As another name of the same file where that is possible and everybody may read it: a thousand copies keep the service from all else
+ * for a second. A package manager replaces files, so that what was brought stays as it was.
+ */
+function bringFile(source: string, target: string): void {
+  try {
+    if ((statSync(source).mode & 0o777) === 0o644) return linkSync(source, target)
+  } catch {}
+  copyFileSync(source, target)
+  chmodSync(target, 0o644)
 }
 
 /** Readable for every user of the machine, whatever the umask. */
