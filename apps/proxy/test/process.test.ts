@@ -175,6 +175,9 @@ test('routes are switched back and forth under load without a failed request, an
   t.after(() => agent.destroy())
 
   let running = true
+  t.after(() => {
+    running = false
+  })
   let served = 0
   const failures: unknown[] = []
   const load = Array.from({ length: 8 }, async () => {

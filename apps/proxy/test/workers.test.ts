@@ -58,6 +58,9 @@ test('after the answer to a new table no process serves the old one, whoever tak
   await control.putRoutes(table([route('shop', upstreamAt(upstreams[0]!))]))
 
   let running = true
+  t.after(() => {
+    running = false
+  })
   const failures: unknown[] = []
   const load = Array.from({ length: 4 }, async () => {
     while (running) {

@@ -64,6 +64,9 @@ for (const account of users) {
 
       await put('log', '')
       let growing = true
+      t.after(() => {
+        growing = false
+      })
       const grow = (async () => {
         while (growing) await writeFile(join(root, 'log'), Buffer.alloc(1 << 20), { flag: 'a' })
       })()
@@ -272,7 +275,7 @@ if (isRoot) {
     test('it has no rights but those of the user, cannot get others, and nobody of that user sees into it', async (t) => {
       const { files, root, put } = await tree(t, account)
       await put('a', 'x')
-      await files.read({ root, path: 'a', maxBytes: 10 })
+      await files.folder(root)
       const [pid] = helpersOf(account.uid)
       const status = readFileSync(`/proc/${pid}/status`, 'utf8')
       assert.match(status, /^Uid:\t60001\t60001\t60001\t60001$/m)
@@ -364,7 +367,7 @@ if (isRoot) {
     test('one that a program of the user kills is replaced once; killed again and again, the call says so', async (t) => {
       const { files, root, put } = await tree(t, account)
       await put('a', 'x')
-      const read = () => files.read({ root, path: 'a', maxBytes: 10 })
+      const read = () => files.read({ root, path: 'a', maxBytes: 10, own: true })
       await read()
       for (let turn = 0; turn < 3; turn += 1) {
         const [pid] = helpersOf(account.uid)
@@ -375,25 +378,40 @@ if (isRoot) {
       let killing = true
       const killer = (async () => {
         while (killing) {
-          for (const pid of helpersOf(account.uid)) process.kill(pid, 'SIGKILL')
+          for (const pid of helpersOf(account.uid)) {
+            try {
+              process.kill(pid, 'SIGKILL')
+            } catch {}
+          }
           await sleep(1)
         }
       })()
-      const began = performance.now()
-      await fails('broken', read())
-      assert.ok(performance.now() - began < 5_000)
-      killing = false
-      await killer
+      try {
+        // The killer looks every few milliseconds: now and then an answer is faster.
+        let said: unknown = null
+        for (let turn = 0; turn < 50 && said === null; turn += 1) {
+          const began = performance.now()
+          said = await read().then(
+            () => null,
+            (error: unknown) => error,
+          )
+          assert.ok(performance.now() - began < 10_000)
+        }
+        assert.ok(said instanceof FilesError && said.code === 'broken', String(said))
+      } finally {
+        killing = false
+        await killer
+      }
       assert.equal(String(await read()), 'x')
     })
 
     test('one that a program of the user stops costs its time limit and no more', async (t) => {
       const { files, root, put } = await tree(t, account)
       await put('a', 'x')
-      await files.read({ root, path: 'a', maxBytes: 10 })
+      await files.folder(root)
       const [pid] = helpersOf(account.uid)
       await runAsUser(account, ['sh', '-c', `kill -STOP ${pid}`])
-      await fails('timeout', files.read({ root, path: 'a', maxBytes: 10, timeoutMs: 200 }))
+      await fails('timeout', files.folder(root, { timeoutMs: 200 }))
       assert.equal(String(await files.read({ root, path: 'a', maxBytes: 10 })), 'x')
       assert.ok(!helpersOf(account.uid).includes(pid!))
     })
@@ -402,6 +420,8 @@ if (isRoot) {
       const { root, put } = await tree(t, null)
       await put('a', 'x')
       await chmod(join(root, 'a'), 0o644)
+      const linked = join(root, 'linked')
+      await symlink('a', linked)
       await chmod(root, 0o755)
       const all = createUserFiles({ most: 2, idleMs: 300 })
       t.after(all.close)
@@ -411,20 +431,25 @@ if (isRoot) {
         most = Math.max(most, uids.flatMap(helpersOf).length)
       }, 5)
       const reads = uids.flatMap((uid) =>
-        Array.from({ length: 20 }, () => all.of({ uid, gid: uid }).read({ root, path: 'a', maxBytes: 10 })),
+        Array.from({ length: 20 }, () =>
+          all.of({ uid, gid: uid }).read({ root, path: 'linked', links: 'inside', maxBytes: 10 }),
+        ),
       )
       assert.equal((await Promise.all(reads)).join(''), 'x'.repeat(100))
       clearInterval(counting)
       // One that was told to go may still be going.
       assert.ok(most <= 4, `${most} at once`)
       await waitFor(() => uids.flatMap(helpersOf).length === 0)
-      await all.of({ uid: 60_011, gid: 60_011 }).read({ root, path: 'a', maxBytes: 10 })
+      await all.of({ uid: 60_011, gid: 60_011 }).read({ root, path: 'linked', links: 'inside', maxBytes: 10 })
       await all.release({ uid: 60_011, gid: 60_011 })
       assert.deepEqual(helpersOf(60_011), [])
-      await all.of({ uid: 60_011, gid: 60_011 }).read({ root, path: 'a', maxBytes: 10 })
+      await all.of({ uid: 60_011, gid: 60_011 }).read({ root, path: 'linked', links: 'inside', maxBytes: 10 })
       await all.close()
       assert.deepEqual(helpersOf(60_011), [])
-      await fails('broken', all.of({ uid: 60_011, gid: 60_011 }).read({ root, path: 'a', maxBytes: 10 }))
+      await fails(
+        'broken',
+        all.of({ uid: 60_011, gid: 60_011 }).read({ root, path: 'linked', links: 'inside', maxBytes: 10 }),
+      )
     })
 
     test('its program need not be readable to the user, and root is no user of a project', async (t) => {

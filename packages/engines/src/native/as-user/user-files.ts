@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Account } from '../account.ts'
+import type { ReadManyArgs } from './acts.ts'
 import { FilesError } from './files-error.ts'
 import { type HelperProcess, startHelper } from './helper-process.ts'
 import { type Perform, type ProjectFiles, performHere, projectFiles } from './project-files.ts'
@@ -44,20 +45,28 @@ export function createUserFiles({ compiled = null, most = 8, idleMs = 10_000 }: 
   }
 }
 
-/** Reading many files needs no process to be started first: each start of a project begins with it. */
+/** Plain files are read without a process that has to start first: each creation and each start of a project begins with that. */
 function filesAs(account: Account, helpers: Helpers): ProjectFiles {
   const files = projectFiles(performAs(account, helpers))
+  const quickly = (args: ReadManyArgs, signal: AbortSignal | undefined) =>
+    helpers.insteadOf(account, () => readWithTar(account, args, signal))
   return {
     ...files,
-    readMany: async (options) => {
-      const quick = helpers.has(account) ? null : await readWithTar(account, options, options.signal)
-      return quick ?? files.readMany(options)
+    read: async (options) => {
+      const { root, path, maxBytes, signal, own } = options
+      const args = { root, paths: [path], maxBytesEach: maxBytes, maxBytes }
+      const quick = own === true ? null : await quickly(args, signal)
+      const found = quick?.get(path)
+      if (quick !== null && found === undefined) throw new FilesError('missing')
+      return Buffer.isBuffer(found) ? found : files.read(options)
     },
+    readMany: async (options) => (await quickly(options, options.signal)) ?? files.readMany(options),
   }
 }
 
 interface Helpers {
-  has(account: Account): boolean
+  /** Null, and nothing is done, where the account has a process already or many others are at work. */
+  insteadOf<T>(account: Account, act: () => Promise<T>): Promise<T | null>
   release(account: Account): Promise<void>
   /** Runs it with the account's process, which is not ended meanwhile. */
   with<T>(account: Account, signal: AbortSignal, use: (helper: HelperProcess) => Promise<T>): Promise<T>
@@ -97,6 +106,7 @@ function createHelpers({ compiled, most, idleMs }: Required<UserFilesOptions>): 
   const leaving = new Set<Promise<void>>()
   let freed = Promise.withResolvers<void>()
   let closed = false
+  let quick = 0
 
   const drop = (key: string, slot: Slot): Promise<void> => {
     if (slot.timer !== null) clearTimeout(slot.timer)
@@ -138,7 +148,15 @@ function createHelpers({ compiled, most, idleMs }: Required<UserFilesOptions>): 
   }
 
   return {
-    has: (account) => slots.has(keyOf(account)),
+    insteadOf: async (account, act) => {
+      if (closed || quick >= most || slots.has(keyOf(account))) return null
+      quick += 1
+      try {
+        return await act()
+      } finally {
+        quick -= 1
+      }
+    },
     with: async (account, signal, use) => {
       for (;;) {
         signal.throwIfAborted()
