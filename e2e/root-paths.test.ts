@@ -15,12 +15,12 @@ import {
   removeGivenFolder,
   sizeAsUser,
 } from '@stackquay/engines'
+import { rounds } from '@stackquay/testkit/rounds'
 import { readManifest } from '../apps/server/src/projects/manifest-file.ts'
 import { createNewFolders } from '../apps/server/src/projects/new-folder.ts'
 import { createResultsFolders } from '../apps/server/src/runs/results-folder.ts'
 import { sourceIdOf } from '../apps/server/src/runs/source-id.ts'
 import { race } from './support/racers.ts'
-import { rounds } from './support/rounds.ts'
 
 const uid = 60_201
 const execute = promisify(execFile)

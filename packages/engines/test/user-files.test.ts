@@ -9,6 +9,7 @@ import { describe, type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
+import { rounds } from '@stackquay/testkit/rounds'
 import { createFrameReader, encodeFrame } from '../src/native/as-user/frames.ts'
 import {
   copyBetween,
@@ -142,19 +143,18 @@ for (const account of users) {
       await assert.rejects(lstat(root), { code: 'ENOENT' })
     })
 
-    test('100,000 entries: a walk ends at its limit, the size is known, and all of it goes', {
-      timeout: 120_000,
-    }, async (t) => {
+    test('very many entries: a walk ends at its limit, the size is known, and all of it goes', async (t) => {
+      const entries = rounds(20_000, 100_000)
       const { files, root } = await tree(t, account)
       await runAsUser(account, [
         'sh',
         '-c',
-        'mkdir -p "$1/many" && cd "$1/many" && seq 100000 | xargs touch',
+        `mkdir -p "$1/many" && cd "$1/many" && seq ${entries} | xargs touch`,
         '-',
         root,
       ])
       const skip = { names: ['b'], endings: ['.log'] }
-      await fails('too_many', files.walk({ root, maxEntries: 20_000, skip }))
+      await fails('too_many', files.walk({ root, maxEntries: entries / 5, skip }))
       await fails('too_many', files.list({ root, path: 'many', maxEntries: 100 }))
       assert.ok(((await sizeAsUser(account, root)) ?? 0) > 0)
       await removeGivenFolder(root)
@@ -221,7 +221,7 @@ for (const account of users) {
 
     test('what takes too long is given up, and so is what nobody wants any more', async (t) => {
       const { files, root } = await tree(t, account)
-      await runAsUser(account, ['sh', '-c', 'mkdir -p "$1/many" && cd "$1/many" && seq 20000 | xargs touch', '-', root])
+      await runAsUser(account, ['sh', '-c', 'mkdir -p "$1/many" && cd "$1/many" && seq 10000 | xargs touch', '-', root])
       const walk = { root, maxEntries: 100_000, skip: { names: [], endings: [] } }
       await fails('timeout', files.walk({ ...walk, timeoutMs: 20 }))
       const enough = new AbortController()
@@ -229,7 +229,7 @@ for (const account of users) {
       setTimeout(() => enough.abort(new Error('enough')), 20)
       await assert.rejects(walking, /enough/)
       await assert.rejects(files.walk({ ...walk, signal: AbortSignal.abort(new Error('no')) }), /no/)
-      assert.equal((await files.walk(walk)).length, 20_000)
+      assert.equal((await files.walk(walk)).length, 10_000)
     })
 
     test('short programs run as the user, with a limit of output and time', async () => {

@@ -1,4 +1,5 @@
-const isSoak = process.env.STACKQUAY_SOAK === '1'
+/** Whether everything is done in full. */
+export const isSoak = process.env.STACKQUAY_SOAK === '1'
 // The service refuses to start with a setting that it does not know.
 delete process.env.STACKQUAY_SOAK
 
