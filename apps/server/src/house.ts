@@ -332,6 +332,8 @@ export async function openHouse({
     for (const known of model.all()) await lookAt(known.row.id)
     await holdInterrupted({ store, model, orchestrator, restartHolds })
     looked = true
+    // Now, not after all that is taken up: what was deleted while nobody looked would still have an address.
+    void routes.publish()
     await takeUp({ store, model, orchestrator, engine })
     await retireLeft(isolation.users, store).catch((error: unknown) => onError(error, 'taking users away'))
     await endLeftData({ store, ownData, onError })

@@ -18,8 +18,6 @@ export interface ProxyKeeper {
   close(): void
 }
 
-const lookEveryMs = 3_000
-
 export function createProxyKeeper(options: {
   /** The service's; the proxy has a folder in it. */
   readonly home: string
@@ -27,10 +25,16 @@ export function createProxyKeeper(options: {
   /** A listening socket from systemd. */
   readonly socket: number | undefined
   onError(error: unknown, what: string): void
+  /** Finds the proxy, or starts it. */
+  readonly open?: () => Promise<ProxyControl>
+  readonly lookEveryMs?: number
 }): ProxyKeeper {
+  const { lookEveryMs = 3_000 } = options
   let control: ProxyControl | null = null
   let fault: string | null = null
   let table: RouteTable | null = null
+  /** The last one that a proxy said it has. */
+  let given: RouteTable | null = null
   let starting: Promise<ProxyControl> | null = null
 
   const findOrStart = async () => {
@@ -43,12 +47,12 @@ export function createProxyKeeper(options: {
     return ensureProxy({ home: join(home, 'proxy'), listen, socket, as })
   }
   const ensure = () => {
-    starting ??= findOrStart()
+    starting ??= (options.open ?? findOrStart)()
       .then(async (found) => {
         control = found
         fault = null
         // One that was started just now serves the routes that its predecessor kept on disk; ours are newer.
-        if (table !== null) await found.putRoutes(table)
+        if (table !== null) await give(found, table)
         return found
       })
       .catch((error: unknown) => {
@@ -61,9 +65,16 @@ export function createProxyKeeper(options: {
     return starting
   }
 
+  const give = async (to: ProxyControl, next: RouteTable) => {
+    await to.putRoutes(next)
+    given = next
+  }
+
   const look = async () => {
     const status = await control?.status().catch(() => undefined)
-    if (status === undefined) await ensure()
+    if (control === null || status === undefined) await ensure()
+    // A busy machine kept it from being told: nothing else may change for long, and old addresses would answer for ever.
+    else if (table !== null && given !== table) await give(control, table)
   }
   ensure().catch((error: unknown) => options.onError(error, 'starting the proxy'))
   const timer = setInterval(
@@ -78,8 +89,9 @@ export function createProxyKeeper(options: {
     put: async (next) => {
       table = next
       const found = control ?? (await ensure())
+      if (given === next) return
       try {
-        await found.putRoutes(next)
+        await give(found, next)
       } catch {
         await ensure()
       }

@@ -172,9 +172,14 @@ const isForReaders = /\.([cm]?ts|map|md|markdown|flow)$/i
  * for a second. A package manager replaces files, so that what was brought stays as it was.
  */
 function bringFile(source: string, target: string): void {
-  try {
-    if ((statSync(source).mode & 0o777) === 0o644) return linkSync(source, target)
-  } catch {}
+  if ((statSync(source).mode & 0o777) === 0o644) {
+    try {
+      linkSync(source, target)
+      return
+    } catch {
+      // Another file system, or another's file.
+    }
+  }
   copyFileSync(source, target)
   chmodSync(target, 0o644)
 }

@@ -60,6 +60,9 @@ export async function endRun(
   const at = machine.now().toISOString()
   const unknown = leader === null ? record.lastExit : { code: null, signal: killed ? 'SIGKILL' : null, at }
   const wasAlive = record.phase === 'starting' || record.phase === 'running' || record.phase === 'stopping'
-  const lastExit = wasAlive ? (ended ?? unseen ?? unknown) : record.lastExit
+  const exit = ended ?? unseen ?? unknown
+  // What we ended did not end for its limits, even if a child of it had just done so.
+  const byUs = leader === null || exit === null ? exit : { code: exit.code, signal: exit.signal, at: exit.at }
+  const lastExit = wasAlive ? byUs : record.lastExit
   await writeRecord(machine.home, { ...known, phase: 'stopped', since: at, lastExit })
 }
