@@ -11,7 +11,8 @@ import { ensureSystemPackages } from './system-packages.mjs'
 import { allTestFiles } from './test-files.mjs'
 
 /** Tests that repeat what they do with `rounds`, by the names of their files. */
-const repeating = /\/(trust-[^/]*|native-shared|root-paths|user-files|page|page-[^/]*|docker-page)\.test\.ts$/
+const repeating =
+  /\/(trust-[^/]*|kill|docker-kill|docker-foreign|patch-property|native-shared|root-paths|user-files|page|page-[^/]*|docker-page)\.test\.ts$/
 const HOUR_MS = 3_600_000
 
 /**

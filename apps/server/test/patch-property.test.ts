@@ -6,6 +6,7 @@ import { databaseKindOf, type RuntimeKind, runtimeKinds, type ServiceKind, servi
 import type { ProjectPatch, ProjectView } from '@stackquay/contract'
 import { allKinds, generator, offersOfAll, type Random, randomPatch, type Taste } from '@stackquay/domain/random-patch'
 import type { Step } from '@stackquay/engine-api'
+import { rounds } from '@stackquay/testkit/rounds'
 import {
   type OperationAnswer,
   openTestHouse,
@@ -242,7 +243,8 @@ test('a random PATCH of a random project is the merge of both and nothing else, 
   const { ask, engine, store } = all
   const counts = { merged: 0, work: 0, none: 0, refused: 0, removed: 0 }
   let wanted = 0
-  for (let round = 0; counts.merged < 300 && round < 120; round += 1) {
+  const wantedMerges = rounds(100, 300)
+  for (let round = 0; counts.merged < wantedMerges && round < 120; round += 1) {
     const random = generator(round)
     const start = random.chance(0.6)
     const nothing = { runtimes: {}, services: {}, databases: {} }
@@ -341,7 +343,7 @@ test('a random PATCH of a random project is the merge of both and nothing else, 
   }
   t.diagnostic(`${wanted} patches: ${JSON.stringify(counts)}`)
   assert.ok(
-    counts.merged >= 300 && counts.work >= 80 && counts.refused >= 5 && counts.removed >= 3,
+    counts.merged >= wantedMerges && counts.work >= wantedMerges / 4 && counts.refused >= 2 && counts.removed >= 1,
     JSON.stringify(counts),
   )
   assert.deepEqual(all.errors, [])

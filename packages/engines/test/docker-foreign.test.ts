@@ -16,10 +16,11 @@ import {
   type Workload,
 } from '@stackquay/engine-api'
 import { type DockerLab, dockerLab } from '@stackquay/testkit/docker-lab'
+import { rounds } from '@stackquay/testkit/rounds'
 import Dockerode from 'dockerode'
 import { createDockerEngine } from '../src/docker/index.ts'
 
-const OPERATIONS = 200
+const OPERATIONS = rounds(100, 200)
 const FOREIGN = 100
 const PROJECTS = ['shop', 'shop-2', 'blog', 'api'] as const
 /** In it every name that the engine would use is taken by somebody else's object. */
@@ -28,7 +29,7 @@ const WORKLOADS = ['web', 'redis'] as const
 const INSTANCE = 'a1b2c3d4e5f6'
 const OTHER_INSTANCE = 'a1b2c3d4e5f7'
 
-test('of two hundred operations nothing of others is touched: not their containers, volumes, networks and images, whatever their names and labels', async () => {
+test('of hundreds of operations nothing of others is touched: not their containers, volumes, networks and images, whatever their names and labels', async () => {
   // Thousands of firewall rules would be made and removed, and nothing here is reached over the network.
   await using lab = await dockerLab({ images: ['redis'], daemonArgs: ['--iptables=false'] })
   const docker = new Dockerode({ socketPath: lab.socketPath })
