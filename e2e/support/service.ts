@@ -1,10 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { copyFile, mkdir, mkdtemp, readFile, rename, rm } from 'node:fs/promises'
 import { request } from 'node:http'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { type Client, createClient } from '@stackquay/client'
@@ -62,8 +62,28 @@ export interface ServiceOptions {
   readonly roots?: string
 }
 
+/**
+ * The versions of this machine's programs, which every new home would learn again by starting each of them. A version is remembered
+ * for a file of one size and time of change, so that a home which is given it still learns of what is new.
+ */
+const learntVersions = fileURLToPath(new URL('../../node_modules/.cache/e2e-toolchains.json', import.meta.url))
+const versionsOf = (home: string) => join(home, 'toolchains', 'cache.json')
+
+async function giveVersions(home: string): Promise<void> {
+  await mkdir(dirname(versionsOf(home)), { mode: 0o755 })
+  await copyFile(learntVersions, versionsOf(home)).catch(() => undefined)
+}
+
+async function keepVersions(home: string): Promise<void> {
+  const draft = `${learntVersions}.${process.pid}`
+  await copyFile(versionsOf(home), draft)
+    .then(() => rename(draft, learntVersions))
+    .catch(() => undefined)
+}
+
 export async function startService(options: ServiceOptions = {}): Promise<Service> {
   const home = await mkdtemp(join(tmpdir(), 'stackquay-e2e-'))
+  await giveVersions(home)
   const ports = await reservePorts()
   const [port, proxyPort] = [ports.from + 98, ports.from + 99]
   const url = `http://127.0.0.1:${port}`
@@ -153,6 +173,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
         await endProxy(home)
         endPortOwner(home)
         await sweep(home)
+        await keepVersions(home)
         await rm(home, { recursive: true, force: true })
         await ports.release()
       }

@@ -7,10 +7,14 @@ import { runAs } from './isolation/as-user.ts'
  * The first directory on the way to `path` that the account cannot enter; null when it can reach it. Looks at the
  * permission bits of both the path as written and where it really leads. Throws when the path does not exist.
  */
-export async function unreachableAt(path: string, account: Account | null): Promise<string | null> {
+export async function unreachableAt(
+  path: string,
+  account: Account | null,
+  mayEnter: (directory: string) => Promise<boolean> = (directory) => may(directory, account, 1),
+): Promise<string | null> {
   const parents = new Set([...parentsOf(path), ...parentsOf(await realpath(path))])
   for (const directory of [...parents].sort((a, b) => a.length - b.length)) {
-    if (!(await may(directory, account, 1))) return directory
+    if (!(await mayEnter(directory))) return directory
   }
   return null
 }

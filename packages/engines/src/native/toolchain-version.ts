@@ -21,11 +21,11 @@ export async function askVersion(
   machine: Machine,
   query: ToolchainQuery,
   program: string,
-  helpers: readonly string[],
+  { helpers, mayEnter }: { readonly helpers: readonly string[]; mayEnter(directory: string): Promise<boolean> },
   signal: AbortSignal,
 ): Promise<VersionAnswer> {
   const account = anyProject(machine.accounts)
-  const wall = await unreachableAt(program, account)
+  const wall = await unreachableAt(program, account, mayEnter)
   if (wall !== null) {
     const version = /\/v?(\d+(?:\.\d+)+)\//.exec(program)?.[1] ?? ''
     const where = `${program} is under ${wall}, which ${nameOf(account)} cannot enter.`

@@ -6,6 +6,7 @@ import { readJson, writeJson } from './atomic-file.ts'
 import { type BundledProgram, reachableProgram } from './bundled.ts'
 import { abortedError } from './errors.ts'
 import type { Machine } from './machine.ts'
+import { may } from './reach.ts'
 import { candidates } from './toolchain-places.ts'
 import { askVersion, type VersionAnswer } from './toolchain-version.ts'
 
@@ -28,18 +29,28 @@ export function createToolchains(machine: Machine, bundled: readonly BundledProg
     const own = await Promise.all(
       bundled.map((program) => reachableProgram(machine, program).then((path) => ({ ...program, path }))),
     )
-    const helpers = own.map((program) => dirname(program.path))
+    const around = { helpers: own.map((program) => dirname(program.path)), mayEnter: askedOnce(machine) }
     const all = await Promise.all(queries.map((query) => candidatesOf(query, own)))
     const found = await mapFew(all.flat(), async (candidate) => {
       if (signal.aborted) throw abortedError()
       const answer = await cache.answer(candidate, () =>
-        askVersion(machine, candidate.query, candidate.program, helpers, signal),
+        askVersion(machine, candidate.query, candidate.program, around, signal),
       )
       return toolchain(candidate, answer)
     })
     if (signal.aborted) throw abortedError()
     await cache.save()
     return queries.flatMap((query) => distinct(found.filter((one) => one.name === query.name)))
+  }
+}
+
+/** Many programs lie below the same few folders, and each question is a process. */
+function askedOnce(machine: Machine): (directory: string) => Promise<boolean> {
+  const answers = new Map<string, Promise<boolean>>()
+  return (directory) => {
+    const answer = answers.get(directory) ?? may(directory, anyProject(machine.accounts), 1)
+    answers.set(directory, answer)
+    return answer
   }
 }
 
