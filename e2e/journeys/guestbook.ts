@@ -119,6 +119,11 @@ export function guestbookJourney<S extends Service>({ title, open, settings, ver
       )
       assert.equal((await rows('guestbook')).length, 4)
       await until(async () => (await state('guestbook')) === 'running', 'the project to be known as running')
+      // What brought it back may still be at its last step.
+      await until(
+        async () => (await service.client.call('getProject', { params: { id: 'guestbook' } })).operation === null,
+        'nothing to be under way',
+      )
     })
 
     it('is duplicated with its rows; then each goes its own way', { timeout: 120_000 }, async () => {
