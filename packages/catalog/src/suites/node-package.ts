@@ -58,7 +58,8 @@ export const mostSuites = 50
 export function runnerCalls(own: PackageJson, runner: string): readonly RunnerCall[] {
   const seen = new Set<string>()
   return Object.entries(own.scripts).flatMap(([script, line]) => {
-    if (seen.size === mostSuites) return []
+    // Most of ten thousand scripts are told by this alone.
+    if (seen.size === mostSuites || !line.includes(runner)) return []
     const words = simpleScript(line)
     const at = words?.findIndex((word) => !isAssignment(word) && word !== 'cross-env' && word !== 'npx') ?? -1
     if (words === null || words[at] !== runner || words.some((word) => variants.test(word))) return []
