@@ -363,7 +363,7 @@ describe('a browser session against the projects of its host', () => {
     assert.ok(files > 5)
   })
 
-  it('leads to the login and back when the session has expired', { timeout: 60_000 }, async () => {
+  it('leads to the login and back when the session has expired', { timeout: 150_000 }, async () => {
     await page.goto(`${service.url}/settings/tokens`)
     await account().waitFor()
     await service.stop()
@@ -372,7 +372,8 @@ describe('a browser session against the projects of its host', () => {
     assert.ok(Number(database.prepare('update sessions set last_seen_at = ?').run(idle).changes) > 0)
     database.close()
     await service.start()
-    await page.waitForURL(`${service.url}/login?next=%2Fsettings%2Ftokens`)
+    // The page asks less and less often while nobody answers, at least every ten seconds.
+    await page.waitForURL(`${service.url}/login?next=%2Fsettings%2Ftokens`, { timeout: 60_000 })
     assert.equal(await page.evaluate(() => localStorage.getItem('stackquay.session')), null)
     await page.getByLabel('User name').fill(admin.username)
     await page.getByLabel('Password').fill(admin.password)
