@@ -44,7 +44,7 @@ async function lab(t: TestContext, then: 'killed' | 'ended' | 'refused') {
     home: await openHome(join(root, 'engine'), { enterable: false }),
     table,
     now: () => new Date(),
-    removeGroups: () => {},
+    removeGroups: () => true,
     holderGroups: () => [],
     suspects: () => ({ table, uids: new Set([process.getuid?.() ?? -1]) }),
     group: () => null,

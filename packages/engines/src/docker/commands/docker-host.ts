@@ -21,7 +21,7 @@ export function dockerHost(daemon: Daemon): CommandHost {
     // Holders are programs of ours.
     suspects: () => ({ table, uids: new Set([process.getuid?.() ?? -1]) }),
     group: () => null,
-    removeGroups: () => {},
+    removeGroups: () => true,
     holderGroups: () => [],
     async prepare(spec, context) {
       const { ref } = spec

@@ -7,8 +7,8 @@ import type { HolderAnswer } from './holder-spec.ts'
 
 /** What commands stand on: where they are kept, and how a program comes to be held. The only difference between engines. */
 export interface CommandHost extends Pick<Machine, 'home' | 'table' | 'now'> {
-  /** Forgets the control groups of an ended command that are empty; that of a holder on its way out stays until the next time. */
-  removeGroups(ref: CommandRef): void
+  /** Forgets the control groups of an ended command; false when that of a holder on its way out stays until the next time. */
+  removeGroups(ref: CommandRef): boolean
   /** Where the holder itself is put, so that it is told from what the project started. Empty where there are no control groups. */
   holderGroups(ref: CommandRef): readonly string[]
   /** Among whose processes those of a project's commands are. */

@@ -138,7 +138,7 @@ async function removeCommand(host: CommandHost, ref: CommandRef, signal: AbortSi
     // What was half started a moment ago may run by now; its control groups stay with it.
     const now = await readHolderState(home, ref)
     if (now !== null && now.ended === null) throw stillRuns(ref)
-    host.removeGroups(ref)
+    while (!host.removeGroups(ref) && performance.now() < deadline) await pause(5, signal)
     await rm(commandDir(home, ref), { recursive: true, force: true })
   })
   await removeEmptyFolders(home, ref.project)

@@ -10,9 +10,10 @@ import { preparedProgram } from './prepared-program.ts'
 
 /** Commands that are processes of this machine. */
 export function createNativeCommands(machine: Machine, closing: AbortSignal): Commands {
-  const removeGroups = (ref: CommandRef) => {
-    for (const unit of [commandUnit(ref), holderUnit(ref)]) machine.confiner.group(ref.project, unit)?.remove()
-  }
+  const removeGroups = (ref: CommandRef) =>
+    [commandUnit(ref), holderUnit(ref)]
+      .map((unit) => machine.confiner.group(ref.project, unit)?.remove() ?? true)
+      .every((isGone) => isGone)
   const host: CommandHost = {
     ...machine,
     suspects: (project) => suspectsOf(machine, project),

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { EngineError, type Limits } from '@stackquay/engine-api'
 import {
@@ -59,8 +59,11 @@ export interface ControlGroup {
   readonly memoryEvents: string | null
   /** Whether processes are counted and limited in it. */
   readonly countsProcesses: boolean
-  /** Gone when it is empty, and with the last one what is above it; one that is not empty stays. */
-  remove(): void
+  /**
+   * Gone when it is empty, and with the last one what is above it; one that is not empty stays: then false. A process whose first
+   * thread has ended is no process any more, while others of its threads are still in the group for a moment.
+   */
+  remove(): boolean
 }
 
 /** Fork bombs end here also where nobody set a limit. */
@@ -145,6 +148,7 @@ function controlGroup(
     countsProcesses: pidsEvents !== null,
     remove() {
       for (const tree of trees) removeFolders(pathsIn(tree))
+      return trees.every((tree) => !existsSync(pathsIn(tree)[2]))
     },
   }
 }
