@@ -139,6 +139,7 @@ export function projectHandlers(deps: ProjectsDeps, answers: ProjectAnswers): Pr
       )
       return queued
     })
+    resolver.handOver(row.id)
     submit(operation, deps)
     const ended = await wait(operation, input.query.wait, context)
     return { status: isEnded(ended) ? 200 : 202, body: operationView(ended) }

@@ -14,7 +14,7 @@ import { type ProjectParts, projectSummary } from './view.ts'
 export interface Model {
   load(): Promise<void>
   /** After a write of the row, its leases or its source: reads and resolves again. */
-  renew(id: string): Promise<Known>
+  renew(id: string, options?: { readonly goesOn?: boolean }): Promise<Known>
   forget(id: string): void
   find(id: string): Known | null
   all(): readonly Known[]
@@ -163,11 +163,11 @@ export function createModel(options: ModelOptions): Model {
       })
   }
 
-  const renew = async (id: string): Promise<Known> => {
+  const renew: Model['renew'] = async (id, options) => {
     const row = await store.projects.find(id)
     if (row === null) throw new Error(`project ${id} is not stored`)
     const before = forgotten
-    const [resolved, leases] = await Promise.all([resolver.resolveAndRemember({ ...row }), store.ports.of(id)])
+    const [resolved, leases] = await Promise.all([resolver.resolveAndRemember({ ...row }, options), store.ports.of(id)])
     // A project that was deleted meanwhile must not come back.
     if (forgotten !== before && (await store.projects.find(id)) === null)
       throw new Error(`project ${id} was deleted meanwhile`)

@@ -52,8 +52,13 @@ export interface Resolver {
    * look at what a rotation would do.
    */
   resolve(project: Resolvable, rotated?: readonly string[]): Promise<Resolved>
-  /** The same, and what was read of the source is remembered for `resolveRemembered`. */
-  resolveAndRemember(project: Resolvable): Promise<Resolved>
+  /**
+   * The same, and what was read of the source is remembered for `resolveRemembered`. With `goesOn` a read that was handed over
+   * a moment ago counts as this one.
+   */
+  resolveAndRemember(project: Resolvable, options?: { readonly goesOn?: boolean }): Promise<Resolved>
+  /** The operation that begins now goes on with what its request has just read. */
+  handOver(project: string): void
   /** From what was read of the source the last time, where that is known: quick, for the start of the service. */
   resolveRemembered(project: Resolvable): Promise<Resolved>
   /** What was remembered of a project that is gone. */
@@ -88,6 +93,8 @@ export interface Resolver {
 
 /** Of all files of one look together; what is beyond counts as there, without its content. */
 const mostSourceBytes = 1024 * 1024
+/** From a request to the operation that it began. */
+const momentMs = 250
 
 export function createResolver(options: {
   readonly config: Config
@@ -117,10 +124,22 @@ export function createResolver(options: {
 
   const readNow = async (project: Resolvable, files: readonly string[]) =>
     readSource(await filesOf(project), project.path, files)
+  const lately = new Map<string, { readonly files: readonly string[]; readonly source: SourceFiles; handed: boolean }>()
   const readAndRemember = async (project: Resolvable, files: readonly string[]) => {
+    lately.delete(project.id)
     const source = await readNow(project, files)
+    const read = { files, source, handed: false }
+    lately.set(project.id, read)
+    setTimeout(() => lately.get(project.id) === read && lately.delete(project.id), momentMs).unref()
     await memory.remember(project.id, files, source)
     return source
+  }
+  const goOnOrRead = async (project: Resolvable, files: readonly string[]) => {
+    const read = lately.get(project.id)
+    lately.delete(project.id)
+    return read?.handed === true && files.every((name) => read.files.includes(name))
+      ? read.source
+      : readAndRemember(project, files)
   }
 
   const factsFor = async (
@@ -162,8 +181,14 @@ export function createResolver(options: {
     resolve: async (project, rotated = []) =>
       resolveProject(project.spec, await factsFor(project, workloadFiles(project.spec), rotated)),
     forget: memory.forget,
-    resolveAndRemember: async (project) =>
-      resolveProject(project.spec, await factsFor(project, workloadFiles(project.spec), [], readAndRemember)),
+    resolveAndRemember: async (project, { goesOn = false } = {}) => {
+      const read = goesOn ? goOnOrRead : readAndRemember
+      return resolveProject(project.spec, await factsFor(project, workloadFiles(project.spec), [], read))
+    },
+    handOver: (project) => {
+      const read = lately.get(project)
+      if (read !== undefined) read.handed = true
+    },
     resolveRemembered: async (project) => {
       const recall = async (of: Resolvable, files: readonly string[]) =>
         (await memory.recall(of.id, files)) ?? readAndRemember(of, files)

@@ -29,17 +29,16 @@ export async function startWorkload(
   await withLock(machine, workload.ref, context.signal, async () => {
     const before = await readRecord(machine.home, workload.ref)
     if (before !== null && (await runsAlready(machine, supervisor, workload, before, context.signal))) return
-    if (await mustWait(machine, supervisor, workload, before)) return
-
     const names = workload.data.map((mount) => mount.name)
     await makeMentionedData(machine, workload.ref.project, names)
     const program = {
       argv: workload.run.argv.map((text) => expand(machine, workload.ref.project, text, names)),
       cwd: expand(machine, workload.ref.project, workload.run.cwd, names),
     }
-    // A short program looks as the project's user, while this process looks for what is left and who has the ports.
+    // A short program looks as the project's user, while another looks for what is waited for and this process for what is left.
     const checked = machine.accounts.of(workload.ref.project).then((account) => checkProgram(program, account))
     checked.catch(() => undefined)
+    if (await mustWait(machine, supervisor, workload, before)) return
     await makeRoom(machine, workload, before, context.signal)
     await checked
     throwIfAborted(context.signal)
