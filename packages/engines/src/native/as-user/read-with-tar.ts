@@ -9,7 +9,7 @@ const usualMs = 10_000
 
 /**
  * Files of a project by one short program: a fifth of what a process of Node's costs that has to start first. Null when anything is
- * there that is not plain (a link, what may not be read, what is too large, a `tar` that does not understand): then a process that
+ * there that is not plain (a link, what may not be read, what is too large, a `tar` that is missing or does not understand): then a process that
  * goes from descriptor to descriptor must look. `tar` stores a link as a link and opens no pipe; a folder that is swapped for a link
  * at this very moment leads to what the project's user may read anyway, and to nothing more.
  */
@@ -27,8 +27,8 @@ export async function readWithTar(
     ...(signal === undefined ? {} : { signal }),
   }).catch((error: unknown) => {
     signal?.throwIfAborted()
-    if (error instanceof FilesError && error.code === 'too_large') return null
-    throw error
+    if (error instanceof FilesError && error.code === 'timeout') throw error
+    return null
   })
   if (ran === null || !onlyMissing(ran.errors)) return null
   const entries = entriesOf(ran.output)
