@@ -31,7 +31,7 @@ const users: readonly (Account | null)[] = isRoot ? [{ uid, gid: uid }, null] : 
 for (const account of users) {
   describe(`a project that swaps its folders for links, used ${account === null ? 'in this process' : 'as its user'}`, () => {
     test('nothing outside is read: not one byte of it is in any answer', { timeout: 3_600_000 }, async (t) => {
-      const { files, root, outside, unchanged } = await place(t, account)
+      const { files, root, outside, unchanged, all } = await place(t, account)
       await using racers = await race(root, outside, uid)
       const paths = ['d/secret', 'p/inner/secret', 'e/secret', 'package.json', 'go.mod', 'd/results.xml', 'results.xml']
       const answers = { inside: 0, refused: 0 }
@@ -54,6 +54,8 @@ for (const account of users) {
       for (let turn = 0; turn < tries; turn += 1) {
         const links = turn % 2 === 0 ? 'inside' : 'none'
         const path = paths[turn % paths.length]!
+        // Now and then there is no process that reads, and plain files are read without one.
+        if (account !== null && turn % 5 === 0) await all.release(account)
         await look(files.read({ root, path, maxBytes: 1 << 20, links }))
         await look(files.readMany({ root, paths, maxBytesEach: 1 << 20, maxBytes: 8 << 20 }))
         await look(files.list({ root, path: turn % 3 === 0 ? 'd' : 'p/inner', maxEntries: 1000 }))

@@ -9,9 +9,9 @@ const usualMs = 10_000
 
 /**
  * Files of a project by one short program: a fifth of what a process of Node's costs that has to start first. Null when anything is
- * there that is not plain (a link, what may not be read, what is too large, a `tar` that is missing or does not understand): then a process that
- * goes from descriptor to descriptor must look. `tar` stores a link as a link and opens no pipe; a folder that is swapped for a link
- * at this very moment leads to what the project's user may read anyway, and to nothing more.
+ * there that is not plain: a link, a file in a folder below the root, what may not be read, what is too large, or no `tar` that
+ * understands. Then a process that goes from descriptor to descriptor must look. `tar` stores a link as a link and opens no pipe;
+ * the folder above a file can be swapped for a link at any moment, so it is taken at its word for files of the root alone.
  */
 export async function readWithTar(
   account: Account,
@@ -38,6 +38,7 @@ export async function readWithTar(
   for (const path of paths) {
     const entry = entries.get(path)
     if (entry === undefined) continue
+    if (entry !== true && path.includes('/')) return null
     const isTaken = entry !== true && entry.length <= Math.min(maxBytesEach, left)
     if (isTaken) left -= entry.length
     found.set(path, isTaken ? entry : true)
