@@ -102,7 +102,7 @@ for (const account of users) {
       await mkdir(projects, { mode: 0o711 })
       const newFolders = createNewFolders(projects)
       let gone = 0
-      for (let turn = 0; turn < rounds(5, 1_000); turn += 1) {
+      for (let turn = 0; turn < rounds(5, 300); turn += 1) {
         const run = `run_${turn}`
         const made = { id: `prj_${turn}`, path: join(projects, `shop-${turn}`) }
         await results.make(run, account, { 'helper.mjs': 'export {}' })
