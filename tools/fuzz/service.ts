@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { createFakeEngine } from '@stackquay/engine-api/fake-engine'
+import { sweep } from '@stackquay/testkit/machine-state'
 import { pino } from 'pino'
 import { readConfig } from '../../apps/server/src/config.ts'
 import { openHouse } from '../../apps/server/src/house.ts'
@@ -68,6 +69,8 @@ for await (const _ of createInterface(process.stdin)) {
   counts = { requests: 0, succeeded: 0, failures: [] }
 }
 await house.close()
+// Users, walls and control groups of its projects are the machine's, and outlive a service.
+await sweep(home)
 process.exit(0)
 
 /** Everybody the fuzzer plays, and a project each for those who are restricted to one. */
