@@ -15,7 +15,7 @@ const [schemathesis = '', ...args] = process.argv.slice(2)
 const quick = args.includes('--quick')
 const seed = args.find((arg) => arg.startsWith('--seed='))?.slice(7) ?? String(Date.now() % 1_000_000)
 const examples = quick ? 1 : 40
-const leastRequests = quick ? 2_000 : 10_000
+const leastRequests = quick ? 3_000 : 10_000
 
 const checks = [
   'not_a_server_error',

@@ -199,7 +199,7 @@ test('the shape of a JSON text is that of what it stands for, brackets in texts 
 })
 
 /**
- * Runs it, and fails when this thread could do nothing else for long meanwhile: 100 ms, where what is guarded against takes seconds. On a busy machine, what
+ * Runs it, and fails when this thread could do nothing else for long meanwhile: 50 ms on an idle machine. On a busy one, what
  * the same act with harmless input takes now is the measure. The best of five rounds counts: a round may meet a collection
  * of garbage, or a neighbour on the processor.
  */
@@ -215,7 +215,7 @@ async function unblocked<Result>(
     const block = await longestBlock(async () => {
       result = await act()
     })
-    const allowed = Math.max(100, 3 * usual)
+    const allowed = Math.max(50, 3 * usual)
     if (block <= allowed) return result as Result
     blocks.push(`${block.toFixed(0)} of ${allowed.toFixed(0)} ms`)
   }

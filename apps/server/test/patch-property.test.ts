@@ -343,7 +343,10 @@ test('a random PATCH of a random project is the merge of both and nothing else, 
   }
   t.diagnostic(`${wanted} patches: ${JSON.stringify(counts)}`)
   assert.ok(
-    counts.merged >= wantedMerges && counts.work >= wantedMerges / 4 && counts.refused >= 2 && counts.removed >= 1,
+    counts.merged >= wantedMerges &&
+      counts.work >= rounds(27, 80) &&
+      counts.refused >= rounds(2, 5) &&
+      counts.removed >= rounds(1, 3),
     JSON.stringify(counts),
   )
   assert.deepEqual(all.errors, [])
