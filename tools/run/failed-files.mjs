@@ -8,8 +8,9 @@ export default async function* failedFiles(source) {
   let passed = 0
   let isWhole = false
   for await (const { type, data } of source) {
-    // A todo that fails is no failure. A file that crashed fails as a test of its own name.
-    if (type === 'test:fail' && !data.todo) failed.add(data.file ?? data.name)
+    // A todo that fails is no failure. A file that crashed fails as a test of its own name. A test may be written in a module that
+    // several test files share (the conformance suite): the file to run again is the one that was started.
+    if (type === 'test:fail' && !data.todo) failed.add(data.entryFile ?? data.file ?? data.name)
     if (type !== 'test:summary') continue
     if (data.file === undefined) {
       passed = data.counts.passed

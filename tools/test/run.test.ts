@@ -35,15 +35,19 @@ test('the report of a test run names the files that failed, also one that crashe
     'good.test.mjs': `import { test } from 'node:test'; test('one', () => {}); test('later', { todo: true }, () => { throw new Error('not yet') })`,
     'bad.test.mjs': `import { test } from 'node:test'; test('two', () => {}); test('three', () => { throw new Error('no') })`,
     'crashed.test.mjs': 'process.exit(3)',
+    'shared.mjs': `import { test } from 'node:test'; export const suite = () => test('four', () => { throw new Error('no') })`,
+    'sharing.test.mjs': `import { suite } from './shared.mjs'; suite()`,
   }
-  const paths = Object.keys(files).map((name) => join(folder, name))
+  const names = Object.keys(files)
+  const paths = names.filter((name) => name.includes('.test.')).map((name) => join(folder, name))
   for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text)
   const reporter = join(root, 'tools/run/failed-files.mjs')
   const { NODE_TEST_CONTEXT: _own, ...env } = process.env
   const { code, stdout } = await run(['--test', `--test-reporter=${reporter}`, ...paths], env)
   assert.equal(code, 1)
   const { passed, failed } = JSON.parse(stdout) as { passed: number; failed: string[] }
-  assert.deepEqual(failed.toSorted(), [join(folder, 'bad.test.mjs'), join(folder, 'crashed.test.mjs')])
+  const bad = ['bad.test.mjs', 'crashed.test.mjs', 'sharing.test.mjs'].map((name) => join(folder, name))
+  assert.deepEqual(failed.toSorted(), bad)
   assert.equal(passed, 2)
 })
 

@@ -146,7 +146,9 @@ describe('commands in containers', () => {
     const hungry = spec('run_hungry', '')
     const limits = { cpus: null, memoryBytes: 32 * 1024 * 1024, pids: null }
     const container = containerOf(lab.image('debian'), { limits })
-    await commands.start({ ...hungry, argv: ['/usr/bin/tail', '/dev/zero'], container }, context)
+    // Docker watches a container's memory only a moment after its program has begun.
+    const argv = ['/bin/sh', '-c', 'sleep 0.3; exec tail /dev/zero'] as const
+    await commands.start({ ...hungry, argv, container }, context)
     await until(async () => (await commands.find(hungry.ref))?.state === 'ended')
     const { exit } = (await commands.find(hungry.ref)) ?? {}
     assert.deepEqual([exit?.signal, exit?.outOfMemory], ['SIGKILL', true])

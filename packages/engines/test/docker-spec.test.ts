@@ -4,8 +4,10 @@ import { type Container, EngineError } from '@stackquay/engine-api'
 import { meterIn } from '../src/docker/cgroup.ts'
 import { type ContainerProgram, containerSpec } from '../src/docker/container-spec.ts'
 import type { Daemon } from '../src/docker/daemon.ts'
+import { withReason } from '../src/docker/exit.ts'
 import { registryOf } from '../src/docker/images.ts'
 import { objectName, ours } from '../src/docker/labels.ts'
+import { momentBeforeStart } from '../src/docker/logs/container-output.ts'
 import { pullProgress } from '../src/docker/pull-progress.ts'
 import { directoryArchive, tarEntries } from '../src/docker/tar.ts'
 
@@ -166,4 +168,26 @@ test('use of both versions of control groups is read alike', () => {
     })?.(),
     wanted,
   )
+})
+
+test('a log begins before the first line also of a program that ended before Docker noted its start', () => {
+  const [Created, FinishedAt] = ['2026-11-23T19:37:44.100Z', '2026-11-23T19:37:44.500Z']
+  const made = Date.parse(Created)
+  assert.equal(momentBeforeStart({ Created, State: { Running: false, FinishedAt } }), made)
+  assert.equal(momentBeforeStart({ Created, State: { Running: true, FinishedAt: '0001-01-01T00:00:00Z' } }), made)
+  assert.equal(momentBeforeStart({ Created, State: { Running: true, FinishedAt } }), Date.parse(FinishedAt))
+})
+
+test('that memory was the reason of an end is waited for a moment, and only then', async () => {
+  const killed = { State: { Running: false, ExitCode: 137, OOMKilled: false } }
+  const late = { State: { ...killed.State, OOMKilled: true } }
+  let asked = 0
+  const after = (looks: number) => async () => (++asked >= looks ? late : killed)
+  assert.equal(await withReason(killed, after(2)), late)
+  assert.equal(asked, 2)
+  assert.equal(await withReason(killed, async () => null), killed, 'a container that is gone says nothing more')
+  const ended = { State: { ...killed.State, ExitCode: 1 } }
+  const none = async () => assert.fail('nothing to wait for')
+  assert.equal(await withReason(ended, none), ended)
+  assert.equal(await withReason(killed, none, AbortSignal.abort()), killed)
 })

@@ -1,8 +1,44 @@
 import type { Exit } from '@stackquay/engine-api'
 import type { ContainerInspectInfo } from 'dockerode'
 import { exitOf } from '../native/exit-status.ts'
+import { pause } from '../native/time.ts'
 import type { FoundContainer } from './find.ts'
 import type { RunRecord } from './record.ts'
+
+/** How long after an end Docker may say that it was for memory, and how often it is asked meanwhile. */
+const LATE_MS = 1000
+const AGAIN_MS = 100
+
+/**
+ * The same container, looked at again for a moment when it may have been ended for memory: Docker learns of that on another way than
+ * of the end, and sometimes after it. `again` answers null when the container is gone.
+ */
+export async function withReason<Info extends { readonly State: EndedState }>(
+  info: Info,
+  again: () => Promise<Info | null>,
+  signal?: AbortSignal,
+): Promise<Info> {
+  let last = info
+  for (let waited = 0; mayBeForMemory(last) && waited < LATE_MS && signal?.aborted !== true; waited += AGAIN_MS) {
+    await pause(AGAIN_MS, signal)
+    const next = await again()
+    if (next === null) return last
+    last = next
+  }
+  return last
+}
+
+interface EndedState {
+  readonly Running: boolean
+  readonly ExitCode: number
+  readonly OOMKilled: boolean
+}
+
+const KILLED = 128 + 9
+
+function mayBeForMemory({ State }: { readonly State: EndedState }): boolean {
+  return !State.Running && State.ExitCode === KILLED && !State.OOMKilled
+}
 
 /** How a container ended; null while it runs, or when it never did. */
 export function exitOfContainer({ State }: ContainerInspectInfo): Exit | null {

@@ -3,6 +3,7 @@ import type { StopPolicy } from '@stackquay/engine-api'
 import type { Exit } from '@stackquay/engine-api/observed'
 import { exitOf } from '../../native/exit-status.ts'
 import { pause } from '../../native/time.ts'
+import { withReason } from '../exit.ts'
 import { ask, open, RefusedRequest, takeOver } from '../wire/request.ts'
 import type { Target } from '../wire/target.ts'
 
@@ -44,8 +45,10 @@ export async function startContainer(
     waiting.destroy()
     throw error
   }
-  const exited = ended.then(() => learnExit(target, path))
+  const killing = new AbortController()
+  const exited = ended.then(() => learnExit(target, path, killing.signal))
   const kill = async (name: string) => {
+    if (name === 'SIGKILL') killing.abort()
     try {
       await ask(target, 'POST', `${path}/kill?signal=${name}`)
     } catch (error) {
@@ -98,12 +101,17 @@ interface Inspected {
   }
 }
 
-/** Asks until it is known. A daemon that restarts does not tell before it is back; a container that is gone was removed by force. */
-async function learnExit(target: Target, path: string): Promise<Omit<Exit, 'at'>> {
+/**
+ * Asks until it is known. A daemon that restarts does not tell before it is back; a container that is gone was removed by force. An end
+ * that we asked for (`killing`) needs no other reason.
+ */
+async function learnExit(target: Target, path: string, killing: AbortSignal): Promise<Omit<Exit, 'at'>> {
+  const inspect = async () => (await ask(target, 'GET', `${path}/json`)) as Inspected
   for (;;) {
     try {
-      const { State } = (await ask(target, 'GET', `${path}/json`)) as Inspected
-      if (!State.Running && State.Status !== 'removing') {
+      const found = await inspect()
+      if (!found.State.Running && found.State.Status !== 'removing') {
+        const { State } = await withReason(found, inspect, killing)
         const { code, signal } = exitOf(State.ExitCode, new Date())
         return State.OOMKilled ? { code, signal, outOfMemory: true } : { code, signal }
       }

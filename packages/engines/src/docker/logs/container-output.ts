@@ -48,15 +48,24 @@ export async function phaseOf(target: Target, container: string): Promise<'runs'
 /** A moment before its last start, ms since 1970: all that it has printed since then is later. Null when it is gone. */
 export async function timeBeforeStart(target: Target, container: string): Promise<number | null> {
   try {
-    const { Created, State } = (await ask(target, 'GET', `/containers/${container}/json`)) as {
-      Created: string
-      State: { StartedAt: string; FinishedAt: string }
-    }
-    const [created, started, finished] = [Created, State.StartedAt, State.FinishedAt].map(Date.parse)
-    // Docker says when it started a moment after the program has begun to print; the end of the run before is earlier.
-    return finished! > created! && finished! < started! ? finished! : created!
+    return momentBeforeStart((await ask(target, 'GET', `/containers/${container}/json`)) as StartedContainer)
   } catch (error) {
     if (error instanceof RefusedRequest && error.statusCode === 404) return null
     throw error
   }
+}
+
+export interface StartedContainer {
+  readonly Created: string
+  readonly State: { readonly Running: boolean; readonly FinishedAt: string }
+}
+
+/**
+ * The end of the run before, or when it was made. When it started does not tell: Docker notes that a moment after the program has
+ * begun to print, and of a quick one even after it has ended. So only while it runs its end is surely that of the run before.
+ */
+export function momentBeforeStart({ Created, State }: StartedContainer): number {
+  const created = Date.parse(Created)
+  const finished = Date.parse(State.FinishedAt)
+  return State.Running && finished > created ? finished : created
 }
