@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
+import { randomFrom } from '@stackquay/testkit/random'
 import { rounds } from '@stackquay/testkit/rounds'
 import { type DockerService, lines, startDockerService } from './support/docker-service.ts'
 import { dockerObjects, strayObjects } from './support/docker-strays.ts'
-import { randomFrom } from './support/random.ts'
 import { serviceClients } from './support/real-clients.ts'
 import { until } from './support/service.ts'
 

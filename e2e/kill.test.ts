@@ -3,8 +3,8 @@ import { readdir, readFile } from 'node:fs/promises'
 import { Agent, request } from 'node:http'
 import { after, before, describe, it } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
+import { randomFrom } from '@stackquay/testkit/random'
 import { rounds } from '@stackquay/testkit/rounds'
-import { randomFrom } from './support/random.ts'
 import { alive, type Service, startService, until } from './support/service.ts'
 
 describe('killing the control plane', () => {

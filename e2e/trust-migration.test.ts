@@ -7,8 +7,8 @@ import { after, describe, it } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { passwd, processesOf } from '@stackquay/testkit'
+import { randomFrom } from '@stackquay/testkit/random'
 import { rounds } from '@stackquay/testkit/rounds'
-import { randomFrom } from './support/random.ts'
 import { type Service, until } from './support/service.ts'
 import {
   assertStarts,

@@ -40,6 +40,7 @@ export interface FlightsAnswer {
 export interface ControlProblem {
   readonly code:
     | 'routes_invalid'
+    | 'routes_stale'
     | 'routes_not_saved'
     | 'body_too_large'
     | 'not_json'

@@ -15,6 +15,7 @@ import {
 } from './access/queries.ts'
 import type { ControlProblem, FlightsAnswer, ProxyStatus } from './control-protocol.ts'
 import { StartError } from './listen-address.ts'
+import { parseRouteChanges, type RouteChanges, StaleRoutesError } from './route-changes.ts'
 import { parseRouteTable, type RouteTable, RouteTableError } from './route-table.ts'
 
 /** What the control plane can ask of a running proxy. */
@@ -22,6 +23,8 @@ export interface Commands {
   status(): Promise<ProxyStatus>
   /** Resolves when the table is in use and on disk. */
   replaceRoutes(table: RouteTable): Promise<void>
+  /** The same for a table that differs in these projects from the one in use. Rejects with StaleRoutesError when that is another one. */
+  changeRoutes(changes: RouteChanges): Promise<void>
   /** Resolves when nothing new is accepted any more, here and on the public side; the rest ends in the background. */
   shutdown(): Promise<void>
   /** What is under way to an address, in all processes. */
@@ -87,6 +90,9 @@ async function run(commands: Commands, request: IncomingMessage, response: Serve
   switch (command) {
     case 'PUT /routes':
       await commands.replaceRoutes(parseRouteTable(await readBody(request)))
+      return send(response, 200, await commands.status())
+    case 'PATCH /routes':
+      await commands.changeRoutes(parseRouteChanges(await readBody(request)))
       return send(response, 200, await commands.status())
     case 'POST /shutdown': {
       // Asked before: afterwards the workers that would answer may be gone.
@@ -158,6 +164,7 @@ class ControlError extends Error {
 function problemOf(error: unknown): ControlProblem {
   if (error instanceof ControlError) return problem(error.code, error.message)
   if (error instanceof QueryError) return problem('query_invalid', error.message)
+  if (error instanceof StaleRoutesError) return problem('routes_stale', error.message)
   if (error instanceof RouteTableError) return problem('routes_invalid', error.message)
   return problem('routes_not_saved', `The routes are in use but could not be written: ${(error as Error).message}`)
 }

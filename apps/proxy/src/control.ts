@@ -7,6 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { AccessPage, AccessQuery, TrafficAnswer, TrafficQuery, ViewersAnswer } from './access/queries.ts'
 import type { ControlProblem, FlightsAnswer, ProxyStatus } from './control-protocol.ts'
 import { launchAs, nextSocketOf, type ProxyUser } from './launch-as.ts'
+import type { RouteChanges } from './route-changes.ts'
 import type { RouteTable } from './route-table.ts'
 import { stateFiles, writeFacts } from './state-files.ts'
 import { proxyVersion } from './version.ts'
@@ -26,6 +27,8 @@ export interface ProxyControl {
   flights(host: string, port: number): Promise<FlightsAnswer>
   /** Resolves when the table is in use and on disk. */
   putRoutes(table: RouteTable): Promise<ProxyStatus>
+  /** The same for what changed. Rejects with `routes_stale` when the table in use is another one than these changes stand on. */
+  changeRoutes(changes: RouteChanges): Promise<ProxyStatus>
   /** Resolves when the address is free again; connections under way may last longer. A proxy that does not run is fine. */
   shutdown(): Promise<void>
   /** The requests of a project, newest first. These four reject with `proxy_not_running` when no proxy runs. */
@@ -56,6 +59,11 @@ export function createProxyControl(home: string): ProxyControl {
     if (answer === undefined) throw notRunning(home)
     return answer
   }
+  const tell = async (method: 'PUT' | 'PATCH', routes: RouteTable | RouteChanges) => {
+    const status = await ask(socket, method, '/routes', JSON.stringify(routes))
+    if (!status) throw notRunning(home)
+    return status as ProxyStatus
+  }
   return {
     async status() {
       return (await ask(socket, 'GET', '/status')) as ProxyStatus | undefined
@@ -66,11 +74,8 @@ export function createProxyControl(home: string): ProxyControl {
         ((await ask(socket, 'GET', `/flights?${query}`)) as FlightsAnswer | undefined) ?? { requests: 0, tunnels: 0 }
       )
     },
-    async putRoutes(table) {
-      const status = await ask(socket, 'PUT', '/routes', JSON.stringify(table))
-      if (!status) throw notRunning(home)
-      return status as ProxyStatus
-    },
+    putRoutes: (table) => tell('PUT', table),
+    changeRoutes: (changes) => tell('PATCH', changes),
     async shutdown() {
       await ask(socket, 'POST', '/shutdown')
     },

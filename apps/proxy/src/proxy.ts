@@ -3,11 +3,12 @@ import type { Server } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type AccessLog, createAccessLog } from './access/access-log.ts'
 import type { ProxyStatus } from './control-protocol.ts'
-import { refuseSecondProxy, serveControl } from './control-socket.ts'
+import { type Commands, refuseSecondProxy, serveControl } from './control-socket.ts'
 import { defaultLimits, type Limits } from './limits.ts'
 import { type ListenAddress, listenOn, listenOnGiven, parseListen, StartError } from './listen-address.ts'
 import { socketNameOf } from './listeners.ts'
 import { log } from './log.ts'
+import { type RouteChanges, withChanges } from './route-changes.ts'
 import { indexRoutes, type RouteIndex } from './route-index.ts'
 import { emptyTable, parseRouteTable, type RouteTable } from './route-table.ts'
 import { readJson, stateFiles, writeFacts, writeJson } from './state-files.ts'
@@ -127,7 +128,7 @@ export async function startProxy(options: ProxyOptions): Promise<Proxy> {
   }
   const control = await serveControl(controlFd ?? files.socket, {
     status,
-    replaceRoutes: routeSwitch(serving, crew, files.routes),
+    ...routeSwitch(serving, crew, files.routes),
     shutdown,
     flights: async (host, port) => {
       const here = serving.flights(host, port)
@@ -173,17 +174,23 @@ async function listenAfter(wasKilled: boolean, server: Server, wanted: ListenAdd
 }
 
 /** One after the other: the last table asked for is the one in use and the one on disk. */
-function routeSwitch(serving: Serving, crew: Crew, path: string): (table: RouteTable) => Promise<void> {
+function routeSwitch(serving: Serving, crew: Crew, path: string): Pick<Commands, 'replaceRoutes' | 'changeRoutes'> {
   let last: Promise<unknown> = Promise.resolve()
-  return (table) => {
-    const next = last.then(async () => {
-      // Here first: a worker that starts now gets it from here.
-      const used = serving.use(table)
-      await Promise.all([used, crew.use(table)])
-      await writeJson(path, table)
-    })
+  const inOrder = (act: () => Promise<void>): Promise<void> => {
+    const next = last.then(act)
     last = next.catch(() => {})
     return next
+  }
+  const use = async (table: RouteTable, tellCrew: () => Promise<void>) => {
+    // Here first: a worker that starts now gets it from here.
+    const used = serving.use(table)
+    await Promise.all([used, tellCrew()])
+    await writeJson(path, table)
+  }
+  return {
+    replaceRoutes: (table) => inOrder(() => use(table, () => crew.use(table))),
+    changeRoutes: (changes: RouteChanges) =>
+      inOrder(() => use(withChanges(serving.table, changes), () => crew.change(changes))),
   }
 }
 

@@ -39,9 +39,11 @@ export class Way {
   }
 }
 
-export function indexRoutes(table: RouteTable): RouteIndex {
+/** What was made of a route that is in both tables is kept. */
+export function indexRoutes(table: RouteTable, before?: RouteIndex): RouteIndex {
+  const made = new Map(before?.ways.map((way) => [way.route, way]))
   // Made before the table is used: one that cannot be understood is refused as a whole.
-  const ways = table.routes.map((route) => new Way(route))
+  const ways = table.routes.map((route) => made.get(route) ?? new Way(route))
   const hosts = ways.flatMap((way) => way.route.hosts.map((host) => [host, way] as const))
   const byHost = new HostTable(hosts)
   const trusted = table.trustedProxies ?? []

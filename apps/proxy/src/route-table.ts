@@ -142,7 +142,7 @@ export function parseRouteTable(input: unknown): RouteTable {
   }
 }
 
-function parseRoute(input: unknown, at: string): Route {
+export function parseRoute(input: unknown, at: string): Route {
   const route = fields(input, at, ['hosts', 'project', 'target', 'rules', 'share'])
   const hosts = list(route.hosts, `${at}.hosts`).map((host, index) => parseHost(host, `${at}.hosts[${index}]`))
   const project = parseProject(route.project, `${at}.project`)
@@ -308,7 +308,7 @@ function parseWebAddress(input: unknown, at: string): string {
   return input
 }
 
-function refuseSharedHosts(routes: readonly Route[]): void {
+export function refuseSharedHosts(routes: readonly Route[]): void {
   const owners = new Map<string, Route>()
   for (const route of routes) {
     for (const host of route.hosts) {
@@ -319,14 +319,14 @@ function refuseSharedHosts(routes: readonly Route[]): void {
   }
 }
 
-function fields(input: unknown, at: string, known: readonly string[]): Record<string, unknown> {
+export function fields(input: unknown, at: string, known: readonly string[]): Record<string, unknown> {
   if (input === null || typeof input !== 'object' || Array.isArray(input)) fail(at, 'must be an object')
   const unknown = Object.keys(input).find((key) => !known.includes(key))
   if (unknown !== undefined) fail(`${at}.${unknown}`, 'is not known to this proxy')
   return input as Record<string, unknown>
 }
 
-function list(input: unknown, at: string): readonly unknown[] {
+export function list(input: unknown, at: string): readonly unknown[] {
   return Array.isArray(input) ? input : fail(at, 'must be a list')
 }
 
@@ -334,10 +334,10 @@ function texts(input: unknown, at: string): readonly string[] {
   return list(input, at).map((one, index) => text(one, `${at}[${index}]`))
 }
 
-function text(input: unknown, at: string): string {
+export function text(input: unknown, at: string): string {
   return typeof input === 'string' ? input : fail(at, 'must be a text')
 }
 
-function fail(at: string, what: string): never {
+export function fail(at: string, what: string): never {
   throw new RouteTableError(`${at} ${what}`)
 }

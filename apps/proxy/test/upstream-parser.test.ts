@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { request } from 'node:http'
 import { Duplex } from 'node:stream'
 import { test } from 'node:test'
+import { randomFrom } from '@stackquay/testkit/random'
 import { defaultLimits } from '../src/limits.ts'
 import { AnswerError, type AnswerHead } from '../src/upstream/answer-head.ts'
 import { AnswerParser } from '../src/upstream/answer-parser.ts'
@@ -114,17 +115,6 @@ function nodes(bytes: Buffer, method: string): Promise<Read | null> {
   })
 }
 
-/** Repeats itself, so that a failure can be looked at: the seed stands in its message. */
-function chance(seed: number): () => number {
-  let state = seed >>> 0
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
-}
-
 function someAnswer(random: () => number): string {
   const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)]!
   const body = 'b'.repeat(Math.floor(random() * 40))
@@ -174,7 +164,7 @@ function damaged(text: string, random: () => number): string {
 test('what is read as an answer, Node’s strict parser reads the same way, however the bytes are cut', async () => {
   let accepted = 0
   for (let seed = 1; seed <= 4_000; seed += 1) {
-    const random = chance(seed)
+    const random = randomFrom(seed)
     const text = damaged(someAnswer(random), random)
     const bytes = Buffer.from(text, 'latin1')
     const method = random() < 0.1 ? 'HEAD' : 'GET'

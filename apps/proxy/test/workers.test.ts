@@ -69,7 +69,16 @@ test('after the answer to a new table no process serves the old one, whoever tak
     }
   })
   for (let turn = 1; turn <= 20; turn += 1) {
-    await control.putRoutes(table([route('shop', upstreamAt(upstreams[turn % 2]!))], turn))
+    const routes = [route('shop', upstreamAt(upstreams[turn % 2]!))]
+    // Every third time the whole table, else what changed since the one before.
+    if (turn % 3 === 1) await control.putRoutes(table(routes, turn))
+    else
+      await control.changeRoutes({
+        version: 1,
+        since: turn - 1,
+        generation: turn,
+        projects: [{ project: 'prj_shop', routes }],
+      })
     const answers = await askMany(port, 12)
     assert.deepEqual(
       answers.map(({ text }) => text),

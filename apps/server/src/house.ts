@@ -194,8 +194,8 @@ export async function openHouse({
     resolver,
     orchestrator: () => orchestrator,
     // Before all were looked at, those that were not would seem to be stopped; the proxy goes on with the table it has.
-    publish: async () => {
-      if (looked) await routes.publish()
+    publish: async (projects) => {
+      if (looked) await routes.publish(projects)
     },
     onError,
     limitsUnavailable: (name) => limitsUnavailable(named(name)),
@@ -207,7 +207,7 @@ export async function openHouse({
     engine,
     config,
     network,
-    put: async (table) => keeper?.put(table),
+    put: async (publication) => keeper?.put(publication),
     onError,
   })
   const journal = createJournal({ store, model: () => model, now, onError })
@@ -238,9 +238,9 @@ export async function openHouse({
     onError,
   })
   /** A change of the network is answered when the proxy has it; one that does not answer gets it later. */
-  const published = async () => {
+  const published = async (...projects: readonly string[]) => {
     const enough = sleep(publishMs, undefined, { ref: false, signal: life.signal }).catch(() => undefined)
-    await Promise.race([routes.publish(), enough])
+    await Promise.race([routes.publish(projects), enough])
   }
   const surroundings = { path: process.env.PATH ?? '', ssh: config.shareSsh }
   const shares = createShares({
@@ -333,7 +333,7 @@ export async function openHouse({
     await holdInterrupted({ store, model, orchestrator, restartHolds })
     looked = true
     // Now, not after all that is taken up: what was deleted while nobody looked would still have an address.
-    void routes.publish()
+    void routes.publishAll()
     await takeUp({ store, model, orchestrator, engine })
     await retireLeft(isolation.users, store).catch((error: unknown) => onError(error, 'taking users away'))
     await endLeftData({ store, ownData, onError })
@@ -343,7 +343,7 @@ export async function openHouse({
     await terminals.takeUp()
     await shares.takeUp()
     for (const known of model.all()) model.touched(known.row.id)
-    await routes.publish()
+    await routes.publishAll()
   }
   let awake = false
   let sweeping: Promise<void> = Promise.resolve()

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
-import { ensureProxy, type ProxyControl } from '@stackquay/proxy/control'
-import type { RouteTable } from '@stackquay/proxy/route-table'
+import { ensureProxy, type ProxyControl, ProxyError } from '@stackquay/proxy/control'
+import type { Publication } from './projects/routes.ts'
 import { bringProxyProgram } from './proxy-program.ts'
 import { ensureSystemUser } from './users/system-user.ts'
 
@@ -12,7 +12,7 @@ export interface ProxyKeeper {
   control(): ProxyControl | null
   /** Why the last try to start it failed; null when it did not. */
   fault(): string | null
-  put(table: RouteTable): Promise<void>
+  put(publication: Publication): Promise<void>
   /** What the proxy has under way at an address; undefined when it does not say. */
   flights(host: string, port: number): Promise<{ readonly requests: number; readonly tunnels: number } | undefined>
   close(): void
@@ -32,9 +32,10 @@ export function createProxyKeeper(options: {
   const { lookEveryMs = 3_000 } = options
   let control: ProxyControl | null = null
   let fault: string | null = null
-  let table: RouteTable | null = null
-  /** The last one that a proxy said it has. */
-  let given: RouteTable | null = null
+  let latest: Publication | null = null
+  /** Generation of the routes that the proxy said it has; null when it is not known. */
+  let given: number | null = null
+  let telling: Promise<void> = Promise.resolve()
   let starting: Promise<ProxyControl> | null = null
 
   const findOrStart = async () => {
@@ -52,7 +53,8 @@ export function createProxyKeeper(options: {
         control = found
         fault = null
         // One that was started just now serves the routes that its predecessor kept on disk; ours are newer.
-        if (table !== null) await give(found, table)
+        given = null
+        await tell(found)
         return found
       })
       .catch((error: unknown) => {
@@ -65,16 +67,30 @@ export function createProxyKeeper(options: {
     return starting
   }
 
-  const give = async (to: ProxyControl, next: RouteTable) => {
-    await to.putRoutes(next)
-    given = next
+  /** One after the other, so that no older routes come after newer ones. */
+  const tell = (to: ProxyControl): Promise<void> => {
+    const mine = telling.then(() => tellLatest(to))
+    telling = mine.catch(() => undefined)
+    return mine
+  }
+  const tellLatest = async (to: ProxyControl) => {
+    if (latest === null || given === latest.changes.generation) return
+    const { changes, whole } = latest
+    const before = given
+    // Whether it took them is not known until it answers.
+    given = null
+    if (before !== changes.since || !(await tookChanges(to, changes))) {
+      const table = whole()
+      await to.putRoutes(table)
+      given = table.generation
+    } else given = changes.generation
   }
 
   const look = async () => {
     const status = await control?.status().catch(() => undefined)
     if (control === null || status === undefined) await ensure()
     // A busy machine kept it from being told: nothing else may change for long, and old addresses would answer for ever.
-    else if (table !== null && given !== table) await give(control, table)
+    else await tell(control)
   }
   ensure().catch((error: unknown) => options.onError(error, 'starting the proxy'))
   const timer = setInterval(
@@ -87,16 +103,26 @@ export function createProxyKeeper(options: {
     control: () => control,
     fault: () => fault,
     put: async (next) => {
-      table = next
+      latest = next
       const found = control ?? (await ensure())
-      if (given === next) return
       try {
-        await give(found, next)
+        await tell(found)
       } catch {
         await ensure()
       }
     },
     flights: async (host, port) => control?.flights(host, port).catch(() => undefined),
     close: () => clearInterval(timer),
+  }
+}
+
+/** False for a proxy that has other routes than these changes stand on: one that was started meanwhile. */
+async function tookChanges(to: ProxyControl, changes: Publication['changes']): Promise<boolean> {
+  try {
+    await to.changeRoutes(changes)
+    return true
+  } catch (error) {
+    if (error instanceof ProxyError && error.code === 'routes_stale') return false
+    throw error
   }
 }

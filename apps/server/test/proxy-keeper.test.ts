@@ -1,43 +1,67 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import type { ProxyControl, ProxyStatus } from '@stackquay/proxy/control'
+import { type ProxyControl, ProxyError, type ProxyStatus } from '@stackquay/proxy/control'
+import type { RouteChanges } from '@stackquay/proxy/route-changes'
 import type { RouteTable } from '@stackquay/proxy/route-table'
 import { waitFor } from '@stackquay/testkit'
+import type { Publication } from '../src/projects/routes.ts'
 import { createProxyKeeper } from '../src/proxy-keeper.ts'
 
-const tableOf = (generation: number): RouteTable => ({ version: 1, generation, routes: [] })
+const next = (generation: number): Publication => ({
+  changes: { version: 1, generation, since: generation - 1, projects: [] },
+  whole: () => ({ version: 1, generation, routes: [] }),
+})
 
 test('a table that a busy proxy did not take is given to it again, though nothing changes', async (t) => {
   const proxy = standIn(t)
-  await proxy.keeper.put(tableOf(1))
+  await proxy.keeper.put(next(1))
   proxy.refuse(2)
-  await assert.rejects(proxy.keeper.put(tableOf(2)), /no answer/)
-  assert.deepEqual(proxy.taken, [1])
+  await assert.rejects(proxy.keeper.put(next(2)), /no answer/)
+  assert.deepEqual(proxy.taken, ['all of 1'])
   await waitFor('the table', () => proxy.taken.length > 1)
-  assert.deepEqual(proxy.taken, [1, 2])
+  assert.deepEqual(proxy.taken, ['all of 1', 'all of 2'])
+})
+
+test('a proxy that has what was told before is told what changed, another one everything', async (t) => {
+  const proxy = standIn(t)
+  await proxy.keeper.put(next(1))
+  await proxy.keeper.put(next(2))
+  assert.deepEqual(proxy.taken, ['all of 1', '1 to 2'])
+  proxy.forget()
+  await proxy.keeper.put(next(3))
+  assert.deepEqual(proxy.taken, ['all of 1', '1 to 2', 'all of 3'])
+  await proxy.keeper.put(next(4))
+  assert.deepEqual(proxy.taken, ['all of 1', '1 to 2', 'all of 3', '3 to 4'])
 })
 
 test('one that is gone is opened again and told all there is; one that has all of it is left alone', async (t) => {
   const proxy = standIn(t)
-  await proxy.keeper.put(tableOf(1))
+  await proxy.keeper.put(next(1))
   proxy.end()
   await waitFor('the table', () => proxy.taken.length > 1)
   await new Promise((resolve) => setTimeout(resolve, 60))
-  assert.deepEqual(proxy.taken, [1, 1])
+  assert.deepEqual(proxy.taken, ['all of 1', 'all of 1'])
 })
 
-/** Stands for the program: it refuses as often as it is told. */
+/** Stands for the program: it refuses as often as it is told, and changes of routes that it does not have. */
 function standIn(t: TestContext) {
-  const taken: number[] = []
+  const taken: string[] = []
   let refusals = 0
   let lives = true
+  let has = 0
+  const take = (generation: number, what: string) => {
+    refusals -= 1
+    if (refusals >= 0) throw new Error('no answer within 10 s')
+    has = generation
+    taken.push(what)
+    return {} as ProxyStatus
+  }
   const control = {
     status: async () => (lives ? ({} as ProxyStatus) : undefined),
-    putRoutes: async ({ generation }: RouteTable) => {
-      refusals -= 1
-      if (refusals >= 0) throw new Error('no answer within 10 s')
-      taken.push(generation)
-      return {} as ProxyStatus
+    putRoutes: async ({ generation }: RouteTable) => take(generation, `all of ${generation}`),
+    changeRoutes: async ({ since, generation }: RouteChanges) => {
+      if (since !== has) throw new ProxyError('routes_stale', 'It has others.')
+      return take(generation, `${since} to ${generation}`)
     },
   } as ProxyControl
   const keeper = createProxyKeeper({
@@ -60,6 +84,9 @@ function standIn(t: TestContext) {
     },
     end: () => {
       lives = false
+    },
+    forget: () => {
+      has = 0
     },
   }
 }

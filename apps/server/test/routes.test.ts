@@ -1,41 +1,195 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { parseRouteTable, type RouteTable } from '@stackquay/proxy/route-table'
-import { createRoutes, type RoutesOptions } from '../src/projects/routes.ts'
+import { parseRouteChanges, withChanges } from '@stackquay/proxy/route-changes'
+import { emptyTable, parseRouteTable, type RouteTable } from '@stackquay/proxy/route-table'
+import { randomFrom } from '@stackquay/testkit/random'
+import { createRoutes, type Publication, type RoutesOptions } from '../src/projects/routes.ts'
 
 test('a name that another project has by itself, since the base domain is another, costs nobody the whole table', async () => {
-  const known = (id: string, slug: string) => ({
-    row: { id, slug, spec: { name: slug } },
-    resolved: { extraHosts: [{ suffix: '-dev', workload: 'node-dev' }], front: null },
-    leases: [],
-  })
-  const domain = (host: string) => ({ host, project: 'prj_1', workload: null, createdAt: '' })
-  const tables: RouteTable[] = []
+  const world = createWorld()
+  world.put('prj_1', { slug: 'shop', domains: ['blog.dev.example', 'blog-dev.dev.example', 'shop.example'] })
+  world.put('prj_2', { slug: 'blog' })
+  await world.routes.publishAll()
+  assert.deepEqual(world.hosts(), [
+    'blog: blog-dev.dev.example',
+    'blog: blog.dev.example',
+    'shop: shop-dev.dev.example',
+    'shop: shop.dev.example shop.example',
+  ])
+  world.remove('prj_2')
+  await world.routes.publish(['prj_2'])
+  assert.deepEqual(
+    world.hosts(),
+    ['shop: shop-dev.dev.example', 'shop: shop.dev.example blog.dev.example blog-dev.dev.example shop.example'],
+    'what was given to a project leads to it once the name is free again',
+  )
+})
+
+test('only what differs is told, and nothing when nothing does', async () => {
+  const world = createWorld()
+  for (const slug of ['one', 'two', 'three']) world.put(`prj_${slug}`, { slug })
+  await world.routes.publishAll()
+  world.told.length = 0
+  await world.routes.publish(['prj_one', 'prj_two'])
+  assert.deepEqual(world.told, [])
+  world.put('prj_two', { slug: 'two', port: 4000 })
+  await world.routes.publish(['prj_one', 'prj_two'])
+  assert.deepEqual(world.told, [['prj_two']])
+})
+
+test('a service without projects tells that too: the proxy may have routes of before', async () => {
+  const world = createWorld()
+  await world.routes.publishAll()
+  assert.deepEqual(world.told, [[]])
+})
+
+test('a hold ends with its time, also when nobody lets go', async (t) => {
+  const world = createWorld()
+  world.put('prj_1', { slug: 'shop', port: 4000 })
+  await world.routes.publishAll()
+  t.mock.timers.enable({ apis: ['Date'], now: Date.now() })
+  const held = world.routes.hold('prj_1', 'web', Date.now() + 1000)
+  await world.routes.publish()
+  assert.deepEqual(world.targets(), ['page starting', 'page starting'])
+  t.mock.timers.tick(1001)
+  await world.routes.publish()
+  assert.deepEqual(world.targets(), ['127.0.0.1:4000', '127.0.0.1:4000'])
+  held.let()
+})
+
+test('what was not told because of an error is told the next time', async () => {
+  const world = createWorld()
+  await world.routes.publishAll()
+  world.put('prj_1', { slug: 'shop', port: 4000 })
+  world.failNext()
+  await world.routes.publish(['prj_1'])
+  assert.deepEqual(world.errors.length, 1)
+  await world.routes.publish()
+  assert.deepEqual(world.targets(), ['127.0.0.1:4000', '127.0.0.1:4000'])
+})
+
+test('told change by change the routes are those that are made of everything at once, whatever happens in whatever order', async () => {
+  const random = randomFrom(20_261_123)
+  const pick = <Value>(values: readonly Value[]) => values[Math.floor(random() * values.length)]!
+  const slugs = ['a', 'b', 'c', 'd', 'e']
+  const names = slugs.flatMap((slug) => [`${slug}.dev.example`, `${slug}-dev.dev.example`, `${slug}.example`])
+  for (let round = 0; round < 40; round += 1) {
+    const world = createWorld()
+    const free = () => slugs.filter((slug) => ![...world.projects.values()].some((one) => one.slug === slug))
+    await world.routes.publishAll()
+    for (let step = 0; step < 40; step += 1) {
+      const id = `prj_${pick(slugs)}`
+      const before = world.projects.get(id)
+      const slug = random() < 0.7 && before !== undefined ? before.slug : pick(free().concat(before?.slug ?? []))
+      const taken = new Set(
+        [...world.projects].flatMap(([other, { domains }]) => (other === id ? [] : (domains ?? []))),
+      )
+      const domains = names.filter((name) => random() < 0.2 && !taken.has(name))
+      if (random() < 0.2) world.remove(id)
+      else if (slug !== undefined) world.put(id, { slug, domains, ...(random() < 0.5 && { port: 4000 + step }) })
+      if (random() < 0.8) await world.routes.publish([id])
+      else {
+        world.routes.publish([id])
+        world.routes.publish()
+      }
+    }
+    await world.routes.publish()
+    await world.routes.publish()
+    const fresh = createWorld(world.projects)
+    await fresh.routes.publishAll()
+    assert.deepEqual(world.errors, [])
+    assert.deepEqual(sorted(world.table()), sorted(fresh.table()), `round ${round}`)
+    assert.deepEqual(sorted(world.whole()), sorted(fresh.table()), `round ${round}`)
+  }
+})
+
+interface StandIn {
+  readonly slug: string
+  readonly domains?: readonly string[]
+  /** Of its program; absent: it does not run. */
+  readonly port?: number
+}
+
+/** Projects as the model shows them, and a proxy that takes what it is told as the real one does. */
+function createWorld(given: ReadonlyMap<string, StandIn> = new Map()) {
+  const projects = new Map(given)
+  let table: RouteTable = emptyTable
+  let last: Publication | null = null
+  let fails = false
+  const told: string[][] = []
   const errors: unknown[] = []
+  const known = (id: string) => {
+    const project = projects.get(id)
+    if (project === undefined) return null
+    return {
+      row: { id, slug: project.slug, spec: { name: project.slug } },
+      resolved: { extraHosts: [{ suffix: '-dev', workload: 'web' }], front: { workload: 'web', port: 'http' } },
+      leases: [],
+    }
+  }
   const options = {
     model: () => ({
-      all: () => [known('prj_1', 'shop'), known('prj_2', 'blog')],
-      status: () => ({ state: 'stopped', workloads: [], warnings: [] }),
+      all: () => [...projects.keys()].map(known),
+      find: known,
+      status: (id: string) => {
+        const state = projects.get(id)?.port === undefined ? 'stopped' : 'running'
+        return { state, workloads: [{ name: 'web', state }], warnings: [] }
+      },
     }),
+    engine: {
+      address: async ({ project }: { project: string }) => {
+        if (fails) {
+          fails = false
+          throw new Error('no address today')
+        }
+        const { port } = projects.get(project) ?? {}
+        return port === undefined ? null : { host: '127.0.0.1', port }
+      },
+    },
     resolver: { host: (slug: string, suffix = '') => `${slug}${suffix}.dev.example`, shareDomain: 'share.dev.example' },
     config: { trustedProxies: [], publicUrl: 'http://127.0.0.1:8700' },
     network: {
       of: (project: string) => ({
-        domains: project === 'prj_1' ? ['blog.dev.example', 'blog-dev.dev.example', 'shop.example'].map(domain) : [],
+        domains: (projects.get(project)?.domains ?? []).map((host) => ({ host, project, workload: null })),
         rules: null,
         share: null,
       }),
     },
-    put: async (table: RouteTable) => void tables.push(parseRouteTable(JSON.parse(JSON.stringify(table)))),
+    put: async (publication: Publication) => {
+      const { changes, whole } = publication
+      told.push(changes.projects.map(({ project }) => project))
+      table =
+        last === null ? parseRouteTable(overJson(whole())) : withChanges(table, parseRouteChanges(overJson(changes)))
+      last = publication
+    },
     onError: (error: unknown) => errors.push(error),
   }
-  await createRoutes(options as unknown as RoutesOptions).publish()
-  assert.deepEqual(errors, [])
-  const hosts = tables[0]?.routes.map(({ project, hosts }) => `${project.slug}: ${hosts.join(' ')}`)
-  assert.deepEqual(hosts, [
-    'shop: shop.dev.example shop.example',
-    'shop: shop-dev.dev.example',
-    'blog: blog.dev.example',
-    'blog: blog-dev.dev.example',
-  ])
-})
+  return {
+    projects,
+    told,
+    errors,
+    routes: createRoutes(options as unknown as RoutesOptions),
+    put: (id: string, project: StandIn) => projects.set(id, project),
+    remove: (id: string) => projects.delete(id),
+    failNext: () => {
+      fails = true
+    },
+    table: () => table,
+    whole: () => last!.whole(),
+    hosts: () => table.routes.map(({ project, hosts }) => `${project.slug}: ${hosts.join(' ')}`).toSorted(),
+    targets: () =>
+      table.routes.map(({ target }) =>
+        target.kind === 'upstream' ? `${target.host}:${target.port}` : `page ${target.page}`,
+      ),
+  }
+}
+
+function overJson(value: unknown): unknown {
+  return JSON.parse(JSON.stringify(value))
+}
+
+function sorted(table: RouteTable): readonly string[] {
+  return parseRouteTable(overJson(table))
+    .routes.map((route) => JSON.stringify(route))
+    .toSorted()
+}

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { type ActionDraft, type RuntimeInput, runtimeKindOf, runtimeKinds, type SourceFiles } from '@stackquay/catalog'
+import { randomFrom } from '@stackquay/testkit/random'
 import { runtimeInput } from './support/inputs.ts'
 
 const helper = (name: string) => ({ version: '1.0.0', program: `/helpers/${name}`, directory: '/helpers' })
@@ -396,7 +397,7 @@ describe('Sources that want to do harm', () => {
 
   test('that are not what their names promise are no obstacle', () => {
     const files = [...new Set(runtimeKinds.flatMap((kind) => filesOf(kind.name)))]
-    const random = mulberry(20_261_122)
+    const random = randomFrom(20_261_122)
     const pieces = [
       '{"scripts":',
       '[]',
@@ -467,15 +468,4 @@ function filesOf(runtime: string): readonly string[] {
   const kind = runtimeKindOf(runtime)!
   const { settings } = runtimeInput(kind)
   return [...kind.sourceFiles(settings), ...kind.commandFiles(settings)]
-}
-
-/** Numbers from 0 to 1 that are the same each time. */
-function mulberry(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
-  }
 }

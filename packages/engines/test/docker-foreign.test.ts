@@ -16,6 +16,7 @@ import {
   type Workload,
 } from '@stackquay/engine-api'
 import { type DockerLab, dockerLab } from '@stackquay/testkit/docker-lab'
+import { randomFrom } from '@stackquay/testkit/random'
 import { rounds } from '@stackquay/testkit/rounds'
 import Dockerode from 'dockerode'
 import { createDockerEngine } from '../src/docker/index.ts'
@@ -327,16 +328,5 @@ function assertSame(now: Everything, before: Everything): void {
     const gone = before[kind].filter((text) => !now[kind].includes(text))
     const made = now[kind].filter((text) => !before[kind].includes(text))
     assert.deepEqual({ kind, gone, made }, { kind, gone: [], made: [] })
-  }
-}
-
-/** The same numbers from 0 to 1 in every run (mulberry32). */
-function randomFrom(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
   }
 }

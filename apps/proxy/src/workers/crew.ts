@@ -2,10 +2,11 @@ import type { Server } from 'node:http'
 import type { Lines } from '../access/sheet.ts'
 import type { Limits } from '../limits.ts'
 import { log } from '../log.ts'
+import type { RouteChanges } from '../route-changes.ts'
 import type { RouteTable } from '../route-table.ts'
 import type { Flights } from '../upstream/pool.ts'
 import { type CrewMember, startCrewMember } from './crew-member.ts'
-import type { WorkerCounts } from './messages.ts'
+import type { Order, WorkerCounts } from './messages.ts'
 
 /** The worker processes beside the main process. They accept from the same listening socket. */
 export interface Crew {
@@ -16,6 +17,8 @@ export interface Crew {
   grow(): void
   /** Resolves when no request can begin with another table any more, in any worker. */
   use(table: RouteTable): Promise<void>
+  /** The same, when all have the table that these changes stand on. */
+  change(changes: RouteChanges): Promise<void>
   counts(): Promise<WorkerCounts>
   flights(host: string, port: number): Promise<Flights>
   /** Resolves when none of them accepts any more. */
@@ -80,6 +83,26 @@ export function createCrew({ socket, limits, table, count, most, record }: CrewO
   }
   for (let index = 0; index < count; index += 1) grow()
 
+  const tellAll = async (order: Extract<Order, { kind: 'use' | 'change' }>) => {
+    await Promise.all(
+      [...members].map(async (member) => {
+        // One that does not listen yet reads its orders one after the other: this one before the one to listen.
+        const isListening = member.isListening
+        const used = member.ask(order, limits.tableWithin)
+        if (!isListening) {
+          used.catch(() => {})
+          return
+        }
+        try {
+          await used
+        } catch {
+          log('a worker did not take the new table and is replaced', { pid: member.pid })
+          await member.kill()
+        }
+      }),
+    )
+  }
+
   return {
     get size() {
       return size
@@ -88,25 +111,8 @@ export function createCrew({ socket, limits, table, count, most, record }: CrewO
       return [...members].flatMap(({ pid, isListening }) => (isListening && pid !== undefined ? [pid] : []))
     },
     grow,
-    async use(next) {
-      await Promise.all(
-        [...members].map(async (member) => {
-          // One that does not listen yet reads its orders one after the other: this one before the one to listen.
-          const isListening = member.isListening
-          const used = member.ask({ kind: 'use', table: next }, limits.tableWithin)
-          if (!isListening) {
-            used.catch(() => {})
-            return
-          }
-          try {
-            await used
-          } catch {
-            log('a worker did not take the new table and is replaced', { pid: member.pid })
-            await member.kill()
-          }
-        }),
-      )
-    },
+    use: (next) => tellAll({ kind: 'use', table: next }),
+    change: (changes) => tellAll({ kind: 'change', changes }),
     async counts() {
       const all = await Promise.all(
         [...members].map((member) => member.ask({ kind: 'count' }, countWithin).catch(() => member.lastCounts)),

@@ -1,5 +1,6 @@
 import type { Lines } from '../access/sheet.ts'
 import type { Limits } from '../limits.ts'
+import type { RouteChanges } from '../route-changes.ts'
 import type { RouteTable } from '../route-table.ts'
 import type { Flights } from '../upstream/pool.ts'
 import type { Counts } from './serving.ts'
@@ -10,6 +11,8 @@ export type Order =
   /** The listening socket comes along. */
   | { readonly kind: 'listen' }
   | { readonly kind: 'use'; readonly table: RouteTable }
+  /** Of the table that it was given last. */
+  | { readonly kind: 'change'; readonly changes: RouteChanges }
   | { readonly kind: 'count' }
   | { readonly kind: 'flights'; readonly host: string; readonly port: number }
   /** Accept nothing more; end when what is under way has ended. */
@@ -25,6 +28,7 @@ export interface Answers {
   readonly begin: null
   readonly listen: null
   readonly use: null
+  readonly change: null
   readonly count: WorkerCounts
   readonly flights: Flights
   readonly stop: null

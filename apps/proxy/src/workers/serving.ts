@@ -69,7 +69,7 @@ export function createServing(routes: RouteIndex, { limits, note, withEntrances 
       return state.routes.table
     },
     use(table) {
-      state.routes = indexRoutes(table)
+      state.routes = indexRoutes(table, state.routes)
       state.upstreams.keepOnly(table)
       state.shareEnds.enforce(table)
       state.holds.release()

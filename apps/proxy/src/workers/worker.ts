@@ -2,6 +2,7 @@ import type { Server as NetServer } from 'node:net'
 import { createRecorder } from '../access/recorder.ts'
 import { factsOfLine, type Lines } from '../access/sheet.ts'
 import { log } from '../log.ts'
+import { withChanges } from '../route-changes.ts'
 import { indexRoutes } from '../route-index.ts'
 import type { Answers, Asked, Order, Report } from './messages.ts'
 import { createServing, type Serving } from './serving.ts'
@@ -57,6 +58,10 @@ export function runWorker(): void {
     },
     use: ({ table }) => {
       void serving!.use(table)
+      return null
+    },
+    change: ({ changes }) => {
+      void serving!.use(withChanges(serving!.table, changes))
       return null
     },
     count: () => ({ ...serving!.counts(), dropped }),

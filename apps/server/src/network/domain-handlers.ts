@@ -13,7 +13,7 @@ export interface DomainDeps {
   readonly network: Network
   readonly baseDomain: string
   /** Ends when the proxy has taken the change, or a while has passed. */
-  published(): Promise<void>
+  published(project: string): Promise<void>
 }
 
 /** Names of a project. A name belongs to one project at a time, whoever asks first. */
@@ -63,7 +63,7 @@ export function domainHandlers(deps: DomainDeps): Pick<Handlers, 'listDomains' |
           throw await heldElsewhere(host, row, error.holder)
         })
       await network.renew(row.id)
-      await published()
+      await published(row.id)
       return { status: 201, body: domainView(domain, resolver) }
     },
 
@@ -83,7 +83,7 @@ export function domainHandlers(deps: DomainDeps): Pick<Handlers, 'listDomains' |
         await tx.events.append(changed(row))
       })
       await network.renew(row.id)
-      await published()
+      await published(row.id)
       return { status: 204 }
     },
   }

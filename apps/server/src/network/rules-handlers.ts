@@ -13,7 +13,7 @@ export interface RulesDeps {
   readonly model: Model
   readonly resolver: Resolver
   readonly network: Network
-  published(): Promise<void>
+  published(project: string): Promise<void>
 }
 
 /** Rules in front of a project. PUT replaces all of them; the password is taken as its hash and never answered. */
@@ -66,7 +66,7 @@ export function rulesHandlers(deps: RulesDeps): Pick<Handlers, 'getProxyRules' |
         return after
       })
       await network.renew(row.id)
-      await published()
+      await published(row.id)
       return answer(stored)
     },
   }

@@ -41,7 +41,7 @@ export interface SharesDeps {
   readonly config: Config
   readonly surroundings: Surroundings
   /** Ends when the proxy has taken the change, or a while has passed. */
-  published(): Promise<void>
+  published(project: string): Promise<void>
   readonly now: () => Date
   onError(error: unknown, what: string): void
 }
@@ -188,7 +188,7 @@ export function createShares(deps: SharesDeps): Shares {
       open.set(id, share)
       schedule()
       await renew(project.id)
-      await published()
+      await published(project.id)
       // Only now: what comes through it finds its entrance open.
       if (port !== null && open.has(id)) tunnels.hold(share, port)
       return share
@@ -214,7 +214,7 @@ export function createShares(deps: SharesDeps): Shares {
       open.delete(share.id)
       void letGo(share)
       await renew(project.id)
-      await published()
+      await published(project.id)
     },
 
     takeUp: async () => {

@@ -40,6 +40,8 @@ export interface Known {
 }
 
 interface Entry extends Known {
+  /** Derived, until something changes that it is derived from. */
+  status: ReturnType<Model['status']> | null
   operation: OperationRecord | null
   since: string
   told: string
@@ -51,8 +53,8 @@ export interface ModelOptions {
   readonly resolver: Resolver
   /** Made after the model, because it calls it: asked for when needed. */
   orchestrator(): Orchestrator
-  /** Routes are computed anew; ends when the proxy has them. */
-  publish(): Promise<void>
+  /** The routes of these projects are computed anew; ends when the proxy has them. */
+  publish(projects: readonly string[]): Promise<void>
   onError(error: unknown, what: string): void
   /** Why an engine sets no limits, and what to do; null when it does. */
   limitsUnavailable(engine: ProjectRow['engine']): string | null
@@ -69,6 +71,7 @@ export function createModel(options: ModelOptions): Model {
 
   const outdate = (entry: Entry) => {
     entry.json = null
+    entry.status = null
     version += 1
   }
 
@@ -83,6 +86,7 @@ export function createModel(options: ModelOptions): Model {
       operation: before?.operation ?? null,
       since: before?.since ?? row.updatedAt,
       told: before?.told ?? '',
+      status: null,
       json: null,
     }
     entries.set(row.id, entry)
@@ -93,6 +97,12 @@ export function createModel(options: ModelOptions): Model {
   const status = (id: string) => {
     const entry = entries.get(id)
     if (entry === undefined) throw new Error(`project ${id} is not known`)
+    entry.status ??= derive(entry)
+    return entry.status
+  }
+
+  const derive = (entry: Entry) => {
+    const { id } = entry.row
     const { observations, supervisor } = options.orchestrator()
     return projectStatus({
       phase: entry.row.phase,
@@ -135,14 +145,17 @@ export function createModel(options: ModelOptions): Model {
         const { since: _since, ...compared } = now
         const text = JSON.stringify(compared)
         if (text === entry.told) continue
-        if (!entry.told.startsWith(`{"state":"${now.state}"`)) entry.since = options.now().toISOString()
+        if (!entry.told.startsWith(`{"state":"${now.state}"`)) {
+          entry.since = options.now().toISOString()
+          outdate(entry)
+        }
         entry.told = text
         news.push({
           id,
           data: { id, slug: entry.row.slug, state: now.state, desired: now.desired, health: now.health },
         })
       }
-      await options.publish()
+      await options.publish(ids)
       if (news.length === 0) continue
       await store.transaction(async (tx) => {
         for (const { id, data } of news) await tx.events.append({ type: 'project.status', project: id, data })
@@ -186,6 +199,7 @@ export function createModel(options: ModelOptions): Model {
         const [resolved, leases] = await Promise.all([resolver.resolveRemembered({ ...row }), store.ports.of(row.id)])
         const entry = put(row, resolved, leases)
         entry.operation = await store.operations.active(row.id)
+        outdate(entry)
       }
     },
     forget: (id) => {

@@ -1,5 +1,6 @@
 import { visibleText } from '@stackquay/contract'
 import type { Engine } from '@stackquay/engine-api'
+import type { RouteChanges } from '@stackquay/proxy/route-changes'
 import type { PageName, Route, RouteTable, Target } from '@stackquay/proxy/route-table'
 import type { Config } from '../config.ts'
 import type { Network } from '../network/network.ts'
@@ -7,47 +8,96 @@ import { routeRules } from '../network/route-rules.ts'
 import { shareEntrance } from '../network/share-entrance.ts'
 import type { Known, Model } from './model.ts'
 import type { Resolver } from './resolver.ts'
+import { createRouteNames, type RouteNames } from './route-names.ts'
 
-/** Tells the proxy which host leads where, whenever that changed. One table at a time; what changed meanwhile comes in the next. */
+/**
+ * Tells the proxy which host leads where, whenever that changed. Only the projects that changed are looked at, and only what differs is
+ * told. One publication at a time; what changed meanwhile comes in the next.
+ */
 export interface Routes {
-  publish(): Promise<void>
-  /** From the next table on, requests to the workload wait, until `let` is called or the time is over. */
+  /** Ends when the proxy has the routes of these projects as they are now, and of those that are held or were let go. */
+  publish(projects?: Iterable<string>): Promise<void>
+  /** The same for all there are. */
+  publishAll(): Promise<void>
+  /** From the next publication on, requests to the workload wait, until `let` is called or the time is over. */
   hold(project: string, workload: string, until: number): { let(): void }
 }
 
+/** How the routes differ from the last time, and what they are. */
+export interface Publication {
+  readonly changes: RouteChanges
+  /** All routes, as they are when it is called, for a proxy that has others than these changes stand on. */
+  whole(): RouteTable
+}
+
 export interface RoutesOptions {
-  readonly model: () => Model
+  readonly model: () => Pick<Model, 'all' | 'find' | 'status'>
   readonly resolver: Resolver
   readonly engine: Engine
   readonly config: Config
   readonly network: Network
-  put(table: RouteTable): Promise<void>
+  put(publication: Publication): Promise<void>
   onError(error: unknown, what: string): void
 }
 
 export function createRoutes(options: RoutesOptions): Routes {
-  const { config, resolver } = options
+  const { config, resolver, network, model } = options
   let generation = Date.now()
-  let last = ''
+  /** By project, as the last publication told them. */
+  const told = new Map<string, { readonly routes: readonly Route[]; readonly text: string }>()
+  const changed = new Set<string>()
+  const names = createRouteNames()
+  const holds: Holds = new Map()
+  let isTold = false
   let running: Promise<void> | null = null
   let next: Promise<void> | null = null
-  const holds = new Map<string, number>()
+
+  const whole = (): RouteTable => ({
+    version: 1,
+    generation,
+    routes: [...told.values()].flatMap(({ routes }) => routes),
+    shareSuffix: `.${resolver.shareDomain}`,
+    ...(config.trustedProxies.length > 0 && { trustedProxies: config.trustedProxies }),
+  })
+
+  const differencesOf = async (due: Set<string>) => {
+    // Names first: the set grows by those who have one that is another project's now.
+    for (const id of due) {
+      const known = model().find(id)
+      const given = known === null ? [] : network.of(id).domains.map(({ host }) => host)
+      const own = known === null ? [] : ownHosts(known, resolver).map(({ host }) => host)
+      for (const other of names.renew(id, own, given)) due.add(other)
+    }
+    const different = []
+    for (const project of due) {
+      const known = model().find(project)
+      const routes = known === null ? [] : await routesOf(known, { ...options, holds, names })
+      const text = JSON.stringify(routes)
+      if (text !== (told.get(project)?.text ?? '[]')) different.push({ project, routes, text })
+    }
+    return different
+  }
 
   const once = async () => {
-    const known = options.model().all()
-    const own = new Set(known.flatMap((one) => ownHosts(one, resolver).map(({ host }) => host)))
-    const routes = (await Promise.all(known.map((one) => routesOf(one, { ...options, holds, own })))).flat()
-    const text = JSON.stringify(routes)
-    if (text === last) return
-    generation += 1
-    await options.put({
-      version: 1,
-      generation,
-      routes,
-      shareSuffix: `.${resolver.shareDomain}`,
-      ...(config.trustedProxies.length > 0 && { trustedProxies: config.trustedProxies }),
-    })
-    last = text
+    const due = new Set([...changed, ...holds.keys()])
+    changed.clear()
+    try {
+      const different = await differencesOf(due)
+      // The first time also when there is nothing: the proxy may have routes from before.
+      if (different.length === 0 && isTold) return
+      for (const { project, routes, text } of different) {
+        if (routes.length === 0) told.delete(project)
+        else told.set(project, { routes, text })
+      }
+      const since = generation
+      generation += 1
+      isTold = true
+      const projects = different.map(({ project, routes }) => ({ project, routes }))
+      await options.put({ changes: { version: 1, generation, since, projects }, whole })
+    } catch (error) {
+      for (const id of due) changed.add(id)
+      throw error
+    }
   }
 
   const run = (): Promise<void> => {
@@ -58,7 +108,8 @@ export function createRoutes(options: RoutesOptions): Routes {
       })
     return running
   }
-  const publish = (): Promise<void> => {
+  const publish = (projects: Iterable<string> = []): Promise<void> => {
+    for (const project of projects) changed.add(project)
     if (running === null) return run()
     // The one on its way may have been made before what this caller changed: all who come now wait for the one after it.
     next ??= running.then(() => {
@@ -69,22 +120,32 @@ export function createRoutes(options: RoutesOptions): Routes {
   }
   return {
     publish,
+    publishAll: () => {
+      const known = model().all()
+      return publish([...known.map(({ row }) => row.id), ...told.keys()])
+    },
     hold: (project, workload, until) => {
-      const key = `${project} ${workload}`
-      holds.set(key, until)
+      const ofProject = holds.get(project) ?? new Map<string, number>()
+      holds.set(project, ofProject.set(workload, until))
+      changed.add(project)
       return {
         let: () => {
-          if (holds.get(key) === until) holds.delete(key)
+          if (ofProject.get(workload) !== until) return
+          changed.add(project)
+          ofProject.delete(workload)
+          if (ofProject.size === 0 && holds.get(project) === ofProject) holds.delete(project)
         },
       }
     },
   }
 }
 
+/** Until when requests to a workload wait, in ms since 1970: by project, then by workload. */
+type Holds = Map<string, Map<string, number>>
+
 type Making = RoutesOptions & {
-  readonly holds: ReadonlyMap<string, number>
-  /** The names that come with the projects. */
-  readonly own: ReadonlySet<string>
+  readonly holds: Holds
+  readonly names: RouteNames
 }
 
 function ownHosts({ row, resolved }: Known, resolver: Resolver) {
@@ -98,7 +159,7 @@ function ownHosts({ row, resolved }: Known, resolver: Resolver) {
 /** All ways into one project are made here, with the same rules before each of them. */
 async function routesOf(known: Known, options: Making): Promise<readonly Route[]> {
   const { row, resolved } = known
-  const { resolver, network, own } = options
+  const { resolver, network, names } = options
   const { domains, rules, share } = network.of(row.id)
   const project = { id: row.id, slug: row.slug, name: visibleText(row.spec.name) }
   const before = routeRules(rules?.rules)
@@ -110,20 +171,21 @@ async function routesOf(known: Known, options: Making): Promise<readonly Route[]
   for (const { host, workload } of ownHosts(known, resolver)) add(workload, host)
   for (const { workload, host } of domains) {
     // Added under another base domain than today's; a table in which a name stands twice is refused as a whole.
-    if (!own.has(host)) add(workload === resolved.front?.workload ? null : workload, host)
+    if (!names.isOwn(host)) add(workload === resolved.front?.workload ? null : workload, host)
   }
 
+  const status = options.model().status(row.id)
   const entrance = (workload: string | null) => (workload === null ? resolved.front : { workload, port: 'http' })
   const routes = [...hostsOf].map(
     async ([workload, hosts]): Promise<Route> => ({
       ...common,
       hosts,
-      target: await targetOf(known, entrance(workload), options, 'people'),
+      target: await targetOf(known, status, entrance(workload), options, 'people'),
     }),
   )
   if (share !== null) {
     routes.push(
-      targetOf(known, entrance(share.workload), options, 'strangers').then((target) => ({
+      targetOf(known, status, entrance(share.workload), options, 'strangers').then((target) => ({
         ...common,
         hosts: [share.host],
         target,
@@ -140,15 +202,14 @@ async function routesOf(known: Known, options: Making): Promise<readonly Route[]
 }
 
 async function targetOf(
-  known: Known,
+  { row }: Known,
+  status: ReturnType<Model['status']>,
   to: { readonly workload: string; readonly port: string } | null,
-  { model, engine, config, holds }: Making,
+  { engine, config, holds }: Making,
   readers: 'people' | 'strangers',
 ): Promise<Target> {
-  const { row } = known
-  const status = model().status(row.id)
   const workload = status.workloads.find((candidate) => candidate.name === to?.workload)
-  const until = to === null ? undefined : holds.get(`${row.id} ${to.workload}`)
+  const until = to === null ? undefined : holds.get(row.id)?.get(to.workload)
   // Whatever became of who held it: once its time is over the target is what it would be without.
   const held = until !== undefined && until > Date.now() ? until : undefined
   // A program that never became ready has no address worth trying; one that was healthy before may still answer, and one of
