@@ -14,6 +14,7 @@ const benchmarks: Readonly<Record<string, () => Promise<{ readonly benchmark: Be
   logs: () => import('./logs.ts'),
   hosts: () => import('./hosts.ts'),
   'route-change': () => import('./route-change.ts'),
+  publish: () => import('./publish.ts'),
   docker: () => import('./docker.ts'),
 }
 
