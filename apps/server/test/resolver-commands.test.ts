@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { runtimeKindOf, type Settings } from '@stackquay/catalog'
+import { databaseKindOf, runtimeKindOf, type Settings } from '@stackquay/catalog'
 import { emptySpec, type ProjectSpec } from '@stackquay/domain'
 import { createUserFiles, serviceUser } from '@stackquay/engines'
 import { createFilesOf } from '../src/projects/files-of.ts'
@@ -19,7 +19,9 @@ after(() => rm(home, { recursive: true, force: true }))
 const secrets = { 'database/main/password': { secret: 'sec_1', version: 1 } }
 const leases = [{ workload: 'postgresql-main', port: 'postgresql', hostPort: 24_601 }]
 
-function resolver() {
+/** `reads` grows with every look into a source. */
+function resolver(reads: { count: number } = { count: 0 }) {
+  const filesOf = createFilesOf(serviceUser, createUserFiles())
   const options = {
     config: { home, baseDomain: 'localhost', proxy: null, publishAddress: '0.0.0.0' },
     store: { ports: { of: async () => leases }, secrets: { of: async () => secrets } },
@@ -30,7 +32,10 @@ function resolver() {
       ourNode: () => process.execPath,
     },
     programs: { file: (name: string) => join(home, name) },
-    filesOf: createFilesOf(serviceUser, createUserFiles()),
+    filesOf: async (place: Parameters<typeof filesOf>[0]) => {
+      reads.count += 1
+      return filesOf(place)
+    },
     containers: async () => null,
   }
   return createResolver(options as unknown as Parameters<typeof createResolver>[0])
@@ -114,4 +119,50 @@ test('a stand has data of its own, and folders and tools of the project', async 
     [own.path, usual.environments[0]?.setup, usual.environments[0]?.env.PATH],
   )
   assert.equal(JSON.stringify([resolved, commands]).includes('24601'), false)
+})
+
+test('a change reads the source once for what the project is and what it becomes, and its operation goes on with that', async () => {
+  const reads = { count: 0 }
+  const of = resolver(reads)
+  const shop = await project('reads', { runtimes: { node: settings('node') } })
+  await writeFile(join(shop.path, 'package.json'), '{"scripts":{"start":"node a.js"}}')
+  await writeFile(join(shop.path, 'index.html'), '<p>')
+  const grown: ProjectSpec = { ...shop.spec, runtimes: { node: settings('node'), static: settings('static') } }
+  const resolvedOf = await of.look(shop, [grown, shop.spec])
+  const names = (spec: ProjectSpec) => resolvedOf(spec).workloads.map(({ ref }) => ref.workload)
+  assert.deepEqual([names(shop.spec), names(grown)], [['node'], ['node', 'static']])
+  assert.equal(reads.count, 1)
+
+  const goesOn = { goesOn: true } as const
+  of.handOver(shop.id, 2)
+  assert.deepEqual(await of.resolveAndRemember({ ...shop, spec: grown }, goesOn), resolvedOf(grown))
+  assert.deepEqual(await of.resolveAndRemember(shop, goesOn), resolvedOf(shop.spec))
+  assert.equal(reads.count, 1)
+  await of.resolveAndRemember(shop, goesOn)
+  assert.equal(reads.count, 2, 'what was handed over is used up')
+  assert.deepEqual(await of.resolveRemembered(shop), resolvedOf(shop.spec))
+  assert.equal(reads.count, 2)
+})
+
+test('what was not handed over, or is of other files, is read again', async () => {
+  const reads = { count: 0 }
+  const of = resolver(reads)
+  const shop = await project('again', { runtimes: { node: settings('node') } })
+  await of.look(shop, [shop.spec])
+  await of.resolveAndRemember(shop, { goesOn: true })
+  assert.equal(reads.count, 2)
+  of.handOver(shop.id, 1)
+  await of.resolveAndRemember({ ...shop, spec: { ...shop.spec, runtimes: { php: settings('php') } } }, { goesOn: true })
+  assert.equal(reads.count, 3)
+})
+
+test('a look at a rotation shows another version of that secret alone', async () => {
+  const of = resolver()
+  const shop = await project('rotated', {
+    databases: { main: { type: 'postgresql', version: databaseKindOf('postgresql')!.releases[0]!.version } as never },
+  })
+  const resolvedOf = await of.look(shop, [shop.spec])
+  const [before, after] = [resolvedOf(shop.spec), resolvedOf(shop.spec, ['database/main/password'])]
+  assert.notDeepEqual(after.workloads, before.workloads)
+  assert.deepEqual(resolvedOf(shop.spec, ['database/main/other']).workloads, before.workloads)
 })

@@ -75,7 +75,7 @@ export interface ChangeOptions {
   readonly rotates?: { readonly workload: string; readonly pointer: string; readonly secrets: readonly SecretField[] }
 }
 
-/** Rooms 6 to 9: merge, resolve, plan. Throws every problem of the change at once; writes nothing. */
+/** Merges, resolves and plans. Throws every problem of the change at once; writes nothing. */
 export async function proposeChange(
   row: ProjectRow,
   patch: ProjectPatch,
@@ -105,12 +105,13 @@ export async function proposeChange(
   const removal = removalOf(merged.ok ? merged.removesData : [], drops)
   const rotates = rotation?.secrets ?? []
   const rotated = rotates.map((secret) => secret.name)
-  const resolved = await resolver.resolve({ ...row, spec }, rotated)
+  const resolvedOf = await resolver.look(row, [spec, row.spec])
+  const resolved = resolvedOf(spec, rotated)
   // It would go on with the old secret while everything else has the new one.
   if (rotation !== undefined && resolved.unresolved.includes(rotation.workload))
     refuseErrors(resolved.errors.filter(({ pointer }) => pointer.startsWith(`${rotation.pointer}/`)))
   const isChange = !sameSpec(spec, row.spec)
-  const before = isChange || rotates.length > 0 ? await resolver.resolve(row) : resolved
+  const before = isChange || rotates.length > 0 ? resolvedOf(row.spec) : resolved
   // What stood in the way before is no reason to refuse a change that does not touch it.
   const known = new Set(before.errors.map((error) => error.pointer + error.code))
   if (isChange) refuseErrors(resolved.errors.filter((error) => !known.has(error.pointer + error.code)))
@@ -316,8 +317,9 @@ export async function writeChange(
     return queued
   })
   // First, so that nobody sees the change without the operation that holds the project for it.
+  deps.resolver.handOver(row.id, operation === null ? 1 : 2)
   if (operation !== null) submit(operation, deps)
-  await deps.model.renew(row.id)
+  await deps.model.renew(row.id, { goesOn: true })
   return operation
 }
 

@@ -139,7 +139,7 @@ export function projectHandlers(deps: ProjectsDeps, answers: ProjectAnswers): Pr
       )
       return queued
     })
-    resolver.handOver(row.id)
+    resolver.handOver(row.id, 1)
     submit(operation, deps)
     const ended = await wait(operation, input.query.wait, context)
     return { status: isEnded(ended) ? 200 : 202, body: operationView(ended) }

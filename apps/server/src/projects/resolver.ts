@@ -47,18 +47,23 @@ export interface Stand {
 }
 
 export interface Resolver {
+  /** Reads what the runtimes want to know of the source, then resolves. */
+  resolve(project: Resolvable): Promise<Resolved>
   /**
-   * Reads what the runtimes want to know of the source, then resolves. Secrets named in `rotated` count as changed, for a
-   * look at what a rotation would do.
+   * Reads once what several specifications of a project want to know of its source: what it is, and what it is to become. Answers
+   * what each of them resolves to. Secrets named in `rotated` count as changed, for a look at what a rotation would do.
    */
-  resolve(project: Resolvable, rotated?: readonly string[]): Promise<Resolved>
+  look(
+    project: Resolvable,
+    specs: readonly ProjectSpec[],
+  ): Promise<(spec: ProjectSpec, rotated?: readonly string[]) => Resolved>
   /**
    * The same, and what was read of the source is remembered for `resolveRemembered`. With `goesOn` a read that was handed over
    * a moment ago counts as this one.
    */
   resolveAndRemember(project: Resolvable, options?: { readonly goesOn?: boolean }): Promise<Resolved>
-  /** The operation that begins now goes on with what its request has just read. */
-  handOver(project: string): void
+  /** So many who begin now with `goesOn` go on with what this request has just read: its operation, and the answer. */
+  handOver(project: string, times: number): void
   /** From what was read of the source the last time, where that is known: quick, for the start of the service. */
   resolveRemembered(project: Resolvable): Promise<Resolved>
   /** What was remembered of a project that is gone. */
@@ -124,28 +129,32 @@ export function createResolver(options: {
 
   const readNow = async (project: Resolvable, files: readonly string[]) =>
     readSource(await filesOf(project), project.path, files)
-  const lately = new Map<string, { readonly files: readonly string[]; readonly source: SourceFiles; handed: boolean }>()
-  const readAndRemember = async (project: Resolvable, files: readonly string[]) => {
+  const lately = new Map<string, Read>()
+  const readForMoment = async (project: Resolvable, files: readonly string[]) => {
     lately.delete(project.id)
-    const source = await readNow(project, files)
-    const read = { files, source, handed: false }
+    const read: Read = { files, source: await readNow(project, files), handed: 0 }
     lately.set(project.id, read)
     setTimeout(() => lately.get(project.id) === read && lately.delete(project.id), momentMs).unref()
+    return read.source
+  }
+  const readAndRemember = async (project: Resolvable, files: readonly string[]) => {
+    const source = await readForMoment(project, files)
     await memory.remember(project.id, files, source)
     return source
   }
   const goOnOrRead = async (project: Resolvable, files: readonly string[]) => {
     const read = lately.get(project.id)
-    lately.delete(project.id)
-    return read?.handed === true && files.every((name) => read.files.includes(name))
-      ? read.source
-      : readAndRemember(project, files)
+    if (read === undefined || read.handed === 0 || !files.every((name) => read.files.includes(name)))
+      return readAndRemember(project, files)
+    read.handed -= 1
+    const source = Object.fromEntries(Object.entries(read.source).filter(([name]) => files.includes(name)))
+    await memory.remember(project.id, files, source)
+    return source
   }
 
   const factsFor = async (
     project: Resolvable,
     files: readonly string[],
-    rotated: readonly string[] = [],
     sourceOf: (project: Resolvable, files: readonly string[]) => Promise<SourceFiles> = readNow,
   ): Promise<ResolveFacts> => {
     await catalogue.offers()
@@ -161,11 +170,7 @@ export function createResolver(options: {
       helpers: catalogue.helpers,
       lease: (workload, port) =>
         leases.find((lease) => lease.workload === workload && lease.port === port)?.hostPort ?? null,
-      secret: (name) => {
-        const handle = secrets[name]
-        if (handle === undefined) return null
-        return rotated.includes(name) ? { ...handle, version: handle.version + 1 } : handle
-      },
+      secret: (name) => secrets[name] ?? null,
       publishAddress: config.publishAddress,
       ourProgram: (name) => ({ node: catalogue.ourNode(), file: broughtFile(programs, name) }),
       containers: await options.containers(project),
@@ -178,21 +183,24 @@ export function createResolver(options: {
     urlOf,
     shareDomain: `share.${config.baseDomain}`,
     facts,
-    resolve: async (project, rotated = []) =>
-      resolveProject(project.spec, await factsFor(project, workloadFiles(project.spec), rotated)),
+    resolve: async (project) => resolveProject(project.spec, await factsFor(project, workloadFiles(project.spec))),
+    look: async (project, specs) => {
+      const found = await factsFor(project, specs.flatMap(workloadFiles), readForMoment)
+      return (spec, rotated = []) => resolveProject(spec, withRotated(found, rotated))
+    },
     forget: memory.forget,
     resolveAndRemember: async (project, { goesOn = false } = {}) => {
       const read = goesOn ? goOnOrRead : readAndRemember
-      return resolveProject(project.spec, await factsFor(project, workloadFiles(project.spec), [], read))
+      return resolveProject(project.spec, await factsFor(project, workloadFiles(project.spec), read))
     },
-    handOver: (project) => {
+    handOver: (project, times) => {
       const read = lately.get(project)
-      if (read !== undefined) read.handed = true
+      if (read !== undefined) read.handed = times
     },
     resolveRemembered: async (project) => {
       const recall = async (of: Resolvable, files: readonly string[]) =>
         (await memory.recall(of.id, files)) ?? readAndRemember(of, files)
-      return resolveProject(project.spec, await factsFor(project, workloadFiles(project.spec), [], recall))
+      return resolveProject(project.spec, await factsFor(project, workloadFiles(project.spec), recall))
     },
     commands: async (project) => resolveCommands(project.spec, await factsFor(project, commandFiles(project.spec))),
     stand: async (project, stand) => {
@@ -224,6 +232,24 @@ export function createResolver(options: {
           return detected === null ? [] : [{ runtime: kind.name, detected }]
         })
         .sort((a, b) => b.detected.confidence - a.detected.confidence)
+    },
+  }
+}
+
+/** What was read of a source a moment ago, and how many may still go on with it. */
+interface Read {
+  readonly files: readonly string[]
+  readonly source: SourceFiles
+  handed: number
+}
+
+function withRotated(facts: ResolveFacts, rotated: readonly string[]): ResolveFacts {
+  if (rotated.length === 0) return facts
+  return {
+    ...facts,
+    secret: (name, length) => {
+      const handle = facts.secret(name, length)
+      return handle !== null && rotated.includes(name) ? { ...handle, version: handle.version + 1 } : handle
     },
   }
 }
