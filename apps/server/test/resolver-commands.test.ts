@@ -128,19 +128,18 @@ test('a change reads the source once for what the project is and what it becomes
   await writeFile(join(shop.path, 'package.json'), '{"scripts":{"start":"node a.js"}}')
   await writeFile(join(shop.path, 'index.html'), '<p>')
   const grown: ProjectSpec = { ...shop.spec, runtimes: { node: settings('node'), static: settings('static') } }
-  const resolvedOf = await of.look(shop, [grown, shop.spec])
+  const resolvedOf = await of.look(shop, [grown, shop.spec], 'now')
   const names = (spec: ProjectSpec) => resolvedOf(spec).workloads.map(({ ref }) => ref.workload)
   assert.deepEqual([names(shop.spec), names(grown)], [['node'], ['node', 'static']])
   assert.equal(reads.count, 1)
 
-  const goesOn = { goesOn: true } as const
   of.handOver(shop.id, 2)
-  assert.deepEqual(await of.resolveAndRemember({ ...shop, spec: grown }, goesOn), resolvedOf(grown))
-  assert.deepEqual(await of.resolveAndRemember(shop, goesOn), resolvedOf(shop.spec))
+  assert.deepEqual(await of.resolveKnown({ ...shop, spec: grown }, 'handedOver'), resolvedOf(grown))
+  assert.deepEqual(await of.resolveKnown(shop, 'handedOver'), resolvedOf(shop.spec))
   assert.equal(reads.count, 1)
-  await of.resolveAndRemember(shop, goesOn)
+  await of.resolveKnown(shop, 'handedOver')
   assert.equal(reads.count, 2, 'what was handed over is used up')
-  assert.deepEqual(await of.resolveRemembered(shop), resolvedOf(shop.spec))
+  assert.deepEqual(await of.resolveKnown(shop, 'remembered'), resolvedOf(shop.spec))
   assert.equal(reads.count, 2)
 })
 
@@ -148,11 +147,11 @@ test('what was not handed over, or is of other files, is read again', async () =
   const reads = { count: 0 }
   const of = resolver(reads)
   const shop = await project('again', { runtimes: { node: settings('node') } })
-  await of.look(shop, [shop.spec])
-  await of.resolveAndRemember(shop, { goesOn: true })
+  await of.look(shop, [shop.spec], 'now')
+  await of.resolveKnown(shop, 'handedOver')
   assert.equal(reads.count, 2)
   of.handOver(shop.id, 1)
-  await of.resolveAndRemember({ ...shop, spec: { ...shop.spec, runtimes: { php: settings('php') } } }, { goesOn: true })
+  await of.resolveKnown({ ...shop, spec: { ...shop.spec, runtimes: { php: settings('php') } } }, 'handedOver')
   assert.equal(reads.count, 3)
 })
 
@@ -161,7 +160,7 @@ test('a look at a rotation shows another version of that secret alone', async ()
   const shop = await project('rotated', {
     databases: { main: { type: 'postgresql', version: databaseKindOf('postgresql')!.releases[0]!.version } as never },
   })
-  const resolvedOf = await of.look(shop, [shop.spec])
+  const resolvedOf = await of.look(shop, [shop.spec], 'now')
   const [before, after] = [resolvedOf(shop.spec), resolvedOf(shop.spec, ['database/main/password'])]
   assert.notDeepEqual(after.workloads, before.workloads)
   assert.deepEqual(resolvedOf(shop.spec, ['database/main/other']).workloads, before.workloads)

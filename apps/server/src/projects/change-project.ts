@@ -51,6 +51,8 @@ export interface ProposedChange {
   readonly changes: readonly Change[]
   readonly plan: Plan
   readonly isChange: boolean
+  /** Whether it may make any workload different. */
+  readonly isAboutPrograms: boolean
   readonly removal: Removal
   readonly rotates: readonly SecretField[]
   /** Workloads that the change makes different; the operation leaves all others as they are. */
@@ -105,7 +107,9 @@ export async function proposeChange(
   const removal = removalOf(merged.ok ? merged.removesData : [], drops)
   const rotates = rotation?.secrets ?? []
   const rotated = rotates.map((secret) => secret.name)
-  const resolvedOf = await resolver.look(row, [spec, row.spec])
+  // A name, or nothing at all, changes no program: nobody waits for a process that reads the source.
+  const isAboutPrograms = rotates.length > 0 || !sameSpec({ ...spec, name: row.spec.name }, row.spec)
+  const resolvedOf = await resolver.look(row, [spec, row.spec], isAboutPrograms ? 'now' : 'remembered')
   const resolved = resolvedOf(spec, rotated)
   // It would go on with the old secret while everything else has the new one.
   if (rotation !== undefined && resolved.unresolved.includes(rotation.workload))
@@ -128,7 +132,7 @@ export async function proposeChange(
   const request = { goal: isNothing ? ('running' as const) : row.desired, before: before.workloads, touches }
   const wanted = isNothing ? { ...resolved, unresolved: observed.map((one) => one.ref.workload) } : resolved
   const { changes, plan } = planOf(engine, wanted, observed, request, shown)
-  return { row, spec, aside, changes, plan, isChange, removal, rotates, touches, look }
+  return { row, spec, aside, changes, plan, isChange, isAboutPrograms, removal, rotates, touches, look }
 }
 
 /** Whether a program that somebody may have installed meanwhile is all or part of what is wrong. */
@@ -281,7 +285,7 @@ export function planOf(
   }
 }
 
-/** Room 10: specification, operation, audit entry and event in one transaction; then the orchestrator is told. */
+/** Writes specification, operation, audit entry and event in one transaction; then the orchestrator is told. */
 export async function writeChange(
   proposed: ProposedChange,
   context: RequestContext,
@@ -316,10 +320,10 @@ export async function writeChange(
     })
     return queued
   })
+  if (proposed.isAboutPrograms) deps.resolver.handOver(row.id, operation === null ? 1 : 2)
   // First, so that nobody sees the change without the operation that holds the project for it.
-  deps.resolver.handOver(row.id, operation === null ? 1 : 2)
   if (operation !== null) submit(operation, deps)
-  await deps.model.renew(row.id, { goesOn: true })
+  await deps.model.renew(row.id, proposed.isAboutPrograms ? 'handedOver' : 'remembered')
   return operation
 }
 

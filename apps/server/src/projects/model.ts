@@ -4,7 +4,7 @@ import type { Workload, WorkloadRef } from '@stackquay/engine-api'
 import type { Orchestrator } from '@stackquay/orchestrator'
 import type { PortLease, ProjectRow, Store } from '@stackquay/store'
 import { rememberWriters } from './prepare.ts'
-import type { Resolver } from './resolver.ts'
+import type { Resolver, SourceRead } from './resolver.ts'
 import { type ProjectParts, projectSummary } from './view.ts'
 
 /**
@@ -14,7 +14,7 @@ import { type ProjectParts, projectSummary } from './view.ts'
 export interface Model {
   load(): Promise<void>
   /** After a write of the row, its leases or its source: reads and resolves again. */
-  renew(id: string, options?: { readonly goesOn?: boolean }): Promise<Known>
+  renew(id: string, source?: SourceRead): Promise<Known>
   forget(id: string): void
   find(id: string): Known | null
   all(): readonly Known[]
@@ -176,11 +176,11 @@ export function createModel(options: ModelOptions): Model {
       })
   }
 
-  const renew: Model['renew'] = async (id, options) => {
+  const renew: Model['renew'] = async (id, source = 'now') => {
     const row = await store.projects.find(id)
     if (row === null) throw new Error(`project ${id} is not stored`)
     const before = forgotten
-    const [resolved, leases] = await Promise.all([resolver.resolveAndRemember({ ...row }, options), store.ports.of(id)])
+    const [resolved, leases] = await Promise.all([resolver.resolveKnown({ ...row }, source), store.ports.of(id)])
     // A project that was deleted meanwhile must not come back.
     if (forgotten !== before && (await store.projects.find(id)) === null)
       throw new Error(`project ${id} was deleted meanwhile`)
@@ -196,7 +196,10 @@ export function createModel(options: ModelOptions): Model {
     touched,
     load: async () => {
       for (const row of await store.projects.all()) {
-        const [resolved, leases] = await Promise.all([resolver.resolveRemembered({ ...row }), store.ports.of(row.id)])
+        const [resolved, leases] = await Promise.all([
+          resolver.resolveKnown({ ...row }, 'remembered'),
+          store.ports.of(row.id),
+        ])
         const entry = put(row, resolved, leases)
         entry.operation = await store.operations.active(row.id)
         outdate(entry)

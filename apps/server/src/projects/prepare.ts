@@ -44,7 +44,7 @@ export async function equipProject(
 ): Promise<Known> {
   // First: what follows reads its source and makes its folders as this user.
   const account = await provision(id, signal)
-  let known = await model.renew(id, { goesOn: true })
+  let known = await model.renew(id, 'handedOver')
   // Twice: a runtime may ask for a port only when it knows another.
   for (let round = 0; round < 3 && lacksSomething(known.resolved); round += 1) {
     const { missingLeases, missingSecrets } = known.resolved

@@ -46,6 +46,13 @@ export interface Stand {
   secret(name: string, length: number): SecretHandle | null
 }
 
+/**
+ * Where a look at a source comes from. `now`: read, by a process that acts as the project's user. `handedOver`: what a request read a
+ * moment ago, else now. `remembered`: what was read the last time, where that is known, else now: quick, and enough where nothing
+ * depends on the source, as at the start of the service.
+ */
+export type SourceRead = 'now' | 'handedOver' | 'remembered'
+
 export interface Resolver {
   /** Reads what the runtimes want to know of the source, then resolves. */
   resolve(project: Resolvable): Promise<Resolved>
@@ -56,16 +63,14 @@ export interface Resolver {
   look(
     project: Resolvable,
     specs: readonly ProjectSpec[],
+    source: 'now' | 'remembered',
   ): Promise<(spec: ProjectSpec, rotated?: readonly string[]) => Resolved>
   /**
-   * The same, and what was read of the source is remembered for `resolveRemembered`. With `goesOn` a read that was handed over
-   * a moment ago counts as this one.
+   * Resolves what the model knows of a project from now on. What is read of the source for it is remembered.
    */
-  resolveAndRemember(project: Resolvable, options?: { readonly goesOn?: boolean }): Promise<Resolved>
-  /** So many who begin now with `goesOn` go on with what this request has just read: its operation, and the answer. */
+  resolveKnown(project: Resolvable, source: SourceRead): Promise<Resolved>
+  /** So many who ask next for `handedOver` go on with what this request has just read: its operation, and the answer. */
   handOver(project: string, times: number): void
-  /** From what was read of the source the last time, where that is known: quick, for the start of the service. */
-  resolveRemembered(project: Resolvable): Promise<Resolved>
   /** What was remembered of a project that is gone. */
   forget(project: string): Promise<void>
   /** What people can run in the project. Also reads the files that actions and suites are found in. */
@@ -151,6 +156,9 @@ export function createResolver(options: {
     await memory.remember(project.id, files, source)
     return source
   }
+  const recallOrRead = async (project: Resolvable, files: readonly string[]) =>
+    (await memory.recall(project.id, files)) ?? readAndRemember(project, files)
+  const readings = { now: readAndRemember, handedOver: goOnOrRead, remembered: recallOrRead } as const
 
   const factsFor = async (
     project: Resolvable,
@@ -184,23 +192,17 @@ export function createResolver(options: {
     shareDomain: `share.${config.baseDomain}`,
     facts,
     resolve: async (project) => resolveProject(project.spec, await factsFor(project, workloadFiles(project.spec))),
-    look: async (project, specs) => {
-      const found = await factsFor(project, specs.flatMap(workloadFiles), readForMoment)
+    look: async (project, specs, source) => {
+      const read = source === 'now' ? readForMoment : recallOrRead
+      const found = await factsFor(project, specs.flatMap(workloadFiles), read)
       return (spec, rotated = []) => resolveProject(spec, withRotated(found, rotated))
     },
     forget: memory.forget,
-    resolveAndRemember: async (project, { goesOn = false } = {}) => {
-      const read = goesOn ? goOnOrRead : readAndRemember
-      return resolveProject(project.spec, await factsFor(project, workloadFiles(project.spec), read))
-    },
+    resolveKnown: async (project, source) =>
+      resolveProject(project.spec, await factsFor(project, workloadFiles(project.spec), readings[source])),
     handOver: (project, times) => {
       const read = lately.get(project)
       if (read !== undefined) read.handed = times
-    },
-    resolveRemembered: async (project) => {
-      const recall = async (of: Resolvable, files: readonly string[]) =>
-        (await memory.recall(of.id, files)) ?? readAndRemember(of, files)
-      return resolveProject(project.spec, await factsFor(project, workloadFiles(project.spec), recall))
     },
     commands: async (project) => resolveCommands(project.spec, await factsFor(project, commandFiles(project.spec))),
     stand: async (project, stand) => {
