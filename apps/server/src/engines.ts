@@ -13,7 +13,7 @@ import { bundledPrograms } from './bundled.ts'
 import type { Config } from './config.ts'
 import type { InstanceIsolation } from './isolation/isolation.ts'
 import { registryAuth } from './registry-auth.ts'
-import { isOwnData } from './runs/own-data.ts'
+import { isOwnData } from './own-data-id.ts'
 
 export interface OpenedEngines {
   readonly engines: Engines

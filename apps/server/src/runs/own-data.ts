@@ -11,6 +11,7 @@ import type { ProjectRow, Store } from '@stackquay/store'
 import type { Config } from '../config.ts'
 import { randomText, refuseErrors } from '../projects/prepare.ts'
 import type { Resolvable, Resolver } from '../projects/resolver.ts'
+import { isOwnData } from '../own-data-id.ts'
 import { createSparePorts } from './spare-ports.ts'
 
 /** Data that exists for one test run: databases and caches like those of the project, made empty for it and gone after it. */
@@ -49,11 +50,6 @@ export interface OwnDataDeps {
   readonly engine: Engine
   readonly config: Config
   reveal(ref: SecretRef): Promise<string>
-}
-
-/** Whether what the engine calls a project is the data of a test run. */
-export function isOwnData(id: string): boolean {
-  return id.startsWith('run_')
 }
 
 /**

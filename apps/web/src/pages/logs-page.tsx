@@ -32,7 +32,7 @@ import { LogViewer } from '../modules/log-viewer.tsx'
 import { coloursOf } from '../modules/workload-colours.ts'
 import { texts } from '../texts/index.ts'
 import { useProject } from './use-project.ts'
-import { useStored } from './use-stored.ts'
+import { useStored } from '../components/use-stored.ts'
 import { useTitle } from './use-title.ts'
 
 const t = texts.logs

@@ -36,7 +36,7 @@ import { useMay } from '../modules/use-may.ts'
 import { useOnScreen, useStats } from '../modules/use-stats.ts'
 import { texts } from '../texts/index.ts'
 import { projectStates } from './project-states.ts'
-import { useStored } from './use-stored.ts'
+import { useStored } from '../components/use-stored.ts'
 import { useTitle } from './use-title.ts'
 
 const t = texts.projects

@@ -20,7 +20,7 @@ import { useLabels } from '../modules/use-labels.ts'
 import { useMay } from '../modules/use-may.ts'
 import { texts } from '../texts/index.ts'
 import { useProject } from './use-project.ts'
-import { useStored } from './use-stored.ts'
+import { useStored } from '../components/use-stored.ts'
 import { useTitle } from './use-title.ts'
 
 /** xterm.js is a third of the page’s size: it comes when a terminal is looked at. */
