@@ -9,9 +9,9 @@ import {
 import { type Change, type Engine, EngineError, type SecretRef } from '@stackquay/engine-api'
 import type { ProjectRow, Store } from '@stackquay/store'
 import type { Config } from '../config.ts'
+import { isOwnData } from '../own-data-id.ts'
 import { randomText, refuseErrors } from '../projects/prepare.ts'
 import type { Resolvable, Resolver } from '../projects/resolver.ts'
-import { isOwnData } from '../own-data-id.ts'
 import { createSparePorts } from './spare-ports.ts'
 
 /** Data that exists for one test run: databases and caches like those of the project, made empty for it and gone after it. */
