@@ -75,7 +75,7 @@ export interface ChangeOptions {
   readonly rotates?: { readonly workload: string; readonly pointer: string; readonly secrets: readonly SecretField[] }
 }
 
-/** Rooms 6 to 9: merge, resolve, plan. Throws every problem of the change at once; writes nothing. */
+/** Merges, resolves and plans. Throws every problem of the change at once; writes nothing. */
 export async function proposeChange(
   row: ProjectRow,
   patch: ProjectPatch,
@@ -280,7 +280,7 @@ export function planOf(
   }
 }
 
-/** Room 10: specification, operation, audit entry and event in one transaction; then the orchestrator is told. */
+/** Writes specification, operation, audit entry and event in one transaction; then tells the orchestrator. */
 export async function writeChange(
   proposed: ProposedChange,
   context: RequestContext,
