@@ -113,6 +113,7 @@ export const fileAccess: readonly FileAccess[] = [
   { path: 'packages/engines/src/native/log-recorder.ts', why: home },
   { path: 'packages/engines/src/native/log-retention.ts', why: home },
   { path: 'packages/engines/src/native/logs.ts', why: home },
+  { path: 'packages/engines/src/native/new-log.ts', why: home },
   { path: 'packages/engines/src/native/probe.ts', why: 'the free room of the home' },
   { path: 'packages/engines/src/native/process-table-linux.ts', why: '/proc' },
   {

@@ -56,7 +56,29 @@ export function isOurCode(path: string): boolean {
 
 /** Module names that a source file imports, `import type` and `import()` too. */
 export function importsOf(text: string): readonly string[] {
+  return importedBy(text).map(({ module }) => module)
+}
+
+export interface Import {
+  readonly module: string
+  /** True when Node does not load the module for it: only types are taken, or only its place on disk is asked for. */
+  readonly typeOnly: boolean
+}
+
+/** Everything that a source file imports. A lazy `import()` is an import like any other. */
+export function importedBy(text: string): readonly Import[] {
   const pattern =
-    /^\s*(?:import|export)\b[^'"`;]*?\bfrom\s*'([^']+)'|^\s*import\s*'([^']+)'|\bimport\(\s*'([^']+)'\s*\)|\bimport\.meta\.resolve\(\s*'([^']+)'\s*\)/gm
-  return [...text.matchAll(pattern)].map((match) => (match[1] ?? match[2] ?? match[3] ?? match[4])!)
+    /^\s*(?:import|export)\b([^'"`;]*?)\bfrom\s*'([^']+)'|^\s*import\s*'([^']+)'|(typeof\s+)?\bimport\(\s*'([^']+)'\s*\)|\bimport\.meta\.resolve\(\s*'([^']+)'\s*\)/gm
+  return [...text.matchAll(pattern)].map(([, clause, from, forEffect, ofType, lazy, place]) => ({
+    module: (from ?? forEffect ?? lazy ?? place)!,
+    typeOnly: clause === undefined ? ofType !== undefined || place !== undefined : takesTypesOnly(clause),
+  }))
+}
+
+/** The words between `import` and `from`: ` type { A } `, ` { type A, type B } `. */
+function takesTypesOnly(clause: string): boolean {
+  if (/^\s+type\s+[\w{*]/.test(clause)) return true
+  const braces = /^\s*\{([^}]*)\}\s*$/.exec(clause)
+  const names = (braces?.[1] ?? '').split(',').filter((name) => name.trim() !== '')
+  return names.length > 0 && names.every((name) => /^\s*type\s/.test(name))
 }

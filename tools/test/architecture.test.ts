@@ -1,9 +1,20 @@
 import assert from 'node:assert/strict'
 import { homedir } from 'node:os'
+import { dirname } from 'node:path'
 import { test } from 'node:test'
 import { databaseKinds, runtimeKinds, serviceKinds } from '@stackquay/catalog'
 import { fileAccess, foldersWithoutFileAccess } from '../file-access.ts'
+import { circles, folderGraph, importGraph, type Source, wayRound } from '../import-graph.ts'
 import { filesBelow, importsOf, isOurCode, read, root, type Workspace, workspaces } from '../repository.ts'
+import {
+  isMeasured,
+  knownLongFiles,
+  knownLongFunctions,
+  mostFileLines,
+  mostFunctionLines,
+  tooLongFiles,
+  tooLongFunctions,
+} from '../sizes.ts'
 
 /** Who may import whom. A new line here is a decision: see ARCHITECTURE.md. */
 const mayImport: Readonly<Record<string, readonly string[]>> = {
@@ -15,15 +26,29 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   orchestrator: ['domain', 'engine-api'],
   store: ['contract', 'domain'],
   client: ['contract'],
-  mcp: ['contract'],
   proxy: [],
   testkit: [],
   web: ['client', 'contract'],
-  cli: ['client', 'contract', 'mcp'],
-  server: ['catalog', 'contract', 'domain', 'engine-api', 'engines', 'mcp', 'orchestrator', 'proxy', 'store'],
+  cli: ['client', 'contract'],
+  server: ['catalog', 'contract', 'domain', 'engine-api', 'engines', 'orchestrator', 'proxy', 'store'],
 }
 
 const scope = '@stackquay/'
+
+/**
+ * Folders that still need each other in a circle. A new member is a fault: put what is shared where both may take it from.
+ * Whoever takes one out of the circle takes it from this list.
+ */
+const foldersInACircle: readonly string[] = [
+  'apps/server/src/access',
+  'apps/server/src/http',
+  'apps/server/src/isolation',
+  'apps/server/src/network',
+  'apps/server/src/projects',
+  'apps/server/src/runs',
+  'apps/server/src/streams',
+  'apps/server/src/terminals',
+]
 
 /** Names of kinds that stand outside their folder, and why they may. */
 const kindNameExceptions: readonly { readonly file: string; readonly name: string; readonly why: string }[] = [
@@ -56,11 +81,13 @@ const foldersWithoutKindNames = [
   'packages/contract/src',
 ]
 
-test('every workspace stands in the table of who may import whom', () => {
+test('every workspace stands in the table of who may import whom, and nothing else does', () => {
+  const names = workspaces().map(({ name }) => name)
+  assert.deepEqual(Object.keys(mayImport).sort(), names.sort())
   assert.deepEqual(
-    workspaces()
-      .map(({ name }) => name)
-      .filter((name) => !(name in mayImport)),
+    Object.values(mayImport)
+      .flat()
+      .filter((name) => !names.includes(name)),
     [],
   )
 })
@@ -134,6 +161,59 @@ test('no workspace reaches into the folder of another', () => {
       .map(({ file, module }) => `${file} imports ${module}`),
   )
   assert.deepEqual(wrong, [])
+})
+
+test('no file imports itself through others; where only types are imported, files of one folder may know each other', () => {
+  const values = importGraph(sources(), workspaces(), 'value')
+  assert.deepEqual(
+    circles(values).map((group) => wayRound(values, group).join(' → ')),
+    [],
+    'put what both need into a file that needs neither, or hand it in',
+  )
+  const all = importGraph(sources(), workspaces(), 'all')
+  assert.deepEqual(
+    circles(all)
+      .filter((group) => new Set(group.map((file) => dirname(file))).size > 1)
+      .map((group) => wayRound(all, group).join(' → ')),
+    [],
+    'put the type into the file that the others already need',
+  )
+})
+
+test('folders beside each other need each other in one direction', () => {
+  const found = circles(folderGraph(importGraph(sources(), workspaces(), 'all'))).flat()
+  assert.deepEqual(
+    found.filter((folder) => !foldersInACircle.includes(folder)),
+    [],
+    'these folders need each other in a circle',
+  )
+  assert.deepEqual(
+    foldersInACircle.filter((folder) => !found.includes(folder)),
+    [],
+    'these are in no circle any more: take them from the list',
+  )
+})
+
+test('no file and no function becomes too long, and those that are do not grow', () => {
+  const measured = sources().filter(({ path }) => isMeasured(path))
+  const lists = [
+    { what: `more than ${mostFileLines} lines`, found: tooLongFiles(measured), known: knownLongFiles },
+    { what: `more than ${mostFunctionLines} lines`, found: tooLongFunctions(measured), known: knownLongFunctions },
+  ]
+  for (const { what, found, known } of lists) {
+    assert.deepEqual(
+      [...found]
+        .filter(([name, lines]) => lines > (known[name] ?? 0))
+        .map(([name, lines]) => `${name}: ${lines} lines${known[name] === undefined ? '' : `, was ${known[name]}`}`),
+      [],
+      `${what}: divide it by what its parts are about`,
+    )
+    assert.deepEqual(
+      Object.keys(known).filter((name) => !found.has(name)),
+      [],
+      `these have no ${what} any more: take them from the list in tools/sizes.ts`,
+    )
+  }
 })
 
 test('relative imports end with the file’s real ending', () => {
@@ -247,6 +327,16 @@ interface LockEntry {
   readonly dependencies?: Readonly<Record<string, string>>
   readonly devDependencies?: Readonly<Record<string, string>>
   readonly optionalDependencies?: Readonly<Record<string, string>>
+}
+
+/** Our programs without their tests. */
+function sources(): readonly Source[] {
+  return filesBelow()
+    .filter(
+      (file) =>
+        /^((apps|packages)\/[^/]+\/src|tools)\//.test(file) && !file.startsWith('tools/test/') && isOurCode(file),
+    )
+    .map((path) => ({ path, text: read(path) }))
 }
 
 function importsIn({ folder }: Workspace, part: 'src' | 'test') {

@@ -1,13 +1,8 @@
 import { Command, Help, type Option } from 'commander'
-import { type CommandEntry, commandEntries } from './commands/index.ts'
+import { commandEntries } from './commands/index.ts'
 import { type Context, createContext, type World } from './context.ts'
+import type { CommandEntry, Program } from './define.ts'
 import { version } from './version.ts'
-
-export interface Program {
-  readonly command: Command
-  /** Commands with their arguments and options filled in, for help. */
-  find(name: string): Promise<Command | null>
-}
 
 export function createProgram(world: World): Program {
   const program = new Command('stq')
@@ -42,7 +37,7 @@ export function createProgram(world: World): Program {
     if (defined.has(entry.name)) return
     defined.add(entry.name)
     const module = await entry.load()
-    module.define(command, getContext)
+    module.define(command, getContext, self)
   }
   for (const entry of commandEntries) {
     program.command(entry.name).summary(entry.summary).description(sentence(entry.summary)).helpGroup(`${entry.group}:`)
@@ -52,7 +47,7 @@ export function createProgram(world: World): Program {
     if (entry !== undefined) await define(entry, command)
   })
 
-  return {
+  const self: Program = {
     command: program,
     find: async (name) => {
       const entry = commandEntries.find((each) => each.name === name)
@@ -62,6 +57,7 @@ export function createProgram(world: World): Program {
       return command
     },
   }
+  return self
 }
 
 /**

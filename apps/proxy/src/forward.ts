@@ -21,8 +21,7 @@ import type { PageTarget } from './route-table.ts'
 import type { ProxyState } from './state.ts'
 import { takeTurn } from './turns.ts'
 import type { AnswerHead, Framing } from './upstream/answer-head.ts'
-import type { UpstreamConnection } from './upstream/connection.ts'
-import type { UpstreamExchange, UpstreamFailure } from './upstream/exchange.ts'
+import type { RequestConnection, UpstreamExchange, UpstreamFailure } from './upstream/exchange.ts'
 import type { UpstreamPool } from './upstream/pool.ts'
 import { requestHead } from './upstream/request-head.ts'
 
@@ -116,7 +115,7 @@ class Exchange implements UpstreamExchange {
   /** The table that it was let in by. */
   readonly #routes: ProxyState['routes']
   #pool: UpstreamPool | undefined
-  #connection: UpstreamConnection | undefined
+  #connection: RequestConnection | undefined
   #body: RequestBody | undefined
   #attempts = 0
   /** Bytes of the body still to come, when the project said how many; -1 when it did not. */
@@ -189,7 +188,7 @@ class Exchange implements UpstreamExchange {
     return requestHead(this.method, path, headers, body)
   }
 
-  onConnection(connection: UpstreamConnection): void {
+  onConnection(connection: RequestConnection): void {
     this.#connection = connection
     if (!this.hasBody) return
     // Only now, when somebody is there to take it: a stopped project need not be sent a gigabyte first.

@@ -1,6 +1,7 @@
 import type { Way } from './route-index.ts'
 import type { RouteTable, UpstreamTarget } from './route-table.ts'
-import { type Flights, type UpstreamLimits, UpstreamPool } from './upstream/pool.ts'
+import type { UpstreamLimits } from './upstream/limits.ts'
+import { type Flights, UpstreamPool } from './upstream/pool.ts'
 
 /**
  * Keep-alive connections to the projects, one pool per address, made at the first request and closed when no route

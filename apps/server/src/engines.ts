@@ -12,8 +12,8 @@ import type { Store } from '@stackquay/store'
 import { bundledPrograms } from './bundled.ts'
 import type { Config } from './config.ts'
 import type { InstanceIsolation } from './isolation/isolation.ts'
+import { isOwnData } from './own-data-id.ts'
 import { registryAuth } from './registry-auth.ts'
-import { isOwnData } from './runs/own-data.ts'
 
 export interface OpenedEngines {
   readonly engines: Engines

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { runtimeKinds, serviceKinds } from '@stackquay/catalog'
 import type { ProjectPatch, ProjectView } from '@stackquay/contract'
 import { manifestSchema } from '@stackquay/domain'
-import { allKinds, generator, offersOfAll, randomPatch } from '@stackquay/domain/random-patch'
+import { allKinds, generator, offersOfAll, randomPatch } from '@stackquay/domain/test/random-patch'
 import { openTestHouse, type PlanAnswer, type ProblemAnswer, type TestHouse } from './projects-support.ts'
 
 type Fields = Record<string, unknown>

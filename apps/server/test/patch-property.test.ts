@@ -4,7 +4,14 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { databaseKindOf, type RuntimeKind, runtimeKinds, type ServiceKind, serviceKinds } from '@stackquay/catalog'
 import type { ProjectPatch, ProjectView } from '@stackquay/contract'
-import { allKinds, generator, offersOfAll, type Random, randomPatch, type Taste } from '@stackquay/domain/random-patch'
+import {
+  allKinds,
+  generator,
+  offersOfAll,
+  type Random,
+  randomPatch,
+  type Taste,
+} from '@stackquay/domain/test/random-patch'
 import type { Step } from '@stackquay/engine-api'
 import { rounds } from '@stackquay/testkit/rounds'
 import {

@@ -1,6 +1,5 @@
-import type { ChosenToolchain, KindImage, Listen, Settings, WorkloadDraft } from '@stackquay/catalog'
+import type { ChosenToolchain, KindImage, Listen, ProjectFacts, Settings, WorkloadDraft } from '@stackquay/catalog'
 import type { Container, FolderMount, Job, Limits } from '@stackquay/engine-api'
-import type { ResolveFacts } from './resolve-project.ts'
 import type { ProjectSpec } from './spec.ts'
 
 /** What resolving knows of an engine of images. */
@@ -76,7 +75,7 @@ export interface ContainerRequest {
   /** Name of the workload, or of the runtime for what people run in it. */
   readonly workload: string
   readonly spec: Pick<ProjectSpec, 'limits'>
-  readonly facts: Pick<ResolveFacts, 'project'>
+  readonly facts: { readonly project: ProjectFacts }
 }
 
 /** Puts a draft into a container, its jobs with it. */
@@ -89,7 +88,7 @@ export function jobsIn(jobs: readonly Job[], container: Container): readonly Job
 }
 
 /** A home for tools that insist on one; a person's variable of that name wins. */
-export function homeOf({ project }: Pick<ResolveFacts, 'project'>): { readonly HOME: string } {
+export function homeOf({ project }: { readonly project: ProjectFacts }): { readonly HOME: string } {
   return { HOME: project.toolsPath }
 }
 

@@ -21,6 +21,7 @@ export {
   resolveConnections,
   serviceSecret,
 } from './resolve-connections.ts'
+export * from './resolve-facts.ts'
 export * from './resolve-project.ts'
 export * from './restart-policy.ts'
 export * from './spec.ts'

@@ -15,7 +15,8 @@ import {
 import type { Container, Limits } from '@stackquay/engine-api'
 import { homeOf, jobsIn, ownLimits, sourceContainer } from './containers.ts'
 import { type Connections, packageFolder, resolveConnections } from './resolve-connections.ts'
-import { type ResolveFacts, runtimeInput, toolchainOf, unavailableHere } from './resolve-project.ts'
+import type { ResolveFacts } from './resolve-facts.ts'
+import { runtimeInput, toolchainOf, unavailableHere } from './resolve-project.ts'
 import type { ProjectSpec } from './spec.ts'
 
 /** What people can run in a project, and where. */

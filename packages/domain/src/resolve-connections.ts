@@ -12,7 +12,7 @@ import {
 } from '@stackquay/catalog'
 import type { Value } from '@stackquay/engine-api'
 import { variablesInFiles } from './env-files.ts'
-import type { ResolveFacts } from './resolve-project.ts'
+import type { ResolveFacts } from './resolve-facts.ts'
 import { type DatabaseSpec, type EnvVariable, type ProjectSpec, primaryDatabase } from './spec.ts'
 
 /** How a project's databases and services are reached, whether or not their programs can run here. */

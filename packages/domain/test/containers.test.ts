@@ -4,7 +4,8 @@ import { runtimeKindOf, type ServiceFields, type Settings, serviceKindOf } from 
 import type { Workload } from '@stackquay/engine-api'
 import type { ContainerFacts } from '../src/containers.ts'
 import { resolveCommands } from '../src/resolve-commands.ts'
-import { type ResolveFacts, resolveProject } from '../src/resolve-project.ts'
+import type { ResolveFacts } from '../src/resolve-facts.ts'
+import { resolveProject } from '../src/resolve-project.ts'
 import { emptySpec, type ProjectSpec } from '../src/spec.ts'
 
 const containers: ContainerFacts = {

@@ -8,9 +8,9 @@ import { workloadNames } from '../src/merge-limits.ts'
 import { mergeProject, sameSpec } from '../src/merge-project.ts'
 import { printManifest } from '../src/print-manifest.ts'
 import { pruneOf } from '../src/prune.ts'
-import { offersOfAll } from '../src/random-patch.ts'
 import { databaseWorkload } from '../src/resolve-connections.ts'
 import { emptySpec, type ProjectSpec } from '../src/spec.ts'
+import { offersOfAll } from './random-patch.ts'
 
 const runtime = runtimeKinds[0]!.name
 const service = serviceKinds[0]!.name

@@ -7,8 +7,8 @@ import { parseManifest } from '../src/manifest.ts'
 import { manifestSchema } from '../src/manifest-schema.ts'
 import { mergeProject } from '../src/merge-project.ts'
 import { printManifest } from '../src/print-manifest.ts'
-import { allKinds, generator, offersOfAll, type Random, randomPatch, randomReceivers } from '../src/random-patch.ts'
 import { emptySpec, type ProjectSpec } from '../src/spec.ts'
+import { allKinds, generator, offersOfAll, type Random, randomPatch, randomReceivers } from './random-patch.ts'
 
 /** As editors read the published schema. */
 const accepts = new Ajv2020({ strict: true, strictTypes: false, allErrors: true }).compile(manifestSchema())

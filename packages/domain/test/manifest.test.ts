@@ -4,8 +4,8 @@ import { test } from 'node:test'
 import { runtimeKinds, type ServiceFields, type Settings, serviceKinds } from '@stackquay/catalog'
 import { parseManifest } from '../src/manifest.ts'
 import { printManifest } from '../src/print-manifest.ts'
-import { allKinds, generator, offersOfAll, randomSettings } from '../src/random-patch.ts'
 import { emptySpec, type ProjectSpec } from '../src/spec.ts'
+import { allKinds, generator, offersOfAll, randomSettings } from './random-patch.ts'
 
 function read(text: string) {
   const parsed = parseManifest(text)

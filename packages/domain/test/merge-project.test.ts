@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { databaseKinds, runtimeKindOf, runtimeKinds, type ServiceKind, serviceKinds } from '@stackquay/catalog'
 import type { ProjectPatch } from '@stackquay/contract'
 import { type EnvPatch, mergeProject, type Offers, sameSpec } from '../src/merge-project.ts'
+import { emptySpec, type ProjectSpec, primaryDatabase } from '../src/spec.ts'
 import {
   allKinds,
   generator,
@@ -11,8 +12,7 @@ import {
   randomPatch,
   randomReceivers,
   type Taste,
-} from '../src/random-patch.ts'
-import { emptySpec, type ProjectSpec, primaryDatabase } from '../src/spec.ts'
+} from './random-patch.ts'
 
 const line = (version: string, more: object = {}) => ({
   version,

@@ -11,8 +11,8 @@ import {
 import { ProjectPatch } from '@stackquay/contract'
 import { mergeProject, type Offers, sameSpec } from '../src/merge-project.ts'
 import { asksAboutData } from '../src/merge-services.ts'
-import { offersOfAll } from '../src/random-patch.ts'
 import { emptySpec, type ProjectSpec } from '../src/spec.ts'
+import { offersOfAll } from './random-patch.ts'
 
 // Titles name the rule of the specification (section 4.2, 7, 2.3, 2.4) that the test shows.
 

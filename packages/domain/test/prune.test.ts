@@ -6,8 +6,8 @@ import { parseManifest } from '../src/manifest.ts'
 import { mergeProject } from '../src/merge-project.ts'
 import { printManifest } from '../src/print-manifest.ts'
 import { pruneOf } from '../src/prune.ts'
-import { offersOfAll } from '../src/random-patch.ts'
 import { emptySpec, type ProjectSpec } from '../src/spec.ts'
+import { offersOfAll } from './random-patch.ts'
 
 function merged(spec: ProjectSpec, patch: ProjectPatch, env: ProjectSpec['env'] = {}) {
   const answer = mergeProject(spec, patch, env, offersOfAll, 'enables')

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { runtimeKindOf, runtimeKinds, type ServiceFields, type Settings, serviceKinds } from '@stackquay/catalog'
 import { type NamedEnvironment, resolveCommands } from '../src/resolve-commands.ts'
-import { type ResolveFacts, resolveProject } from '../src/resolve-project.ts'
+import type { ResolveFacts } from '../src/resolve-facts.ts'
+import { resolveProject } from '../src/resolve-project.ts'
 import { emptySpec, type ProjectSpec } from '../src/spec.ts'
 
 const facts: ResolveFacts = {

@@ -10,7 +10,8 @@ import {
 } from '@stackquay/catalog'
 import { hasSecret, type Value } from '@stackquay/engine-api'
 import { databaseSecret, databaseWorkload, serviceSecret } from '../src/resolve-connections.ts'
-import { type ResolveFacts, resolveProject, variableSecret } from '../src/resolve-project.ts'
+import type { ResolveFacts } from '../src/resolve-facts.ts'
+import { resolveProject, variableSecret } from '../src/resolve-project.ts'
 import { emptySpec, type ProjectSpec } from '../src/spec.ts'
 
 const secret = { secret: 'sec_1', version: 1 }

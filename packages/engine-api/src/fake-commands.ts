@@ -1,30 +1,11 @@
-import type {
-  CommandOutput,
-  CommandRef,
-  CommandSpec,
-  CommandState,
-  Commands,
-  ExecIo,
-  TerminalSize,
-} from './commands.ts'
+import type { CommandOutput, CommandRef, Commands, ExecIo } from './commands.ts'
 import { EngineError } from './errors.ts'
+import { createFakeCommand, type FakeCommand, type RunningFakeCommand } from './fake-command.ts'
 import { type CommandProgramOfFake, fakeCommandProgram } from './fake-command-programs.ts'
 import type { FakeMachine } from './fake-machine.ts'
 import { aborted, change, rejectOnAbort } from './fake-waits.ts'
 import type { Exit } from './observed.ts'
 import { revealValue } from './value.ts'
-
-/** A command in memory. It prints what its program or the test says, and ends when one of them says so. */
-export interface FakeCommand {
-  readonly spec: CommandSpec
-  /** The environment as the program got it, secrets revealed. */
-  readonly env: Readonly<Record<string, string>>
-  readonly state: CommandState
-  /** Everything that was written to it. */
-  readonly input: Buffer
-  print(text: string | Uint8Array, stream?: 'stdout' | 'stderr'): void
-  finish(exit?: Partial<Exit>, cause?: NonNullable<CommandState['cause']>): void
-}
 
 /** What the next command does in place of its program. */
 export interface FakeScript {
@@ -104,108 +85,6 @@ export function createFakeCommands(machine: FakeMachine, now: () => string, clos
       return execute(runs, env, io, context.signal, { pid: machine.nextPid++, now })
     },
   }
-}
-
-export interface RunningFakeCommand extends FakeCommand {
-  readonly pieces: readonly CommandOutput[]
-  readonly stubborn: boolean
-  isPosition(position: number): boolean
-  begin(): void
-  take(bytes: Buffer): void
-  resize(size: TerminalSize): void
-}
-
-function createFakeCommand(
-  spec: CommandSpec,
-  env: Readonly<Record<string, string>>,
-  program: CommandProgramOfFake,
-  world: { readonly pid: number; now(): string; wake(): void },
-): RunningFakeCommand {
-  const pieces: CommandOutput[] = []
-  const positions = new Set([0])
-  const typed: Buffer[] = []
-  let idle: NodeJS.Timeout | undefined
-  let timeout: NodeJS.Timeout | undefined
-  let state: CommandState = {
-    ref: spec.ref,
-    state: 'running',
-    pid: world.pid,
-    startedAt: world.now(),
-    endedAt: null,
-    exit: null,
-    cause: null,
-    size: spec.terminal,
-    output: { first: 0, end: 0 },
-  }
-  const stir = () => {
-    clearTimeout(idle)
-    if (spec.idleSeconds === null || state.state === 'ended') return
-    idle = setTimeout(() => command.finish({ signal: spec.stop.signal }, 'idle'), spec.idleSeconds * 1000).unref()
-  }
-  const command: RunningFakeCommand = {
-    spec,
-    env,
-    stubborn: program.stubborn === true,
-    get state() {
-      return state
-    },
-    get input() {
-      return Buffer.concat(typed)
-    },
-    get pieces() {
-      return pieces
-    },
-    isPosition: (position) =>
-      spec.terminal === null ? positions.has(position) : position >= 0 && position <= state.output.end,
-    begin() {
-      if (spec.timeoutSeconds !== null) {
-        const milliseconds = spec.timeoutSeconds * 1000
-        timeout = setTimeout(() => command.finish({ signal: spec.stop.signal }, 'timeout'), milliseconds).unref()
-      }
-      stir()
-      for (const { stream, bytes } of program.output(env, state.size)) command.print(bytes, stream)
-      if (program.exit !== null) command.finish(program.exit)
-    },
-    take(bytes) {
-      typed.push(bytes)
-      stir()
-      command.print(bytes)
-    },
-    resize(size) {
-      state = { ...state, size }
-      if (program.onResize !== undefined) command.print(program.onResize(size))
-      world.wake()
-    },
-    print(text, stream = 'stdout') {
-      const bytes = Buffer.from(text)
-      if (bytes.length === 0 || state.state === 'ended') return
-      stir()
-      const from = state.output.end
-      const to = from + bytes.length
-      const kept = spec.terminal === null ? stream : 'terminal'
-      pieces.push({ stream: kept, time: Date.parse(world.now()), bytes, from, to })
-      positions.add(to)
-      while (pieces.length > 1 && to - (pieces[0]?.from ?? 0) > spec.keepBytes) pieces.shift()
-      state = { ...state, output: { first: pieces[0]?.from ?? 0, end: to } }
-      world.wake()
-    },
-    finish(exit = { code: 0 }, cause = 'exited') {
-      if (state.state === 'ended') return
-      clearTimeout(idle)
-      clearTimeout(timeout)
-      const at = world.now()
-      state = {
-        ...state,
-        state: 'ended',
-        pid: null,
-        endedAt: at,
-        exit: { code: null, signal: null, at, ...exit },
-        cause,
-      }
-      world.wake()
-    },
-  }
-  return command
 }
 
 async function* readOutput(

@@ -1,4 +1,4 @@
-import type { RunningFakeCommand } from './fake-commands.ts'
+import type { RunningFakeCommand } from './fake-command.ts'
 import { createFakeImages, type FakeImages } from './fake-images.ts'
 import type { Exit, LogLine, Observed } from './observed.ts'
 import type { Workload, WorkloadRef } from './workload.ts'

@@ -9,7 +9,6 @@ import { registryOf } from '../src/docker/images.ts'
 import { objectName, ours } from '../src/docker/labels.ts'
 import { momentBeforeStart } from '../src/docker/logs/container-output.ts'
 import { pullProgress } from '../src/docker/pull-progress.ts'
-import { directoryArchive, tarEntries } from '../src/docker/tar.ts'
 
 const daemon = { instance: 'abc' } as Daemon
 
@@ -127,15 +126,6 @@ test('the progress of a pull is told once a second, however many layers report',
   const lines = await Array.fromAsync(pullProgress('redis:7', messages(), () => time))
   assert.equal(lines.length, 4)
   assert.match(lines[1] ?? '', /^0 of 4 layers, \d+\.\d of 400\.0 MB\n$/)
-})
-
-test('an archive is read entry by entry, also when it comes byte by byte', async () => {
-  const archive = directoryArchive('main', { mode: 0o750, uid: 48_211, gid: 7 })
-  async function* bytes() {
-    for (const byte of archive) yield Buffer.from([byte])
-  }
-  const entries = await Array.fromAsync(tarEntries(bytes()), ({ body: _, ...entry }) => entry)
-  assert.deepEqual(entries, [{ name: 'main/', kind: 'directory', mode: 0o750, uid: 48_211, gid: 7, size: 0 }])
 })
 
 test('use of both versions of control groups is read alike', () => {

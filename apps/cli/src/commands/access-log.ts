@@ -1,5 +1,6 @@
 import type { AccessEntry } from '@stackquay/contract'
 import type { Context } from '../context.ts'
+import type { Define } from '../define.ts'
 import { usageError } from '../errors.ts'
 import { projectRef } from '../find-project.ts'
 import { projectArgument, wholeNumber } from '../options.ts'
@@ -7,7 +8,6 @@ import { plainText } from '../output/plain-text.ts'
 import { size } from '../output/size.ts'
 import { table } from '../output/table.ts'
 import { parseMoment } from '../output/time.ts'
-import type { Define } from './index.ts'
 
 interface AccessLogFlags {
   readonly limit: string

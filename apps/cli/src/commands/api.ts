@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import type { Method } from '@stackquay/contract'
 import type { Context } from '../context.ts'
+import type { Define } from '../define.ts'
 import { usageError } from '../errors.ts'
 import { jsonText } from '../output/json.ts'
 import { readAllInput } from '../prompt.ts'
-import type { Define } from './index.ts'
 
 interface ApiFlags {
   readonly data?: string

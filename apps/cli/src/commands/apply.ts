@@ -1,10 +1,10 @@
 import { addChangeOptions, type ChangeFlags, changeProject, noteDone } from '../change-project.ts'
 import type { Context } from '../context.ts'
+import type { Define } from '../define.ts'
 import { CliError } from '../errors.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { readProjectFile, withCodeFrames } from '../project-file.ts'
 import { confirmPlan, manifestOf, projectOfFile } from '../project-of-file.ts'
-import type { Define } from './index.ts'
 
 interface ApplyFlags extends ChangeFlags {
   readonly project?: string

@@ -1,7 +1,7 @@
+import type { Define } from '../define.ts'
 import { defineExport } from './audit/export.ts'
 import { defineList } from './audit/list.ts'
 import { defineVerify } from './audit/verify.ts'
-import type { Define } from './index.ts'
 
 export const define: Define = (command, context) => {
   defineList(command.command('list', { isDefault: true }), context)

@@ -2,13 +2,13 @@ import { randomUUID } from 'node:crypto'
 import { resolve } from 'node:path'
 import type { ProjectCreate } from '@stackquay/contract'
 import type { Context } from '../context.ts'
+import type { Define } from '../define.ts'
 import { usageError } from '../errors.ts'
 import { realFolder } from '../find-project.ts'
 import { finishProject, type WaitFlags } from '../finish-operation.ts'
 import { addWaitOptions, readEngine } from '../options.ts'
 import { planText } from '../output/plan-text.ts'
 import { isLocal } from '../service-url.ts'
-import type { Define } from './index.ts'
 
 interface CreateFlags extends WaitFlags {
   readonly template?: string

@@ -1,10 +1,10 @@
+import type { Define } from '../define.ts'
 import { defineCreate } from './db/create.ts'
 import { defineCredentials } from './db/credentials.ts'
 import { defineDelete } from './db/delete.ts'
 import { defineList } from './db/list.ts'
 import { defineRotate } from './db/rotate.ts'
 import { defineUpdate } from './db/update.ts'
-import type { Define } from './index.ts'
 
 export const define: Define = (command, context) => {
   defineList(command.command('list', { isDefault: true }), context)

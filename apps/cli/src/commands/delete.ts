@@ -1,11 +1,11 @@
 import { ApiError } from '@stackquay/client'
 import type { Context } from '../context.ts'
+import type { Define } from '../define.ts'
 import { usageError } from '../errors.ts'
 import { finishOperation, type WaitFlags } from '../finish-operation.ts'
 import { addWaitOptions } from '../options.ts'
 import { planText } from '../output/plan-text.ts'
 import { confirmByName } from '../prompt.ts'
-import type { Define } from './index.ts'
 
 interface DeleteFlags extends WaitFlags {
   readonly confirm?: string

@@ -1,11 +1,11 @@
 import type { DiagnosticCheck, EngineState } from '@stackquay/contract'
 import type { Context } from '../context.ts'
+import type { Define } from '../define.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { plainText } from '../output/plain-text.ts'
 import { size } from '../output/size.ts'
 import { stateCell } from '../output/state.ts'
 import type { Colors } from '../output/style.ts'
-import type { Define } from './index.ts'
 
 export const define: Define = (command, context) =>
   command

@@ -1,7 +1,7 @@
+import type { Define } from '../define.ts'
 import { defineAdd } from './domain/add.ts'
 import { defineList } from './domain/list.ts'
 import { defineRemove } from './domain/remove.ts'
-import type { Define } from './index.ts'
 
 export const define: Define = (command, context) => {
   defineList(command.command('list', { isDefault: true }), context)

@@ -1,12 +1,12 @@
 import type { EventRecord } from '@stackquay/contract'
 import type { Context } from '../context.ts'
+import type { Define } from '../define.ts'
 import { CliError } from '../errors.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { wholeNumber } from '../options.ts'
 import { jsonText } from '../output/json.ts'
 import { fit, plainText } from '../output/plain-text.ts'
 import { streamingClient } from '../streaming-client.ts'
-import type { Define } from './index.ts'
 
 interface EventFlags {
   readonly project?: string

@@ -1,6 +1,7 @@
 import type { ExecSession } from '@stackquay/client'
 import type { Command } from 'commander'
 import type { Context } from '../context.ts'
+import type { Define } from '../define.ts'
 import { CliError, usageError } from '../errors.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { projectRef } from '../find-project.ts'
@@ -9,7 +10,6 @@ import { limitNote } from '../output/limit-note.ts'
 import { writeAll } from '../output/write-all.ts'
 import { exitCodeOfProgram, ProgramEnded, runningProgram } from '../program-end.ts'
 import { streamingClient } from '../streaming-client.ts'
-import type { Define } from './index.ts'
 
 interface ExecFlags {
   readonly workload?: string

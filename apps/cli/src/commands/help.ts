@@ -1,16 +1,14 @@
 import type { Context } from '../context.ts'
+import type { DefineInProgram, Program } from '../define.ts'
 import { usageError } from '../errors.ts'
 import { topics } from '../help-topics.ts'
-import { createProgram } from '../program.ts'
-import type { Define } from './index.ts'
 
-export const define: Define = (command, context) =>
+export const define: DefineInProgram = (command, context, program) =>
   command
     .argument('[topic...]', `a command, or one of: ${Object.keys(topics).join(', ')}`)
-    .action((words: string[]) => run(context(), words))
+    .action((words: string[]) => run(context(), program, words))
 
-async function run({ world }: Context, words: readonly string[]): Promise<void> {
-  const program = createProgram(world)
+async function run({ world }: Context, program: Program, words: readonly string[]): Promise<void> {
   const [first, ...rest] = words
   if (first === undefined) return void world.stdout.write(program.command.helpInformation())
   const topic = topics[first]

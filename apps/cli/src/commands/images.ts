@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { ImageBuildView, WorkloadImages } from '@stackquay/contract'
 import { noteDone } from '../change-project.ts'
 import type { Context } from '../context.ts'
+import type { Define } from '../define.ts'
 import { usageError } from '../errors.ts'
 import { projectRef } from '../find-project.ts'
 import { finishOperation, type WaitFlags } from '../finish-operation.ts'
@@ -10,7 +11,6 @@ import { plainText } from '../output/plain-text.ts'
 import { planText } from '../output/plan-text.ts'
 import { table } from '../output/table.ts'
 import { ago } from '../output/time.ts'
-import type { Define } from './index.ts'
 
 interface ImageFlags extends WaitFlags {
   readonly use?: string

@@ -1,17 +1,4 @@
-import type { Command } from 'commander'
-import type { Context } from '../context.ts'
-
-/** Adds arguments, options, help and the action to a command. `context` is ready when the action runs. */
-export type Define = (command: Command, context: () => Context) => void
-
-export interface CommandEntry {
-  readonly name: string
-  readonly args: string
-  readonly summary: string
-  readonly group: 'Projects' | 'Run' | 'Inside a project' | 'Network' | 'The service'
-  /** Loaded when the command is called, so that none of them slows the others down. */
-  readonly load: () => Promise<{ readonly define: Define }>
-}
+import type { CommandEntry } from '../define.ts'
 
 export const commandEntries: readonly CommandEntry[] = [
   entry(

@@ -1,4 +1,4 @@
-import type { Define } from './index.ts'
+import type { Define } from '../define.ts'
 import { defineSet } from './limits/set.ts'
 import { defineShow } from './limits/show.ts'
 

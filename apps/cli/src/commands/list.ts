@@ -1,11 +1,11 @@
 import type { ProjectSummary } from '@stackquay/contract'
 import type { Context } from '../context.ts'
+import type { Define } from '../define.ts'
 import { allProjects } from '../find-project.ts'
 import { plainText } from '../output/plain-text.ts'
 import { stateCell } from '../output/state.ts'
 import { table } from '../output/table.ts'
 import { ago } from '../output/time.ts'
-import type { Define } from './index.ts'
 
 interface ListFlags {
   readonly state?: string

@@ -1,10 +1,10 @@
 import type { Me } from '@stackquay/contract'
 import { configFile, withLogin, writeConfig } from '../config.ts'
 import { type Context, connect } from '../context.ts'
+import type { Define } from '../define.ts'
 import { usageError } from '../errors.ts'
 import { ask, askHidden, isInteractive, readAllInput } from '../prompt.ts'
 import { defaultUrl, isLocal, serviceUrl } from '../service-url.ts'
-import type { Define } from './index.ts'
 import { identityText } from './whoami.ts'
 
 interface LoginFlags {

@@ -1,6 +1,6 @@
 import { configFile, withoutLogin, writeConfig } from '../config.ts'
 import type { Context } from '../context.ts'
-import type { Define } from './index.ts'
+import type { Define } from '../define.ts'
 
 export const define: Define = (command, context) =>
   command

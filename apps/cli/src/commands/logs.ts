@@ -6,6 +6,7 @@ import { refuse, send } from '@stackquay/client/transport'
 import type { LogLine } from '@stackquay/contract'
 import { Option } from 'commander'
 import type { Context } from '../context.ts'
+import type { Define } from '../define.ts'
 import { CliError, usageError } from '../errors.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { projectRef } from '../find-project.ts'
@@ -18,7 +19,6 @@ import { whole, writeWholeFile } from '../output/whole-file.ts'
 import { writeAll } from '../output/write-all.ts'
 import { writeBytes } from '../output/write-bytes.ts'
 import { streamingClient } from '../streaming-client.ts'
-import type { Define } from './index.ts'
 
 interface LogFlags {
   readonly follow?: boolean

@@ -1,4 +1,4 @@
-import type { Define } from './index.ts'
+import type { Define } from '../define.ts'
 import { defineDelete } from './mail/delete.ts'
 import { defineList } from './mail/list.ts'
 import { defineSave } from './mail/save.ts'

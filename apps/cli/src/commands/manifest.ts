@@ -1,4 +1,4 @@
-import type { Define } from './index.ts'
+import type { Define } from '../define.ts'
 import { defineSchema } from './manifest/schema.ts'
 import { defineShow } from './manifest/show.ts'
 

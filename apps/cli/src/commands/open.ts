@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process'
 import type { Context, World } from '../context.ts'
+import type { Define } from '../define.ts'
 import { projectRef } from '../find-project.ts'
 import { projectArgument } from '../options.ts'
-import type { Define } from './index.ts'
 
 interface OpenFlags {
   readonly browser?: boolean

@@ -1,5 +1,6 @@
 import type { OperationRecord } from '@stackquay/contract'
 import type { Context } from '../context.ts'
+import type { Define } from '../define.ts'
 import { allProjects } from '../find-project.ts'
 import { finishOperation } from '../finish-operation.ts'
 import { wholeNumber } from '../options.ts'
@@ -7,7 +8,6 @@ import { plainText } from '../output/plain-text.ts'
 import { stateCell } from '../output/state.ts'
 import { table } from '../output/table.ts'
 import { ago, duration } from '../output/time.ts'
-import type { Define } from './index.ts'
 
 interface ListFlags {
   readonly project?: string

@@ -1,8 +1,8 @@
 import type { Context } from '../context.ts'
+import type { Define } from '../define.ts'
 import { planText } from '../output/plan-text.ts'
 import { readProjectFile, withCodeFrames } from '../project-file.ts'
 import { creationOf, manifestOf, projectOfFile } from '../project-of-file.ts'
-import type { Define } from './index.ts'
 
 interface PlanFlags {
   readonly project?: string

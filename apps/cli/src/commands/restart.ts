@@ -1,5 +1,5 @@
+import type { Define } from '../define.ts'
 import { defineLifecycle } from '../lifecycle.ts'
-import type { Define } from './index.ts'
 
 export const define: Define = (command, context) =>
   defineLifecycle(command, context, { operation: 'restartProject', done: 'was restarted', showsUrl: true })

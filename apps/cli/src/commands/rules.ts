@@ -1,4 +1,4 @@
-import type { Define } from './index.ts'
+import type { Define } from '../define.ts'
 import { defineClear } from './rules/clear.ts'
 import { defineSet } from './rules/set.ts'
 import { defineShow } from './rules/show.ts'

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Client } from '@stackquay/client'
 import type { Action } from '@stackquay/contract'
 import type { Context } from '../context.ts'
+import type { Define } from '../define.ts'
 import { CliError } from '../errors.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { plainText } from '../output/plain-text.ts'
@@ -13,7 +14,6 @@ import { endOf, seconds } from '../runs/run-text.ts'
 import { runToEnd } from '../runs/run-to-end.ts'
 import { findTarget, itemNamed } from '../runs/target.ts'
 import { streamingClient } from '../streaming-client.ts'
-import type { Define } from './index.ts'
 
 interface RunFlags {
   readonly list?: boolean

@@ -1,4 +1,4 @@
-import type { Define } from './index.ts'
+import type { Define } from '../define.ts'
 import { defineCancel } from './runs/cancel.ts'
 import { defineFollow } from './runs/follow.ts'
 import { defineList } from './runs/list.ts'

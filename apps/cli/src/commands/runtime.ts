@@ -1,6 +1,6 @@
+import type { Define } from '../define.ts'
 import { offeredRuntime, offeredRuntimes } from '../offered.ts'
 import { defineKindHelp, helpWithSettings } from '../settings/settings-help.ts'
-import type { Define } from './index.ts'
 import { defineList } from './runtime/list.ts'
 import { defineSet } from './runtime/set.ts'
 import { defineShow } from './runtime/show.ts'

@@ -1,10 +1,10 @@
 import type { OfferedRuntime } from '@stackquay/contract'
 import type { Context } from '../context.ts'
+import type { Define } from '../define.ts'
 import { addEngineOption, type EngineFlags, engineQuery } from '../options.ts'
 import { missing, offeredVersions } from '../output/offered-text.ts'
 import { plainText } from '../output/plain-text.ts'
 import { type Cell, table } from '../output/table.ts'
-import type { Define } from './index.ts'
 
 export const define: Define = (command, context) =>
   addEngineOption(command)

@@ -1,6 +1,6 @@
+import type { Define } from '../define.ts'
 import { kindNamed, offeredServices } from '../offered.ts'
 import { defineKindHelp, helpWithSettings } from '../settings/settings-help.ts'
-import type { Define } from './index.ts'
 import { defineCredentials } from './service/credentials.ts'
 import { defineDisable } from './service/disable.ts'
 import { defineEnable } from './service/enable.ts'

@@ -1,4 +1,4 @@
-import type { Define } from './index.ts'
+import type { Define } from '../define.ts'
 import { defineCreate } from './share/create.ts'
 import { defineEnd } from './share/end.ts'
 import { defineShow } from './share/show.ts'

@@ -3,6 +3,7 @@ import type { Client } from '@stackquay/client'
 import type { Terminal } from '@stackquay/contract'
 import type { Command } from 'commander'
 import type { Context } from '../context.ts'
+import type { Define } from '../define.ts'
 import { CliError, usageError } from '../errors.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { projectRef } from '../find-project.ts'
@@ -16,7 +17,6 @@ import { ago } from '../output/time.ts'
 import { exitCodeOfProgram, ProgramEnded, runningProgram } from '../program-end.ts'
 import { attach } from '../shell/attach.ts'
 import { streamingClient } from '../streaming-client.ts'
-import type { Define } from './index.ts'
 
 interface ShellFlags {
   readonly workload?: string

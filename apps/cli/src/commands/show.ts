@@ -1,12 +1,12 @@
 import type { ProjectView, WorkloadStatus } from '@stackquay/contract'
 import type { Context } from '../context.ts'
+import type { Define } from '../define.ts'
 import { projectRef } from '../find-project.ts'
 import { projectArgument } from '../options.ts'
 import { logText, plainText } from '../output/plain-text.ts'
 import { stateCell, stateText } from '../output/state.ts'
 import { fields, table } from '../output/table.ts'
 import { ago } from '../output/time.ts'
-import type { Define } from './index.ts'
 
 export const define: Define = (command, context) =>
   command.argument('[project]', projectArgument).action((project: string | undefined) => run(context(), project))

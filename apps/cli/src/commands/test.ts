@@ -1,6 +1,7 @@
 import type { Client } from '@stackquay/client'
 import type { TestCase, TestSuite } from '@stackquay/contract'
 import type { Context } from '../context.ts'
+import type { Define } from '../define.ts'
 import { CliError, usageError } from '../errors.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { plainText } from '../output/plain-text.ts'
@@ -12,7 +13,6 @@ import { endOf, testSummary } from '../runs/run-text.ts'
 import { type EndedRun, runToEnd } from '../runs/run-to-end.ts'
 import { findTarget, itemNamed } from '../runs/target.ts'
 import { streamingClient } from '../streaming-client.ts'
-import type { Define } from './index.ts'
 
 interface TestFlags {
   readonly filter?: string

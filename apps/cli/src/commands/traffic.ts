@@ -1,9 +1,9 @@
 import { Option } from 'commander'
 import type { Context } from '../context.ts'
+import type { Define } from '../define.ts'
 import { projectRef } from '../find-project.ts'
 import { trafficText } from '../network/traffic-text.ts'
 import { projectArgument } from '../options.ts'
-import type { Define } from './index.ts'
 
 const ranges = ['15m', '1h', '6h', '24h', '7d'] as const
 

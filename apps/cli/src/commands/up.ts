@@ -2,12 +2,12 @@ import { randomUUID } from 'node:crypto'
 import type { Client } from '@stackquay/client'
 import type { Plan, ProjectSummary } from '@stackquay/contract'
 import type { Context } from '../context.ts'
+import type { Define } from '../define.ts'
 import { finishOperation, finishProject, type WaitFlags } from '../finish-operation.ts'
 import { addWaitOptions } from '../options.ts'
 import { planText } from '../output/plan-text.ts'
 import { type ProjectFile, readProjectFile, withCodeFrames } from '../project-file.ts'
 import { confirmPlan, creationOf, manifestOf, projectOfFile } from '../project-of-file.ts'
-import type { Define } from './index.ts'
 
 interface UpFlags extends WaitFlags {
   readonly file?: string

@@ -1,4 +1,4 @@
-import type { Define } from './index.ts'
+import type { Define } from '../define.ts'
 import { defineCreate } from './webhooks/create.ts'
 import { defineDelete } from './webhooks/delete.ts'
 import { defineDeliveries } from './webhooks/deliveries.ts'

@@ -1,8 +1,8 @@
 import type { Me } from '@stackquay/contract'
 import type { Context } from '../context.ts'
+import type { Define } from '../define.ts'
 import { plainText } from '../output/plain-text.ts'
 import { fields } from '../output/table.ts'
-import type { Define } from './index.ts'
 
 export const define: Define = (command, context) => command.action(() => run(context()))
 

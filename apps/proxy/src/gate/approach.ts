@@ -4,15 +4,8 @@ import type { Arrival } from '../arrival.ts'
 import { linger } from '../linger.ts'
 import type { ProxyState } from '../state.ts'
 import { readForm } from './form.ts'
-import {
-  type Gate,
-  type GateAnswer,
-  isChanged,
-  type RequestChanges,
-  type ResponseChanges,
-  type Verdict,
-  type Visit,
-} from './gate.ts'
+import { type Gate, isChanged, type RequestChanges, type ResponseChanges, type Verdict } from './gate.ts'
+import type { GateAnswer, Visit } from './rule.ts'
 import { shareCookie } from './share.ts'
 
 /** One request on its way through the gate of its route. */

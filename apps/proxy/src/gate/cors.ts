@@ -1,5 +1,5 @@
 import type { RouteCors, RouteHeader } from '../route-table.ts'
-import { type GateAnswer, noticeAnswer, type Rule, type Visit } from './gate.ts'
+import { type GateAnswer, noticeAnswer, type Rule, type Visit } from './rule.ts'
 
 /** Cross-origin requests by the Fetch standard. The application need not know of them; what it says itself is replaced. */
 export function corsGate(cors: RouteCors): {

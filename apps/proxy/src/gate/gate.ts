@@ -1,28 +1,15 @@
-import type { IncomingHttpHeaders } from 'node:http'
 import { type AddressSet, addressSet } from '../address-set.ts'
-import type { Notice } from '../notices.ts'
 import type { Route, RouteHeader } from '../route-table.ts'
 import { corsGate } from './cors.ts'
 import { forbiddenNotice } from './gate-notices.ts'
 import { passwordGate } from './password.ts'
 import { mayRedirect, placesOf, redirectGate } from './redirects.ts'
+import { type GateAnswer, noticeAnswer, type Rule, type Ruled, type Visit } from './rule.ts'
 import { shareGate } from './share.ts'
 
-/** One request in front of a project, as far as the gate looks at it. */
-export interface Visit {
-  /** Null: nobody knows, so no list lets it in. */
-  readonly client: string | null
-  readonly host: string
-  /** Origin form with its query. */
-  readonly path: string
-  readonly method: string
-  readonly headers: IncomingHttpHeaders
-  /** `http` or `https`, as the client used it. */
-  readonly proto: 'http' | 'https'
-  /** Reads the body of a form, at most a few KB; null when there is none or it is none. */
-  form(): Promise<URLSearchParams | null>
-  readonly isUpgrade: boolean
-  readonly now: number
+/** Made once for each route of a table; null for a route that nothing stands in front of. */
+export interface Gate {
+  check(visit: Visit): Verdict | Promise<Verdict>
 }
 
 /** What becomes of it. `by` names the rule that answered, for the access log. */
@@ -51,25 +38,6 @@ export interface RequestChanges extends HeaderChanges {
 export interface ResponseChanges extends HeaderChanges {
   /** Added to `Vary`, which the application may have set. */
   readonly vary: string | null
-}
-
-export interface GateAnswer {
-  readonly status: number
-  readonly headers: readonly (readonly [string, string])[]
-  /** Shown as a page or a problem; null: the answer has no body. */
-  readonly notice: Notice | null
-}
-
-/** Made once for each route of a table; null for a route that nothing stands in front of. */
-export interface Gate {
-  check(visit: Visit): Verdict | Promise<Verdict>
-}
-
-type Ruled = GateAnswer | null | Promise<GateAnswer | null>
-
-/** One thing that may stand in front. Null: it lets pass. */
-export interface Rule {
-  check(visit: Visit): Ruled
 }
 
 export function createGate(route: Route): Gate | null {
@@ -172,8 +140,4 @@ function headerChanges(headers: readonly RouteHeader[]): HeaderChanges {
 
 export function isChanged({ names, lengths }: HeaderChanges, name: string): boolean {
   return (lengths & (1 << (name.length % 32))) !== 0 && names.includes(name.toLowerCase())
-}
-
-export function noticeAnswer(notice: Notice, headers: GateAnswer['headers'] = []): GateAnswer {
-  return { status: notice.status, headers, notice }
 }

@@ -1,7 +1,7 @@
 import type { RouteProject, RouteRules } from '../route-table.ts'
 import { createAttempts } from './attempts.ts'
-import { type GateAnswer, noticeAnswer, type Rule, type Visit } from './gate.ts'
 import { passwordNotice, tooManyAttemptsNotice } from './gate-notices.ts'
+import { type GateAnswer, noticeAnswer, type Rule, type Visit } from './rule.ts'
 import { passwords } from './verify-password.ts'
 
 /** Attempts outlive tables: a change of a rule gives nobody new ones. */

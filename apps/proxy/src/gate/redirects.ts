@@ -1,5 +1,5 @@
 import type { RouteRedirect } from '../route-table.ts'
-import type { Rule } from './gate.ts'
+import type { Rule } from './rule.ts'
 
 /** The first that fits counts. A query goes along unless the target has one of its own. */
 export function redirectGate(redirects: readonly RouteRedirect[]): Rule {

@@ -1,8 +1,8 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { RouteProject, RouteShare } from '../route-table.ts'
-import { type GateAnswer, noticeAnswer, type Rule, type Visit } from './gate.ts'
 import { shareEndedNotice, sharePasswordNotice, tooManyAttemptsNotice } from './gate-notices.ts'
 import { attemptsFor } from './password.ts'
+import { type GateAnswer, noticeAnswer, type Rule, type Visit } from './rule.ts'
 import { passwords } from './verify-password.ts'
 
 export const shareCookie = 'stackquay_share'

@@ -2,15 +2,23 @@ import { connect, type Socket } from 'node:net'
 import { log } from '../log.ts'
 import { AnswerError } from './answer-head.ts'
 import { AnswerParser } from './answer-parser.ts'
-import type { UpstreamExchange, UpstreamFailure } from './exchange.ts'
-import type { UpstreamLimits, UpstreamPool } from './pool.ts'
+import type { RequestConnection, UpstreamExchange, UpstreamFailure } from './exchange.ts'
+import type { UpstreamLimits } from './limits.ts'
+
+/** Who keeps connections between requests: the pool of an address. */
+export interface ConnectionOwner {
+  /** False: it is not needed any more. */
+  takeBack(connection: UpstreamConnection): boolean
+  /** It is closed. */
+  forget(connection: UpstreamConnection): void
+}
 
 /**
  * One connection to a project, for one request at a time. It goes back to its pool only when the request is sent and the
  * answer read, both completely; in every other case it ends.
  */
-export class UpstreamConnection {
-  readonly #pool: UpstreamPool
+export class UpstreamConnection implements RequestConnection {
+  readonly #owner: ConnectionOwner
   readonly #limits: UpstreamLimits
   readonly #socket: Socket
   readonly #parser: AnswerParser
@@ -23,8 +31,8 @@ export class UpstreamConnection {
   #deadline: number
   #idleUntil = 0
 
-  constructor(pool: UpstreamPool, host: string, port: number, limits: UpstreamLimits, first: UpstreamExchange) {
-    this.#pool = pool
+  constructor(owner: ConnectionOwner, host: string, port: number, limits: UpstreamLimits, first: UpstreamExchange) {
+    this.#owner = owner
     this.#limits = limits
     this.#parser = new AnswerParser(limits)
     this.#exchange = first
@@ -49,7 +57,6 @@ export class UpstreamConnection {
     this.#begin(exchange)
   }
 
-  /** False: the project is behind; `onDrain` follows. */
   writeBody(chunk: Buffer): boolean {
     const isReady = this.#isChunked ? this.#writeChunk(chunk) : this.#socket.write(chunk)
     if (!isReady || !this.#parser.hasHead) this.#deadline = performance.now() + this.#limits.answerWithin
@@ -81,7 +88,6 @@ export class UpstreamConnection {
     this.#socket.resume()
   }
 
-  /** Ends the connection; the exchange hears nothing more. */
   abort(): void {
     this.#exchange = null
     this.#parser.drop()
@@ -169,7 +175,7 @@ export class UpstreamConnection {
     const promised = this.#parser.idleFor === -1 ? upstreamIdle : this.#parser.idleFor - 1_000
     this.#idleUntil = performance.now() + Math.min(upstreamIdle, promised)
     if (this.#isPaused) this.resume()
-    if (promised <= 0 || !this.#pool.takeBack(this)) this.#socket.destroy()
+    if (promised <= 0 || !this.#owner.takeBack(this)) this.#socket.destroy()
   }
 
   #onDrain(): void {
@@ -194,7 +200,7 @@ export class UpstreamConnection {
   }
 
   #onClose(): void {
-    this.#pool.forget(this)
+    this.#owner.forget(this)
     if (this.#exchange !== null) this.#fail(this.#isConnected ? 'broken' : 'refused')
   }
 

@@ -1,5 +1,4 @@
 import type { AnswerSink } from './answer-parser.ts'
-import type { UpstreamConnection } from './connection.ts'
 
 /** One request to a project and whoever hears its answer. */
 export interface UpstreamExchange extends AnswerSink {
@@ -12,13 +11,24 @@ export interface UpstreamExchange extends AnswerSink {
    * The connection is there and the head on its way. Only now may a body be taken from the client: up to here nothing was
    * sent, and the request can go elsewhere.
    */
-  onConnection(connection: UpstreamConnection): void
+  onConnection(connection: RequestConnection): void
   /** The project takes bytes again. */
   onDrain(): void
   /** All that has arrived of the answer so far was handed over. */
   onPause(): void
   /** Nothing more comes. `onEnd` was not called and will not be. */
   onFailure(failure: UpstreamFailure): void
+}
+
+/** The connection that carries an exchange, as far as who sends the request may use it. */
+export interface RequestConnection {
+  /** False: the project is behind; `onDrain` follows. */
+  writeBody(chunk: Buffer): boolean
+  endBody(): void
+  pause(): void
+  resume(): void
+  /** Ends the connection; the exchange hears nothing more. */
+  abort(): void
 }
 
 /** Refused: nothing was sent. Broken: the project may have got the request. */

@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net'
 import { AnswerParser, type AnswerSink, type OnSwitch } from './answer-parser.ts'
 import type { UpstreamFailure } from './exchange.ts'
-import type { UpstreamLimits } from './pool.ts'
+import type { UpstreamLimits } from './limits.ts'
 
 export interface HandshakeTarget {
   readonly host: string

@@ -1,16 +1,6 @@
-import type { AnswerLimits } from './answer-parser.ts'
-import { UpstreamConnection } from './connection.ts'
+import { type ConnectionOwner, UpstreamConnection } from './connection.ts'
 import type { UpstreamExchange } from './exchange.ts'
-
-export interface UpstreamLimits extends AnswerLimits {
-  /** How long a project may think before its first byte, in ms. */
-  readonly answerWithin: number
-  readonly connectWithin: number
-  /** How long an unused connection is kept, in ms. */
-  readonly upstreamIdle: number
-  /** At most so many connections to one address; further requests wait. */
-  readonly upstreamConnections: number
-}
+import type { UpstreamLimits } from './limits.ts'
 
 /** What is under way to one address. */
 export interface Flights {
@@ -20,7 +10,7 @@ export interface Flights {
 }
 
 /** The connections to one address. The one that was used last is used first, so that the others may go. */
-export class UpstreamPool {
+export class UpstreamPool implements ConnectionOwner {
   readonly #host: string
   readonly #port: number
   readonly #limits: UpstreamLimits
@@ -71,7 +61,6 @@ export class UpstreamPool {
     this.#waiting.delete(exchange)
   }
 
-  /** False: it is not needed any more. */
   takeBack(connection: UpstreamConnection): boolean {
     for (const next of this.#waiting.keys()) {
       this.#waiting.delete(next)
@@ -83,7 +72,6 @@ export class UpstreamPool {
     return true
   }
 
-  /** It is closed. */
   forget(connection: UpstreamConnection): void {
     this.#all.delete(connection)
     const index = this.#idle.indexOf(connection)

@@ -2,7 +2,7 @@ import { type Problem, ProblemError, problemKinds, problemOf } from '@stackquay/
 import { EngineError } from '@stackquay/engine-api'
 import { FilesError } from '@stackquay/engines'
 import { ChangedError, StoreBusyError, StoreFullError, TakenError } from '@stackquay/store'
-import { filesProblem } from '../projects/files-problem.ts'
+import { filesProblem } from './files-problem.ts'
 
 export interface ProblemAnswer {
   readonly status: number

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { type Operation, ProblemError } from '@stackquay/contract'
-import { jsonShape } from './json-shape.ts'
+import { jsonShape } from '../json-shape.ts'
 
 export const bodyLimit = 1024 * 1024
 

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { ProblemError } from '@stackquay/contract'
 import { type Account, runAs } from '@stackquay/engines'
 import type { RequestContext } from '../http/handler.ts'
+import { holdsHome } from './holds-home.ts'
 import type { InstanceIsolation } from './isolation.ts'
 import { findSystemUser, type SystemUser } from './system-users.ts'
 
@@ -83,11 +84,6 @@ function refuseCaller({ engine, isolation, path, context: { principal } }: Owner
     `A project that runs as "${owner.name}" can do what "${owner.name}" can do, so an administrator must ask for it in the browser.`,
     { hint: 'Log in to the web page and do it there, or leave out runAs.' },
   )
-}
-
-/** Whether the folder that a project gets is the home of its owner, or around it. */
-export function holdsHome(folder: string, home: string): boolean {
-  return home === '' || home === '/' || home === folder || home.startsWith(`${folder}/`)
 }
 
 /** Uids that `useradd` gives to people here. */

@@ -16,12 +16,12 @@ import {
 } from '@stackquay/engines'
 import type { Store, UserIds } from '@stackquay/store'
 import type { Config } from '../config.ts'
-import { workloadAccount } from '../projects/account.ts'
-import { isOwnData } from '../runs/own-data.ts'
-import { holdsHome } from './folder-owner.ts'
+import { isOwnData } from '../own-data-id.ts'
+import { holdsHome } from './holds-home.ts'
 import { brokenPromise, type ChosenIsolation, chooseIsolation, type Offers } from './level.ts'
 import { openProjectUsers, type ProjectUsers } from './project-users.ts'
 import { findSystemUser } from './system-users.ts'
+import { workloadAccount } from './workload-account.ts'
 
 /** How this instance keeps projects apart. */
 export interface InstanceIsolation {

@@ -285,7 +285,7 @@ export function planOf(
   }
 }
 
-/** Writes specification, operation, audit entry and event in one transaction; then the orchestrator is told. */
+/** Writes specification, operation, audit entry and event in one transaction; then tells the orchestrator. */
 export async function writeChange(
   proposed: ProposedChange,
   context: RequestContext,

@@ -16,7 +16,7 @@ import {
   type StepRecord,
 } from '@stackquay/orchestrator'
 import type { OperationRow, Store } from '@stackquay/store'
-import { filesProblem } from './files-problem.ts'
+import { filesProblem } from '../http/files-problem.ts'
 import type { Model } from './model.ts'
 import { operationView } from './view.ts'
 

@@ -3,7 +3,7 @@ import { projectStatus, type Resolved } from '@stackquay/domain'
 import type { Workload, WorkloadRef } from '@stackquay/engine-api'
 import type { Orchestrator } from '@stackquay/orchestrator'
 import type { PortLease, ProjectRow, Store } from '@stackquay/store'
-import { rememberWriters } from './prepare.ts'
+import { rememberWriters } from './remember-writers.ts'
 import type { Resolver, SourceRead } from './resolver.ts'
 import { type ProjectParts, projectSummary } from './view.ts'
 

@@ -1,15 +1,15 @@
 import { randomInt } from 'node:crypto'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { serviceKinds } from '@stackquay/catalog'
 import { type FieldError, ProblemError } from '@stackquay/contract'
 import type { Resolved } from '@stackquay/domain'
-import type { Engine, Workload } from '@stackquay/engine-api'
+import type { Engine } from '@stackquay/engine-api'
 import { type Account, makeGivenFolder } from '@stackquay/engines'
 import type { PortLease, Store } from '@stackquay/store'
 import type { Config } from '../config.ts'
 import type { Provision } from '../isolation/provision.ts'
 import type { Known, Model } from './model.ts'
+import { rememberWriters } from './remember-writers.ts'
 
 export interface PrepareDeps {
   readonly store: Store
@@ -58,25 +58,6 @@ export async function equipProject(
   }
   await makeToolsFolder(join(config.home, 'tools'), id, account)
   return known
-}
-
-/** Which versions are about to write: before each start of one of these, also of one that is started again by itself. */
-export async function rememberWriters(
-  { row }: Pick<Known, 'row'>,
-  starting: readonly Pick<Workload, 'ref'>[],
-  store: Store,
-): Promise<void> {
-  const running = new Set(starting.map((workload) => workload.ref.workload))
-  const kept = await store.keptData.of(row.id)
-  const writers = serviceKinds.flatMap((kind) => {
-    const version = row.spec.services[kind.name]?.version
-    if (!kind.keepsData || version === undefined || !running.has(kind.name)) return []
-    return kept.some((one) => one.name === kind.name && one.version === version) ? [] : [{ name: kind.name, version }]
-  })
-  if (writers.length === 0) return
-  await store.transaction(async (tx) => {
-    for (const { name, version } of writers) await tx.keptData.writtenBy(row.id, name, version)
-  })
 }
 
 /**

@@ -9,6 +9,7 @@ import {
 import { type Change, type Engine, EngineError, type SecretRef } from '@stackquay/engine-api'
 import type { ProjectRow, Store } from '@stackquay/store'
 import type { Config } from '../config.ts'
+import { isOwnData } from '../own-data-id.ts'
 import { randomText, refuseErrors } from '../projects/prepare.ts'
 import type { Resolvable, Resolver } from '../projects/resolver.ts'
 import { createSparePorts } from './spare-ports.ts'
@@ -49,11 +50,6 @@ export interface OwnDataDeps {
   readonly engine: Engine
   readonly config: Config
   reveal(ref: SecretRef): Promise<string>
-}
-
-/** Whether what the engine calls a project is the data of a test run. */
-export function isOwnData(id: string): boolean {
-  return id.startsWith('run_')
 }
 
 /**

@@ -1,7 +1,5 @@
 import { Worker } from 'node:worker_threads'
-import type { TaskName } from './tasks/index.ts'
-import type { WorkerAnswer } from './worker.ts'
-import type { TaskLimits } from './workers.ts'
+import type { TaskRequest, WorkerAnswer } from './messages.ts'
 
 /** Why a task was ended: it took too long, took too much memory or failed in a way nobody foresaw, or too many wait. */
 export class TaskLimitError extends Error {
@@ -20,9 +18,10 @@ export interface Lane {
   close(): Promise<void>
 }
 
-export interface TaskRequest {
-  readonly task: TaskName
-  readonly input: unknown
+export interface TaskLimits {
+  /** From when the thread begins with it: on a busy machine waiting for that alone may take long. */
+  readonly ms: number
+  readonly signal?: AbortSignal
 }
 
 export interface LaneOptions {

@@ -1,10 +1,8 @@
 import { parentPort } from 'node:worker_threads'
-import type { TaskRequest } from './lane.ts'
+import type { TaskRequest, WorkerAnswer } from './messages.ts'
 import { loadTask } from './tasks/index.ts'
 
 /** One task after the other, in a thread that can be ended. What a task throws ends the thread: tasks answer their faults. */
-export type WorkerAnswer = { readonly kind: 'began' } | { readonly kind: 'done'; readonly output: unknown }
-
 parentPort?.on('message', async ({ task, input }: TaskRequest) => {
   const run = await loadTask(task)
   answer({ kind: 'began' })

@@ -1,4 +1,4 @@
-import { createLane, type Lane } from './lane.ts'
+import { createLane, type Lane, type TaskLimits } from './lane.ts'
 import type { TaskInput, TaskName, TaskOutput } from './tasks/index.ts'
 
 /**
@@ -9,12 +9,6 @@ export interface Workers {
   /** Throws `TaskLimitError` when a limit ends it, and what `signal` aborts with. What the task throws is a task’s own answer. */
   run<Name extends TaskName>(task: Name, input: TaskInput<Name>, limits: TaskLimits): Promise<TaskOutput<Name>>
   close(): Promise<void>
-}
-
-export interface TaskLimits {
-  /** From when the thread begins with it: on a busy machine waiting for that alone may take long. */
-  readonly ms: number
-  readonly signal?: AbortSignal
 }
 
 export function createWorkers(): Workers {

@@ -949,7 +949,7 @@ export const en = {
   },
   tokens: {
     title: 'API tokens',
-    detail: 'For scripts, CI jobs, the command line and MCP clients. A token can never do more than you can.',
+    detail: 'For scripts, CI jobs and the command line. A token can never do more than you can.',
     create: 'New token',
     createTitle: 'New API token',
     name: 'Name',

@@ -63,7 +63,8 @@ export async function ownerInside(container: Container, path: string): Promise<O
 
 /** Gives a directory that is there an owner; what is in it stays as it is. */
 export async function chownInside(container: Container, path: string, owner: Owner): Promise<void> {
-  await container.putArchive(directoryArchive(posix.basename(path), owner), { path: posix.dirname(path) })
+  const archive = await directoryArchive(posix.basename(path), owner)
+  await container.putArchive(archive, { path: posix.dirname(path) })
 }
 
 /** What a path is, without reading it; null when it is not there. Links at its end are not followed. */

@@ -1,6 +1,14 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { ContainerUsage } from './stats.ts'
+
+export interface ContainerUsage {
+  readonly cpuSeconds: number
+  /** Without what the kernel would give back: files that it keeps because there is room. */
+  readonly memoryBytes: number
+  readonly processes: number
+  readonly readBytes: number | null
+  readonly writtenBytes: number | null
+}
 
 export interface CgroupFiles {
   /** Of `/proc/<pid>/cgroup`. */

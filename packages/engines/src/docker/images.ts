@@ -5,19 +5,8 @@ import type { Daemon } from './daemon.ts'
 import { asDockerError, isUnreachable, messageOf, orAbsent } from './errors.ts'
 import { findContainer } from './find.ts'
 import type { DockerMachine } from './machine.ts'
-import { pullProgress } from './pull-progress.ts'
+import { type ProgressMessage, pullProgress } from './pull-progress.ts'
 import { type ImageChoice, readChoice, writeChoice } from './record.ts'
-
-/** What a registry wants to know of who asks. */
-export interface RegistryAuth {
-  readonly username: string
-  readonly password: string
-  /** In place of the password, where the registry gave one. */
-  readonly identitytoken?: string
-}
-
-/** By the registry's host name, as images name it. */
-export type RegistryCredentials = (registryHost: string) => Promise<RegistryAuth | null>
 
 /** Makes the image be there, and settles which build of it the workload uses. */
 export async function pullStep(
@@ -132,14 +121,6 @@ async function buildImage(
     })
   }
   throwIfAborted(context.signal)
-}
-
-export interface ProgressMessage {
-  readonly stream?: string
-  readonly status?: string
-  readonly id?: string
-  readonly progressDetail?: { readonly current?: number; readonly total?: number }
-  readonly error?: string
 }
 
 /** Docker's JSON lines. What it reports as failed is thrown: the answer's status was sent long before. */

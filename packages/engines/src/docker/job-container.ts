@@ -1,12 +1,11 @@
 import { StringDecoder } from 'node:string_decoder'
-import { type ApplyContext, revealValue, type WorkloadRef } from '@stackquay/engine-api'
+import { type ApplyContext, type Container, type Job, revealValue, type WorkloadRef } from '@stackquay/engine-api'
 import type Dockerode from 'dockerode'
 import { abortedError } from '../native/errors.ts'
 import { exitOf } from '../native/exit-status.ts'
 import { failed, keepTail, lastLines, timedOut } from '../native/job-process.ts'
 import { pause } from '../native/time.ts'
 import { expandIn } from './environment.ts'
-import type { PlacedJob } from './jobs.ts'
 import type { DockerMachine } from './machine.ts'
 import { inNetwork } from './networks.ts'
 import { programError } from './start.ts'
@@ -14,6 +13,10 @@ import { endContainer } from './stop.ts'
 import { createFrameReader } from './wire/frames.ts'
 import { takeOver } from './wire/request.ts'
 import { targetOf } from './wire/target.ts'
+
+export interface PlacedJob extends Job {
+  readonly container: Container
+}
 
 /** How long an interrupted job may take to end by itself. */
 const STOP = { signal: 'SIGTERM', deadlineSeconds: 1 } as const

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { type ApplyContext, type Container, EngineError, type Job, type WorkloadRef } from '@stackquay/engine-api'
+import { type ApplyContext, EngineError, type Job, type WorkloadRef } from '@stackquay/engine-api'
 import type Dockerode from 'dockerode'
 import { throwIfAborted } from '../native/errors.ts'
 import { safe } from '../native/home.ts'
@@ -10,7 +10,7 @@ import type { Daemon } from './daemon.ts'
 import { expandText } from './environment.ts'
 import { orAbsent } from './errors.ts'
 import { chosenImage } from './images.ts'
-import { runJobContainer } from './job-container.ts'
+import { type PlacedJob, runJobContainer } from './job-container.ts'
 import { JOB, objectName, ours, WORKLOAD } from './labels.ts'
 import type { DockerMachine } from './machine.ts'
 import { containerOf } from './start.ts'
@@ -46,10 +46,6 @@ export async function runJob(machine: DockerMachine, step: JobStep, context: App
     }
     await stamp('done')
   })
-}
-
-export interface PlacedJob extends Job {
-  readonly container: Container
 }
 
 /** The job with the places of kept data filled in. */

@@ -1,7 +1,7 @@
 import type { EngineEvent } from '@stackquay/engine-api'
 import type { Daemon } from './daemon.ts'
-import type { RegistryCredentials } from './images.ts'
 import type { DockerLogs } from './logs/index.ts'
+import type { RegistryCredentials } from './registry-credentials.ts'
 import type { Supervisor } from './supervisor.ts'
 
 /** What the steps of this engine stand on. */

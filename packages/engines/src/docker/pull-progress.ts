@@ -1,4 +1,10 @@
-import type { ProgressMessage } from './images.ts'
+export interface ProgressMessage {
+  readonly stream?: string
+  readonly status?: string
+  readonly id?: string
+  readonly progressDetail?: { readonly current?: number; readonly total?: number }
+  readonly error?: string
+}
 
 /** One line in so many ms, however many layers report. */
 const EVERY_MS = 1000

@@ -1,5 +1,5 @@
 import type { Sample, WorkloadRef } from '@stackquay/engine-api'
-import { type Meter, meterOf } from './cgroup.ts'
+import { type ContainerUsage, type Meter, meterOf } from './cgroup.ts'
 import type { Daemon } from './daemon.ts'
 import { orAbsent } from './errors.ts'
 import { isRunning } from './exit.ts'
@@ -7,15 +7,6 @@ import { findContainers } from './find.ts'
 import type { Supervisor } from './supervisor.ts'
 import { ask } from './wire/request.ts'
 import { targetOf } from './wire/target.ts'
-
-export interface ContainerUsage {
-  readonly cpuSeconds: number
-  /** Without what the kernel would give back: files that it keeps because there is room. */
-  readonly memoryBytes: number
-  readonly processes: number
-  readonly readBytes: number | null
-  readonly writtenBytes: number | null
-}
 
 interface Running {
   readonly ref: WorkloadRef

@@ -1,6 +1,7 @@
 import { isAscii } from 'node:buffer'
-import type { LogColumns, LogLine } from '@stackquay/engine-api'
-import type { MergedBatch } from './log-merge.ts'
+import type { LogBatch, LogColumns, LogLine } from '@stackquay/engine-api'
+
+export type MergedBatch = LogBatch & { readonly columns: LogColumns }
 
 /** Lines are made of the columns when somebody asks for them, once. */
 export function batchOf(columns: LogColumns): MergedBatch {

@@ -1,10 +1,9 @@
-import { mkdir, open, readdir } from 'node:fs/promises'
+import { open, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { WorkloadRef } from '@stackquay/engine-api'
 import type { Account } from './account.ts'
 import { orNull } from './errors.ts'
-import { logsDir } from './home.ts'
-import type { Machine } from './machine.ts'
+import { type Home, logsDir } from './home.ts'
 
 /*
  * Each run has three files in `logs/<project>/<workload>/`: `<log>.out` and `<log>.err`, which the program itself
@@ -21,7 +20,7 @@ export interface LogFiles {
   readonly index: string
 }
 
-export function logFiles(machine: Pick<Machine, 'home'>, ref: WorkloadRef, log: string): LogFiles {
+export function logFiles(machine: { readonly home: Home }, ref: WorkloadRef, log: string): LogFiles {
   return logFilesIn(logsDir(machine.home, ref), log)
 }
 
@@ -39,16 +38,6 @@ export function logFilesIn(directory: string, log: string): LogFiles {
 export async function logsOf(directory: string): Promise<readonly string[]> {
   const names = (await orNull(readdir(directory))) ?? []
   return names.flatMap((name) => (name.endsWith('.out') ? [name.slice(0, -4)] : [])).sort()
-}
-
-/** Begins a new log after all others, of which the oldest may have to make room. */
-export async function newLog(machine: Pick<Machine, 'home' | 'logs' | 'now'>, ref: WorkloadRef): Promise<LogFiles> {
-  const directory = logsDir(machine.home, ref)
-  await mkdir(directory, { recursive: true, mode: 0o700 })
-  await machine.logs.tidy(directory)
-  const last = (await logsOf(directory)).at(-1)
-  const id = Math.max(machine.now().getTime(), last === undefined ? 0 : Number.parseInt(last, 36) + 1)
-  return logFiles(machine, ref, id.toString(36).padStart(9, '0'))
 }
 
 /** When a log was begun, in ms: its id. */

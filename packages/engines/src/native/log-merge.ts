@@ -1,5 +1,5 @@
-import type { LogBatch, LogColumns, WorkloadRef } from '@stackquay/engine-api'
-import { batchOf } from './log-batch.ts'
+import type { LogColumns, WorkloadRef } from '@stackquay/engine-api'
+import { batchOf, type MergedBatch } from './log-batch.ts'
 import { type LineReader, type Lines, readLines } from './log-lines.ts'
 import type { OpenLog } from './log-open.ts'
 import type { Place } from './log-place.ts'
@@ -11,8 +11,6 @@ export interface MergeRange {
   /** A last line without its end counts: nothing will be added to it. */
   readonly partial: boolean
 }
-
-export type MergedBatch = LogBatch & { readonly columns: LogColumns }
 
 /** What one log holds now, from a place on, both streams in the order of time, in batches. */
 export async function* mergeLog(

@@ -2,9 +2,9 @@ import { resolve } from 'node:path'
 import { refuse, send } from '@stackquay/client/transport'
 import { Option } from 'commander'
 import type { Context } from '../../context.ts'
+import type { Define } from '../../define.ts'
 import { whole, writeWholeFile } from '../../output/whole-file.ts'
 import { writeBytes } from '../../output/write-bytes.ts'
-import type { Define } from '../index.ts'
 import { type AuditFlags, addAuditFilters, auditFilters } from './filters.ts'
 
 const formats = ['jsonl', 'csv'] as const

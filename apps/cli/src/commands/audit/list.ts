@@ -1,10 +1,10 @@
 import type { AuditEntry } from '@stackquay/contract'
 import type { Context } from '../../context.ts'
+import type { Define } from '../../define.ts'
 import { wholeNumber } from '../../options.ts'
 import { plainText } from '../../output/plain-text.ts'
 import { stateCell } from '../../output/state.ts'
 import { table } from '../../output/table.ts'
-import type { Define } from '../index.ts'
 import { type AuditFlags, addAuditFilters, auditFilters } from './filters.ts'
 
 interface ListFlags extends AuditFlags {

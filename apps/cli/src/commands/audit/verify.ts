@@ -1,9 +1,9 @@
 import type { AuditState } from '@stackquay/contract'
 import type { Context } from '../../context.ts'
+import type { Define } from '../../define.ts'
 import { exitCodes } from '../../exit-codes.ts'
 import { plainText } from '../../output/plain-text.ts'
 import type { Colors } from '../../output/style.ts'
-import type { Define } from '../index.ts'
 
 export const defineVerify: Define = (command, context) =>
   command

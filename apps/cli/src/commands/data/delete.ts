@@ -1,10 +1,10 @@
 import { addChangeOptions, type ChangeFlags, changeProject, noteDone } from '../../change-project.ts'
 import type { Context } from '../../context.ts'
+import type { Define } from '../../define.ts'
 import { CliError, usageError } from '../../errors.ts'
 import { exitCodes } from '../../exit-codes.ts'
 import { size } from '../../output/size.ts'
 import { confirmByName, refuseUnconfirmed } from '../../prompt.ts'
-import type { Define } from '../index.ts'
 
 interface DeleteFlags extends ChangeFlags {
   readonly confirm?: string

@@ -1,11 +1,11 @@
 import type { Context } from '../../context.ts'
+import type { Define } from '../../define.ts'
 import { projectRef } from '../../find-project.ts'
 import { projectArgument } from '../../options.ts'
 import { plainText } from '../../output/plain-text.ts'
 import { size } from '../../output/size.ts'
 import { table } from '../../output/table.ts'
 import { ago } from '../../output/time.ts'
-import type { Define } from '../index.ts'
 
 export const defineList: Define = (command, context) =>
   command

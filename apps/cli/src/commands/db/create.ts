@@ -1,8 +1,8 @@
 import { Option } from 'commander'
 import { addChangeOptions, type ChangeFlags, changeProject, noteDone } from '../../change-project.ts'
 import type { Context } from '../../context.ts'
+import type { Define } from '../../define.ts'
 import { usageError } from '../../errors.ts'
-import type { Define } from '../index.ts'
 
 interface CreateFlags extends ChangeFlags {
   readonly type: string

@@ -1,11 +1,11 @@
 import type { Context } from '../../context.ts'
+import type { Define } from '../../define.ts'
 import { CliError, usageError } from '../../errors.ts'
 import { exitCodes } from '../../exit-codes.ts'
 import { projectRef } from '../../find-project.ts'
 import { projectArgument } from '../../options.ts'
 import { printField } from '../../output/print-field.ts'
 import { fields } from '../../output/table.ts'
-import type { Define } from '../index.ts'
 
 interface CredentialsFlags {
   readonly field?: string

@@ -1,7 +1,7 @@
 import { addChangeOptions, type ChangeFlags, changeProject, noteDone } from '../../change-project.ts'
 import type { Context } from '../../context.ts'
+import type { Define } from '../../define.ts'
 import { confirmByName, refuseUnconfirmed } from '../../prompt.ts'
-import type { Define } from '../index.ts'
 
 interface DeleteFlags extends ChangeFlags {
   readonly confirm?: string

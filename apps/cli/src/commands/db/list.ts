@@ -1,9 +1,9 @@
 import type { Context } from '../../context.ts'
+import type { Define } from '../../define.ts'
 import { projectRef } from '../../find-project.ts'
 import { projectArgument } from '../../options.ts'
 import { plainText } from '../../output/plain-text.ts'
 import { table } from '../../output/table.ts'
-import type { Define } from '../index.ts'
 
 export const defineList: Define = (command, context) =>
   command

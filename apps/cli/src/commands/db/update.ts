@@ -1,8 +1,8 @@
 import { addChangeOptions, type ChangeFlags, changeProject, noteDone } from '../../change-project.ts'
 import type { Context } from '../../context.ts'
+import type { Define } from '../../define.ts'
 import { usageError } from '../../errors.ts'
 import { addExposeOptions } from '../../settings/change-settings.ts'
-import type { Define } from '../index.ts'
 
 interface UpdateFlags extends ChangeFlags {
   readonly version?: string

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { noteDone } from '../../change-project.ts'
 import type { Context } from '../../context.ts'
+import type { Define } from '../../define.ts'
 import { projectRef } from '../../find-project.ts'
 import { projectAndHost } from '../../network/host-arguments.ts'
 import { projectArgument } from '../../options.ts'
 import { plainText } from '../../output/plain-text.ts'
-import type { Define } from '../index.ts'
 
 export const defineAdd: Define = (command, context) =>
   command

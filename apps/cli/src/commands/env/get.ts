@@ -1,7 +1,7 @@
 import type { Context } from '../../context.ts'
+import type { Define } from '../../define.ts'
 import { CliError } from '../../errors.ts'
 import { exitCodes } from '../../exit-codes.ts'
-import type { Define } from '../index.ts'
 import { revealVariable } from './reveal.ts'
 
 export const defineGet: Define = (command, context) =>

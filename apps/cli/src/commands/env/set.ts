@@ -1,10 +1,10 @@
 import { changeEnv, type EnvChange, variableName } from '../../change-env.ts'
 import { addChangeOptions, type ChangeFlags } from '../../change-project.ts'
 import type { Context } from '../../context.ts'
+import type { Define } from '../../define.ts'
 import { usageError } from '../../errors.ts'
 import { eachOf } from '../../options.ts'
 import { askHidden, isInteractive, readAllInput } from '../../prompt.ts'
-import type { Define } from '../index.ts'
 
 interface SetFlags extends ChangeFlags {
   readonly secret?: boolean

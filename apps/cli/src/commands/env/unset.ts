@@ -1,6 +1,6 @@
 import { changeEnv, variableName } from '../../change-env.ts'
 import { addChangeOptions, type ChangeFlags } from '../../change-project.ts'
-import type { Define } from '../index.ts'
+import type { Define } from '../../define.ts'
 
 export const defineUnset: Define = (command, context) =>
   addChangeOptions(command)

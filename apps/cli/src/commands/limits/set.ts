@@ -1,7 +1,7 @@
 import { addChangeOptions, type ChangeFlags, changeProject, noteDone } from '../../change-project.ts'
 import type { Context } from '../../context.ts'
+import type { Define } from '../../define.ts'
 import { usageError } from '../../errors.ts'
-import type { Define } from '../index.ts'
 import { readBytes } from './bytes.ts'
 
 interface LimitFlags extends ChangeFlags {

@@ -1,11 +1,11 @@
 import type { ProjectView } from '@stackquay/contract'
 import type { Context } from '../../context.ts'
+import type { Define } from '../../define.ts'
 import { projectRef } from '../../find-project.ts'
 import { projectArgument } from '../../options.ts'
 import { memoryText } from '../../output/memory-text.ts'
 import { plainText } from '../../output/plain-text.ts'
 import { table } from '../../output/table.ts'
-import type { Define } from '../index.ts'
 
 export const defineShow: Define = (command, context) =>
   command

@@ -1,9 +1,9 @@
 import { noteDone } from '../../change-project.ts'
 import type { Context } from '../../context.ts'
+import type { Define } from '../../define.ts'
 import { usageError } from '../../errors.ts'
 import { findMail, shownIdLength } from '../../mail/find-mail.ts'
 import { confirm } from '../../prompt.ts'
-import type { Define } from '../index.ts'
 
 interface DeleteFlags {
   readonly all?: boolean

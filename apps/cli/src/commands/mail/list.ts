@@ -1,5 +1,6 @@
 import type { CallResult } from '@stackquay/contract'
 import type { Context } from '../../context.ts'
+import type { Define } from '../../define.ts'
 import { projectRef } from '../../find-project.ts'
 import { shownIdLength } from '../../mail/find-mail.ts'
 import { addressesText, addressText } from '../../mail/mail-text.ts'
@@ -7,7 +8,6 @@ import { projectArgument, wholeNumber } from '../../options.ts'
 import { fit, plainText } from '../../output/plain-text.ts'
 import { table } from '../../output/table.ts'
 import { ago } from '../../output/time.ts'
-import type { Define } from '../index.ts'
 
 interface ListFlags {
   readonly limit: string

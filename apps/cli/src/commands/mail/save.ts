@@ -1,6 +1,7 @@
 import { mkdir } from 'node:fs/promises'
 import { relative, resolve } from 'node:path'
 import type { Context } from '../../context.ts'
+import type { Define } from '../../define.ts'
 import { CliError } from '../../errors.ts'
 import { exitCodes } from '../../exit-codes.ts'
 import { findMail } from '../../mail/find-mail.ts'
@@ -9,7 +10,6 @@ import { safeFileName } from '../../mail/safe-file-name.ts'
 import { type SavedFile, saveFile } from '../../mail/save-file.ts'
 import { plainText } from '../../output/plain-text.ts'
 import { size } from '../../output/size.ts'
-import type { Define } from '../index.ts'
 
 interface SaveFlags {
   readonly inline?: boolean

@@ -1,5 +1,6 @@
 import { Option } from 'commander'
 import type { Context } from '../../context.ts'
+import type { Define } from '../../define.ts'
 import { CliError } from '../../errors.ts'
 import { exitCodes } from '../../exit-codes.ts'
 import { projectRef } from '../../find-project.ts'
@@ -9,7 +10,6 @@ import { headersText, mailText } from '../../mail/mail-text.ts'
 import { projectArgument } from '../../options.ts'
 import { plainLines } from '../../output/plain-text.ts'
 import { writeBytes } from '../../output/write-bytes.ts'
-import type { Define } from '../index.ts'
 
 interface ShowFlags {
   readonly html?: boolean

@@ -1,6 +1,6 @@
 import type { Context } from '../../context.ts'
+import type { Define } from '../../define.ts'
 import { jsonText } from '../../output/json.ts'
-import type { Define } from '../index.ts'
 
 export const defineSchema: Define = (command, context) =>
   command

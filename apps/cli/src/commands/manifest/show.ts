@@ -1,8 +1,8 @@
 import type { Context } from '../../context.ts'
+import type { Define } from '../../define.ts'
 import { projectRef } from '../../find-project.ts'
 import { projectArgument } from '../../options.ts'
 import { plainLines } from '../../output/plain-text.ts'
-import type { Define } from '../index.ts'
 
 export const defineShow: Define = (command, context) =>
   command

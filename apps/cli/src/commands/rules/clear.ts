@@ -1,9 +1,9 @@
 import type { ProxyRules } from '@stackquay/contract'
 import type { Context } from '../../context.ts'
+import type { Define } from '../../define.ts'
 import { changeRules, type RulesBody } from '../../network/change-rules.ts'
 import { projectArgument } from '../../options.ts'
 import { agree } from '../../prompt.ts'
-import type { Define } from '../index.ts'
 
 interface ClearFlags {
   readonly allow?: boolean

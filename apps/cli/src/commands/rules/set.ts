@@ -1,13 +1,13 @@
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import type { Context } from '../../context.ts'
+import type { Define } from '../../define.ts'
 import { usageError } from '../../errors.ts'
 import { changeRules, type RulesBody, replaceRules } from '../../network/change-rules.ts'
 import { readPassword } from '../../network/read-password.ts'
 import { addRuleOptions, namesRules, type RuleFlags, ruleChange } from '../../network/rule-options.ts'
 import { projectArgument } from '../../options.ts'
 import { readAllInput } from '../../prompt.ts'
-import type { Define } from '../index.ts'
 
 interface SetFlags extends RuleFlags {
   readonly passwordStdin?: boolean

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Context } from '../../context.ts'
+import type { Define } from '../../define.ts'
 import { addRunArguments, findRun, type OneRunFlags } from '../../runs/find-run.ts'
-import type { Define } from '../index.ts'
 
 export const defineCancel: Define = (command, context) =>
   addRunArguments(command)

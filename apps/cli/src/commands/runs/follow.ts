@@ -1,4 +1,5 @@
 import type { Context } from '../../context.ts'
+import type { Define } from '../../define.ts'
 import { CliError } from '../../errors.ts'
 import { exitCodes } from '../../exit-codes.ts'
 import { wholeNumber } from '../../options.ts'
@@ -11,7 +12,6 @@ import { exitCodeOfProgram, ProgramEnded, runningProgram } from '../../program-e
 import { addRunArguments, findRun, type OneRunFlags } from '../../runs/find-run.ts'
 import { endOf, seconds, testSummary } from '../../runs/run-text.ts'
 import { streamingClient } from '../../streaming-client.ts'
-import type { Define } from '../index.ts'
 
 interface FollowFlags extends OneRunFlags {
   readonly after?: string

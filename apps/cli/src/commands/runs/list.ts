@@ -1,9 +1,9 @@
 import { Option } from 'commander'
 import type { Context } from '../../context.ts'
+import type { Define } from '../../define.ts'
 import { projectRef } from '../../find-project.ts'
 import { projectArgument, wholeNumber } from '../../options.ts'
 import { listRuns } from '../../runs/list-runs.ts'
-import type { Define } from '../index.ts'
 
 const kinds = ['action', 'test'] as const
 const states = ['queued', 'running', 'succeeded', 'failed', 'cancelled'] as const

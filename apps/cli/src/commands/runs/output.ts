@@ -2,10 +2,10 @@ import { fillPath } from '@stackquay/client/address'
 import { routes } from '@stackquay/client/routes'
 import { refuse, send } from '@stackquay/client/transport'
 import type { Context } from '../../context.ts'
+import type { Define } from '../../define.ts'
 import { programOutput } from '../../output/program-output.ts'
 import { whole } from '../../output/whole-file.ts'
 import { addRunArguments, findRun, type OneRunFlags } from '../../runs/find-run.ts'
-import type { Define } from '../index.ts'
 
 export const defineOutput: Define = (command, context) =>
   addRunArguments(command)

@@ -1,8 +1,8 @@
 import type { TestCase } from '@stackquay/contract'
 import type { Context } from '../../context.ts'
+import type { Define } from '../../define.ts'
 import { addRunArguments, findRun, type OneRunFlags } from '../../runs/find-run.ts'
 import { runText, testSummary } from '../../runs/run-text.ts'
-import type { Define } from '../index.ts'
 
 export const defineShow: Define = (command, context) =>
   addRunArguments(command)

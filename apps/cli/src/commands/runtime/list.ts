@@ -1,5 +1,6 @@
 import type { ProjectView } from '@stackquay/contract'
 import type { Context } from '../../context.ts'
+import type { Define } from '../../define.ts'
 import { projectRef } from '../../find-project.ts'
 import { offeredRuntimes } from '../../offered.ts'
 import { projectArgument } from '../../options.ts'
@@ -7,7 +8,6 @@ import { plainText } from '../../output/plain-text.ts'
 import { stateCell } from '../../output/state.ts'
 import { table } from '../../output/table.ts'
 import { settingsIn } from '../../settings/change-settings.ts'
-import type { Define } from '../index.ts'
 
 export const defineList: Define = (command, context) =>
   command

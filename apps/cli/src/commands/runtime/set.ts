@@ -1,5 +1,6 @@
 import { addChangeOptions, noteDone } from '../../change-project.ts'
 import type { Context } from '../../context.ts'
+import type { Define } from '../../define.ts'
 import { usageError } from '../../errors.ts'
 import { engineOf, offeredRuntime } from '../../offered.ts'
 import {
@@ -9,7 +10,6 @@ import {
   settingsIn,
   typedSettings,
 } from '../../settings/change-settings.ts'
-import type { Define } from '../index.ts'
 
 export const defineSet: Define = (command, context) =>
   addChangeOptions(addSettingOptions(command))

@@ -1,9 +1,9 @@
 import type { Context } from '../../context.ts'
+import type { Define } from '../../define.ts'
 import { serviceWithCredentials } from '../../offered.ts'
 import { plainText } from '../../output/plain-text.ts'
 import { printField } from '../../output/print-field.ts'
 import { fields } from '../../output/table.ts'
-import type { Define } from '../index.ts'
 
 interface CredentialsFlags {
   readonly field?: string

@@ -1,10 +1,10 @@
 import { addChangeOptions, type ChangeFlags, noteDone } from '../../change-project.ts'
 import type { Context } from '../../context.ts'
+import type { Define } from '../../define.ts'
 import { usageError } from '../../errors.ts'
 import { type OfferedService, offeredService } from '../../offered.ts'
 import { confirmByName, refuseUnconfirmed } from '../../prompt.ts'
 import { changeSettings, settingsIn } from '../../settings/change-settings.ts'
-import type { Define } from '../index.ts'
 
 interface DisableFlags extends ChangeFlags {
   readonly removeData?: boolean

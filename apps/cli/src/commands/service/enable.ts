@@ -1,5 +1,6 @@
 import { addChangeOptions, noteDone } from '../../change-project.ts'
 import type { Context } from '../../context.ts'
+import type { Define } from '../../define.ts'
 import { offeredService } from '../../offered.ts'
 import {
   addExposeOptions,
@@ -8,7 +9,6 @@ import {
   type SettingFlags,
   settingsIn,
 } from '../../settings/change-settings.ts'
-import type { Define } from '../index.ts'
 
 export const defineEnable: Define = (command, context) =>
   addChangeOptions(addExposeOptions(addSettingOptions(command)))

@@ -1,5 +1,6 @@
 import { addChangeOptions, noteDone } from '../../change-project.ts'
 import type { Context } from '../../context.ts'
+import type { Define } from '../../define.ts'
 import { usageError } from '../../errors.ts'
 import { offeredService } from '../../offered.ts'
 import {
@@ -10,7 +11,6 @@ import {
   settingsIn,
   typedSettings,
 } from '../../settings/change-settings.ts'
-import type { Define } from '../index.ts'
 
 export const defineSet: Define = (command, context) =>
   addChangeOptions(addExposeOptions(addSettingOptions(command)))

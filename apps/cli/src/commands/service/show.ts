@@ -1,6 +1,6 @@
+import type { Define } from '../../define.ts'
 import { offeredServiceOn } from '../../offered.ts'
 import { showSettings } from '../../settings/show-settings.ts'
-import type { Define } from '../index.ts'
 
 export const defineShow: Define = (command, context) =>
   command

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Client } from '@stackquay/client'
 import type { Share } from '@stackquay/contract'
 import type { Context } from '../../context.ts'
+import type { Define } from '../../define.ts'
 import { CliError } from '../../errors.ts'
 import { exitCodes } from '../../exit-codes.ts'
 import { projectRef } from '../../find-project.ts'
@@ -11,7 +12,6 @@ import { shareLink } from '../../network/share-text.ts'
 import { projectArgument, wholeNumber } from '../../options.ts'
 import { plainText } from '../../output/plain-text.ts'
 import { duration } from '../../output/time.ts'
-import type { Define } from '../index.ts'
 
 interface ShareFlags {
   readonly minutes: string

@@ -1,8 +1,8 @@
 import { noteDone } from '../../change-project.ts'
 import type { Context } from '../../context.ts'
+import type { Define } from '../../define.ts'
 import { projectRef } from '../../find-project.ts'
 import { projectArgument } from '../../options.ts'
-import type { Define } from '../index.ts'
 
 export const defineEnd: Define = (command, context) =>
   command

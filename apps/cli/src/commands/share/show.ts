@@ -1,11 +1,11 @@
 import type { CallResult } from '@stackquay/contract'
 import type { Context } from '../../context.ts'
+import type { Define } from '../../define.ts'
 import { projectRef } from '../../find-project.ts'
 import { shareText } from '../../network/share-text.ts'
 import { projectArgument } from '../../options.ts'
 import { plainText } from '../../output/plain-text.ts'
 import { table } from '../../output/table.ts'
-import type { Define } from '../index.ts'
 
 type Shown = CallResult<'getShare'>
 

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { noteDone } from '../../change-project.ts'
 import type { Context } from '../../context.ts'
+import type { Define } from '../../define.ts'
 import { usageError } from '../../errors.ts'
 import { plainText } from '../../output/plain-text.ts'
 import { addWebhookOptions, type WebhookFlags, webhookChanges } from '../../webhooks/webhook-options.ts'
-import type { Define } from '../index.ts'
 
 export const defineCreate: Define = (command, context) =>
   addWebhookOptions(

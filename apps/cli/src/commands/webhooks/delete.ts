@@ -1,9 +1,9 @@
 import { noteDone } from '../../change-project.ts'
 import type { Context } from '../../context.ts'
+import type { Define } from '../../define.ts'
 import { plainText } from '../../output/plain-text.ts'
 import { confirm } from '../../prompt.ts'
 import { findWebhook, webhookArgument } from '../../webhooks/find-webhook.ts'
-import type { Define } from '../index.ts'
 
 export const defineDelete: Define = (command, context) =>
   command

@@ -1,12 +1,12 @@
 import { Option } from 'commander'
 import type { Context } from '../../context.ts'
+import type { Define } from '../../define.ts'
 import { wholeNumber } from '../../options.ts'
 import { plainText } from '../../output/plain-text.ts'
 import { table } from '../../output/table.ts'
 import { ago } from '../../output/time.ts'
 import { deliveryState, lastAttempt } from '../../webhooks/delivery-text.ts'
 import { findWebhook, webhookArgument } from '../../webhooks/find-webhook.ts'
-import type { Define } from '../index.ts'
 
 const states = ['pending', 'delivered', 'failed'] as const
 

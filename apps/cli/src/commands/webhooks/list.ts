@@ -1,8 +1,8 @@
 import type { Context } from '../../context.ts'
+import type { Define } from '../../define.ts'
 import { plainText } from '../../output/plain-text.ts'
 import { stateCell } from '../../output/state.ts'
 import { table } from '../../output/table.ts'
-import type { Define } from '../index.ts'
 
 export const defineList: Define = (command, context) =>
   command

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Context } from '../../context.ts'
+import type { Define } from '../../define.ts'
 import { findWebhook, webhookArgument } from '../../webhooks/find-webhook.ts'
-import type { Define } from '../index.ts'
 
 export const defineRedeliver: Define = (command, context) =>
   command

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { noteDone } from '../../change-project.ts'
 import type { Context } from '../../context.ts'
+import type { Define } from '../../define.ts'
 import { plainText } from '../../output/plain-text.ts'
 import { agree } from '../../prompt.ts'
 import { findWebhook, webhookArgument } from '../../webhooks/find-webhook.ts'
-import type { Define } from '../index.ts'
 
 export const defineRotate: Define = (command, context) =>
   command

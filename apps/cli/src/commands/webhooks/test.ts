@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import type { Context } from '../../context.ts'
+import type { Define } from '../../define.ts'
 import { CliError } from '../../errors.ts'
 import { exitCodes } from '../../exit-codes.ts'
 import { lastAttempt } from '../../webhooks/delivery-text.ts'
 import { findWebhook, webhookArgument } from '../../webhooks/find-webhook.ts'
-import type { Define } from '../index.ts'
 
 export const defineTest: Define = (command, context) =>
   command

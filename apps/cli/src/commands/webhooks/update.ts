@@ -1,11 +1,11 @@
 import type { CallInput } from '@stackquay/contract'
 import { noteDone } from '../../change-project.ts'
 import type { Context } from '../../context.ts'
+import type { Define } from '../../define.ts'
 import { usageError } from '../../errors.ts'
 import { plainText } from '../../output/plain-text.ts'
 import { findWebhook, webhookArgument } from '../../webhooks/find-webhook.ts'
 import { addWebhookOptions, type WebhookFlags, webhookChanges } from '../../webhooks/webhook-options.ts'
-import type { Define } from '../index.ts'
 
 interface UpdateFlags extends WebhookFlags {
   readonly name?: string

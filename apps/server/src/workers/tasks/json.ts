@@ -1,4 +1,4 @@
-import { jsonShape } from '../../http/json-shape.ts'
+import { jsonShape } from '../../json-shape.ts'
 
 export interface JsonQuestion {
   readonly bytes: Uint8Array

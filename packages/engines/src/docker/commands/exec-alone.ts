@@ -7,8 +7,7 @@ import { inNetwork } from '../networks.ts'
 import { ask } from '../wire/request.ts'
 import { targetOf } from '../wire/target.ts'
 import { containerIn, makeProgramContainer } from './docker-host.ts'
-import type { ExecProgram } from './exec.ts'
-import type { ExecSession } from './exec-session.ts'
+import type { ExecProgram, ExecSession } from './exec-session.ts'
 import { startContainer } from './running-container.ts'
 
 /** In a container of its own, which is gone afterwards. */

@@ -15,8 +15,7 @@ import { parseDescription } from '../record.ts'
 import { ask, RefusedRequest, takeOver } from '../wire/request.ts'
 import { type Target, targetOf } from '../wire/target.ts'
 import { containerIn } from './docker-host.ts'
-import type { ExecProgram } from './exec.ts'
-import type { ExecSession } from './exec-session.ts'
+import type { ExecProgram, ExecSession } from './exec-session.ts'
 import { signalMarked } from './signal-marked.ts'
 
 /** Containers of workloads, in which programs may run too. */

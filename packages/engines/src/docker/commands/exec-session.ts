@@ -1,6 +1,8 @@
 import type { Socket } from 'node:net'
-import type { StopPolicy } from '@stackquay/engine-api'
+import type { CommandProgram, StopPolicy } from '@stackquay/engine-api'
 import type { Exit } from '@stackquay/engine-api/observed'
+
+export type ExecProgram = CommandProgram & { readonly project: string; readonly stop: StopPolicy }
 
 /** A program that runs for one caller, in a container that runs already or in one of its own. */
 export interface ExecSession {

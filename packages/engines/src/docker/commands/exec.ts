@@ -1,15 +1,13 @@
 import { once } from 'node:events'
 import type { Socket } from 'node:net'
-import type { CommandContext, CommandProgram, ExecIo, Exit, StopPolicy } from '@stackquay/engine-api'
+import type { CommandContext, ExecIo, Exit, StopPolicy } from '@stackquay/engine-api'
 import { abortedError, throwIfAborted } from '../../native/errors.ts'
 import type { Daemon } from '../daemon.ts'
 import { asDockerError } from '../errors.ts'
 import { createFrameReader, type Piece } from '../wire/frames.ts'
 import { runAlone } from './exec-alone.ts'
 import type { Neighbours } from './exec-beside.ts'
-import type { ExecSession } from './exec-session.ts'
-
-export type ExecProgram = CommandProgram & { readonly project: string; readonly stop: StopPolicy }
+import type { ExecProgram, ExecSession } from './exec-session.ts'
 
 /**
  * Runs a program for its caller: in the container that it names while that runs, otherwise in one of its own. Nothing is

@@ -1,8 +1,8 @@
 import { databaseKinds, type RuntimeKind, runtimeKinds, type ServiceKind, serviceKinds } from '@stackquay/catalog'
 import type { ProjectPatch } from '@stackquay/contract'
 import { z } from 'zod'
-import type { OfferedLine } from './choose-line.ts'
-import type { Offers } from './merge-project.ts'
+import type { OfferedLine } from '../src/choose-line.ts'
+import type { Offers } from '../src/merge-project.ts'
 
 /** For tests of whoever changes projects: any project and any patch. Random, but the same in every run, by the seed. */
 export function generator(seed: number) {
