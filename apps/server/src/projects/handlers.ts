@@ -19,7 +19,7 @@ import {
   TakenError,
 } from '@stackquay/store'
 import type { Handlers, RequestContext } from '../http/handler.ts'
-import { requireProject, requireScope } from '../http/rights.ts'
+import { requireProject } from '../http/rights.ts'
 import { folderOwner } from '../isolation/folder-owner.ts'
 import type { InstanceIsolation } from '../isolation/isolation.ts'
 import { withoutCredentials } from '../source/git-url.ts'
@@ -389,7 +389,6 @@ export function projectHandlers(deps: ProjectsDeps, answers: ProjectAnswers): Pr
     updateProject: async ({ params, query, body }, context) => {
       const row = await find(params.id)
       holds(row, context)
-      if (JSON.stringify(body).includes('"removeData":true')) requireScope(context, 'admin')
       return change(row, withoutReadOnly(body as ProjectPatch), context, 'project.update', query)
     },
 
