@@ -216,7 +216,9 @@ export function projectHandlers(deps: ProjectsDeps, answers: ProjectAnswers): Pr
       const place = facts ?? { id, path: await sources.freeFolder(slug) }
       const planned = await specToPlan(spec, place, body, engineName)
       const resolved = await resolver.resolve({ ...place, slug, spec: planned, engine: engineName })
-      const { plan } = planOf(engine, resolved, [], { goal: wantsStart ? 'running' : 'stopped' })
+      const { plan } = planOf(engines.named(engineName) ?? engine, resolved, [], {
+        goal: wantsStart ? 'running' : 'stopped',
+      })
       const first = { title: titleOfSource(source), workload: null, because: [] }
       const fatal = resolved.errors.filter((error) => error.code !== 'cannot_run' || source.kind !== 'git')
       return {
