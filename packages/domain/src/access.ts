@@ -27,6 +27,14 @@ export function raisedScope(access: Access, parts: RequestParts): Scope | null {
   return asked.reduce<Scope | null>((one, other) => (one !== null && includes(one, other) ? one : other), null)
 }
 
+/**
+ * The last look, at the proposed change itself: what deletes kept data is for administrators, whatever request it came from and
+ * whatever that declares.
+ */
+export function removalRefusalOf(caller: Caller, deletesData: readonly string[]): Refusal | null {
+  return deletesData.length === 0 ? null : ownRefusalOf(caller, { kind: 'scope', scope: 'admin' }, null)
+}
+
 /** Parts of a request as they were parsed, never their text. */
 export type RequestParts = { readonly [Part in Raise['when']['part']]?: unknown }
 

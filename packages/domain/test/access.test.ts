@@ -10,6 +10,7 @@ import {
   raisedRefusalOf,
   raisedScope,
   refusalOf,
+  removalRefusalOf,
   weaker,
 } from '../src/access.ts'
 
@@ -172,4 +173,16 @@ test('a PATCH needs scope admin exactly when it deletes the data of a service', 
   // A read-only field that is sent back, whatever it says, and a variable whose text looks like it.
   assert.equal(raisedScope(access, { body: { status: { removeData: true } } }), null)
   assert.equal(raisedScope(access, { body: { env: { NOTE: '"removeData":true' } } }), null)
+})
+
+test('a change that deletes data is for administrators, whatever its operation declares', () => {
+  for (const scope of scopes) {
+    for (const caller of [token(scope), token(scope, [own]), session(scope)]) {
+      assert.equal(removalRefusalOf(caller, []), null)
+      const refusal = removalRefusalOf(caller, ['redis'])
+      const expected = caller.kind === 'token' ? 'scope_insufficient' : 'role_insufficient'
+      assert.equal(refusal?.reason, scope === 'admin' ? undefined : expected, scope)
+    }
+  }
+  assert.equal(removalRefusalOf({ kind: 'anonymous' }, ['redis'])?.reason, 'unauthorized')
 })

@@ -1,11 +1,17 @@
 import { type Operation, ProblemError, type Scope } from '@stackquay/contract'
-import { includes, mayEnter, type RequestParts, raisedRefusalOf } from '@stackquay/domain/access'
+import { includes, mayEnter, type RequestParts, raisedRefusalOf, removalRefusalOf } from '@stackquay/domain/access'
 import type { Principal, RequestContext } from './handler.ts'
 import { refusalProblem, roleInsufficient, scopeInsufficient } from './refusal-problem.ts'
 
 /** Throws for what the operation declares to need more than itself (`raised`), such as `removeData: true` in the body. */
 export function requireRaised(principal: Principal, { access }: Operation, parts: RequestParts): void {
   const refusal = raisedRefusalOf(principal, access, parts)
+  if (refusal !== null) throw refusalProblem(refusal, principal)
+}
+
+/** Throws where a change that was proposed deletes data, and the caller may not. */
+export function requireMayRemove(principal: Principal, deletesData: readonly string[]): void {
+  const refusal = removalRefusalOf(principal, deletesData)
   if (refusal !== null) throw refusalProblem(refusal, principal)
 }
 
