@@ -54,10 +54,11 @@ function section(operation: Operation): string {
 function accessText(access: Access): string {
   if (access.kind === 'public') return 'public'
   const session = access.session === true ? ', a browser session only' : ''
-  if (access.kind === 'authenticated') return `whoever is logged in${session}`
+  const raised = (access.raised ?? []).map(({ to, because }) => `scope \`${to}\` when ${because}`)
+  if (access.kind === 'authenticated') return [`whoever is logged in${session}`, ...raised].join('; ')
   const limits = [
     ...(access.instance === true ? ['closed to tokens that are restricted to projects'] : []),
     ...(access.unrestricted === true ? ['a token must not be restricted to projects'] : []),
   ]
-  return [`scope \`${access.scope}\`${session}`, ...limits].join('; ')
+  return [`scope \`${access.scope}\`${session}`, ...raised, ...limits].join('; ')
 }

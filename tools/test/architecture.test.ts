@@ -3,6 +3,8 @@ import { homedir } from 'node:os'
 import { dirname } from 'node:path'
 import { test } from 'node:test'
 import { databaseKinds, runtimeKinds, serviceKinds } from '@stackquay/catalog'
+import { engineNames } from '@stackquay/contract'
+import { engineKinds } from '@stackquay/engines'
 import { fileAccess, foldersWithoutFileAccess } from '../file-access.ts'
 import { circles, folderGraph, importGraph, type Source, wayRound } from '../import-graph.ts'
 import { filesBelow, importsOf, isOurCode, read, root, type Workspace, workspaces } from '../repository.ts'
@@ -79,6 +81,34 @@ const foldersWithoutKindNames = [
   'packages/store/src',
   'packages/client/src',
   'packages/contract/src',
+]
+
+/** Engines that are still to be written, so that nobody prepares for them by their name. */
+const plannedEngines = ['swarm']
+/** Names of engines that stand outside their folder, and why they may. */
+const engineNameExceptions: readonly { readonly file: string; readonly name: string; readonly why: string }[] = [
+  { file: 'packages/contract/src/schemas/project.ts', name: 'native', why: 'the one list, and a text for people' },
+  { file: 'packages/contract/src/schemas/project.ts', name: 'docker', why: 'the one list, and a text for people' },
+  { file: 'apps/server/src/config.ts', name: 'native', why: 'a text for people: what STACKQUAY_ENGINE means' },
+  { file: 'apps/server/src/config.ts', name: 'docker', why: 'a text for people: what STACKQUAY_ENGINE means' },
+  { file: 'apps/server/src/bundled.ts', name: 'native', why: 'a folder of the npm package of PostgreSQL' },
+  { file: 'apps/cli/src/options.ts', name: 'native', why: 'the list without schemas; the compiler holds it complete' },
+  { file: 'apps/cli/src/options.ts', name: 'docker', why: 'the list without schemas; the compiler holds it complete' },
+  { file: 'apps/web/src/lib/engines.ts', name: 'native', why: 'what the page offers on each; held complete by types' },
+  { file: 'apps/web/src/lib/engines.ts', name: 'docker', why: 'what the page offers on each; held complete by types' },
+  { file: 'apps/web/src/texts/en.ts', name: 'native', why: 'texts for people' },
+  { file: 'apps/web/src/texts/en.ts', name: 'docker', why: 'texts for people' },
+  {
+    file: 'packages/store/src/migrations/0006-engines.ts',
+    name: 'native',
+    why: 'what projects of the time before there was a choice are on; a migration never changes',
+  },
+]
+const foldersWithoutEngineNames = [
+  ...foldersWithoutKindNames,
+  'packages/catalog/src',
+  'packages/engine-api/src',
+  'packages/engines/src',
 ]
 
 test('every workspace stands in the table of who may import whom, and nothing else does', () => {
@@ -248,6 +278,42 @@ test('no runtime, service or database is called by its name outside its folder',
       ),
     )
   assert.deepEqual(wrong, [], 'ask the kind’s descriptor instead, or add an exception with its reason')
+})
+
+test('each engine is a folder, a line in the list of those that can be opened, and a name that projects can use', () => {
+  const files = filesBelow('packages/engines/src')
+  const folders = files.flatMap((file) => file.match(/^packages\/engines\/src\/([^/]+)\/kind\.ts$/)?.[1] ?? [])
+  assert.deepEqual(engineKinds.map(({ id }) => id).sort(), folders.sort())
+  assert.deepEqual([...engineNames].sort(), folders.sort())
+})
+
+test('no engine is called by its name outside its folder', () => {
+  const names: ReadonlySet<string> = new Set([...engineNames, ...plannedEngines])
+  const said = foldersWithoutEngineNames
+    .flatMap(filesBelow)
+    .filter(isOurCode)
+    .filter((file) => !names.has(file.match(/^packages\/engines\/src\/([^/]+)\//)?.[1] ?? ''))
+    .flatMap((file) =>
+      withoutComments(read(file)).flatMap((line, index) =>
+        // In quotes, in the back-quotes of a text, or as a key.
+        [...line.matchAll(/(['"`])([a-z][a-z0-9-]*)\1|(?<=^\s*|[{,]\s*)([a-z][a-z0-9]*)(?=\??:)/g)]
+          .map((match) => match[2] ?? match[3]!)
+          .filter((name) => names.has(name))
+          .map((name) => ({ file, name, line: index + 1 })),
+      ),
+    )
+  const isException = (one: { readonly file: string; readonly name: string }) =>
+    engineNameExceptions.some(({ file, name }) => file === one.file && name === one.name)
+  assert.deepEqual(
+    said.filter((one) => !isException(one)).map(({ file, name, line }) => `${file}:${line} says '${name}'`),
+    [],
+    'ask the capabilities of the project’s own engine instead, or add an exception with its reason',
+  )
+  assert.deepEqual(
+    engineNameExceptions.filter(({ file, name }) => !said.some((one) => one.file === file && one.name === name)),
+    [],
+    'these are not needed any more: take them from the list',
+  )
 })
 
 test('only listed files use node:fs, each in folders of our own: root touches nothing by path in a tree that a project can write', () => {

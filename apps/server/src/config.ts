@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { isAbsolute, join, resolve } from 'node:path'
-import { type EngineName, Password, Username } from '@stackquay/contract'
+import { type EngineName, engineNames, Password, Username } from '@stackquay/contract'
 import { readAddressRange } from '@stackquay/domain'
 import { z } from 'zod'
 import { ImageMapError, imageMapOf } from './image-map.ts'
@@ -31,7 +31,7 @@ export const settings = {
     .default({ host: '127.0.0.1', port: 8780 })
     .describe('Address under which projects answer, or `off`. Default: `127.0.0.1:8780`.'),
   STACKQUAY_ENGINE: z
-    .enum(['auto', 'native', 'docker'])
+    .enum(['auto', ...engineNames])
     .default('auto')
     .describe(
       'What new projects run on, unless they name an engine. Default: `auto`, which is `docker` when Docker answers at the first start, else `native`; what was chosen then stays.',

@@ -1,16 +1,10 @@
-import type { EngineName } from '@stackquay/contract'
+import { type EngineName, engineNames } from '@stackquay/contract'
 import type { Engine } from '@stackquay/engine-api'
-import {
-  createDockerEngine,
-  createEngines,
-  createNativeEngine,
-  dockerTls,
-  type Engines,
-  networkEnvironment,
-} from '@stackquay/engines'
+import { createEngines, dockerTls, type Engines, networkEnvironment } from '@stackquay/engines'
 import type { Store } from '@stackquay/store'
 import { bundledPrograms } from './bundled.ts'
 import type { Config } from './config.ts'
+import { engineKind } from './engine-kinds.ts'
 import type { InstanceIsolation } from './isolation/isolation.ts'
 import { isOwnData } from './own-data-id.ts'
 import { registryAuth } from './registry-auth.ts'
@@ -24,8 +18,8 @@ export interface OpenedEngines {
 }
 
 /**
- * The engines of this instance. The native one is always there: it also runs what needs no container. Docker's is opened
- * where it is wanted, whether or not it answers now.
+ * The engines of this instance. Those that cannot be away are always there: one of them also runs what needs no container. Others are
+ * opened where they are wanted, whether or not they answer now.
  */
 export async function openEngines(
   {
@@ -39,7 +33,7 @@ export async function openEngines(
   if (given !== undefined)
     return {
       engines: createEngines({ engines: [given], engineOf: async () => null }),
-      usual: 'native',
+      usual: engineOfEvery,
       named: () => given,
     }
   const options = {
@@ -49,47 +43,49 @@ export async function openEngines(
     bundled: bundledPrograms(),
     network: networkEnvironment(process.env),
     logs: config.logs,
-  }
-  const native = await createNativeEngine(options)
-  const projects = await store.projects.all()
-  if (config.engine === 'native' && projects.every(({ engine }) => engine === 'native'))
-    return opened([native], 'native', store)
-
-  const docker = await createDockerEngine({
-    home: config.home,
     host: config.dockerHost,
     tls: dockerTls(process.env),
-    accounts,
-    network: options.network,
-    logs: config.logs,
     credentials: registryAuth(config.registryAuthFile),
-  })
-  const usual = await usualEngine(store, config, { docker, isNew: projects.length === 0 })
-  const order: readonly [Engine, Engine] = usual === 'docker' ? [docker, native] : [native, docker]
-  return opened(order, usual, store)
+  }
+  const projects = await store.projects.all()
+  const isWanted = (name: EngineName) =>
+    isOfEvery(name) || ['auto', name].includes(config.engine) || projects.some(({ engine }) => engine === name)
+  const opened = new Map<EngineName, Engine>()
+  for (const name of engineNames) if (isWanted(name)) opened.set(name, await engineKind(name).open(options))
+  const usual = await usualEngine(store, config, { opened, isNew: projects.length === 0 })
+  const others = [...opened].flatMap(([name, engine]) => (name === usual ? [] : [engine]))
+  const engines = createEngines({ engines: [opened.get(usual)!, ...others], engineOf: engineOf(store) })
+  return { engines, usual, named: (name) => opened.get(name) ?? null }
 }
 
-function opened(order: readonly [Engine, ...Engine[]], usual: EngineName, store: Store): OpenedEngines {
-  const engines = createEngines({ engines: order, engineOf: engineOf(store) })
-  return { engines, usual, named: (name) => engines.find(name) ?? null }
-}
+const isOfEvery = (name: EngineName) => !engineKind(name).capabilities.mayBeAway
+/** What every instance has. */
+const engineOfEvery = engineNames.find(isOfEvery) ?? engineNames[0]
 
 /**
- * `auto` decides once: that Docker is down today is no reason to give new projects another engine than yesterday's. An instance
+ * `auto` decides once: that an engine is down today is no reason to give new projects another engine than yesterday's. An instance
  * from before there was a choice goes on as it was.
  */
 async function usualEngine(
   store: Store,
   { engine }: Config,
-  { docker, isNew }: { readonly docker: Engine; readonly isNew: boolean },
+  { opened, isNew }: { readonly opened: ReadonlyMap<EngineName, Engine>; readonly isNew: boolean },
 ): Promise<EngineName> {
   if (engine !== 'auto') return engine
   const recorded = await store.settings.get<EngineName>(recordedEngine)
   if (recorded !== null) return recorded
-  const readiness = isNew ? await docker.probe(AbortSignal.timeout(probeMs)).catch(() => null) : null
-  const chosen = readiness?.ready === true ? 'docker' : 'native'
+  const chosen = (isNew ? await firstThatAnswers(opened) : undefined) ?? engineOfEvery
   await store.transaction((tx) => tx.settings.set(recordedEngine, chosen))
   return chosen
+}
+
+async function firstThatAnswers(opened: ReadonlyMap<EngineName, Engine>): Promise<EngineName | undefined> {
+  for (const [name, engine] of opened) {
+    if (!engineKind(name).chosenByAuto) continue
+    const readiness = await engine.probe(AbortSignal.timeout(probeMs)).catch(() => null)
+    if (readiness?.ready === true) return name
+  }
+  return undefined
 }
 
 /** The engine that a project names; a test run's own data is where its project is. */

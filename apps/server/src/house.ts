@@ -17,6 +17,7 @@ import { createSessionCookie } from './access/session-cookie.ts'
 import { endSessionsOfOtherOrigin, instanceId } from './access/session-origin.ts'
 import { auditHandlers } from './audit/handlers.ts'
 import type { Config } from './config.ts'
+import { engineKind } from './engine-kinds.ts'
 import { openEngines } from './engines.ts'
 import { createDeniedLog } from './http/denied-log.ts'
 import { createDoor } from './http/door.ts'
@@ -137,7 +138,8 @@ export async function openHouse({
   )
   const { accounts } = isolation
   const { engines: engine, usual, named } = await openEngines({ store, config, isolation }, given)
-  if (usual === 'docker') say('New projects run in containers; STACKQUAY_ENGINE=native lets them run on this machine.')
+  if (engineKind(usual).capabilities.images)
+    say('New projects run in containers; STACKQUAY_ENGINE=native lets them run on this machine.')
   const life = new AbortController()
   const onError = (error: unknown, what: string) => log.error({ err: error }, what)
 
@@ -159,7 +161,7 @@ export async function openHouse({
     programs: createOurPrograms(config.home),
     filesOf,
     containers: async ({ id, engine: name }) =>
-      name === 'docker' ? containerFacts(id, await images.pinned(id)) : null,
+      engineKind(name).capabilities.images ? containerFacts(id, await images.pinned(id)) : null,
   })
   const sources = createSources({ config, accounts, files, network: networkEnvironment(process.env) })
   const provision = createProvision({ isolation, store, engine, config, report: (text) => log.info(text) })
@@ -515,7 +517,7 @@ async function takeUp({
   for (const operation of await store.operations.unfinished())
     submit(operation, { model, orchestrator: () => orchestrator })
   await reconcile({ store, model, orchestrator })
-  await endOrphans(model, engine.find('native') ?? engine)
+  for (const one of engine.all) if (one.capabilities.exclusive) await endOrphans(model, one)
 }
 
 /** Starts or stops what is not as it should be. What cannot be looked at is left alone, and what an operation holds. */
@@ -545,8 +547,7 @@ async function reconcile({
 
 /**
  * Ends processes of projects that are gone, a deletion that was cut off, and deletes their logs. Their data is left alone. Only
- * on this machine, whose processes are nobody else's: what an engine of images holds for nobody is listed, and an administrator
- * decides.
+ * on an engine that holds nothing of anybody else: what another holds for no project is listed, and an administrator decides.
  */
 async function endOrphans(model: Model, engine: Engine): Promise<void> {
   const signal = AbortSignal.timeout(60_000)

@@ -275,6 +275,28 @@ test('a need that only the handler sees is refused and recorded like one at the 
   }
 })
 
+test('what the contract says raises the need is refused before the handler, on the parsed body, and recorded', async (t) => {
+  const door = await openTestDoor(t)
+  await door.project('shop')
+  const operator = await door.token({ scope: 'operate', name: 'ci' })
+  const patch = (payload: object, value: string) =>
+    door.app.inject({ method: 'PATCH', url: '/api/v1/projects/shop', headers: bearer(value), payload })
+  const deletes = { redis: { enabled: false, removeData: true } }
+  const refused = await patch(deletes, operator.value)
+  assert.deepEqual(
+    [refused.statusCode, refused.json().code, refused.json().detail],
+    [403, 'scope_insufficient', 'The token "ci" has scope operate; this needs scope admin.'],
+  )
+  assert.deepEqual(door.calls, [])
+  assert.equal((await auditOf(door.store, 'denied', 1))[0]?.action, 'project.update')
+  // A body that is not valid is told so first, and a text is no field.
+  assert.equal((await patch({ redis: { ...deletes.redis, colour: 'red' } }, operator.value)).statusCode, 422)
+  const text = { env: { NOTE: JSON.stringify(deletes) }, status: { removeData: true } }
+  assert.equal((await patch(text, operator.value)).statusCode, 200)
+  const admin = await door.token({ scope: 'admin', name: 'root' })
+  assert.equal((await patch(deletes, admin.value)).statusCode, 200)
+})
+
 test('a flood of refused changes is counted instead of written out', async (t) => {
   const door = await openTestDoor(t)
   const { value } = await door.token({ scope: 'read' })

@@ -11,10 +11,11 @@ export type Scope = (typeof scopes)[number]
  * `session`: needs a browser session; no token, whatever its scope (specification, section 5.8).
  * `known`: credentials are looked at where they come along, and answered more; wrong ones count as none.
  * `unrestricted`: the reason is not the instance but creation: a restricted token cannot create projects.
+ * `raised`: what in a request needs more than that. The server asks it of the parsed request, before the handler.
  */
 export type Access =
   | { readonly kind: 'public'; readonly known?: true }
-  | { readonly kind: 'authenticated'; readonly session?: true }
+  | { readonly kind: 'authenticated'; readonly session?: true; readonly raised?: readonly Raise[] }
   | {
       readonly kind: 'scope'
       readonly scope: Scope
@@ -22,7 +23,22 @@ export type Access =
       readonly instance?: true
       readonly unrestricted?: true
       readonly session?: true
+      readonly raised?: readonly Raise[]
     }
+
+/** A request of which `when` holds needs at least the scope `to`. Plain data: the OpenAPI document shows it as it is. */
+export interface Raise {
+  readonly to: Scope
+  readonly when: {
+    /** `frame`: what the caller sends on a WebSocket. */
+    readonly part: 'body' | 'query' | 'frame'
+    /** JSON pointers into the parsed part; it holds when what stands at one of them is exactly `equals`. */
+    readonly pointers: readonly string[]
+    readonly equals: string | boolean
+  }
+  /** For people, after "when": `it deletes the data of a service`. */
+  readonly because: string
+}
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
@@ -56,6 +72,11 @@ export interface Operation {
    * answer for one ticket; a `download` goes on under its ticket by `Range` and `If-Range`. GET alone.
    */
   readonly ticket?: 'stream' | 'view' | 'download'
+  /**
+   * What it can take away for good. `data`: what databases and services keep, which needs scope admin, for the whole operation
+   * or by `raised`. `record`: anything else, such as a variable, a domain, a caught mail, a session.
+   */
+  readonly removes?: 'data' | 'record'
   /** Takes `?dryRun=true` and then answers a plan with status 200, having written nothing. */
   readonly dryRun?: true
 }

@@ -1,22 +1,42 @@
-import { type Access, type Scope, scopes } from '@stackquay/contract'
+import { type Access, type Raise, type Scope, scopes } from '@stackquay/contract'
 
 /**
- * The one policy of who may call what: caller × operation × project → null when allowed, else why not.
- * The server asks it before the body is read, and again every second for streams that stay open.
+ * The one policy of who may call what: caller × operation × project × parts of the request → null when allowed, else why not.
+ * The server asks it before the body is read, without `parts`, and again every second for streams that stay open. What the
+ * parsed parts raise it asks then, of whoever was let in, by `raisedRefusalOf`.
  */
-export function refusalOf(caller: Caller, access: Access, project?: string | null): Refusal | null {
-  if (access.kind === 'public') return null
-  switch (caller.kind) {
-    case 'anonymous':
-      return { reason: 'unauthorized' }
-    case 'session':
-      return ofSession(caller, access)
-    case 'token':
-      return ofToken(caller, access, project ?? null)
-    default:
-      return caller satisfies never
-  }
+export function refusalOf(
+  caller: Caller,
+  access: Access,
+  project?: string | null,
+  parts: RequestParts = {},
+): Refusal | null {
+  return ownRefusalOf(caller, access, project ?? null) ?? raisedRefusalOf(caller, access, parts)
 }
+
+/** The second half of the policy: whether what the request asks for needs more than its operation does by itself. */
+export function raisedRefusalOf(caller: Caller, access: Access, parts: RequestParts): Refusal | null {
+  const raised = raisedScope(access, parts)
+  return raised === null ? null : ownRefusalOf(caller, { kind: 'scope', scope: raised }, null)
+}
+
+/** The highest scope that something in the request asks for; null when nothing in it raises the operation's own. */
+export function raisedScope(access: Access, parts: RequestParts): Scope | null {
+  const raises = access.kind === 'public' ? [] : (access.raised ?? [])
+  const asked = raises.filter((raise) => holds(raise, parts)).map(({ to }) => to)
+  return asked.reduce<Scope | null>((one, other) => (one !== null && includes(one, other) ? one : other), null)
+}
+
+/**
+ * The last look, at the proposed change itself: what deletes kept data is for administrators, whatever request it came from and
+ * whatever that declares.
+ */
+export function removalRefusalOf(caller: Caller, deletesData: readonly string[]): Refusal | null {
+  return deletesData.length === 0 ? null : ownRefusalOf(caller, { kind: 'scope', scope: 'admin' }, null)
+}
+
+/** Parts of a request as they were parsed, never their text. */
+export type RequestParts = { readonly [Part in Raise['when']['part']]?: unknown }
 
 export type Caller =
   | { readonly kind: 'anonymous' }
@@ -36,6 +56,20 @@ export type Refusal =
   | { readonly reason: 'project_forbidden' }
   | { readonly reason: 'scope_insufficient'; readonly tokenScope: Scope; readonly requiredScope: Scope }
   | { readonly reason: 'role_insufficient'; readonly role: Scope; readonly requiredScope: Scope }
+
+function ownRefusalOf(caller: Caller, access: Access, project: string | null): Refusal | null {
+  if (access.kind === 'public') return null
+  switch (caller.kind) {
+    case 'anonymous':
+      return { reason: 'unauthorized' }
+    case 'session':
+      return ofSession(caller, access)
+    case 'token':
+      return ofToken(caller, access, project)
+    default:
+      return caller satisfies never
+  }
+}
 
 type Protected = Exclude<Access, { kind: 'public' }>
 
@@ -58,6 +92,21 @@ function ofToken(caller: Caller & { kind: 'token' }, access: Protected, project:
   }
   if (includes(caller.scope, access.scope)) return null
   return { reason: 'scope_insufficient', tokenScope: caller.scope, requiredScope: access.scope }
+}
+
+function holds({ when: { part, pointers, equals } }: Raise, parts: RequestParts): boolean {
+  return pointers.some((pointer) => valueAt(parts[part], pointer) === equals)
+}
+
+/** RFC 6901; undefined where nothing stands. */
+function valueAt(value: unknown, pointer: string): unknown {
+  const names = pointer.split('/').slice(1)
+  return names.reduce<unknown>((inner, name) => {
+    const key = name.replaceAll('~1', '/').replaceAll('~0', '~')
+    return typeof inner === 'object' && inner !== null && Object.hasOwn(inner, key)
+      ? (inner as Readonly<Record<string, unknown>>)[key]
+      : undefined
+  }, value)
 }
 
 /** Whether a caller's restriction lets it see a project; `null` stands for one that does not exist. */

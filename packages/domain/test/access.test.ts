@@ -1,7 +1,18 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { operationList, type Scope, scopes } from '@stackquay/contract'
-import { type Caller, includes, mayEnter, refusalOf, weaker } from '../src/access.ts'
+import { serviceKinds } from '@stackquay/catalog'
+import { type Access, operationList, operations, type Scope, scopes } from '@stackquay/contract'
+import {
+  type Caller,
+  includes,
+  mayEnter,
+  type RequestParts,
+  raisedRefusalOf,
+  raisedScope,
+  refusalOf,
+  removalRefusalOf,
+  weaker,
+} from '../src/access.ts'
 
 const own = 'prj_own'
 const token = (scope: Scope, projects: readonly string[] = []): Caller => ({ kind: 'token', scope, projects })
@@ -87,4 +98,91 @@ test('only a restriction keeps a caller out of a project', () => {
   assert.ok(mayEnter(session('read'), 'prj_other'))
   assert.ok(mayEnter(token('read'), null))
   assert.ok(!mayEnter(token('admin', [own]), 'prj_other'))
+})
+
+const raising: Access = {
+  kind: 'scope',
+  scope: 'operate',
+  project: true,
+  raised: [
+    { to: 'admin', when: { part: 'body', pointers: ['/a/gone', '/b~1c/gone'], equals: true }, because: 'data goes' },
+    { to: 'operate', when: { part: 'query', pointers: ['/how'], equals: 'quickly' }, because: 'it is quick' },
+  ],
+}
+
+test('a request needs the operation’s own scope unless something in it raises that', () => {
+  const quiet: readonly RequestParts[] = [
+    {},
+    { body: undefined, query: {} },
+    { body: null },
+    { body: 'text with "/a/gone":true in it' },
+    { body: { a: { gone: false } } },
+    { body: { a: { gone: 'true' } } },
+    { body: { a: null, other: { gone: true } } },
+    { body: { gone: true, inner: { a: { gone: true } } } },
+    { query: { a: { gone: true } } },
+    { body: Object.create({ a: { gone: true } }) },
+  ]
+  for (const parts of quiet) {
+    assert.equal(raisedScope(raising, parts), null, JSON.stringify(parts))
+    assert.equal(refusalOf(token('operate'), raising, own, parts), null)
+  }
+  assert.equal(raisedScope(raising, { body: { a: { gone: true } } }), 'admin')
+  assert.equal(raisedScope(raising, { body: { 'b/c': { gone: true } } }), 'admin')
+  assert.equal(raisedScope(raising, { query: { how: 'quickly' } }), 'operate')
+  assert.equal(raisedScope(raising, { query: { how: 'quickly' }, body: { a: { gone: true } } }), 'admin')
+})
+
+test('who may not do what a request asks for is refused as for an operation of that scope', () => {
+  const parts = { body: { a: { gone: true } } }
+  for (const scope of scopes) {
+    const enough = scope === 'admin'
+    const required = scope === 'read' ? 'operate' : 'admin'
+    const tokenRefusal = { reason: 'scope_insufficient', tokenScope: scope, requiredScope: required }
+    const roleRefusal = { reason: 'role_insufficient', role: scope, requiredScope: required }
+    assert.deepEqual(refusalOf(token(scope), raising, own, parts), enough ? null : tokenRefusal)
+    assert.deepEqual(refusalOf(token(scope, [own]), raising, own, parts), enough ? null : tokenRefusal)
+    assert.deepEqual(refusalOf(session(scope), raising, own, parts), enough ? null : roleRefusal)
+  }
+  assert.deepEqual(refusalOf({ kind: 'anonymous' }, raising, own, parts), { reason: 'unauthorized' })
+  assert.deepEqual(refusalOf(token('operate', [own]), raising, 'prj_other', parts), { reason: 'project_forbidden' })
+})
+
+test('asked in two halves, before and after the body is read, the policy answers the same', () => {
+  const bodies = [{}, { a: { gone: true } }, { scope: 'admin' }, { redis: { removeData: true } }]
+  const callers = [...scopes.flatMap((scope) => [token(scope), token(scope, [own]), session(scope)])]
+  for (const access of [raising, ...operationList.map((one) => one.access)]) {
+    for (const caller of callers) {
+      for (const body of bodies) {
+        const first = refusalOf(caller, access, own)
+        const second = raisedRefusalOf(caller, access, { body })
+        assert.deepEqual(refusalOf(caller, access, own, { body }), first ?? second)
+      }
+    }
+  }
+})
+
+test('a PATCH needs scope admin exactly when it deletes the data of a service', () => {
+  const { access } = operations.updateProject
+  for (const { name, keepsData } of serviceKinds) {
+    const deletes = { body: { [name]: { enabled: false, removeData: true } } }
+    assert.equal(raisedScope(access, deletes), keepsData ? 'admin' : null, name)
+    assert.equal(raisedScope(access, { body: { [name]: { enabled: false, removeData: false } } }), null, name)
+    assert.equal(raisedScope(access, { body: { [name]: { enabled: false } } }), null, name)
+  }
+  // A read-only field that is sent back, whatever it says, and a variable whose text looks like it.
+  assert.equal(raisedScope(access, { body: { status: { removeData: true } } }), null)
+  assert.equal(raisedScope(access, { body: { env: { NOTE: '"removeData":true' } } }), null)
+})
+
+test('a change that deletes data is for administrators, whatever its operation declares', () => {
+  for (const scope of scopes) {
+    for (const caller of [token(scope), token(scope, [own]), session(scope)]) {
+      assert.equal(removalRefusalOf(caller, []), null)
+      const refusal = removalRefusalOf(caller, ['redis'])
+      const expected = caller.kind === 'token' ? 'scope_insufficient' : 'role_insufficient'
+      assert.equal(refusal?.reason, scope === 'admin' ? undefined : expected, scope)
+    }
+  }
+  assert.equal(removalRefusalOf({ kind: 'anonymous' }, ['redis'])?.reason, 'unauthorized')
 })

@@ -63,6 +63,26 @@ export function engineConformance(name: string, makeHarness: () => Promise<Harne
       }
     })
 
+    test('its capabilities are true of it', async () => {
+      const { processes, images, imageRollback, limits, withoutLimits, mayBeAway } = talk.engine.capabilities
+      assert.ok(processes || images, 'it runs something')
+      assert.ok(images || !imageRollback, 'builds of images are for those who have images')
+      assert.ok(!limits || withoutLimits === undefined, 'nothing is missing where it can limit')
+      if (!mayBeAway) assert.ok((await talk.engine.probe(talk.signal)).ready, 'one that cannot be away is there')
+      if (!processes) assert.deepEqual(await talk.engine.toolchains([], talk.signal), [], 'no program of this machine')
+      const { ref } = await talk.workload('incapable')
+      const pull: Step = {
+        id: 'pull:x',
+        title: 'Get the image',
+        do: 'pull',
+        ref,
+        image: 'x:1',
+        build: null,
+        newer: false,
+      }
+      if (!images) assert.equal((await talk.fails([pull])).code, 'engine_cannot')
+    })
+
     test('a workload starts, becomes healthy, has an address, and stops', async () => {
       const workload = await talk.workload('web')
       await talk.start(workload)

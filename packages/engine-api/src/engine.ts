@@ -55,7 +55,8 @@ export interface Engine {
   close(): Promise<void>
 }
 
-export type EngineId = 'native' | 'docker' | 'swarm' | 'fake'
+/** What projects call an engine by, and what its folder is called. Nobody decides by it: see `Capabilities`. */
+export type EngineId = string
 
 export interface Capabilities {
   /** Runs argv of this machine's programs. */
@@ -72,7 +73,20 @@ export interface Capabilities {
    * people run. `all`: it cannot tell these from others, and ends them too.
    */
   readonly strays: 'none' | 'apart' | 'all'
+  /**
+   * It is a program besides the service, such as a daemon: it is asked by `probe` before a project is put on it, and anything may
+   * fail with `engine_unavailable`. One that cannot be away is on every instance.
+   */
+  readonly mayBeAway: boolean
+  /**
+   * What it finds was made by this instance and is nobody else's, so what belongs to no project is ended when the service starts.
+   * Elsewhere that is listed, and a person decides.
+   */
+  readonly exclusive: boolean
 }
+
+/** What is true of an engine on every machine, and known without opening it. */
+export type FixedCapabilities = Pick<Capabilities, 'processes' | 'images' | 'mayBeAway' | 'exclusive'>
 
 export interface EngineUsage {
   readonly what: 'containers' | 'images' | 'volumes' | 'networks'

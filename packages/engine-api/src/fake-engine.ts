@@ -255,6 +255,8 @@ export function createFakeEngine(options: FakeEngineOptions = {}): FakeEngine {
       imageRollback: options.images === true,
       strays: 'none',
       exec: true,
+      mayBeAway: false,
+      exclusive: true,
     },
     machine,
     applied,

@@ -13,43 +13,52 @@ import { mergeEvents } from './merge-events.ts'
 
 /** The engines of an instance, as one: each project is held by its own. */
 export interface Engines extends Engine {
-  /** Undefined for one that this instance does not have. */
-  find(id: EngineId): Engine | undefined
+  /** The one of new projects first. */
   readonly all: readonly Engine[]
 }
 
 export interface EnginesOptions {
-  /** The one of new projects comes first. The native one is always there: it runs what needs no container. */
+  /** The one of new projects comes first. */
   readonly engines: readonly [Engine, ...Engine[]]
-  /** Which engine a project names; null for one that nobody knows. */
+  /** Which engine a project names, the same for its whole life; null for one that nobody knows. */
   engineOf(project: string): Promise<EngineId | null>
 }
 
 /**
- * What says in what it runs (a container or none) goes where that can be done. All else goes to the engine that the project
- * names, and for a project that nobody knows to every engine that answers.
+ * Everything goes to the engine that the project names; what a project of images runs without a container (the program of a share)
+ * goes to the engine of this machine. For a project that nobody knows, every engine that answers is asked, and what is to run goes to
+ * the first that can.
  */
 export function createEngines({ engines, engineOf }: EnginesOptions): Engines {
   const find = (id: EngineId) => engines.find((engine) => engine.id === id)
   const [first] = engines
-  const ofMachine = find('native') ?? first
-  const ofImages = engines.find((engine) => engine.capabilities.images)
-
-  const engineFor = (container: Container | undefined): Engine => {
-    if (container === undefined) return ofMachine
-    if (ofImages === undefined) throw noImages()
-    return ofImages
-  }
+  const ofMachine = engines.find(({ capabilities }) => capabilities.processes) ?? first
+  const others = engines.filter((engine) => engine !== ofMachine && engine.capabilities.images)
+  /** For `plan`, which cannot wait: engines of the projects that were asked about. */
+  const remembered = new Map<string, Engine>()
 
   const engineNamed = async (project: string): Promise<Engine | null> => {
     const id = await engineOf(project)
-    if (id === null) return null
-    const engine = find(id)
-    if (engine !== undefined) return engine
+    const engine = id === null ? undefined : find(id)
+    if (engine === undefined) remembered.delete(project)
+    else remembered.set(project, engine)
+    if (id === null || engine !== undefined) return engine ?? null
     throw new EngineError('engine_unavailable', `This instance has no engine "${id}", which the project names.`, {
       hint: `Start the service with STACKQUAY_ENGINE=${id}, on a machine that has it.`,
     })
   }
+
+  /** Where something runs, by the project's own engine and what that can. */
+  const runnerOf = (own: Engine | null, container: Container | undefined): Engine => {
+    if (container === undefined) return own?.capabilities.processes === true ? own : ofMachine
+    const engine = own ?? engines.find(({ capabilities }) => capabilities.images)
+    if (engine?.capabilities.images !== true) throw noImages()
+    return engine
+  }
+  const planner = (project: string, container: Container | undefined): Engine =>
+    runnerOf(remembered.get(project) ?? null, container)
+  const runner = async (project: string, container: Container | undefined): Promise<Engine> =>
+    runnerOf(await engineNamed(project), container)
 
   /** The project's own engine, or all. */
   const holders = async (project: string): Promise<readonly Engine[]> => {
@@ -68,11 +77,13 @@ export function createEngines({ engines, engineOf }: EnginesOptions): Engines {
     switch (step.do) {
       case 'start':
       case 'ready':
-        return [engineFor(step.workload.run.container)]
+        return [await runner(step.workload.ref.project, step.workload.run.container)]
       case 'job':
-        return [engineFor(step.job.container)]
+        return [await runner(step.ref.project, step.job.container)]
       case 'pull':
-        return [ofImages ?? first]
+        return [
+          (await engineNamed(step.ref.project)) ?? engines.find(({ capabilities }) => capabilities.images) ?? first,
+        ]
       case 'stop':
       case 'remove':
         return holders(step.ref.project)
@@ -88,7 +99,6 @@ export function createEngines({ engines, engineOf }: EnginesOptions): Engines {
     id: first.id,
     capabilities: first.capabilities,
     all: engines,
-    find,
     probe: (signal) => first.probe(signal),
     toolchains: (queries, signal) => ofMachine.toolchains(queries, signal),
     projects: async (signal) => {
@@ -100,11 +110,17 @@ export function createEngines({ engines, engineOf }: EnginesOptions): Engines {
       switch (change.type) {
         case 'start':
         case 'replace':
-          return engineFor(change.workload.run.container).plan(change)
+          return planner(change.workload.ref.project, change.workload.run.container).plan(change)
         case 'job':
-          return engineFor(change.job.container).plan(change)
+          return planner(change.ref.project, change.job.container).plan(change)
+        case 'stop':
+        case 'remove':
+          return (remembered.get(change.ref.project) ?? ofMachine).plan(change)
+        case 'deleteData':
+        case 'strays':
+          return (remembered.get(change.project) ?? ofMachine).plan(change)
         default:
-          return ofMachine.plan(change)
+          return change satisfies never
       }
     },
     apply: async (step, context) => {
@@ -123,21 +139,22 @@ export function createEngines({ engines, engineOf }: EnginesOptions): Engines {
     },
     removeLogs: async (project, signal) => {
       for (const engine of await holders(project)) await engine.removeLogs(project, signal)
+      remembered.delete(project)
     },
     stats: (project, signal) => each(project, (engine) => engine.stats(project, signal)),
     address: async (ref: WorkloadRef, port) => (await ownOrFirst(ref.project)).address(ref, port),
     portHolder: async (port, signal) => {
       const holder = await ofMachine.portHolder(port, signal)
-      if (holder === null || holder.ref !== null || ofImages === undefined) return holder
+      if (holder === null || holder.ref !== null) return holder
       // In front of a container stands a program that is the engine's own.
-      const known = await ofImages.portHolder(port, signal).catch(() => null)
-      return known?.ref == null ? holder : known
+      const known = await Promise.all(others.map((engine) => engine.portHolder(port, signal).catch(() => null)))
+      return known.find((one) => one?.ref != null) ?? holder
     },
     dataNames: (project, signal) => each(project, (engine) => engine.dataNames(project, signal)),
     data: (project, signal) => each(project, (engine) => engine.data(project, signal)),
     copyData: async (from, to, name, signal) => (await ownOrFirst(from)).copyData(from, to, name, signal),
     usage: async (signal) => (await Promise.all(engines.map((engine) => engine.usage(signal).catch(orNothing)))).flat(),
-    commands: commandsOf(engines, engineFor),
+    commands: commandsOf(engines, runner),
     close: async () => {
       await Promise.all(engines.map((engine) => engine.close()))
     },
@@ -145,14 +162,18 @@ export function createEngines({ engines, engineOf }: EnginesOptions): Engines {
 }
 
 /** A project's commands may be in its containers or, like the program of a share, on the machine: whoever knows one has it. */
-function commandsOf(engines: readonly Engine[], engineFor: (container: Container | undefined) => Engine): Commands {
+function commandsOf(
+  engines: readonly Engine[],
+  runner: (project: string, container: Container | undefined) => Promise<Engine>,
+): Commands {
   const holder = async (ref: CommandRef): Promise<Commands> => {
     for (const { commands } of engines) if ((await commands.find(ref)) !== null) return commands
     return engines[0]!.commands
   }
   return {
-    start: (spec, context) => engineFor(spec.container).commands.start(spec, context),
-    exec: (program, io, context) => engineFor(program.container).commands.exec(program, io, context),
+    start: async (spec, context) => (await runner(spec.ref.project, spec.container)).commands.start(spec, context),
+    exec: async (program, io, context) =>
+      (await runner(program.project, program.container)).commands.exec(program, io, context),
     find: async (ref) => (await holder(ref)).find(ref),
     list: async (signal) => (await Promise.all(engines.map(({ commands }) => commands.list(signal)))).flat(),
     async *read(ref, options, signal) {

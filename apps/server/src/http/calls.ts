@@ -13,6 +13,7 @@ import { parserOf } from './parse.ts'
 import { ifNoneMatchHits } from './preconditions.ts'
 import { problemAnswer, problemErrorOf } from './problem-answer.ts'
 import { createRequestContext } from './request-context.ts'
+import { requireRaised } from './rights.ts'
 
 export interface CallsDeps {
   readonly client: ClientReader
@@ -28,7 +29,7 @@ interface Sent extends Answer<string | Buffer> {
 
 type RouteHandler = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>
 
-/** An operation behind the entrance: parse, run at most once per key, answer. */
+/** An operation behind the entrance: parse, refuse what the parsed parts raise, run at most once per key, answer. */
 export function createCalls({ client, idempotency, recordDenial }: CallsDeps) {
   return function callOf(operation: Operation, handler: AnyHandler): RouteHandler {
     const parse = parserOf(operation)
@@ -39,12 +40,13 @@ export function createCalls({ client, idempotency, recordDenial }: CallsDeps) {
       const input = parse(request)
       const work = async (): Promise<Sent> => {
         try {
+          requireRaised(principal, operation, input)
           const result = await handler(input, context)
           if (result.cookies !== undefined) setCookies(reply, result.cookies, client.isSecure(message))
           if (result.stream !== undefined) return { ...answerOf(result), stream: result.stream, length: result.length }
           return answerOf(result)
         } catch (error) {
-          // A refusal that only the handler could know of is recorded like one at the entrance.
+          // A refusal that only the parsed request or the handler tells is recorded like one at the entrance.
           await recordDenial(operation, request, error)
           throw error
         }

@@ -6,6 +6,7 @@ import { type EventWishes, eventFilter } from './event-filter.ts'
 import { resumePosition, streamEvents } from './event-stream.ts'
 import type { EventsHub } from './events-hub.ts'
 import { parserOf } from './parse.ts'
+import { requireRaised } from './rights.ts'
 import type { RightsWatch } from './rights-watch.ts'
 
 export interface EventRouteDeps {
@@ -24,6 +25,7 @@ export function eventRoute(operation: Operation, { hub, store, admit, rights, st
   return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     const { raw: message, id: requestId, principal } = request
     const { query } = parse(request) as { query: { after?: number } & EventWishes }
+    requireRaised(principal, operation, { query })
     const passes = await eventFilter(query, principal, store)
     const position = await hub.begin(resumePosition(message, query.after))
     const check = async () => (await admit({ operation, params: {}, message, again: principal })).refusal

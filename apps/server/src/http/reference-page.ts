@@ -122,6 +122,15 @@ function accessText({
 }
 
 function whoMay(access: Access): string {
+  return [whoMayAtAll(access), ...raisesOf(access)].join(' ')
+}
+
+function raisesOf(access: Access): readonly string[] {
+  if (access.kind === 'public') return []
+  return (access.raised ?? []).map(({ to, because }) => `Needs scope ${to} when ${because}.`)
+}
+
+function whoMayAtAll(access: Access): string {
   switch (access.kind) {
     case 'public':
       return 'Open to everybody.'

@@ -1,9 +1,21 @@
-import { ProblemError, type Scope } from '@stackquay/contract'
-import { includes, mayEnter } from '@stackquay/domain/access'
-import type { RequestContext } from './handler.ts'
+import { type Operation, ProblemError, type Scope } from '@stackquay/contract'
+import { includes, mayEnter, type RequestParts, raisedRefusalOf, removalRefusalOf } from '@stackquay/domain/access'
+import type { Principal, RequestContext } from './handler.ts'
 import { refusalProblem, roleInsufficient, scopeInsufficient } from './refusal-problem.ts'
 
-/** For what only the body reveals to need more than the operation itself, such as `removeData: true`. */
+/** Throws for what the operation declares to need more than itself (`raised`), such as `removeData: true` in the body. */
+export function requireRaised(principal: Principal, { access }: Operation, parts: RequestParts): void {
+  const refusal = raisedRefusalOf(principal, access, parts)
+  if (refusal !== null) throw refusalProblem(refusal, principal)
+}
+
+/** Throws where a change that was proposed deletes data, and the caller may not. */
+export function requireMayRemove(principal: Principal, deletesData: readonly string[]): void {
+  const refusal = removalRefusalOf(principal, deletesData)
+  if (refusal !== null) throw refusalProblem(refusal, principal)
+}
+
+/** For a need that no part of the request tells: what a handler finds. What a request tells stands in the contract. */
 export function requireScope({ principal }: RequestContext, scope: Scope): void {
   if (principal.kind === 'anonymous') throw refusalProblem({ reason: 'unauthorized' }, principal)
   if (includes(principal.scope, scope)) return

@@ -14,6 +14,7 @@ import { parserOf } from './parse.ts'
 import { problemAnswer, problemErrorOf } from './problem-answer.ts'
 import { createRequestContext } from './request-context.ts'
 import { requestIdOf } from './request-id.ts'
+import { requireRaised } from './rights.ts'
 import type { RightsWatch } from './rights-watch.ts'
 import { apiHeaders } from './security-headers.ts'
 import { takeTicket } from './ticket-address.ts'
@@ -84,13 +85,20 @@ export function createUpgrades(deps: UpgradeDeps): Upgrades {
     if (found === undefined) throw new ProblemError('not_found', `There is no stream at ${pathname}.`)
     const arrival = { ...found, message }
     const { principal, refusal } = await admit(arrival)
-    const reason = refusal ?? foreignOrigin(message)
-    if (reason !== null) {
-      await recordDenial(found.operation, { id: requestId, principal, params: found.params, raw: message }, reason)
+    const { operation, params } = found
+    const refuse = async (reason: unknown) => {
+      await recordDenial(operation, { id: requestId, principal, params, raw: message }, reason)
       throw reason
     }
-    const { handler, parse } = routes.get(found.operation.id)!
-    const input = parse({ params: found.params, query: Object.fromEntries(searchParams), body: undefined })
+    const reason = refusal ?? foreignOrigin(message)
+    if (reason !== null) return refuse(reason)
+    const { handler, parse } = routes.get(operation.id)!
+    const input = parse({ params, query: Object.fromEntries(searchParams), body: undefined })
+    try {
+      requireRaised(principal, operation, input)
+    } catch (error) {
+      return refuse(error)
+    }
     return { principal, arrival, start: { handler, input } }
   }
 

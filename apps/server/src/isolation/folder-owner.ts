@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
-import { ProblemError } from '@stackquay/contract'
+import { type EngineName, ProblemError } from '@stackquay/contract'
 import { type Account, runAs } from '@stackquay/engines'
+import { engineKind } from '../engine-kinds.ts'
 import type { RequestContext } from '../http/handler.ts'
 import { holdsHome } from './holds-home.ts'
 import type { InstanceIsolation } from './isolation.ts'
@@ -9,7 +10,7 @@ import { findSystemUser, type SystemUser } from './system-users.ts'
 export interface OwnerQuestion {
   /** Canonical: no part of it is a symbolic link. */
   readonly path: string
-  readonly engine: string
+  readonly engine: EngineName
   readonly isolation: Pick<InstanceIsolation, 'users' | 'engine'>
   readonly context: Pick<RequestContext, 'principal'>
 }
@@ -68,16 +69,21 @@ async function refuseUser(owner: SystemUser, path: string, projects: readonly Ac
 
 /** A person's other processes have the same uid, so something else must know which are the project's. */
 function refuseEndless({ engine, isolation }: OwnerQuestion): void {
-  if (engine !== 'native' || isolation.engine.groups !== null || isolation.engine.sandbox !== null) return
+  if (!isOfMachine(engine) || isolation.engine.groups !== null || isolation.engine.sandbox !== null) return
   throw refused(
     'This machine has neither control groups nor bubblewrap, so the programs of such a project could not be ended without ending others of its owner.',
     'Leave out runAs, or install bubblewrap and set STACKQUAY_ISOLATION=sandbox.',
   )
 }
 
+/** Its programs are processes of this machine, among those of their user; a container shows neither these nor their files. */
+function isOfMachine(engine: EngineName): boolean {
+  return engineKind(engine).capabilities.processes
+}
+
 function refuseCaller({ engine, isolation, path, context: { principal } }: OwnerQuestion, owner: SystemUser): void {
   if (principal.kind === 'session' && principal.scope === 'admin') return
-  const isHidden = engine !== 'native' || isolation.engine.sandbox !== null
+  const isHidden = !isOfMachine(engine) || isolation.engine.sandbox !== null
   if (isHidden && !holdsHome(path, owner.home)) return
   throw new ProblemError(
     'session_required',

@@ -9,6 +9,7 @@ import {
 import { ChangedError, type OperationRow, type ProjectRow } from '@stackquay/store'
 import type { Reply, RequestContext } from '../http/handler.ts'
 import { ifMatchHolds } from '../http/preconditions.ts'
+import { requireMayRemove } from '../http/rights.ts'
 import { type ChangeDeps, type ChangeOptions, proposeChange, writeChange } from './change-project.ts'
 import { operationView, projectView } from './view.ts'
 
@@ -87,6 +88,7 @@ export function createAnswers(deps: ChangeDeps): ProjectAnswers {
     answerProject,
     change: async (row, patch, context, action, query, options = {}) => {
       const proposed = await proposeChange(row, patch, deps, options)
+      requireMayRemove(context.principal, proposed.removal.deleteData)
       if (query.dryRun === true) return { status: 200, body: proposed.plan }
       if (!proposed.isChange && proposed.removal.deleteData.length + proposed.rotates.length === 0)
         return { status: 200, body: record(row.id), etag: String(row.generation) }

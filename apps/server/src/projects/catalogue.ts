@@ -21,6 +21,7 @@ import {
 import type { OfferedLine, Offers } from '@stackquay/domain'
 import type { Engine, Toolchain, ToolchainQuery } from '@stackquay/engine-api'
 import { z } from 'zod'
+import { engineKind } from '../engine-kinds.ts'
 
 /** What this machine can run: the catalogue joined with the programs that the engine found. */
 export interface Catalogue {
@@ -83,7 +84,7 @@ export function createCatalogue({ engine, usual, signal, fallbackNode }: Catalog
 
   /** An engine of images has every release; one of this machine has what was found. */
   const linesOf = (kind: Liner, query: ToolchainQuery | null, of: EngineName): readonly FullLine[] => {
-    if (query === null || of === 'docker') {
+    if (query === null || engineKind(of).capabilities.images) {
       return kind.releases.map((release, index) => ({
         ...release,
         available: true,

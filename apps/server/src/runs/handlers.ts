@@ -1,6 +1,6 @@
-import { ProblemError } from '@stackquay/contract'
+import { operations, ProblemError } from '@stackquay/contract'
 import type { NamedEnvironment, ProjectCommands } from '@stackquay/domain'
-import { includes } from '@stackquay/domain/access'
+import { includes, raisedScope } from '@stackquay/domain/access'
 import type { CommandRef, Commands, Engine } from '@stackquay/engine-api'
 import type { ProjectRow, RunRow, Store } from '@stackquay/store'
 import type { DeniedLog } from '../http/denied-log.ts'
@@ -40,6 +40,7 @@ type RunHandlers = Pick<
 type Kind = RunRow['kind']
 
 const recentRuns = 50
+const scopeToCancel = raisedScope(operations.watchRun.access, { frame: { type: 'cancel' } }) ?? 'admin'
 
 export function runHandlers({ store, engine, resolver, runs }: RunHandlersDeps): RunHandlers {
   const { findProject, findRun, wanted } = lookUps(store, resolver)
@@ -171,18 +172,21 @@ export function runStreams(deps: RunStreamsDeps): Pick<StreamHandlers, 'watchAct
     socket: FrameSocket,
   ) =>
     watch(row, after ?? 0, socket, async () => {
-      await requireOperateNow(row, project, context)
+      await requireMayCancelNow(row, project, context)
       await runs.cancel(row, project, context)
     })
 
-  /** Rights as they are now: the one who watches may have been demoted since. A refusal is written down. */
-  const requireOperateNow = async (row: RunRow, project: ProjectRow, context: RequestContext) => {
+  /**
+   * What following a run declares about `cancel`, asked of the rights as they are now: those of the one who watches may be
+   * fewer since. A refusal is written down.
+   */
+  const requireMayCancelNow = async (row: RunRow, project: ProjectRow, context: RequestContext) => {
     const { principal } = context
     try {
-      requireScope(context, 'operate')
+      requireScope(context, scopeToCancel)
       const user = principal.kind === 'anonymous' ? null : await store.users.find(principal.user.id)
-      if (user === null || user.disabled || !includes(user.role, 'operate'))
-        throw roleInsufficient(user?.role ?? 'read', 'operate')
+      if (user === null || user.disabled || !includes(user.role, scopeToCancel))
+        throw roleInsufficient(user?.role ?? 'read', scopeToCancel)
     } catch (error) {
       if (error instanceof ProblemError) {
         const changes = { run: row.id, reason: error.code }

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { operation } from '../operation.ts'
+import { operation, type Raise, type Scope } from '../operation.ts'
 import {
   DeviceView,
   LoginInput,
@@ -117,13 +117,20 @@ export const listTokens = operation({
   problems: [],
 })
 
+/** Nobody makes a token that may more than they may themselves. */
+const needsItself = (scope: Scope): Raise => ({
+  to: scope,
+  when: { part: 'body', pointers: ['/scope'], equals: scope },
+  because: `the token gets scope ${scope}`,
+})
+
 export const createToken = operation({
   id: 'createToken',
   method: 'POST',
   path: '/tokens',
   tag: 'Access',
   summary: 'Create an API token; its value is answered this once',
-  access: { kind: 'authenticated', session: true },
+  access: { kind: 'authenticated', session: true, raised: [needsItself('operate'), needsItself('admin')] },
   body: TokenCreate,
   results: { 201: TokenCreated },
   problems: ['conflict', 'role_insufficient'],
@@ -141,6 +148,7 @@ export const revokeToken = operation({
   results: { 204: null },
   problems: ['not_found'],
   audit: 'token.revoke',
+  removes: 'record',
 })
 
 const ownSession = { kind: 'authenticated', session: true } as const
@@ -184,6 +192,7 @@ export const endSession = operation({
   results: { 204: null },
   problems: ['not_found'],
   audit: 'session.end',
+  removes: 'record',
 })
 
 export const endOtherSessions = operation({
@@ -196,6 +205,7 @@ export const endOtherSessions = operation({
   results: { 200: SessionsEnded },
   problems: [],
   audit: 'session.end_others',
+  removes: 'record',
 })
 
 export const listDevices = operation({
@@ -221,6 +231,7 @@ export const forgetDevice = operation({
   results: { 204: null },
   problems: ['not_found'],
   audit: 'device.forget',
+  removes: 'record',
 })
 
 /** What no token may do, whatever its scope: about people and the key (specification, section 5.8). */
@@ -293,6 +304,7 @@ export const deleteUser = operation({
   results: { 204: null },
   problems: ['not_found', 'last_admin'],
   audit: 'user.delete',
+  removes: 'record',
 })
 
 export const getSecretKey = operation({

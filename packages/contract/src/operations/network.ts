@@ -57,6 +57,7 @@ export const removeDomain = operation({
   results: { 204: null },
   problems: ['validation_failed'],
   audit: 'domain.remove',
+  removes: 'record',
 })
 
 export const getProxyRules = operation({
@@ -125,6 +126,7 @@ export const endShare = operation({
   results: { 204: null },
   problems: [],
   audit: 'share.end',
+  removes: 'record',
 })
 
 export const listShareViewers = operation({

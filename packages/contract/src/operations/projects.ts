@@ -19,6 +19,7 @@ import {
   ProjectSummary,
   projectStates,
 } from '../schemas/project.ts'
+import { KeptDataKind } from '../schemas/services.ts'
 import { shownName } from '../shown-name.ts'
 
 const id = z.object({ id: ProjectRef })
@@ -26,6 +27,11 @@ const read = { kind: 'scope', scope: 'read', project: true } as const
 const operate = { kind: 'scope', scope: 'operate', project: true } as const
 const admin = { kind: 'scope', scope: 'admin', project: true } as const
 const change = z.strictObject({ dryRun: DryRun, wait: Wait })
+const deletesServiceData = {
+  to: 'admin',
+  when: { part: 'body', pointers: KeptDataKind.options.map((kind) => `/${kind}/removeData`), equals: true },
+  because: 'it deletes the data of a service',
+} as const
 const database = z.object({ id: ProjectRef, db: z.string().regex(databaseNamePattern) })
 
 const logFilters = {
@@ -132,7 +138,7 @@ export const updateProject = operation({
   path: '/projects/{id}',
   tag: 'Projects',
   summary: 'Change runtimes, services, databases, variables; what is absent stays as it is',
-  access: operate,
+  access: { ...operate, raised: [deletesServiceData] },
   params: id,
   query: change,
   body: ProjectPatch,
@@ -141,6 +147,7 @@ export const updateProject = operation({
   problems: ['validation_failed', 'conflict', 'busy', 'precondition_failed', 'unavailable_here', 'engine_cannot'],
   audit: 'project.update',
   dryRun: true,
+  removes: 'data',
 })
 
 export const deleteProject = operation({
@@ -161,6 +168,7 @@ export const deleteProject = operation({
   problems: ['validation_failed', 'busy', 'precondition_failed'],
   audit: 'project.delete',
   dryRun: true,
+  removes: 'data',
 })
 
 export const duplicateProject = operation({
@@ -398,6 +406,7 @@ export const deleteProjectEnv = operation({
   results: { 200: Project },
   problems: ['busy'],
   audit: 'project.env.delete',
+  removes: 'record',
 })
 
 export const listDatabases = operation({
@@ -467,6 +476,7 @@ export const deleteDatabase = operation({
   problems: ['busy', 'validation_failed'],
   audit: 'database.delete',
   dryRun: true,
+  removes: 'data',
 })
 
 export const getDatabaseCredentials = operation({

@@ -188,13 +188,19 @@ export const getRunOutput = operation({
   problems: [],
 })
 
+const cancels = {
+  to: 'operate',
+  when: { part: 'frame', pointers: ['/type'], equals: 'cancel' },
+  because: 'it cancels the run',
+} as const
+
 export const watchRun = operation({
   id: 'watchRun',
   method: 'GET',
   path: '/projects/{id}/runs/{run}/ws',
   tag: 'Runs',
   summary: 'Follow a run as WebSocket frames',
-  access: read,
+  access: { ...read, raised: [cancels] },
   params: run,
   query: z.strictObject({ after }),
   results: { 101: null },

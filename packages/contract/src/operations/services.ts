@@ -37,6 +37,7 @@ export const deleteKeptData = operation({
   problems: ['conflict', 'busy', 'precondition_failed'],
   audit: 'service.data.delete',
   dryRun: true,
+  removes: 'data',
 })
 
 export const getServiceCredentials = operation({
@@ -102,6 +103,7 @@ export const deleteAllMail = operation({
   results: { 204: null },
   problems: mailProblems,
   audit: 'mail.delete',
+  removes: 'record',
 })
 
 export const getMail = operation({
@@ -141,6 +143,7 @@ export const deleteMail = operation({
   results: { 204: null },
   problems: mailProblems,
   audit: 'mail.delete',
+  removes: 'record',
 })
 
 export const getMailHtml = operation({

@@ -53,6 +53,7 @@ export const deleteOrphan = operation({
   results: { 200: Orphan },
   problems: ['invalid_request', 'conflict', 'engine_unavailable'],
   audit: 'system.orphan.delete',
+  removes: 'data',
 })
 
 const OfEngine = z.strictObject({

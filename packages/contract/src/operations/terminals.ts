@@ -72,6 +72,7 @@ export const endTerminal = operation({
   results: { 204: null },
   problems: [],
   audit: 'terminal.close',
+  removes: 'record',
 })
 
 export const watchTerminal = operation({

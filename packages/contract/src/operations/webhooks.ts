@@ -65,6 +65,7 @@ export const deleteWebhook = operation({
   results: { 204: null },
   problems: [],
   audit: 'webhook.delete',
+  removes: 'record',
 })
 
 export const rotateWebhookSecret = operation({

@@ -8,6 +8,7 @@ import { type LogLimits, usualLogLimits } from '../native/log-retention.ts'
 import { type NetworkEnvironment, noNetworkEnvironment } from '../native/network-environment.ts'
 import { processTable } from '../native/this-system.ts'
 import { applyStep } from './apply.ts'
+import { dockerCapabilities } from './capabilities.ts'
 import { connectDocker } from './client.ts'
 import { createDockerCommands } from './commands/index.ts'
 import { withImages } from './commands/with-image.ts'
@@ -99,7 +100,7 @@ export async function createDockerEngine(options: DockerEngineOptions): Promise<
 
   return {
     id: 'docker',
-    capabilities: { processes: false, images: true, limits: true, imageRollback: true, exec: true, strays: 'none' },
+    capabilities: { ...dockerCapabilities, limits: true, imageRollback: true, exec: true, strays: 'none' },
     probe: (signal) => probeDocker(daemon, signal),
     toolchains: async () => [],
     projects: (signal) => asked(signal, (within) => projectsOf(machine, commands, within)),

@@ -10,6 +10,7 @@ import {
 import type { Accounts } from './accounts.ts'
 import { applyStep } from './apply.ts'
 import type { BundledProgram } from './bundled.ts'
+import { nativeCapabilities } from './capabilities.ts'
 import { endOrphanedExecs } from './commands/exec.ts'
 import { createNativeCommands } from './commands/native-host.ts'
 import { clearTrash, copyData, dataNames, listData } from './data.ts'
@@ -108,8 +109,7 @@ export async function createNativeEngine(options: NativeEngineOptions): Promise<
   return {
     id: 'native',
     capabilities: {
-      processes: true,
-      images: false,
+      ...nativeCapabilities,
       limits: withoutLimits === null,
       ...(withoutLimits === null ? {} : { withoutLimits }),
       imageRollback: false,
