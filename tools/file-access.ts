@@ -30,7 +30,8 @@ export const fileAccess: readonly FileAccess[] = [
   // The service.
   { path: 'apps/server/src/bundled.ts', why: 'programs of the installation' },
   { path: 'apps/server/src/config.ts', why: 'files that an administrator names in the settings' },
-  { path: 'apps/server/src/house.ts', why: 'makes the home and the folder above projects; lists names in `tools`' },
+  { path: 'apps/server/src/home.ts', why: 'makes the home and the folder above projects' },
+  { path: 'apps/server/src/house.ts', why: 'lists names in `tools`; looks for the built page' },
   { path: 'apps/server/src/instance-lock.ts', why: 'the socket of the instance, in the home' },
   { path: 'apps/server/src/isolation/folder-owner.ts', why: '/etc/login.defs' },
   { path: 'apps/server/src/isolation/provision.ts', why: '/proc' },

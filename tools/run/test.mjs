@@ -41,7 +41,9 @@ export async function run(args) {
     if (again.code !== 0) process.exit(again.code)
     passed += again.passed
   }
-  console.log(`\nFlaky, passed only with nothing beside it: ${failed.join(', ')}. Tests of these files may count twice.`)
+  console.log(
+    `\nFlaky, passed only with nothing beside it: ${failed.join(', ')}. Tests of these files may count twice.`,
+  )
   console.log(`${passed} passed, 0 failed, ${failed.length} flaky`)
   process.exit(0)
 }

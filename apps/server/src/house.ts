@@ -1,6 +1,6 @@
-import { existsSync, mkdirSync, readdirSync } from 'node:fs'
-import { chmod, chown, mkdir, readdir } from 'node:fs/promises'
-import { join, sep } from 'node:path'
+import { existsSync } from 'node:fs'
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { planProject } from '@stackquay/domain'
@@ -19,6 +19,7 @@ import { auditHandlers } from './audit/handlers.ts'
 import type { Config } from './config.ts'
 import { engineKind } from './engine-kinds.ts'
 import { openEngines } from './engines.ts'
+import { compiledFolder, openHome, openProjectsFolder } from './home.ts'
 import { createDeniedLog } from './http/denied-log.ts'
 import { createDoor } from './http/door.ts'
 import type { Handlers, StreamHandlers } from './http/handler.ts'
@@ -70,7 +71,6 @@ import { createResultsFolders } from './runs/results-folder.ts'
 import { createRuns } from './runs/runs.ts'
 import { keyPlace } from './sealing-key.ts'
 import { type SetupCode, setupCode } from './setup-code.ts'
-import { fileSystemOf } from './system/file-system.ts'
 import { systemHandlers } from './system/handlers.ts'
 import { terminalHandlers, terminalStreams } from './terminals/handlers.ts'
 import { createTerminals } from './terminals/terminals.ts'
@@ -79,11 +79,6 @@ import { version } from './version.ts'
 import { createDispatcher } from './webhooks/dispatcher.ts'
 import { webhookHandlers } from './webhooks/handlers.ts'
 import { createWorkers } from './workers/workers.ts'
-
-/** Cannot be started as things are; the message says why and what to do. */
-export class BootError extends Error {
-  override readonly name = 'BootError'
-}
 
 export interface House {
   readonly app: FastifyInstance
@@ -603,43 +598,6 @@ async function sweepLeftFolders({
   for (const result of await Promise.allSettled([sources.sweep(isKnown, signal), ...removals]))
     if (result.status === 'rejected' && !signal.aborted)
       onError(result.reason, 'removing folders of projects that are gone')
-}
-
-/**
- * The folder above those of projects: others may pass through to what is theirs, and change nothing in it. One that somebody made
- * elsewhere keeps its owner.
- */
-async function openProjectsFolder(path: string, home: string): Promise<void> {
-  const made = await mkdir(path, { recursive: true, mode: 0o711 })
-  if (process.getuid?.() !== 0 || (made === undefined && !path.startsWith(home + sep))) return
-  await chown(path, 0, 0)
-  await chmod(path, 0o711)
-}
-
-/** What Node compiled of the program that acts as the users of projects. */
-async function compiledFolder(home: string): Promise<string> {
-  const path = join(home, 'compiled')
-  await mkdir(path, { recursive: true, mode: 0o700 })
-  return path
-}
-
-async function openHome(home: string): Promise<void> {
-  try {
-    // Others may pass through to what is theirs, and list nothing: the user of workloads reaches its projects this way.
-    mkdirSync(home, { recursive: true, mode: 0o711 })
-    if (process.getuid?.() === 0) await chmod(home, 0o711)
-    readdirSync(home)
-  } catch (error) {
-    throw new BootError(
-      `The home ${home} cannot be used: ${(error as Error).message}. Set STACKQUAY_HOME to a folder that is yours.`,
-    )
-  }
-  const { name, network } = await fileSystemOf(home)
-  if (network) {
-    throw new BootError(
-      `The home ${home} lies on ${name}, a network file system, where databases lose data. Set STACKQUAY_HOME to a folder on a local disk.`,
-    )
-  }
 }
 
 function builtPage(): string | null {

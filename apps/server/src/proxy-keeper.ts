@@ -32,10 +32,7 @@ export function createProxyKeeper(options: {
   const { lookEveryMs = 3_000 } = options
   let control: ProxyControl | null = null
   let fault: string | null = null
-  let latest: Publication | null = null
-  /** Generation of the routes that the proxy said it has; null when it is not known. */
-  let given: number | null = null
-  let telling: Promise<void> = Promise.resolve()
+  const teller = createTeller()
   let starting: Promise<ProxyControl> | null = null
 
   const findOrStart = async () => {
@@ -53,8 +50,8 @@ export function createProxyKeeper(options: {
         control = found
         fault = null
         // One that was started just now serves the routes that its predecessor kept on disk; ours are newer.
-        given = null
-        await tell(found)
+        teller.forget()
+        await teller.tell(found)
         return found
       })
       .catch((error: unknown) => {
@@ -67,30 +64,11 @@ export function createProxyKeeper(options: {
     return starting
   }
 
-  /** One after the other, so that no older routes come after newer ones. */
-  const tell = (to: ProxyControl): Promise<void> => {
-    const mine = telling.then(() => tellLatest(to))
-    telling = mine.catch(() => undefined)
-    return mine
-  }
-  const tellLatest = async (to: ProxyControl) => {
-    if (latest === null || given === latest.changes.generation) return
-    const { changes, whole } = latest
-    const before = given
-    // Whether it took them is not known until it answers.
-    given = null
-    if (before !== changes.since || !(await tookChanges(to, changes))) {
-      const table = whole()
-      await to.putRoutes(table)
-      given = table.generation
-    } else given = changes.generation
-  }
-
   const look = async () => {
     const status = await control?.status().catch(() => undefined)
     if (control === null || status === undefined) await ensure()
     // A busy machine kept it from being told: nothing else may change for long, and old addresses would answer for ever.
-    else await tell(control)
+    else await teller.tell(control)
   }
   ensure().catch((error: unknown) => options.onError(error, 'starting the proxy'))
   const timer = setInterval(
@@ -103,16 +81,52 @@ export function createProxyKeeper(options: {
     control: () => control,
     fault: () => fault,
     put: async (next) => {
-      latest = next
+      teller.news(next)
       const found = control ?? (await ensure())
       try {
-        await tell(found)
+        await teller.tell(found)
       } catch {
         await ensure()
       }
     },
     flights: async (host, port) => control?.flights(host, port).catch(() => undefined),
     close: () => clearInterval(timer),
+  }
+}
+
+/** Remembers what the proxy has, so that it is told only what changed. */
+function createTeller() {
+  let latest: Publication | null = null
+  /** Generation of the routes that the proxy said it has; null when it is not known. */
+  let given: number | null = null
+  let telling: Promise<void> = Promise.resolve()
+  const tellLatest = async (to: ProxyControl) => {
+    if (latest === null || given === latest.changes.generation) return
+    const { changes, whole } = latest
+    const before = given
+    // Whether it took them is not known until it answers.
+    given = null
+    if (before === changes.since && (await tookChanges(to, changes))) given = changes.generation
+    else {
+      const table = whole()
+      await to.putRoutes(table)
+      given = table.generation
+    }
+  }
+  return {
+    news: (publication: Publication) => {
+      latest = publication
+    },
+    /** It may be another proxy from now on, with other routes. */
+    forget: () => {
+      given = null
+    },
+    /** Nothing when it has all there is. One after the other, so that no older routes come after newer ones. */
+    tell: (to: ProxyControl): Promise<void> => {
+      const mine = telling.then(() => tellLatest(to))
+      telling = mine.catch(() => undefined)
+      return mine
+    },
   }
 }
 

@@ -24,4 +24,5 @@ export {
 export * from './resolve-facts.ts'
 export * from './resolve-project.ts'
 export * from './restart-policy.ts'
+export { changedFields, changesOf } from './shown-changes.ts'
 export * from './spec.ts'

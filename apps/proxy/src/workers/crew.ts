@@ -83,24 +83,8 @@ export function createCrew({ socket, limits, table, count, most, record }: CrewO
   }
   for (let index = 0; index < count; index += 1) grow()
 
-  const tellAll = async (order: Extract<Order, { kind: 'use' | 'change' }>) => {
-    await Promise.all(
-      [...members].map(async (member) => {
-        // One that does not listen yet reads its orders one after the other: this one before the one to listen.
-        const isListening = member.isListening
-        const used = member.ask(order, limits.tableWithin)
-        if (!isListening) {
-          used.catch(() => {})
-          return
-        }
-        try {
-          await used
-        } catch {
-          log('a worker did not take the new table and is replaced', { pid: member.pid })
-          await member.kill()
-        }
-      }),
-    )
+  const tellAll = async (order: TableOrder) => {
+    await Promise.all([...members].map((member) => tell(member, order, limits.tableWithin)))
   }
 
   return {
@@ -157,6 +141,25 @@ export function createCrew({ socket, limits, table, count, most, record }: CrewO
       await Promise.all([...members].map(({ ended }) => ended))
       clearTimeout(late)
     },
+  }
+}
+
+type TableOrder = Extract<Order, { kind: 'use' | 'change' }>
+
+/** One that does not take it in time is ended; another takes its place. */
+async function tell(member: CrewMember, order: TableOrder, within: number): Promise<void> {
+  // One that does not listen yet reads its orders one after the other: this one before the one to listen.
+  const isListening = member.isListening
+  const used = member.ask(order, within)
+  if (!isListening) {
+    used.catch(() => {})
+    return
+  }
+  try {
+    await used
+  } catch {
+    log('a worker did not take the new table and is replaced', { pid: member.pid })
+    await member.kill()
   }
 }
 

@@ -9,7 +9,7 @@ import {
   readOnlyProjectFields,
   type Secret,
 } from '@stackquay/contract'
-import { emptySpec, mergeProject, type ProjectSpec, slugOf } from '@stackquay/domain'
+import { changesOf, emptySpec, mergeProject, type ProjectSpec, slugOf } from '@stackquay/domain'
 import {
   type NewProject,
   newId,
@@ -26,7 +26,6 @@ import { withoutCredentials } from '../source/git-url.ts'
 import type { ProjectAnswers } from './answers.ts'
 import {
   type ChangeDeps,
-  changesOf,
   isMissing,
   limitsObstacle,
   planOf,

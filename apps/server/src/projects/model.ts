@@ -97,25 +97,8 @@ export function createModel(options: ModelOptions): Model {
   const status = (id: string) => {
     const entry = entries.get(id)
     if (entry === undefined) throw new Error(`project ${id} is not known`)
-    entry.status ??= derive(entry)
+    entry.status ??= statusOf(entry, options.orchestrator())
     return entry.status
-  }
-
-  const derive = (entry: Entry) => {
-    const { id } = entry.row
-    const { observations, supervisor } = options.orchestrator()
-    return projectStatus({
-      phase: entry.row.phase,
-      desired: entry.row.desired,
-      operation: entry.operation,
-      wanted: entry.resolved.workloads.map((workload) => ({ ...workload, ports: leasedPorts(workload, entry) })),
-      kinds: entry.resolved.kinds,
-      observed: observations.of(id),
-      unknown: observations.unknown(id),
-      supervision: supervisor.of(id),
-      obstacles: obstaclesOf(entry),
-      since: entry.since,
-    })
   }
 
   const parts = (id: string): ProjectParts | null => {
@@ -247,6 +230,22 @@ export function createModel(options: ModelOptions): Model {
       while (telling !== null) await telling
     },
   }
+}
+
+function statusOf(entry: Entry, { observations, supervisor }: Orchestrator): ReturnType<Model['status']> {
+  const { row, resolved, operation, since } = entry
+  return projectStatus({
+    phase: row.phase,
+    desired: row.desired,
+    operation,
+    wanted: resolved.workloads.map((workload) => ({ ...workload, ports: leasedPorts(workload, entry) })),
+    kinds: resolved.kinds,
+    observed: observations.of(row.id),
+    unknown: observations.unknown(row.id),
+    supervision: supervisor.of(row.id),
+    obstacles: obstaclesOf(entry),
+    since,
+  })
 }
 
 /** A port that was not leased yet has no number to show. */

@@ -41,10 +41,10 @@ export interface RoutesOptions {
 }
 
 export function createRoutes(options: RoutesOptions): Routes {
-  const { config, resolver, network, model } = options
+  const { model } = options
   let generation = Date.now()
   /** By project, as the last publication told them. */
-  const told = new Map<string, { readonly routes: readonly Route[]; readonly text: string }>()
+  const told = new Map<string, Made>()
   const changed = new Set<string>()
   const names = createRouteNames()
   const holds: Holds = new Map()
@@ -52,37 +52,12 @@ export function createRoutes(options: RoutesOptions): Routes {
   let running: Promise<void> | null = null
   let next: Promise<void> | null = null
 
-  const whole = (): RouteTable => ({
-    version: 1,
-    generation,
-    routes: [...told.values()].flatMap(({ routes }) => routes),
-    shareSuffix: `.${resolver.shareDomain}`,
-    ...(config.trustedProxies.length > 0 && { trustedProxies: config.trustedProxies }),
-  })
-
-  const differencesOf = async (due: Set<string>) => {
-    // Names first: the set grows by those who have one that is another project's now.
-    for (const id of due) {
-      const known = model().find(id)
-      const given = known === null ? [] : network.of(id).domains.map(({ host }) => host)
-      const own = known === null ? [] : ownHosts(known, resolver).map(({ host }) => host)
-      for (const other of names.renew(id, own, given)) due.add(other)
-    }
-    const different = []
-    for (const project of due) {
-      const known = model().find(project)
-      const routes = known === null ? [] : await routesOf(known, { ...options, holds, names })
-      const text = JSON.stringify(routes)
-      if (text !== (told.get(project)?.text ?? '[]')) different.push({ project, routes, text })
-    }
-    return different
-  }
-
+  const whole = () => tableOf(generation, told, options)
   const once = async () => {
     const due = new Set([...changed, ...holds.keys()])
     changed.clear()
     try {
-      const different = await differencesOf(due)
+      const different = await differencesOf(due, told, { ...options, holds, names })
       // The first time also when there is nothing: the proxy may have routes from before.
       if (different.length === 0 && isTold) return
       for (const { project, routes, text } of different) {
@@ -138,6 +113,50 @@ export function createRoutes(options: RoutesOptions): Routes {
       }
     },
   }
+}
+
+/** All routes of one project. */
+interface Made {
+  readonly routes: readonly Route[]
+  readonly text: string
+}
+
+function tableOf(
+  generation: number,
+  told: ReadonlyMap<string, Made>,
+  { config, resolver }: Pick<RoutesOptions, 'config' | 'resolver'>,
+): RouteTable {
+  return {
+    version: 1,
+    generation,
+    routes: [...told.values()].flatMap(({ routes }) => routes),
+    shareSuffix: `.${resolver.shareDomain}`,
+    ...(config.trustedProxies.length > 0 && { trustedProxies: config.trustedProxies }),
+  }
+}
+
+/** Of these projects, and of those that have a name which became or ceased to be one of theirs, the routes that are not as they were told. */
+async function differencesOf(
+  due: Set<string>,
+  told: ReadonlyMap<string, Made>,
+  making: Making,
+): Promise<readonly (Made & { readonly project: string })[]> {
+  const { model, network, resolver, names } = making
+  // Names first: the set grows by those who have one that is another project's now.
+  for (const id of due) {
+    const known = model().find(id)
+    const given = known === null ? [] : network.of(id).domains.map(({ host }) => host)
+    const own = known === null ? [] : ownHosts(known, resolver).map(({ host }) => host)
+    for (const other of names.renew(id, own, given)) due.add(other)
+  }
+  const different = []
+  for (const project of due) {
+    const known = model().find(project)
+    const routes = known === null ? [] : await routesOf(known, making)
+    const text = JSON.stringify(routes)
+    if (text !== (told.get(project)?.text ?? '[]')) different.push({ project, routes, text })
+  }
+  return different
 }
 
 /** Until when requests to a workload wait, in ms since 1970: by project, then by workload. */
