@@ -24,7 +24,7 @@ import {
   UserCreate,
   UserView,
 } from '../schemas/access.ts'
-import { ListQuery, listOf } from '../schemas/common.ts'
+import { ListQuery, pageOf } from '../schemas/common.ts'
 
 export const getSetup = operation({
   id: 'getSetup',
@@ -113,7 +113,7 @@ export const listTokens = operation({
   summary: 'Your API tokens',
   access: { kind: 'authenticated', session: true },
   query: ListQuery,
-  results: { 200: listOf(TokenView) },
+  results: { 200: pageOf('TokenPage', TokenView) },
   problems: [],
 })
 
@@ -169,7 +169,7 @@ export const listSessions = operation({
   summary: 'Where you are logged in',
   access: ownSession,
   query: ListQuery,
-  results: { 200: listOf(SessionView) },
+  results: { 200: pageOf('SessionPage', SessionView) },
   problems: [],
 })
 
@@ -206,7 +206,7 @@ export const listDevices = operation({
   summary: 'The browsers that you have logged in with',
   access: ownSession,
   query: ListQuery,
-  results: { 200: listOf(DeviceView) },
+  results: { 200: pageOf('DevicePage', DeviceView) },
   problems: [],
 })
 
@@ -235,7 +235,7 @@ export const listUsers = operation({
   summary: 'The people who can log in, by name',
   access: adminSession,
   query: ListQuery,
-  results: { 200: listOf(UserView) },
+  results: { 200: pageOf('UserPage', UserView) },
   problems: [],
 })
 

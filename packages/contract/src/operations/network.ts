@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { operation } from '../operation.ts'
-import { Cursor, Limit, listOf, ProjectRef } from '../schemas/common.ts'
+import { Cursor, Limit, listOf, ProjectRef, pageOf } from '../schemas/common.ts'
 import {
   AccessEntry,
   Domain,
@@ -28,7 +28,7 @@ export const listDomains = operation({
   summary: 'Host names under which the project answers',
   access: read,
   params: id,
-  results: { 200: z.object({ items: z.array(Domain) }) },
+  results: { 200: listOf('DomainList', Domain) },
   problems: [],
 })
 
@@ -96,7 +96,7 @@ export const getShare = operation({
   summary: 'The project’s share',
   access: read,
   params: id,
-  results: { 200: z.object({ share: Share.nullable(), providers: z.array(ShareProvider) }) },
+  results: { 200: z.object({ share: Share.nullable(), providers: z.array(ShareProvider) }).meta({ id: 'ShareState' }) },
   problems: [],
 })
 
@@ -135,7 +135,7 @@ export const listShareViewers = operation({
   summary: 'Who opened the share',
   access: read,
   params: id,
-  results: { 200: z.object({ items: z.array(ShareViewer) }) },
+  results: { 200: listOf('ShareViewerList', ShareViewer) },
   problems: ['unavailable', 'unavailable_here'],
 })
 
@@ -159,7 +159,7 @@ export const listAccessLog = operation({
       .describe('`404`, or `5xx`.'),
     q: z.string().max(200).optional().describe('Part of host, path, client or user agent.'),
   }),
-  results: { 200: listOf(AccessEntry) },
+  results: { 200: pageOf('AccessEntryPage', AccessEntry) },
   problems: ['invalid_request', 'unavailable', 'unavailable_here'],
 })
 

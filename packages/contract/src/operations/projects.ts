@@ -1,11 +1,23 @@
 import { z } from 'zod'
 import { operation } from '../operation.ts'
-import { Cursor, DryRun, Flag, Limit, LogLimit, listOf, ProjectRef, Wait, WorkloadName } from '../schemas/common.ts'
+import {
+  Cursor,
+  DryRun,
+  Flag,
+  Limit,
+  LogLimit,
+  listOf,
+  ProjectRef,
+  pageOf,
+  textOf,
+  Wait,
+  WorkloadName,
+} from '../schemas/common.ts'
 import { WorkloadImages } from '../schemas/images.ts'
 import { Credentials, LogPage, logLevels, Stats } from '../schemas/observe.ts'
 import { OperationRecord, operationStates, Plan } from '../schemas/operations.ts'
 import {
-  DatabasePatch,
+  DatabaseChange,
   DatabaseView,
   Duplicate,
   databaseNamePattern,
@@ -50,7 +62,7 @@ export const listProjects = operation({
     state: z.enum(projectStates).optional(),
     q: z.string().max(100).optional().describe('Part of the name or slug.'),
   }),
-  results: { 200: listOf(ProjectSummary) },
+  results: { 200: pageOf('ProjectPage', ProjectSummary) },
   problems: ['invalid_request'],
 })
 
@@ -86,21 +98,23 @@ export const createFromManifest = operation({
   summary: 'Create a project from the text of a stackquay.yml',
   access: { kind: 'scope', scope: 'admin', unrestricted: true },
   query: change,
-  body: z.strictObject({
-    manifest: z.string().max(200_000),
-    path: z
-      .string()
-      .min(1)
-      .max(4000)
-      .optional()
-      .describe('Folder of the source code; without it the project starts empty.'),
-    name: shownName().optional().describe('When the project file names none.'),
-    start: z.boolean().optional(),
-    engine: z
-      .enum(engineNames)
-      .optional()
-      .describe('What it runs on, for its life. Default: what the instance prefers.'),
-  }),
+  body: z
+    .strictObject({
+      manifest: z.string().max(200_000),
+      path: z
+        .string()
+        .min(1)
+        .max(4000)
+        .optional()
+        .describe('Folder of the source code; without it the project starts empty.'),
+      name: shownName().optional().describe('When the project file names none.'),
+      start: z.boolean().optional(),
+      engine: z
+        .enum(engineNames)
+        .optional()
+        .describe('What it runs on, for its life. Default: what the instance prefers.'),
+    })
+    .meta({ id: 'ProjectFromManifest' }),
   results: { 201: Project },
   problems: [
     'manifest_invalid',
@@ -178,7 +192,7 @@ export const duplicateProject = operation({
   audit: 'project.duplicate',
 })
 
-const lifecycle = z.strictObject({ workload: WorkloadName.optional() }).optional()
+const lifecycle = z.strictObject({ workload: WorkloadName.optional() }).meta({ id: 'WorkloadSelection' }).optional()
 const lifecycleUp = z
   .strictObject({
     workload: WorkloadName.optional(),
@@ -187,6 +201,7 @@ const lifecycleUp = z
       .optional()
       .describe('Take the newest builds of the images. Without it every workload stays with the build that it has.'),
   })
+  .meta({ id: 'StartOptions' })
   .optional()
 
 export const startProject = operation({
@@ -246,7 +261,7 @@ export const listImages = operation({
   description: 'Empty on an engine that runs programs of this machine.',
   access: read,
   params: id,
-  results: { 200: z.object({ items: z.array(WorkloadImages) }) },
+  results: { 200: listOf('ImageList', WorkloadImages) },
   problems: [],
 })
 
@@ -262,7 +277,7 @@ export const useImage = operation({
   access: operate,
   params: id,
   query: change,
-  body: z.strictObject({ workload: WorkloadName, use: z.enum(['previous', 'latest']) }),
+  body: z.strictObject({ workload: WorkloadName, use: z.enum(['previous', 'latest']) }).meta({ id: 'ImageChoice' }),
   results: { 202: OperationRecord, 200: OperationRecord },
   problems: ['busy', 'validation_failed', 'engine_cannot', 'unavailable_here'],
   audit: 'project.image',
@@ -292,7 +307,7 @@ export const downloadLogs = operation({
   access: read,
   params: id,
   query: z.strictObject({ ...logFilters, format: z.enum(['text', 'jsonl']).default('text') }),
-  results: { 200: z.string() },
+  results: { 200: textOf('LogText', 'Log lines, one a line, in the form that was asked for.') },
   resultType: ['text/plain', 'application/jsonl'],
   ticket: 'download',
   problems: ['invalid_request'],
@@ -353,7 +368,9 @@ export const getProjectEnv = operation({
   summary: 'Environment variables; values of secrets are null',
   access: read,
   params: id,
-  results: { 200: z.object({ env: z.record(z.string(), EnvView), injected: z.array(z.string()) }) },
+  results: {
+    200: z.object({ env: z.record(z.string(), EnvView), injected: z.array(z.string()) }).meta({ id: 'ProjectEnv' }),
+  },
   problems: [],
 })
 
@@ -380,7 +397,7 @@ export const putProjectEnv = operation({
   access: operate,
   params: variable,
   query: z.strictObject({ wait: Wait }),
-  body: EnvSettings.extend({ value: z.string().max(65_536) }),
+  body: EnvSettings.extend({ value: z.string().max(65_536) }).meta({ id: 'EnvPut' }),
   results: { 200: Project },
   problems: ['busy', 'validation_failed'],
   audit: 'project.env.set',
@@ -408,7 +425,7 @@ export const listDatabases = operation({
   summary: 'Databases of a project',
   access: read,
   params: id,
-  results: { 200: z.object({ items: z.array(DatabaseView.extend({ name: z.string() })) }) },
+  results: { 200: listOf('DatabaseList', DatabaseView.extend({ name: z.string() }).meta({ id: 'NamedDatabase' })) },
   problems: [],
 })
 
@@ -421,12 +438,14 @@ export const createDatabase = operation({
   access: operate,
   params: id,
   query: change,
-  body: z.strictObject({
-    name: z.string().regex(databaseNamePattern, 'must match [a-z][a-z0-9_]{0,30}'),
-    type: z.string().max(30),
-    version: z.string().max(20).optional(),
-    exposePort: z.boolean().optional(),
-  }),
+  body: z
+    .strictObject({
+      name: z.string().regex(databaseNamePattern, 'must match [a-z][a-z0-9_]{0,30}'),
+      type: z.string().max(30),
+      version: z.string().max(20).optional(),
+      exposePort: z.boolean().optional(),
+    })
+    .meta({ id: 'DatabaseCreate' }),
   results: { 201: Project },
   problems: ['conflict', 'busy', 'validation_failed', 'unavailable_here'],
   audit: 'database.create',
@@ -442,7 +461,7 @@ export const updateDatabase = operation({
   access: operate,
   params: database,
   query: change,
-  body: DatabasePatch.partial(),
+  body: DatabaseChange,
   bodyTypes: ['application/merge-patch+json'],
   results: { 200: Project },
   problems: ['busy', 'validation_failed', 'precondition_failed', 'unavailable_here'],
@@ -504,7 +523,7 @@ export const getManifestSchema = operation({
   tag: 'Project file',
   summary: 'JSON Schema of a stackquay.yml, for editors',
   access: { kind: 'public' },
-  results: { 200: z.record(z.string(), z.unknown()) },
+  results: { 200: z.record(z.string(), z.unknown()).meta({ id: 'ManifestSchema' }) },
   problems: [],
 })
 
@@ -516,17 +535,19 @@ export const getManifest = operation({
   summary: 'The project as a stackquay.yml; secrets by name only',
   access: read,
   params: id,
-  results: { 200: z.object({ manifest: z.string() }) },
+  results: { 200: z.object({ manifest: z.string() }).meta({ id: 'Manifest' }) },
   problems: [],
 })
 
-const manifest = z.strictObject({
-  manifest: z.string().max(200_000),
-  prune: z
-    .boolean()
-    .optional()
-    .describe('Also take away what the file does not name. Data and databases stay. Default: false.'),
-})
+const manifest = z
+  .strictObject({
+    manifest: z.string().max(200_000),
+    prune: z
+      .boolean()
+      .optional()
+      .describe('Also take away what the file does not name. Data and databases stay. Default: false.'),
+  })
+  .meta({ id: 'ManifestChange' })
 
 export const planManifest = operation({
   id: 'planManifest',
@@ -571,7 +592,7 @@ export const listOperations = operation({
     state: z.enum(operationStates).optional(),
     active: Flag.optional().describe('Only queued and running ones.'),
   }),
-  results: { 200: listOf(OperationRecord) },
+  results: { 200: pageOf('OperationPage', OperationRecord) },
   problems: ['invalid_request'],
 })
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { operation } from '../operation.ts'
-import { Cursor, Limit, listOf, ProjectRef, Seq, Wait } from '../schemas/common.ts'
+import { Cursor, Limit, listOf, ProjectRef, pageOf, Seq, textOf, Wait } from '../schemas/common.ts'
 import {
   Action,
   ActionName,
@@ -38,7 +38,7 @@ export const listActions = operation({
     'A closed catalogue: each action is an argv that the service made from the source. Free commands go through exec.',
   access: read,
   params: id,
-  results: { 200: z.object({ items: z.array(Action) }) },
+  results: { 200: listOf('ActionList', Action) },
   problems: [],
 })
 
@@ -140,7 +140,7 @@ export const listRuns = operation({
     name: z.string().max(200).optional().describe('Id of an action or suite.'),
     state: z.enum(runStates).optional(),
   }),
-  results: { 200: listOf(Run) },
+  results: { 200: pageOf('RunPage', Run) },
   problems: ['invalid_request'],
 })
 
@@ -170,7 +170,7 @@ export const listTestCases = operation({
     cursor: Cursor,
     outcome: z.enum(['passed', 'failed', 'skipped', 'flaky']).optional(),
   }),
-  results: { 200: listOf(TestCase) },
+  results: { 200: pageOf('TestCasePage', TestCase) },
   problems: ['invalid_request'],
 })
 
@@ -182,7 +182,7 @@ export const getRunOutput = operation({
   summary: 'What a run printed, as text',
   access: read,
   params: run,
-  results: { 200: z.string() },
+  results: { 200: textOf('RunOutput', 'What the run printed, as UTF-8 text.') },
   resultType: 'text/plain',
   ticket: 'download',
   problems: [],

@@ -1,7 +1,7 @@
 import { InboxChange, InboxMessage, InboxMessageId, InboxPage, InboxSummary } from '@stackquay/catalog'
 import { z } from 'zod'
 import { operation } from '../operation.ts'
-import { Cursor, DryRun, Limit, ProjectRef, Wait } from '../schemas/common.ts'
+import { Cursor, DryRun, Limit, ProjectRef, textOf, Wait } from '../schemas/common.ts'
 import { Project } from '../schemas/project.ts'
 import { CredentialsService, Extras, KeptDataKind, ServiceCredentials } from '../schemas/services.ts'
 
@@ -155,7 +155,7 @@ export const getMailHtml = operation({
   access: operate,
   params: message,
   query: z.strictObject({ images: z.enum(['embedded', 'remote']).optional() }),
-  results: { 200: z.string() },
+  results: { 200: textOf('MailHtml', 'An HTML document that is safe to show in a frame.') },
   resultType: 'text/html',
   ticket: 'view',
   problems: mailProblems,
@@ -169,7 +169,7 @@ export const getMailSource = operation({
   summary: 'A mail byte for byte as it arrived',
   access: operate,
   params: message,
-  results: { 200: z.string() },
+  results: { 200: textOf('MailSource', 'The mail byte for byte as it arrived (RFC 5322).') },
   resultType: 'message/rfc822',
   ticket: 'download',
   problems: mailProblems,
@@ -183,7 +183,9 @@ export const getMailAttachment = operation({
   summary: 'A file that a mail carries, as a download',
   access: operate,
   params: z.object({ ...message.shape, index: z.string().regex(/^\d{1,4}$/, 'is not a number of an attachment') }),
-  results: { 200: z.string().meta({ format: 'binary' }) },
+  results: {
+    200: z.string().meta({ id: 'AttachmentContent', format: 'binary', description: 'The bytes of the attachment.' }),
+  },
   resultType: 'application/octet-stream',
   ticket: 'download',
   problems: mailProblems,

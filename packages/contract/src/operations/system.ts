@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { operation } from '../operation.ts'
-import { Cursor, Limit, listOf, ProjectRef, Seq } from '../schemas/common.ts'
+import { Cursor, Limit, ProjectRef, pageOf, Seq, textOf } from '../schemas/common.ts'
 import { engineNames } from '../schemas/project.ts'
 import { AuditEntry, AuditState, Diagnostics, Health, Orphan, RuntimesView, ServicesView } from '../schemas/system.ts'
 
@@ -23,7 +23,7 @@ export const getOpenapi = operation({
   tag: 'System',
   summary: 'This description as an OpenAPI 3.1 document',
   access: { kind: 'public' },
-  results: { 200: z.record(z.string(), z.unknown()) },
+  results: { 200: z.record(z.string(), z.unknown()).meta({ id: 'OpenapiDocument' }) },
   problems: [],
 })
 
@@ -112,7 +112,7 @@ export const listAudit = operation({
   summary: 'Who changed what, newest first',
   access: { kind: 'scope', scope: 'admin', instance: true },
   query: z.strictObject({ limit: Limit, cursor: Cursor, ...auditFilters }),
-  results: { 200: listOf(AuditEntry) },
+  results: { 200: pageOf('AuditPage', AuditEntry) },
   problems: ['invalid_request'],
 })
 
@@ -141,7 +141,7 @@ export const exportAudit = operation({
     'that a spreadsheet would take for a formula begin with an apostrophe.',
   access: { kind: 'scope', scope: 'admin', instance: true },
   query: z.strictObject({ format: z.enum(['jsonl', 'csv']).default('jsonl'), ...auditFilters }),
-  results: { 200: z.string() },
+  results: { 200: textOf('AuditExport', 'Entries of the audit log, one a line.') },
   resultType: ['application/jsonl', 'text/csv'],
   ticket: 'download',
   problems: [],
@@ -167,7 +167,7 @@ export const streamEvents = operation({
   description: 'Resume with Last-Event-ID or ?after=. A token restricted to projects receives the events of those.',
   access: { kind: 'scope', scope: 'read' },
   query: EventsQuery,
-  results: { 200: z.string() },
+  results: { 200: textOf('EventStream', 'Server-sent events: `id` is the sequence number, `data` an event as JSON.') },
   resultType: 'text/event-stream',
   stream: 'sse',
   ticket: 'stream',

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { operation } from '../operation.ts'
-import { ProjectRef, Seq } from '../schemas/common.ts'
+import { listOf, ProjectRef, Seq, textOf } from '../schemas/common.ts'
 import { ExecRequest, Terminal, TerminalCreate, TerminalId } from '../schemas/terminals.ts'
 
 const operate = { kind: 'scope', scope: 'operate', project: true } as const
@@ -29,7 +29,7 @@ export const listTerminals = operation({
   summary: 'Terminals of the project that are open, or ended a short while ago',
   access: operate,
   params: id,
-  results: { 200: z.object({ items: z.array(Terminal) }) },
+  results: { 200: listOf('TerminalList', Terminal) },
   problems: [],
 })
 
@@ -121,7 +121,7 @@ export const execCommand = operation({
   access: operate,
   params: id,
   body: ExecRequest,
-  results: { 200: z.string() },
+  results: { 200: textOf('ExecOutput', 'JSON lines: one object with stdout, stderr, exit or error in each.') },
   resultType: 'application/x-ndjson',
   problems: ['validation_failed', 'unavailable_here', 'program_not_found', 'engine_cannot', 'busy'],
   audit: 'exec.run',

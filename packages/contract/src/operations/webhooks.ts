@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { operation } from '../operation.ts'
-import { Cursor, Limit, listOf } from '../schemas/common.ts'
+import { Cursor, Limit, listOf, pageOf } from '../schemas/common.ts'
 import {
   deliveryStates,
   Webhook,
@@ -22,7 +22,7 @@ export const listWebhooks = operation({
   tag: 'Webhooks',
   summary: 'Where events are sent',
   access: admin,
-  results: { 200: z.object({ items: z.array(Webhook) }) },
+  results: { 200: listOf('WebhookList', Webhook) },
   problems: [],
 })
 
@@ -102,7 +102,7 @@ export const listDeliveries = operation({
   access: admin,
   params: one,
   query: z.strictObject({ limit: Limit, cursor: Cursor, state: z.enum(deliveryStates).optional() }),
-  results: { 200: listOf(WebhookDelivery) },
+  results: { 200: pageOf('DeliveryPage', WebhookDelivery) },
   problems: ['invalid_request'],
 })
 
