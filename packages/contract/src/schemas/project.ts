@@ -150,7 +150,7 @@ const bounds = {
     .describe('At least 6 MiB.'),
   pids: z.int().min(8).max(4_194_304).nullable().describe('Processes and threads, at least 8.'),
 }
-const WorkloadLimits = z.strictObject(bounds).partial().meta({ id: 'WorkloadLimits' })
+const WorkloadLimits = z.strictObject(bounds).partial()
 
 export const Limits = z
   .strictObject({
@@ -169,26 +169,40 @@ const LimitsPatch = Limits.extend({
   .meta({ id: 'LimitsPatch' })
 
 const runtimeViews = Object.fromEntries(
-  runtimeKinds.map((kind) => [kind.name, kind.settings.view.meta({ id: `${pascal(kind.name)}Runtime` }).optional()]),
+  runtimeKinds.map((kind) => [
+    kind.name,
+    kind.settings.view
+      .meta({ id: `${schemaName(kind.name)}Runtime`, description: `Settings of the runtime ${kind.label}.` })
+      .optional(),
+  ]),
 )
 const runtimePatches = Object.fromEntries(
   runtimeKinds.map((kind) => [
     kind.name,
-    kind.settings.patch.meta({ id: `${pascal(kind.name)}RuntimePatch` }).optional(),
+    kind.settings.patch
+      .meta({ id: `${schemaName(kind.name)}RuntimePatch`, description: `Changes of the runtime ${kind.label}.` })
+      .optional(),
   ]),
 )
 const serviceViews = Object.fromEntries(
-  serviceKinds.map((kind) => [kind.name, kind.settings.view.meta({ id: `${pascal(kind.name)}Service` }).optional()]),
+  serviceKinds.map((kind) => [
+    kind.name,
+    kind.settings.view
+      .meta({ id: `${schemaName(kind.name)}Service`, description: `Settings of the service ${kind.label}.` })
+      .optional(),
+  ]),
 )
 const servicePatches = Object.fromEntries(
   serviceKinds.map((kind) => [
     kind.name,
-    kind.settings.patch.meta({ id: `${pascal(kind.name)}ServicePatch` }).optional(),
+    kind.settings.patch
+      .meta({ id: `${schemaName(kind.name)}ServicePatch`, description: `Changes of the service ${kind.label}.` })
+      .optional(),
   ]),
 )
 
 /** Names of schemas are nouns in Pascal case: `NodeRuntime`. */
-function pascal(name: string): string {
+export function schemaName(name: string): string {
   return name.replace(/(?:^|-)([a-z])/g, (_, letter: string) => letter.toUpperCase())
 }
 

@@ -7,7 +7,7 @@ export const runStates = ['queued', 'running', 'succeeded', 'failed', 'cancelled
 
 export const ActionName = z.string().min(1).max(200).describe('Id of an action, as GET …/actions lists it.')
 export const SuiteName = z.string().min(1).max(200).describe('Id of a test suite, as GET …/tests lists it.')
-export const RunId = z.string().min(1).max(60).describe('run_…')
+export const RunId = z.string().min(1).max(60).describe('Id of a run: `run_…`.')
 
 export const Action = z
   .object({

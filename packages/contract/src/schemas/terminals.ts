@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { OutputRange, Time, WorkloadName } from './common.ts'
 
-export const TerminalId = z.string().min(1).max(60).describe('term_…')
+export const TerminalId = z.string().min(1).max(60).describe('Id of a terminal: `term_…`.')
 export const TerminalSize = { cols: z.int().min(2).max(500), rows: z.int().min(1).max(300) }
 
 export const TerminalCreate = z

@@ -3,7 +3,7 @@ import { shownName } from '../shown-name.ts'
 import { Time } from './common.ts'
 import { eventTypes } from './system.ts'
 
-export const WebhookId = z.string().min(1).max(60).describe('wh_…')
+export const WebhookId = z.string().min(1).max(60).describe('Id of a webhook: `wh_…`.')
 const Url = z
   .url({ protocol: /^https?$/, error: 'must be an http or https address' })
   .max(2000)

@@ -49,12 +49,9 @@ const settings = runtimeSettings(
     devServer: { enabled: false, preset: 'vite', script: 'dev', port: 5173 },
   },
   {
-    devServer: z
-      .strictObject({ ...z.object(devServer).partial().shape, hostPort: readOnlyPort.optional() })
-      .meta({ id: 'DevServerPatch' })
-      .optional(),
+    devServer: z.strictObject({ ...z.object(devServer).partial().shape, hostPort: readOnlyPort.optional() }).optional(),
   },
-  { devServer: z.strictObject({ ...devServer, hostPort: readOnlyPort }).meta({ id: 'DevServer' }) },
+  { devServer: z.strictObject({ ...devServer, hostPort: readOnlyPort }) },
 )
 
 export const node: RuntimeKind = {

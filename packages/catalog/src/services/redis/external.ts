@@ -54,13 +54,11 @@ export const ExternalPatch = z
     tls: address.tls.optional(),
     hasPassword: hasPassword.optional(),
   })
-  .meta({ id: 'ExternalRedisPatch' })
   .nullable()
   .describe(whole)
 
 export const ExternalView = z
   .strictObject({ ...address, hasPassword })
-  .meta({ id: 'ExternalRedis' })
   .nullable()
   .describe(whole)
 
