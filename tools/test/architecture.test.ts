@@ -37,6 +37,11 @@ const kindNameExceptions: readonly { readonly file: string; readonly name: strin
   },
   { file: 'apps/server/src/system/diagnostics.ts', name: 'storage', why: 'a category of checks: disk and database' },
   { file: 'packages/contract/src/schemas/system.ts', name: 'storage', why: 'the same category' },
+  ...['node', 'postgresql', 'redis'].map((name) => ({
+    file: 'packages/contract/src/openapi/examples.ts',
+    name,
+    why: 'an example of an answer',
+  })),
   { file: 'apps/cli/src/commands/api.ts', name: 'node', why: 'an example in the help text' },
   {
     file: 'apps/cli/src/commands/db/create.ts',

@@ -30,7 +30,8 @@ export function openapiDocument(version: string, operations: readonly Operation[
   for (const { results } of operations)
     for (const schema of Object.values(results)) if (schema !== null) components.refer(schema, 'output')
   const described = operations.map((operation) => ({ operation, description: describe(operation, components) }))
-  const { parameters, responses } = hoist(described)
+  const schemas = components.sorted()
+  const { parameters, responses } = hoist(described, Object.keys(schemas))
   const paths: Record<string, Record<string, unknown>> = {}
   for (const { operation, description } of described) {
     const path = apiPrefix + operation.path
@@ -51,7 +52,7 @@ export function openapiDocument(version: string, operations: readonly Operation[
     security: usualSecurity,
     paths,
     components: {
-      schemas: components.sorted(),
+      schemas,
       responses,
       parameters,
       headers: sharedHeaders,

@@ -52,6 +52,15 @@ test('objects stand under names that a generated client can use as they are', ()
   }
 })
 
+test('no two components have the same name, of whatever sort they are', () => {
+  const { securitySchemes: _schemes, headers: _headers, ...sorts } = document.components
+  const names = Object.values(sorts).flatMap((named) => Object.keys(named))
+  assert.deepEqual(
+    names.filter((name, index) => names.indexOf(name) !== index),
+    [],
+  )
+})
+
 test('no name is one that generators make of an object and its field', () => {
   const derived = new Set(
     Object.entries(schemas).flatMap(([name, schema]) =>

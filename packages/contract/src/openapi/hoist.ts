@@ -10,15 +10,20 @@ type Named = Record<string, Json>
 
 /**
  * Parameters and responses that more than one operation has go to `components`, under a name; the operations then refer
- * to them. Changes the descriptions that it is given.
+ * to them. Changes the descriptions that it is given. Some generators make types of all components: no name of a schema is
+ * used again.
  */
-export function hoist(described: readonly Described[]): { parameters: Named; responses: Named } {
+export function hoist(
+  described: readonly Described[],
+  schemas: readonly string[],
+): { parameters: Named; responses: Named } {
   const parameters = createShelf(
     described.flatMap(({ operation, description }) =>
       parametersIn(description).map((parameter) => ({ item: parameter, tag: operation.tag })),
     ),
     parameterName,
     'parameters',
+    { schemas, suffix: 'Query' },
   )
   const responses = createShelf(
     described.flatMap(({ operation, description }) =>
@@ -26,6 +31,7 @@ export function hoist(described: readonly Described[]): { parameters: Named; res
     ),
     responseName,
     'responses',
+    { schemas, suffix: 'Answer' },
   )
   for (const { description } of described) {
     if (description.parameters !== undefined) description.parameters = parametersIn(description).map(parameters.refer)
@@ -43,7 +49,12 @@ interface Use {
 }
 
 /** The most used item of a name has it; another of the same name adds the tag of its first operation. */
-function createShelf(uses: readonly Use[], nameOf: (use: Use) => string, kind: string) {
+function createShelf(
+  uses: readonly Use[],
+  nameOf: (use: Use) => string,
+  kind: string,
+  { schemas, suffix }: { schemas: readonly string[]; suffix: string },
+) {
   const groups = Map.groupBy(uses, ({ item }) => JSON.stringify(item))
   const shared = [...groups]
     .filter(([, same]) => same.length > 1)
@@ -51,7 +62,8 @@ function createShelf(uses: readonly Use[], nameOf: (use: Use) => string, kind: s
   const names = new Map<string, string>()
   const shelf = new Map<string, Json>()
   for (const [text, [first]] of shared) {
-    const plain = nameOf(first!)
+    const short = nameOf(first!)
+    const plain = schemas.includes(short) ? `${short}${suffix}` : short
     const name = shelf.has(plain) ? `${pascal(first!.tag)}${plain}` : plain
     if (shelf.has(name)) throw new Error(`Two of the ${kind} want the name ${name}.`)
     shelf.set(name, first!.item)

@@ -105,9 +105,11 @@ export const TokenView = z
   })
   .meta({ id: 'Token' })
 export type TokenView = z.infer<typeof TokenView>
-export const TokenCreated = TokenView.extend({ value: z.string().describe('Shown this once.') }).meta({
-  id: 'TokenCreated',
-})
+export const TokenCreated = TokenView.extend({ value: z.string().describe('The token itself, shown this once.') }).meta(
+  {
+    id: 'TokenCreated',
+  },
+)
 
 export const UserView = z
   .object({
