@@ -6,9 +6,10 @@ export const securitySchemes: Json = {
   session: {
     type: 'apiKey',
     in: 'cookie',
-    name: 'stackquay_session_<instance>',
+    // A name that HTTP knows as one: generated clients look for it among headers.
+    name: 'stackquay_session',
     description:
-      'A browser session, together with the header X-CSRF-Token that login answers, on every request; under TLS the name begins with `__Host-`. Where no header can be sent, the query parameter `ticket`.',
+      'A browser session, together with the header X-CSRF-Token that login answers, on every request. The name of the cookie goes on with `_` and the instance; under TLS it begins with `__Host-`. Where no header can be sent, the query parameter `ticket`.',
   },
 }
 
