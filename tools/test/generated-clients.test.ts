@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { cp, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { before, type TestContext, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
@@ -102,11 +102,7 @@ async function run(t: TestContext, program: string, args: readonly string[], cwd
   const result = await promisify(execFile)(program, [...args], { cwd, timeout: 120_000, maxBuffer: 16 << 20 }).catch(
     ({ message, stdout, stderr }) => assert.fail(`${message}\n${stdout}\n${stderr}`),
   )
-  t.diagnostic(
-    `${args
-      .find((arg) => /\w{4}/.test(arg))
-      ?.split('/')
-      .at(-1)}: ${((performance.now() - began) / 1000).toFixed(1)} s`,
-  )
+  const seconds = ((performance.now() - began) / 1000).toFixed(1)
+  t.diagnostic(`${basename(args.find((arg) => !arg.startsWith('-')) ?? '')}: ${seconds} s`)
   return result.stdout
 }
