@@ -18,14 +18,21 @@ export const systemPackages = [
   {
     debian: 'python3',
     programs: ['python3'],
-    usedBy: ['packages/catalog/test/real-suites', 'apps/server/test/ports', portWallTests, 'e2e/', 'tools/fuzz/'],
+    usedBy: [
+      'packages/catalog/test/real-suites',
+      'apps/server/test/ports',
+      portWallTests,
+      'e2e/',
+      'tools/fuzz/',
+      'tools/test/generated-clients',
+    ],
   },
   {
     debian: 'python3-venv',
     programs: ['python3'],
     // The one that every user can run: another in front of it in PATH may be private to root.
     probe: [python(), '-c', 'import venv, ensurepip'],
-    usedBy: ['packages/catalog/test/real-suites', 'e2e/', 'tools/fuzz/'],
+    usedBy: ['packages/catalog/test/real-suites', 'e2e/', 'tools/fuzz/', 'tools/test/generated-clients'],
   },
   { debian: 'postgresql', programs: ['pg_ctlcluster'], usedBy: ['packages/catalog/', 'e2e/'] },
   { debian: 'redis-server', programs: ['redis-server'], usedBy: ['packages/catalog/', 'e2e/'] },

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import os from 'node:os'
 import { join, relative } from 'node:path'
+import { ensureClientGenerators } from './client-generators.mjs'
 import { clearDockerLabs, ensureDockerImages, isDockerTest } from './docker-lab.mjs'
 import { ensurePage } from './page.mjs'
 import { childEnv, node, root } from './places.mjs'
@@ -24,6 +25,7 @@ export async function run(args) {
   const files = allTestFiles().filter((file) => words.length === 0 || words.some((word) => file.includes(word)))
   if (files.length === 0) throw new Refusal(`No test file matches ${words.map((word) => `"${word}"`).join(' or ')}.`)
   await ensureSystemPackages(files)
+  await ensureClientGenerators(files)
   ensureDockerImages(files)
   if (files.some((file) => file.startsWith('apps/server/') || file.startsWith('e2e/'))) await ensurePage()
 

@@ -64,6 +64,11 @@ const kindNameExceptions: readonly { readonly file: string; readonly name: strin
   },
   { file: 'apps/server/src/system/diagnostics.ts', name: 'storage', why: 'a category of checks: disk and database' },
   { file: 'packages/contract/src/schemas/system.ts', name: 'storage', why: 'the same category' },
+  ...['node', 'postgresql', 'redis'].map((name) => ({
+    file: 'packages/contract/src/openapi/examples.ts',
+    name,
+    why: 'an example of an answer',
+  })),
   { file: 'apps/cli/src/commands/api.ts', name: 'node', why: 'an example in the help text' },
   {
     file: 'apps/cli/src/commands/db/create.ts',
@@ -89,6 +94,9 @@ const plannedEngines = ['swarm']
 const engineNameExceptions: readonly { readonly file: string; readonly name: string; readonly why: string }[] = [
   { file: 'packages/contract/src/schemas/project.ts', name: 'native', why: 'the one list, and a text for people' },
   { file: 'packages/contract/src/schemas/project.ts', name: 'docker', why: 'the one list, and a text for people' },
+  { file: 'packages/contract/src/openapi/examples.ts', name: 'native', why: 'examples for people' },
+  { file: 'packages/contract/src/openapi/field-texts.ts', name: 'native', why: 'a text for people' },
+  { file: 'packages/contract/src/openapi/field-texts.ts', name: 'docker', why: 'a text for people' },
   { file: 'apps/server/src/config.ts', name: 'native', why: 'a text for people: what STACKQUAY_ENGINE means' },
   { file: 'apps/server/src/config.ts', name: 'docker', why: 'a text for people: what STACKQUAY_ENGINE means' },
   { file: 'apps/server/src/bundled.ts', name: 'native', why: 'a folder of the npm package of PostgreSQL' },

@@ -3,12 +3,18 @@ import type { Preset, RuntimeSettings, Settings } from './kind.ts'
 
 export const Port = z.int().min(1).max(65535)
 
+/** One name in a path that is not `..`; in an expression that every dialect reads, so without looking ahead. */
+const character = String.raw`[^/\\\x00-\x1f]`
+const notDot = String.raw`[^./\\\x00-\x1f]`
+const step = String.raw`(?:\.|\.?${notDot}${character}*|\.\.${character}+)`
+const folderInside = new RegExp(`^${step}(?:/(?:${step})?)*$`)
+
 /** A folder of the project, relative to it; `.` is the project itself. Neither absolute nor with a step upwards. */
 export const RelativeFolder = z
   .string()
   .min(1)
   .max(400)
-  .regex(/^(?!\/)(?!(.*\/)?\.\.(\/|$))[^\u0000-\u001f\\]+$/, 'must be a folder inside the project, such as "apps/web"')
+  .regex(folderInside, 'must be a folder inside the project, such as "apps/web"')
 
 /** argv that replaces the preset's own command. `null` takes the preset's command again. */
 const Command = z.array(z.string().min(1).max(4096)).min(1).max(64).nullable()

@@ -1,5 +1,4 @@
 import { apiPrefix, operationList, ProblemError } from '@stackquay/contract'
-import { openapiText } from '@stackquay/contract/openapi'
 import type { Store } from '@stackquay/store'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, type RouteOptions } from 'fastify'
 import { type Authenticator, anonymous } from '../access/authenticator.ts'
@@ -15,6 +14,7 @@ import { eventRoute } from './event-route.ts'
 import { createEventsHub } from './events-hub.ts'
 import type { Handlers, Principal, StreamHandlers } from './handler.ts'
 import { createIdempotency } from './idempotency.ts'
+import { createOpenapiAnswer } from './openapi-answer.ts'
 import { createOperationPaths } from './operation-paths.ts'
 import { createOriginRules } from './origin.ts'
 import { problemAnswer, problemErrorOf } from './problem-answer.ts'
@@ -92,9 +92,7 @@ export function createDoor(deps: DoorDeps): FastifyInstance {
   const streams = bound.filter((one) => one.kind === 'websocket')
   const upgrades = createUpgrades({ admit, origins, client, paths, streams, rights, recordDenial, log })
   const stopping = new AbortController()
-  // Made when first asked for: it takes a tenth of a second that a start does not have.
-  let openapi: string | undefined
-  const openapiOnce = () => (openapi ??= openapiText(settings.version))
+  const openapi = createOpenapiAnswer(settings.version)
 
   const app = createFastify((error, request, reply) => {
     setHeaders(request, reply)
@@ -111,7 +109,7 @@ export function createDoor(deps: DoorDeps): FastifyInstance {
   )
   app.setErrorHandler(sendProblem)
   for (const one of bound) app.route(routeOf(one))
-  serveReference(app, openapiOnce)
+  serveReference(app, openapi.text)
   const sendPage = deps.webFolder === null ? null : serveWebPage(app, deps.webFolder)
   app.setNotFoundHandler((request, reply) => {
     request.principal = anonymous
@@ -152,15 +150,11 @@ export function createDoor(deps: DoorDeps): FastifyInstance {
       case 'websocket':
         return refusePlainRequest
       case 'door':
-        if (one.operation.id === 'getOpenapi') return sendOpenapi
+        if (one.operation.id === 'getOpenapi') return openapi.send
         return eventRoute(one.operation, { hub, store, admit, rights, stopping: stopping.signal, log })
       default:
         return one satisfies never
     }
-  }
-
-  function sendOpenapi(_request: FastifyRequest, reply: FastifyReply): FastifyReply {
-    return reply.header('content-type', 'application/json; charset=utf-8').send(openapiOnce())
   }
 
   function sendProblem(thrown: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {

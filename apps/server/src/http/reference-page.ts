@@ -1,5 +1,5 @@
-import { type Access, problemKinds } from '@stackquay/contract'
-import type { OpenapiDocument } from '@stackquay/contract/openapi'
+import { type Access, operationList, problemKinds } from '@stackquay/contract'
+import { type OpenapiDocument, problemCodesOf, resolved } from '@stackquay/contract/openapi'
 import { referenceStyle } from './reference-style.ts'
 
 /** The OpenAPI document as one page: no script, nothing loaded, so it needs no exception from the page's policy. */
@@ -8,7 +8,7 @@ export function referencePage(document: OpenapiDocument): string {
     Object.entries(methods).map(([method, operation]) => ({
       path,
       method: method.toUpperCase(),
-      ...(operation as OperationView),
+      ...expanded(document, operation as OperationView),
     })),
   )
   const groups = document.tags.map(({ name }) => ({
@@ -49,6 +49,17 @@ ${schemas.map(schemaSection).join('\n')}
 `
 }
 
+/** The same with what it refers to put in its place. */
+function expanded(document: OpenapiDocument, operation: OperationView): OperationView {
+  return {
+    ...operation,
+    parameters: (operation.parameters ?? []).map((parameter) => resolved(document, parameter)),
+    responses: Object.fromEntries(
+      Object.entries(operation.responses).map(([status, response]) => [status, resolved(document, response)]),
+    ),
+  }
+}
+
 interface OperationView {
   readonly operationId: string
   readonly tags: readonly string[]
@@ -58,8 +69,9 @@ interface OperationView {
   readonly 'x-stackquay-audit'?: string
   readonly 'x-stackquay-stream'?: string
   readonly 'x-stackquay-ticket'?: string
-  readonly parameters?: readonly { name: string; in: string; required: boolean; description?: string; schema: Schema }[]
-  readonly requestBody?: { required: boolean; content: Content }
+  readonly 'x-stackquay-problems'?: readonly string[]
+  readonly parameters?: readonly { name: string; in: string; required?: true; description?: string; schema: Schema }[]
+  readonly requestBody?: { required?: true; content: Content }
   readonly responses: Readonly<
     Record<string, { description: string; content?: Content; 'x-stackquay-problems'?: readonly string[] }>
   >
@@ -97,7 +109,7 @@ function navigationItem({ operationId, method, path }: Placed): string {
 function operationSection(operation: Placed): string {
   const { operationId, method, path, summary, description, parameters = [], requestBody, responses } = operation
   const answers = Object.entries(responses).filter(([, { 'x-stackquay-problems': problems }]) => problems === undefined)
-  const problems = Object.values(responses).flatMap(({ 'x-stackquay-problems': codes = [] }) => codes)
+  const problems = problemCodesOf(operationList.find(({ id }) => id === operationId)!)
   return `<section class="operation" id="${operationId}" aria-labelledby="${operationId}-title">
 <h3 id="${operationId}-title">${escapeHtml(summary)}</h3>
 <p class="line"><b class="${method}">${method}</b> <code>${escapeHtml(path)}</code></p>
@@ -160,13 +172,21 @@ function contentView(content: Content): string {
 
 /** An object as a table of its fields; anything else as one line. */
 function schemaView(schema: Schema): string {
-  if (schema.properties === undefined) return `<p>${typeText(schema)} ${notes(schema, schema.description)}</p>`
-  const rows = Object.entries(schema.properties).map(([name, field]) => [
+  const { properties, required } = fieldsOf(schema)
+  if (properties === undefined) return `<p>${typeText(schema)} ${notes(schema, schema.description)}</p>`
+  const rows = Object.entries(properties).map(([name, field]) => [
     code(name),
     typeText(field),
-    notes(field, field.description, schema.required?.includes(name)),
+    notes(field, field.description, required?.includes(name)),
   ])
-  return rows.length === 0 ? '<p>An object.</p>' : table(rows)
+  const base = schema.allOf?.[0]
+  const inherited = base === undefined ? '' : `<p>All fields of ${typeText(base)}, and:</p>`
+  return inherited + (rows.length === 0 ? '<p>An object.</p>' : table(rows))
+}
+
+/** Its own fields: of an object that extends another, those that it adds. */
+function fieldsOf(schema: Schema): Pick<Schema, 'properties' | 'required'> {
+  return schema.allOf === undefined ? schema : (schema.allOf.find(({ properties }) => properties !== undefined) ?? {})
 }
 
 function schemaSection([name, schema]: readonly [string, unknown]): string {

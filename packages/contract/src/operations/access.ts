@@ -24,7 +24,7 @@ import {
   UserCreate,
   UserView,
 } from '../schemas/access.ts'
-import { ListQuery, listOf } from '../schemas/common.ts'
+import { ListQuery, pageOf } from '../schemas/common.ts'
 
 export const getSetup = operation({
   id: 'getSetup',
@@ -32,6 +32,7 @@ export const getSetup = operation({
   path: '/setup',
   tag: 'Access',
   summary: 'Whether the first administrator is still to be made',
+  description: 'The page asks this before it shows the login.',
   access: { kind: 'public' },
   results: { 200: SetupState },
   problems: [],
@@ -43,6 +44,7 @@ export const completeSetup = operation({
   path: '/setup',
   tag: 'Access',
   summary: 'Make the first administrator with the one-time code, and log in',
+  description: 'Possible once, while there is no user.',
   access: { kind: 'public' },
   body: SetupInput,
   results: { 201: LoginResult },
@@ -75,6 +77,7 @@ export const logout = operation({
   path: '/auth/logout',
   tag: 'Access',
   summary: 'End this session',
+  description: 'The cookie and the CSRF token stop working at once.',
   access: { kind: 'authenticated', session: true },
   results: { 204: null },
   problems: [],
@@ -87,6 +90,7 @@ export const getMe = operation({
   path: '/auth/me',
   tag: 'Access',
   summary: 'Who is calling: of a token its name, scope and projects',
+  description: 'The answer has one shape for tokens and one for sessions; `kind` says which.',
   access: { kind: 'authenticated' },
   results: { 200: Me },
   problems: [],
@@ -98,6 +102,7 @@ export const changePassword = operation({
   path: '/auth/password',
   tag: 'Access',
   summary: 'Change your own password; ends your other sessions',
+  description: 'Asks for the present password.',
   access: { kind: 'authenticated', session: true },
   body: PasswordChange,
   results: { 204: null },
@@ -111,9 +116,10 @@ export const listTokens = operation({
   path: '/tokens',
   tag: 'Access',
   summary: 'Your API tokens',
+  description: 'Values are never listed.',
   access: { kind: 'authenticated', session: true },
   query: ListQuery,
-  results: { 200: listOf(TokenView) },
+  results: { 200: pageOf('TokenPage', TokenView) },
   problems: [],
 })
 
@@ -130,6 +136,7 @@ export const createToken = operation({
   path: '/tokens',
   tag: 'Access',
   summary: 'Create an API token; its value is answered this once',
+  description: 'Keep the value: the service stores only its hash.',
   access: { kind: 'authenticated', session: true, raised: [needsItself('operate'), needsItself('admin')] },
   body: TokenCreate,
   results: { 201: TokenCreated },
@@ -143,8 +150,9 @@ export const revokeToken = operation({
   path: '/tokens/{tid}',
   tag: 'Access',
   summary: 'Revoke an API token, at once',
+  description: 'Holds for the next request; open streams of the token end within a second.',
   access: { kind: 'authenticated', session: true },
-  params: z.object({ tid: z.string().max(60) }),
+  params: z.object({ tid: z.string().max(60).describe('Id of a token: `tok_…`.') }),
   results: { 204: null },
   problems: ['not_found'],
   audit: 'token.revoke',
@@ -175,9 +183,10 @@ export const listSessions = operation({
   path: '/auth/sessions',
   tag: 'Access',
   summary: 'Where you are logged in',
+  description: 'Newest first; `current` marks the session of this request.',
   access: ownSession,
   query: ListQuery,
-  results: { 200: listOf(SessionView) },
+  results: { 200: pageOf('SessionPage', SessionView) },
   problems: [],
 })
 
@@ -187,8 +196,9 @@ export const endSession = operation({
   path: '/auth/sessions/{sid}',
   tag: 'Access',
   summary: 'End one of your sessions, at once',
+  description: 'Its open streams end within a second.',
   access: ownSession,
-  params: z.object({ sid: z.string().max(60) }),
+  params: z.object({ sid: z.string().max(60).describe('Id of a session: `ses_…`.') }),
   results: { 204: null },
   problems: ['not_found'],
   audit: 'session.end',
@@ -201,6 +211,7 @@ export const endOtherSessions = operation({
   path: '/auth/sessions',
   tag: 'Access',
   summary: 'End all of your sessions but this one',
+  description: 'Their open streams end within a second.',
   access: ownSession,
   results: { 200: SessionsEnded },
   problems: [],
@@ -214,9 +225,10 @@ export const listDevices = operation({
   path: '/auth/devices',
   tag: 'Access',
   summary: 'The browsers that you have logged in with',
+  description: 'Newest first.',
   access: ownSession,
   query: ListQuery,
-  results: { 200: listOf(DeviceView) },
+  results: { 200: pageOf('DevicePage', DeviceView) },
   problems: [],
 })
 
@@ -226,8 +238,9 @@ export const forgetDevice = operation({
   path: '/auth/devices/{did}',
   tag: 'Access',
   summary: 'Forget a browser: its next log-in counts like one from a new browser',
+  description: 'Sessions of that browser go on.',
   access: ownSession,
-  params: z.object({ did: z.string().max(60) }),
+  params: z.object({ did: z.string().max(60).describe('Id of a device: `dev_…`.') }),
   results: { 204: null },
   problems: ['not_found'],
   audit: 'device.forget',
@@ -236,7 +249,7 @@ export const forgetDevice = operation({
 
 /** What no token may do, whatever its scope: about people and the key (specification, section 5.8). */
 const adminSession = { kind: 'scope', scope: 'admin', instance: true, session: true } as const
-const UserParams = z.object({ uid: z.string().max(60) })
+const UserParams = z.object({ uid: z.string().max(60).describe('Id of a user: `usr_…`.') })
 
 export const listUsers = operation({
   id: 'listUsers',
@@ -244,9 +257,10 @@ export const listUsers = operation({
   path: '/users',
   tag: 'Access',
   summary: 'The people who can log in, by name',
+  description: 'Disabled users are listed too.',
   access: adminSession,
   query: ListQuery,
-  results: { 200: listOf(UserView) },
+  results: { 200: pageOf('UserPage', UserView) },
   problems: [],
 })
 
@@ -256,6 +270,7 @@ export const createUser = operation({
   path: '/users',
   tag: 'Access',
   summary: 'Let another person log in',
+  description: 'The user logs in with the name and password given here.',
   access: adminSession,
   body: UserCreate,
   results: { 201: UserView },
@@ -269,6 +284,7 @@ export const getUser = operation({
   path: '/users/{uid}',
   tag: 'Access',
   summary: 'One user',
+  description: 'By id.',
   access: adminSession,
   params: UserParams,
   results: { 200: UserView },
@@ -299,6 +315,7 @@ export const deleteUser = operation({
   path: '/users/{uid}',
   tag: 'Access',
   summary: 'Delete a user with all tokens and sessions; projects stay',
+  description: 'Holds for the next request of the user.',
   access: adminSession,
   params: UserParams,
   results: { 204: null },
@@ -313,6 +330,7 @@ export const getSecretKey = operation({
   path: '/settings/secret-key',
   tag: 'Access',
   summary: 'Which key seals the secrets: its id and where it comes from',
+  description: 'Never answers the key itself.',
   access: adminSession,
   results: { 200: SecretKeyView },
   problems: [],
@@ -324,6 +342,7 @@ export const revealSecretKey = operation({
   path: '/settings/secret-key/reveal',
   tag: 'Access',
   summary: 'Show the secret key, to keep it in a safe place; asks for your password again',
+  description: 'The answer is never stored and the read is audited.',
   access: adminSession,
   body: PasswordAgain,
   results: { 200: SecretKeyRevealed },

@@ -1,6 +1,12 @@
 import type { Operation } from '../operation.ts'
 import * as access from './access.ts'
+import * as databases from './databases.ts'
+import * as env from './env.ts'
+import * as images from './images.ts'
+import * as manifest from './manifest.ts'
 import * as network from './network.ts'
+import * as observe from './observe.ts'
+import * as ofOperations from './operations.ts'
 import * as projects from './projects.ts'
 import * as runs from './runs.ts'
 import * as services from './services.ts'
@@ -13,6 +19,12 @@ export const operations = {
   ...system,
   ...access,
   ...projects,
+  ...images,
+  ...observe,
+  ...env,
+  ...databases,
+  ...manifest,
+  ...ofOperations,
   ...services,
   ...runs,
   ...terminals,

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { operation } from '../operation.ts'
-import { Cursor, Limit, listOf, ProjectRef } from '../schemas/common.ts'
+import { Cursor, Limit, listOf, ProjectRef, pageOf } from '../schemas/common.ts'
 import {
   AccessEntry,
   Domain,
@@ -26,9 +26,10 @@ export const listDomains = operation({
   path: '/projects/{id}/domains',
   tag: 'Network',
   summary: 'Host names under which the project answers',
+  description: 'The first ones come with the project.',
   access: read,
   params: id,
-  results: { 200: z.object({ items: z.array(Domain) }) },
+  results: { 200: listOf('DomainList', Domain) },
   problems: [],
 })
 
@@ -38,6 +39,7 @@ export const addDomain = operation({
   path: '/projects/{id}/domains',
   tag: 'Network',
   summary: 'Add a host name; no other project may have it',
+  description: 'Point its DNS records at this machine.',
   access: operate,
   params: id,
   body: DomainCreate,
@@ -52,6 +54,7 @@ export const removeDomain = operation({
   path: '/projects/{id}/domains/{host}',
   tag: 'Network',
   summary: 'Remove a host name',
+  description: 'Names that come with the project stay.',
   access: operate,
   params: z.object({ id: ProjectRef, host: HostName }),
   results: { 204: null },
@@ -66,6 +69,7 @@ export const getProxyRules = operation({
   path: '/projects/{id}/proxy-rules',
   tag: 'Network',
   summary: 'What stands in front of the application, for every way in',
+  description: 'The ETag is needed to replace them safely.',
   access: read,
   params: id,
   results: { 200: ProxyRules },
@@ -95,9 +99,12 @@ export const getShare = operation({
   path: '/projects/{id}/share',
   tag: 'Network',
   summary: 'The project’s share',
+  description: 'Also lists the ways to reach it from outside.',
   access: read,
   params: id,
-  results: { 200: z.object({ share: Share.nullable(), providers: z.array(ShareProvider) }) },
+  results: {
+    200: z.object({ share: Share.nullable(), providers: z.array(ShareProvider) }).meta({ id: 'ShareOverview' }),
+  },
   problems: [],
 })
 
@@ -107,6 +114,7 @@ export const createShare = operation({
   path: '/projects/{id}/share',
   tag: 'Network',
   summary: 'Show the project to others for a while, at an address nobody can guess',
+  description: 'A project has one share at a time.',
   access: admin,
   params: id,
   body: ShareCreate.optional(),
@@ -121,6 +129,7 @@ export const endShare = operation({
   path: '/projects/{id}/share',
   tag: 'Network',
   summary: 'End the share at once, with every connection over it',
+  description: 'Without a share this changes nothing.',
   access: operate,
   params: id,
   results: { 204: null },
@@ -135,9 +144,10 @@ export const listShareViewers = operation({
   path: '/projects/{id}/share/viewers',
   tag: 'Network',
   summary: 'Who opened the share',
+  description: 'One entry for each address.',
   access: read,
   params: id,
-  results: { 200: z.object({ items: z.array(ShareViewer) }) },
+  results: { 200: listOf('ShareViewerList', ShareViewer) },
   problems: ['unavailable', 'unavailable_here'],
 })
 
@@ -147,13 +157,14 @@ export const listAccessLog = operation({
   path: '/projects/{id}/access-log',
   tag: 'Network',
   summary: 'Requests to the project, newest first',
+  description: 'Follow `nextCursor` for older requests.',
   access: read,
   params: id,
   query: z.strictObject({
     limit: Limit,
     cursor: Cursor,
-    since: z.iso.datetime().optional(),
-    until: z.iso.datetime().optional(),
+    since: z.iso.datetime().optional().describe('This time and later.'),
+    until: z.iso.datetime().optional().describe('This time and earlier.'),
     status: z
       .string()
       .regex(/^[1-5](xx|\d\d)$/)
@@ -161,7 +172,7 @@ export const listAccessLog = operation({
       .describe('`404`, or `5xx`.'),
     q: z.string().max(200).optional().describe('Part of host, path, client or user agent.'),
   }),
-  results: { 200: listOf(AccessEntry) },
+  results: { 200: pageOf('AccessEntryPage', AccessEntry) },
   problems: ['invalid_request', 'unavailable', 'unavailable_here'],
 })
 
@@ -171,9 +182,12 @@ export const getTraffic = operation({
   path: '/projects/{id}/traffic',
   tag: 'Network',
   summary: 'Requests, statuses and times of answers, over a while',
+  description: 'Longer ranges have longer steps.',
   access: read,
   params: id,
-  query: z.strictObject({ range: z.enum(['15m', '1h', '6h', '24h', '7d']).default('1h') }),
+  query: z.strictObject({
+    range: z.enum(['15m', '1h', '6h', '24h', '7d']).default('1h').describe('How far back it looks.'),
+  }),
   results: { 200: Traffic },
   problems: ['unavailable', 'unavailable_here'],
 })

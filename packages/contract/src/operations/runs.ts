@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { operation } from '../operation.ts'
-import { Cursor, Limit, listOf, ProjectRef, Seq, Wait } from '../schemas/common.ts'
+import { Cursor, Limit, listOf, ProjectRef, pageOf, Seq, textOf, Wait } from '../schemas/common.ts'
 import {
   Action,
   ActionName,
@@ -38,7 +38,7 @@ export const listActions = operation({
     'A closed catalogue: each action is an argv that the service made from the source. Free commands go through exec.',
   access: read,
   params: id,
-  results: { 200: z.object({ items: z.array(Action) }) },
+  results: { 200: listOf('ActionList', Action) },
   problems: [],
 })
 
@@ -82,6 +82,7 @@ export const listTests = operation({
   path: '/projects/{id}/tests',
   tag: 'Tests',
   summary: 'Test suites found in the source, and recent runs',
+  description: 'A suite that cannot run here says why.',
   access: read,
   params: id,
   results: { 200: Tests },
@@ -131,16 +132,17 @@ export const listRuns = operation({
   path: '/projects/{id}/runs',
   tag: 'Runs',
   summary: 'Runs of actions and tests, newest first',
+  description: 'Filters can be combined.',
   access: read,
   params: id,
   query: z.strictObject({
     limit: Limit,
     cursor: Cursor,
-    kind: z.enum(runKinds).optional(),
+    kind: z.enum(runKinds).optional().describe('Only runs of this kind.'),
     name: z.string().max(200).optional().describe('Id of an action or suite.'),
-    state: z.enum(runStates).optional(),
+    state: z.enum(runStates).optional().describe('Only runs in this state.'),
   }),
-  results: { 200: listOf(Run) },
+  results: { 200: pageOf('RunPage', Run) },
   problems: ['invalid_request'],
 })
 
@@ -150,6 +152,7 @@ export const getRun = operation({
   path: '/projects/{id}/runs/{run}',
   tag: 'Runs',
   summary: 'Read a run, or wait for its end',
+  description: '`wait` answers when the run has ended.',
   access: read,
   params: run,
   query: waiting,
@@ -163,14 +166,15 @@ export const listTestCases = operation({
   path: '/projects/{id}/runs/{run}/tests',
   tag: 'Tests',
   summary: 'The tests of a run: failed ones first, then in the order they ran',
+  description: 'A run whose results could not be read has none.',
   access: read,
   params: run,
   query: z.strictObject({
     limit: Limit,
     cursor: Cursor,
-    outcome: z.enum(['passed', 'failed', 'skipped', 'flaky']).optional(),
+    outcome: z.enum(['passed', 'failed', 'skipped', 'flaky']).optional().describe('Only tests with this outcome.'),
   }),
-  results: { 200: listOf(TestCase) },
+  results: { 200: pageOf('TestCasePage', TestCase) },
   problems: ['invalid_request'],
 })
 
@@ -180,9 +184,10 @@ export const getRunOutput = operation({
   path: '/projects/{id}/runs/{run}/output',
   tag: 'Runs',
   summary: 'What a run printed, as text',
+  description: 'Older output may be cut at the beginning.',
   access: read,
   params: run,
-  results: { 200: z.string() },
+  results: { 200: textOf('RunText', 'What the run printed, as UTF-8 text.') },
   resultType: 'text/plain',
   ticket: 'download',
   problems: [],
@@ -200,6 +205,7 @@ export const watchRun = operation({
   path: '/projects/{id}/runs/{run}/ws',
   tag: 'Runs',
   summary: 'Follow a run as WebSocket frames',
+  description: 'Begins at `after`, ends with an `exit` frame.',
   access: { ...read, raised: [cancels] },
   params: run,
   query: z.strictObject({ after }),
@@ -215,6 +221,7 @@ export const cancelRun = operation({
   path: '/projects/{id}/runs/{run}/cancel',
   tag: 'Runs',
   summary: 'End a run with everything it started',
+  description: 'Cancelling a run that has ended changes nothing.',
   access: operate,
   params: run,
   query: waiting,

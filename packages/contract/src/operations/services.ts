@@ -1,7 +1,7 @@
 import { InboxChange, InboxMessage, InboxMessageId, InboxPage, InboxSummary } from '@stackquay/catalog'
 import { z } from 'zod'
 import { operation } from '../operation.ts'
-import { Cursor, DryRun, Limit, ProjectRef, Wait } from '../schemas/common.ts'
+import { Cursor, DryRun, Limit, ProjectRef, textOf, Wait } from '../schemas/common.ts'
 import { Project } from '../schemas/project.ts'
 import { CredentialsService, Extras, KeptDataKind, ServiceCredentials } from '../schemas/services.ts'
 
@@ -10,7 +10,7 @@ const read = { kind: 'scope', scope: 'read', project: true } as const
 const operate = { kind: 'scope', scope: 'operate', project: true } as const
 const admin = { kind: 'scope', scope: 'admin', project: true } as const
 const change = z.strictObject({ dryRun: DryRun, wait: Wait })
-const service = z.object({ id: ProjectRef, service: CredentialsService })
+const service = z.object({ id: ProjectRef, service: CredentialsService.describe('The service, by its name.') })
 
 export const listExtras = operation({
   id: 'listExtras',
@@ -18,6 +18,7 @@ export const listExtras = operation({
   path: '/projects/{id}/extras',
   tag: 'Services',
   summary: 'Services of a project, and data that is kept of disabled ones',
+  description: 'Data of a disabled service is found again when it is enabled.',
   access: read,
   params: id,
   results: { 200: Extras },
@@ -30,8 +31,9 @@ export const deleteKeptData = operation({
   path: '/projects/{id}/extras/{kind}/data',
   tag: 'Services',
   summary: 'Delete the kept data of a disabled service, with its credentials',
+  description: 'The service must be disabled. There is no way back.',
   access: admin,
-  params: z.object({ id: ProjectRef, kind: KeptDataKind }),
+  params: z.object({ id: ProjectRef, kind: KeptDataKind.describe('The service whose data it is.') }),
   query: change,
   results: { 200: Project },
   problems: ['conflict', 'busy', 'precondition_failed'],
@@ -46,6 +48,7 @@ export const getServiceCredentials = operation({
   path: '/projects/{id}/{service}/credentials',
   tag: 'Services',
   summary: 'How to connect to a service, with its secrets; every read is audited',
+  description: 'Which fields there are depends on the service.',
   access: operate,
   params: service,
   results: { 200: ServiceCredentials },
@@ -59,6 +62,7 @@ export const rotateServiceCredentials = operation({
   path: '/projects/{id}/{service}/credentials/rotate',
   tag: 'Services',
   summary: 'Make new secrets for a service; it and what uses it restart',
+  description: 'The old secrets stop working.',
   access: admin,
   params: service,
   query: change,
@@ -77,6 +81,7 @@ export const listMail = operation({
   path: '/projects/{id}/mail',
   tag: 'Mail',
   summary: 'Mails that the project sent, newest first',
+  description: '`q` searches; the answer also counts unread mails.',
   access: operate,
   params: id,
   query: z.strictObject({
@@ -98,6 +103,7 @@ export const deleteAllMail = operation({
   path: '/projects/{id}/mail',
   tag: 'Mail',
   summary: 'Empty the inbox',
+  description: 'Deletes every mail of the project for good.',
   access: operate,
   params: id,
   results: { 204: null },
@@ -112,6 +118,7 @@ export const getMail = operation({
   path: '/projects/{id}/mail/{message}',
   tag: 'Mail',
   summary: 'Read a mail',
+  description: 'With text, HTML and headers. Reading does not mark it as read.',
   access: operate,
   params: message,
   results: { 200: InboxMessage },
@@ -124,6 +131,7 @@ export const updateMail = operation({
   path: '/projects/{id}/mail/{message}',
   tag: 'Mail',
   summary: 'Mark a mail as read or unread',
+  description: 'Answers the mail without its text.',
   access: operate,
   params: message,
   body: InboxChange,
@@ -138,6 +146,7 @@ export const deleteMail = operation({
   path: '/projects/{id}/mail/{message}',
   tag: 'Mail',
   summary: 'Delete a mail',
+  description: 'Deletes it for good.',
   access: operate,
   params: message,
   results: { 204: null },
@@ -157,8 +166,10 @@ export const getMailHtml = operation({
     'Links lead to a new tab; those that are not absolute lead nowhere.',
   access: operate,
   params: message,
-  query: z.strictObject({ images: z.enum(['embedded', 'remote']).optional() }),
-  results: { 200: z.string() },
+  query: z.strictObject({
+    images: z.enum(['embedded', 'remote']).optional().describe('Which images are shown; `embedded` unless told.'),
+  }),
+  results: { 200: textOf('MailHtml', 'An HTML document that is safe to show in a frame.') },
   resultType: 'text/html',
   ticket: 'view',
   problems: mailProblems,
@@ -170,9 +181,10 @@ export const getMailSource = operation({
   path: '/projects/{id}/mail/{message}/source',
   tag: 'Mail',
   summary: 'A mail byte for byte as it arrived',
+  description: 'For mail programs; ranges are answered.',
   access: operate,
   params: message,
-  results: { 200: z.string() },
+  results: { 200: textOf('MailSource', 'The mail byte for byte as it arrived (RFC 5322).') },
   resultType: 'message/rfc822',
   ticket: 'download',
   problems: mailProblems,
@@ -184,9 +196,18 @@ export const getMailAttachment = operation({
   path: '/projects/{id}/mail/{message}/attachments/{index}',
   tag: 'Mail',
   summary: 'A file that a mail carries, as a download',
+  description: 'Always a download, never shown in the page.',
   access: operate,
-  params: z.object({ ...message.shape, index: z.string().regex(/^\d{1,4}$/, 'is not a number of an attachment') }),
-  results: { 200: z.string().meta({ format: 'binary' }) },
+  params: z.object({
+    ...message.shape,
+    index: z
+      .string()
+      .regex(/^\d{1,4}$/, 'is not a number of an attachment')
+      .describe('`index` of the attachment.'),
+  }),
+  results: {
+    200: z.string().meta({ id: 'AttachmentContent', format: 'binary', description: 'The bytes of the attachment.' }),
+  },
   resultType: 'application/octet-stream',
   ticket: 'download',
   problems: mailProblems,

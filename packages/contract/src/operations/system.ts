@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { operation } from '../operation.ts'
-import { Cursor, Limit, listOf, ProjectRef, Seq } from '../schemas/common.ts'
+import { Cursor, Limit, ProjectRef, pageOf, Seq, textOf } from '../schemas/common.ts'
 import { engineNames } from '../schemas/project.ts'
 import { AuditEntry, AuditState, Diagnostics, Health, Orphan, RuntimesView, ServicesView } from '../schemas/system.ts'
 
@@ -22,8 +22,9 @@ export const getOpenapi = operation({
   path: '/openapi.json',
   tag: 'System',
   summary: 'This description as an OpenAPI 3.1 document',
+  description: 'Compact, with an ETag; compressed for clients that accept it.',
   access: { kind: 'public' },
-  results: { 200: z.record(z.string(), z.unknown()) },
+  results: { 200: z.record(z.string(), z.unknown()).meta({ id: 'OpenapiDocument' }) },
   problems: [],
 })
 
@@ -33,6 +34,7 @@ export const getDiagnostics = operation({
   path: '/system/diagnostics',
   tag: 'System',
   summary: 'Checks of the set-up, each with what to do',
+  description: 'A check that is not `ok` says what to do about it.',
   access: { kind: 'scope', scope: 'admin', instance: true },
   results: { 200: Diagnostics },
   problems: [],
@@ -46,7 +48,12 @@ export const deleteOrphan = operation({
   summary: 'Remove what an engine holds for a project that is gone',
   description: 'Ends and removes its workloads and deletes their logs. Its data goes only when `data` says so.',
   access: { kind: 'scope', scope: 'admin', instance: true },
-  params: z.object({ orphan: z.string().regex(/^[a-z0-9][a-z0-9_-]{0,99}$/) }),
+  params: z.object({
+    orphan: z
+      .string()
+      .regex(/^[a-z0-9][a-z0-9_-]{0,99}$/)
+      .describe('`id` of an orphan in the diagnostics.'),
+  }),
   query: z.strictObject({
     data: z.enum(['keep', 'delete']).describe('delete also deletes databases and kept data, for good.'),
   }),
@@ -69,6 +76,7 @@ export const listRuntimes = operation({
   path: '/runtimes',
   tag: 'Catalogue',
   summary: 'Runtimes with versions, presets and settings; templates',
+  description: 'What cannot be used on this machine is listed with the reason.',
   access: { kind: 'scope', scope: 'read' },
   query: OfEngine,
   results: { 200: RuntimesView },
@@ -81,6 +89,7 @@ export const listServices = operation({
   path: '/services',
   tag: 'Catalogue',
   summary: 'Services and databases with versions and settings',
+  description: 'What cannot be used on this machine is listed with the reason.',
   access: { kind: 'scope', scope: 'read' },
   query: OfEngine,
   results: { 200: ServicesView },
@@ -100,7 +109,7 @@ const auditFilters = {
     .describe('`ada` finds also what her tokens did; `ada (token: ci)` that token’s.'),
   action: z.string().max(100).optional().describe('`project.start`.'),
   project: z.string().max(60).optional().describe('Id or slug.'),
-  outcome: z.enum(['success', 'failure', 'denied']).optional(),
+  outcome: z.enum(['success', 'failure', 'denied']).optional().describe('Only entries with this outcome.'),
   since: z.iso.datetime().optional().describe('This time and later.'),
   until: z.iso.datetime().optional().describe('This time and earlier.'),
 }
@@ -111,9 +120,10 @@ export const listAudit = operation({
   path: '/audit',
   tag: 'Audit',
   summary: 'Who changed what, newest first',
+  description: 'Refusals of changes are listed as well as changes.',
   access: { kind: 'scope', scope: 'admin', instance: true },
   query: z.strictObject({ limit: Limit, cursor: Cursor, ...auditFilters }),
-  results: { 200: listOf(AuditEntry) },
+  results: { 200: pageOf('AuditPage', AuditEntry) },
   problems: ['invalid_request'],
 })
 
@@ -141,8 +151,11 @@ export const exportAudit = operation({
     'JSON Lines hold each entry as the list answers it, so that its hash can be computed again. In CSV (RFC 4180), cells ' +
     'that a spreadsheet would take for a formula begin with an apostrophe.',
   access: { kind: 'scope', scope: 'admin', instance: true },
-  query: z.strictObject({ format: z.enum(['jsonl', 'csv']).default('jsonl'), ...auditFilters }),
-  results: { 200: z.string() },
+  query: z.strictObject({
+    format: z.enum(['jsonl', 'csv']).default('jsonl').describe('Form of the file.'),
+    ...auditFilters,
+  }),
+  results: { 200: textOf('AuditExport', 'Entries of the audit log, one a line.') },
   resultType: ['application/jsonl', 'text/csv'],
   ticket: 'download',
   problems: [],
@@ -168,7 +181,7 @@ export const streamEvents = operation({
   description: 'Resume with Last-Event-ID or ?after=. A token restricted to projects receives the events of those.',
   access: { kind: 'scope', scope: 'read' },
   query: EventsQuery,
-  results: { 200: z.string() },
+  results: { 200: textOf('EventStream', 'Server-sent events: `id` is the sequence number, `data` an event as JSON.') },
   resultType: 'text/event-stream',
   stream: 'sse',
   ticket: 'stream',
@@ -181,6 +194,7 @@ export const watchEvents = operation({
   path: '/events/ws',
   tag: 'Events',
   summary: 'Events as WebSocket frames',
+  description: 'The same events as over server-sent events; `after` resumes.',
   access: { kind: 'scope', scope: 'read' },
   query: EventsQuery,
   results: { 101: null },

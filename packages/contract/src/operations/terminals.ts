@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { operation } from '../operation.ts'
-import { ProjectRef, Seq } from '../schemas/common.ts'
+import { listOf, ProjectRef, Seq, textOf } from '../schemas/common.ts'
 import { ExecRequest, Terminal, TerminalCreate, TerminalId } from '../schemas/terminals.ts'
 
 const operate = { kind: 'scope', scope: 'operate', project: true } as const
@@ -27,9 +27,10 @@ export const listTerminals = operation({
   path: '/projects/{id}/terminals',
   tag: 'Terminals',
   summary: 'Terminals of the project that are open, or ended a short while ago',
+  description: 'Of all callers.',
   access: operate,
   params: id,
-  results: { 200: z.object({ items: z.array(Terminal) }) },
+  results: { 200: listOf('TerminalList', Terminal) },
   problems: [],
 })
 
@@ -55,6 +56,7 @@ export const getTerminal = operation({
   path: '/projects/{id}/terminals/{term}',
   tag: 'Terminals',
   summary: 'Read a terminal’s state',
+  description: 'The output itself comes over the WebSocket.',
   access: operate,
   params: terminal,
   results: { 200: Terminal },
@@ -67,6 +69,7 @@ export const endTerminal = operation({
   path: '/projects/{id}/terminals/{term}',
   tag: 'Terminals',
   summary: 'End a terminal with everything that runs in it, and forget its output',
+  description: 'Everybody who is connected is disconnected.',
   access: operate,
   params: terminal,
   results: { 204: null },
@@ -102,7 +105,10 @@ export const openTerminal = operation({
   description: 'The `start` frame holds the terminal, whose own stream is where to come back to.',
   access: operate,
   params: id,
-  query: z.strictObject({ workload: z.string().max(60).optional(), ...size }),
+  query: z.strictObject({
+    workload: z.string().max(60).optional().describe('Runtime whose environment it gets; the first unless told.'),
+    ...size,
+  }),
   results: { 101: null },
   stream: 'websocket',
   ticket: 'stream',
@@ -122,7 +128,7 @@ export const execCommand = operation({
   access: operate,
   params: id,
   body: ExecRequest,
-  results: { 200: z.string() },
+  results: { 200: textOf('ExecLines', 'JSON lines: one object with stdout, stderr, exit or error in each.') },
   resultType: 'application/x-ndjson',
   problems: ['validation_failed', 'unavailable_here', 'program_not_found', 'engine_cannot', 'busy'],
   audit: 'exec.run',

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { operation } from '../operation.ts'
-import { Cursor, Limit, listOf } from '../schemas/common.ts'
+import { Cursor, Limit, listOf, pageOf } from '../schemas/common.ts'
 import {
   deliveryStates,
   Webhook,
@@ -13,7 +13,10 @@ import {
 
 const admin = { kind: 'scope', scope: 'admin', instance: true } as const
 const one = z.object({ hook: WebhookId })
-const delivery = z.object({ hook: WebhookId, delivery: z.string().min(1).max(60) })
+const delivery = z.object({
+  hook: WebhookId,
+  delivery: z.string().min(1).max(60).describe('Id of a delivery: `msg_…`.'),
+})
 
 export const listWebhooks = operation({
   id: 'listWebhooks',
@@ -21,8 +24,9 @@ export const listWebhooks = operation({
   path: '/webhooks',
   tag: 'Webhooks',
   summary: 'Where events are sent',
+  description: 'Secrets are never listed.',
   access: admin,
-  results: { 200: z.object({ items: z.array(Webhook) }) },
+  results: { 200: listOf('WebhookList', Webhook) },
   problems: [],
 })
 
@@ -32,6 +36,7 @@ export const createWebhook = operation({
   path: '/webhooks',
   tag: 'Webhooks',
   summary: 'Send events to an address; the signing secret is shown this once',
+  description: 'Requests are signed after Standard Webhooks.',
   access: admin,
   body: WebhookCreate,
   results: { 201: WebhookWithSecret },
@@ -45,6 +50,7 @@ export const updateWebhook = operation({
   path: '/webhooks/{hook}',
   tag: 'Webhooks',
   summary: 'Change a webhook; what is absent stays as it is',
+  description: 'Follows JSON Merge Patch (RFC 7396).',
   access: admin,
   params: one,
   body: WebhookPatch,
@@ -60,6 +66,7 @@ export const deleteWebhook = operation({
   path: '/webhooks/{hook}',
   tag: 'Webhooks',
   summary: 'Stop sending and forget the deliveries',
+  description: 'Deliveries that wait are dropped.',
   access: admin,
   params: one,
   results: { 204: null },
@@ -74,6 +81,7 @@ export const rotateWebhookSecret = operation({
   path: '/webhooks/{hook}/rotate',
   tag: 'Webhooks',
   summary: 'Make a new signing secret; for a day both sign',
+  description: 'Receivers have a day to take the new secret.',
   access: admin,
   params: one,
   results: { 200: WebhookWithSecret },
@@ -87,6 +95,7 @@ export const testWebhook = operation({
   path: '/webhooks/{hook}/test',
   tag: 'Webhooks',
   summary: 'Send a test event now, once, and answer how it went',
+  description: 'Also possible while the webhook is disabled.',
   access: admin,
   params: one,
   results: { 200: WebhookDelivery },
@@ -100,10 +109,15 @@ export const listDeliveries = operation({
   path: '/webhooks/{hook}/deliveries',
   tag: 'Webhooks',
   summary: 'What was sent, newest first',
+  description: 'Each with its attempts and what was sent.',
   access: admin,
   params: one,
-  query: z.strictObject({ limit: Limit, cursor: Cursor, state: z.enum(deliveryStates).optional() }),
-  results: { 200: listOf(WebhookDelivery) },
+  query: z.strictObject({
+    limit: Limit,
+    cursor: Cursor,
+    state: z.enum(deliveryStates).optional().describe('Only deliveries in this state.'),
+  }),
+  results: { 200: pageOf('DeliveryPage', WebhookDelivery) },
   problems: ['invalid_request'],
 })
 
@@ -113,6 +127,7 @@ export const redeliver = operation({
   path: '/webhooks/{hook}/deliveries/{delivery}/redeliver',
   tag: 'Webhooks',
   summary: 'Send a delivery again now, with the same id',
+  description: 'Receivers that remember ids see it as a repetition.',
   access: admin,
   params: delivery,
   results: { 202: WebhookDelivery },

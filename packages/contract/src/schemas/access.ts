@@ -18,31 +18,39 @@ export const Username = z
 export const Password = z.string().min(10, 'must have 10 characters or more').max(256)
 
 export const SetupState = z.object({ needsSetup: z.boolean() }).meta({ id: 'SetupState' })
-export const SetupInput = z.strictObject({ username: Username, password: Password, code: z.string().min(1).max(100) })
-export const LoginInput = z.strictObject({
-  username: z.string().min(1).max(100),
-  password: z.string().min(1).max(256),
-  deviceKey: z
-    .string()
-    .max(100)
-    .optional()
-    .describe('What an earlier log-in of this browser answered: failures of others do not count for it.'),
-})
+export const SetupInput = z
+  .strictObject({ username: Username, password: Password, code: z.string().min(1).max(100) })
+  .meta({ id: 'SetupCompletion' })
+export const LoginInput = z
+  .strictObject({
+    username: z.string().min(1).max(100),
+    password: z.string().min(1).max(256),
+    deviceKey: z
+      .string()
+      .max(100)
+      .optional()
+      .describe('What an earlier log-in of this browser answered: failures of others do not count for it.'),
+  })
+  .meta({ id: 'LoginRequest' })
 
-export const SessionMe = z.object({
-  kind: z.literal('session'),
-  user: z.string(),
-  userId: z.string(),
-  role: ScopeSchema,
-})
-export const TokenMe = z.object({
-  kind: z.literal('token'),
-  name: z.string(),
-  scope: ScopeSchema.describe('What the token may do now: the lower of its own scope and its owner’s role.'),
-  projects: z.array(z.string()),
-  user: z.string(),
-})
-export const Me = z.union([SessionMe, TokenMe]).meta({ id: 'Me' })
+export const SessionMe = z
+  .object({
+    kind: z.literal('session'),
+    user: z.string(),
+    userId: z.string(),
+    role: ScopeSchema,
+  })
+  .meta({ id: 'SessionIdentity' })
+export const TokenMe = z
+  .object({
+    kind: z.literal('token'),
+    name: z.string(),
+    scope: ScopeSchema.describe('What the token may do now: the lower of its own scope and its owner’s role.'),
+    projects: z.array(z.string()),
+    user: z.string(),
+  })
+  .meta({ id: 'TokenIdentity' })
+export const Me = z.discriminatedUnion('kind', [SessionMe, TokenMe]).meta({ id: 'Me' })
 export type Me = z.infer<typeof Me>
 export const LoginResult = SessionMe.extend({
   csrfToken: z
@@ -72,7 +80,9 @@ export const TicketCreated = z
   })
   .meta({ id: 'Ticket' })
 
-export const PasswordChange = z.strictObject({ current: z.string().min(1).max(256), new: Password })
+export const PasswordChange = z
+  .strictObject({ current: z.string().min(1).max(256), new: Password })
+  .meta({ id: 'PasswordChange' })
 
 export const TokenCreate = z
   .strictObject({
@@ -95,9 +105,11 @@ export const TokenView = z
   })
   .meta({ id: 'Token' })
 export type TokenView = z.infer<typeof TokenView>
-export const TokenCreated = TokenView.extend({ value: z.string().describe('Shown this once.') }).meta({
-  id: 'TokenCreated',
-})
+export const TokenCreated = TokenView.extend({ value: z.string().describe('The token itself, shown this once.') }).meta(
+  {
+    id: 'TokenCreated',
+  },
+)
 
 export const UserView = z
   .object({
@@ -132,7 +144,9 @@ export const SessionView = z
   })
   .meta({ id: 'SessionInfo' })
 export type SessionView = z.infer<typeof SessionView>
-export const SessionsEnded = z.object({ ended: z.int().describe('How many sessions were ended.') })
+export const SessionsEnded = z
+  .object({ ended: z.int().describe('How many sessions were ended.') })
+  .meta({ id: 'SessionsEnded' })
 
 export const DeviceView = z
   .object({
@@ -153,9 +167,11 @@ export const SecretKeyView = z
   })
   .meta({ id: 'SecretKey' })
 export type SecretKeyView = z.infer<typeof SecretKeyView>
-export const PasswordAgain = z.strictObject({
-  password: z.string().min(1).max(256).describe('Your own password, again.'),
-})
+export const PasswordAgain = z
+  .strictObject({
+    password: z.string().min(1).max(256).describe('Your own password, again.'),
+  })
+  .meta({ id: 'PasswordConfirmation' })
 export const SecretKeyRevealed = z
   .object({ id: z.string(), key: z.string().describe('32 bytes as base64.') })
   .meta({ id: 'SecretKeyRevealed' })
@@ -165,7 +181,7 @@ export const SecretKeyReplace = PasswordAgain.extend({
     .max(100)
     .optional()
     .describe('The new key: 32 bytes as base64 or as 64 hexadecimal digits. Without it one is made.'),
-})
+}).meta({ id: 'SecretKeyReplacement' })
 export const SecretKeyReplaced = SecretKeyView.extend({
   previousId: z.string(),
   resealed: z.int().describe('How many secrets are sealed with the new key now.'),

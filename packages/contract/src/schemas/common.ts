@@ -36,8 +36,22 @@ export const DryRun = Flag.optional().describe('Checks everything and answers th
 
 export const ListQuery = z.strictObject({ limit: Limit, cursor: Cursor })
 
-export function listOf<Item extends z.ZodType>(item: Item) {
-  return z.object({ items: z.array(item), nextCursor: z.string().nullable() })
+/** A page of a list under its own name in the OpenAPI document. */
+export function pageOf<Item extends z.ZodType>(name: string, item: Item) {
+  return z.object({ items: z.array(item), nextCursor: z.string().nullable() }).meta({ id: name })
+}
+
+/** A list that is always answered whole. */
+export function listOf<Item extends z.ZodType>(name: string, item: Item) {
+  return z.object({ items: z.array(item) }).meta({ id: name })
+}
+
+/** What is kept of an output that grows at its end and is cut at its beginning. */
+export const OutputRange = z.object({ first: z.int(), end: z.int() }).meta({ id: 'OutputRange' })
+
+/** A body that is no JSON, under its own name in the OpenAPI document. */
+export function textOf(name: string, description: string) {
+  return z.string().meta({ id: name, description })
 }
 
 export const ProblemSchema = z
@@ -53,13 +67,15 @@ export const ProblemSchema = z
     retryable: z.boolean(),
     errors: z
       .array(
-        z.object({
-          pointer: z.string(),
-          code: z.string(),
-          detail: z.string(),
-          line: z.int().optional(),
-          column: z.int().optional(),
-        }),
+        z
+          .object({
+            pointer: z.string(),
+            code: z.string(),
+            detail: z.string(),
+            line: z.int().optional(),
+            column: z.int().optional(),
+          })
+          .meta({ id: 'FieldError' }),
       )
       .optional(),
   })

@@ -21,44 +21,55 @@ export const Domain = z
   })
   .meta({ id: 'Domain' })
 export type Domain = z.infer<typeof Domain>
-export const DomainCreate = z.strictObject({
-  host: HostName,
-  workload: WorkloadName.optional().describe('A workload with a page; what owns the project’s URL unless told.'),
-})
+export const DomainCreate = z
+  .strictObject({
+    host: HostName,
+    workload: WorkloadName.optional().describe('A workload with a page; what owns the project’s URL unless told.'),
+  })
+  .meta({ id: 'DomainCreate' })
 
-const Header = z.strictObject({
-  name: z.string().min(1).max(100),
-  value: z.string().max(4000).nullable().describe('null removes the header.'),
-})
-export const Redirect = z.strictObject({
-  from: z.string().min(1).max(2000).describe('A path, `/old`; with `*` at its end all that begin so, `/blog/*`.'),
-  host: z.string().max(300).nullish().describe('Only for requests to this host; null: to any.'),
-  to: z
-    .string()
-    .min(1)
-    .max(2000)
-    .describe('A path, or an http or https address. `*` at its end stands for what `*` of `from` stood for.'),
-  status: z.union([z.literal(301), z.literal(302), z.literal(307), z.literal(308)]).default(308),
-})
-export const Cors = z.strictObject({
-  origins: z
-    .array(z.string().min(1).max(300))
-    .min(1)
-    .max(100)
-    .describe('Origins: scheme, host and port; or `*` alone.'),
-  methods: z
-    .array(z.string().regex(/^[A-Z]{1,20}$/))
-    .max(20)
-    .default(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']),
-  headers: z
-    .array(z.string().min(1).max(100))
-    .max(100)
-    .default([])
-    .describe('Request headers that are allowed; empty: those asked for.'),
-  exposeHeaders: z.array(z.string().min(1).max(100)).max(100).default([]),
-  credentials: z.boolean().default(false),
-  maxAgeSeconds: z.int().min(0).max(86_400).default(600),
-})
+const Header = z
+  .strictObject({
+    name: z.string().min(1).max(100),
+    value: z.string().max(4000).nullable().describe('null removes the header.'),
+  })
+  .meta({ id: 'HeaderRule' })
+export const Redirect = z
+  .strictObject({
+    from: z.string().min(1).max(2000).describe('A path, `/old`; with `*` at its end all that begin so, `/blog/*`.'),
+    host: z.string().max(300).nullish().describe('Only for requests to this host; null: to any.'),
+    to: z
+      .string()
+      .min(1)
+      .max(2000)
+      .describe('A path, or an http or https address. `*` at its end stands for what `*` of `from` stood for.'),
+    status: z.union([z.literal(301), z.literal(302), z.literal(307), z.literal(308)]).default(308),
+  })
+  .meta({ id: 'RedirectRule' })
+export const Cors = z
+  .strictObject({
+    origins: z
+      .array(z.string().min(1).max(300))
+      .min(1)
+      .max(100)
+      .describe('Origins: scheme, host and port; or `*` alone.'),
+    methods: z
+      .array(z.string().regex(/^[A-Z]{1,20}$/))
+      .max(20)
+      .default(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']),
+    headers: z
+      .array(z.string().min(1).max(100))
+      .max(100)
+      .default([])
+      .describe('Request headers that are allowed; empty: those asked for.'),
+    exposeHeaders: z.array(z.string().min(1).max(100)).max(100).default([]),
+    credentials: z.boolean().default(false),
+    maxAgeSeconds: z.int().min(0).max(86_400).default(600),
+  })
+  .meta({ id: 'CorsRules' })
+
+/** As an expression that every dialect reads: no flag, no class by name. */
+const withoutColonAndControls = /^[^:\x00-\x1f\x7f-\x9f]+$/
 
 const shared = {
   allowIps: z
@@ -73,41 +84,46 @@ const shared = {
 export const ProxyRules = z
   .object({
     ...shared,
-    basicAuth: z.object({ username: z.string() }).nullable().describe('The password is never answered.'),
+    basicAuth: z
+      .object({ username: z.string() })
+      .meta({ id: 'BasicAuth' })
+      .nullable()
+      .describe('The password is never answered.'),
   })
   .meta({ id: 'ProxyRules' })
 export type ProxyRules = z.infer<typeof ProxyRules>
 /** What PUT takes: all that is absent is off. */
-export const ProxyRulesPut = z.strictObject({
-  allowIps: shared.allowIps.default([]),
-  basicAuth: z
-    .strictObject({
-      username: z
-        .string()
-        .min(1)
-        .max(100)
-        .regex(/^[^:\p{Cc}]+$/u, 'must not hold ":" or control characters'),
-      password: z
-        .string()
-        .min(1)
-        .max(500)
-        .optional()
-        .describe('Needed for a new user name; without it the one that is set stays.'),
-    })
-    .nullable()
-    .default(null),
-  redirects: shared.redirects.default([]),
-  requestHeaders: shared.requestHeaders.default([]),
-  responseHeaders: shared.responseHeaders.default([]),
-  cors: shared.cors.default(null),
-})
+export const ProxyRulesPut = z
+  .strictObject({
+    allowIps: shared.allowIps.default([]),
+    basicAuth: z
+      .strictObject({
+        username: z.string().min(1).max(100).regex(withoutColonAndControls, 'must not hold ":" or control characters'),
+        password: z
+          .string()
+          .min(1)
+          .max(500)
+          .optional()
+          .describe('Needed for a new user name; without it the one that is set stays.'),
+      })
+      .meta({ id: 'BasicAuthPut' })
+      .nullable()
+      .default(null),
+    redirects: shared.redirects.default([]),
+    requestHeaders: shared.requestHeaders.default([]),
+    responseHeaders: shared.responseHeaders.default([]),
+    cors: shared.cors.default(null),
+  })
+  .meta({ id: 'ProxyRulesPut' })
 
-export const ShareCreate = z.strictObject({
-  minutes: z.int().min(5).max(10_080).default(60),
-  password: z.string().min(6).max(200).optional().describe('Asked on a page before anything is shown.'),
-  provider: z.string().max(40).optional().describe('How it is reached from outside; `direct` unless told.'),
-  workload: WorkloadName.optional().describe('What is shown; what owns the project’s URL unless told.'),
-})
+export const ShareCreate = z
+  .strictObject({
+    minutes: z.int().min(5).max(10_080).default(60),
+    password: z.string().min(6).max(200).optional().describe('Asked on a page before anything is shown.'),
+    provider: z.string().max(40).optional().describe('How it is reached from outside; `direct` unless told.'),
+    workload: WorkloadName.optional().describe('What is shown; what owns the project’s URL unless told.'),
+  })
+  .meta({ id: 'ShareCreate' })
 export const Share = z
   .object({
     id: z.string().describe('shr_…'),
@@ -154,19 +170,25 @@ export const AccessEntry = z
   })
   .meta({ id: 'AccessEntry' })
 export type AccessEntry = z.infer<typeof AccessEntry>
-export const TrafficPoint = z.object({
-  time: Time,
-  requests: z.int(),
-  bytes: z.int(),
-  status2xx: z.int(),
-  status3xx: z.int(),
-  status4xx: z.int(),
-  status5xx: z.int(),
-  p50: z.number().nullable().describe('Seconds.'),
-  p95: z.number().nullable(),
-  p99: z.number().nullable(),
-})
+export const TrafficPoint = z
+  .object({
+    time: Time,
+    requests: z.int(),
+    bytes: z.int(),
+    status2xx: z.int(),
+    status3xx: z.int(),
+    status4xx: z.int(),
+    status5xx: z.int(),
+    p50: z.number().nullable().describe('Seconds.'),
+    p95: z.number().nullable(),
+    p99: z.number().nullable(),
+  })
+  .meta({ id: 'TrafficPoint' })
 export const Traffic = z
-  .object({ stepSeconds: z.int(), items: z.array(TrafficPoint), total: TrafficPoint.omit({ time: true }) })
+  .object({
+    stepSeconds: z.int(),
+    items: z.array(TrafficPoint),
+    total: TrafficPoint.omit({ time: true }).meta({ id: 'TrafficTotal' }),
+  })
   .meta({ id: 'Traffic' })
 export type Traffic = z.infer<typeof Traffic>

@@ -31,7 +31,7 @@ export const WorkloadStats = z
 export const Stats = z
   .object({
     items: z.array(WorkloadStats),
-    disk: z.object({ sourceBytes: z.int().nullable(), dataBytes: z.int() }).nullable(),
+    disk: z.object({ sourceBytes: z.int().nullable(), dataBytes: z.int() }).meta({ id: 'DiskUsage' }).nullable(),
   })
   .meta({ id: 'Stats' })
 export type Stats = z.infer<typeof Stats>

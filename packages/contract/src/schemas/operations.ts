@@ -43,21 +43,29 @@ export const OperationRecord = z
   .meta({ id: 'Operation' })
 export type OperationRecord = z.infer<typeof OperationRecord>
 
-export const PlanStep = z.object({ title: z.string(), workload: z.string().nullable(), because: z.array(z.string()) })
+export const PlanStep = z
+  .object({ title: z.string(), workload: z.string().nullable(), because: z.array(z.string()) })
+  .meta({ id: 'PlanStep' })
 export const Plan = z
   .object({
-    plan: z.object({
-      steps: z.array(PlanStep),
-      starts: z.array(z.string()),
-      restarts: z.array(z.string()),
-      stops: z.array(z.string()),
-      keepsRunning: z.array(z.string()),
-      deletesData: z.array(z.string()).describe('Names of the data that is deleted.'),
-      changes: z
-        .array(z.object({ field: z.string(), before: z.unknown().nullable(), after: z.unknown().nullable() }))
-        .describe('What becomes different in the project’s settings; secrets by their version.'),
-      warnings: z.array(z.string()),
-    }),
+    plan: z
+      .object({
+        steps: z.array(PlanStep),
+        starts: z.array(z.string()),
+        restarts: z.array(z.string()),
+        stops: z.array(z.string()),
+        keepsRunning: z.array(z.string()),
+        deletesData: z.array(z.string()).describe('Names of the data that is deleted.'),
+        changes: z
+          .array(
+            z
+              .object({ field: z.string(), before: z.unknown().nullable(), after: z.unknown().nullable() })
+              .meta({ id: 'PlanChange' }),
+          )
+          .describe('What becomes different in the project’s settings; secrets by their version.'),
+        warnings: z.array(z.string()),
+      })
+      .meta({ id: 'PlanDetails' }),
   })
   .meta({ id: 'Plan' })
 export type Plan = z.infer<typeof Plan>

@@ -35,16 +35,18 @@ export const slugPattern = /^[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?$/
 export const databaseNamePattern = /^[a-z][a-z0-9_]{0,30}$/
 export const envNamePattern = /^[A-Za-z_][A-Za-z0-9_]{0,127}$/
 
-export const Exit = z.object({
-  code: z.int().nullable(),
-  signal: z.string().nullable(),
-  at: Time,
-  outOfMemory: z.literal(true).optional().describe('Set when it was killed for using more memory than it may.'),
-  outOfProcesses: z
-    .literal(true)
-    .optional()
-    .describe('Set when it failed after it wanted more processes than it may have.'),
-})
+export const Exit = z
+  .object({
+    code: z.int().nullable(),
+    signal: z.string().nullable(),
+    at: Time,
+    outOfMemory: z.literal(true).optional().describe('Set when it was killed for using more memory than it may.'),
+    outOfProcesses: z
+      .literal(true)
+      .optional()
+      .describe('Set when it failed after it wanted more processes than it may have.'),
+  })
+  .meta({ id: 'ProgramExit' })
 
 export const WorkloadStatus = z
   .object({
@@ -55,7 +57,7 @@ export const WorkloadStatus = z
     since: Time.nullable(),
     health: z.enum(['starting', 'healthy', 'unhealthy', 'none']),
     pid: z.int().nullable(),
-    ports: z.array(z.object({ name: z.string(), port: z.int(), hostPort: z.int() })),
+    ports: z.array(z.object({ name: z.string(), port: z.int(), hostPort: z.int() }).meta({ id: 'PublishedPort' })),
     restarts: z.int().describe('Restarts after crashes since it was last started by hand.'),
     nextRestartAt: Time.nullable(),
     lastExit: Exit.nullable(),
@@ -71,7 +73,9 @@ export const ProjectStatus = z
     desired: z.enum(['running', 'stopped']),
     since: Time,
     health: z.enum(['starting', 'healthy', 'unhealthy', 'none']),
-    warnings: z.array(z.object({ code: z.string(), detail: z.string(), hint: z.string() })),
+    warnings: z.array(
+      z.object({ code: z.string(), detail: z.string(), hint: z.string() }).meta({ id: 'ProjectWarning' }),
+    ),
   })
   .meta({ id: 'ProjectStatus' })
 export type ProjectStatus = z.infer<typeof ProjectStatus>
@@ -99,19 +103,23 @@ export const DatabasePatch = z.strictObject({
     .optional()
     .meta({ readOnly: true, description: 'Read-only. Accepted on input and ignored.' }),
 })
+/** What PATCH takes of a database: every field may be absent. */
+export const DatabaseChange = DatabasePatch.partial().meta({ id: 'DatabasePatch' })
 
 /** A variable as it is sent: text, or text with `secret: true`; null removes it. */
-export const EnvSettings = z.strictObject({
-  value: z.string().max(65_536).nullable().optional().describe('Absent or null: as it is.'),
-  secret: z.boolean().optional(),
-  runtimes: z
-    .array(z.enum(runtimeKinds.map((kind) => kind.name) as [string, ...string[]]))
-    .min(1)
-    .max(runtimeKinds.length)
-    .nullable()
-    .optional()
-    .describe('Which runtimes receive it; null: all.'),
-})
+export const EnvSettings = z
+  .strictObject({
+    value: z.string().max(65_536).nullable().optional().describe('Absent or null: as it is.'),
+    secret: z.boolean().optional(),
+    runtimes: z
+      .array(z.enum(runtimeKinds.map((kind) => kind.name) as [string, ...string[]]))
+      .min(1)
+      .max(runtimeKinds.length)
+      .nullable()
+      .optional()
+      .describe('Which runtimes receive it; null: all.'),
+  })
+  .meta({ id: 'EnvSettings' })
 export const EnvInput = z.union([z.string().max(65_536), EnvSettings, z.null()])
 
 export const EnvView = z
@@ -131,6 +139,7 @@ export const HealthCheckSettings = z
     timeoutSeconds: z.int().min(1).max(600),
   })
   .meta({ id: 'HealthCheck' })
+const HealthCheckPatch = HealthCheckSettings.partial().meta({ id: 'HealthCheckPatch' })
 
 const bounds = {
   cpus: z.number().min(0.01).max(256).nullable().describe('Cores: 0.5 is half of one.'),
@@ -155,20 +164,47 @@ const LimitsPatch = Limits.extend({
   workloads: z
     .record(WorkloadName, WorkloadLimits.nullable())
     .describe('Of single workloads, by their names; null: the project’s again.'),
-}).partial()
+})
+  .partial()
+  .meta({ id: 'LimitsPatch' })
 
 const runtimeViews = Object.fromEntries(
-  runtimeKinds.map((kind) => [kind.name, kind.settings.view.meta({ id: `Runtime_${kind.name}` }).optional()]),
+  runtimeKinds.map((kind) => [
+    kind.name,
+    kind.settings.view
+      .meta({ id: `${schemaName(kind.name)}Runtime`, description: `Settings of the runtime ${kind.label}.` })
+      .optional(),
+  ]),
 )
 const runtimePatches = Object.fromEntries(
-  runtimeKinds.map((kind) => [kind.name, kind.settings.patch.meta({ id: `RuntimePatch_${kind.name}` }).optional()]),
+  runtimeKinds.map((kind) => [
+    kind.name,
+    kind.settings.patch
+      .meta({ id: `${schemaName(kind.name)}RuntimePatch`, description: `Changes of the runtime ${kind.label}.` })
+      .optional(),
+  ]),
 )
 const serviceViews = Object.fromEntries(
-  serviceKinds.map((kind) => [kind.name, kind.settings.view.meta({ id: `Service_${kind.name}` }).optional()]),
+  serviceKinds.map((kind) => [
+    kind.name,
+    kind.settings.view
+      .meta({ id: `${schemaName(kind.name)}Service`, description: `Settings of the service ${kind.label}.` })
+      .optional(),
+  ]),
 )
 const servicePatches = Object.fromEntries(
-  serviceKinds.map((kind) => [kind.name, kind.settings.patch.meta({ id: `ServicePatch_${kind.name}` }).optional()]),
+  serviceKinds.map((kind) => [
+    kind.name,
+    kind.settings.patch
+      .meta({ id: `${schemaName(kind.name)}ServicePatch`, description: `Changes of the service ${kind.label}.` })
+      .optional(),
+  ]),
 )
+
+/** Names of schemas are nouns in Pascal case: `NodeRuntime`. */
+export function schemaName(name: string): string {
+  return name.replace(/(?:^|-)([a-z])/g, (_, letter: string) => letter.toUpperCase())
+}
 
 const projectFields = {
   id: z.string().describe('prj_…'),
@@ -191,6 +227,7 @@ const projectFields = {
   template: z.string().nullable(),
   git: z
     .object({ url: z.string(), branch: z.string().nullable() })
+    .meta({ id: 'GitOrigin' })
     .nullable()
     .describe('Where the source was cloned from, without credentials.'),
   generation: z.int().describe('Grows with every change of the specification; also the ETag.'),
@@ -206,7 +243,7 @@ export const Project = z
   .object({
     ...projectFields,
     ...keyed,
-    status: ProjectStatus.extend({ workloads: z.array(WorkloadStatus) }),
+    status: ProjectStatus.extend({ workloads: z.array(WorkloadStatus) }).meta({ id: 'ProjectStatusDetails' }),
     env: z.record(z.string(), EnvView),
   })
   .meta({ id: 'Project' })
@@ -221,13 +258,10 @@ export type ProjectView = Omit<ProjectFields, 'status'> & {
 const changeable = {
   name: shownName().optional(),
   env: z.record(z.string().regex(envNamePattern, 'is not a valid variable name'), EnvInput).optional(),
-  healthCheck: HealthCheckSettings.partial().nullable().optional(),
+  healthCheck: HealthCheckPatch.nullable().optional(),
   limits: LimitsPatch.nullable().optional(),
   databases: z
-    .record(
-      z.string().regex(databaseNamePattern, 'must match [a-z][a-z0-9_]{0,30}'),
-      DatabasePatch.partial().nullable(),
-    )
+    .record(z.string().regex(databaseNamePattern, 'must match [a-z][a-z0-9_]{0,30}'), DatabaseChange.nullable())
     .optional(),
   ...(runtimePatches as Record<string, z.ZodOptional<z.ZodObject>>),
   ...(servicePatches as Record<string, z.ZodOptional<z.ZodObject>>),
@@ -270,15 +304,17 @@ export type ProjectPatch = {
 
 export type WorkloadLimitsPatch = z.infer<typeof WorkloadLimits>
 
-export const GitSource = z.strictObject({
-  url: z.string().min(1).max(2000).describe('https, http, ssh or git URL, or the scp-like form.'),
-  branch: z
-    .string()
-    .min(1)
-    .max(250)
-    .regex(/^(?!-)[^\s~^:?*[\\]+$/, 'is not a valid branch name')
-    .optional(),
-})
+export const GitSource = z
+  .strictObject({
+    url: z.string().min(1).max(2000).describe('https, http, ssh or git URL, or the scp-like form.'),
+    branch: z
+      .string()
+      .min(1)
+      .max(250)
+      .regex(/^[^-\s~^:?*[\\][^\s~^:?*[\\]*$/, 'is not a valid branch name')
+      .optional(),
+  })
+  .meta({ id: 'GitSource' })
 
 export const ProjectCreate = z
   .strictObject({
@@ -312,8 +348,10 @@ export type ProjectCreate = ProjectPatch & {
   start?: boolean
 }
 
-export const Duplicate = z.strictObject({
-  name: shownName(),
-  slug: z.string().regex(slugPattern).optional(),
-  start: z.boolean().optional(),
-})
+export const Duplicate = z
+  .strictObject({
+    name: shownName(),
+    slug: z.string().regex(slugPattern).optional(),
+    start: z.boolean().optional(),
+  })
+  .meta({ id: 'ProjectDuplicate' })

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { ProblemSchema, Time } from './common.ts'
+import { OutputRange, ProblemSchema, Time } from './common.ts'
 
 export const runKinds = ['action', 'test'] as const
 /** `failed`: it ended with another code than 0, or could not begin; `cancelled`: a person ended it. */
@@ -7,7 +7,7 @@ export const runStates = ['queued', 'running', 'succeeded', 'failed', 'cancelled
 
 export const ActionName = z.string().min(1).max(200).describe('Id of an action, as GET …/actions lists it.')
 export const SuiteName = z.string().min(1).max(200).describe('Id of a test suite, as GET …/tests lists it.')
-export const RunId = z.string().min(1).max(60).describe('run_…')
+export const RunId = z.string().min(1).max(60).describe('Id of a run: `run_…`.')
 
 export const Action = z
   .object({
@@ -55,10 +55,9 @@ export const Run = z
     startedAt: Time.nullable(),
     finishedAt: Time.nullable(),
     durationSeconds: z.number().nullable(),
-    output: z
-      .object({ first: z.int(), end: z.int() })
-      .nullable()
-      .describe('Positions of what is kept of its output; null when nothing is kept any more.'),
+    output: OutputRange.nullable().describe(
+      'Positions of what is kept of its output; null when nothing is kept any more.',
+    ),
   })
   .meta({ id: 'Run' })
 export type Run = z.infer<typeof Run>
@@ -96,6 +95,8 @@ export type TestSuite = z.infer<typeof TestSuite>
 export const Tests = z
   .object({ suites: z.array(TestSuite), runs: z.array(Run).describe('Newest first, at most 50.') })
   .meta({ id: 'Tests' })
-export const TestRunBody = z.strictObject({
-  filter: z.string().trim().min(1).max(500).optional().describe('Which tests, in the words of the runner.'),
-})
+export const TestRunBody = z
+  .strictObject({
+    filter: z.string().trim().min(1).max(500).optional().describe('Which tests, in the words of the runner.'),
+  })
+  .meta({ id: 'TestRunRequest' })

@@ -22,7 +22,9 @@ export const KeptData = z
 export const Extras = z
   .object({
     services: z
-      .array(z.object({ kind: z.string(), enabled: z.boolean(), version: z.string() }))
+      .array(
+        z.object({ kind: z.string(), enabled: z.boolean(), version: z.string() }).meta({ id: 'ConfiguredService' }),
+      )
       .describe('Services that were ever configured.'),
     keptData: z.array(KeptData).describe('Data of services that are not enabled.'),
   })

@@ -25,17 +25,18 @@ export const IsolationState = z
   .meta({ id: 'IsolationState' })
 export type IsolationState = z.infer<typeof IsolationState>
 
+const EngineReadiness = z.object({ id: z.string(), ready: z.boolean() }).meta({ id: 'EngineReadiness' })
+const PartHealth = z.object({ ok: z.boolean() }).meta({ id: 'PartHealth' })
+
 export const Health = z
   .object({
     status: z.enum(['ok', 'degraded', 'unavailable']),
     version: z.string(),
     uptimeSeconds: z.number(),
-    engine: z.object({ id: z.string(), ready: z.boolean() }).describe('The engine of new projects.'),
-    engines: z
-      .array(z.object({ id: z.string(), ready: z.boolean() }))
-      .describe('Those that projects are on, and the one of new projects first.'),
-    database: z.object({ ok: z.boolean() }),
-    proxy: z.object({ ok: z.boolean() }),
+    engine: EngineReadiness.describe('The engine of new projects.'),
+    engines: z.array(EngineReadiness).describe('Those that projects are on, and the one of new projects first.'),
+    database: PartHealth,
+    proxy: PartHealth,
     isolation: IsolationState.optional().describe(
       'How projects are isolated from each other. For callers with credentials.',
     ),
@@ -64,11 +65,13 @@ export const EngineState = z
     hint: z.string().nullable(),
     usage: z
       .array(
-        z.object({
-          what: z.enum(['containers', 'images', 'volumes', 'networks']),
-          count: z.int(),
-          sizeBytes: z.int().nullable(),
-        }),
+        z
+          .object({
+            what: z.enum(['containers', 'images', 'volumes', 'networks']),
+            count: z.int(),
+            sizeBytes: z.int().nullable(),
+          })
+          .meta({ id: 'EngineUsage' }),
       )
       .describe('What this instance has on it, besides logs.'),
   })
@@ -78,7 +81,7 @@ export type EngineState = z.infer<typeof EngineState>
 export const Orphan = z
   .object({
     id: z.string().describe('What the engine calls a project that is not here any more.'),
-    workloads: z.array(z.object({ name: z.string(), running: z.boolean() })),
+    workloads: z.array(z.object({ name: z.string(), running: z.boolean() }).meta({ id: 'OrphanWorkload' })),
     data: z.array(z.string()).describe('Names of its kept data.'),
   })
   .meta({ id: 'Orphan' })
@@ -95,15 +98,17 @@ export const Diagnostics = z
   })
   .meta({ id: 'Diagnostics' })
 
-export const OfferedVersion = z.object({
-  version: z.string(),
-  fullVersion: z.string().nullable(),
-  default: z.boolean(),
-  available: z.boolean(),
-  reason: z.string().nullable(),
-  install: z.string().nullable(),
-  endOfLife: z.string().nullable(),
-})
+export const OfferedVersion = z
+  .object({
+    version: z.string(),
+    fullVersion: z.string().nullable(),
+    default: z.boolean(),
+    available: z.boolean(),
+    reason: z.string().nullable(),
+    install: z.string().nullable(),
+    endOfLife: z.string().nullable(),
+  })
+  .meta({ id: 'OfferedVersion' })
 export const OfferedRuntime = z
   .object({
     name: z.string(),
@@ -113,7 +118,11 @@ export const OfferedRuntime = z
     reason: z.string().nullable(),
     install: z.string().nullable(),
     versions: z.array(OfferedVersion),
-    presets: z.array(z.object({ name: z.string(), label: z.string(), port: z.int(), summary: z.string() })),
+    presets: z.array(
+      z
+        .object({ name: z.string(), label: z.string(), port: z.int(), summary: z.string() })
+        .meta({ id: 'OfferedPreset' }),
+    ),
     modes: z.array(z.string()),
     settingsSchema: z.record(z.string(), z.unknown()).describe('JSON Schema of what PATCH accepts.'),
   })
@@ -151,7 +160,7 @@ export const OfferedService = z
     keepsData: z.boolean(),
     hasCredentials: z.boolean(),
     hasInbox: z.boolean().describe('It catches mail; its inbox is at /projects/{id}/mail.'),
-    ports: z.array(z.object({ name: z.string(), port: z.int(), published: z.boolean() })),
+    ports: z.array(z.object({ name: z.string(), port: z.int(), published: z.boolean() }).meta({ id: 'OfferedPort' })),
     injects: z.array(z.string()).describe('Variables that runtimes receive.'),
     settingsSchema: z.record(z.string(), z.unknown()).describe('JSON Schema of what PATCH accepts.'),
   })
@@ -188,6 +197,7 @@ export const AuditState = z
     reason: z.string().nullable().describe('What is wrong, in a sentence; null when nothing is.'),
     checkpoint: z
       .object({ seq: z.int(), time: Time })
+      .meta({ id: 'AuditCheckpoint' })
       .nullable()
       .describe('Up to where the signed checkpoint beside the database vouches for the log.'),
     checkedAt: Time,

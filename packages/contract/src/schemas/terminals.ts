@@ -1,15 +1,17 @@
 import { z } from 'zod'
-import { Time, WorkloadName } from './common.ts'
+import { OutputRange, Time, WorkloadName } from './common.ts'
 
-export const TerminalId = z.string().min(1).max(60).describe('term_…')
+export const TerminalId = z.string().min(1).max(60).describe('Id of a terminal: `term_…`.')
 export const TerminalSize = { cols: z.int().min(2).max(500), rows: z.int().min(1).max(300) }
 
-export const TerminalCreate = z.strictObject({
-  workload: WorkloadName.optional().describe('Whose environment: a runtime. The project’s first unless told.'),
-  cols: TerminalSize.cols.default(80),
-  rows: TerminalSize.rows.default(24),
-  command: z.array(z.string().max(10_000)).min(1).max(200).optional().describe('argv to run in place of a shell.'),
-})
+export const TerminalCreate = z
+  .strictObject({
+    workload: WorkloadName.optional().describe('Whose environment: a runtime. The project’s first unless told.'),
+    cols: TerminalSize.cols.default(80),
+    rows: TerminalSize.rows.default(24),
+    command: z.array(z.string().max(10_000)).min(1).max(200).optional().describe('argv to run in place of a shell.'),
+  })
+  .meta({ id: 'TerminalCreate' })
 
 export const Terminal = z
   .object({
@@ -27,9 +29,7 @@ export const Terminal = z
     actor: z.string(),
     createdAt: Time,
     endedAt: Time.nullable(),
-    output: z
-      .object({ first: z.int(), end: z.int() })
-      .describe('Byte offsets of what is kept of its output: the scrollback.'),
+    output: OutputRange.describe('Byte offsets of what is kept of its output: the scrollback.'),
   })
   .meta({ id: 'Terminal' })
 export type Terminal = z.infer<typeof Terminal>
@@ -44,4 +44,4 @@ export const ExecBody = z.strictObject({
 })
 export const ExecRequest = ExecBody.extend({
   stdin: z.string().optional().describe('Text for its standard input; empty unless told.'),
-})
+}).meta({ id: 'ExecRequest' })

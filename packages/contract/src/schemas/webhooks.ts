@@ -3,7 +3,7 @@ import { shownName } from '../shown-name.ts'
 import { Time } from './common.ts'
 import { eventTypes } from './system.ts'
 
-export const WebhookId = z.string().min(1).max(60).describe('wh_…')
+export const WebhookId = z.string().min(1).max(60).describe('Id of a webhook: `wh_…`.')
 const Url = z
   .url({ protocol: /^https?$/, error: 'must be an http or https address' })
   .max(2000)
@@ -15,20 +15,24 @@ const EventTypes = z
   .describe('Which events. `operation.output` is never sent.')
 const Projects = z.array(z.string().min(1).max(60)).max(200).describe('Ids or slugs; empty for all.')
 
-export const WebhookCreate = z.strictObject({
-  name: shownName(),
-  url: Url,
-  events: EventTypes,
-  projects: Projects.default([]),
-  enabled: z.boolean().default(true),
-})
-export const WebhookPatch = z.strictObject({
-  name: shownName().optional(),
-  url: Url.optional(),
-  events: EventTypes.optional(),
-  projects: Projects.optional(),
-  enabled: z.boolean().optional(),
-})
+export const WebhookCreate = z
+  .strictObject({
+    name: shownName(),
+    url: Url,
+    events: EventTypes,
+    projects: Projects.default([]),
+    enabled: z.boolean().default(true),
+  })
+  .meta({ id: 'WebhookCreate' })
+export const WebhookPatch = z
+  .strictObject({
+    name: shownName().optional(),
+    url: Url.optional(),
+    events: EventTypes.optional(),
+    projects: Projects.optional(),
+    enabled: z.boolean().optional(),
+  })
+  .meta({ id: 'WebhookPatch' })
 export const Webhook = z
   .object({
     id: WebhookId,
@@ -39,13 +43,13 @@ export const Webhook = z
     enabled: z.boolean(),
     disabledReason: z.string().nullable().describe('Why the service switched it off: it failed for too long.'),
     createdAt: Time,
-    lastDelivery: z.object({ state: z.string(), at: Time }).nullable(),
+    lastDelivery: z.object({ state: z.string(), at: Time }).meta({ id: 'LastDelivery' }).nullable(),
   })
   .meta({ id: 'Webhook' })
 export type Webhook = z.infer<typeof Webhook>
 export const WebhookWithSecret = Webhook.extend({
   secret: z.string().describe('`whsec_…`, shown this once: the key of the signatures (Standard Webhooks).'),
-})
+}).meta({ id: 'WebhookWithSecret' })
 
 export const deliveryStates = ['pending', 'delivered', 'failed'] as const
 export const WebhookDelivery = z
@@ -56,12 +60,14 @@ export const WebhookDelivery = z
     project: z.string().nullable(),
     state: z.enum(deliveryStates),
     attempts: z.array(
-      z.object({
-        at: Time,
-        status: z.int().nullable().describe('HTTP status of the answer; null when there was none.'),
-        error: z.string().nullable(),
-        durationSeconds: z.number(),
-      }),
+      z
+        .object({
+          at: Time,
+          status: z.int().nullable().describe('HTTP status of the answer; null when there was none.'),
+          error: z.string().nullable(),
+          durationSeconds: z.number(),
+        })
+        .meta({ id: 'DeliveryAttempt' }),
     ),
     nextAttemptAt: Time.nullable(),
     createdAt: Time,

@@ -84,7 +84,9 @@ export const InboxMessage = z
     cc: z.array(InboxAddress),
     bcc: z.array(InboxAddress).describe('Recipients of the envelope whom no header names.'),
     replyTo: z.array(InboxAddress),
-    headers: z.array(z.object({ name: z.string(), value: z.string() })).describe('In the order they were sent.'),
+    headers: z
+      .array(z.object({ name: z.string(), value: z.string() }).meta({ id: 'InboxHeader' }))
+      .describe('In the order they were sent.'),
     text: z.string().nullable(),
     html: z
       .string()
@@ -96,6 +98,7 @@ export const InboxMessage = z
     attachments: z.array(InboxAttachment),
     envelope: z
       .object({ from: z.string(), to: z.array(z.string()) })
+      .meta({ id: 'InboxEnvelope' })
       .describe('What SMTP said, whatever the headers say.'),
     problem: z.string().nullable().describe('Why the message could not be understood: text is then its source.'),
   })

@@ -1,0 +1,20 @@
+import type { Operation } from '../operation.ts'
+
+/**
+ * Answers that hold secrets are never stored, so a key means nothing to these. A repetition still does no harm: a second
+ * token of the same name is a `conflict`, a second set-up `already_set_up`, a second login one more session; a second
+ * replacement of the key needs the password again, so nobody repeats it unawares.
+ */
+const unkept: readonly string[] = [
+  'createToken',
+  'createTicket',
+  'login',
+  'completeSetup',
+  'revealSecretKey',
+  'replaceSecretKey',
+]
+
+/** An answer that comes line by line, as long as its reader takes it, cannot be stored either. */
+export function takesIdempotencyKey({ method, id, resultType }: Operation): boolean {
+  return method === 'POST' && !unkept.includes(id) && resultType !== 'application/x-ndjson'
+}

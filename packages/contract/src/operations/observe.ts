@@ -1,0 +1,95 @@
+import { z } from 'zod'
+import { operation } from '../operation.ts'
+import { Cursor, Flag, LogLimit, textOf, WorkloadName } from '../schemas/common.ts'
+import { LogPage, logLevels, Stats } from '../schemas/observe.ts'
+import { id, read } from './of-project.ts'
+
+const logFilters = {
+  workload: WorkloadName.optional().describe('One workload; without it all, in the order of time.'),
+  since: z.iso.datetime().optional().describe('This time and later.'),
+  until: z.iso.datetime().optional().describe('This time and earlier.'),
+  q: z.string().max(200).optional().describe('Only lines that contain this text, whatever the case.'),
+  regex: Flag.optional().describe('`q` is a regular expression (JavaScript’s), searched for at most a few seconds.'),
+  level: z.enum(logLevels).optional().describe('Only lines of this level and worse, as far as their text tells.'),
+}
+
+export const getProjectLogs = operation({
+  id: 'getProjectLogs',
+  method: 'GET',
+  path: '/projects/{id}/logs',
+  tag: 'Logs',
+  summary: 'Read log lines, oldest first',
+  description: 'Follow `nextCursor` for later lines.',
+  access: read,
+  params: id,
+  query: z.strictObject({ ...logFilters, limit: LogLimit, cursor: Cursor }),
+  results: { 200: LogPage },
+  problems: ['invalid_request', 'deadline_exceeded'],
+})
+
+export const downloadLogs = operation({
+  id: 'downloadLogs',
+  method: 'GET',
+  path: '/projects/{id}/logs/download',
+  tag: 'Logs',
+  summary: 'All kept log lines that fit, as a file, oldest first',
+  description: '`text` is one line a line with time and workload in front; `jsonl` is one LogLine as JSON a line.',
+  access: read,
+  params: id,
+  query: z.strictObject({
+    ...logFilters,
+    format: z.enum(['text', 'jsonl']).default('text').describe('Form of the lines.'),
+  }),
+  results: { 200: textOf('LogText', 'Log lines, one a line, in the form that was asked for.') },
+  resultType: ['text/plain', 'application/jsonl'],
+  ticket: 'download',
+  problems: ['invalid_request'],
+})
+
+export const watchProjectLogs = operation({
+  id: 'watchProjectLogs',
+  method: 'GET',
+  path: '/projects/{id}/logs/ws',
+  tag: 'Logs',
+  summary: 'Follow log lines as WebSocket frames',
+  description: 'Begins with earlier lines, then sends new ones as they come.',
+  access: read,
+  params: id,
+  query: z.strictObject({
+    ...logFilters,
+    tail: LogLimit.describe('So many lines from before; 200 unless told.'),
+    cursor: Cursor.describe('Go on after this line instead.'),
+  }),
+  results: { 101: null },
+  stream: 'websocket',
+  ticket: 'stream',
+  problems: ['invalid_request'],
+})
+
+export const getProjectStats = operation({
+  id: 'getProjectStats',
+  method: 'GET',
+  path: '/projects/{id}/stats',
+  tag: 'Stats',
+  summary: 'CPU, memory and disk of each running workload',
+  description: 'Workloads that do not run are left out.',
+  access: read,
+  params: id,
+  results: { 200: Stats },
+  problems: [],
+})
+
+export const watchProjectStats = operation({
+  id: 'watchProjectStats',
+  method: 'GET',
+  path: '/projects/{id}/stats/ws',
+  tag: 'Stats',
+  summary: 'Statistics every two seconds as WebSocket frames',
+  description: 'Each frame holds every running workload.',
+  access: read,
+  params: id,
+  results: { 101: null },
+  stream: 'websocket',
+  ticket: 'stream',
+  problems: [],
+})

@@ -1,0 +1,9 @@
+import { z } from 'zod'
+import { DryRun, ProjectRef, Wait } from '../schemas/common.ts'
+
+/** What operations of one project have in common. */
+export const id = z.object({ id: ProjectRef })
+export const read = { kind: 'scope', scope: 'read', project: true } as const
+export const operate = { kind: 'scope', scope: 'operate', project: true } as const
+export const admin = { kind: 'scope', scope: 'admin', project: true } as const
+export const change = z.strictObject({ dryRun: DryRun, wait: Wait })
