@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { after, before, describe, it } from 'node:test'
 import { createClient } from '@stackquay/client'
+import { randomFrom } from './support/random.ts'
 import { type Service, startService } from './support/service.ts'
 import { makeSourceRoot, type SourceRoot } from './support/source-root.ts'
 import { filesThatHold, traces } from './support/traces.ts'
@@ -217,15 +218,4 @@ function randomValues(count: number): ReadonlyMap<string, string> {
       return [`V_${index}`, index < special.length ? text : `${text}mark${index}mark${pick(pieces)}`]
     }),
   )
-}
-
-/** The same numbers from 0 to 1 in every run (mulberry32). */
-function randomFrom(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
 }
