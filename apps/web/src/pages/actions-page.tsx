@@ -7,9 +7,8 @@ import { actionsQuery, runAction } from '../api/runs.ts'
 import { Button } from '../components/button.tsx'
 import { ConfirmDialog } from '../components/confirm-dialog.tsx'
 import { EmptyState } from '../components/empty-state.tsx'
-import { ErrorState } from '../components/error-state.tsx'
+import { Loaded } from '../components/loaded.tsx'
 import { Panel } from '../components/panel.tsx'
-import { SkeletonList } from '../components/skeleton.tsx'
 import { toastProblem } from '../components/toast.tsx'
 import { byRuntime } from '../lib/runs.ts'
 import { engineReason } from '../modules/project-actions.ts'
@@ -46,35 +45,35 @@ function Actions({ project }: { project: ProjectView }) {
   return (
     <div className="flex w-full max-w-6xl flex-col gap-4 px-4 py-5 sm:px-6">
       <h2 className="sr-only">{texts.project.tabs.actions}</h2>
-      {query.isPending ? (
-        <SkeletonList rows={4} />
-      ) : query.isError ? (
-        <ErrorState error={query.error} onRetry={() => void query.refetch()} />
-      ) : actions.length === 0 ? (
-        <Panel>
-          <EmptyState icon={SquareTerminal} title={t.emptyTitle} detail={t.emptyDetail} />
-        </Panel>
-      ) : (
-        byRuntime(actions).map((group) => (
-          <Panel
-            key={group.runtime}
-            title={group.runtime === null ? t.ofProject : (labels[group.runtime] ?? group.runtime)}
-            flush
-          >
-            <ul className="divide-y divide-line">
-              {group.items.map((action) => (
-                <ActionRow
-                  key={action.id}
-                  action={action}
-                  project={project}
-                  busy={busy === action.id}
-                  onRun={() => (action.destructive ? setAsking(action) : void start(action.id).catch(toastProblem))}
-                />
-              ))}
-            </ul>
-          </Panel>
-        ))
-      )}
+      <Loaded query={query} rows={4}>
+        {() =>
+          actions.length === 0 ? (
+            <Panel>
+              <EmptyState icon={SquareTerminal} title={t.emptyTitle} detail={t.emptyDetail} />
+            </Panel>
+          ) : (
+            byRuntime(actions).map((group) => (
+              <Panel
+                key={group.runtime}
+                title={group.runtime === null ? t.ofProject : (labels[group.runtime] ?? group.runtime)}
+                flush
+              >
+                <ul className="divide-y divide-line">
+                  {group.items.map((action) => (
+                    <ActionRow
+                      key={action.id}
+                      action={action}
+                      project={project}
+                      busy={busy === action.id}
+                      onRun={() => (action.destructive ? setAsking(action) : void start(action.id).catch(toastProblem))}
+                    />
+                  ))}
+                </ul>
+              </Panel>
+            ))
+          )
+        }
+      </Loaded>
       <RunHistory project={project.id} slug={project.slug} kind="action" />
       <ConfirmDialog
         open={asking !== null}

@@ -6,10 +6,9 @@ import { useState } from 'react'
 import { runTests, testsQuery } from '../api/runs.ts'
 import { Button } from '../components/button.tsx'
 import { EmptyState } from '../components/empty-state.tsx'
-import { ErrorState } from '../components/error-state.tsx'
 import { SelectField, TextField } from '../components/field.tsx'
+import { Loaded } from '../components/loaded.tsx'
 import { Panel } from '../components/panel.tsx'
-import { SkeletonList } from '../components/skeleton.tsx'
 import { TimeAgo } from '../components/time-ago.tsx'
 import { toastProblem } from '../components/toast.tsx'
 import { engineReason } from '../modules/project-actions.ts'
@@ -53,52 +52,52 @@ function Suites({ project }: { project: ProjectView }) {
   return (
     <div className="flex w-full max-w-6xl flex-col gap-4 px-4 py-5 sm:px-6">
       <h2 className="sr-only">{texts.project.tabs.tests}</h2>
-      {query.isPending ? (
-        <SkeletonList rows={4} />
-      ) : query.isError ? (
-        <ErrorState error={query.error} onRetry={() => void query.refetch()} />
-      ) : suites.length === 0 ? (
-        <Panel>
-          <EmptyState icon={FlaskConical} title={t.emptyTitle} detail={t.emptyDetail} />
-        </Panel>
-      ) : (
-        <>
-          <Panel title={t.suites} detail={t.ownData} flush>
-            <ul className="divide-y divide-line">
-              {suites.map((suite) => (
-                <SuiteRow
-                  key={suite.id}
-                  suite={suite}
-                  project={project}
-                  busy={busy === suite.id}
-                  onRun={(filter) => void start(suite.id, filter)}
-                />
-              ))}
-            </ul>
-          </Panel>
-          <Panel
-            title={t.trend}
-            actions={
-              suites.length > 1 && (
-                <SelectField
-                  label={t.suite}
-                  hideLabel
-                  value={trendSuite?.id}
-                  onChange={(event) => setChosen(event.target.value)}
-                >
+      <Loaded query={query} rows={4}>
+        {(data) =>
+          suites.length === 0 ? (
+            <Panel>
+              <EmptyState icon={FlaskConical} title={t.emptyTitle} detail={t.emptyDetail} />
+            </Panel>
+          ) : (
+            <>
+              <Panel title={t.suites} detail={t.ownData} flush>
+                <ul className="divide-y divide-line">
                   {suites.map((suite) => (
-                    <option key={suite.id} value={suite.id}>
-                      {suite.label}
-                    </option>
+                    <SuiteRow
+                      key={suite.id}
+                      suite={suite}
+                      project={project}
+                      busy={busy === suite.id}
+                      onRun={(filter) => void start(suite.id, filter)}
+                    />
                   ))}
-                </SelectField>
-              )
-            }
-          >
-            {trendSuite !== undefined && <TestTrend runs={query.data.runs} suite={trendSuite.id} slug={project.slug} />}
-          </Panel>
-        </>
-      )}
+                </ul>
+              </Panel>
+              <Panel
+                title={t.trend}
+                actions={
+                  suites.length > 1 && (
+                    <SelectField
+                      label={t.suite}
+                      hideLabel
+                      value={trendSuite?.id}
+                      onChange={(event) => setChosen(event.target.value)}
+                    >
+                      {suites.map((suite) => (
+                        <option key={suite.id} value={suite.id}>
+                          {suite.label}
+                        </option>
+                      ))}
+                    </SelectField>
+                  )
+                }
+              >
+                {trendSuite !== undefined && <TestTrend runs={data.runs} suite={trendSuite.id} slug={project.slug} />}
+              </Panel>
+            </>
+          )
+        }
+      </Loaded>
       <RunHistory project={project.id} slug={project.slug} kind="test" />
     </div>
   )
