@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { type Browser, launchBrowser } from '@stackquay/testkit'
+import type { Browser } from '@stackquay/testkit'
 import type { Page } from 'playwright-core'
 import { inspect } from './support/docker-objects.ts'
 import { type DockerService, startDockerService } from './support/docker-service.ts'
-import { assertAccessible, consoleErrors, logIn, refuseUnbuiltPage } from './support/page.ts'
+import { assertAccessible, openPage } from './support/page.ts'
 import { until } from './support/service.ts'
 
 const half = 512 * 1024 ** 2
@@ -16,13 +16,8 @@ describe('containers on the page', () => {
   let errors: readonly string[]
 
   before(async () => {
-    await refuseUnbuiltPage()
     service = await startDockerService([])
-    browser = await launchBrowser({ viewport: { width: 1280, height: 900 } })
-    browser.context.setDefaultTimeout(60_000)
-    page = await browser.page()
-    errors = consoleErrors(page)
-    await logIn(page, service)
+    ;({ browser, page, errors } = await openPage(service, 60_000))
   })
   after(async () => {
     await browser?.close()

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { type Browser, launchBrowser } from '@stackquay/testkit'
+import type { Browser } from '@stackquay/testkit'
 import type { Page } from 'playwright-core'
-import { assertAccessible, consoleErrors, logIn, refuseUnbuiltPage } from './support/page.ts'
+import { assertAccessible, openPage } from './support/page.ts'
 import { type Service, startService, until } from './support/service.ts'
 import { makeSourceRoot, type SourceRoot } from './support/source-root.ts'
 
@@ -20,7 +20,6 @@ describe('limits of a project of this machine on the page', () => {
   let page: Page
   let errors: readonly string[]
   before(async () => {
-    await refuseUnbuiltPage()
     root = await makeSourceRoot()
     service = await startService({ roots: root.path })
     const path = await root.folder('shop', {
@@ -30,10 +29,7 @@ describe('limits of a project of this machine on the page', () => {
     const body = { name: 'Shop', path, node: {} }
     const made = await service.client.call('createProject', { body, query: { wait: 60 } })
     assert.equal(made.operation?.state, 'succeeded', JSON.stringify(made.operation))
-    browser = await launchBrowser({ viewport: { width: 1280, height: 900 } })
-    page = await browser.page()
-    errors = consoleErrors(page)
-    await logIn(page, service)
+    ;({ browser, page, errors } = await openPage(service))
   })
   after(async () => {
     await browser?.close()

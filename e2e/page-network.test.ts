@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { type Browser, launchBrowser } from '@stackquay/testkit'
 import type { Page } from 'playwright-core'
-import { assertAccessible, consoleErrors, logIn, makeUser, refuseUnbuiltPage } from './support/page.ts'
-import { admin, type Service, startService, throughProxy, until } from './support/service.ts'
+import { assertAccessible, logIn, makeUser, openPage } from './support/page.ts'
+import { type Service, startService, throughProxy, until } from './support/service.ts'
 
 const project = 'harbour'
 const at = (view = '') => `/projects/${project}/network${view === '' ? '' : `?view=${view}`}`
@@ -15,13 +15,8 @@ describe('the network of a project on the page', () => {
   let errors: readonly string[]
 
   before(async () => {
-    await refuseUnbuiltPage()
-    browser = await launchBrowser({ viewport: { width: 1280, height: 900 } })
-    browser.context.setDefaultTimeout(30_000)
     service = await startService()
-    page = await browser.page()
-    errors = consoleErrors(page)
-    await logIn(page, service, admin)
+    ;({ browser, page, errors } = await openPage(service))
     for (const name of ['Harbour', 'Pier']) {
       const body = { name, template: 'static' }
       const made = await service.client.call('createProject', { body: body as never, query: { wait: 60 } })

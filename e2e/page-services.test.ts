@@ -4,8 +4,8 @@ import type { ProjectView } from '@stackquay/contract'
 import { type Browser, launchBrowser } from '@stackquay/testkit'
 import nodemailer from 'nodemailer'
 import type { BrowserContext, Page } from 'playwright-core'
-import { assertAccessible, consoleErrors, logIn, makeUser, refuseUnbuiltPage, textOf } from './support/page.ts'
-import { admin, type Service, startService, until } from './support/service.ts'
+import { assertAccessible, logIn, makeUser, openPage, textOf } from './support/page.ts'
+import { type Service, startService, until } from './support/service.ts'
 
 const project = 'harbour'
 const at = (path: string) => `/projects/${project}/${path}`
@@ -17,13 +17,8 @@ describe('services, mail and databases on the page', () => {
   let errors: readonly string[]
 
   before(async () => {
-    await refuseUnbuiltPage()
-    browser = await launchBrowser({ viewport: { width: 1280, height: 900 } })
-    browser.context.setDefaultTimeout(20_000)
     service = await startService()
-    page = await browser.page()
-    errors = consoleErrors(page)
-    await logIn(page, service, admin)
+    ;({ browser, page, errors } = await openPage(service, 20_000))
     const body = { name: 'Harbour', template: 'static', node: { enabled: true, server: false } }
     const made = await service.client.call('createProject', { body: body as never, query: { wait: 60 } })
     assert.equal(made.operation?.state, 'succeeded', JSON.stringify(made.operation?.error))

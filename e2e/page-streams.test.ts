@@ -5,7 +5,7 @@ import { after, before, describe, it } from 'node:test'
 import type { ProjectView } from '@stackquay/contract'
 import { type Browser, launchBrowser } from '@stackquay/testkit'
 import type { Page } from 'playwright-core'
-import { assertAccessible, consoleErrors, logIn, makeUser, refuseUnbuiltPage, textOf } from './support/page.ts'
+import { assertAccessible, logIn, makeUser, openPage, textOf } from './support/page.ts'
 import { admin, type Service, startService, until } from './support/service.ts'
 
 const project = 'harbour'
@@ -44,13 +44,8 @@ describe('logs, actions, tests, terminals and webhooks on the page', () => {
   let errors: readonly string[]
 
   before(async () => {
-    await refuseUnbuiltPage()
-    browser = await launchBrowser({ viewport: { width: 1280, height: 900 } })
-    browser.context.setDefaultTimeout(30_000)
     service = await startService()
-    page = await browser.page()
-    errors = consoleErrors(page)
-    await logIn(page, service)
+    ;({ browser, page, errors } = await openPage(service))
     const body = { name: 'Harbour', template: 'static', node: { enabled: true, server: false } }
     const made = await service.client.call('createProject', { body: body as never, query: { wait: 60 } })
     assert.equal(made.operation?.state, 'succeeded', JSON.stringify(made.operation?.error))

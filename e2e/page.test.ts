@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict'
-import { access } from 'node:fs/promises'
 import { after, before, describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { AxeBuilder } from '@axe-core/playwright'
 import { type Browser, freePort, launchBrowser, spawnTracked, temporaryHome } from '@stackquay/testkit'
 import type { Page } from 'playwright-core'
+import { refuseUnbuiltPage } from './support/page.ts'
 import { admin, type Service, startService, until } from './support/service.ts'
 
 const main = fileURLToPath(new URL('../apps/server/src/main.ts', import.meta.url))
-const builtPage = fileURLToPath(new URL('../apps/web/dist/index.html', import.meta.url))
 
 const rules = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa']
 const widths = [390, 1440] as const
@@ -17,9 +16,7 @@ const themes = ['light', 'dark'] as const
 describe('the page', () => {
   let browser: Browser
   before(async () => {
-    await access(builtPage).catch(() => {
-      throw new Error('The page is not built. Build it with: npm run build -w apps/web')
-    })
+    await refuseUnbuiltPage()
     browser = await launchBrowser({ viewport: { width: 1440, height: 900 } })
     browser.context.setDefaultTimeout(20_000)
   })

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { access } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { AxeBuilder } from '@axe-core/playwright'
+import { type Browser, launchBrowser } from '@stackquay/testkit'
 import { isSoak } from '@stackquay/testkit/rounds'
 import type { Page } from 'playwright-core'
 import { admin, type Service, until } from './service.ts'
@@ -15,6 +16,28 @@ const looks = [
   { width: 1280, colorScheme: 'dark', isFull: true },
   { width: 1280, colorScheme: 'light', isFull: false },
 ] as const
+
+export interface OpenPage {
+  readonly browser: Browser
+  readonly page: Page
+  readonly errors: readonly string[]
+}
+
+/** The page of a service in a browser of its own, as wide as on a desk, where the administrator is logged in. */
+export async function openPage(service: Service, timeoutMs = 30_000): Promise<OpenPage> {
+  await refuseUnbuiltPage()
+  const browser = await launchBrowser({ viewport: { width: 1280, height: 900 } })
+  try {
+    browser.context.setDefaultTimeout(timeoutMs)
+    const page = await browser.page()
+    const errors = consoleErrors(page)
+    await logIn(page, service)
+    return { browser, page, errors }
+  } catch (error) {
+    await browser.close()
+    throw error
+  }
+}
 
 export async function refuseUnbuiltPage(): Promise<void> {
   await access(builtPage).catch(() => {

@@ -6,10 +6,9 @@ import { type ReactNode, useState } from 'react'
 import { chooseImage, planImage } from '../api/changes.ts'
 import { imagesQuery } from '../api/queries.ts'
 import { Button } from '../components/button.tsx'
-import { ErrorState } from '../components/error-state.tsx'
 import { Facts } from '../components/facts.tsx'
+import { Loaded } from '../components/loaded.tsx'
 import { Panel } from '../components/panel.tsx'
-import { SkeletonList } from '../components/skeleton.tsx'
 import { TimeAgo } from '../components/time-ago.tsx'
 import { abilitiesOf } from '../lib/engines.ts'
 import { shortBuild } from '../lib/images.ts'
@@ -35,27 +34,27 @@ export function ImagesPanel({ project }: { project: ProjectView }) {
   if (!images) return null
   return (
     <Panel id="images" title={t.title} detail={t.detail} flush>
-      {query.isPending ? (
-        <SkeletonList rows={2} height="h-16" />
-      ) : query.isError ? (
-        <ErrorState error={query.error} onRetry={() => void query.refetch()} />
-      ) : query.data.length === 0 ? (
-        <p className="p-4 text-ink-2">{t.none}</p>
-      ) : (
-        <ul className="divide-y divide-line">
-          {query.data.map((image) => (
-            <Row
-              key={image.workload}
-              image={image}
-              project={project}
-              onAsk={(use) => {
-                setAsked({ image, use })
-                setOpen(true)
-              }}
-            />
-          ))}
-        </ul>
-      )}
+      <Loaded query={query} rows={2} height="h-16">
+        {(data) =>
+          data.length === 0 ? (
+            <p className="p-4 text-ink-2">{t.none}</p>
+          ) : (
+            <ul className="divide-y divide-line">
+              {data.map((image) => (
+                <Row
+                  key={image.workload}
+                  image={image}
+                  project={project}
+                  onAsk={(use) => {
+                    setAsked({ image, use })
+                    setOpen(true)
+                  }}
+                />
+              ))}
+            </ul>
+          )
+        }
+      </Loaded>
       {asked !== null && (
         <PlannedConfirm
           open={open}

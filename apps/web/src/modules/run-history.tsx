@@ -4,10 +4,9 @@ import { Link } from '@tanstack/react-router'
 import { History } from 'lucide-react'
 import { runsQuery } from '../api/runs.ts'
 import { EmptyState } from '../components/empty-state.tsx'
-import { ErrorState } from '../components/error-state.tsx'
+import { Loaded } from '../components/loaded.tsx'
 import { MoreButton } from '../components/more-button.tsx'
 import { Panel } from '../components/panel.tsx'
-import { SkeletonList } from '../components/skeleton.tsx'
 import { Cell, Table } from '../components/table.tsx'
 import { TimeAgo } from '../components/time-ago.tsx'
 import { texts } from '../texts/index.ts'
@@ -22,60 +21,60 @@ export function RunHistory({ project, slug, kind }: { project: string; slug: str
   const runs = query.data?.pages.flatMap((page) => page.items) ?? []
   return (
     <Panel title={t.history} flush>
-      {query.isPending ? (
-        <SkeletonList rows={3} height="h-9" />
-      ) : query.isError ? (
-        <ErrorState error={query.error} onRetry={() => void query.refetch()} />
-      ) : runs.length === 0 ? (
-        <EmptyState icon={History} title={t.noRuns} detail={t.noRunsDetail} />
-      ) : (
-        <Table
-          label={t.history}
-          head={[
-            { title: t.columns.run },
-            { title: t.columns.state },
-            kind === 'test' ? { title: t.columns.tests } : null,
-            { title: t.columns.exit },
-            { title: t.columns.took, end: true },
-            { title: t.columns.who },
-            { title: t.columns.when },
-          ]}
-        >
-          {runs.map((run) => (
-            <tr key={run.id} className="hover:bg-hover/60">
-              <Cell className="max-w-72 min-w-40">
-                <Link
-                  to={kind === 'test' ? '/projects/$project/tests' : '/projects/$project/actions'}
-                  params={{ project: slug }}
-                  search={{ run: run.id }}
-                  className="block truncate rounded font-medium hover:underline"
-                >
-                  {run.label}
-                </Link>
-                {run.filter !== null && <code className="block truncate text-sm text-ink-3">{run.filter}</code>}
-              </Cell>
-              <Cell>
-                <OperationStatePill state={run.state} />
-              </Cell>
-              {kind === 'test' && (
-                <Cell className="numbers whitespace-nowrap">
-                  {run.tests === null ? '–' : t.counts(run.tests.passed, run.tests.total)}
-                </Cell>
-              )}
-              <Cell className="text-ink-2">
-                <RunExit run={run} />
-              </Cell>
-              <Cell end className="text-ink-2">
-                <RunTime run={run} />
-              </Cell>
-              <Cell className="text-ink-2">{run.actor}</Cell>
-              <Cell className="text-ink-2">
-                <TimeAgo time={run.createdAt} />
-              </Cell>
-            </tr>
-          ))}
-        </Table>
-      )}
+      <Loaded query={query} rows={3} height="h-9">
+        {() =>
+          runs.length === 0 ? (
+            <EmptyState icon={History} title={t.noRuns} detail={t.noRunsDetail} />
+          ) : (
+            <Table
+              label={t.history}
+              head={[
+                { title: t.columns.run },
+                { title: t.columns.state },
+                kind === 'test' ? { title: t.columns.tests } : null,
+                { title: t.columns.exit },
+                { title: t.columns.took, end: true },
+                { title: t.columns.who },
+                { title: t.columns.when },
+              ]}
+            >
+              {runs.map((run) => (
+                <tr key={run.id} className="hover:bg-hover/60">
+                  <Cell className="max-w-72 min-w-40">
+                    <Link
+                      to={kind === 'test' ? '/projects/$project/tests' : '/projects/$project/actions'}
+                      params={{ project: slug }}
+                      search={{ run: run.id }}
+                      className="block truncate rounded font-medium hover:underline"
+                    >
+                      {run.label}
+                    </Link>
+                    {run.filter !== null && <code className="block truncate text-sm text-ink-3">{run.filter}</code>}
+                  </Cell>
+                  <Cell>
+                    <OperationStatePill state={run.state} />
+                  </Cell>
+                  {kind === 'test' && (
+                    <Cell className="numbers whitespace-nowrap">
+                      {run.tests === null ? '–' : t.counts(run.tests.passed, run.tests.total)}
+                    </Cell>
+                  )}
+                  <Cell className="text-ink-2">
+                    <RunExit run={run} />
+                  </Cell>
+                  <Cell end className="text-ink-2">
+                    <RunTime run={run} />
+                  </Cell>
+                  <Cell className="text-ink-2">{run.actor}</Cell>
+                  <Cell className="text-ink-2">
+                    <TimeAgo time={run.createdAt} />
+                  </Cell>
+                </tr>
+              ))}
+            </Table>
+          )
+        }
+      </Loaded>
       <MoreButton query={query} />
     </Panel>
   )

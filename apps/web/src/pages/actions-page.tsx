@@ -1,24 +1,21 @@
 import type { Action, ProjectView } from '@stackquay/contract'
 import { useQuery } from '@tanstack/react-query'
 import { Link, useSearch } from '@tanstack/react-router'
-import { ArrowLeft, Play, SquareTerminal } from 'lucide-react'
+import { Play, SquareTerminal } from 'lucide-react'
 import { useState } from 'react'
 import { actionsQuery, runAction } from '../api/runs.ts'
-import { Button, buttonClass } from '../components/button.tsx'
+import { Button } from '../components/button.tsx'
 import { ConfirmDialog } from '../components/confirm-dialog.tsx'
 import { EmptyState } from '../components/empty-state.tsx'
-import { ErrorState } from '../components/error-state.tsx'
-import { PageHeader, Panel } from '../components/panel.tsx'
-import { SkeletonList } from '../components/skeleton.tsx'
+import { Loaded } from '../components/loaded.tsx'
+import { Panel } from '../components/panel.tsx'
 import { toastProblem } from '../components/toast.tsx'
-import { byRuntime, isRunOver } from '../lib/runs.ts'
+import { byRuntime } from '../lib/runs.ts'
 import { engineReason } from '../modules/project-actions.ts'
-import { CancelRun, RunFacts, RunFailure } from '../modules/run-facts.tsx'
 import { RunHistory } from '../modules/run-history.tsx'
-import { RunOutputView } from '../modules/run-output-view.tsx'
+import { RunPage } from '../modules/run-page.tsx'
 import { useLabels } from '../modules/use-labels.ts'
 import { useMay } from '../modules/use-may.ts'
-import { useRun } from '../modules/use-run.ts'
 import { useStartRun } from '../modules/use-start-run.ts'
 import { texts } from '../texts/index.ts'
 import { useProject } from './use-project.ts'
@@ -48,35 +45,35 @@ function Actions({ project }: { project: ProjectView }) {
   return (
     <div className="flex w-full max-w-6xl flex-col gap-4 px-4 py-5 sm:px-6">
       <h2 className="sr-only">{texts.project.tabs.actions}</h2>
-      {query.isPending ? (
-        <SkeletonList rows={4} />
-      ) : query.isError ? (
-        <ErrorState error={query.error} onRetry={() => void query.refetch()} />
-      ) : actions.length === 0 ? (
-        <Panel>
-          <EmptyState icon={SquareTerminal} title={t.emptyTitle} detail={t.emptyDetail} />
-        </Panel>
-      ) : (
-        byRuntime(actions).map((group) => (
-          <Panel
-            key={group.runtime}
-            title={group.runtime === null ? t.ofProject : (labels[group.runtime] ?? group.runtime)}
-            flush
-          >
-            <ul className="divide-y divide-line">
-              {group.items.map((action) => (
-                <ActionRow
-                  key={action.id}
-                  action={action}
-                  project={project}
-                  busy={busy === action.id}
-                  onRun={() => (action.destructive ? setAsking(action) : void start(action.id).catch(toastProblem))}
-                />
-              ))}
-            </ul>
-          </Panel>
-        ))
-      )}
+      <Loaded query={query} rows={4}>
+        {() =>
+          actions.length === 0 ? (
+            <Panel>
+              <EmptyState icon={SquareTerminal} title={t.emptyTitle} detail={t.emptyDetail} />
+            </Panel>
+          ) : (
+            byRuntime(actions).map((group) => (
+              <Panel
+                key={group.runtime}
+                title={group.runtime === null ? t.ofProject : (labels[group.runtime] ?? group.runtime)}
+                flush
+              >
+                <ul className="divide-y divide-line">
+                  {group.items.map((action) => (
+                    <ActionRow
+                      key={action.id}
+                      action={action}
+                      project={project}
+                      busy={busy === action.id}
+                      onRun={() => (action.destructive ? setAsking(action) : void start(action.id).catch(toastProblem))}
+                    />
+                  ))}
+                </ul>
+              </Panel>
+            ))
+          )
+        }
+      </Loaded>
       <RunHistory project={project.id} slug={project.slug} kind="action" />
       <ConfirmDialog
         open={asking !== null}
@@ -149,70 +146,29 @@ function ActionRow({
 }
 
 function ActionRun({ project, id }: { project: ProjectView; id: string }) {
-  const { run, error, output, state, missing, retry } = useRun(project.id, id)
   const { busy, start } = useStart(project)
   const actions = useQuery(actionsQuery(project.id)).data
-  const may = useMay()
-  const again = actions?.find((action) => action.id === run?.name)
   const [asking, setAsking] = useState(false)
-  const back = (
-    <Link to="/projects/$project/actions" params={{ project: project.slug }} search={{}} className={buttonClass()}>
-      <ArrowLeft aria-hidden className="size-3.5" />
-      {t.back}
-    </Link>
-  )
-  if (run === undefined) {
-    if (error === null) return <SkeletonList rows={5} />
-    return (
-      <div className="flex flex-col items-start gap-2 px-4 py-5 sm:px-6">
-        <ErrorState error={error} onRetry={retry} />
-        {back}
-      </div>
-    )
-  }
   return (
-    <div className="flex w-full max-w-6xl flex-col gap-4 px-4 py-5 sm:px-6">
-      <PageHeader
-        level={2}
-        title={<code className="break-words">{run.label}</code>}
-        detail={<RunFacts run={run} />}
-        actions={
-          <>
-            <CancelRun run={run} />
-            {isRunOver(run) && again !== undefined && may('operate') && (
-              <Button
-                icon={Play}
-                busy={busy !== null}
-                disabled={!again.available}
-                reason={engineReason(project)}
-                onClick={() => (again.destructive ? setAsking(true) : void start(again.id).catch(toastProblem))}
-              >
-                {t.runAgain}
-              </Button>
-            )}
-            {back}
-          </>
-        }
-      />
-      <RunFailure run={run} />
-      {error !== null && <ErrorState error={error} onRetry={retry} />}
-      <RunOutputView
-        project={project.id}
-        run={run.id}
-        output={output}
-        state={state}
-        missing={missing}
-        over={isRunOver(run)}
-        className="rounded-lg border border-line bg-surface"
-      />
-      <ConfirmDialog
-        open={asking}
-        onClose={() => setAsking(false)}
-        title={t.askTitle(run.label)}
-        detail={t.askDetail}
-        submit={t.run}
-        onConfirm={() => start(run.name)}
-      />
-    </div>
+    <RunPage
+      project={project}
+      id={id}
+      list="actions"
+      title={(run) => <code className="break-words">{run.label}</code>}
+      sourceOf={(run) => actions?.find((action) => action.id === run.name)}
+      busy={busy !== null}
+      onAgain={(action) => (action.destructive ? setAsking(true) : void start(action.id).catch(toastProblem))}
+    >
+      {(run) => (
+        <ConfirmDialog
+          open={asking}
+          onClose={() => setAsking(false)}
+          title={t.askTitle(run.label)}
+          detail={t.askDetail}
+          submit={t.run}
+          onConfirm={() => start(run.name)}
+        />
+      )}
+    </RunPage>
   )
 }

@@ -4,9 +4,8 @@ import { RefreshCw } from 'lucide-react'
 import { diagnosticsQuery } from '../api/queries.ts'
 import { Button } from '../components/button.tsx'
 import { CodeBlock } from '../components/code-block.tsx'
-import { ErrorState } from '../components/error-state.tsx'
+import { Loaded } from '../components/loaded.tsx'
 import { PageHeader, Panel } from '../components/panel.tsx'
-import { SkeletonList } from '../components/skeleton.tsx'
 import { EnginesPanel } from '../modules/engines-panel.tsx'
 import { IsolationPanel } from '../modules/isolation-panel.tsx'
 import { OrphansPanel } from '../modules/orphans-panel.tsx'
@@ -32,29 +31,27 @@ export function DiagnosticsPage() {
           </Button>
         }
       />
-      {query.isPending ? (
-        <SkeletonList rows={6} height="h-9" />
-      ) : query.isError ? (
-        <ErrorState error={query.error} onRetry={() => void query.refetch()} />
-      ) : (
-        <>
-          <p role="status" className="flex flex-wrap items-center gap-2.5">
-            <CheckStatePill status={query.data.status} />
-            <span className="font-medium">{t.summary[query.data.status]}</span>
-            <span className="numbers text-ink-3">{t.version(query.data.version)}</span>
-          </p>
-          <IsolationPanel isolation={query.data.isolation} />
-          <EnginesPanel engines={query.data.engines} />
-          <OrphansPanel orphans={query.data.orphans} />
-          {categories.map((category) => (
-            <Category
-              key={category}
-              title={t.categories[category]}
-              checks={query.data.checks.filter((check) => check.category === category)}
-            />
-          ))}
-        </>
-      )}
+      <Loaded query={query} rows={6} height="h-9">
+        {(data) => (
+          <>
+            <p role="status" className="flex flex-wrap items-center gap-2.5">
+              <CheckStatePill status={data.status} />
+              <span className="font-medium">{t.summary[data.status]}</span>
+              <span className="numbers text-ink-3">{t.version(data.version)}</span>
+            </p>
+            <IsolationPanel isolation={data.isolation} />
+            <EnginesPanel engines={data.engines} />
+            <OrphansPanel orphans={data.orphans} />
+            {categories.map((category) => (
+              <Category
+                key={category}
+                title={t.categories[category]}
+                checks={data.checks.filter((check) => check.category === category)}
+              />
+            ))}
+          </>
+        )}
+      </Loaded>
     </div>
   )
 }

@@ -19,10 +19,10 @@ import { ConfirmDialog } from '../components/confirm-dialog.tsx'
 import { CopyButton } from '../components/copy-button.tsx'
 import { Dialog, DialogActions } from '../components/dialog.tsx'
 import { EmptyState } from '../components/empty-state.tsx'
-import { ErrorNote, ErrorState } from '../components/error-state.tsx'
+import { ErrorNote } from '../components/error-state.tsx'
 import { Check, Switch, TextArea, TextField } from '../components/field.tsx'
+import { Loaded } from '../components/loaded.tsx'
 import { Panel } from '../components/panel.tsx'
-import { SkeletonList } from '../components/skeleton.tsx'
 import { Cell, Table } from '../components/table.tsx'
 import { toastDone, toastProblem } from '../components/toast.tsx'
 import { isEnvName, parseDotEnv } from '../lib/env-names.ts'
@@ -80,45 +80,45 @@ export function EnvPage() {
           )
         }
       >
-        {query.isPending ? (
-          <SkeletonList rows={4} height="h-8" />
-        ) : query.isError ? (
-          <ErrorState error={query.error} onRetry={() => void query.refetch()} />
-        ) : variables.length === 0 ? (
-          <EmptyState icon={Variable} title={t.emptyTitle} detail={t.emptyDetail} />
-        ) : (
-          <Table
-            label={t.title}
-            head={[
-              { title: t.columns.name },
-              { title: t.columns.value },
-              several ? { title: t.columns.receivers } : null,
-              { title: t.columns.actions, hidden: true },
-            ]}
-          >
-            {variables.map(([name, variable]) => (
-              <VariableRow
-                key={name}
-                name={name}
-                variable={variable}
-                readAt={query.dataUpdatedAt}
-                receivers={several ? receiversText(variable, labels) : null}
-                reason={reason}
-                mayChange={mayChange}
-                reveal={() => revealVariable(project.id, name)}
-                onEdit={() =>
-                  setEditing({
-                    name,
-                    value: variable.secret ? '' : (variable.value ?? ''),
-                    secret: variable.secret,
-                    runtimes: variable.runtimes,
-                  })
-                }
-                onDelete={() => setDeleting(name)}
-              />
-            ))}
-          </Table>
-        )}
+        <Loaded query={query} rows={4} height="h-8">
+          {() =>
+            variables.length === 0 ? (
+              <EmptyState icon={Variable} title={t.emptyTitle} detail={t.emptyDetail} />
+            ) : (
+              <Table
+                label={t.title}
+                head={[
+                  { title: t.columns.name },
+                  { title: t.columns.value },
+                  several ? { title: t.columns.receivers } : null,
+                  { title: t.columns.actions, hidden: true },
+                ]}
+              >
+                {variables.map(([name, variable]) => (
+                  <VariableRow
+                    key={name}
+                    name={name}
+                    variable={variable}
+                    readAt={query.dataUpdatedAt}
+                    receivers={several ? receiversText(variable, labels) : null}
+                    reason={reason}
+                    mayChange={mayChange}
+                    reveal={() => revealVariable(project.id, name)}
+                    onEdit={() =>
+                      setEditing({
+                        name,
+                        value: variable.secret ? '' : (variable.value ?? ''),
+                        secret: variable.secret,
+                        runtimes: variable.runtimes,
+                      })
+                    }
+                    onDelete={() => setDeleting(name)}
+                  />
+                ))}
+              </Table>
+            )
+          }
+        </Loaded>
       </Panel>
       {query.data && query.data.injected.length > 0 && (
         <Panel title={t.injected} detail={t.injectedDetail}>

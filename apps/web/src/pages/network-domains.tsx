@@ -8,11 +8,11 @@ import { Button, IconButton } from '../components/button.tsx'
 import { ConfirmDialog } from '../components/confirm-dialog.tsx'
 import { CopyButton } from '../components/copy-button.tsx'
 import { Dialog, DialogActions } from '../components/dialog.tsx'
-import { ErrorNote, ErrorState } from '../components/error-state.tsx'
+import { ErrorNote } from '../components/error-state.tsx'
 import { ExternalLink } from '../components/external-link.tsx'
 import { TextField } from '../components/field.tsx'
+import { Loaded } from '../components/loaded.tsx'
 import { Panel } from '../components/panel.tsx'
-import { SkeletonList } from '../components/skeleton.tsx'
 import { Cell, Table } from '../components/table.tsx'
 import { TimeAgo } from '../components/time-ago.tsx'
 import { toastDone } from '../components/toast.tsx'
@@ -43,30 +43,28 @@ export function NetworkDomains({ project }: { project: ProjectView }) {
           )
         }
       >
-        {query.isPending ? (
-          <SkeletonList rows={3} height="h-8" />
-        ) : query.isError ? (
-          <ErrorState error={query.error} onRetry={() => void query.refetch()} />
-        ) : (
-          <Table
-            label={t.title}
-            head={[
-              { title: t.columns.host },
-              { title: t.columns.target },
-              { title: t.columns.since },
-              { title: t.columns.actions, hidden: true },
-            ]}
-          >
-            {domains.map((domain) => (
-              <DomainRow
-                key={domain.host}
-                domain={domain}
-                target={targetOf(domain, project)}
-                onRemove={mayChange && !domain.automatic ? () => setRemoving(domain) : null}
-              />
-            ))}
-          </Table>
-        )}
+        <Loaded query={query} rows={3} height="h-8">
+          {() => (
+            <Table
+              label={t.title}
+              head={[
+                { title: t.columns.host },
+                { title: t.columns.target },
+                { title: t.columns.since },
+                { title: t.columns.actions, hidden: true },
+              ]}
+            >
+              {domains.map((domain) => (
+                <DomainRow
+                  key={domain.host}
+                  domain={domain}
+                  target={targetOf(domain, project)}
+                  onRemove={mayChange && !domain.automatic ? () => setRemoving(domain) : null}
+                />
+              ))}
+            </Table>
+          )}
+        </Loaded>
       </Panel>
       <Pointing domains={domains} />
       <Dialog open={adding} onClose={() => setAdding(false)} title={t.addTitle}>

@@ -8,10 +8,10 @@ import { buttonClass, IconButton, iconButtonClass } from '../components/button.t
 import { cx } from '../components/class-names.ts'
 import { CopyButton } from '../components/copy-button.tsx'
 import { EmptyState } from '../components/empty-state.tsx'
-import { ErrorState } from '../components/error-state.tsx'
 import { ExternalLink } from '../components/external-link.tsx'
+import { Loaded } from '../components/loaded.tsx'
 import { Panel } from '../components/panel.tsx'
-import { Skeleton, SkeletonList } from '../components/skeleton.tsx'
+import { Skeleton } from '../components/skeleton.tsx'
 import { Cell, Table } from '../components/table.tsx'
 import { TimeAgo } from '../components/time-ago.tsx'
 import { Tip } from '../components/tip.tsx'
@@ -371,39 +371,39 @@ function LastOperations({ project }: { project: ProjectView }) {
   const query = useQuery(projectOperationsQuery(project.id))
   return (
     <Panel title={t.lastOperations} flush>
-      {query.isPending ? (
-        <SkeletonList rows={3} height="h-7" />
-      ) : query.isError ? (
-        <ErrorState error={query.error} onRetry={() => void query.refetch()} />
-      ) : query.data.length === 0 ? (
-        <p className="p-4 text-ink-2">{texts.operations.none}</p>
-      ) : (
-        <ul className="divide-y divide-line">
-          {query.data.map((operation) => (
-            <li key={operation.id}>
-              <Link
-                to="/operations/$operation"
-                params={{ operation: operation.id }}
-                className="flex h-9 items-center gap-2.5 px-4 hover:bg-hover focus-visible:-outline-offset-2"
-              >
-                <OperationStateIcon state={operation.state} />
-                <span className="min-w-0 flex-1 truncate">
-                  {texts.operations.kinds[operation.kind]}{' '}
-                  <span className="text-ink-3">{texts.operations.by(operation.actor)}</span>
-                </span>
-                {operation.startedAt !== null && operation.finishedAt !== null && (
-                  <span className="numbers text-sm text-ink-3">
-                    {formatElapsed(Date.parse(operation.finishedAt) - Date.parse(operation.startedAt))}
-                  </span>
-                )}
-                <span className="text-sm text-ink-3">
-                  <TimeAgo time={operation.createdAt} />
-                </span>
-              </Link>
-            </li>
-          ))}
-        </ul>
-      )}
+      <Loaded query={query} rows={3} height="h-7">
+        {(data) =>
+          data.length === 0 ? (
+            <p className="p-4 text-ink-2">{texts.operations.none}</p>
+          ) : (
+            <ul className="divide-y divide-line">
+              {data.map((operation) => (
+                <li key={operation.id}>
+                  <Link
+                    to="/operations/$operation"
+                    params={{ operation: operation.id }}
+                    className="flex h-9 items-center gap-2.5 px-4 hover:bg-hover focus-visible:-outline-offset-2"
+                  >
+                    <OperationStateIcon state={operation.state} />
+                    <span className="min-w-0 flex-1 truncate">
+                      {texts.operations.kinds[operation.kind]}{' '}
+                      <span className="text-ink-3">{texts.operations.by(operation.actor)}</span>
+                    </span>
+                    {operation.startedAt !== null && operation.finishedAt !== null && (
+                      <span className="numbers text-sm text-ink-3">
+                        {formatElapsed(Date.parse(operation.finishedAt) - Date.parse(operation.startedAt))}
+                      </span>
+                    )}
+                    <span className="text-sm text-ink-3">
+                      <TimeAgo time={operation.createdAt} />
+                    </span>
+                  </Link>
+                </li>
+              ))}
+            </ul>
+          )
+        }
+      </Loaded>
     </Panel>
   )
 }

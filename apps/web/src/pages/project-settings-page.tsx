@@ -17,11 +17,11 @@ import { manifestQuery } from '../api/queries.ts'
 import { Button } from '../components/button.tsx'
 import { ConfirmDialog } from '../components/confirm-dialog.tsx'
 import { CopyButton } from '../components/copy-button.tsx'
-import { ErrorNote, ErrorState } from '../components/error-state.tsx'
+import { ErrorNote } from '../components/error-state.tsx'
 import { ExternalLink } from '../components/external-link.tsx'
 import { Check, Switch, TextArea, TextField } from '../components/field.tsx'
+import { Loaded } from '../components/loaded.tsx'
 import { Panel } from '../components/panel.tsx'
-import { SkeletonList } from '../components/skeleton.tsx'
 import { toastDone } from '../components/toast.tsx'
 import { errorsAt } from '../lib/field-errors.ts'
 import { ImagesPanel } from '../modules/images-panel.tsx'
@@ -197,79 +197,77 @@ function ProjectFile({ project }: { project: ProjectView }) {
       detail={t.manifestHelp}
       actions={query.data && <CopyButton text={text} label={`${texts.common.copy}: ${t.manifestLabel}`} />}
     >
-      {query.isPending ? (
-        <SkeletonList rows={3} height="h-6" />
-      ) : query.isError ? (
-        <ErrorState error={query.error} onRetry={() => void query.refetch()} />
-      ) : (
-        <div className="flex flex-col gap-4">
-          <TextArea
-            label={t.manifestLabel}
-            hideLabel
-            mono
-            rows={Math.min(18, Math.max(8, text.split('\n').length + 1))}
-            value={text}
-            readOnly={!mayApply || reason !== null}
-            onChange={(event) => {
-              setDraft(event.target.value)
-              setError(null)
-            }}
-            onKeyDown={(event) => {
-              // YAML knows no tabs; leaving the field stays Shift-Tab or Escape, Tab.
-              if (
-                mayApply &&
-                reason === null &&
-                event.key === 'Tab' &&
-                event.shiftKey === false &&
-                event.currentTarget.dataset.leaving === undefined
-              ) {
-                event.preventDefault()
-                document.execCommand('insertText', false, '  ')
-              }
-              if (event.key === 'Escape') event.currentTarget.dataset.leaving = ''
-              else delete event.currentTarget.dataset.leaving
-            }}
-          />
-          <p className="-mt-2 text-sm">
-            <ExternalLink href={`${apiPrefix}/stackquay.schema.json`}>{t.manifestSchema}</ExternalLink>
-          </p>
-          {changed && (
-            <>
-              <Switch
-                label={t.manifestPrune}
-                help={t.manifestPruneHelp}
-                checked={prune}
-                onChange={(next) => {
-                  setError(null)
-                  setPrune(next)
-                }}
-              />
-              <div className="rounded-lg border border-line bg-sunken p-3">
-                {error === null ? <PlanView live={live} idle="" /> : <ErrorNote error={error} />}
-              </div>
-              <div className="flex gap-2">
-                <Button
-                  look="primary"
-                  busy={busy}
-                  disabled={live.pending || live.plan === null}
-                  reason={reason}
-                  onClick={() => void apply()}
-                >
-                  {t.manifestApply}
-                </Button>
-                <Button
-                  onClick={() => {
-                    setDraft(null)
+      <Loaded query={query} rows={3} height="h-6">
+        {() => (
+          <div className="flex flex-col gap-4">
+            <TextArea
+              label={t.manifestLabel}
+              hideLabel
+              mono
+              rows={Math.min(18, Math.max(8, text.split('\n').length + 1))}
+              value={text}
+              readOnly={!mayApply || reason !== null}
+              onChange={(event) => {
+                setDraft(event.target.value)
+                setError(null)
+              }}
+              onKeyDown={(event) => {
+                // YAML knows no tabs; leaving the field stays Shift-Tab or Escape, Tab.
+                if (
+                  mayApply &&
+                  reason === null &&
+                  event.key === 'Tab' &&
+                  event.shiftKey === false &&
+                  event.currentTarget.dataset.leaving === undefined
+                ) {
+                  event.preventDefault()
+                  document.execCommand('insertText', false, '  ')
+                }
+                if (event.key === 'Escape') event.currentTarget.dataset.leaving = ''
+                else delete event.currentTarget.dataset.leaving
+              }}
+            />
+            <p className="-mt-2 text-sm">
+              <ExternalLink href={`${apiPrefix}/stackquay.schema.json`}>{t.manifestSchema}</ExternalLink>
+            </p>
+            {changed && (
+              <>
+                <Switch
+                  label={t.manifestPrune}
+                  help={t.manifestPruneHelp}
+                  checked={prune}
+                  onChange={(next) => {
                     setError(null)
+                    setPrune(next)
                   }}
-                >
-                  {t.manifestReset}
-                </Button>
-              </div>
-            </>
-          )}
-        </div>
-      )}
+                />
+                <div className="rounded-lg border border-line bg-sunken p-3">
+                  {error === null ? <PlanView live={live} idle="" /> : <ErrorNote error={error} />}
+                </div>
+                <div className="flex gap-2">
+                  <Button
+                    look="primary"
+                    busy={busy}
+                    disabled={live.pending || live.plan === null}
+                    reason={reason}
+                    onClick={() => void apply()}
+                  >
+                    {t.manifestApply}
+                  </Button>
+                  <Button
+                    onClick={() => {
+                      setDraft(null)
+                      setError(null)
+                    }}
+                  >
+                    {t.manifestReset}
+                  </Button>
+                </div>
+              </>
+            )}
+          </div>
+        )}
+      </Loaded>
     </Panel>
   )
 }

@@ -9,11 +9,11 @@ import { Choices } from '../components/choices.tsx'
 import { CodeBlock } from '../components/code-block.tsx'
 import { Consequences } from '../components/consequences.tsx'
 import { Dialog, DialogActions } from '../components/dialog.tsx'
-import { ErrorNote, ErrorState } from '../components/error-state.tsx'
+import { ErrorNote } from '../components/error-state.tsx'
 import { Facts } from '../components/facts.tsx'
 import { TextField } from '../components/field.tsx'
+import { Loaded } from '../components/loaded.tsx'
 import { PageHeader, Panel } from '../components/panel.tsx'
-import { SkeletonList } from '../components/skeleton.tsx'
 import { errorsAt } from '../lib/field-errors.ts'
 import { formatDateTime } from '../lib/format.ts'
 import { texts } from '../texts/index.ts'
@@ -31,47 +31,45 @@ export function SecretKeyPage() {
   return (
     <div className="flex w-full max-w-4xl flex-col gap-4 px-4 py-5 sm:px-6">
       <PageHeader title={t.title} detail={t.detail} />
-      {query.isPending ? (
-        <SkeletonList rows={3} />
-      ) : query.isError ? (
-        <ErrorState error={query.error} onRetry={() => void query.refetch()} />
-      ) : (
-        <>
-          <Panel title={t.about}>
-            <Facts
-              items={[
-                [t.id, <code key="id">{query.data.id}</code>],
-                [t.source, t.sources[query.data.source]],
-                [
-                  t.since,
-                  <span key="since" className="numbers">
-                    {formatDateTime(query.data.createdAt)}
-                  </span>,
-                ],
-              ]}
-            />
-          </Panel>
-          <Panel title={t.keep}>
-            <p className="mb-4 max-w-prose text-ink-2">{t.keepDetail}</p>
-            <Button icon={Eye} onClick={() => setRevealing(true)}>
-              {t.reveal}
-            </Button>
-          </Panel>
-          <Panel title={t.replace}>
-            {query.data.source === 'environment' ? (
-              <p className="max-w-prose text-ink-2">{t.external}</p>
-            ) : (
-              <div className="max-w-prose">
-                <p className="mb-3 text-ink-2">{t.replaceDetail}</p>
-                <Consequences items={t.replaceConsequences} />
-                <Button icon={RotateCcwKey} className="text-bad" onClick={() => setReplacing(true)}>
-                  {t.replaceButton}
-                </Button>
-              </div>
-            )}
-          </Panel>
-        </>
-      )}
+      <Loaded query={query} rows={3}>
+        {(data) => (
+          <>
+            <Panel title={t.about}>
+              <Facts
+                items={[
+                  [t.id, <code key="id">{data.id}</code>],
+                  [t.source, t.sources[data.source]],
+                  [
+                    t.since,
+                    <span key="since" className="numbers">
+                      {formatDateTime(data.createdAt)}
+                    </span>,
+                  ],
+                ]}
+              />
+            </Panel>
+            <Panel title={t.keep}>
+              <p className="mb-4 max-w-prose text-ink-2">{t.keepDetail}</p>
+              <Button icon={Eye} onClick={() => setRevealing(true)}>
+                {t.reveal}
+              </Button>
+            </Panel>
+            <Panel title={t.replace}>
+              {data.source === 'environment' ? (
+                <p className="max-w-prose text-ink-2">{t.external}</p>
+              ) : (
+                <div className="max-w-prose">
+                  <p className="mb-3 text-ink-2">{t.replaceDetail}</p>
+                  <Consequences items={t.replaceConsequences} />
+                  <Button icon={RotateCcwKey} className="text-bad" onClick={() => setReplacing(true)}>
+                    {t.replaceButton}
+                  </Button>
+                </div>
+              )}
+            </Panel>
+          </>
+        )}
+      </Loaded>
       <Dialog open={revealing} onClose={() => setRevealing(false)} title={t.revealTitle} detail={t.revealDetail}>
         <Reveal onClose={() => setRevealing(false)} />
       </Dialog>

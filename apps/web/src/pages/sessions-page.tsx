@@ -6,9 +6,8 @@ import { client } from '../api/client.ts'
 import { sessionsQuery } from '../api/queries.ts'
 import { Button } from '../components/button.tsx'
 import { ConfirmDialog } from '../components/confirm-dialog.tsx'
-import { ErrorState } from '../components/error-state.tsx'
+import { Loaded } from '../components/loaded.tsx'
 import { PageHeader, Panel } from '../components/panel.tsx'
-import { SkeletonList } from '../components/skeleton.tsx'
 import { Cell, Table } from '../components/table.tsx'
 import { TimeAgo } from '../components/time-ago.tsx'
 import { toastDone } from '../components/toast.tsx'
@@ -39,27 +38,25 @@ export function SessionsPage() {
         }
       />
       <Panel flush>
-        {query.isPending ? (
-          <SkeletonList rows={3} height="h-9" />
-        ) : query.isError ? (
-          <ErrorState error={query.error} onRetry={() => void query.refetch()} />
-        ) : (
-          <Table
-            label={t.title}
-            head={[
-              { title: t.columns.device },
-              { title: t.columns.address },
-              { title: t.columns.seen },
-              { title: t.columns.began },
-              { title: t.columns.ends },
-              { title: t.columns.actions, hidden: true },
-            ]}
-          >
-            {byUse(sessions).map((session) => (
-              <SessionRow key={session.id} session={session} onEnd={() => setEnding(session)} />
-            ))}
-          </Table>
-        )}
+        <Loaded query={query} rows={3} height="h-9">
+          {() => (
+            <Table
+              label={t.title}
+              head={[
+                { title: t.columns.device },
+                { title: t.columns.address },
+                { title: t.columns.seen },
+                { title: t.columns.began },
+                { title: t.columns.ends },
+                { title: t.columns.actions, hidden: true },
+              ]}
+            >
+              {byUse(sessions).map((session) => (
+                <SessionRow key={session.id} session={session} onEnd={() => setEnding(session)} />
+              ))}
+            </Table>
+          )}
+        </Loaded>
       </Panel>
       {query.data !== undefined && <p className="text-sm text-ink-2">{others === 0 ? t.onlyThis : t.suspicious}</p>}
       <ConfirmDialog

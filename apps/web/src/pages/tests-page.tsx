@@ -1,27 +1,24 @@
 import type { ProjectView, TestSuite } from '@stackquay/contract'
 import { useQuery } from '@tanstack/react-query'
 import { Link, useSearch } from '@tanstack/react-router'
-import { ArrowLeft, FlaskConical, Play } from 'lucide-react'
+import { FlaskConical, Play } from 'lucide-react'
 import { useState } from 'react'
 import { runTests, testsQuery } from '../api/runs.ts'
-import { Button, buttonClass } from '../components/button.tsx'
+import { Button } from '../components/button.tsx'
 import { EmptyState } from '../components/empty-state.tsx'
-import { ErrorState } from '../components/error-state.tsx'
 import { SelectField, TextField } from '../components/field.tsx'
-import { PageHeader, Panel } from '../components/panel.tsx'
-import { SkeletonList } from '../components/skeleton.tsx'
+import { Loaded } from '../components/loaded.tsx'
+import { Panel } from '../components/panel.tsx'
 import { TimeAgo } from '../components/time-ago.tsx'
 import { toastProblem } from '../components/toast.tsx'
-import { isRunOver } from '../lib/runs.ts'
 import { engineReason } from '../modules/project-actions.ts'
-import { CancelRun, RunFacts, RunFailure, RunTime } from '../modules/run-facts.tsx'
+import { RunTime } from '../modules/run-facts.tsx'
 import { RunHistory } from '../modules/run-history.tsx'
-import { RunOutputView } from '../modules/run-output-view.tsx'
+import { RunPage } from '../modules/run-page.tsx'
 import { OperationStatePill } from '../modules/state-pill.tsx'
 import { TestResults } from '../modules/test-results.tsx'
 import { TestTrend } from '../modules/test-trend.tsx'
 import { useMay } from '../modules/use-may.ts'
-import { useRun } from '../modules/use-run.ts'
 import { useStartRun } from '../modules/use-start-run.ts'
 import { texts } from '../texts/index.ts'
 import { useProject } from './use-project.ts'
@@ -55,52 +52,52 @@ function Suites({ project }: { project: ProjectView }) {
   return (
     <div className="flex w-full max-w-6xl flex-col gap-4 px-4 py-5 sm:px-6">
       <h2 className="sr-only">{texts.project.tabs.tests}</h2>
-      {query.isPending ? (
-        <SkeletonList rows={4} />
-      ) : query.isError ? (
-        <ErrorState error={query.error} onRetry={() => void query.refetch()} />
-      ) : suites.length === 0 ? (
-        <Panel>
-          <EmptyState icon={FlaskConical} title={t.emptyTitle} detail={t.emptyDetail} />
-        </Panel>
-      ) : (
-        <>
-          <Panel title={t.suites} detail={t.ownData} flush>
-            <ul className="divide-y divide-line">
-              {suites.map((suite) => (
-                <SuiteRow
-                  key={suite.id}
-                  suite={suite}
-                  project={project}
-                  busy={busy === suite.id}
-                  onRun={(filter) => void start(suite.id, filter)}
-                />
-              ))}
-            </ul>
-          </Panel>
-          <Panel
-            title={t.trend}
-            actions={
-              suites.length > 1 && (
-                <SelectField
-                  label={t.suite}
-                  hideLabel
-                  value={trendSuite?.id}
-                  onChange={(event) => setChosen(event.target.value)}
-                >
+      <Loaded query={query} rows={4}>
+        {(data) =>
+          suites.length === 0 ? (
+            <Panel>
+              <EmptyState icon={FlaskConical} title={t.emptyTitle} detail={t.emptyDetail} />
+            </Panel>
+          ) : (
+            <>
+              <Panel title={t.suites} detail={t.ownData} flush>
+                <ul className="divide-y divide-line">
                   {suites.map((suite) => (
-                    <option key={suite.id} value={suite.id}>
-                      {suite.label}
-                    </option>
+                    <SuiteRow
+                      key={suite.id}
+                      suite={suite}
+                      project={project}
+                      busy={busy === suite.id}
+                      onRun={(filter) => void start(suite.id, filter)}
+                    />
                   ))}
-                </SelectField>
-              )
-            }
-          >
-            {trendSuite !== undefined && <TestTrend runs={query.data.runs} suite={trendSuite.id} slug={project.slug} />}
-          </Panel>
-        </>
-      )}
+                </ul>
+              </Panel>
+              <Panel
+                title={t.trend}
+                actions={
+                  suites.length > 1 && (
+                    <SelectField
+                      label={t.suite}
+                      hideLabel
+                      value={trendSuite?.id}
+                      onChange={(event) => setChosen(event.target.value)}
+                    >
+                      {suites.map((suite) => (
+                        <option key={suite.id} value={suite.id}>
+                          {suite.label}
+                        </option>
+                      ))}
+                    </SelectField>
+                  )
+                }
+              >
+                {trendSuite !== undefined && <TestTrend runs={data.runs} suite={trendSuite.id} slug={project.slug} />}
+              </Panel>
+            </>
+          )
+        }
+      </Loaded>
       <RunHistory project={project.id} slug={project.slug} kind="test" />
     </div>
   )
@@ -178,62 +175,19 @@ function SuiteRow({
 }
 
 function TestRun({ project, id }: { project: ProjectView; id: string }) {
-  const { run, error, output, state, missing, retry } = useRun(project.id, id)
   const { busy, start } = useStart(project)
   const suites = useQuery(testsQuery(project.id)).data?.suites
-  const may = useMay()
-  const back = (
-    <Link to="/projects/$project/tests" params={{ project: project.slug }} search={{}} className={buttonClass()}>
-      <ArrowLeft aria-hidden className="size-3.5" />
-      {t.back}
-    </Link>
-  )
-  if (run === undefined) {
-    if (error === null) return <SkeletonList rows={5} />
-    return (
-      <div className="flex flex-col items-start gap-2 px-4 py-5 sm:px-6">
-        <ErrorState error={error} onRetry={retry} />
-        {back}
-      </div>
-    )
-  }
-  const suite = suites?.find((item) => item.id === run.name)
   return (
-    <div className="flex w-full max-w-6xl flex-col gap-4 px-4 py-5 sm:px-6">
-      <PageHeader
-        level={2}
-        title={run.label}
-        detail={<RunFacts run={run} />}
-        actions={
-          <>
-            <CancelRun run={run} />
-            {isRunOver(run) && suite !== undefined && may('operate') && (
-              <Button
-                icon={Play}
-                busy={busy !== null}
-                disabled={!suite.available}
-                reason={engineReason(project)}
-                onClick={() => void start(run.name, run.filter ?? '')}
-              >
-                {t.runAgain}
-              </Button>
-            )}
-            {back}
-          </>
-        }
-      />
-      <RunFailure run={run} />
-      {error !== null && <ErrorState error={error} onRetry={retry} />}
-      <TestResults project={project.id} run={run} />
-      <RunOutputView
-        project={project.id}
-        run={run.id}
-        output={output}
-        state={state}
-        missing={missing}
-        over={isRunOver(run)}
-        className="rounded-lg border border-line bg-surface"
-      />
-    </div>
+    <RunPage
+      project={project}
+      id={id}
+      list="tests"
+      title={(run) => run.label}
+      sourceOf={(run) => suites?.find((suite) => suite.id === run.name)}
+      busy={busy !== null}
+      onAgain={(suite, run) => void start(suite.id, run.filter ?? '')}
+    >
+      {(run) => <TestResults project={project.id} run={run} />}
+    </RunPage>
   )
 }

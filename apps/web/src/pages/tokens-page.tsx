@@ -11,10 +11,10 @@ import { CodeBlock } from '../components/code-block.tsx'
 import { ConfirmDialog } from '../components/confirm-dialog.tsx'
 import { Dialog, DialogActions } from '../components/dialog.tsx'
 import { EmptyState } from '../components/empty-state.tsx'
-import { ErrorNote, ErrorState } from '../components/error-state.tsx'
+import { ErrorNote } from '../components/error-state.tsx'
 import { Check, Segments, SelectField, TextField } from '../components/field.tsx'
+import { Loaded } from '../components/loaded.tsx'
 import { PageHeader, Panel } from '../components/panel.tsx'
-import { SkeletonList } from '../components/skeleton.tsx'
 import { Cell, Table } from '../components/table.tsx'
 import { TimeAgo } from '../components/time-ago.tsx'
 import { toastDone } from '../components/toast.tsx'
@@ -49,35 +49,35 @@ export function TokensPage() {
         }
       />
       <Panel flush>
-        {query.isPending ? (
-          <SkeletonList rows={3} height="h-9" />
-        ) : query.isError ? (
-          <ErrorState error={query.error} onRetry={() => void query.refetch()} />
-        ) : tokens.length === 0 ? (
-          <EmptyState icon={KeyRound} title={t.emptyTitle} detail={t.emptyDetail} />
-        ) : (
-          <Table
-            label={t.title}
-            head={[
-              { title: t.columns.name },
-              { title: t.columns.scope },
-              { title: t.columns.projects },
-              { title: t.columns.lastUsed },
-              { title: t.columns.expires },
-              { title: t.columns.created },
-              { title: t.columns.actions, hidden: true },
-            ]}
-          >
-            {tokens.map((token) => (
-              <TokenRow
-                key={token.id}
-                token={token}
-                onRevoke={() => setRevoking(token)}
-                onExplain={() => setExplained(token)}
-              />
-            ))}
-          </Table>
-        )}
+        <Loaded query={query} rows={3} height="h-9">
+          {() =>
+            tokens.length === 0 ? (
+              <EmptyState icon={KeyRound} title={t.emptyTitle} detail={t.emptyDetail} />
+            ) : (
+              <Table
+                label={t.title}
+                head={[
+                  { title: t.columns.name },
+                  { title: t.columns.scope },
+                  { title: t.columns.projects },
+                  { title: t.columns.lastUsed },
+                  { title: t.columns.expires },
+                  { title: t.columns.created },
+                  { title: t.columns.actions, hidden: true },
+                ]}
+              >
+                {tokens.map((token) => (
+                  <TokenRow
+                    key={token.id}
+                    token={token}
+                    onRevoke={() => setRevoking(token)}
+                    onExplain={() => setExplained(token)}
+                  />
+                ))}
+              </Table>
+            )
+          }
+        </Loaded>
       </Panel>
       <Dialog open={creating} onClose={() => setCreating(false)} title={t.createTitle} wide>
         <CreateForm

@@ -8,10 +8,9 @@ import { Button, IconButton } from '../components/button.tsx'
 import { ConfirmDialog } from '../components/confirm-dialog.tsx'
 import { Consequences } from '../components/consequences.tsx'
 import { Dialog } from '../components/dialog.tsx'
-import { ErrorState } from '../components/error-state.tsx'
+import { Loaded } from '../components/loaded.tsx'
 import { Menu, MenuItem, MenuSeparator } from '../components/menu.tsx'
 import { PageHeader, Panel } from '../components/panel.tsx'
-import { SkeletonList } from '../components/skeleton.tsx'
 import { Cell, Table } from '../components/table.tsx'
 import { TimeAgo } from '../components/time-ago.tsx'
 import { toastDone, toastProblem } from '../components/toast.tsx'
@@ -72,33 +71,31 @@ export function UsersPage() {
         }
       />
       <Panel flush>
-        {query.isPending ? (
-          <SkeletonList rows={3} height="h-9" />
-        ) : query.isError ? (
-          <ErrorState error={query.error} onRetry={() => void query.refetch()} />
-        ) : (
-          <Table
-            label={t.title}
-            head={[
-              { title: t.columns.name },
-              { title: t.columns.role },
-              { title: t.columns.state },
-              { title: t.columns.created },
-              { title: t.columns.actions, hidden: true },
-            ]}
-          >
-            {users.map((user) => (
-              <UserRow
-                key={user.id}
-                user={user}
-                me={isMe(user)}
-                lastAdmin={isLastAdmin(user)}
-                onAct={(kind) => setAct({ kind, user })}
-                onEnable={() => void enable(user)}
-              />
-            ))}
-          </Table>
-        )}
+        <Loaded query={query} rows={3} height="h-9">
+          {() => (
+            <Table
+              label={t.title}
+              head={[
+                { title: t.columns.name },
+                { title: t.columns.role },
+                { title: t.columns.state },
+                { title: t.columns.created },
+                { title: t.columns.actions, hidden: true },
+              ]}
+            >
+              {users.map((user) => (
+                <UserRow
+                  key={user.id}
+                  user={user}
+                  me={isMe(user)}
+                  lastAdmin={isLastAdmin(user)}
+                  onAct={(kind) => setAct({ kind, user })}
+                  onEnable={() => void enable(user)}
+                />
+              ))}
+            </Table>
+          )}
+        </Loaded>
       </Panel>
 
       <Dialog open={creating} onClose={() => setCreating(false)} title={t.createTitle}>

@@ -8,10 +8,9 @@ import { deliveriesQuery } from '../api/webhooks.ts'
 import { Button, buttonClass } from '../components/button.tsx'
 import { CodeBlock } from '../components/code-block.tsx'
 import { EmptyState } from '../components/empty-state.tsx'
-import { ErrorState } from '../components/error-state.tsx'
+import { Loaded } from '../components/loaded.tsx'
 import { MoreButton } from '../components/more-button.tsx'
 import { PageHeader, Panel } from '../components/panel.tsx'
-import { SkeletonList } from '../components/skeleton.tsx'
 import { TimeAgo } from '../components/time-ago.tsx'
 import { toastDone, toastProblem } from '../components/toast.tsx'
 import { formatDateTime, formatElapsed } from '../lib/format.ts'
@@ -42,19 +41,19 @@ export function WebhookDeliveries({ hook }: { hook: Webhook }) {
         }
       />
       <Panel flush>
-        {query.isPending ? (
-          <SkeletonList rows={4} height="h-9" />
-        ) : query.isError ? (
-          <ErrorState error={query.error} onRetry={() => void query.refetch()} />
-        ) : deliveries.length === 0 ? (
-          <EmptyState icon={Send} title={t.noDeliveries} detail={t.noDeliveriesDetail} />
-        ) : (
-          <ul aria-label={t.deliveries} className="divide-y divide-line">
-            {deliveries.map((delivery) => (
-              <Delivery key={delivery.id} delivery={delivery} onSent={() => void query.refetch()} />
-            ))}
-          </ul>
-        )}
+        <Loaded query={query} rows={4} height="h-9">
+          {() =>
+            deliveries.length === 0 ? (
+              <EmptyState icon={Send} title={t.noDeliveries} detail={t.noDeliveriesDetail} />
+            ) : (
+              <ul aria-label={t.deliveries} className="divide-y divide-line">
+                {deliveries.map((delivery) => (
+                  <Delivery key={delivery.id} delivery={delivery} onSent={() => void query.refetch()} />
+                ))}
+              </ul>
+            )
+          }
+        </Loaded>
         <MoreButton query={query} />
       </Panel>
     </div>
