@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import type { Operation } from '@stackquay/contract'
-import { takesIdempotencyKey } from '@stackquay/contract/openapi'
+import { takesIdempotencyKey } from '@stackquay/contract/openapi/idempotency'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { secureCookieLine } from '../access/session-cookie.ts'
 import { answerOf } from './answer.ts'

@@ -1,43 +1,46 @@
 import { createHash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
-import { compactOpenapiText } from '@stackquay/contract/openapi'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { ifNoneMatchHits } from './preconditions.ts'
 
 export interface OpenapiAnswer {
-  text(): string
+  text(): Promise<string>
   send(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply>
 }
 
 /**
  * The OpenAPI document as it is answered: without white space, under the hash of its text, compressed for those who take
- * it. Made when first asked for, which takes a tenth of a second that a start does not have, and kept.
+ * it. Loaded and made when first asked for, which takes a tenth of a second that a start does not have, and kept.
  */
 export function createOpenapiAnswer(version: string): OpenapiAnswer {
-  let made: string | undefined
-  let hash: string | undefined
+  let made: Promise<{ text: string; hash: string }> | undefined
   const compressed = new Map<Encoding, Promise<Buffer>>()
-  const text = () => (made ??= compactOpenapiText(version))
-  const hashOnce = () => (hash ??= createHash('sha256').update(text()).digest('base64url'))
 
-  const compressedOnce = (encoding: Encoding) => {
-    const known = compressed.get(encoding) ?? compress[encoding](Buffer.from(text()))
+  const make = async () => {
+    const { compactOpenapiText } = await import('@stackquay/contract/openapi')
+    const text = compactOpenapiText(version)
+    return { text, hash: createHash('sha256').update(text).digest('base64url') }
+  }
+  const madeOnce = () => (made ??= make())
+  const compressedOnce = (text: string, encoding: Encoding) => {
+    const known = compressed.get(encoding) ?? compress[encoding](Buffer.from(text))
     compressed.set(encoding, known)
     return known
   }
 
   return {
-    text,
+    text: async () => (await madeOnce()).text,
     send: async (request, reply) => {
+      const { text, hash } = await madeOnce()
       const encoding = encodingFor(request.headers['accept-encoding'])
       // Other bytes need another strong tag.
-      const etag = encoding === null ? hashOnce() : `${hashOnce()}-${encoding}`
+      const etag = encoding === null ? hash : `${hash}-${encoding}`
       reply.headers({ etag: `"${etag}"`, vary: 'accept-encoding', 'cache-control': 'no-cache' })
       if (ifNoneMatchHits(request.headers['if-none-match'], etag)) return reply.code(304).send()
       reply.header('content-type', 'application/json; charset=utf-8')
-      if (encoding === null) return reply.send(text())
-      return reply.header('content-encoding', encoding).send(await compressedOnce(encoding))
+      if (encoding === null) return reply.send(text)
+      return reply.header('content-encoding', encoding).send(await compressedOnce(text, encoding))
     },
   }
 }
