@@ -34,6 +34,7 @@ import { rulesHandlers } from './network/rules-handlers.ts'
 import { shareHandlers } from './network/share-handlers.ts'
 import { createShares } from './network/shares.ts'
 import { trafficHandlers } from './network/traffic-handlers.ts'
+import { createOperationHandlers } from './operations/index.ts'
 import { isOwnData } from './own-data-id.ts'
 import { addressText } from './ports/held-addresses.ts'
 import type { PortsKeeper } from './ports/held-ports.ts'
@@ -63,7 +64,6 @@ import { serviceHandlers } from './projects/service-handlers.ts'
 import { createSources, type Sources } from './projects/sources.ts'
 import { statsHandlers } from './projects/stats-handlers.ts'
 import { straysOf } from './projects/strays.ts'
-import { createWorks } from './projects/works.ts'
 import { createProxyKeeper, type ProxyKeeper } from './proxy-keeper.ts'
 import { runHandlers, runStreams } from './runs/handlers.ts'
 import { createOwnData, type OwnDataKeeper } from './runs/own-data.ts'
@@ -265,7 +265,7 @@ export async function openHouse({
     const account = accounts.known(project)
     if (account != null && accounts.shared === undefined) await files.release(account)
   }
-  const work = createWorks({
+  const work = createOperationHandlers({
     store,
     model,
     resolver,

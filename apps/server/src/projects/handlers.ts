@@ -40,10 +40,10 @@ import { readManifest } from './manifest-file.ts'
 import { refuseErrors } from './prepare.ts'
 import { createProjectList } from './project-list.ts'
 import { sealSpec, setSecretsAside, withPendingSecrets } from './secrets-aside.ts'
+import { sourceUrlSecret } from './source-url.ts'
 import type { Sources } from './sources.ts'
 import { straysOf } from './strays.ts'
 import { isEnded, operationView, projectSummary } from './view.ts'
-import { sourceUrlSecret } from './works.ts'
 
 export interface ProjectsDeps extends ChangeDeps {
   readonly sources: Sources

@@ -1,0 +1,59 @@
+import { engineSteps, type Outcome, type Work } from '@stackquay/orchestrator'
+import type { OperationRow, ProjectRow } from '@stackquay/store'
+import { copyDataSteps } from './copy-data.ts'
+import { makeSource } from './make-source.ts'
+import { deadlines, findProject, forever, forgetProject, type OperationDeps } from './operation-deps.ts'
+import { readSource } from './read-source.ts'
+import { type Failures, reconcileSteps } from './reconcile-steps.ts'
+import { settleStart } from './start-and-stop.ts'
+
+/** Brings the files of a new project or a copy, learns what it is, and starts it when that was asked for. */
+export function create(operation: OperationRow, deps: OperationDeps): Work {
+  const { store, model } = deps
+  const failures: Failures = []
+  const id = operation.project
+  return {
+    deadlineSeconds: deadlines.long,
+    stages: [
+      async () => {
+        const row = await findProject(store, id)
+        if (row.phase === 'ready') return []
+        return [makeSource(row, deps), ...copyDataSteps(row, operation, deps), readSource(row, deps)]
+      },
+      async () => {
+        const row = await findProject(store, id)
+        if (row.desired !== 'running') return []
+        const known = await model.renew(id)
+        if (known.resolved.workloads.length === 0 && known.resolved.errors.length === 0) return []
+        return reconcileSteps(id, { goal: 'running' }, failures, deps)
+      },
+    ],
+    settle: (outcome) => settle(id, outcome, failures, deps),
+  }
+}
+
+async function settle(id: string, outcome: Outcome, failures: Failures, deps: OperationDeps): Promise<void> {
+  const { store, sources, model } = deps
+  const row = await store.projects.find(id)
+  if (row === null) return
+  if (row.phase === 'creating' && outcome.state !== 'succeeded') return undo(row, deps)
+  await sources.keep(row)
+  const { workloads, errors } = (await model.renew(id)).resolved
+  if (workloads.length + errors.length === 0 && row.desired === 'running')
+    await store.transaction((tx) => tx.projects.setLifecycle(id, { desired: 'stopped' }))
+  await settleStart(id, outcome, failures, deps)
+}
+
+/** A creation that failed before there was a source leaves nothing. */
+async function undo(row: ProjectRow, deps: OperationDeps): Promise<void> {
+  const { sources, engine, reveal } = deps
+  await sources.undo(row)
+  for (const name of await engine.dataNames(row.id, forever)) {
+    for (const step of engineSteps(engine, [{ type: 'deleteData', project: row.id, data: name }], reveal)) {
+      await step.run({ signal: AbortSignal.timeout(60_000), output: () => undefined })
+    }
+  }
+  await engine.removeLogs(row.id, AbortSignal.timeout(60_000))
+  await forgetProject(row, deps)
+  await deps.retire(row)
+}

@@ -1,0 +1,64 @@
+import { join } from 'node:path'
+import { planProject } from '@stackquay/domain'
+import type { Change } from '@stackquay/engine-api'
+import { removeGivenFolder } from '@stackquay/engines'
+import { engineSteps, type Outcome, type Work, type WorkStep } from '@stackquay/orchestrator'
+import type { OperationRow } from '@stackquay/store'
+import { straysOf } from '../projects/strays.ts'
+import { deadlines, findProject, finish, forever, forgetProject, type OperationDeps } from './operation-deps.ts'
+
+/** Ends all that runs of a project, deletes its data when that was asked for, and forgets it. */
+export function deleteProject({ project, input }: OperationRow, deps: OperationDeps): Work {
+  return {
+    deadlineSeconds: deadlines.short,
+    stages: [
+      // First, so that nothing that people started still uses what is stopped and deleted.
+      () => commandSteps(project, deps),
+      () => removeSteps(project, deps),
+      async () => (input.data === 'delete' ? dataSteps(project, deps) : []),
+    ],
+    settle: (outcome) => settle(project, outcome, deps),
+  }
+}
+
+async function commandSteps(project: string, { runs, terminals }: OperationDeps): Promise<readonly WorkStep[]> {
+  if (!(await runs.holdsAny(project, forever))) return []
+  const run: WorkStep['run'] = async ({ signal }) => {
+    await runs.endAll(project, signal)
+    // While their project is there: with it they are gone, and nothing would say that they were closed.
+    await terminals.settleAll(project)
+  }
+  return [{ id: 'commands', title: 'End runs and terminals', run }]
+}
+
+async function removeSteps(project: string, deps: OperationDeps): Promise<readonly WorkStep[]> {
+  const observed = await deps.orchestrator().observations.refresh(project)
+  const row = await findProject(deps.store, project)
+  const strays = straysOf(deps.engines.named(row.engine), row.id, { commands: true })
+  const { changes } = planProject({ wanted: [], observed, goal: 'stopped', ...strays })
+  return engineSteps(deps.engine, changes, deps.reveal)
+}
+
+async function dataSteps(project: string, { engine, reveal }: OperationDeps): Promise<readonly WorkStep[]> {
+  const data = await engine.dataNames(project, forever)
+  const changes = data.map((name): Change => ({ type: 'deleteData', project, data: name }))
+  return engineSteps(engine, changes, reveal)
+}
+
+async function settle(project: string, outcome: Outcome, deps: OperationDeps): Promise<void> {
+  const { store, config, engine, runs } = deps
+  const row = await store.projects.find(project)
+  if (row === null) return
+  if (outcome.state === 'succeeded') {
+    // What cannot be removed now is swept by the next start.
+    await removeGivenFolder(join(config.home, 'tools', row.id)).catch(() => undefined)
+    // What cannot be forgotten now is found to be nobody's by the next start.
+    await runs.forgetAll(row.id, forever).catch(() => undefined)
+    await engine.removeLogs(row.id, AbortSignal.timeout(60_000))
+    await forgetProject(row, deps)
+    await deps.retire(row)
+  } else {
+    await store.transaction((tx) => tx.projects.setLifecycle(row.id, { phase: 'ready' }))
+    await finish(row.id, deps)
+  }
+}

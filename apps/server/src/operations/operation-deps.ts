@@ -1,0 +1,73 @@
+import { ProblemError } from '@stackquay/contract'
+import type { Engine, SecretRef } from '@stackquay/engine-api'
+import type { Accounts } from '@stackquay/engines'
+import type { Orchestrator } from '@stackquay/orchestrator'
+import type { ProjectRow, Store } from '@stackquay/store'
+import type { Config } from '../config.ts'
+import type { Provision } from '../isolation/provision.ts'
+import type { Catalogue } from '../projects/catalogue.ts'
+import type { EngineChoice } from '../projects/engine-choice.ts'
+import type { FilesOf } from '../projects/files-of.ts'
+import type { Model } from '../projects/model.ts'
+import type { Resolver } from '../projects/resolver.ts'
+import type { RestartHolds } from '../projects/restart-holds.ts'
+import type { Sources } from '../projects/sources.ts'
+import type { Runs } from '../runs/runs.ts'
+import type { Terminals } from '../terminals/terminals.ts'
+import type { Workers } from '../workers/workers.ts'
+
+/** What operations work with. */
+export interface OperationDeps {
+  readonly workers: Pick<Workers, 'run'>
+  readonly store: Store
+  readonly model: Model
+  readonly resolver: Resolver
+  readonly catalogue: Catalogue
+  readonly engine: Engine
+  readonly engines: EngineChoice
+  readonly sources: Sources
+  readonly config: Config
+  readonly accounts: Accounts
+  readonly provision: Provision
+  /** Ends what acts as the project's user for the service. */
+  release(project: string): Promise<void>
+  /** Of a project that is gone: takes its access to a folder of somebody else and its user away. */
+  retire(project: Pick<ProjectRow, 'id' | 'path'>): Promise<void>
+  readonly filesOf: FilesOf
+  readonly runs: Pick<Runs, 'holdsAny' | 'endAll' | 'forgetAll'>
+  readonly terminals: Pick<Terminals, 'settleAll'>
+  readonly restartHolds: RestartHolds
+  reveal(ref: SecretRef): Promise<string>
+  orchestrator(): Orchestrator
+}
+
+/** Seconds an operation may take: installing dependencies and cloning are the long parts. */
+export const deadlines = { long: 30 * 60, short: 5 * 60 } as const
+
+/** For what an operation does not end early: cancelling is asked between its steps. */
+export const forever = new AbortController().signal
+
+/** Throws `not_found` for a project that was deleted meanwhile. */
+export async function findProject(store: Store, id: string): Promise<ProjectRow> {
+  const row = await store.projects.find(id)
+  if (row === null) throw new ProblemError('not_found', 'The project is gone.')
+  return row
+}
+
+/** The status and the routes are right when the operation is reported as ended. */
+export async function finish(project: string, { model }: Pick<OperationDeps, 'model'>): Promise<void> {
+  await model.renew(project)
+  await model.settled()
+}
+
+/** Nothing is known of the project any more. */
+export async function forgetProject(row: ProjectRow, { store, model }: OperationDeps): Promise<void> {
+  await store.transaction(async (tx) => {
+    await tx.ports.release(row.id)
+    await tx.projects.delete(row.id)
+    await tx.events.append({ type: 'project.deleted', project: row.id, data: { id: row.id, slug: row.slug } })
+  })
+  model.forget(row.id)
+  model.touched(row.id)
+  await model.settled()
+}

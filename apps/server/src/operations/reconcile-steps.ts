@@ -1,0 +1,109 @@
+import { type PlanRequest, planProject } from '@stackquay/domain'
+import { type Change, EngineError, type Observed, type WorkloadRef } from '@stackquay/engine-api'
+import { engineSteps, type Outcome, type WorkStep } from '@stackquay/orchestrator'
+import { prepareProject } from '../projects/prepare.ts'
+import { straysOf } from '../projects/strays.ts'
+import { forever, type OperationDeps } from './operation-deps.ts'
+
+/** Of which workloads a step failed, and why: what the supervisor is told when the operation has failed. */
+export type Failures = { ref: WorkloadRef; error: unknown }[]
+
+export type Goal = Partial<PlanRequest> & Pick<PlanRequest, 'goal'>
+
+/** Looks at what is there, plans, and answers the engine's steps towards the goal; remembers of which workload a step failed. */
+export async function reconcileSteps(
+  project: string,
+  request: Goal,
+  failures: Failures,
+  deps: OperationDeps,
+): Promise<readonly WorkStep[]> {
+  const { model, engines, restartHolds } = deps
+  const partly = request.touches !== undefined || request.keepChanged === true
+  const known =
+    request.goal === 'running' ? await prepareProject(project, deps, forever, { partly }) : await model.renew(project)
+  const observed = await deps.orchestrator().observations.refresh(project)
+  const { workloads: wanted, unresolved } = known.resolved
+  const strays = request.goal === 'stopped' ? straysOf(engines.named(known.row.engine), project) : {}
+  const { changes } = planProject({ wanted, unresolved, observed, ...strays, ...request })
+  deps.orchestrator().supervisor.reset(project, request.only)
+  return restartHolds.around({ project, changes, wanted, observed }, (change) => stepsOf(change, failures, deps))
+}
+
+/** The engine's steps for one change, which remember when they fail. */
+export function stepsOf(change: Change, failures: Failures, deps: OperationDeps): readonly WorkStep[] {
+  const ref = refOf(change)
+  return engineSteps(deps.engine, [change], deps.reveal).map((step) => ({
+    ...step,
+    ...laneOf(change),
+    run: async (context) => {
+      try {
+        await step.run(context)
+      } catch (error) {
+        if (ref !== null) failures.push({ ref, error })
+        throw error
+      } finally {
+        // Only so that the status is right early; who needs the answer looks for himself.
+        if (ref !== null)
+          deps
+            .orchestrator()
+            .observations.refresh(ref.project)
+            .catch(() => undefined)
+      }
+    },
+  }))
+}
+
+/** After an operation that failed: what could not be started stays down, with the reason. */
+export function giveUpAfter(outcome: Outcome, failures: Failures, deps: Pick<OperationDeps, 'orchestrator'>): void {
+  if (outcome.state !== 'failed') return
+  for (const { ref, error } of failures) {
+    const reason = error instanceof Error ? error.message : String(error)
+    const logTail = error instanceof EngineError ? error.logTail : []
+    deps.orchestrator().supervisor.gaveUp(ref, reason, logTail)
+  }
+}
+
+/** Stops everything, or only one workload. Answers what is there afterwards. */
+export async function stopNow(
+  project: string,
+  only: string | undefined,
+  deps: OperationDeps,
+): Promise<readonly Observed[]> {
+  const { model, engine, engines, reveal } = deps
+  const known = await model.renew(project)
+  const observed = await deps.orchestrator().observations.refresh(project)
+  const which = only === undefined ? {} : { only }
+  const { workloads: wanted, unresolved } = known.resolved
+  const strays = straysOf(engines.named(known.row.engine), project)
+  const { changes } = planProject({ wanted, unresolved, observed, goal: 'stopped', ...strays, ...which })
+  const context = { signal: AbortSignal.timeout(120_000), output: () => undefined }
+  for (const step of engineSteps(engine, changes, reveal)) await step.run(context)
+  return deps.orchestrator().observations.refresh(project)
+}
+
+/**
+ * What only starts waits for what it depends on and for nothing else. What replaces something that runs is done one after the
+ * other: requests are held meanwhile, and no longer than needed.
+ */
+function laneOf(change: Change): Pick<WorkStep, 'lane'> {
+  if (change.type !== 'start') return {}
+  const { ref, dependsOn } = change.workload
+  return { lane: { name: ref.workload, after: dependsOn } }
+}
+
+function refOf(change: Change): WorkloadRef | null {
+  switch (change.type) {
+    case 'start':
+    case 'replace':
+      return change.workload.ref
+    case 'stop':
+    case 'remove':
+    case 'job':
+      return change.ref
+    case 'deleteData':
+    case 'strays':
+      return null
+    default:
+      return change satisfies never
+  }
+}

@@ -1,0 +1,74 @@
+import { planProject, serviceSecret } from '@stackquay/domain'
+import type { Work, WorkStep } from '@stackquay/orchestrator'
+import type { OperationRow } from '@stackquay/store'
+import type { Removal } from '../projects/change-project.ts'
+import { removalsOf } from '../projects/removals.ts'
+import { deadlines, findProject, finish, type OperationDeps } from './operation-deps.ts'
+import { type Failures, giveUpAfter, reconcileSteps, stepsOf } from './reconcile-steps.ts'
+
+/** Brings what a change of the specification touches to what it says; deletes data that it takes away. */
+export function update({ project, input }: OperationRow, deps: OperationDeps): Work {
+  const failures: Failures = []
+  const removal = input as UpdateInput
+  const { touches } = removal
+  return {
+    deadlineSeconds: deadlines.long,
+    stages: [
+      // Data goes first: whether the rest of the project can be started must not decide whether it goes.
+      () => removalSteps(project, removal, failures, deps),
+      async () => {
+        const { desired: goal } = await findProject(deps.store, project)
+        return reconcileSteps(project, { goal, ...(touches === undefined ? {} : { touches }) }, failures, deps)
+      },
+    ],
+    settle: async (outcome) => {
+      await deps.restartHolds.letGo(project)
+      giveUpAfter(outcome, failures, deps)
+      await finish(project, deps)
+    },
+  }
+}
+
+/** What the input of an update may hold. */
+type UpdateInput = Partial<Removal> & { readonly touches?: readonly string[] }
+
+async function removalSteps(
+  project: string,
+  removal: UpdateInput,
+  failures: Failures,
+  deps: OperationDeps,
+): Promise<readonly WorkStep[]> {
+  const { deleteData: doomed = [] } = removal
+  if (doomed.length === 0) return []
+  const { workloads: wanted, unresolved } = (await deps.model.renew(project)).resolved
+  const observed = await deps.orchestrator().observations.refresh(project)
+  const { changes } = planProject({ wanted, unresolved, observed, goal: 'stopped' })
+  return removalsOf(changes, project, doomed).flatMap((change) => {
+    const steps = stepsOf(change, failures, deps)
+    if (change.type !== 'deleteData') return steps
+    return steps.map((step) => thenForgotten(step, project, change.data, removal, deps))
+  })
+}
+
+/** What is known of data goes in the same step: whatever becomes of the rest of the operation. */
+function thenForgotten(
+  step: WorkStep,
+  project: string,
+  data: string,
+  { deleteData = [], deleteSecrets = [], releasePorts = deleteData }: UpdateInput,
+  { store }: OperationDeps,
+): WorkStep {
+  const secrets =
+    deleteData.length === 1 ? deleteSecrets : deleteSecrets.filter((name) => name.startsWith(serviceSecret(data, '')))
+  return {
+    ...step,
+    run: async (context) => {
+      await step.run(context)
+      await store.transaction(async (tx) => {
+        for (const name of secrets) await tx.secrets.delete(project, name)
+        if (releasePorts.includes(data)) await tx.ports.release(project, data)
+        await tx.keptData.delete(project, data)
+      })
+    },
+  }
+}
