@@ -47,9 +47,7 @@ const foldersInACircle: readonly string[] = [
   'apps/server/src/isolation',
   'apps/server/src/network',
   'apps/server/src/projects',
-  'apps/server/src/runs',
   'apps/server/src/streams',
-  'apps/server/src/terminals',
 ]
 
 /** Names of kinds that stand outside their folder, and why they may. */

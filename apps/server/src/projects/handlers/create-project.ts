@@ -1,0 +1,148 @@
+import { type EngineName, ProblemError, type ProjectCreate } from '@stackquay/contract'
+import { emptySpec, slugOf } from '@stackquay/domain'
+import { type NewProject, newId, type ProjectRow, type ProjectSource, type Store } from '@stackquay/store'
+import type { Handlers, RequestContext } from '../../http/handler.ts'
+import { folderOwner } from '../../isolation/folder-owner.ts'
+import type { ProjectAnswers } from '../answers.ts'
+import { planOf, queueOperation } from '../change-project.ts'
+import { engineForNew } from '../engine-choice.ts'
+import { manifestBody } from '../manifest-body.ts'
+import { sealSpec } from '../secrets-aside.ts'
+import { sourceUrlSecret } from '../source-url.ts'
+import { invalid, type ProjectsDeps } from './deps.ts'
+import { insertProject } from './insert-project.ts'
+import { isReserved, nameTaken } from './names.ts'
+import { type Beginning, beginning, specToPlan } from './new-project.ts'
+
+interface Query {
+  readonly dryRun?: boolean | undefined
+  readonly wait?: number | undefined
+}
+
+export function createHandlers(
+  deps: ProjectsDeps,
+  answers: ProjectAnswers,
+): Pick<Handlers, 'createProject' | 'createFromManifest'> {
+  return {
+    createProject: ({ body, query }, context) => create(body as ProjectCreate, query, context, deps, answers),
+    createFromManifest: async ({ body, query }, context) => {
+      const manifest = (await manifestBody(deps.workers, body.manifest, emptySpec(''))).patch
+      const name = body.name ?? manifest.name
+      if (name === undefined)
+        throw invalid('/name', 'required', 'The project file names no project; add `name:` to it or send a name.')
+      const wanted: ProjectCreate = {
+        ...manifest,
+        name,
+        ...(body.path === undefined ? {} : { path: body.path }),
+        ...(body.engine === undefined ? {} : { engine: body.engine }),
+        ...(body.start === undefined ? {} : { start: body.start }),
+      }
+      return create(wanted, query, context, deps, answers)
+    },
+  }
+}
+
+async function create(
+  body: ProjectCreate,
+  query: Query,
+  context: RequestContext,
+  deps: ProjectsDeps,
+  answers: ProjectAnswers,
+) {
+  const { sources, isolation } = deps
+  const slug = await freeSlug(body, deps.store)
+  const engine = await engineForNew(body.engine, deps.engines, context.signal)
+  const id = newId('prj')
+  const begun = await beginning(id, body, engine, context, deps)
+  const { spec, aside, source, path } = begun
+  const owner = await ownerToRunAs(body, path, engine, context, deps)
+  if (query.dryRun === true) return planCreation({ id, slug, engine }, body, begun, deps)
+
+  const project: NewProject = {
+    id,
+    slug,
+    spec,
+    engine,
+    desired: (body.start ?? true) ? 'running' : 'stopped',
+    phase: 'creating',
+    path: path ?? (await sources.freeFolder(slug)),
+    source,
+  }
+  const operation = await insertProject(project, context, deps, async (tx) => {
+    const sealed = await sealSpec(tx, id, spec, aside)
+    if (aside.texts.size > 0) await tx.projects.update(id, 1, { spec: sealed })
+    if (source.kind === 'git' && body.git !== undefined && body.git.url !== source.url)
+      await tx.secrets.put(id, sourceUrlSecret, body.git.url)
+    if (owner !== null) await isolation.users?.adopt(tx, id, owner)
+    return queueOperation(tx, 'create', id, context, {})
+  }).catch((error: unknown) => {
+    isolation.users?.disown(id)
+    throw error
+  })
+  return answers.answerProject({ ...project } as ProjectRow, operation, query.wait, context, 201)
+}
+
+async function freeSlug(body: ProjectCreate, store: Store): Promise<string> {
+  const slug = body.slug ?? slugOf(body.name)
+  if (slug === '')
+    throw invalid(
+      '/slug',
+      'required',
+      `The name "${body.name}" has no letters or digits for an address; send a slug too.`,
+    )
+  if (isReserved(slug))
+    throw new ProblemError(
+      'conflict',
+      `The name "${slug}" is kept: names of the service itself and names that end in "-dev" cannot be projects.`,
+    )
+  const holder = await store.projects.find(slug)
+  if (holder !== null) throw nameTaken(slug, holder)
+  return slug
+}
+
+async function ownerToRunAs(
+  { runAs }: ProjectCreate,
+  path: string | null,
+  engine: EngineName,
+  context: RequestContext,
+  { isolation }: ProjectsDeps,
+) {
+  if (runAs === undefined) return null
+  if (path === null)
+    throw invalid('/runAs', 'needs_path', 'Only a project of an existing folder runs as its owner; send a path.')
+  return folderOwner({ path, engine, isolation, context })
+}
+
+async function planCreation(
+  { id, slug, engine }: Pick<NewProject, 'id' | 'slug' | 'engine'>,
+  body: ProjectCreate,
+  { spec, source, facts }: Beginning,
+  deps: ProjectsDeps,
+) {
+  const place = facts ?? { id, path: await deps.sources.freeFolder(slug) }
+  const planned = await specToPlan(spec, place, body, engine, deps)
+  const resolved = await deps.resolver.resolve({ ...place, slug, spec: planned, engine })
+  const goal = (body.start ?? true) ? 'running' : 'stopped'
+  const { plan } = planOf(deps.engines.named(engine) ?? deps.engine, resolved, [], { goal })
+  const first = { title: titleOfSource(source), workload: null, because: [] }
+  const fatal = resolved.errors.filter((error) => error.code !== 'cannot_run' || source.kind !== 'git')
+  const warnings = fatal.map((error) => error.detail)
+  return { status: 200, body: { plan: { ...plan.plan, steps: [first, ...plan.plan.steps], warnings } } }
+}
+
+function titleOfSource(source: ProjectSource): string {
+  switch (source.kind) {
+    case 'template':
+      return 'Copy the template'
+    case 'git':
+      return `Clone ${source.url}, then look at the source`
+    case 'folder':
+      return 'Use the folder'
+    case 'copy':
+      return 'Copy the files'
+    case 'empty':
+      return 'Make the folder'
+    default:
+      return source satisfies never
+  }
+}

@@ -1,0 +1,56 @@
+import { ProblemError, type Secret } from '@stackquay/contract'
+import { slugOf } from '@stackquay/domain'
+import { type NewProject, newId, type ProjectRow, type Store } from '@stackquay/store'
+import type { Handlers } from '../../http/handler.ts'
+import type { ProjectAnswers } from '../answers.ts'
+import { queueOperation, refuseBusy } from '../change-project.ts'
+import { sealSpec, withPendingSecrets } from '../secrets-aside.ts'
+import { sourceUrlSecret } from '../source-url.ts'
+import { invalid, type ProjectsDeps } from './deps.ts'
+import { insertProject } from './insert-project.ts'
+import { isReserved, nameTaken } from './names.ts'
+
+export function duplicateHandler(deps: ProjectsDeps, answers: ProjectAnswers): Handlers['duplicateProject'] {
+  const { store } = deps
+  return async ({ params, query, body }, context) => {
+    const original = await answers.find(params.id)
+    const slug = body.slug ?? slugOf(body.name)
+    await refuseCopy(original, slug, store)
+    const id = newId('prj')
+    const pending = withPendingSecrets(original.spec)
+    const project: NewProject = {
+      id,
+      slug,
+      spec: { ...pending.spec, name: body.name },
+      engine: original.engine,
+      desired: body.start === false ? 'stopped' : 'running',
+      phase: 'creating',
+      path: await deps.sources.freeFolder(slug),
+      source: { kind: 'copy', of: original.id },
+    }
+    const operation = await insertProject(project, context, deps, async (tx) => {
+      // The data of a database knows its passwords, so the copy keeps them; variables keep their texts.
+      const texts = new Map<string, Secret>()
+      for (const [name, handle] of Object.entries(await store.secrets.of(original.id))) {
+        if (name === sourceUrlSecret) continue
+        const text = await store.secrets.reveal(handle.secret)
+        if (pending.names.includes(name)) texts.set(name, text)
+        else await tx.secrets.put(id, name, text.expose())
+      }
+      const spec = await sealSpec(tx, id, project.spec, { texts, dropped: [] })
+      if (texts.size > 0) await tx.projects.update(id, 1, { spec })
+      return queueOperation(tx, 'duplicate', id, context, { of: original.id })
+    })
+    return answers.answerProject({ ...project } as ProjectRow, operation, query.wait, context, 201)
+  }
+}
+
+async function refuseCopy(original: ProjectRow, slug: string, store: Store): Promise<void> {
+  const holder = await store.projects.find(slug)
+  if (slug === '' || isReserved(slug))
+    throw invalid('/slug', 'invalid', 'Send a slug of lower-case letters, digits and hyphens.')
+  if (holder !== null) throw nameTaken(slug, holder)
+  await refuseBusy(store, original)
+  if (original.phase !== 'ready')
+    throw new ProblemError('busy', `The project "${original.slug}" is not ready to be copied.`)
+}

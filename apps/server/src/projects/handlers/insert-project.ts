@@ -1,0 +1,49 @@
+import { changesOf, emptySpec } from '@stackquay/domain'
+import { type NewProject, type OperationRow, TakenError, type Transaction } from '@stackquay/store'
+import type { RequestContext } from '../../http/handler.ts'
+import { type ChangeDeps, submit } from '../change-project.ts'
+import { nameTaken } from './names.ts'
+
+/** Project, operation, audit entry and event in one transaction. Throws `conflict` when the name was taken in the same moment. */
+export async function insertProject(
+  project: NewProject,
+  context: RequestContext,
+  deps: ChangeDeps,
+  more: (tx: Transaction) => Promise<OperationRow>,
+): Promise<OperationRow> {
+  const { store, model } = deps
+  try {
+    const operation = await store.transaction(async (tx) => {
+      await tx.projects.insert(project)
+      const queued = await more(tx)
+      await tx.audit.append(
+        context.audit({
+          action: queued.kind === 'duplicate' ? 'project.duplicate' : 'project.create',
+          target: project.slug,
+          project: project.id,
+          operationId: queued.id,
+          changes: {
+            source: project.source,
+            engine: project.engine,
+            ...(changesOf(emptySpec(project.spec.name), project.spec) as object),
+          },
+        }),
+      )
+      await tx.events.append({
+        type: 'project.created',
+        project: project.id,
+        data: { id: project.id, slug: project.slug, name: project.spec.name },
+      })
+      return queued
+    })
+    try {
+      await model.renew(project.id)
+    } finally {
+      submit(operation, deps)
+    }
+    return operation
+  } catch (error) {
+    if (error instanceof TakenError) throw nameTaken(project.slug, await store.projects.find(project.slug))
+    throw error
+  }
+}

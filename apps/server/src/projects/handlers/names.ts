@@ -1,0 +1,18 @@
+import { ProblemError } from '@stackquay/contract'
+import type { ProjectRow } from '@stackquay/store'
+
+/** Host names below the base domain that projects cannot have. */
+const reservedSlugs = new Set(['stackquay', 'api', 'www', 'share'])
+
+/** `<slug>-dev` is where the dev server of another project would answer. */
+export function isReserved(slug: string): boolean {
+  return reservedSlugs.has(slug) || slug.endsWith('-dev')
+}
+
+export function nameTaken(slug: string, holder: ProjectRow | null): ProblemError {
+  const whose = holder === null ? '' : ` by the project "${holder.spec.name}"`
+  return new ProblemError('conflict', `The name "${slug}" is taken${whose}.`, {
+    hint: 'Choose another name, or send a slug of its own.',
+    errors: [{ pointer: '/name', code: 'taken', detail: `"${slug}" is taken.` }],
+  })
+}

@@ -1,0 +1,66 @@
+import { ProblemError } from '@stackquay/contract'
+import type { OperationRow, Store } from '@stackquay/store'
+import type { Handlers, RequestContext } from '../../http/handler.ts'
+import { requireProject } from '../../http/rights.ts'
+import type { ProjectAnswers } from '../answers.ts'
+import type { ChangeDeps } from '../change-project.ts'
+import { isEnded, operationView } from '../view.ts'
+
+export function operationHandlers(
+  { store, orchestrator }: Pick<ChangeDeps, 'store' | 'orchestrator'>,
+  { wait }: ProjectAnswers,
+): Pick<Handlers, 'listOperations' | 'getOperation' | 'cancelOperation'> {
+  return {
+    listOperations: async ({ query }, { principal }) => {
+      const { limit = 50, cursor, state, active } = query
+      const restricted = principal.kind === 'token' && principal.projects.length > 0 ? principal.projects : undefined
+      const project = await projectAskedFor(query.project, restricted, store)
+      const rows = await store.operations.list({
+        limit: limit + 1,
+        ...(cursor === undefined ? {} : { cursor }),
+        ...(project === undefined ? {} : { project }),
+        ...(restricted === undefined ? {} : { projects: restricted }),
+        ...(state === undefined ? {} : { state }),
+        ...(active === undefined ? {} : { active }),
+      })
+      const shown = rows.slice(0, limit)
+      const nextCursor = rows.length > limit ? shown.at(-1)!.id : null
+      return { status: 200, body: { items: shown.map(operationView), nextCursor } }
+    },
+
+    getOperation: async ({ params, query }, context) => {
+      const operation = await findOperation(params.op, context, store)
+      return { status: 200, body: operationView(await wait(operation, query.wait, context)) }
+    },
+
+    cancelOperation: async ({ params, query }, context) => {
+      const operation = await findOperation(params.op, context, store)
+      if (isEnded(operation)) return { status: 200, body: operationView(operation) }
+      const { id, project, kind } = operation
+      const entry = { action: 'operation.cancel', target: id, project, operationId: id, changes: { kind } }
+      await store.transaction((tx) => tx.audit.append(context.audit(entry)))
+      orchestrator().cancel(id)
+      const ended = await wait(operation, query.wait, context)
+      return { status: isEnded(ended) ? 200 : 202, body: operationView(ended) }
+    },
+  }
+}
+
+async function projectAskedFor(
+  idOrSlug: string | undefined,
+  restricted: readonly string[] | undefined,
+  store: Store,
+): Promise<string | undefined> {
+  if (idOrSlug === undefined) return undefined
+  const project = (await store.projects.find(idOrSlug))?.id ?? idOrSlug
+  if (restricted !== undefined && !restricted.includes(project))
+    throw new ProblemError('project_forbidden', 'The token is restricted to other projects.')
+  return project
+}
+
+async function findOperation(id: string, context: RequestContext, store: Store): Promise<OperationRow> {
+  const operation = await store.operations.find(id)
+  requireProject(context, operation?.project ?? null)
+  if (operation === null) throw new ProblemError('not_found', `There is no operation "${id}".`)
+  return operation
+}

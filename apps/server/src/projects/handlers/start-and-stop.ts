@@ -1,0 +1,116 @@
+import { ProblemError } from '@stackquay/contract'
+import type { Resolved } from '@stackquay/domain'
+import type { OperationRow, ProjectRow } from '@stackquay/store'
+import type { Handlers, RequestContext } from '../../http/handler.ts'
+import type { ProjectAnswers } from '../answers.ts'
+import { isMissing, planOf, queueOperation, refuseBusy, submit } from '../change-project.ts'
+import { requireImages } from '../engine-choice.ts'
+import { refuseErrors } from '../prepare.ts'
+import { straysOf } from '../strays.ts'
+import { isEnded, operationView } from '../view.ts'
+import { invalid, type ProjectsDeps } from './deps.ts'
+
+type Kind = 'start' | 'stop' | 'restart'
+
+interface Input {
+  readonly params: { readonly id: string }
+  readonly query: { readonly dryRun?: boolean | undefined; readonly wait?: number | undefined }
+  readonly body: { readonly workload?: string | undefined; readonly newerImages?: boolean | undefined } | undefined
+}
+
+/** What is asked for: of the whole project, or of one workload. */
+interface Wish {
+  readonly kind: Kind
+  readonly workload: string | undefined
+  readonly newerImages: boolean
+}
+
+export function startAndStopHandlers(
+  deps: ProjectsDeps,
+  { find, wait }: ProjectAnswers,
+): Pick<Handlers, 'startProject' | 'stopProject' | 'restartProject'> {
+  const act = async (kind: Kind, { params, query, body }: Input, context: RequestContext) => {
+    const row = await find(params.id)
+    const wish: Wish = { kind, workload: body?.workload, newerImages: body?.newerImages === true }
+    if (wish.newerImages) requireImages(row.engine, deps.engines, '/newerImages')
+    const resolved = await resolvedNow(row, kind, deps)
+    refuseImpossible(wish, resolved)
+    if (query.dryRun === true) return { status: 200, body: await plan(row, wish, resolved, deps) }
+    const operation = await queue(row, wish, context, deps)
+    deps.resolver.handOver(row.id, 1)
+    submit(operation, deps)
+    const ended = await wait(operation, query.wait, context)
+    return { status: isEnded(ended) ? 200 : 202, body: operationView(ended) }
+  }
+  return {
+    startProject: (input, context) => act('start', input, context),
+    stopProject: (input, context) => act('stop', input, context),
+    restartProject: (input, context) => act('restart', input, context),
+  }
+}
+
+/** A program that somebody installed meanwhile is looked for before a start is refused for it. */
+async function resolvedNow(row: ProjectRow, kind: Kind, { model, catalogue }: ProjectsDeps): Promise<Resolved> {
+  const { resolved } = await model.renew(row.id)
+  if (kind === 'stop' || !isMissing(resolved.errors)) return resolved
+  await catalogue.offersAnew(row.engine)
+  return (await model.renew(row.id)).resolved
+}
+
+function refuseImpossible({ kind, workload }: Wish, resolved: Resolved): void {
+  if (workload !== undefined && !resolved.workloads.some((candidate) => candidate.ref.workload === workload)) {
+    const known = resolved.workloads.map((candidate) => candidate.ref.workload).join(', ')
+    throw invalid(
+      '/workload',
+      'unknown_workload',
+      `There is no workload "${workload}"; there is ${known === '' ? 'none' : known}.`,
+    )
+  }
+  if (kind === 'stop') return
+  refuseErrors(resolved.errors)
+  if (resolved.workloads.length > 0) return
+  throw new ProblemError('validation_failed', 'The project has nothing to run.', {
+    hint: 'Enable a runtime or add a database first.',
+  })
+}
+
+async function plan(row: ProjectRow, { kind, workload, newerImages }: Wish, resolved: Resolved, deps: ProjectsDeps) {
+  const observed = await deps.orchestrator().observations.refresh(row.id)
+  const request = {
+    goal: kind === 'stop' ? ('stopped' as const) : ('running' as const),
+    restart: kind === 'restart',
+    newerImages,
+    ...(workload === undefined ? {} : { only: workload }),
+    ...(kind === 'stop' ? straysOf(deps.engines.named(row.engine), row.id) : {}),
+  }
+  return planOf(deps.engine, resolved, observed, request).plan
+}
+
+/** The wish, the operation, the audit entry and the event in one transaction. */
+function queue(
+  row: ProjectRow,
+  { kind, workload, newerImages }: Wish,
+  context: RequestContext,
+  { store }: ProjectsDeps,
+): Promise<OperationRow> {
+  return store.transaction(async (tx) => {
+    await refuseBusy(store, row)
+    if (kind !== 'stop') await tx.projects.setLifecycle(row.id, { desired: 'running' })
+    else if (workload === undefined) await tx.projects.setLifecycle(row.id, { desired: 'stopped' })
+    const about = {
+      ...(workload === undefined ? {} : { workload }),
+      ...(newerImages ? { newerImages } : {}),
+    }
+    const queued = await queueOperation(tx, kind, row.id, context, about)
+    await tx.audit.append(
+      context.audit({
+        action: `project.${kind}`,
+        target: row.slug,
+        project: row.id,
+        operationId: queued.id,
+        changes: Object.keys(about).length === 0 ? null : about,
+      }),
+    )
+    return queued
+  })
+}
