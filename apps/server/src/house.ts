@@ -1,11 +1,9 @@
 import { existsSync } from 'node:fs'
-import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { planProject } from '@stackquay/domain'
-import type { Engine, Observed, SecretRef } from '@stackquay/engine-api'
-import { createUserFiles, type Engines, networkEnvironment, removeGivenFolder } from '@stackquay/engines'
+import type { Engine, SecretRef } from '@stackquay/engine-api'
+import { createUserFiles, networkEnvironment } from '@stackquay/engines'
 import { createOrchestrator, type Orchestrator } from '@stackquay/orchestrator'
 import { openStore, type Store } from '@stackquay/store'
 import type { FastifyInstance } from 'fastify'
@@ -24,8 +22,8 @@ import { createDeniedLog } from './http/denied-log.ts'
 import { createDoor } from './http/door.ts'
 import type { Handlers, StreamHandlers } from './http/handler.ts'
 import { lockHome } from './instance-lock.ts'
-import { revokeFolder } from './isolation/grant-folder.ts'
 import { openIsolation } from './isolation/isolation.ts'
+import { createLeaving } from './isolation/leaving.ts'
 import { createProvision } from './isolation/provision.ts'
 import { retireLeft } from './isolation/retire-left.ts'
 import { domainHandlers } from './network/domain-handlers.ts'
@@ -35,13 +33,12 @@ import { shareHandlers } from './network/share-handlers.ts'
 import { createShares } from './network/shares.ts'
 import { trafficHandlers } from './network/traffic-handlers.ts'
 import { createOperationHandlers } from './operations/index.ts'
-import { isOwnData } from './own-data-id.ts'
 import { addressText } from './ports/held-addresses.ts'
 import type { PortsKeeper } from './ports/held-ports.ts'
 import type { InheritedSockets } from './ports/inherited-sockets.ts'
 import { createAnswers } from './projects/answers.ts'
 import { createCatalogue } from './projects/catalogue.ts'
-import { limitsUnavailable, queueOperation, submit } from './projects/change-project.ts'
+import { limitsUnavailable } from './projects/change-project.ts'
 import { createContainerFacts } from './projects/container-facts.ts'
 import { databaseHandlers } from './projects/database-handlers.ts'
 import { envHandlers } from './projects/env-handlers.ts'
@@ -58,15 +55,16 @@ import { createOurPrograms } from './projects/our-programs.ts'
 import { createPortWallsKeeper } from './projects/port-walls-keeper.ts'
 import { equipProject } from './projects/prepare.ts'
 import { createResolver } from './projects/resolver.ts'
-import { createRestartHolds, type RestartHolds } from './projects/restart-holds.ts'
+import { createRestartHolds } from './projects/restart-holds.ts'
 import { createRoutes, type Routes } from './projects/routes.ts'
 import { serviceHandlers } from './projects/service-handlers.ts'
-import { createSources, type Sources } from './projects/sources.ts'
+import { createSources } from './projects/sources.ts'
 import { statsHandlers } from './projects/stats-handlers.ts'
-import { straysOf } from './projects/strays.ts'
 import { createProxyKeeper, type ProxyKeeper } from './proxy-keeper.ts'
+import { endLeftData, endOrphans, sweepLeftFolders } from './resume/leftovers.ts'
+import { holdInterrupted, reconcile, resumeOperations } from './resume/operations.ts'
 import { runHandlers, runStreams } from './runs/handlers.ts'
-import { createOwnData, type OwnDataKeeper } from './runs/own-data.ts'
+import { createOwnData } from './runs/own-data.ts'
 import { createResultsFolders } from './runs/results-folder.ts'
 import { createRuns } from './runs/runs.ts'
 import { keyPlace } from './sealing-key.ts'
@@ -261,10 +259,7 @@ export async function openHouse({
     look: (project) => orchestrator.observations.refresh(project),
     now,
   })
-  const release = async (project: string) => {
-    const account = accounts.known(project)
-    if (account != null && accounts.shared === undefined) await files.release(account)
-  }
+  const { release, retire } = createLeaving({ isolation, files, config, onError })
   const work = createOperationHandlers({
     store,
     model,
@@ -277,13 +272,7 @@ export async function openHouse({
     accounts,
     provision,
     release,
-    retire: async ({ id: project, path }) => {
-      await release(project)
-      const account = accounts.known(project)
-      if (account != null && isolation.users !== null && !path.startsWith(`${config.projectsDir}/`))
-        await revokeFolder(path, account).catch((error: unknown) => onError(error, 'taking access to a folder away'))
-      await isolation.users?.retire(project).catch((error: unknown) => onError(error, 'taking a user away'))
-    },
+    retire,
     filesOf,
     reveal,
     runs,
@@ -332,7 +321,8 @@ export async function openHouse({
     looked = true
     // Now, not after all that is taken up: what was deleted while nobody looked would still have an address.
     void routes.publishAll()
-    await takeUp({ store, model, orchestrator, engine })
+    await resumeOperations({ store, model, orchestrator })
+    await endOrphans(model, engine.all)
     await retireLeft(isolation.users, store).catch((error: unknown) => onError(error, 'taking users away'))
     await endLeftData({ store, ownData, onError })
     // From here on it is known which ports the runs have that go on.
@@ -474,131 +464,6 @@ export async function openHouse({
 
 /** How long a change of the network waits for the proxy. */
 const publishMs = 5_000
-
-/** What was being restarted when the service ended is down and comes back: requests go on waiting for it. */
-async function holdInterrupted({
-  store,
-  model,
-  orchestrator,
-  restartHolds,
-}: {
-  readonly store: Store
-  readonly model: Model
-  readonly orchestrator: Orchestrator
-  readonly restartHolds: RestartHolds
-}): Promise<void> {
-  for (const { kind, project } of await store.operations.unfinished()) {
-    const known = model.find(project)
-    if (known === null || known.row.desired !== 'running' || (kind !== 'restart' && kind !== 'update')) continue
-    const isUp = ({ state, health }: Observed) => state === 'running' && health !== 'starting'
-    const up = orchestrator.observations.of(project).filter(isUp)
-    const down = known.resolved.workloads.filter(({ ref }) => !up.some((one) => one.ref.workload === ref.workload))
-    restartHolds.goOn(down.map(({ ref }) => ref))
-  }
-}
-
-/** Goes on with operations that a crash interrupted, and mends what is not as it should be. */
-async function takeUp({
-  store,
-  model,
-  orchestrator,
-  engine,
-}: {
-  store: Store
-  model: Model
-  orchestrator: Orchestrator
-  engine: Engines
-}): Promise<void> {
-  for (const operation of await store.operations.unfinished())
-    submit(operation, { model, orchestrator: () => orchestrator })
-  await reconcile({ store, model, orchestrator })
-  for (const one of engine.all) if (one.capabilities.exclusive) await endOrphans(model, one)
-}
-
-/** Starts or stops what is not as it should be. What cannot be looked at is left alone, and what an operation holds. */
-async function reconcile({
-  store,
-  model,
-  orchestrator,
-}: {
-  readonly store: Store
-  readonly model: Model
-  readonly orchestrator: Orchestrator
-}): Promise<void> {
-  const held = new Set((await store.operations.unfinished()).map((operation) => operation.project))
-  for (const { row, resolved } of model.all()) {
-    if (held.has(row.id) || row.phase !== 'ready' || orchestrator.observations.unknown(row.id) !== null) continue
-    // What stands in the way of one workload is no reason to leave the others down.
-    const { workloads: wanted, unresolved } = resolved
-    const observed = orchestrator.observations.of(row.id)
-    const { changes } = planProject({ wanted, unresolved, observed, goal: row.desired, keepChanged: true })
-    if (changes.length === 0) continue
-    const operation = await store.transaction((tx) =>
-      queueOperation(tx, 'reconcile', row.id, { actor: 'system', requestId: '' }, {}),
-    )
-    submit(operation, { model, orchestrator: () => orchestrator })
-  }
-}
-
-/**
- * Ends processes of projects that are gone, a deletion that was cut off, and deletes their logs. Their data is left alone. Only
- * on an engine that holds nothing of anybody else: what another holds for no project is listed, and an administrator decides.
- */
-async function endOrphans(model: Model, engine: Engine): Promise<void> {
-  const signal = AbortSignal.timeout(60_000)
-  for (const id of await engine.projects(signal)) {
-    if (model.find(id) !== null || isOwnData(id)) continue
-    const observed = await engine.observe(id, signal)
-    const strays = straysOf(engine, id, { commands: true })
-    const { changes } = planProject({ wanted: [], observed, goal: 'stopped', ...strays })
-    for (const step of changes.flatMap((change) => engine.plan(change))) {
-      await engine.apply(step, { signal, output: () => undefined, reveal: async () => '' })
-    }
-    await engine.removeLogs(id, signal)
-  }
-}
-
-/** Data of test runs that are over goes; a run that goes on keeps its own, and whoever waits for its end deletes it then. */
-async function endLeftData({
-  store,
-  ownData,
-  onError,
-}: {
-  readonly store: Store
-  readonly ownData: OwnDataKeeper
-  onError(error: unknown, what: string): void
-}): Promise<void> {
-  const goesOn = new Set((await store.runs.unfinished()).map((run) => run.id))
-  // Not being able to is no reason to leave projects down: it is tried again by the next start.
-  await ownData
-    .sweep((run) => goesOn.has(run))
-    .catch((error: unknown) => onError(error, 'deleting data that test runs left'))
-}
-
-/** Folders of projects that are gone: creations and deletions that were cut off, and caches that projects once shared. */
-async function sweepLeftFolders({
-  home,
-  model,
-  sources,
-  signal,
-  onError,
-}: {
-  readonly home: string
-  readonly model: Model
-  readonly sources: Pick<Sources, 'sweep'>
-  readonly signal: AbortSignal
-  onError(error: unknown, what: string): void
-}): Promise<void> {
-  const isKnown = (project: string) => model.find(project) !== null
-  const tools = join(home, 'tools')
-  const left = await readdir(tools).catch(() => [])
-  const removals = left
-    .filter((name) => name === 'cache' || (name.startsWith('prj_') && !isKnown(name)))
-    .map((name) => removeGivenFolder(join(tools, name), signal))
-  for (const result of await Promise.allSettled([sources.sweep(isKnown, signal), ...removals]))
-    if (result.status === 'rejected' && !signal.aborted)
-      onError(result.reason, 'removing folders of projects that are gone')
-}
 
 function builtPage(): string | null {
   const folder = fileURLToPath(new URL('../../web/dist', import.meta.url))
