@@ -17,7 +17,7 @@ export interface CommandProgramOfFake {
   readonly stubborn?: boolean
 }
 
-/** Programs that the conformance suite runs as commands. Any other argv runs for ever and prints nothing. */
+/** Programs that the conformance suite runs as commands, and `node --version`. Any other argv runs for ever and prints nothing. */
 export function fakeCommandProgram(argv: readonly string[], cwd: string): CommandProgramOfFake {
   if (cwd.startsWith('/fake/no-such')) {
     throw new EngineError('io_failed', `The working directory ${cwd} does not exist.`, { hint: 'Check the path.' })
@@ -32,6 +32,9 @@ export function fakeCommandProgram(argv: readonly string[], cwd: string): Comman
 const runsForEver = (): CommandProgramOfFake => ({ output: () => [], exit: null })
 
 const programs: Readonly<Record<string, (args: readonly string[]) => CommandProgramOfFake>> = {
+  // What the API's description shows as an example, and who reads that may try.
+  node: ([option]) =>
+    option === '--version' ? { output: () => [line('v26.10.0')], exit: { code: 0 } } : runsForEver(),
   '/fake/exit': ([code, ...lines]) => ({ output: () => lines.map(line), exit: { code: Number(code) } }),
   '/fake/print': ([variable = '']) => ({ output: (env) => [line(JSON.stringify(env[variable]))], exit: null }),
   '/fake/count': ([count]) => ({

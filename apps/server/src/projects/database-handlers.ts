@@ -6,6 +6,7 @@ import type { ProjectRow } from '@stackquay/store'
 import type { Handlers } from '../http/handler.ts'
 import type { ProjectAnswers } from './answers.ts'
 import type { ChangeDeps } from './change-project.ts'
+import { type Given, NotGivenError, onceGiven } from './once-given.ts'
 import { revealFields } from './reveal-fields.ts'
 
 type DatabaseHandlers = Pick<
@@ -18,12 +19,12 @@ type DatabaseHandlers = Pick<
   | 'rotateDatabaseCredentials'
 >
 
-export interface DatabaseDeps extends Pick<ChangeDeps, 'store' | 'model' | 'engine'> {
+export interface DatabaseDeps extends Pick<ChangeDeps, 'store' | 'engine'> {
   reveal(ref: SecretRef): Promise<string>
 }
 
 export function databaseHandlers(
-  { store, model, engine, reveal }: DatabaseDeps,
+  { store, engine, reveal }: DatabaseDeps,
   { find, record, holds, change }: ProjectAnswers,
 ): DatabaseHandlers {
   /** Type of a database that was dropped, and whose data is still there because its deletion was cut off. */
@@ -81,27 +82,25 @@ export function databaseHandlers(
     getDatabaseCredentials: async ({ params }, context) => {
       const row = await find(params.id)
       const { database, kind } = databaseOf(row, params.db)
-      const { leases } = await model.renew(row.id)
       const workload = databaseWorkload(database.type, params.db)
-      const lease = leases.find((one) => one.workload === workload)
-      const secrets = await store.secrets.of(row.id)
-      const notStarted = () =>
-        new ProblemError(
-          'not_found',
-          `The database "${params.db}" was not started yet; it gets its port and password then.`,
-        )
-      if (lease === undefined) throw notStarted()
-      const fields = kind.credentials({
-        database: params.db,
-        username: params.db,
-        host: '127.0.0.1',
-        port: lease.hostPort,
-        secret: (field, encode) => {
-          const handle = secrets[databaseSecret(params.db, field)]
-          if (handle === undefined) throw notStarted()
-          return [encode === undefined ? handle : { ...handle, encode }]
-        },
-      })
+      const notGiven = () =>
+        new NotGivenError(`The database "${params.db}" was not started yet; it gets its port and password then.`)
+      const fieldsOf = ({ leases, secrets }: Given) => {
+        const lease = leases.find((one) => one.workload === workload)
+        if (lease === undefined) throw notGiven()
+        return kind.credentials({
+          database: params.db,
+          username: params.db,
+          host: '127.0.0.1',
+          port: lease.hostPort,
+          secret: (field, encode) => {
+            const handle = secrets[databaseSecret(params.db, field)]
+            if (handle === undefined) throw notGiven()
+            return [encode === undefined ? handle : { ...handle, encode }]
+          },
+        })
+      }
+      const fields = await onceGiven(row.id, fieldsOf, store, context.signal)
       const shown = await revealFields(fields, reveal)
       await store.transaction((tx) =>
         tx.audit.append(

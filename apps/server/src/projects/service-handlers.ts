@@ -6,6 +6,7 @@ import type { ProjectRow } from '@stackquay/store'
 import type { Handlers } from '../http/handler.ts'
 import type { ProjectAnswers } from './answers.ts'
 import { type ChangeDeps, usesData } from './change-project.ts'
+import { type Given, NotGivenError, onceGiven } from './once-given.ts'
 import { revealFields } from './reveal-fields.ts'
 
 type ServiceHandlers = Pick<
@@ -13,13 +14,13 @@ type ServiceHandlers = Pick<
   'listExtras' | 'deleteKeptData' | 'getServiceCredentials' | 'rotateServiceCredentials'
 >
 
-export interface ServiceDeps extends Pick<ChangeDeps, 'store' | 'model' | 'resolver'> {
+export interface ServiceDeps extends Pick<ChangeDeps, 'store' | 'resolver'> {
   readonly engine: Pick<Engine, 'data' | 'dataNames'>
   reveal(ref: SecretRef): Promise<string>
 }
 
 export function serviceHandlers(
-  { store, model, resolver, engine, reveal }: ServiceDeps,
+  { store, resolver, engine, reveal }: ServiceDeps,
   { find, holds, change }: ProjectAnswers,
 ): ServiceHandlers {
   return {
@@ -66,25 +67,25 @@ export function serviceHandlers(
     getServiceCredentials: async ({ params }, context) => {
       const row = await find(params.id)
       const { kind, settings } = serviceOf(row, params.service)
-      const { leases } = await model.renew(row.id)
-      const secrets = await store.secrets.of(row.id)
-      const notStarted = () =>
-        new ProblemError('not_found', `${kind.label} was not started yet; it gets its port and credentials then.`)
-      const fields = kind.credentials?.({
-        project: resolver.facts(row),
-        settings,
-        host: '127.0.0.1',
-        port: (port) => {
-          const lease = leases.find((one) => one.workload === kind.name && one.port === port)
-          if (lease === undefined) throw notStarted()
-          return lease.hostPort
-        },
-        secret: (field, encode) => {
-          const handle = secrets[serviceSecret(kind.name, field)]
-          if (handle === undefined) throw notStarted()
-          return [encode === undefined ? handle : { ...handle, encode }]
-        },
-      })
+      const notGiven = () =>
+        new NotGivenError(`${kind.label} was not started yet; it gets its port and credentials then.`)
+      const fieldsOf = ({ leases, secrets }: Given) =>
+        kind.credentials?.({
+          project: resolver.facts(row),
+          settings,
+          host: '127.0.0.1',
+          port: (port) => {
+            const lease = leases.find((one) => one.workload === kind.name && one.port === port)
+            if (lease === undefined) throw notGiven()
+            return lease.hostPort
+          },
+          secret: (field, encode) => {
+            const handle = secrets[serviceSecret(kind.name, field)]
+            if (handle === undefined) throw notGiven()
+            return [encode === undefined ? handle : { ...handle, encode }]
+          },
+        })
+      const fields = await onceGiven(row.id, fieldsOf, store, context.signal)
       const shown = await revealFields(fields ?? {}, reveal)
       await store.transaction((tx) =>
         tx.audit.append(
