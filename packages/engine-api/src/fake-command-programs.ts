@@ -26,15 +26,19 @@ export function fakeCommandProgram(argv: readonly string[], cwd: string): Comman
   if (program === '/fake/missing') {
     throw new EngineError('program_not_found', `The program ${program} does not exist.`, { hint: 'Install it.' })
   }
+  if (/(^|\/)node$/.test(program) && args[0] === '--version') return versionOfNode
   return (programs[program] ?? runsForEver)(args)
+}
+
+/** What the API's description shows as an example: who reads that may try. */
+const versionOfNode: CommandProgramOfFake = {
+  output: () => [{ bytes: Buffer.from('v26.10.0\n') }],
+  exit: { code: 0 },
 }
 
 const runsForEver = (): CommandProgramOfFake => ({ output: () => [], exit: null })
 
 const programs: Readonly<Record<string, (args: readonly string[]) => CommandProgramOfFake>> = {
-  // What the API's description shows as an example, and who reads that may try.
-  node: ([option]) =>
-    option === '--version' ? { output: () => [line('v26.10.0')], exit: { code: 0 } } : runsForEver(),
   '/fake/exit': ([code, ...lines]) => ({ output: () => lines.map(line), exit: { code: Number(code) } }),
   '/fake/print': ([variable = '']) => ({ output: (env) => [line(JSON.stringify(env[variable]))], exit: null }),
   '/fake/count': ([count]) => ({
