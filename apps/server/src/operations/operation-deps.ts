@@ -1,30 +1,18 @@
 import { ProblemError } from '@stackquay/contract'
-import type { Engine, SecretRef } from '@stackquay/engine-api'
+import type { SecretRef } from '@stackquay/engine-api'
 import type { Accounts } from '@stackquay/engines'
-import type { Orchestrator } from '@stackquay/orchestrator'
 import type { ProjectRow, Store } from '@stackquay/store'
 import type { Config } from '../config.ts'
 import type { Provision } from '../isolation/provision.ts'
-import type { Catalogue } from '../projects/catalogue.ts'
-import type { EngineChoice } from '../projects/engine-choice.ts'
+import type { ChangeDeps } from '../projects/change-project.ts'
 import type { FilesOf } from '../projects/files-of.ts'
-import type { Model } from '../projects/model.ts'
-import type { Resolver } from '../projects/resolver.ts'
 import type { RestartHolds } from '../projects/restart-holds.ts'
 import type { Sources } from '../projects/sources.ts'
 import type { Runs } from '../runs/runs.ts'
 import type { Terminals } from '../terminals/terminals.ts'
-import type { Workers } from '../workers/workers.ts'
 
 /** What operations work with. */
-export interface OperationDeps {
-  readonly workers: Pick<Workers, 'run'>
-  readonly store: Store
-  readonly model: Model
-  readonly resolver: Resolver
-  readonly catalogue: Catalogue
-  readonly engine: Engine
-  readonly engines: EngineChoice
+export interface OperationDeps extends ChangeDeps {
   readonly sources: Sources
   readonly config: Config
   readonly accounts: Accounts
@@ -38,7 +26,6 @@ export interface OperationDeps {
   readonly terminals: Pick<Terminals, 'settleAll'>
   readonly restartHolds: RestartHolds
   reveal(ref: SecretRef): Promise<string>
-  orchestrator(): Orchestrator
 }
 
 /** Seconds an operation may take: installing dependencies and cloning are the long parts. */
