@@ -11,19 +11,17 @@ const AGAIN_MS = 100
 
 /**
  * The same container, looked at again for a moment when it may have been ended for memory: Docker learns of that on another way than
- * of the end, and sometimes after it. `again` answers null when the container is gone.
+ * of the end, and sometimes after it. For who waits for one container alone: it may take a second.
  */
 export async function withReason<Info extends { readonly State: EndedState }>(
   info: Info,
-  again: () => Promise<Info | null>,
+  again: () => Promise<Info>,
   signal?: AbortSignal,
 ): Promise<Info> {
   let last = info
   for (let waited = 0; mayBeForMemory(last) && waited < LATE_MS && signal?.aborted !== true; waited += AGAIN_MS) {
     await pause(AGAIN_MS, signal)
-    const next = await again()
-    if (next === null) return last
-    last = next
+    last = await again()
   }
   return last
 }

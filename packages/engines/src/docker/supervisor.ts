@@ -3,7 +3,7 @@ import { type WaitMonitor, watchRequired } from '../native/waiting.ts'
 import type { Daemon } from './daemon.ts'
 import { orAbsent } from './errors.ts'
 import { followEvents } from './events.ts'
-import { exitOfContainer, isRunning, withReason } from './exit.ts'
+import { exitOfContainer, isRunning } from './exit.ts'
 import { type FoundContainer, findContainers } from './find.ts'
 import { monitorRun, type RunMonitor } from './monitor.ts'
 import { enterNetworks, forgetRanges, removeNetwork, removeUnusedNetworks } from './networks.ts'
@@ -40,14 +40,11 @@ export function createSupervisor(
   async function settle(id: string): Promise<void> {
     const monitor = [...runs.values()].find((run) => run.id === id)
     if (monitor === undefined || closing.signal.aborted) return
-    const inspect = () => orAbsent(daemon.docker.getContainer(id).inspect())
-    const found = await inspect()
-    if (found !== null && isRunning(found)) return
+    const info = await orAbsent(daemon.docker.getContainer(id).inspect())
+    if (info !== null && isRunning(info)) return
     if (runs.get(key(monitor.ref)) !== monitor) return
     const record = await readRecord(daemon.home, monitor.ref)
-    const info = found === null || wasWanted(record, id) ? found : await withReason(found, inspect, closing.signal)
     if (runs.get(key(monitor.ref)) !== monitor || closing.signal.aborted) return
-    if (info !== null && isRunning(info)) return
     const exit = (info === null ? null : exitOfContainer(info)) ?? {
       code: null,
       signal: null,
