@@ -8,12 +8,12 @@ import { createAuthenticator } from '../apps/server/src/access/authenticator.ts'
 import { createSessionCookie } from '../apps/server/src/access/session-cookie.ts'
 import { hashOf, newTokenValue, shownPrefix } from '../apps/server/src/access/token-value.ts'
 import { createAdmission } from '../apps/server/src/http/admission.ts'
+import { createAdmissionHook } from '../apps/server/src/http/admission-hook.ts'
 import { createClientReader } from '../apps/server/src/http/client.ts'
-import { createEntrance } from '../apps/server/src/http/entrance.ts'
 import { createOriginRules } from '../apps/server/src/http/origin.ts'
 import { sayPort } from './helper-process.ts'
 
-// One answer behind two routes: open, and behind the service's entrance, over a store with a thousand tokens.
+// One answer behind two routes: open, and behind the service's admission hook, over a store with a thousand tokens.
 const home = mkdtempSync(join(tmpdir(), 'stackquay-bench-'))
 process.once('exit', () => rmSync(home, { recursive: true, force: true }))
 
@@ -45,7 +45,7 @@ const admit = createAdmission({
   client: createClientReader([], undefined),
   resolveProject: (ref) => store.projects.find(ref),
 })
-const enter = createEntrance(admit, () => undefined)
+const enter = createAdmissionHook(admit, () => undefined)
 const checked = operationList.find((operation) => operation.id === 'listProjects')!
 
 const app = Fastify()

@@ -5,7 +5,7 @@ import { requestsPerSecond, requireWrk } from './wrk.ts'
 
 export const benchmark: Benchmark = {
   title: 'Cost of the bearer check',
-  about: `One route of a bare Fastify, open and behind the service's own entrance ([bearer-server.ts](../bearer-server.ts): the
+  about: `One route of a bare Fastify, open and behind the service's own admission hook ([bearer-server.ts](../bearer-server.ts): the
 authenticator and the policy over a real store), in one process, \`wrk -t1 -c32\`, alternating rounds. The cost is the
 difference of the times per request, taken round by round.`,
   measure: async ({ quick }) => {

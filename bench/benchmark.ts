@@ -20,7 +20,13 @@ export interface Benchmark {
   /** What is measured, against what, and how; Markdown. */
   readonly about: string
   /** Quick: few rounds, to see that it works; the numbers say little. */
-  measure(options: { readonly quick: boolean }): Promise<Measured>
+  measure(options: MeasureOptions): Promise<Measured>
+}
+
+export interface MeasureOptions {
+  readonly quick: boolean
+  /** Folder of another checkout to compare with, where a benchmark can: both are measured in alternating rounds. */
+  readonly against?: string
 }
 
 export function atMost(what: string, value: number, limit: number, unit: string): Bar {

@@ -7,9 +7,23 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { createProxyControl } from '@stackquay/proxy/control'
 import { freePort } from '../e2e/support/service.ts'
 
-const root = join(import.meta.dirname, '..')
+export const root = join(import.meta.dirname, '..')
 
 export type Command = readonly [string, ...string[]]
+
+/**
+ * What `npm start` becomes, of this checkout or another that it is compared with. Not through `tools/run.mjs`: that installs dependencies where
+ * they do not fit, and a comparison changes no checkout.
+ */
+export async function serviceOf(checkout: string): Promise<{ readonly command: Command; readonly env: Env }> {
+  const start: { memoryFlags?: readonly string[]; memoryEnv?: Env } = await import(
+    join(checkout, 'tools/run/start.mjs')
+  )
+  const { memoryFlags = ['--max-semi-space-size=4'], memoryEnv = {} } = start
+  return { command: [process.execPath, ...memoryFlags, join(checkout, 'apps/server/src/main.ts')], env: memoryEnv }
+}
+
+type Env = Readonly<Record<string, string>>
 
 /** How a service is started: by a person, and without all that stands in front of it. */
 export const commands = {
@@ -27,7 +41,17 @@ export interface Started {
   end(): Promise<void>
 }
 
-export async function startByCommand([file, ...args]: Command, home: string): Promise<Started> {
+export interface StartOptions {
+  /** The checkout that the command is of; this one unless told. */
+  readonly checkout?: string
+  readonly env?: Env
+}
+
+export async function startByCommand(
+  [file, ...args]: Command,
+  home: string,
+  { checkout = root, env: more = {} }: StartOptions = {},
+): Promise<Started> {
   const [port, proxyPort] = [await freePort(), await freePort()]
   const url = `http://127.0.0.1:${port}`
   const env = {
@@ -37,17 +61,23 @@ export async function startByCommand([file, ...args]: Command, home: string): Pr
     STACKQUAY_PROXY_HTTP: `127.0.0.1:${proxyPort}`,
     STACKQUAY_LOG_LEVEL: 'warn',
     // As `npm start` has it.
-    NODE_COMPILE_CACHE: join(root, 'node_modules/.cache/compile'),
+    NODE_COMPILE_CACHE: join(checkout, 'node_modules/.cache/compile'),
+    ...more,
   }
   const began = performance.now()
-  const child = spawn(file, args, { cwd: root, env, stdio: ['ignore', 'ignore', 'inherit'], detached: true })
+  const child = spawn(file, args, { cwd: checkout, env, stdio: ['ignore', 'ignore', 'inherit'], detached: true })
   const end = async () => {
     await endGroup(child)
     await createProxyControl(join(home, 'proxy')).shutdown()
   }
   try {
     await healthy(child, url)
-    return { took: performance.now() - began, url, pid: lastOf(child.pid!), end }
+    return {
+      took: performance.now() - began,
+      url,
+      pid: lastOf(child.pid!),
+      end,
+    }
   } catch (error) {
     await end()
     throw error
@@ -72,15 +102,24 @@ function answersWell(url: string): Promise<boolean> {
   })
 }
 
-/** npm starts a shell, which starts the service; the proxy is a child too, but leads a session of its own. */
+/** npm starts a shell, which starts the service. What that starts itself (the proxy, programs that it looks at) is not meant. */
 function lastOf(pid: number): number {
-  const session = (of: number) =>
-    readFileSync(`/proc/${of}/stat`, 'utf8')
+  if (readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('apps/server/src/main.ts')) return pid
+  const session = sessionOf(pid)
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').map(Number)
+  const next = children.find((child) => child > 0 && sessionOf(child) === session)
+  return next === undefined ? pid : lastOf(next)
+}
+
+/** Undefined for a process that has ended meanwhile. */
+function sessionOf(pid: number): string | undefined {
+  try {
+    return readFileSync(`/proc/${pid}/stat`, 'utf8')
       .replace(/^.*\) /, '')
       .split(' ')[3]
-  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').map(Number)
-  const next = children.find((child) => child > 0 && session(child) === session(pid))
-  return next === undefined ? pid : lastOf(next)
+  } catch {
+    return undefined
+  }
 }
 
 async function endGroup(child: ChildProcess): Promise<void> {
@@ -88,4 +127,14 @@ async function endGroup(child: ChildProcess): Promise<void> {
   const ended = once(child, 'exit')
   process.kill(-child.pid!, 'SIGTERM')
   await ended
+  // npm does not wait for what it started.
+  while (isGroupThere(child.pid!)) await delay(20)
+}
+
+function isGroupThere(leader: number): boolean {
+  try {
+    return process.kill(-leader, 0)
+  } catch {
+    return false
+  }
 }

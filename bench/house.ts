@@ -10,7 +10,8 @@ export async function withService<T>(act: (service: Service) => Promise<T>, opti
   try {
     return await act(service)
   } catch (error) {
-    console.error(service.output())
+    // Ending the service may fail too, and would hide it.
+    console.error(error, service.output())
     throw error
   } finally {
     await service.close()

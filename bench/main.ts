@@ -1,3 +1,6 @@
+import { existsSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { parseArgs } from 'node:util'
 import type { Benchmark, Measured } from './benchmark.ts'
 import { keep, leavingResult, load, reportOf } from './report.ts'
 
@@ -6,6 +9,7 @@ const benchmarks: Readonly<Record<string, () => Promise<{ readonly benchmark: Be
   memory: () => import('./memory.ts'),
   'start-overhead': () => import('./start-overhead.ts'),
   list: () => import('./list.ts'),
+  scale: () => import('./scale.ts'),
   bearer: () => import('./bearer.ts'),
   patch: () => import('./patch.ts'),
   access: () => import('./access.ts'),
@@ -34,18 +38,15 @@ const withOwnReport: Readonly<Record<string, (quick: boolean) => Promise<Measure
   },
 }
 
-const known = [...Object.keys(benchmarks), ...Object.keys(withOwnReport)]
-const usage = `Usage: npm run bench [-- --quick] [names]
-Names: ${known.join(', ')}; all of them unless told. Parts: ${Object.keys(parts).join(', ')}. --quick: few rounds, nothing is kept in bench/results.`
+/** Those that can measure another checkout beside this one. */
+const comparing = ['scale']
 
-const args = process.argv.slice(2)
-const unknown = args.filter((arg) => arg !== '--quick' && !known.includes(arg) && !Object.hasOwn(parts, arg))
-if (unknown.length > 0) {
-  console.error(`Unknown: ${unknown.join(' ')}.\n${usage}`)
-  process.exit(2)
-}
-const quick = args.includes('--quick')
-const named = args.filter((arg) => arg !== '--quick')
+const known = [...Object.keys(benchmarks), ...Object.keys(withOwnReport)]
+const usage = `Usage: npm run bench [-- --quick] [--against <folder>] [names]
+Names: ${known.join(', ')}; all of them unless told. Parts: ${Object.keys(parts).join(', ')}. --quick: few rounds, nothing is kept in bench/results.
+--against: another checkout of Stackquay with its dependencies installed, measured beside this one by ${comparing.join(', ')}.`
+
+const { quick, against, named } = readArguments(process.argv.slice(2))
 
 let kept = true
 for (const name of named.length === 0 ? known : named) {
@@ -61,9 +62,36 @@ async function run(name: string): Promise<Measured['bars']> {
   if (own !== undefined) return own(quick)
   const loadBefore = load()
   const { benchmark } = await (benchmarks[name] ?? parts[name])!()
-  const measured = await benchmark.measure({ quick })
+  const measured = await benchmark.measure({ quick, ...(against === undefined ? {} : { against }) })
   const report = reportOf(name, benchmark, measured, loadBefore)
   if (!quick) keep(name, report)
   process.stdout.write(`${report}\n`)
   return measured.bars
+}
+
+function readArguments(args: readonly string[]) {
+  const { values, positionals: named } = parsed(args)
+  const unknown = named.filter((name) => !known.includes(name) && !Object.hasOwn(parts, name))
+  if (unknown.length > 0) refuse(`Unknown: ${unknown.join(' ')}.`)
+  const against = values.against === undefined ? undefined : resolve(values.against)
+  if (against !== undefined && !existsSync(join(against, 'apps/server/src/main.ts')))
+    refuse(`${against} is no checkout of Stackquay.`)
+  return { quick: values.quick, against, named }
+}
+
+function parsed(args: readonly string[]) {
+  try {
+    return parseArgs({
+      args: [...args],
+      allowPositionals: true,
+      options: { quick: { type: 'boolean', default: false }, against: { type: 'string' } },
+    })
+  } catch (error) {
+    return refuse((error as Error).message)
+  }
+}
+
+function refuse(why: string): never {
+  console.error(`${why}\n${usage}`)
+  process.exit(2)
 }

@@ -223,7 +223,9 @@ describe('bad input', () => {
   }, async () => {
     const path = await root.folder('crasher', {
       'package.json': scripts,
-      'server.js': `${server}setTimeout(() => { console.error('out of luck'); process.exit(3) }, 300)\n`,
+      // It lives until it was seen to listen, however slow this machine is: what ends before that has failed to start.
+      'server.js': `const fail = () => { console.error('out of luck'); process.exit(3) }
+        ${server.trim()}.once('connection', () => setTimeout(fail, 300))\n`,
     })
     await create({ name: 'Crasher', path })
     await until(

@@ -33,7 +33,7 @@ describe('containers on the page', () => {
     await open('/new')
     await page.getByRole('radio', { name: /Static page/ }).check()
     await page.getByLabel('Name', { exact: true }).fill('Harbour')
-    const plan = page.getByRole('complementary', { name: 'What will be done' })
+    const plan = page.getByRole('complementary', { name: 'Plan' })
     for (const [engine, label] of [
       ['native', /^Native/],
       ['docker', /^Docker/],
@@ -73,7 +73,7 @@ describe('containers on the page', () => {
     const limits = page.locator('#limits')
     await limits.getByLabel('Memory', { exact: true }).fill('512')
     await limits.getByLabel('CPU', { exact: true }).fill('0.5')
-    const changes = limits.getByRole('list', { name: 'What changes in the settings' })
+    const changes = limits.getByRole('list', { name: 'Changed settings' })
     await changes.getByText('512 MiB').waitFor()
     assert.equal(await changes.getByText(String(half)).count(), 0)
     await assertAccessible(page, 'plan of limits')

@@ -53,7 +53,7 @@ describe('limits of a project of this machine on the page', () => {
     await service.get('shop', '/eat').catch(() => undefined)
 
     await page.goto(`${service.url}/projects/shop`)
-    const said = page.getByText(/memory than its limit of 160 MiB|after it had used more than its limit of 160 MiB/)
+    const said = page.getByText(/memory than its limit of 160 MiB|after it used more than its limit of 160 MiB/)
     await said.first().waitFor({ timeout: 30_000 })
     await page.getByRole('link', { name: 'Change limits' }).waitFor()
     for (const width of [390, 1280]) {

@@ -77,7 +77,7 @@ describe('the network of a project on the page', () => {
 
     it('removes a name after a question', { timeout: 60_000 }, async () => {
       await button('Remove shop.example.org').click()
-      await dialog().getByText('no longer answers under this name').waitFor()
+      await dialog().getByText('stops answering under this name').waitFor()
       await assertAccessible(page, 'remove a domain')
       await inDialog('Remove domain').click()
       await page.getByRole('link', { name: /^shop\.example\.org/ }).waitFor({ state: 'detached' })
@@ -182,14 +182,14 @@ describe('the network of a project on the page', () => {
       await page.getByRole('switch', { name: 'Answer for the application' }).uncheck()
       await unsaved().waitFor()
       await service.client.call('putProxyRules', { params, body: { allowIps: ['127.0.0.1'] } })
-      await page.getByText('Somebody else changed the rules meanwhile').waitFor()
+      await page.getByText('Someone else changed the rules meanwhile').waitFor()
       await assertAccessible(page, 'overtaken')
-      await button('Show theirs, drop mine').click()
+      await button('Discard mine').click()
       await unsaved().waitFor({ state: 'detached' })
       assert.equal(await addresses().inputValue(), '127.0.0.1')
       await addresses().fill('')
       await service.client.call('putProxyRules', { params, body: { allowIps: ['127.0.0.2'] } })
-      await button('Go on with mine').click()
+      await button('Keep mine').click()
       assert.deepEqual((await service.client.call('getProxyRules', { params })).allowIps, ['127.0.0.2'])
       await save()
       assert.deepEqual((await service.client.call('getProxyRules', { params })).allowIps, [])
@@ -249,7 +249,7 @@ describe('the network of a project on the page', () => {
 
     it('without a password it lets in, and says who came', { timeout: 90_000 }, async () => {
       await button('Start sharing').click()
-      await page.getByText('Nobody came yet').waitFor()
+      await page.getByText('No viewers yet').waitFor()
       const { share } = await service.client.call('getShare', { params })
       assert.ok(share?.url)
       host = new URL(share.url).hostname
@@ -274,10 +274,10 @@ describe('the network of a project on the page', () => {
           (await service.client.call('listAccessLog', { params, query: { q: 'no-such-ship' } })).items.length > 0,
         'the request to stand in the access log',
       )
-      await button('Read the requests again').click()
+      await button('Refresh requests').click()
       await log().getByText('/no-such-ship').waitFor()
       await page.getByRole('img', { name: /^Requests of the last 1 h by status: [1-9]/ }).waitFor({ timeout: 60_000 })
-      await page.getByRole('img', { name: /^Times of answers in the last 1 h/ }).waitFor()
+      await page.getByRole('img', { name: /^Response times of the last 1 h/ }).waitFor()
       await assertAccessible(page, 'traffic')
       await page.getByText('As a table').click()
       await page.getByRole('region', { name: 'Traffic', exact: true }).getByRole('row').nth(1).waitFor()
@@ -289,10 +289,10 @@ describe('the network of a project on the page', () => {
       await log().getByText('200', { exact: true }).first().waitFor({ state: 'detached' })
       await log().getByText('/no-such-ship').waitFor()
       await page.getByRole('searchbox', { name: 'Search in requests' }).fill('nothing-like-it')
-      await page.getByText('No request fits the filters').waitFor()
+      await page.getByText('No request matches the filters').waitFor()
       await assertAccessible(page, 'no request fits')
       await page.reload()
-      await page.getByText('No request fits the filters').waitFor()
+      await page.getByText('No request matches the filters').waitFor()
       assert.equal(await status().inputValue(), '404')
       await button('Clear filters').click()
       await log().getByText('200', { exact: true }).first().waitFor()
@@ -344,7 +344,7 @@ describe('the network of a project on the page', () => {
         await seen.getByText('Only administrators change these rules.').waitFor()
         assert.equal(await seen.getByLabel('Addresses and blocks').isDisabled(), true)
         await shown('share')
-        await seen.getByText('Nothing is shared now').waitFor()
+        await seen.getByText('Not shared').waitFor()
         assert.equal(await seen.getByRole('button', { name: 'Start sharing' }).count(), 0)
         await assertAccessible(seen, `share for ${role}`)
       } finally {

@@ -91,7 +91,7 @@ describe('the page', () => {
     }, async () => {
       await open('/new')
       await page.getByRole('radio', { name: /Static page/ }).check()
-      const plan = page.getByRole('complementary', { name: 'What will be done' })
+      const plan = page.getByRole('complementary', { name: 'Plan' })
       await plan.getByText('Starts 1 workload').waitFor()
       await page.getByLabel('Name', { exact: true }).fill('Leaflet')
       await plan
@@ -293,7 +293,7 @@ describe('the page', () => {
       ['/settings/diagnostics', 'Toolchains'],
       ['/projects/leaflet/runtimes', 'Static files'],
       ['/projects/leaflet/settings', 'Project file'],
-      ['/nowhere', 'There is no such page'],
+      ['/nowhere', 'Page not found'],
     ] as const) {
       it(`${path} has no barrier that axe finds`, { timeout: 60_000 }, async () => {
         await open(path)

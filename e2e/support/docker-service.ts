@@ -1,6 +1,6 @@
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { databaseKindOf, type KindImage, runtimeKindOf, serviceKindOf } from '@stackquay/catalog'
+import { databaseKindOf, runtimeKindOf, serviceKindOf, type TypeImage } from '@stackquay/catalog'
 import {
   type DockerLab,
   type DockerLabOptions,
@@ -9,7 +9,7 @@ import {
   images,
   type LabImage,
 } from '@stackquay/testkit/docker-lab'
-import { createContainerFacts } from '../../apps/server/src/projects/container-facts.ts'
+import { createContainerFacts } from '../../apps/server/src/catalogue/container-facts.ts'
 import { type Service, type ServiceOptions, startService } from './service.ts'
 
 /** A service whose projects run on a Docker Engine of its own. */
@@ -81,10 +81,10 @@ export function startServiceOn(lab: DockerLab, options: ServiceOptions = {}): Pr
 /** Those of ours are stored too: building one takes a minute. */
 function imagesOf(name: keyof typeof lines): readonly LabImage[] {
   const base = labImages[name]
-  const { ours } = imageOf(name)
+  const { builtIn } = imageOf(name)
   // The lab's PHP is Debian's, which has no extensions to build.
-  if (ours === undefined || name === 'php') return [base]
-  return [base, { ...oursOf(ours, images[base]), base }]
+  if (builtIn === undefined || name === 'php') return [base]
+  return [base, { ...oursOf(builtIn, images[base]), base }]
 }
 
 const oursOf = createContainerFacts({
@@ -102,7 +102,7 @@ function imageMap(): string {
   return [...new Set(pairs)].join(',')
 }
 
-function imageOf(name: string): KindImage {
+function imageOf(name: string): TypeImage {
   const kind = runtimeKindOf(name) ?? databaseKindOf(name) ?? serviceKindOf(name)
   if (kind === undefined) throw new Error(`The catalogue has no "${name}".`)
   return kind.image

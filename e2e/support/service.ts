@@ -13,8 +13,7 @@ import { freePort, isAlive, sweep } from '@stackquay/testkit'
 import { alive } from './alive.ts'
 import { reservePorts } from './ports.ts'
 
-const main = fileURLToPath(new URL('../../apps/server/src/main.ts', import.meta.url))
-const compileCache = fileURLToPath(new URL('../../node_modules/.cache/compile', import.meta.url))
+const root = fileURLToPath(new URL('../..', import.meta.url))
 
 export const admin = { username: 'ada', password: 'correct-horse-battery' } as const
 
@@ -54,6 +53,8 @@ export interface Answer {
 }
 
 export interface ServiceOptions {
+  /** Another checkout whose service it is; this one unless told. */
+  readonly checkout?: string
   /** Read anew at each start. */
   readonly env?: Readonly<Record<string, string>>
   /** argv of a program that starts the service by replacing itself, asked for at each start. */
@@ -82,6 +83,7 @@ async function keepVersions(home: string): Promise<void> {
 }
 
 export async function startService(options: ServiceOptions = {}): Promise<Service> {
+  const { checkout = root } = options
   const home = await mkdtemp(join(tmpdir(), 'stackquay-e2e-'))
   await giveVersions(home)
   const ports = await reservePorts()
@@ -91,7 +93,11 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   let output = ''
 
   const start = async () => {
-    const [program = '', ...args] = [...(options.through?.() ?? []), process.execPath, main]
+    const [program = '', ...args] = [
+      ...(options.through?.() ?? []),
+      process.execPath,
+      join(checkout, 'apps/server/src/main.ts'),
+    ]
     const started = spawn(program, args, {
       env: {
         ...process.env,
@@ -108,7 +114,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
         STACKQUAY_ENGINE: 'native',
         // As root; tests of the other levels say so.
         STACKQUAY_ISOLATION: process.getuid?.() === 0 ? 'user' : 'auto',
-        NODE_COMPILE_CACHE: compileCache,
+        NODE_COMPILE_CACHE: join(checkout, 'node_modules/.cache/compile'),
         ...(options.roots === undefined ? {} : { STACKQUAY_ALLOWED_ROOTS: options.roots }),
         ...options.env,
       },
@@ -148,7 +154,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     await ports.release()
     throw error
   }
-  const token = await makeToken(url, 'admin')
+  const token = await newToken(url, 'admin')
   const client = createClient({ baseUrl: url, token, clientName: 'cli' })
 
   return {
@@ -162,7 +168,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     start,
     stop: () => end('SIGTERM'),
     output: () => output,
-    newToken: (scope, projects = []) => makeToken(url, scope, projects),
+    newToken: (scope, projects = []) => newToken(url, scope, projects),
     get: (slug, path = '/', more = {}) => throughProxy(proxyPort, `${slug}.localhost`, path, more),
     close: async () => {
       try {
@@ -193,7 +199,7 @@ async function deleteAll(client: Client): Promise<void> {
   }
 }
 
-async function makeToken(url: string, scope: string, projects: readonly string[] = []): Promise<string> {
+export async function newToken(url: string, scope: string, projects: readonly string[] = []): Promise<string> {
   const login = await fetch(`${url}/api/v1/auth/login`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },

@@ -279,7 +279,7 @@ function processTargets(service: Service, victim: string, canary: string): reado
   const sleepers = ofVictim.filter(({ command }) => command === `/bin/sleep 9${key}`)
   assert.ok(sleepers.length >= 2, JSON.stringify(ofVictim))
   const holders = processes().filter(
-    ({ pid, command }) => command.includes('commands/holder') && environ(pid).includes(victim),
+    ({ pid, command }) => command.includes('commands/shim') && environ(pid).includes(victim),
   )
   assert.ok(holders.length > 0, 'the terminal of the victim has a holder')
   const { pid: proxy } = JSON.parse(readFileSync(join(service.home, 'proxy', 'proxy.json'), 'utf8')) as { pid: number }

@@ -1,8 +1,8 @@
 import {
   databaseKinds,
-  type RuntimeKind,
+  type RuntimeType,
   runtimeKinds,
-  type ServiceKind,
+  type ServiceType,
   serviceKinds,
   templates,
 } from '@stackquay/catalog'
@@ -39,7 +39,7 @@ export function catalogueReference(): string {
   )
 }
 
-function runtime(kind: RuntimeKind): string {
+function runtime(kind: RuntimeType): string {
   return [
     `### ${kind.label} (\`${kind.name}\`)`,
     `${kind.summary} Releases: ${versions(kind)}. On Debian: \`${kind.install.debian}\`.`,
@@ -51,7 +51,7 @@ function runtime(kind: RuntimeKind): string {
   ].join('\n\n')
 }
 
-function service(kind: ServiceKind): string {
+function service(kind: ServiceType): string {
   const ports = kind.ports.map(({ name, port, published }) => {
     const when = kind.alwaysPublished ? 'always published' : 'published on request'
     return `${port} (${name}, ${published ? when : 'never published'})`
@@ -73,7 +73,7 @@ function service(kind: ServiceKind): string {
   ].join('\n\n')
 }
 
-function settings({ settings: { stored } }: Pick<RuntimeKind | ServiceKind, 'settings'>): string {
+function settings({ settings: { stored } }: Pick<RuntimeType | ServiceType, 'settings'>): string {
   const fields = Object.entries(stored.shape as Record<string, { description?: string | undefined }>)
   return table(
     ['Setting', 'Meaning'],

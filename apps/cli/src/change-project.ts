@@ -23,7 +23,7 @@ type ProjectChange =
   | 'deleteKeptData'
 
 export function addChangeOptions(command: Command): Command {
-  return addWaitOptions(command.option('--dry-run', 'show what would become different and the steps, and do nothing'))
+  return addWaitOptions(command.option('--dry-run', 'show the changes and the steps, and do nothing'))
 }
 
 /**

@@ -38,7 +38,7 @@ export interface Context {
   config(): Promise<Config>
   serviceUrl(): Promise<string>
   client(): Promise<Client>
-  /** For what nobody has to log in for. */
+  /** For what needs no login. */
   publicClient(): Promise<Client>
   /** What `client()` is made of, for answers that are no JSON. */
   connection(): Promise<ClientOptions>
@@ -102,7 +102,7 @@ async function connectionOf(baseUrl: string, token?: string): Promise<ClientOpti
 }
 
 export function interruptedReport(): Report {
-  const detail = 'Interrupted. What the service has begun goes on: stq operations'
+  const detail = 'Interrupted. The operation continues: stq operations'
   return {
     title: '',
     detail,

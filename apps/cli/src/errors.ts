@@ -2,7 +2,7 @@ import { ApiError, ConnectionError } from '@stackquay/client'
 import type { FieldError, Problem } from '@stackquay/contract'
 import { type ExitCode, exitCodes } from './exit-codes.ts'
 
-/** Something went wrong that a person can understand; anything else that is thrown is a defect of ours. */
+/** Something went wrong that a person can understand; anything else that is thrown is a defect. */
 export class CliError extends Error {
   override readonly name = 'CliError'
   readonly exitCode: ExitCode
@@ -27,7 +27,7 @@ export function usageError(message: string, hint?: string): CliError {
   return new CliError(message, { exitCode: exitCodes.usage, ...(hint === undefined ? {} : { hint }) })
 }
 
-/** What went wrong, in the form it is told. */
+/** What went wrong, in the form in which it is printed. */
 export interface Report {
   readonly title: string
   readonly detail: string
@@ -78,14 +78,14 @@ function reportOfProblem(problem: Problem, exitCode: ExitCode): Report {
 function hintOf(problem: Problem): string {
   if (problem.code === 'unauthorized') return 'Log in with: stq login'
   if (problem.code === 'not_found') return 'See what there is: stq list, stq show <project>'
-  if (problem.code === 'manifest_invalid') return 'Mend the file and try again. About it: stq help project-file'
+  if (problem.code === 'manifest_invalid') return 'Fix the file, then try again. About it: stq help project-file'
   if (problem.code !== 'busy') return problem.hint
-  const holder = problem.operation
+  const blocking = problem.operation
   const id =
-    typeof holder === 'string'
-      ? holder
-      : holder !== null && typeof holder === 'object' && 'id' in holder
-        ? String(holder.id)
+    typeof blocking === 'string'
+      ? blocking
+      : blocking !== null && typeof blocking === 'object' && 'id' in blocking
+        ? String(blocking.id)
         : null
   return id === null
     ? problem.hint

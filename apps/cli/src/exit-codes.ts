@@ -23,9 +23,9 @@ export const exitCodeMeanings: Readonly<Record<keyof typeof exitCodes, string>> 
   notFound: 'What was named does not exist: a project, an operation, a database, a service, a mail.',
   conflict: 'Something else holds it: another operation, or the name is taken.',
   unreachable: 'The service does not answer.',
-  timedOut: 'The time to wait was over. The operation goes on.',
+  timedOut: 'The time to wait is over. The operation continues.',
   notRun:
     'With run, test, exec and shell, whose other codes are the program’s: it could not be run, or its end is not known.',
   programNotFound: 'With exec: there is no such program.',
-  interrupted: 'Interrupted with Ctrl-C. An operation that was under way goes on.',
+  interrupted: 'Interrupted with Ctrl-C. A running operation continues.',
 }

@@ -70,7 +70,7 @@ function detached(
   what: string,
   exitCode: typeof exitCodes.interrupted | typeof exitCodes.timedOut,
 ): CliError {
-  return new CliError(`${what} The operation ${id} goes on.`, {
+  return new CliError(`${what} The operation ${id} continues.`, {
     exitCode,
     hint: `See it with "stq operations", watch it again with "stq operations wait ${id}", or end it with "stq operations cancel ${id}".`,
   })

@@ -5,7 +5,7 @@ import { defaultUrl } from './service-url.ts'
 export const topics: Readonly<Record<string, () => string>> = {
   'exit-codes': () =>
     [
-      'What the exit code of stq says. It does not change from version to version.',
+      'The meaning of the exit codes of stq. It does not change from version to version.',
       '',
       ...Object.entries(exitCodes).map(
         ([name, code]) => `  ${String(code).padStart(3)}  ${exitCodeMeanings[name as keyof typeof exitCodes]}`,
@@ -33,8 +33,8 @@ export const topics: Readonly<Record<string, () => string>> = {
     LOG_LEVEL: debug
 
 "stq up" reads it: it creates the project or changes it to what the file says, starts it, waits, and prints its URL.
-What the file does not name stays as it is, unless told to --prune; data and databases stay in any case. "stq plan" shows
-what would be done, "stq apply" does it to a project that exists and leaves it stopped when it is.
+What the file does not name stays as it is, unless you pass --prune; data and databases stay in any case. "stq plan" shows
+what would be done, "stq apply" does it to a project that exists; a stopped project stays stopped.
 
 Settings of a runtime: stq runtime help <runtime>        The file of a project that exists: stq manifest show <project>
 Settings of a service: stq service help <service>        Its schema, for editors:           stq manifest schema`,
@@ -46,7 +46,7 @@ Settings of a service: stq service help <service>        Its schema, for editors
   object per line). Lists are
   {"items": […]}. An error is {"error": {code, title, detail, hint, errors, exitCode}} on standard error.
   --quiet prints only what is essential: slugs, ids, URLs.
-  The exit code tells how it went: stq help exit-codes.
+  The exit code tells the result: stq help exit-codes.
   "stq run", "stq test" and "stq exec" pass the output and the exit code of the program through; 125 says that it did not run.
   Commands that change something wait for its end; --no-wait does not, --timeout 5m waits so long at most (exit code 7).
 

@@ -14,7 +14,7 @@ const onInterrupt = () => {
 }
 process.on('SIGINT', onInterrupt)
 
-// `stq logs | head` ends the pipe, which is no failure of ours.
+// `stq logs | head` ends the pipe, which is not a failure.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') process.exit(process.exitCode ?? exitCodes.ok)
   throw error

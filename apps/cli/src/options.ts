@@ -5,7 +5,7 @@ import { defaultTimeout } from './finish-operation.ts'
 
 export function addWaitOptions(command: Command): Command {
   return command
-    .option('--no-wait', 'return as soon as the service has taken it on')
+    .option('--no-wait', 'return as soon as the service has accepted it')
     .option(
       '--timeout <duration>',
       `how long to wait for the end (default: ${defaultTimeout}); the operation itself goes on`,
@@ -53,7 +53,7 @@ export function wholeNumber(text: string, name: string, low: number, high: numbe
   return value
 }
 
-/** For an option that may be said more than once. */
+/** For an option that can be given more than once. */
 export function eachOf(value: string, before: readonly string[] | undefined): readonly string[] {
   return [...(before ?? []), value]
 }

@@ -3,7 +3,7 @@ import { ApiError, ConnectionError } from '@stackquay/client'
 import { CliError, reportOf } from './errors.ts'
 import { exitCodes } from './exit-codes.ts'
 
-/** Not an error of ours: a program that ran for the caller has ended, and its exit code is passed on as it is. */
+/** Not an error of stq: a program that ran for the caller has ended, and its exit code is passed on as it is. */
 export class ProgramEnded extends Error {
   override readonly name = 'ProgramEnded'
   readonly exitCode: number

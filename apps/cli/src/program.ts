@@ -26,7 +26,7 @@ export function createProgram(world: World): Program {
     .configureOutput({
       writeOut: (text) => void world.stdout.write(text),
       writeErr: (text) => void world.stderr.write(text),
-      // Told with all other errors, in one form.
+      // Printed with all other errors, in one form.
       outputError: () => {},
       getOutHelpWidth: () => Math.min(world.stdout.columns ?? 100, 120),
     })

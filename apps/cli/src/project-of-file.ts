@@ -48,5 +48,5 @@ export async function confirmPlan(
 ): Promise<void> {
   if (plan.deletesData.length > 0) return confirm(world, `This deletes data: ${plan.deletesData.join(', ')}.`, yes)
   if (prune === true && plan.steps.length + plan.changes.length > 0)
-    await confirm(world, 'This takes away what the file does not name.', yes)
+    await confirm(world, 'This removes what the file does not name.', yes)
 }

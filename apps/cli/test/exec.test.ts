@@ -115,7 +115,7 @@ test('against a stand-in: a program that does not exist is 127, a lost connectio
   ]) {
     const wrong = await stq(args, { url: service.url })
     assert.equal(wrong.code, 2)
-    assert.match(wrong.stderr, /stands behind two dashes: stq exec shop -- npm ls/)
+    assert.match(wrong.stderr, /Write it after two dashes: stq exec shop -- npm ls/)
   }
   assert.equal((await stq(['exec', 'shop', '-e', 'novalue', '--', 'x'], { url: service.url })).code, 2)
 })

@@ -119,7 +119,7 @@ test('7: against a stand-in, waiting longer than --timeout ends the waiting and 
   })
   const { code, stderr } = await stq(['start', 'shop', '--timeout', '1s'], { url: service.url })
   assert.equal(code, 7)
-  assert.match(stderr, /did not end within 1\.0 s\. The operation op_1 goes on\.\n.*stq operations wait op_1/)
+  assert.match(stderr, /did not end within 1\.0 s\. The operation op_1 continues\.\n.*stq operations wait op_1/)
 })
 
 test('130: against a stand-in, Ctrl-C stops the waiting and not the operation', async () => {
@@ -140,7 +140,7 @@ test('130: against a stand-in, Ctrl-C stops the waiting and not the operation', 
     },
   })
   assert.equal(code, 130)
-  assert.match(stderr, /No longer watching\. The operation op_1 goes on\.\n.*stq operations/)
+  assert.match(stderr, /No longer watching\. The operation op_1 continues\.\n.*stq operations/)
   assert.ok(!service.lines().some((line) => line.includes('cancel')))
 })
 

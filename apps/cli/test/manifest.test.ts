@@ -44,7 +44,7 @@ test('against a stand-in: plan of a project that is not there plans its creation
   })
   const shown = await stq(['plan'], { url: service.url, cwd: folder.path })
   assert.equal(shown.stdout, 'Plan\n  + env.A: 1\n')
-  assert.match(shown.stderr, /no such project yet; "stq up" creates it/)
+  assert.match(shown.stderr, /does not exist yet; "stq up" creates it/)
   assert.equal(service.calls.at(-1)!.query.get('dryRun'), 'true')
   const applied = await stq(['apply'], { url: service.url, cwd: folder.path })
   assert.equal(applied.code, 4)
@@ -78,7 +78,7 @@ test('against a stand-in: pruning needs a word of its own in scripts, with apply
   for (const command of ['apply', 'up']) {
     const { code, stderr } = await stq([command, '--prune'], { url: service.url, cwd: folder.path })
     assert.equal(code, 2, command)
-    assert.match(stderr, /takes away what the file does not name\.\n.*--yes/)
+    assert.match(stderr, /removes what the file does not name\.\n.*--yes/)
   }
   const isReal = ({ path: where, query }: { path: string; query: URLSearchParams }) =>
     where.endsWith('/apply') && !query.has('dryRun')

@@ -100,6 +100,8 @@ test('a plan says why once for the steps of a workload, what changes, and what g
       { field: 'limits.workloads', before: null, after: { a: { memoryBytes: 1_000_000_001, pids: 64 } } },
     ],
     warnings: ['Mind the gap.'],
+    after: null,
+    exact: true,
   }
   assert.equal(
     planText({ plan }, plain.colors),

@@ -197,7 +197,7 @@ test('125: against a stand-in, a run that could not begin, one that somebody els
   assert.match(missing.stderr, /There is no npm here\./)
   const cancelled = await stq(['run', 'shop', 'build'], { url: service.url })
   assert.equal(cancelled.code, 125)
-  assert.match(cancelled.stderr, /Somebody else ended it/)
+  assert.match(cancelled.stderr, /Someone else ended it/)
   assert.equal((await stq(['run', 'none', 'build'], { url: service.url })).code, 125)
   assert.equal((await stq(['run', 'shop', 'build'], { url: 'http://127.0.0.1:1' })).code, 125)
 })

@@ -111,6 +111,7 @@ export function project(rest: Partial<ProjectView> = {}): ProjectView {
     template: null,
     git: null,
     generation: 1,
+    observedGeneration: 1,
     createdAt: time,
     updatedAt: time,
     env: {},
@@ -128,6 +129,8 @@ export function operation(rest: Partial<OperationRecord> = {}): OperationRecord 
     progress: 0,
     error: null,
     actor: 'ada (token: ci)',
+    requestedBy: [{ actor: 'ada (token: ci)', requestId: null, at: time }],
+    generation: null,
     createdAt: time,
     startedAt: time,
     finishedAt: null,
@@ -150,4 +153,6 @@ export const emptyPlan = {
   deletesData: [],
   changes: [],
   warnings: [],
+  after: null,
+  exact: true,
 }

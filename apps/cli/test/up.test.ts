@@ -79,7 +79,7 @@ test('against a stand-in: a broken stackquay.yml is shown with line, column and 
         problem(422, 'manifest_invalid', {
           title: 'The project file is not valid',
           detail: 'One mistake.',
-          hint: 'Mend it.',
+          hint: 'Fix it.',
           errors,
         }),
       ),
@@ -95,7 +95,7 @@ test('against a stand-in: a broken stackquay.yml is shown with line, column and 
     3 |   main:
   > 4 |     exposePrt: true
       |     ^
-  → Mend the file and try again. About it: stq help project-file
+  → Fix the file, then try again. About it: stq help project-file
 `,
   )
 })

@@ -15,7 +15,7 @@ export function addressSet(ranges: readonly string[]): AddressSet {
 }
 
 /**
- * Of IPv4 a short list of first and last addresses, which is one look at memory for most sets (see `Way`). Blocks of IPv6
+ * Of IPv4 a short list of first and last addresses, which is one look at memory for most sets (see `IndexedRoute`). Blocks of IPv6
  * of one prefix length are one set of their first addresses.
  */
 class Blocks implements AddressSet {
@@ -88,7 +88,7 @@ export function plainAddress(address: string): string {
   return lower.startsWith('::ffff:') && isIPv4(lower.slice(7)) ? lower.slice(7) : lower
 }
 
-/** A prefix that is no number or too long would mask nothing, and let everybody in. */
+/** A prefix that is no number or too long would mask nothing, and let every client in. */
 function readRange(range: string): Range {
   const [, text = '', bits] = /^([^/%]*)(?:\/(\d{1,3}))?$/.exec(range) ?? []
   const address = plainAddress(text)

@@ -1,24 +1,28 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Notice } from './notices.ts'
+import type { ErrorResponse } from './error-responses.ts'
 
 /**
- * Sends a notice as the kind of document the client asked for: a page for a browser, a problem for a program. Answers how
+ * Sends an error response as the kind of document the client asked for: a page for a browser, a problem for a program. Answers how
  * many bytes it has.
  */
-export async function answer(request: IncomingMessage, response: ServerResponse, notice: Notice): Promise<number> {
-  const body = await documentOf(notice, request.headers.accept)
+export async function answer(
+  request: IncomingMessage,
+  response: ServerResponse,
+  error: ErrorResponse,
+): Promise<number> {
+  const body = await documentOf(error, request.headers.accept)
   if (response.headersSent || response.destroyed) return 0
-  response.writeHead(notice.status, { ...body.headers, ...noticeHeaders(notice) })
+  response.writeHead(error.status, { ...body.headers, ...errorHeaders(error) })
   response.end(body.text)
   return body.headers['content-length']
 }
 
 /** The same for a connection that has no response object: a refused upgrade, or bytes that are no request. */
-export async function rawAnswer(accept: string | undefined, notice: Notice): Promise<string> {
-  const { headers, text } = await documentOf(notice, accept)
-  const all = { ...headers, ...noticeHeaders(notice), connection: 'close' }
+export async function rawAnswer(accept: string | undefined, error: ErrorResponse): Promise<string> {
+  const { headers, text } = await documentOf(error, accept)
+  const all = { ...headers, ...errorHeaders(error), connection: 'close' }
   const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`)
-  return `HTTP/1.1 ${notice.status} ${reasons[notice.status] ?? 'Error'}\r\n${lines.join('')}\r\n${text}`
+  return `HTTP/1.1 ${error.status} ${reasons[error.status] ?? 'Error'}\r\n${lines.join('')}\r\n${text}`
 }
 
 const reasons: Readonly<Record<number, string>> = {
@@ -34,24 +38,24 @@ const reasons: Readonly<Record<number, string>> = {
   504: 'Gateway Timeout',
 }
 
-export function noticeHeaders(notice: Notice): Record<string, string | number> {
+export function errorHeaders(error: ErrorResponse): Record<string, string | number> {
   return {
     'cache-control': 'no-store',
     'x-content-type-options': 'nosniff',
-    // Tells the proxy's own words from a project's.
-    'x-stackquay-notice': notice.code,
-    ...(notice.retryAfter !== undefined && { 'retry-after': notice.retryAfter }),
+    // Marks the proxy's own answers.
+    'x-stackquay-notice': error.code,
+    ...(error.retryAfter !== undefined && { 'retry-after': error.retryAfter }),
   }
 }
 
-export async function documentOf(notice: Notice, accept: string | undefined) {
+export async function documentOf(error: ErrorResponse, accept: string | undefined) {
   if (prefersJson(accept)) {
-    const text = problemOf(notice)
+    const text = problemOf(error)
     return { text, headers: { 'content-type': 'application/problem+json', 'content-length': Buffer.byteLength(text) } }
   }
   // Loaded with the first page: a proxy whose projects all run never needs it.
   const { renderPage, pagePolicy } = await import('./pages.ts')
-  const text = renderPage(notice)
+  const text = renderPage(error)
   return {
     text,
     headers: {
@@ -63,7 +67,7 @@ export async function documentOf(notice: Notice, accept: string | undefined) {
   }
 }
 
-function problemOf({ status, code, title, detail, hint, retryAfter, project, logTail }: Notice): string {
+function problemOf({ status, code, title, detail, hint, retryAfter, project, logTail }: ErrorResponse): string {
   return JSON.stringify({
     type: `urn:stackquay:problem:${code}`,
     title,

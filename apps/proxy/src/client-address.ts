@@ -2,11 +2,11 @@ import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
 import { type AddressSet, plainAddress } from './address-set.ts'
 
-/** Where a request came from, and what of the way is believed. */
+/** Where a request came from, and how much of its path is believed. */
 export interface ClientAddress {
-  /** Null when a trusted proxy names somebody who cannot be read: then it is nobody, whom no list lets in. */
+  /** Null when a trusted proxy names no readable address: then the client is unknown, and no list lets it in. */
   readonly address: string | null
-  /** `X-Forwarded-For` as it goes on: the believed part of the way. */
+  /** `X-Forwarded-For` as it goes on: the believed part of the path. */
   readonly forwardedFor: string
   /** The scheme that the client used, as far as it is known. */
   readonly proto: 'http' | 'https'
@@ -27,18 +27,18 @@ export function clientAddress(request: IncomingMessage, trusted: AddressSet | nu
       ?.trim() === 'https'
       ? 'https'
       : 'http'
-  const told = String(headers['x-forwarded-for'] ?? '')
+  const entries = String(headers['x-forwarded-for'] ?? '')
     .split(',')
     .map((part) => part.trim())
     .filter((part) => part !== '')
-  const way = [peer]
-  for (const entry of told.toReversed()) {
+  const path = [peer]
+  for (const entry of entries.toReversed()) {
     const address = readEntry(entry)
-    if (address === null) return { address: null, forwardedFor: ['unknown', ...way].join(', '), proto }
-    way.unshift(address)
+    if (address === null) return { address: null, forwardedFor: ['unknown', ...path].join(', '), proto }
+    path.unshift(address)
     if (!trusted.has(address)) break
   }
-  return { address: way[0]!, forwardedFor: way.join(', '), proto }
+  return { address: path[0]!, forwardedFor: path.join(', '), proto }
 }
 
 /** `192.0.2.1`, `192.0.2.1:4711`, `[2001:db8::1]:4711`. */

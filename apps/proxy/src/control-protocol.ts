@@ -8,7 +8,7 @@ export interface ProxyStatus {
   readonly listen: string
   /** As it is: with the port that the system chose when 0 was asked for. */
   readonly address: ListenAddress
-  /** Whom it runs as; null where users have no numbers. */
+  /** The user that it runs as; null where users have no numbers. */
   readonly uid: number | null
   /** The listening socket as the kernel names it, `socket:[inode]`; null where it does not say. */
   readonly socket: string | null
@@ -36,7 +36,7 @@ export interface FlightsAnswer {
   readonly tunnels: number
 }
 
-/** What a refused command answers. */
+/** The answer to a refused command. */
 export interface ControlProblem {
   readonly code:
     | 'routes_invalid'

@@ -1,5 +1,5 @@
 import { chmod, unlink } from 'node:fs/promises'
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { connect, type Server as NetServer } from 'node:net'
 import {
   type AccessPage,
@@ -15,6 +15,7 @@ import {
 } from './access/queries.ts'
 import type { ControlProblem, FlightsAnswer, ProxyStatus } from './control-protocol.ts'
 import { StartError } from './listen-address.ts'
+import { createServer } from './node-http.ts'
 import { parseRouteChanges, type RouteChanges, StaleRoutesError } from './route-changes.ts'
 import { parseRouteTable, type RouteTable, RouteTableError } from './route-table.ts'
 
@@ -36,12 +37,12 @@ export interface Commands {
 }
 
 /**
- * Who may open the socket file may command the proxy, so it is for its owner alone. A number is a socket that was opened by
- * the one who started this: its file stands in a folder of theirs.
+ * Any process that can open the socket file can command the proxy, so it is for its owner alone. A number is a socket that was
+ * opened by the process that started this: its file is in a folder of its own.
  */
 export async function serveControl(place: string | number, commands: Commands): Promise<Server> {
   const server = createServer((request, response) => {
-    // The one who asks for a shutdown must not keep the server alive with the connection it asked on.
+    // A request for a shutdown must not keep the server alive with its own connection.
     response.shouldKeepAlive = false
     run(commands, request, response).catch((error: unknown) => {
       const problem = problemOf(error)
@@ -68,7 +69,7 @@ export async function listenAtFile(server: NetServer, path: string): Promise<voi
   await chmod(path, 0o600)
 }
 
-/** A socket file that nobody answers on is left over from a proxy that was killed. */
+/** A socket file without an answer is left over from a proxy that was killed. */
 export async function refuseSecondProxy(path: string, home: string): Promise<void> {
   if (Buffer.byteLength(path) > 103) {
     throw new StartError(`The path ${path} is too long for a socket. Choose a home with a shorter path.`)

@@ -1,12 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { mkdir, open, readFile, rm, stat } from 'node:fs/promises'
-import { request } from 'node:http'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { AccessPage, AccessQuery, TrafficAnswer, TrafficQuery, ViewersAnswer } from './access/queries.ts'
 import type { ControlProblem, FlightsAnswer, ProxyStatus } from './control-protocol.ts'
 import { launchAs, nextSocketOf, type ProxyUser } from './launch-as.ts'
+import { request } from './node-http.ts'
 import type { RouteChanges } from './route-changes.ts'
 import type { RouteTable } from './route-table.ts'
 import { stateFiles, writeFacts } from './state-files.ts'
@@ -27,7 +27,7 @@ export interface ProxyControl {
   flights(host: string, port: number): Promise<FlightsAnswer>
   /** Resolves when the table is in use and on disk. */
   putRoutes(table: RouteTable): Promise<ProxyStatus>
-  /** The same for what changed. Rejects with `routes_stale` when the table in use is another one than these changes stand on. */
+  /** The same for what changed. Rejects with `routes_stale` when the table in use is another one than the base of these changes. */
   changeRoutes(changes: RouteChanges): Promise<ProxyStatus>
   /** Resolves when the address is free again; connections under way may last longer. A proxy that does not run is fine. */
   shutdown(): Promise<void>
@@ -59,7 +59,7 @@ export function createProxyControl(home: string): ProxyControl {
     if (answer === undefined) throw notRunning(home)
     return answer
   }
-  const tell = async (method: 'PUT' | 'PATCH', routes: RouteTable | RouteChanges) => {
+  const sendRoutes = async (method: 'PUT' | 'PATCH', routes: RouteTable | RouteChanges) => {
     const status = await ask(socket, method, '/routes', JSON.stringify(routes))
     if (!status) throw notRunning(home)
     return status as ProxyStatus
@@ -74,8 +74,8 @@ export function createProxyControl(home: string): ProxyControl {
         ((await ask(socket, 'GET', `/flights?${query}`)) as FlightsAnswer | undefined) ?? { requests: 0, tunnels: 0 }
       )
     },
-    putRoutes: (table) => tell('PUT', table),
-    changeRoutes: (changes) => tell('PATCH', changes),
+    putRoutes: (table) => sendRoutes('PUT', table),
+    changeRoutes: (changes) => sendRoutes('PATCH', changes),
     async shutdown() {
       await ask(socket, 'POST', '/shutdown')
     },
@@ -97,11 +97,11 @@ function notRunning(home: string): ProxyError {
 export interface EnsureOptions {
   readonly home: string
   readonly listen: string
-  /** Processes that serve. Unless told: one, and more when the load asks for them, up to four and the cores there are. */
+  /** Processes that serve. By default one, and more when the load asks for them, up to four and the cores there are. */
   readonly workers?: number
   /** For a service that is root: the proxy runs as this user and gets its sockets from the service. */
   readonly as?: ProxyUser | undefined
-  /** A descriptor of a socket that listens at this address and is kept by whoever opened it: systemd. */
+  /** A descriptor of a socket that listens at this address and is kept open by its opener: systemd. */
   readonly socket?: number | undefined
   /** How long a new proxy may take until it answers, in ms. */
   readonly startWithin?: number
@@ -114,7 +114,7 @@ export interface EnsureOptions {
 export async function ensureProxy(options: EnsureOptions): Promise<ProxyControl & { readonly started: boolean }> {
   const control = createProxyControl(options.home)
   const running = await control.status()
-  if (running && (await fits(running, options))) return { ...control, started: false }
+  if (running && (await matches(running, options))) return { ...control, started: false }
   if (options.as === undefined) {
     if (running) await control.shutdown()
     await start(options, control)
@@ -122,7 +122,7 @@ export async function ensureProxy(options: EnsureOptions): Promise<ProxyControl 
   return { ...control, started: true }
 }
 
-async function fits(running: ProxyStatus, { listen, workers, as }: EnsureOptions): Promise<boolean> {
+async function matches(running: ProxyStatus, { listen, workers, as }: EnsureOptions): Promise<boolean> {
   return (
     (workers === undefined || workers === running.mostWorkers) &&
     (as === undefined || as.uid === running.uid) &&
@@ -139,7 +139,7 @@ async function startAs(
 ): Promise<void> {
   const { home, listen } = options
   const files = stateFiles(home)
-  // Left by a start that was cut off in between: it listens, and nobody would find it.
+  // Left by a start that was cut off in between: it listens, and no caller would find it.
   await ask(nextSocketOf(home), 'POST', '/shutdown')
   const logged = await stat(files.log).then(
     ({ size }) => size,
@@ -222,7 +222,7 @@ async function environment(cache: string): Promise<NodeJS.ProcessEnv> {
   return env
 }
 
-/** One command over the socket. Undefined when nobody is there. */
+/** One command over the socket. Undefined when no proxy answers. */
 function ask(socketPath: string, method: string, path: string, body = ''): Promise<unknown> {
   return new Promise((resolve, reject) => {
     const call = request({ socketPath, method, path, agent: false, timeout: 10_000 }, async (response) => {

@@ -1,10 +1,10 @@
 /*
- * A large piece of an answer is copied before the next read overwrites it. The memory it is copied into is used again when
- * the piece has left: memory that is new each time costs the kernel as much as the copying itself.
+ * A large chunk of an answer is copied before the next read overwrites it. The memory it is copied into is used again when
+ * the chunk has left: memory that is new each time costs the kernel as much as the copying itself.
  */
 
 const pieceBytes = 256 * 1024
-/** More than this many are in nobody's way for long; the rest is the collector's. */
+/** More than this many are rarely needed at once; the collector takes the rest. */
 const mostKept = 32
 const free: Buffer[] = []
 

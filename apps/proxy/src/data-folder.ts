@@ -11,7 +11,7 @@ export interface Owner {
 
 /**
  * For root: the home stays root's, the proxy's user may pass through it, and has a folder of its own in there. Answers that
- * folder. What a proxy of root kept in the home before is given to the user. Root goes into the folder only while nobody
+ * folder. What a proxy of root kept in the home before is given to the user. Root goes into the folder only while no process
  * else can, so there is nothing on the way that the proxy could have put there.
  */
 export async function prepareDataFolder(home: string, owner: Owner): Promise<string> {
@@ -37,9 +37,9 @@ async function ownHome(home: string, { gid }: Owner): Promise<void> {
 
 /** Ended at any moment, the next start goes on: what has moved is moved, and the folder gets its name when all is in it. */
 async function makeData(home: string, data: string, owner: Owner): Promise<void> {
-  const draft = `${data}.new`
-  const [before, now] = [stateFiles(home), stateFiles(draft)]
-  await mkdir(draft, { mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
+  const unfinished = `${data}.new`
+  const [before, now] = [stateFiles(home), stateFiles(unfinished)]
+  await mkdir(unfinished, { mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'EEXIST') throw error
   })
   for (const name of ['routes', 'access'] as const) {
@@ -48,12 +48,12 @@ async function makeData(home: string, data: string, owner: Owner): Promise<void>
     })
   }
   await rm(before.codeCache, { recursive: true, force: true })
-  for (const name of await readdir(draft)) await giveTree(join(draft, name), owner)
-  await rename(draft, data)
+  for (const name of await readdir(unfinished)) await giveTree(join(unfinished, name), owner)
+  await rename(unfinished, data)
   await chown(data, owner.uid, owner.gid)
 }
 
-/** Children before their folder. Nobody but root can come here yet. */
+/** Children before their folder. Only root can come here yet. */
 async function giveTree(path: string, owner: Owner): Promise<void> {
   const found = await lstat(path)
   if (found.isDirectory()) for (const name of await readdir(path)) await giveTree(join(path, name), owner)

@@ -1,22 +1,22 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { OpenNote } from './access/open-note.ts'
 import { answer } from './answer.ts'
-import { type Arrival, readArrival } from './arrival.ts'
 import { copyOf } from './copies.ts'
-import { changedRequest, changedResponse, checkArrival, sayVerdict } from './gate/approach.ts'
-import type { ResponseChanges, Verdict } from './gate/gate.ts'
+import {
+  badRequestError,
+  brokenError,
+  type ErrorResponse,
+  idleBodyError,
+  pageError,
+  timeoutError,
+  unreachableError,
+} from './error-responses.ts'
+import { changedRequest, changedResponse, checkRequest, sendRefusal } from './gate/approach.ts'
+import type { Decision, ResponseChanges } from './gate/gate.ts'
 import { responseHeaders } from './headers.ts'
 import { linger } from './linger.ts'
-import {
-  badRequestNotice,
-  brokenNotice,
-  idleBodyNotice,
-  type Notice,
-  pageNotice,
-  timeoutNotice,
-  unreachableNotice,
-} from './notices.ts'
 import { RequestBody } from './request-body.ts'
+import { type RequestContext, readRequestContext } from './request-context.ts'
 import type { PageTarget } from './route-table.ts'
 import type { ProxyState } from './state.ts'
 import { takeTurn } from './turns.ts'
@@ -25,7 +25,7 @@ import type { RequestConnection, UpstreamExchange, UpstreamFailure } from './ups
 import type { UpstreamPool } from './upstream/pool.ts'
 import { requestHead } from './upstream/request-head.ts'
 
-/** Takes one request to where its host name leads, and the answer back. */
+/** Carries one request to the project of its host name, and the answer back. */
 export function forward(state: ProxyState, request: IncomingMessage, response: ServerResponse): void {
   state.requests += 1
   takeTurn(request.socket, response, state.limits.pipelined, () => {
@@ -36,66 +36,66 @@ export function forward(state: ProxyState, request: IncomingMessage, response: S
 
 /** Also for a request that has waited: a new table may lead elsewhere, and have other rules. */
 function begin(state: ProxyState, request: IncomingMessage, response: ServerResponse): void {
-  const arrival = readArrival(state, request)
-  if (!('way' in arrival)) {
-    refuse(request, response, arrival)
+  const context = readRequestContext(state, request)
+  if (!('route' in context)) {
+    refuse(request, response, context)
     return
   }
   // It would show a page's script what the proxy and the browser have put into the request.
   if (request.method === 'TRACE') {
-    refuse(request, response, badRequestNotice('TRACE is not carried to projects.'))
+    refuse(request, response, badRequestError('TRACE is not carried to projects.'))
     return
   }
-  const { gate } = arrival.way
+  const { gate } = context.route
   if (gate === null) {
-    new Exchange(state, request, response, arrival, null).start()
+    new Exchange(state, request, response, context, null).start()
     return
   }
 
   const { routes } = state
-  const verdict = checkArrival(gate, request, arrival, false)
-  if (verdict instanceof Promise) {
-    verdict
+  const decision = checkRequest(gate, request, context, false)
+  if (decision instanceof Promise) {
+    decision
       .then((late) => {
         if (response.destroyed) return
-        // While a password was looked at, the way may have become another; what was right is remembered.
+        // While a password was looked at, the route may have become another; what was right is remembered.
         if (late.pass && state.routes !== routes) begin(state, request, response)
-        else goOn(state, request, response, arrival, late)
+        else goOn(state, request, response, context, late)
       })
       .catch(() => response.destroy())
-  } else goOn(state, request, response, arrival, verdict)
+  } else goOn(state, request, response, context, decision)
 }
 
 function goOn(
   state: ProxyState,
   request: IncomingMessage,
   response: ServerResponse,
-  arrival: Arrival,
-  verdict: Verdict,
+  context: RequestContext,
+  decision: Decision,
 ): void {
-  if (!verdict.pass) {
-    const note = new OpenNote(state, request, arrival)
-    note.status = verdict.answer.status
-    note.by = verdict.by
+  if (!decision.pass) {
+    const note = new OpenNote(state, request, context)
+    note.status = decision.answer.status
+    note.by = decision.by
     response.once('close', () => note.close())
-    sayVerdict(state, request, response, verdict.answer, arrival.path)
+    sendRefusal(state, request, response, decision.answer, context.path)
     return
   }
-  const changes = verdict.request
-  const changed = changes === null ? arrival : { ...arrival, headers: changedRequest(arrival.headers, changes) }
-  const { share } = arrival.way
+  const changes = decision.request
+  const changed = changes === null ? context : { ...context, headers: changedRequest(context.headers, changes) }
+  const { share } = context.route
   if (share !== null)
     response.once(
       'close',
       state.shareEnds.add(share, () => request.socket.destroy()),
     )
-  new Exchange(state, request, response, changed, verdict.response).start()
+  new Exchange(state, request, response, changed, decision.response).start()
 }
 
 /** Also ends the connection: what follows a request that was not understood cannot be trusted to be one. */
-function refuse(request: IncomingMessage, response: ServerResponse, notice: Notice): void {
-  if (notice.code === 'bad_request') response.shouldKeepAlive = false
-  void answer(request, response, notice)
+function refuse(request: IncomingMessage, response: ServerResponse, error: ErrorResponse): void {
+  if (error.code === 'bad_request') response.shouldKeepAlive = false
+  void answer(request, response, error)
 }
 
 /**
@@ -109,7 +109,7 @@ class Exchange implements UpstreamExchange {
   readonly #state: ProxyState
   readonly #request: IncomingMessage
   readonly #response: ServerResponse
-  readonly #arrival: Arrival
+  readonly #context: RequestContext
   readonly #changes: ResponseChanges | null
   readonly #note: OpenNote
   /** The table that it was let in by. */
@@ -127,10 +127,10 @@ class Exchange implements UpstreamExchange {
     state: ProxyState,
     request: IncomingMessage,
     response: ServerResponse,
-    arrival: Arrival,
+    context: RequestContext,
     changes: ResponseChanges | null,
   ) {
-    const { body } = arrival
+    const { body } = context
     this.method = request.method!
     this.isChunked = body === 'chunked'
     this.hasBody = this.isChunked || (body !== null && Number((body as { length: string }).length) > 0)
@@ -138,14 +138,14 @@ class Exchange implements UpstreamExchange {
     this.#state = state
     this.#request = request
     this.#response = response
-    this.#arrival = arrival
-    this.#note = new OpenNote(state, request, arrival)
+    this.#context = context
+    this.#note = new OpenNote(state, request, context)
     this.#routes = state.routes
     response.once('close', this.#onClientClose)
   }
 
   start(fresh = false): void {
-    const pool = this.#state.upstreams.to(this.#arrival.way)
+    const pool = this.#state.upstreams.to(this.#context.route)
     if (pool === null) {
       this.#answerPage()
       return
@@ -156,21 +156,21 @@ class Exchange implements UpstreamExchange {
   }
 
   #answerPage(): void {
-    const { route } = this.#arrival.way
-    const target = route.target as PageTarget
-    const notice = pageNotice({ ...route, target })
+    const { spec } = this.#context.route
+    const target = spec.target as PageTarget
+    const error = pageError({ ...spec, target })
     if (target.holdUntil === undefined) {
-      this.#say(notice)
+      this.#say(error)
       return
     }
     void this.#waitForTable(target).then((again) => {
       if (this.#gone || this.#response.destroyed) return
       if (again) this.#beginAnew()
-      else this.#say(notice)
+      else this.#say(error)
     })
   }
 
-  /** What begins anew has a note of its own, and passes what stands in front of its route now. */
+  /** A request that begins anew has a note of its own, and passes the present rules of its route. */
   #beginAnew(): void {
     this.#response.off('close', this.#onClientClose)
     begin(this.#state, this.#request, this.#response)
@@ -184,15 +184,15 @@ class Exchange implements UpstreamExchange {
   }
 
   get head(): string {
-    const { path, headers, body } = this.#arrival
+    const { path, headers, body } = this.#context
     return requestHead(this.method, path, headers, body)
   }
 
   onConnection(connection: RequestConnection): void {
     this.#connection = connection
     if (!this.hasBody) return
-    // Only now, when somebody is there to take it: a stopped project need not be sent a gigabyte first.
-    if (this.#arrival.expects) this.#response.writeContinue()
+    // Only now, when the project takes it: a stopped project need not be sent a gigabyte first.
+    if (this.#context.expects) this.#response.writeContinue()
     this.#body = new RequestBody(this.#request, connection, this.#state.limits.bodyIdle, () => this.#onBodyIdle())
   }
 
@@ -269,13 +269,13 @@ class Exchange implements UpstreamExchange {
       this.#response.destroy()
       return
     }
-    if (!this.#mayRetry(failure)) this.#say(this.#noticeOf(failure))
+    if (!this.#mayRetry(failure)) this.#say(this.#errorOf(failure))
     else if (failure === 'refused') void this.#retrySoon()
     else this.#retry(true)
   }
 
   /**
-   * Once. Whoever was refused has sent nothing, and may be meant for a project that is just being replaced. A broken
+   * Once. A refused connection has sent nothing, and may be meant for a project that is just being replaced. A broken
    * connection was most likely one that the project closed while it was idle: then only what is harmless to send twice.
    */
   #mayRetry(failure: UpstreamFailure): boolean {
@@ -295,27 +295,27 @@ class Exchange implements UpstreamExchange {
     else this.#beginAnew()
   }
 
-  #noticeOf(failure: UpstreamFailure): Notice {
-    const { route, target } = this.#arrival.way
-    const { project } = route
+  #errorOf(failure: UpstreamFailure): ErrorResponse {
+    const { spec, target } = this.#context.route
+    const { project } = spec
     switch (failure) {
       case 'refused':
-        return unreachableNotice(project, target!)
+        return unreachableError(project, target!)
       case 'timeout':
-        return timeoutNotice(project, Math.round(this.#state.limits.answerWithin / 1000))
+        return timeoutError(project, Math.round(this.#state.limits.answerWithin / 1000))
       case 'broken':
-        return brokenNotice(project)
+        return brokenError(project)
       default:
         return failure satisfies never
     }
   }
 
-  #say(notice: Notice): void {
+  #say(error: ErrorResponse): void {
     this.#flushed = true
     const note = this.#note
-    note.status = notice.status
+    note.status = error.status
     note.by = 'page'
-    void answer(this.#request, this.#response, notice).then((bytes) => {
+    void answer(this.#request, this.#response, error).then((bytes) => {
       note.bytes = bytes
     })
     if (this.hasBody && !this.#request.complete) this.#linger()
@@ -334,7 +334,7 @@ class Exchange implements UpstreamExchange {
     this.#response.shouldKeepAlive = false
     this.#leaveProject()
     if (this.#response.headersSent) this.#response.destroy()
-    else this.#say(idleBodyNotice)
+    else this.#say(idleBodyError)
   }
 
   readonly #onClientClose = (): void => {
@@ -351,7 +351,7 @@ class Exchange implements UpstreamExchange {
   }
 }
 
-/** What Node writes from the stack, without memory of its own (16 KB with the head). */
+/** Node writes so much from the stack, without memory of its own (16 KB with the head). */
 const asString = 12 * 1024
 
 function pairs(flat: readonly string[]): [string, string][] {

@@ -82,7 +82,7 @@ export function addForwarded(
   )
 }
 
-/** What of a project's answer reaches the client, as a flat list. */
+/** The headers of a project's answer that reach the client, as a flat list. */
 export function responseHeaders(raw: readonly string[], status: number): string[] {
   const headers: string[] = []
   let named: Set<string> | undefined
@@ -143,7 +143,7 @@ const roles = new Map<string, Role>([
   ].map((name): [string, Role] => [name, 'drop']),
 ])
 
-/** What goes from a request stays in an answer: there these are the program's own business. */
+/** These are removed from requests alone: in an answer they are the program's own business. */
 const answerMayCarry = new Set([
   'proxy-authenticate',
   'trailer',

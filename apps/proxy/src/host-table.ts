@@ -1,7 +1,7 @@
 /**
- * What belongs to each of many names, looked up at every request. A `Map` would bring the name among V8’s own strings first,
+ * The values of many names, looked up at every request. A `Map` would bring the name among V8’s own strings first,
  * which is a call into its runtime and, with a thousand names, several trips to memory more. Full by half at most; only the
- * control plane puts names in, so nobody can fill one place of it.
+ * control plane puts names in, so no client can fill one place of it.
  */
 export class HostTable<Value> {
   /** Name and value in turns: who finds the one has the other at hand. */

@@ -29,7 +29,7 @@ export interface LaunchOptions {
   readonly listen: string
   readonly workers?: number | undefined
   readonly as: ProxyUser
-  /** A socket that listens already and is kept by whoever opened it. */
+  /** A socket that listens already and is kept open by its opener. */
   readonly socket?: number | undefined
 }
 
@@ -100,7 +100,7 @@ async function withListener(
   try {
     return await listenAndStart(address, start)
   } catch (error) {
-    // A proxy of an earlier version shares its port with nobody: it has to go first.
+    // A proxy of an earlier version shares its port with no other process: it has to go first.
     if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE' || running === undefined) {
       throw await explainListen(error as NodeJS.ErrnoException, address)
     }

@@ -6,7 +6,7 @@ export interface Limits {
   readonly bodyIdle: number
   /** A client that takes nothing of an answer that is there for it. */
   readonly readerIdle: number
-  /** What a client goes on sending after its answer is complete is read and thrown away this long. */
+  /** After its answer is complete, the rest of a request is read and thrown away this long. */
   readonly linger: number
   readonly keepAlive: number
   readonly headerBytes: number
@@ -32,7 +32,7 @@ export interface Limits {
   readonly chunkExtensionBytes: number
   /** Requests that wait while their projects restart, all together. */
   readonly held: number
-  /** What runs when a shutdown is asked for may still take this long. */
+  /** Requests that run at a shutdown may still take this long. */
   readonly drainWithin: number
   /** A connection without a request is left open so long after a shutdown was asked for: one may be on its way. */
   readonly drainIdle: number

@@ -4,7 +4,7 @@ import type { Socket } from 'node:net'
 /** The answer is out and the client is still sending. Closing at once would make it lose the answer. */
 export function linger(request: IncomingMessage, milliseconds: number): void {
   const { headers, socket } = request
-  // Of a request without a body the server tells no end, so nothing would call off the deadline.
+  // Of a request without a body the server reports no end, so nothing would call off the deadline.
   if (headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0) return
   const deadline = setTimeout(() => socket.destroy(), milliseconds)
   const settled = () => {
@@ -29,6 +29,6 @@ export function endConnection(
     const deadline = setTimeout(() => socket.destroy(), linger).unref()
     socket.once('close', () => clearTimeout(deadline))
   })
-  // What still comes is thrown away; unread, it would hide that the other side has ended.
+  // The rest is thrown away; unread, it would hide that the other side has ended.
   socket.resume()
 }

@@ -1,5 +1,5 @@
 import type { Server } from 'node:net'
-import { portHolder } from './port-holder.ts'
+import { portOwner } from './port-owner.ts'
 
 export interface ListenAddress {
   readonly host: string
@@ -49,8 +49,8 @@ export class StartError extends Error {
 
 /** Names who has the port, as far as it is known. */
 export async function portUsed(port: number): Promise<StartError> {
-  const holder = await portHolder(port)
-  const who = holder ? ` by "${holder.name}" (pid ${holder.pid})` : ''
+  const owner = await portOwner(port)
+  const who = owner ? ` by "${owner.name}" (pid ${owner.pid})` : ''
   return new StartError(`Port ${port} is used${who}. Stop it, ${change}.`)
 }
 

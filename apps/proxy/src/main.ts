@@ -69,7 +69,7 @@ function descriptorOf(text: string | undefined): number | null {
   return text === undefined ? null : Number(text)
 }
 
-/** Of the versions before. The caches belong to the user that runs this, so nobody else deletes there. */
+/** Of the versions before. The caches belong to the user that runs this, so no other user deletes there. */
 async function forgetOlderCaches(): Promise<void> {
   const current = process.env.NODE_COMPILE_CACHE
   if (current === undefined || basename(dirname(current)) !== 'code-cache') return

@@ -1,11 +1,11 @@
-import type { Notice } from './notices.ts'
+import type { ErrorResponse } from './error-responses.ts'
 import { pageStyle } from './page-style.ts'
 
 /** Nothing is loaded and nothing runs, whatever stands in a project's name or its output. */
 export const pagePolicy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'self'"
 
 /** One self-contained document of a few kilobytes. */
-export function renderPage(notice: Notice): string {
+export function renderPage(error: ErrorResponse): string {
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -13,17 +13,17 @@ export function renderPage(notice: Notice): string {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <meta name="robots" content="noindex">
-${notice.refresh === undefined ? '' : `<meta http-equiv="refresh" content="${notice.refresh}">\n`}<title>${escapeHtml(notice.title)}</title>
+${error.refresh === undefined ? '' : `<meta http-equiv="refresh" content="${error.refresh}">\n`}<title>${escapeHtml(error.title)}</title>
 <style>${pageStyle}</style>
 </head>
-<body class="${notice.tone}">
+<body class="${error.tone}">
 <main>
-${mark(notice)}
-<h1>${escapeHtml(notice.title)}</h1>
-<p class="detail">${escapeHtml(notice.detail)}</p>
-${logOf(notice)}${formOf(notice)}<p class="hint">${escapeHtml(notice.hint)}</p>
-${linkOf(notice)}</main>
-<footer>${quay}<span>Stackquay</span><code>${notice.status} ${escapeHtml(notice.code)}</code></footer>
+${mark(error)}
+<h1>${escapeHtml(error.title)}</h1>
+<p class="detail">${escapeHtml(error.detail)}</p>
+${logOf(error)}${formOf(error)}<p class="hint">${escapeHtml(error.hint)}</p>
+${linkOf(error)}</main>
+<footer>${quay}<span>Stackquay</span><code>${error.status} ${escapeHtml(error.code)}</code></footer>
 </body>
 </html>
 `
@@ -44,25 +44,25 @@ const entities: Readonly<Record<string, string>> = {
 /** Terminal colours and control characters of a program's output; line ends and tabs stay. */
 const invisible = /\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f]/g
 
-function mark({ tone, project }: Notice): string {
+function mark({ tone, project }: ErrorResponse): string {
   const slug = project?.slug ? `<span class="slug">${escapeHtml(project.slug)}</span>` : ''
   return `<p class="state"><span class="lamp"></span><span>${words[tone]}</span>${slug}</p>`
 }
 
-const words: Readonly<Record<Notice['tone'], string>> = {
+const words: Readonly<Record<ErrorResponse['tone'], string>> = {
   calm: 'Not running',
   busy: 'One moment',
   fault: 'Needs attention',
   unknown: 'Unknown address',
 }
 
-function logOf({ logTail }: Notice): string {
+function logOf({ logTail }: ErrorResponse): string {
   if (!logTail) return ''
   const lines = logTail.map((line) => escapeHtml(line)).join('\n')
   return `<section aria-label="Last output"><h2>Last output</h2><pre tabindex="0"><code>${lines}</code></pre></section>\n`
 }
 
-function formOf({ form }: Notice): string {
+function formOf({ form }: ErrorResponse): string {
   if (form === undefined) return ''
   return `<form method="post" action="${escapeHtml(form.action)}">
 <input type="hidden" name="next" value="${escapeHtml(form.next ?? '/')}">
@@ -71,7 +71,7 @@ function formOf({ form }: Notice): string {
 </form>\n`
 }
 
-function linkOf({ dashboardUrl }: Notice): string {
+function linkOf({ dashboardUrl }: ErrorResponse): string {
   if (dashboardUrl === undefined) return ''
   return `<p class="action"><a href="${escapeHtml(dashboardUrl)}">Open in Stackquay</a></p>\n`
 }

@@ -4,18 +4,19 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { type AccessLog, createAccessLog } from './access/access-log.ts'
 import type { ProxyStatus } from './control-protocol.ts'
 import { type Commands, refuseSecondProxy, serveControl } from './control-socket.ts'
+import { reportNowAndThen, sweepHourly, whenGone } from './housekeeping.ts'
 import { defaultLimits, type Limits } from './limits.ts'
 import { type ListenAddress, listenOn, listenOnGiven, parseListen, StartError } from './listen-address.ts'
 import { socketNameOf } from './listeners.ts'
 import { log } from './log.ts'
-import { type RouteChanges, withChanges } from './route-changes.ts'
 import { indexRoutes, type RouteIndex } from './route-index.ts'
-import { emptyTable, parseRouteTable, type RouteTable } from './route-table.ts'
-import { readJson, stateFiles, writeFacts, writeJson } from './state-files.ts'
+import { routeSwitch } from './route-switch.ts'
+import { emptyTable, parseRouteTable } from './route-table.ts'
+import { readJson, stateFiles, writeFacts } from './state-files.ts'
 import { proxyVersion } from './version.ts'
 import { whenBusy } from './workers/busy.ts'
-import { type Crew, createCrew } from './workers/crew.ts'
 import { createServing, type Serving } from './workers/serving.ts'
+import { createWorkerPool, type WorkerPool } from './workers/worker-pool.ts'
 
 export interface ProxyOptions {
   readonly home: string
@@ -44,9 +45,10 @@ export interface Proxy {
 export async function startProxy(options: ProxyOptions): Promise<Proxy> {
   const files = stateFiles(options.home)
   const limits = { ...defaultLimits, ...options.limits }
-  const wanted = parseListen(options.listen)
+  const { atOnce, most } = options.workers ?? { atOnce: 1, most: 1 }
   const controlFd = options.controlFd ?? null
   const wasKilled = existsSync(files.socket)
+  const wanted = parseListen(options.listen)
   if (controlFd === null) await refuseSecondProxy(files.socket, options.home)
 
   const access = createAccessLog({
@@ -55,15 +57,14 @@ export async function startProxy(options: ProxyOptions): Promise<Proxy> {
     days: limits.accessDays,
     onError: reportNowAndThen(),
   })
-  const serving = createServing(await readRoutes(files.routes), { limits, note: access.note, withEntrances: true })
+  const serving = createServing(await readRoutes(files.routes), { limits, note: access.note, withShareListeners: true })
   const address =
     typeof options.listenFd === 'number'
       ? await listenOnGiven(serving.server, options.listenFd)
       : await listenAfter(wasKilled, serving.server, wanted)
   const socket = socketNameOf(serving.server)
   await serving.use(serving.table)
-  const { atOnce, most } = options.workers ?? { atOnce: 1, most: 1 }
-  const crew = createCrew({
+  const pool = createWorkerPool({
     socket: serving.server,
     limits,
     table: () => serving.table,
@@ -71,79 +72,100 @@ export async function startProxy(options: ProxyOptions): Promise<Proxy> {
     most: most - 1,
     record: access.record,
   })
+  const parts: Parts = { access, serving, pool }
   const growth = whenBusy(() => {
-    crew.grow()
-    return crew.size < most - 1
+    pool.grow()
+    return pool.size < most - 1
   })
   const sweeps = sweepHourly(access, serving)
   const version = await proxyVersion()
   const startedAt = new Date()
+  const facts = { version, listen: options.listen, address, socket, mostWorkers: most, startedAt }
+  const status = () => statusOf(parts, facts)
   const done = Promise.withResolvers<void>()
-  let stopping: Promise<void> | null = null
 
-  const status = async (): Promise<ProxyStatus> => {
-    const here = serving.counts()
-    const there = await crew.counts()
-    return {
-      pid: process.pid,
-      version,
-      listen: options.listen,
-      address,
-      uid: process.getuid?.() ?? null,
-      socket,
-      routesGeneration: serving.table.generation,
-      routes: serving.table.routes.length,
-      uptime: Math.round((Date.now() - startedAt.getTime()) / 1000),
-      requests: here.requests + there.requests,
-      connections: here.connections + there.connections,
-      tunnels: here.tunnels + there.tunnels,
-      held: here.held + there.held,
-      workers: [process.pid, ...crew.pids],
-      mostWorkers: most,
-      accessDropped: access.dropped + there.dropped,
-    }
-  }
-  const shutdown = () => {
-    stopping ??= stop()
-    return stopping
-  }
   const stop = async () => {
     log('draining', { ...serving.counts() })
     growth.stop()
     clearInterval(sweeps)
-    // Before the command is answered: who hears the answer may listen here at once.
+    // Before the command is answered: a successor may listen here as soon as the answer is out.
     serving.stop()
-    await crew.stop()
+    await pool.stop()
     control.close()
-    void drain(serving, crew).then(async () => {
-      await access.close()
-      log('stopped')
-      done.resolve()
-    }, done.reject)
+    void drain(parts).then(done.resolve, done.reject)
   }
-  // Before the first answer on the socket: who finds the proxy finds its facts too.
+  const shutdown = once(stop)
+  // Before the first answer on the socket: a reader that finds the proxy finds its facts too.
   if (controlFd === null) {
     const { pid } = process
     await writeFacts(files.facts, { pid, version, listen: options.listen, address, socket: files.socket, startedAt })
   }
-  const control = await serveControl(controlFd ?? files.socket, {
-    status,
-    ...routeSwitch(serving, crew, files.routes),
-    shutdown,
+  const place = controlFd ?? files.socket
+  const control = await serveControl(place, { ...commandsOf(parts, files.routes), status, shutdown })
+
+  whenGone(options.home, shutdown)
+  log('listening', { ...address, version, pid: process.pid, routes: serving.table.routes.length })
+  return { address, status, shutdown, done: done.promise }
+}
+
+interface Parts {
+  readonly access: AccessLog
+  readonly serving: Serving
+  readonly pool: WorkerPool
+}
+
+type Facts = Pick<ProxyStatus, 'version' | 'listen' | 'address' | 'socket' | 'mostWorkers'> & {
+  readonly startedAt: Date
+}
+
+async function statusOf({ serving, pool, access }: Parts, { startedAt, ...facts }: Facts): Promise<ProxyStatus> {
+  const here = serving.counts()
+  const there = await pool.counts()
+  return {
+    ...facts,
+    pid: process.pid,
+    uid: process.getuid?.() ?? null,
+    routesGeneration: serving.table.generation,
+    routes: serving.table.routes.length,
+    uptime: Math.round((Date.now() - startedAt.getTime()) / 1000),
+    requests: here.requests + there.requests,
+    connections: here.connections + there.connections,
+    tunnels: here.tunnels + there.tunnels,
+    held: here.held + there.held,
+    workers: [process.pid, ...pool.pids],
+    accessDropped: access.dropped + there.dropped,
+  }
+}
+
+function commandsOf({ access, serving, pool }: Parts, routes: string): Omit<Commands, 'status' | 'shutdown'> {
+  return {
+    ...routeSwitch(serving, pool, routes),
     flights: async (host, port) => {
       const here = serving.flights(host, port)
-      const there = await crew.flights(host, port)
+      const there = await pool.flights(host, port)
       return { requests: here.requests + there.requests, tunnels: here.tunnels + there.tunnels }
     },
     access: access.list,
     traffic: access.traffic,
     viewers: access.viewers,
     forgetAccess: access.forget,
-  })
+  }
+}
 
-  whenGone(options.home, shutdown)
-  log('listening', { ...address, version, pid: process.pid, routes: serving.table.routes.length })
-  return { address, status, shutdown, done: done.promise }
+/** Every call gets the promise of the first. */
+function once(act: () => Promise<void>): () => Promise<void> {
+  let first: Promise<void> | null = null
+  return () => {
+    first ??= act()
+    return first
+  }
+}
+
+/** The last line of the access log is written when nothing is served any more. */
+async function drain({ access, serving, pool }: Parts): Promise<void> {
+  await Promise.all([serving.drain(), pool.ended()])
+  await access.close()
+  log('stopped')
 }
 
 /** A table that cannot be read is no reason to refuse a whole machine its projects once the control plane sends a new one. */
@@ -171,68 +193,4 @@ async function listenAfter(wasKilled: boolean, server: Server, wanted: ListenAdd
       await delay(50)
     }
   }
-}
-
-/** One after the other: the last table asked for is the one in use and the one on disk. */
-function routeSwitch(serving: Serving, crew: Crew, path: string): Pick<Commands, 'replaceRoutes' | 'changeRoutes'> {
-  let last: Promise<unknown> = Promise.resolve()
-  const inOrder = (act: () => Promise<void>): Promise<void> => {
-    const next = last.then(act)
-    last = next.catch(() => {})
-    return next
-  }
-  const use = async (table: RouteTable, tellCrew: () => Promise<void>) => {
-    // Here first: a worker that starts now gets it from here.
-    const used = serving.use(table)
-    await Promise.all([used, tellCrew()])
-    await writeJson(path, table)
-  }
-  return {
-    replaceRoutes: (table) => inOrder(() => use(table, () => crew.use(table))),
-    changeRoutes: (changes: RouteChanges) =>
-      inOrder(() => use(withChanges(serving.table, changes), () => crew.change(changes))),
-  }
-}
-
-async function drain(serving: Serving, crew: Crew): Promise<void> {
-  await Promise.all([serving.drain(), crew.ended()])
-}
-
-/** What belongs to no project any more, or is too old. The first look is soon: a proxy may be restarted every day. */
-function sweepHourly(access: AccessLog, serving: Serving): NodeJS.Timeout {
-  const sweep = () => {
-    const kept = new Set(serving.table.routes.map(({ project }) => project.id))
-    access
-      .sweep(kept)
-      .catch((error: unknown) => log('old access logs could not be removed', { reason: (error as Error).message }))
-  }
-  setTimeout(sweep, 60_000).unref()
-  return setInterval(sweep, 3_600_000).unref()
-}
-
-/** A full disk fails every write; one line a minute tells enough. */
-function reportNowAndThen(): (error: unknown, lines: number) => void {
-  let since = 0
-  let lost = 0
-  return (error, lines) => {
-    lost += lines
-    if (Date.now() - since < 60_000) return
-    log('the access log could not be written; requests are served all the same', {
-      reason: (error as Error).message,
-      lines: lost,
-    })
-    since = Date.now()
-    lost = 0
-  }
-}
-
-/** Who deletes the home wants the proxy gone too, and has no socket left to say so. */
-function whenGone(home: string, shutdown: () => Promise<void>): void {
-  const timer = setInterval(() => {
-    if (existsSync(home)) return
-    clearInterval(timer)
-    log('the home is gone', { home })
-    void shutdown()
-  }, 2_000)
-  timer.unref()
 }

@@ -34,7 +34,7 @@ export class RequestBody {
     this.#request.resume()
   }
 
-  /** What still comes is read and thrown away. */
+  /** Reads the rest and throws it away. */
   stop(): void {
     clearTimeout(this.#idle)
     const request = this.#request

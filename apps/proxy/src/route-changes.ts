@@ -19,7 +19,7 @@ export interface ProjectRoutes {
   readonly routes: readonly Route[]
 }
 
-/** The table in use is not the one that these changes stand on. */
+/** The table in use is not the base of these changes. */
 export class StaleRoutesError extends Error {
   override readonly name = 'StaleRoutesError'
 }
@@ -53,7 +53,7 @@ function parseProjectRoutes(input: unknown, at: string): ProjectRoutes {
  */
 export function withChanges(table: RouteTable, { generation, since, projects }: RouteChanges): RouteTable {
   if (table.generation !== since)
-    throw new StaleRoutesError(`The changes stand on generation ${since}; the table in use is ${table.generation}.`)
+    throw new StaleRoutesError(`The changes are based on generation ${since}; the table in use is ${table.generation}.`)
   const changed = new Set(projects.map(({ project }) => project))
   const routes = [
     ...table.routes.filter((route) => !changed.has(route.project.id)),

@@ -7,52 +7,52 @@ import type { UpstreamPool } from './upstream/pool.ts'
 /** One table, ready for look-ups. Never changed: a new table is a new index, and the switch is one assignment. */
 export interface RouteIndex {
   readonly table: RouteTable
-  /** The way of a name: its own, else that of the wildcard one label above. */
-  wayOf(host: string): Way | undefined
-  readonly ways: readonly Way[]
-  /** Null when nobody in front is trusted. */
+  /** The route of a name: its own, else that of the wildcard one label above. */
+  routeOf(host: string): IndexedRoute | undefined
+  readonly all: readonly IndexedRoute[]
+  /** Null when no proxy in front is trusted. */
   readonly trusted: AddressSet | null
 }
 
 /**
- * A route with all that a request needs of it. It stands together because of a thousand busy hosts: what belongs to one is
- * in no cache of the processor when its next request comes, and each object that must be looked up costs a trip to memory.
+ * A route with all that a request needs of it, in one object because of a thousand busy hosts: the data of one is
+ * in no cache of the processor when its next request comes, and each look-up of another object costs a trip to memory.
  */
-export class Way {
-  readonly route: Route
+export class IndexedRoute {
+  readonly spec: Route
   /** Id of the project. */
   readonly project: string
   readonly share: RouteShare | null
-  /** What stands in front; null when nothing does. */
+  /** The rules in front; null when there are none. */
   readonly gate: Gate | null
   /** Null when a page answers. */
   readonly target: UpstreamTarget | null
   /** Connections to the target, once they were asked for. */
   pool: UpstreamPool | null = null
 
-  constructor(route: Route) {
-    this.route = route
-    this.project = route.project.id
-    this.share = route.share ?? null
-    this.gate = createGate(route)
-    this.target = route.target.kind === 'upstream' ? route.target : null
+  constructor(spec: Route) {
+    this.spec = spec
+    this.project = spec.project.id
+    this.share = spec.share ?? null
+    this.gate = createGate(spec)
+    this.target = spec.target.kind === 'upstream' ? spec.target : null
   }
 }
 
-/** What was made of a route that is in both tables is kept. */
+/** Keeps the index of each route that is in both tables. */
 export function indexRoutes(table: RouteTable, before?: RouteIndex): RouteIndex {
-  const made = new Map(before?.ways.map((way) => [way.route, way]))
+  const made = new Map(before?.all.map((route) => [route.spec, route]))
   // Made before the table is used: one that cannot be understood is refused as a whole.
-  const ways = table.routes.map((route) => made.get(route) ?? new Way(route))
-  const hosts = ways.flatMap((way) => way.route.hosts.map((host) => [host, way] as const))
+  const all = table.routes.map((spec) => made.get(spec) ?? new IndexedRoute(spec))
+  const hosts = all.flatMap((route) => route.spec.hosts.map((host) => [host, route] as const))
   const byHost = new HostTable(hosts)
   const trusted = table.trustedProxies ?? []
   const hasWildcards = hosts.some(([host]) => host.startsWith('*.'))
   return {
     table,
-    ways,
+    all,
     trusted: trusted.length === 0 ? null : addressSet(trusted),
-    wayOf(host) {
+    routeOf(host) {
       const own = byHost.get(host)
       if (own !== undefined || !hasWildcards) return own
       const dot = host.indexOf('.')

@@ -1,5 +1,5 @@
 /**
- * What the control plane tells the proxy: which host name leads where. Plain JSON; `generation` counts the control
+ * What the control plane sends to the proxy: which host name leads where. Plain JSON; `generation` counts the control
  * plane's changes and is reported back by `status`.
  *
  * A table with a field this proxy does not know is refused as a whole. Rules, shares and TLS will be new fields: a proxy
@@ -20,9 +20,9 @@ export interface Route {
   readonly hosts: readonly string[]
   readonly project: RouteProject
   readonly target: Target
-  /** What stands in front of the target. The same for every way into a project. */
+  /** The rules in front of the target. The same for every route to a project. */
   readonly rules?: RouteRules
-  /** This way in is a share: it ends by itself. */
+  /** This route is a share: it ends by itself. */
   readonly share?: RouteShare
 }
 
@@ -69,16 +69,16 @@ export interface RouteShare {
   readonly id: string
   /** Milliseconds since 1970. From then on the answer is 410, and what is open is closed. */
   readonly expiresAt: number
-  /** argon2id in PHC form; absent: whoever knows the address may look. */
+  /** argon2id in PHC form; absent: the address alone is enough. */
   readonly passwordHash?: string
   /** Where a program brings people from outside; absent: they come to the proxy's own address. */
-  readonly entrance?: ShareEntrance
+  readonly entrance?: ShareListener
 }
 
-/** A port of loopback for this share alone. Nobody is believed to be on this machine because he came in there. */
-export interface ShareEntrance {
+/** A port of loopback for this share alone. A request from there does not count as one from this machine. */
+export interface ShareListener {
   readonly port: number
-  /** Header in which the program names the client, in lower case; null: it does not, and the client is nobody. */
+  /** Header in which the program names the client, in lower case; null: it does not, and the client is unknown. */
   readonly clientHeader: string | null
   /** As people outside know it; null: not yet. */
   readonly publicUrl: string | null
@@ -155,7 +155,7 @@ export function parseRoute(input: unknown, at: string): Route {
   }
 }
 
-/** Strangers read no name of a project, whoever made the table: "It is not answering". */
+/** Strangers read no name of a project, also when the table holds one: "It is not answering". */
 const unnamed = { slug: '', name: 'It' }
 
 function parseProject(input: unknown, at: string): RouteProject {
@@ -240,11 +240,11 @@ function parseShare(input: unknown, at: string): RouteShare {
     id: text(id, `${at}.id`),
     expiresAt: expiresAt as number,
     ...(passwordHash !== undefined && { passwordHash: text(passwordHash, `${at}.passwordHash`) }),
-    ...(entrance !== undefined && { entrance: parseEntrance(entrance, `${at}.entrance`) }),
+    ...(entrance !== undefined && { entrance: parseShareListener(entrance, `${at}.entrance`) }),
   }
 }
 
-function parseEntrance(input: unknown, at: string): ShareEntrance {
+function parseShareListener(input: unknown, at: string): ShareListener {
   const { port, clientHeader, publicUrl } = fields(input, at, ['port', 'clientHeader', 'publicUrl'])
   if (!Number.isInteger(port) || (port as number) < 1 || (port as number) > 65535)
     fail(`${at}.port`, 'must be a port from 1 to 65535')

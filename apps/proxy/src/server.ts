@@ -1,5 +1,6 @@
-import { createServer, type Server } from 'node:http'
+import type { Server } from 'node:http'
 import { forward } from './forward.ts'
+import { createServer } from './node-http.ts'
 import type { ProxyState } from './state.ts'
 import { upgrade } from './upgrade.ts'
 
@@ -20,7 +21,7 @@ export function createPublicServer(state: ProxyState): Server {
       keepAliveTimeout: limits.keepAlive,
       noDelay: true,
       optimizeEmptyRequests: true,
-      // Missing and doubled hosts are both answered in `arrival.ts`.
+      // Missing and doubled hosts are both answered in `request-context.ts`.
       requireHostHeader: false,
       // `h2c` is an offer that may be passed over; an upgrade with a body is none that a tunnel can keep apart.
       shouldUpgradeCallback: (request) =>

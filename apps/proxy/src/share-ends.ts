@@ -41,7 +41,7 @@ export function createShareEnds(now: () => number = Date.now): ShareEnds {
   return {
     add(share, closeOne) {
       const { id } = share
-      // What was let in by the table before, and waited for its password, comes too late.
+      // The table before let it in, and its password took until now: too late.
       if (kept !== null && !kept.has(id)) {
         closeOne()
         return () => {}

@@ -2,7 +2,7 @@ import { open, readFile, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { ListenAddress } from './listen-address.ts'
 
-/** What stands in the proxy's home. `routes` is all it needs to serve after a reboot without a control plane. */
+/** The files of the proxy's home. `routes` is all it needs to serve after a reboot without a control plane. */
 export function stateFiles(home: string) {
   return {
     routes: join(home, 'routes.json'),
@@ -26,7 +26,7 @@ export interface ProxyFacts {
   readonly startedAt: Date
 }
 
-/** Who the proxy is, for those who look at its home. */
+/** Writes down which process the proxy is, for readers of its home. */
 export async function writeFacts(path: string, facts: ProxyFacts): Promise<void> {
   await writeJson(path, { ...facts, processStart: await processStart(facts.pid) })
 }
@@ -41,15 +41,15 @@ async function processStart(pid: number): Promise<number | null> {
 
 /** After a crash at any moment the file holds the old value or the new one, whole. */
 export async function writeJson(path: string, value: unknown): Promise<void> {
-  const draft = `${path}.new`
-  const file = await open(draft, 'w', 0o600)
+  const unfinished = `${path}.new`
+  const file = await open(unfinished, 'w', 0o600)
   try {
     await file.writeFile(JSON.stringify(value))
     await file.sync()
   } finally {
     await file.close()
   }
-  await rename(draft, path)
+  await rename(unfinished, path)
 }
 
 /** Undefined when there is no such file; throws when what stands there is no JSON. */

@@ -18,6 +18,6 @@ export interface ProxyState {
   readonly shareEnds: ShareEnds
   readonly holds: Holds
   readonly limits: Limits
-  /** Told once at the end of each exchange that had a route. */
+  /** Called once at the end of each exchange that had a route. */
   readonly note: NoteExchange
 }

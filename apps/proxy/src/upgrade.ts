@@ -3,13 +3,13 @@ import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { OpenNote } from './access/open-note.ts'
 import { rawAnswer } from './answer.ts'
-import { type Arrival, readArrival } from './arrival.ts'
-import { changedRequest, changedResponse, checkArrival, rawVerdict } from './gate/approach.ts'
-import type { ResponseChanges, Verdict } from './gate/gate.ts'
+import { brokenError, type ErrorResponse, pageError, timeoutError, unreachableError } from './error-responses.ts'
+import { changedRequest, changedResponse, checkRequest, rawRefusal } from './gate/approach.ts'
+import type { Decision, ResponseChanges } from './gate/gate.ts'
 import type { GateAnswer } from './gate/rule.ts'
 import { responseHeaders } from './headers.ts'
 import { endConnection } from './linger.ts'
-import { brokenNotice, type Notice, pageNotice, timeoutNotice, unreachableNotice } from './notices.ts'
+import { type RequestContext, readRequestContext } from './request-context.ts'
 import type { PageTarget } from './route-table.ts'
 import type { ProxyState } from './state.ts'
 import { openTunnel } from './tunnel.ts'
@@ -36,21 +36,21 @@ export function upgrade(state: ProxyState, request: IncomingMessage, client: Dup
 }
 
 function begin(state: ProxyState, request: IncomingMessage, client: Socket, head: Buffer): void {
-  const arrival = readArrival(state, request)
-  if (!('way' in arrival)) return void refuse(state, request, client, arrival)
-  const { gate, share } = arrival.way
+  const context = readRequestContext(state, request)
+  if (!('route' in context)) return void refuse(state, request, client, context)
+  const { gate, share } = context.route
   if (gate === null) {
-    lead(state, request, client, head, arrival, null)
+    lead(state, request, client, head, context, null)
     return
   }
-  const goOn = (verdict: Verdict): void => {
+  const goOn = (decision: Decision): void => {
     if (client.destroyed) return
-    if (!verdict.pass) {
-      const note = new OpenNote(state, request, arrival)
-      note.status = verdict.answer.status
-      note.by = verdict.by
+    if (!decision.pass) {
+      const note = new OpenNote(state, request, context)
+      note.status = decision.answer.status
+      note.by = decision.by
       client.once('close', () => note.close())
-      void refuseAtGate(state, request, client, verdict.answer)
+      void refuseAtGate(state, request, client, decision.answer)
       return
     }
     if (share !== null)
@@ -58,20 +58,20 @@ function begin(state: ProxyState, request: IncomingMessage, client: Socket, head
         'close',
         state.shareEnds.add(share, () => client.destroy()),
       )
-    const changes = verdict.request
-    const changed = changes === null ? arrival : { ...arrival, headers: changedRequest(arrival.headers, changes) }
-    lead(state, request, client, head, changed, verdict.response)
+    const changes = decision.request
+    const changed = changes === null ? context : { ...context, headers: changedRequest(context.headers, changes) }
+    lead(state, request, client, head, changed, decision.response)
   }
   const { routes } = state
-  const verdict = checkArrival(gate, request, arrival, true)
-  if (verdict instanceof Promise) {
-    verdict
+  const decision = checkRequest(gate, request, context, true)
+  if (decision instanceof Promise) {
+    decision
       .then((late) => {
         if (late.pass && state.routes !== routes) begin(state, request, client, head)
         else goOn(late)
       })
       .catch(() => client.destroy())
-  } else goOn(verdict)
+  } else goOn(decision)
 }
 
 async function refuseAtGate(
@@ -80,7 +80,7 @@ async function refuseAtGate(
   client: Socket,
   answer: GateAnswer,
 ): Promise<void> {
-  const text = await rawVerdict(request.headers.accept ?? 'application/problem+json', answer)
+  const text = await rawRefusal(request.headers.accept ?? 'application/problem+json', answer)
   endConnection(client, state.limits, text)
 }
 
@@ -89,12 +89,12 @@ function lead(
   request: IncomingMessage,
   client: Socket,
   head: Buffer,
-  arrival: Arrival,
+  context: RequestContext,
   changes: ResponseChanges | null,
 ): void {
-  const { target } = arrival.way.route
-  if (target.kind === 'page') wait(state, request, client, head, arrival, target)
-  else new Shake(state, request, client, head, arrival, changes).start()
+  const { target } = context.route.spec
+  if (target.kind === 'page') wait(state, request, client, head, context, target)
+  else new Shake(state, request, client, head, context, changes).start()
 }
 
 function wait(
@@ -102,10 +102,10 @@ function wait(
   request: IncomingMessage,
   client: Socket,
   head: Buffer,
-  arrival: Arrival,
+  context: RequestContext,
   target: PageTarget,
 ): void {
-  const note = new OpenNote(state, request, arrival)
+  const note = new OpenNote(state, request, context)
   const gone = new AbortController()
   const leave = () => {
     gone.abort()
@@ -115,15 +115,15 @@ function wait(
   void state.holds.wait(target, gone.signal).then((again) => {
     if (client.destroyed) return
     if (again) {
-      // What begins anew has a note of its own.
+      // A request that begins anew has a note of its own.
       client.off('close', leave)
       begin(state, request, client, head)
       return
     }
-    const notice = pageNotice({ ...arrival.way.route, target })
-    note.status = notice.status
+    const error = pageError({ ...context.route.spec, target })
+    note.status = error.status
     note.by = 'page'
-    void refuse(state, request, client, notice)
+    void refuse(state, request, client, error)
   })
 }
 
@@ -133,7 +133,7 @@ class Shake implements HandshakeSink {
   readonly #request: IncomingMessage
   readonly #client: Socket
   readonly #early: Buffer
-  readonly #arrival: Arrival
+  readonly #context: RequestContext
   readonly #changes: ResponseChanges | null
   readonly #note: OpenNote
   /** The table that it was let in by. */
@@ -149,27 +149,27 @@ class Shake implements HandshakeSink {
     request: IncomingMessage,
     client: Socket,
     early: Buffer,
-    arrival: Arrival,
+    context: RequestContext,
     changes: ResponseChanges | null,
   ) {
     this.#state = state
     this.#request = request
     this.#client = client
     this.#early = early
-    this.#arrival = arrival
+    this.#context = context
     this.#changes = changes
-    this.#note = new OpenNote(state, request, arrival)
+    this.#note = new OpenNote(state, request, context)
     this.#routes = state.routes
     client.once('close', this.#onClientClose)
   }
 
-  /** The way must lead to a project, not to a page. */
+  /** The route must lead to a project, not to a page. */
   start(): void {
-    const { path, headers, way } = this.#arrival
+    const { path, headers, route } = this.#context
     this.#attempts += 1
-    this.#landed = this.#state.upstreams.to(way)!.addTunnel()
+    this.#landed = this.#state.upstreams.to(route)!.addTunnel()
     const head = upgradeHead(path, headers, this.#request.headers.upgrade ?? '')
-    this.#handshake = shakeHands(way.target!, head, this.#state.limits, this)
+    this.#handshake = shakeHands(route.target!, head, this.#state.limits, this)
   }
 
   onInformation(): void {
@@ -196,7 +196,7 @@ class Shake implements HandshakeSink {
   onHead(head: AnswerHead, framing: Framing): void {
     this.#hasHead = true
     this.#note.status = head.status
-    // Chunks stay chunks: without a length only they tell a whole answer from one that broke off.
+    // Chunks stay chunks: without a length only they distinguish a whole answer from one that broke off.
     this.#isChunked = framing === 'chunked'
     const coding = this.#isChunked ? ['transfer-encoding', 'chunked'] : []
     this.#write(head, [...coding, 'connection', 'close'])
@@ -205,9 +205,9 @@ class Shake implements HandshakeSink {
   onBody(bytes: Buffer, start: number, end: number): void {
     const client = this.#client
     this.#note.bytes += end - start
-    const piece = bytes.subarray(start, end)
-    if (this.#isChunked) client.write(`${piece.length.toString(16)}\r\n`, 'latin1')
-    const isReady = client.write(piece)
+    const chunk = bytes.subarray(start, end)
+    if (this.#isChunked) client.write(`${chunk.length.toString(16)}\r\n`, 'latin1')
+    const isReady = client.write(chunk)
     if (this.#isChunked) client.write('\r\n', 'latin1')
     if (isReady) return
     const upstream = this.#handshake?.socket
@@ -238,7 +238,7 @@ class Shake implements HandshakeSink {
       return
     }
     if (failure === 'refused' && this.#attempts === 1) void this.#retrySoon()
-    else this.#say(this.#noticeOf(failure))
+    else this.#say(this.#errorOf(failure))
   }
 
   /** Nothing was sent, and the project may just be replaced. */
@@ -258,25 +258,25 @@ class Shake implements HandshakeSink {
     begin(this.#state, this.#request, this.#client, this.#early)
   }
 
-  #noticeOf(failure: UpstreamFailure): Notice {
-    const { route, target } = this.#arrival.way
-    const { project } = route
+  #errorOf(failure: UpstreamFailure): ErrorResponse {
+    const { spec, target } = this.#context.route
+    const { project } = spec
     switch (failure) {
       case 'refused':
-        return unreachableNotice(project, target!)
+        return unreachableError(project, target!)
       case 'timeout':
-        return timeoutNotice(project, Math.round(this.#state.limits.answerWithin / 1000))
+        return timeoutError(project, Math.round(this.#state.limits.answerWithin / 1000))
       case 'broken':
-        return brokenNotice(project)
+        return brokenError(project)
       default:
         return failure satisfies never
     }
   }
 
-  #say(notice: Notice): void {
-    this.#note.status = notice.status
+  #say(error: ErrorResponse): void {
+    this.#note.status = error.status
     this.#note.by = 'page'
-    void refuse(this.#state, this.#request, this.#client, notice)
+    void refuse(this.#state, this.#request, this.#client, error)
   }
 
   #write({ status, reason, headers: raw }: AnswerHead, more: readonly string[]): void {
@@ -301,6 +301,11 @@ class Shake implements HandshakeSink {
   }
 }
 
-async function refuse(state: ProxyState, request: IncomingMessage, client: Socket, notice: Notice): Promise<void> {
-  endConnection(client, state.limits, await rawAnswer(request.headers.accept ?? 'application/problem+json', notice))
+async function refuse(
+  state: ProxyState,
+  request: IncomingMessage,
+  client: Socket,
+  error: ErrorResponse,
+): Promise<void> {
+  endConnection(client, state.limits, await rawAnswer(request.headers.accept ?? 'application/problem+json', error))
 }

@@ -1,4 +1,4 @@
-import type { Way } from './route-index.ts'
+import type { IndexedRoute } from './route-index.ts'
 import type { RouteTable, UpstreamTarget } from './route-table.ts'
 import type { UpstreamLimits } from './upstream/limits.ts'
 import { type Flights, UpstreamPool } from './upstream/pool.ts'
@@ -9,7 +9,7 @@ import { type Flights, UpstreamPool } from './upstream/pool.ts'
  */
 export interface Upstreams {
   /** Null when a page answers. */
-  to(way: Way): UpstreamPool | null
+  to(route: IndexedRoute): UpstreamPool | null
   keepOnly(table: RouteTable): void
   /** What is under way to an address, whether or not a route still leads there. */
   flights(host: string, port: number): Flights
@@ -31,10 +31,10 @@ export function createUpstreams(limits: UpstreamLimits): Upstreams {
   }
 
   return {
-    to(way) {
-      if (way.target === null) return null
-      if (way.pool === null || way.pool.isGone) way.pool = poolOf(way.target)
-      return way.pool
+    to(route) {
+      if (route.target === null) return null
+      if (route.pool === null || route.pool.isGone) route.pool = poolOf(route.target)
+      return route.pool
     },
     keepOnly(table) {
       const wanted = new Set<string>()

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 
 /**
  * The package's version and a hash of its code, so that a changed proxy is replaced by the next start of the control
- * plane whether or not somebody counted the version up.
+ * plane whether or not the version was counted up.
  */
 export async function proxyVersion(): Promise<string> {
   const folder = import.meta.dirname

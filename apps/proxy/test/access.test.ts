@@ -6,11 +6,11 @@ import { type TestContext, test } from 'node:test'
 import { type AccessLog, type AccessLogOptions, createAccessLog } from '../src/access/access-log.ts'
 import type { ExchangeNote } from '../src/access/exchange-note.ts'
 import { createHistogram } from '../src/access/histogram.ts'
+import { factsOfLine, LinePage, type Lines } from '../src/access/line-page.ts'
 import { QueryError, readAccessQuery, readProject, readTrafficQuery } from '../src/access/queries.ts'
 import { readNewest } from '../src/access/read-log.ts'
 import { createRecorder } from '../src/access/recorder.ts'
-import { factsOfLine, type Lines, Sheet } from '../src/access/sheet.ts'
-import { createRoom, createSpool } from '../src/access/spool.ts'
+import { createScratch, createWriteBuffer } from '../src/access/write-buffer.ts'
 import { ask, httpUpstream, proxyTo, until, upstreamAt } from './support.ts'
 
 const noon = Date.parse('2026-03-01T12:00:00Z')
@@ -170,21 +170,21 @@ test('a line that a kill broke off is passed over, and the next one begins on a 
   assert.deepEqual(paths, ['/after', '/whole'])
 })
 
-test('what a killed process had not brought to its place is in the journal: nothing is lost and nothing is there twice', async (t) => {
+test('what a killed process had not brought to its place is in the write-ahead file: nothing is lost and nothing is there twice', async (t) => {
   const { log, folder, add } = await openLog(t)
   add({ path: '/1' }, { path: '/2' }, { project: 'prj_other', path: '/3' })
   await log.close()
   const line = (await readFile(join(folder, 'prj_shop', '00000001.jsonl'), 'utf8')).split('\n')[1]!
   const missing = line.replace('/2', '/4')
-  const journal = join(folder, 'journal-1.log')
+  const ahead = join(folder, 'journal-1.log')
   await writeFile(
-    journal,
+    ahead,
     `@prj_shop\n${line}\n@../x\n${line}\n@prj_new\n${line}\n@prj_shop\n${missing}\n@prj_shop\n{"time`,
   )
-  // Killed before the journal was deleted: read twice.
-  const left = await readFile(journal)
+  // Killed before that file was deleted: read twice.
+  const left = await readFile(ahead)
   for (let turn = 0; turn < 2; turn += 1) {
-    await writeFile(journal, left)
+    await writeFile(ahead, left)
     const next = createAccessLog({ folder, bytes: 1e6, days: 14, onError: assert.fail })
     const paths = async (project: string) => (await next.list(project, {})).items.map(({ path }) => path)
     assert.deepEqual(await paths('prj_shop'), ['/4', '/2', '/1'])
@@ -195,16 +195,18 @@ test('what a killed process had not brought to its place is in the journal: noth
   }
 })
 
-test('many busy projects wait in the journal, and a process that is killed then has lost none of their lines', async (t) => {
+test('many busy projects wait in the write-ahead file, and a process that is killed then has lost none of their lines', async (t) => {
   const { log, folder, add } = await openLog(t)
   const projects = Array.from({ length: 600 }, (_, index) => `prj_${index}`)
   add(...projects.map((project) => ({ project, path: '/first' })))
-  // The next round rests for as many files as the last one wrote.
+  // The next run rests for as many files as the last one wrote.
   await until(
     async () => (await readdir(folder)).filter((name) => name.startsWith('prj_')).length === 600,
-    'a round',
+    'a run',
     20_000,
   )
+  // Answered when that run has ended.
+  await log.list('prj_0', {})
   add(...projects.map((project) => ({ project, path: '/second' })))
   let text = ''
   await until(
@@ -214,7 +216,7 @@ test('many busy projects wait in the journal, and a process that is killed then 
       }
       return text.split('/second').length > 600
     },
-    'the lines are in the journal',
+    'the lines are in the write-ahead file',
     20_000,
   )
   // As a killed process would leave it.
@@ -261,9 +263,9 @@ test('a disk that stands still is not waited for: what is too much is dropped, t
   assert.equal((await log.list('prj_shop', { limit: 1 })).items[0]?.path, '/again')
 })
 
-test('lines of many projects and any letters come out of the spool as they came in, each once, with their facts', async () => {
-  const spool = createSpool(Number.POSITIVE_INFINITY)
-  const elsewhere = new Sheet(64 * 1024)
+test('lines of many projects and any letters come out of the write buffer as they came in, each once, with their facts', async () => {
+  const buffer = createWriteBuffer(Number.POSITIVE_INFINITY)
+  const elsewhere = new LinePage(64 * 1024)
   const given = new Map<string, string[]>()
   const facts = new Map<string, number[]>()
   const add = (index: number) => {
@@ -271,46 +273,46 @@ test('lines of many projects and any letters come out of the spool as they came 
     const line = `{"n":${index},"grün":"${'🦀☃'.repeat(index % 90)}"}\n`
     given.set(project, [...(given.get(project) ?? []), line])
     facts.set(project, [...(facts.get(project) ?? []), index])
-    if (index % 3 > 0) spool.add(project, line, index, 200, 0.5, 7)
+    if (index % 3 > 0) buffer.add(project, line, index, 200, 0.5, 7)
     else if (elsewhere.add(project, line, index, 200, 0.5, 7) > 0) {
-      assert.ok(spool.addLines(elsewhere))
+      assert.ok(buffer.addLines(elsewhere))
       elsewhere.clear()
-    } else assert.fail('one line fits')
+    } else assert.fail('one line has room')
   }
   const found = new Map<string, string>()
-  const told = new Map<string, number[]>()
-  const room = createRoom()
-  const takeOut = (batch: Awaited<ReturnType<typeof spool.take>>, project: string) => {
-    const tell = (time: number) => told.set(project, [...(told.get(project) ?? []), time])
-    const { bytes, count } = batch.takeOut(project, tell, room)
+  const counted = new Map<string, number[]>()
+  const scratch = createScratch()
+  const takeOut = (batch: Awaited<ReturnType<typeof buffer.take>>, project: string) => {
+    const add = (time: number) => counted.set(project, [...(counted.get(project) ?? []), time])
+    const { bytes, count } = batch.takeOut(project, add, scratch)
     found.set(project, (found.get(project) ?? '') + bytes.toString('utf8'))
     return count
   }
   for (let index = 0; index < 5_000; index += 1) add(index)
-  // One of them is asked for before its round, and again while more comes.
-  assert.ok(takeOut(await spool.sort(), 'prj_0') > 0)
-  assert.equal(takeOut(await spool.sort(), 'prj_0'), 0)
+  // One of them is asked for before its run, and again while more comes.
+  assert.ok(takeOut(await buffer.sort(), 'prj_0') > 0)
+  assert.equal(takeOut(await buffer.sort(), 'prj_0'), 0)
   for (let index = 5_000; index < 9_000; index += 1) add(index)
-  assert.ok(takeOut(await spool.sort(), 'prj_0') > 0)
-  const taking = spool.take()
-  assert.equal(spool.waiting, 0)
+  assert.ok(takeOut(await buffer.sort(), 'prj_0') > 0)
+  const taking = buffer.take()
+  assert.equal(buffer.waiting, 0)
   for (let index = 9_000; index < 12_000; index += 1) add(index)
-  for (const batch of [await taking, await spool.take()]) {
+  for (const batch of [await taking, await buffer.take()]) {
     for (const project of batch.projects) takeOut(batch, project)
     batch.release()
   }
   assert.deepEqual([...found].toSorted(), [...given].map(([project, lines]) => [project, lines.join('')]).toSorted())
-  assert.deepEqual([...told].toSorted(), [...facts].toSorted())
-  assert.deepEqual((await spool.take()).projects, [])
+  assert.deepEqual([...counted].toSorted(), [...facts].toSorted())
+  assert.deepEqual((await buffer.take()).projects, [])
 })
 
-test('what is fresh is told once, whatever it waits with', async () => {
-  const spool = createSpool(Number.POSITIVE_INFINITY)
+test('what is fresh is answered once, no matter what waits beside it', async () => {
+  const buffer = createWriteBuffer(Number.POSITIVE_INFINITY)
   const line = `{"text":"${'x'.repeat(990)}"}\n`
-  const bytes = () => Buffer.concat(spool.fresh()).toString()
+  const bytes = () => Buffer.concat(buffer.fresh()).toString()
   let expected = ''
   for (let index = 0; index < 700; index += 1) {
-    spool.add('prj_shop', line, 1, 200, 1, 1)
+    buffer.add('prj_shop', line, 1, 200, 1, 1)
     expected += `@prj_shop\n${line}`
     if (index % 90 !== 0) continue
     assert.equal(bytes(), expected)
@@ -318,8 +320,8 @@ test('what is fresh is told once, whatever it waits with', async () => {
   }
   assert.equal(bytes(), expected)
   assert.equal(bytes(), '')
-  const batch = await spool.take()
-  spool.add('prj_shop', line, 1, 200, 1, 1)
+  const batch = await buffer.take()
+  buffer.add('prj_shop', line, 1, 200, 1, 1)
   assert.equal(bytes(), `@prj_shop\n${line}`)
   batch.release()
 })
@@ -345,15 +347,15 @@ test('notes are handed over together, soon, and at once when there are many', as
   )
 })
 
-test('a histogram tells percentiles at most five percent off, from a part of a millisecond to hours', () => {
+test('a histogram knows percentiles at most five percent off, from a part of a millisecond to hours', () => {
   for (const scale of [0.0005, 0.02, 3, 2_000]) {
     const histogram = createHistogram()
     const other = createHistogram()
     for (let index = 1; index <= 1_000; index += 1) (index % 2 ? histogram : other).add((scale * index) / 1_000)
     histogram.merge(other.sparse())
     for (const part of [0.5, 0.95, 0.99]) {
-      const told = histogram.percentile(part)!
-      assert.ok(Math.abs(told / (scale * part) - 1) < 0.05, `${told} for ${scale * part}`)
+      const counted = histogram.percentile(part)!
+      assert.ok(Math.abs(counted / (scale * part) - 1) < 0.05, `${counted} for ${scale * part}`)
     }
   }
   assert.equal(createHistogram().percentile(0.5), null)
@@ -392,7 +394,7 @@ test('minutes add up to any step, the running one too, and are the same after a 
   assert.deepEqual(whole.total, running.total)
 })
 
-test('viewers of a share are told apart by address and program; whom a rule turned away is none', async (t) => {
+test('viewers of a share are counted by address and program; a client that a rule turned away is none', async (t) => {
   const { log, add, at } = await openLog(t)
   const share = { share: 'shr_1', via: 'share' } as const
   add(
@@ -435,7 +437,7 @@ test('viewers of a share are told apart by address and program; whom a rule turn
   assert.equal(many[0]?.address, '10.0.2.87')
 })
 
-test('what is too old goes, what belongs to nobody goes after a day, and a deleted project’s goes at once', async (t) => {
+test('old lines go, those without a project go after a day, and those of a deleted project go at once', async (t) => {
   const { log, folder, add, at } = await openLog(t)
   add({}, { project: 'prj_gone' }, { project: 'prj_deleted' })
   for (const project of ['prj_shop', 'prj_gone', 'prj_deleted']) await log.list(project, {})
@@ -485,9 +487,9 @@ test('no id leads out of the folder, and queries say what is wrong with them', a
   }
   const { log, folder } = await openLog(t)
   await mkdir(join(folder, 'x'), { recursive: true })
-  const sheet = new Sheet(1_000)
-  sheet.add('../x', '{}\n', noon, 200, 1, 1)
-  log.record(sheet)
+  const page = new LinePage(1_000)
+  page.add('../x', '{}\n', noon, 200, 1, 1)
+  log.record(page)
   await log.close()
   assert.deepEqual(await readdir(folder), ['x'])
 })

@@ -3,7 +3,7 @@ import { BlockList } from 'node:net'
 import { test } from 'node:test'
 import { addressSet } from '../src/address-set.ts'
 
-test('addresses are in the blocks that hold them, whichever way they are written', () => {
+test('addresses are in the blocks that hold them, however they are written', () => {
   const set = addressSet(['192.0.2.0/24', '10.0.0.0/8', '203.0.113.7', '2001:db8::/32', '::1'])
   for (const address of [
     '192.0.2.0',

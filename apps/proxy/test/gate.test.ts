@@ -11,15 +11,15 @@ import { type Proxy as RunningProxy, startProxy } from '../src/proxy.ts'
 import type { Route, RouteRules, RouteTable, Target } from '../src/route-table.ts'
 import { closedPort, httpUpstream, portOf, proxyTo, route, table, tempHome, until, upstreamAt } from './support.ts'
 
-// Every rule at every way in, over HTTP and over an upgrade. Addresses of the loopback network stand for clients elsewhere.
+// Every rule at every kind of host, over HTTP and over an upgrade. Addresses of the loopback network stand for clients elsewhere.
 
-interface Way {
+interface Entry {
   readonly name: string
   readonly host: string
   readonly share?: true
 }
 
-const ways: readonly Way[] = [
+const entries: readonly Entry[] = [
   { name: 'the project’s own name', host: 'shop.localhost' },
   { name: 'the name of its development server', host: 'shop-dev.localhost' },
   { name: 'an extra domain', host: 'shop.example.org' },
@@ -149,13 +149,13 @@ const rows: readonly Row[] = [
   {
     name: 'a wrong password',
     rules: { password },
-    ask: { headers: basic('ada:wrong'), from: 'somebody new' },
+    ask: { headers: basic('ada:wrong'), from: 'a new client' },
     status: 401,
   },
   {
     name: 'a wrong user name',
     rules: { password },
-    ask: { headers: basic('eve:right horse'), from: 'somebody new' },
+    ask: { headers: basic('eve:right horse'), from: 'a new client' },
     status: 401,
   },
   {
@@ -238,13 +238,13 @@ const rows: readonly Row[] = [
   },
 ]
 
-test('a rule that fails lets nobody in', async () => {
+test('a rule that fails lets no request in', async () => {
   const route = routesWith(upstreamAt(1), { password })[0]!
   const broken = { now: 0, client: '127.0.0.1', headers: null } as unknown as Visit
   await assert.rejects(async () => createGate(route)!.check(broken), TypeError)
 })
 
-describe('every rule at every way in', () => {
+describe('every rule at every kind of host', () => {
   const ended: (() => unknown)[] = []
   let proxy: RunningProxy
   let target: Target
@@ -297,11 +297,11 @@ describe('every rule at every way in', () => {
   })
 
   for (const row of rows) {
-    for (const way of ways) {
-      test(`${row.name}: ${way.name}`, async () => {
+    for (const entry of entries) {
+      test(`${row.name}: ${entry.name}`, async () => {
         await put(routesWith(target, row.rules))
         for (const isUpgrade of row.httpOnly ? [false] : [false, true]) {
-          const seen = await visit(way.host, row.ask ?? {}, isUpgrade)
+          const seen = await visit(entry.host, row.ask ?? {}, isUpgrade)
           const wanted = row.status === 200 && isUpgrade ? 101 : row.status
           assert.equal(seen.status, wanted, `${isUpgrade ? 'upgrade' : 'HTTP'}: ${seen.text}`)
           assert.equal(seen.application === null, row.status !== 200)
@@ -476,7 +476,7 @@ describe('every rule at every way in', () => {
     assert.equal((await visit('shop.localhost', preflight, false)).headers['content-length'], undefined)
   })
 
-  test('only a trusted proxy is believed where a request comes from, and one that it cannot name is nobody', async () => {
+  test('only a trusted proxy is believed where a request comes from, and a client that it cannot name is unknown', async () => {
     const rules = { allow: ['10.1.2.3'] }
     const at = (forwarded: string, from: string) =>
       visit('shop.localhost', { headers: { 'x-forwarded-for': forwarded, 'x-forwarded-proto': 'https' }, from }, false)
@@ -496,8 +496,8 @@ describe('every rule at every way in', () => {
   async function visit(host: string, ask: Ask, isUpgrade: boolean): Promise<Seen> {
     application = null
     // Wrong passwords are counted by address.
-    if (ask.from === 'somebody new') newcomers += 1
-    const from = ask.from === 'somebody new' ? `127.0.3.${newcomers}` : ask.from
+    if (ask.from === 'a new client') newcomers += 1
+    const from = ask.from === 'a new client' ? `127.0.3.${newcomers}` : ask.from
     const asked = from === undefined ? ask : { ...ask, from }
     const { status, headers, text } = await send(proxy.address.port, host, asked, isUpgrade)
     return { status, headers, text, application }
@@ -592,7 +592,7 @@ test('a request that waits for its project to come back passes the rules of the 
   }
 })
 
-test('what spares a look at redirects and headers never passes over one that fits', () => {
+test('the quick look at redirects and headers never passes over one that matches', () => {
   const letters = ['a', 'b', 'A', '1', 'é', '?', '#', '/', '*', '']
   const paths = letters.flatMap((one) => letters.map((other) => `/${one}${other}`))
   for (const from of [...paths, '/', '*']) {

@@ -5,9 +5,9 @@ import type { Limits } from '../src/limits.ts'
 import { ask, httpUpstream, proxyTo, raw, route, table, tcpUpstream, until, upstreamAt } from './support.ts'
 
 // Bytes as an attacker would send them, from the side of the client and of the project. Each is refused or bounded, and
-// somebody else on the same proxy is served meanwhile.
+// another project on the same proxy is served meanwhile.
 
-/** `shop` is attacked or attacks; `quiet` belongs to somebody else. */
+/** `shop` is attacked or attacks; `quiet` belongs to another person. */
 async function stage(t: TestContext, shop: number, limits: Partial<Limits> = {}) {
   const seen: string[] = []
   const quiet = await httpUpstream(t, (request, response) => {
@@ -110,7 +110,7 @@ const requests: readonly (readonly [what: string, bytes: string])[] = [
   ['too many headers', `GET /front HTTP/1.1\r\nHost: shop.localhost\r\n${'X-A: 1\r\n'.repeat(8_000)}\r\n`],
 ]
 
-test('what could be read as two requests is none, whoever sends it', async (t) => {
+test('bytes that could be read as two requests are refused, at every route', async (t) => {
   const { port: shop, seen } = await recorder(t)
   const { port, othersAreServed } = await stage(t, shop)
   for (const [what, bytes] of requests) {
@@ -344,7 +344,7 @@ const answers: readonly (readonly [what: string, bytes: string, got: RegExp])[] 
 ]
 
 for (const [what, bytes, got] of answers) {
-  test(`a project that answers with ${what} harms nobody else`, async (t) => {
+  test(`a project that answers with ${what} harms no other project`, async (t) => {
     let connections = 0
     const shop = await tcpUpstream(t, (socket) => {
       connections += 1
@@ -362,7 +362,7 @@ for (const [what, bytes, got] of answers) {
   })
 }
 
-test('bytes that nobody asked for end an idle connection to a project', async (t) => {
+test('unrequested bytes end an idle connection to a project', async (t) => {
   let connections = 0
   let late: Socket | undefined
   const shop = await tcpUpstream(t, (socket) => {
@@ -468,7 +468,7 @@ test('a client that asks for an upgrade and never hangs up does not stay', async
   await until(async () => (await control.status())!.connections === 0, 'the proxy has let go of it', 20_000)
 })
 
-test('2,000 idle connections cost nobody else an answer', async (t) => {
+test('2,000 idle connections cost no other client an answer', async (t) => {
   const { port: shop } = await recorder(t)
   const { port, control, othersAreServed } = await stage(t, shop)
   const idle = Array.from({ length: 2_000 }, () => connect(port, '127.0.0.1').on('error', () => {}))

@@ -146,7 +146,7 @@ test('a reader that takes nothing of its answer is given up', async (t) => {
   socket.destroy()
 })
 
-test('500 idle connections cost nobody else an answer', async (t) => {
+test('500 idle connections cost no other client an answer', async (t) => {
   const upstream = await httpUpstream(t, (_request, response) => response.end('ok'))
   const { port, proxy } = await proxyTo(t, upstreamAt(upstream))
   const idle = Array.from({ length: 500 }, () => connect(port, '127.0.0.1').on('error', () => {}))

@@ -112,7 +112,7 @@ test('an upload to a stopped project is answered without taking it', async (t) =
   assert.equal(answer.status, 503)
 })
 
-test('programs and browsers are told apart by what they ask for', () => {
+test('programs and browsers are distinguished by what they ask for', () => {
   for (const accept of [
     'application/json',
     'application/problem+json, */*',

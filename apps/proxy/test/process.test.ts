@@ -52,7 +52,7 @@ test('after kill -9 a new proxy serves what the old one served, without a contro
   process.kill(first.pid, 'SIGKILL')
   await until(() => !alive(first.pid), 'the old proxy is dead')
 
-  // The old socket file is still there, and nobody sends routes.
+  // The old socket file is still there, and no control plane sends routes.
   const child = spawn(process.execPath, [
     join(import.meta.dirname, '../src/main.ts'),
     '--home',
@@ -123,7 +123,7 @@ async function outcome(args: readonly string[]): Promise<{ code: number | null; 
 test('2,000 requests under load: the control plane is killed with -9 and not one fails', async (t) => {
   const home = await tempHome(t)
   const upstream = await httpUpstream(t, (_request, response) => response.end('ok'))
-  // A stand-in for the control plane: starts the proxy, sends its routes and stays until it is killed.
+  // Takes the place of the control plane: starts the proxy, sends its routes and stays until it is killed.
   const script = `
     const { ensureProxy } = await import(${JSON.stringify(control)})
     const proxy = await ensureProxy({ home: ${JSON.stringify(home)}, listen: '127.0.0.1:0' })

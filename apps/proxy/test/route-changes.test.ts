@@ -25,11 +25,11 @@ test('routes of a project are put in, replaced and taken away; those of others s
   assert.deepEqual(before, table([shop, blog]))
 })
 
-test('what was made of a route is kept while it stays, with what its entrance remembers', () => {
+test('the index of a route is kept while the route stays, with the memory of its rules', () => {
   const first = indexRoutes(table([shop, blog]))
   const second = indexRoutes(withChanges(first.table, changes(1, ['prj_blog', route('blog', upstreamAt(4000))])), first)
-  assert.equal(second.wayOf('shop.localhost'), first.wayOf('shop.localhost'))
-  assert.notEqual(second.wayOf('blog.localhost'), first.wayOf('blog.localhost'))
+  assert.equal(second.routeOf('shop.localhost'), first.routeOf('shop.localhost'))
+  assert.notEqual(second.routeOf('blog.localhost'), first.routeOf('blog.localhost'))
 })
 
 test('changes of another table are refused, and such that give a name to two', () => {

@@ -55,7 +55,7 @@ test('a WebSocket carries small and large messages both ways, with its protocol 
   await until(async () => (await proxy.status()).tunnels === 0, 'the tunnel is gone')
 })
 
-test('a client that vanishes ends the socket at the project, and the other way round', async (t) => {
+test('a client that vanishes ends the socket at the project, and the reverse', async (t) => {
   const echo = await echoServer(t)
   const { port } = await proxyTo(t, upstreamAt(echo.port))
   const first = await dial(port)

@@ -20,7 +20,7 @@ import {
 
 const ok = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'
 
-test('what is under way to an address is told, also when no route leads there any more', async (t) => {
+test('flights to an address are counted, also when no route leads there any more', async (t) => {
   const finish: (() => void)[] = []
   const upstream = await httpUpstream(t, (_request, response) => {
     response.write('first')
@@ -60,7 +60,7 @@ test('a tunnel counts until it is closed', async (t) => {
   await until(async () => (await control.flights('127.0.0.1', upstream)).tunnels === 0, 'the tunnel is gone', 20_000)
 })
 
-test('who asks for flights without an address is told what is missing', async (t) => {
+test('a question for flights without an address is refused, with what is missing', async (t) => {
   const { control } = await proxyTo(t, { kind: 'page', page: 'stopped' })
   await assert.rejects(control.flights('127.0.0.1', 0), { code: 'address_invalid' })
 })
@@ -94,7 +94,7 @@ test('an upgrade that was refused goes where the next table leads', async (t) =>
   assert.match(await answer, /^HTTP\/1\.1 418 [\s\S]*5\r\nshort\r\n0\r\n\r\n$/)
 })
 
-test('a refused request is tried again once, and then told so', async (t) => {
+test('a refused request is tried again once, and then answered 502', async (t) => {
   const { port } = await proxyTo(t, upstreamAt(await closedPort()))
   const answer = await ask(port, { method: 'POST', body: 'x', headers: { accept: 'application/json' } })
   assert.equal(answer.status, 502)
@@ -275,7 +275,7 @@ test('while the route changes again and again no request fails, and each is answ
   assert.ok(answered > 200)
 })
 
-test('a name that leads to nobody is refused as nobody listening', async (t) => {
+test('a name without an address is refused like an address without a listener', async (t) => {
   const { port } = await proxyTo(t, { kind: 'upstream', host: 'nowhere.invalid', port: 80 })
   const answer = await ask(port, { headers: { accept: 'application/json' } })
   assert.equal(JSON.parse(answer.text).code, 'upstream_unreachable')

@@ -24,7 +24,7 @@ import {
 const patience = 25_000
 
 /** A proxy with its main process here and workers beside it, all of them listening. */
-async function crewOf(t: TestContext, count: number, limits: Partial<Limits> = {}) {
+async function poolOf(t: TestContext, count: number, limits: Partial<Limits> = {}) {
   const home = await tempHome(t)
   const proxy = await startProxy({
     home,
@@ -49,8 +49,8 @@ async function askMany(port: number, times: number) {
   return Promise.all(Array.from({ length: times }, () => ask(port)))
 }
 
-test('after the answer to a new table no process serves the old one, whoever takes the connection', async (t) => {
-  const { port, control } = await crewOf(t, 3)
+test('after the answer to a new table no process serves the old one', async (t) => {
+  const { port, control } = await poolOf(t, 3)
   const upstreams = [
     await httpUpstream(t, (_request, response) => response.end('0')),
     await httpUpstream(t, (_request, response) => response.end('1')),
@@ -91,7 +91,7 @@ test('after the answer to a new table no process serves the old one, whoever tak
 })
 
 test('a worker that is killed is replaced, the others serve meanwhile, and its successor knows the table', async (t) => {
-  const { port, control, proxy, workers, all } = await crewOf(t, 3)
+  const { port, control, proxy, workers, all } = await poolOf(t, 3)
   const upstream = await httpUpstream(t, (_request, response) => response.end('ok'))
   await control.putRoutes(table([route('shop', upstreamAt(upstream))], 4))
   process.kill(workers[0]!, 'SIGKILL')
@@ -110,7 +110,7 @@ test('a worker that is killed is replaced, the others serve meanwhile, and its s
 })
 
 test('a worker that stands still is replaced when it does not take a new table', async (t) => {
-  const { port, control, workers, all, proxy } = await crewOf(t, 2, { tableWithin: 1_500 })
+  const { port, control, workers, all, proxy } = await poolOf(t, 2, { tableWithin: 1_500 })
   process.kill(workers[0]!, 'SIGSTOP')
   await control.putRoutes(table([route('shop', { kind: 'page', page: 'stopped' })], 9))
   assert.equal(alive(workers[0]!), false)
@@ -120,7 +120,7 @@ test('a worker that stands still is replaced when it does not take a new table',
 })
 
 test('status, flights and the access log are those of all processes together', async (t) => {
-  const { port, control } = await crewOf(t, 3)
+  const { port, control } = await poolOf(t, 3)
   const held: (() => void)[] = []
   const upstream = await httpUpstream(t, (_request, response) => {
     held.push(() => response.end('ok'))
@@ -149,7 +149,7 @@ test('status, flights and the access log are those of all processes together', a
 })
 
 test('WebSockets live in whichever process took them, are counted, and end with a shutdown', async (t) => {
-  const { port, control, proxy } = await crewOf(t, 2, { drainWithin: 300 })
+  const { port, control, proxy } = await poolOf(t, 2, { drainWithin: 300 })
   const upstream = await tcpUpstream(t, (socket) => {
     socket.once('data', () => {
       socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n')
@@ -181,7 +181,7 @@ async function openTunnel(port: number): Promise<Socket> {
 }
 
 test('a shutdown lets requests of all processes end, frees the address at once and leaves no process', async (t) => {
-  const { port, control, proxy, workers } = await crewOf(t, 3, { drainWithin: patience })
+  const { port, control, proxy, workers } = await poolOf(t, 3, { drainWithin: patience })
   const held: (() => void)[] = []
   const upstream = await httpUpstream(t, (_request, response) => {
     held.push(() => response.end('finished'))

@@ -13,33 +13,34 @@ import { createFirstAdmin } from './access/first-admin.ts'
 import { accessHandlers } from './access/handlers.ts'
 import { createSessionCookie } from './access/session-cookie.ts'
 import { endSessionsOfOtherOrigin, instanceId } from './access/session-origin.ts'
+import { domainHandlers } from './addresses/domain-handlers.ts'
+import { rulesHandlers } from './addresses/rules-handlers.ts'
+import { trafficHandlers } from './addresses/traffic-handlers.ts'
 import { auditHandlers } from './audit/handlers.ts'
+import { createCatalogue } from './catalogue/catalogue.ts'
+import { createContainerFacts } from './catalogue/container-facts.ts'
+import { createOurPrograms } from './catalogue/our-programs.ts'
 import type { Config } from './config.ts'
 import { engineKind } from './engine-kinds.ts'
 import { openEngines } from './engines.ts'
 import { compiledFolder, openHome, openProjectsFolder } from './home.ts'
+import { createApp } from './http/app.ts'
 import { createDeniedLog } from './http/denied-log.ts'
-import { createDoor } from './http/door.ts'
 import type { Handlers, StreamHandlers } from './http/handler.ts'
 import { lockHome } from './instance-lock.ts'
 import { openIsolation } from './isolation/isolation.ts'
 import { createLeaving } from './isolation/leaving.ts'
 import { createProvision } from './isolation/provision.ts'
 import { retireLeft } from './isolation/retire-left.ts'
-import { domainHandlers } from './network/domain-handlers.ts'
+import { logHandlers } from './logs/log-handlers.ts'
+import { mailHandlers } from './mail/mail-handlers.ts'
 import { createNetwork } from './network/network.ts'
-import { rulesHandlers } from './network/rules-handlers.ts'
-import { shareHandlers } from './network/share-handlers.ts'
-import { createShares } from './network/shares.ts'
-import { trafficHandlers } from './network/traffic-handlers.ts'
 import { createOperationHandlers } from './operations/index.ts'
 import { addressText } from './ports/held-addresses.ts'
 import type { PortsKeeper } from './ports/held-ports.ts'
 import type { InheritedSockets } from './ports/inherited-sockets.ts'
 import { createAnswers } from './projects/answers.ts'
-import { createCatalogue } from './projects/catalogue.ts'
 import { limitsUnavailable } from './projects/change-project.ts'
-import { createContainerFacts } from './projects/container-facts.ts'
 import { databaseHandlers } from './projects/database-handlers.ts'
 import { envHandlers } from './projects/env-handlers.ts'
 import { createFilesOf } from './projects/files-of.ts'
@@ -47,11 +48,8 @@ import { projectHandlers } from './projects/handlers/index.ts'
 import { imageHandlers } from './projects/image-handlers.ts'
 import { createImageRecords } from './projects/images.ts'
 import { createJournal } from './projects/journal.ts'
-import { logHandlers } from './projects/log-handlers.ts'
-import { mailHandlers } from './projects/mail-handlers.ts'
 import { manifestHandlers } from './projects/manifest-handlers.ts'
 import { createModel, type Model } from './projects/model.ts'
-import { createOurPrograms } from './projects/our-programs.ts'
 import { createPortWallsKeeper } from './projects/port-walls-keeper.ts'
 import { equipProject } from './projects/prepare.ts'
 import { createResolver } from './projects/resolver.ts'
@@ -69,6 +67,8 @@ import { createResultsFolders } from './runs/results-folder.ts'
 import { createRuns } from './runs/runs.ts'
 import { keyPlace } from './sealing-key.ts'
 import { type SetupCode, setupCode } from './setup-code.ts'
+import { shareHandlers } from './shares/share-handlers.ts'
+import { createShares } from './shares/shares.ts'
 import { systemHandlers } from './system/handlers.ts'
 import { terminalHandlers, terminalStreams } from './terminals/handlers.ts'
 import { createTerminals } from './terminals/terminals.ts'
@@ -158,7 +158,7 @@ export async function openHouse({
   })
   const sources = createSources({ config, accounts, files, network: networkEnvironment(process.env) })
   const provision = createProvision({ isolation, store, engine, config, report: (text) => log.info(text) })
-  const reveal = async (ref: SecretRef) => (await store.secrets.reveal(ref.secret)).expose()
+  const reveal = async (ref: SecretRef) => (await store.secrets.reveal(ref.secret, ref.version)).expose()
   const ownData = createOwnData({ store, resolver, engine, config, reveal })
   const portWalls =
     isolation.walls === null
@@ -275,6 +275,7 @@ export async function openHouse({
     retire,
     filesOf,
     reveal,
+    carries: journal.carries,
     runs,
     terminals,
     workers,
@@ -328,7 +329,7 @@ export async function openHouse({
     // From here on it is known which ports the runs have that go on.
     await portWalls?.renew().catch((error: unknown) => onError(error, 'walls around ports'))
     await runs.takeUp()
-    await terminals.takeUp()
+    await terminals.resume()
     await shares.takeUp()
     for (const known of model.all()) model.touched(known.row.id)
     await routes.publishAll()
@@ -411,7 +412,7 @@ export async function openHouse({
     ...runStreams({ store, engine, resolver, runs, ready, denied }),
     ...terminalStreams({ store, engine, resolver, filesOf, reveal, terminals }),
   }
-  const app = createDoor({
+  const app = createApp({
     handlers,
     streams,
     store,

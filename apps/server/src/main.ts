@@ -1,5 +1,6 @@
 import { StoreUnusableError } from '@stackquay/store'
 import { pino } from 'pino'
+import { collectAfterStart } from './collect-after-start.ts'
 import { type Config, ConfigError, readConfig } from './config.ts'
 import { BootError } from './home.ts'
 import { type House, openHouse } from './house.ts'
@@ -43,6 +44,7 @@ async function main(): Promise<void> {
   // Behind the page: its own socket holds the port until then.
   if (sharesPorts()) ports.start()
   greet(house, config)
+  collectAfterStart(house.ready)
   const isEnding = endOn(house)
   await house.ready.catch((error: unknown) => {
     // Ended while it still looked for projects: the end is under way, and must be allowed to close what is open.

@@ -2,7 +2,13 @@ import { createHash } from 'node:crypto'
 import { chmodSync, copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { copyPackage, installedFolder, makeFolder, type PlacedPackage, placePackages } from './projects/our-programs.ts'
+import {
+  copyPackage,
+  installedFolder,
+  makeFolder,
+  type PlacedPackage,
+  placePackages,
+} from './catalogue/our-programs.ts'
 
 /** The package that the service itself was installed with. */
 const installed = dirname(dirname(fileURLToPath(import.meta.resolve('@stackquay/proxy/control'))))

@@ -6,15 +6,16 @@ import { apiPrefix, type Operation, operationList, type Scope } from '@stackquay
 import { emptySpec } from '@stackquay/domain'
 import { newId, openStore, type Store } from '@stackquay/store'
 import type { FastifyInstance } from 'fastify'
-import { type Authenticator, createAuthenticator } from '../src/access/authenticator.ts'
+import { createAuthenticator } from '../src/access/authenticator.ts'
 import { createFirstAdmin } from '../src/access/first-admin.ts'
 import { accessHandlers } from '../src/access/handlers.ts'
 import { hashPassword } from '../src/access/passwords.ts'
 import { createSessionCookie, newSessionSecret } from '../src/access/session-cookie.ts'
 import { hashOf, newTokenValue, shownPrefix } from '../src/access/token-value.ts'
 import { auditHandlers } from '../src/audit/handlers.ts'
+import { type AppDeps, type AppSettings, createApp } from '../src/http/app.ts'
+import type { Authenticator } from '../src/http/authenticator.ts'
 import { createDeniedLog } from '../src/http/denied-log.ts'
-import { createDoor, type DoorDeps, type DoorSettings } from '../src/http/door.ts'
 import type { Handlers, RequestContext, StreamHandlers } from '../src/http/handler.ts'
 import { keyPlace } from '../src/sealing-key.ts'
 
@@ -58,7 +59,7 @@ export async function openTestDoor(
   options: {
     handlers?: Partial<Record<keyof Handlers, unknown>>
     streams?: Partial<Record<keyof StreamHandlers, unknown>>
-    settings?: Partial<DoorSettings>
+    settings?: Partial<AppSettings>
     webFolder?: string
     admin?: false
   } = {},
@@ -98,8 +99,8 @@ export async function openTestDoor(
     operationList
       .filter(({ id, stream }) => stream === 'websocket' && id !== 'watchEvents')
       .map(({ id }) => [id, async () => {}]),
-  ) as unknown as DoorDeps['streams']
-  const app = createDoor({
+  ) as unknown as AppDeps['streams']
+  const app = createApp({
     handlers: {
       ...echoes,
       ...accessHandlers({
@@ -114,7 +115,7 @@ export async function openTestDoor(
       ...auditHandlers({ store, now }),
       ...options.handlers,
     } as unknown as Handlers,
-    streams: { ...streams, ...options.streams } as DoorDeps['streams'],
+    streams: { ...streams, ...options.streams } as AppDeps['streams'],
     store,
     settings: { version: '0.0.0-test', listenHost: '127.0.0.1', ...options.settings },
     authenticator,

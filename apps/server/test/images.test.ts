@@ -135,9 +135,19 @@ test('what cannot be is refused with what there is', async (t) => {
     'validation_failed',
     ['/workload unknown_workload'],
   ])
-  shop.engine.hangNext('stop')
+})
+
+test('a build is chosen while the project restarts: the waiting operation takes it, and knows the way back past both choices', async (t) => {
+  const shop = await openShop(t)
+  const hang = shop.engine.hangNext('stop')
   await shop.ask('POST', '/projects/shop/restart')
-  assert.equal((await refused('/projects/shop/images', use('latest')))[1], 'busy')
+  const chosen = await shop.ask<OperationAnswer>('POST', '/projects/shop/images', use('latest'))
+  assert.deepEqual([chosen.status, chosen.body.kind, chosen.body.state], [202, 'restart', 'queued'])
+  const again = await shop.ask<OperationAnswer>('POST', '/projects/shop/images', use('latest'))
+  assert.deepEqual([again.body.id, again.body.requestedBy.length], [chosen.body.id, 2])
+  hang.release()
+  const ended = await shop.ask<OperationAnswer>('GET', `/operations/${chosen.body.id}?wait=20`)
+  assert.equal(ended.body.state, 'succeeded')
 })
 
 test('an engine that runs no images refuses what is about them', async (t) => {

@@ -5,9 +5,9 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import type { LogBatch } from '@stackquay/engine-api'
 import { createNativeEngine, oneAccount } from '@stackquay/engines'
-import { levelOf } from '../src/projects/log-level.ts'
-import { levelSigns } from '../src/projects/log-level-signs.ts'
-import { jsonOf, picked, textOf } from '../src/projects/log-slices.ts'
+import { levelOf } from '../src/logs/log-level.ts'
+import { levelSigns } from '../src/logs/log-level-signs.ts'
+import { jsonOf, picked, textOf } from '../src/logs/log-slices.ts'
 
 const project = 'prj_encode'
 const shape = { start: '[', between: ',', end: ']' }

@@ -7,9 +7,9 @@ import { type LogFrame, type LogLine, operations, ProblemError } from '@stackqua
 import type { Engine } from '@stackquay/engine-api'
 import { createNativeEngine, oneAccount } from '@stackquay/engines'
 import type { FrameSocket, RequestContext } from '../src/http/handler.ts'
-import { type LogDeps, logHandlers } from '../src/projects/log-handlers.ts'
-import { levelOf } from '../src/projects/log-level.ts'
-import { createMatchers } from '../src/projects/log-match.ts'
+import { type LogDeps, logHandlers } from '../src/logs/log-handlers.ts'
+import { levelOf } from '../src/logs/log-level.ts'
+import { createMatchers } from '../src/logs/log-match.ts'
 import { createWorkers } from '../src/workers/workers.ts'
 import { openTestHouse } from './projects-support.ts'
 

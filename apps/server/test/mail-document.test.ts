@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { mailDocument, mailHeaders } from '../src/projects/mail-document.ts'
+import { mailDocument, mailHeaders } from '../src/mail/mail-document.ts'
 
 const policyOf = (remote: boolean) => mailHeaders(remote)['content-security-policy'] ?? ''
 

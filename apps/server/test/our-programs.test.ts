@@ -17,7 +17,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { programFile } from '@stackquay/catalog/folders'
-import { createOurPrograms } from '../src/projects/our-programs.ts'
+import { createOurPrograms } from '../src/catalogue/our-programs.ts'
 
 // What the service does for itself: workloads of root run as somebody else.
 const uid =

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { databaseKindOf, type RuntimeKind, runtimeKinds, type ServiceKind, serviceKinds } from '@stackquay/catalog'
+import { databaseKindOf, type RuntimeType, runtimeKinds, type ServiceType, serviceKinds } from '@stackquay/catalog'
 import type { ProjectPatch, ProjectView } from '@stackquay/contract'
 import {
   allKinds,
@@ -31,7 +31,7 @@ type Variable = { value: string | null; secret: boolean; runtimes: string[] | nu
 const taste: Taste = { ...allKinds, limits: true, offers: offersOfAll, secret: (random) => `hush-${random.below(4)}` }
 
 /** Fields of a record that no wish decides. */
-const volatile = ['generation', 'updatedAt', 'status', 'operation', 'url', 'urls']
+const volatile = ['generation', 'observedGeneration', 'updatedAt', 'status', 'operation', 'url', 'urls']
 const wishes = (record: ProjectView) =>
   Object.fromEntries(Object.entries(record).filter(([field]) => !volatile.includes(field)))
 
@@ -113,7 +113,7 @@ function expected(
   }
 }
 
-function runtimeAfter(kind: RuntimeKind, before: Fields | undefined, sent: Fields): Fields {
+function runtimeAfter(kind: RuntimeType, before: Fields | undefined, sent: Fields): Fields {
   const defaults = kind.settings.defaults() as Fields
   const portOf = (preset: unknown) => kind.presets.find(({ name }) => name === preset)!.port
   const base: Fields = before ?? { ...defaults, enabled: false, version: kind.releases[0]!.version }
@@ -138,7 +138,7 @@ function runtimeAfter(kind: RuntimeKind, before: Fields | undefined, sent: Field
 }
 
 function serviceAfter(
-  kind: ServiceKind,
+  kind: ServiceType,
   before: Fields | undefined,
   sent: Fields,
   writtenBy: string | undefined,
@@ -162,7 +162,7 @@ function serviceAfter(
 }
 
 /** A secret is told by whether it is there, and what is said of that on the way in counts for nothing. */
-function shownObject(kind: ServiceKind, field: string, before: Fields | null, sent: Fields): Fields {
+function shownObject(kind: ServiceType, field: string, before: Fields | null, sent: Fields): Fields {
   const after: Fields = { ...before }
   for (const [name, value] of Object.entries(sent)) {
     if (/^has[A-Z]/.test(name)) continue

@@ -169,6 +169,13 @@ test('If-Match that does not hold changes nothing', async (t) => {
   assert.equal((await all.ask('DELETE', '/projects/shop?confirm=shop', undefined, { 'if-match': '"1"' })).status, 412)
 })
 
+test('a project is never answered with 304: its state changes without the ETag, which guards writes', async (t) => {
+  const all = await openTestHouse(t)
+  const { generation } = await shop(all)
+  const again = await all.ask('GET', '/projects/shop', undefined, { 'if-none-match': `"${generation}"` })
+  assert.deepEqual([again.status, again.headers.etag], [200, `"${generation}"`])
+})
+
 test('all wrong fields of a body are answered at once, variables too', async (t) => {
   const all = await openTestHouse(t)
   await shop(all)
@@ -201,26 +208,124 @@ test('limits are refused by an engine that cannot hold them', async (t) => {
   assert.equal((await all.ask('PATCH', '/projects/shop', { limits: null })).status, 200)
 })
 
-test('a project that an operation holds is busy, and the answer names the operation', async (t) => {
+test('while an operation runs requests are accepted: one operation waits and carries all of them', async (t) => {
   const all = await openTestHouse(t)
-  const { ask, engine } = all
-  await shop(all)
+  const { ask, engine, store } = all
+  const { id, generation } = await shop(all)
   const hang = engine.hangNext('start')
   const started = await ask<OperationAnswer>('POST', '/projects/shop/start')
   assert.equal(started.status, 202)
-  for (const [method, path, body] of [
-    ['PATCH', '/projects/shop', { name: 'Other' }],
-    ['POST', '/projects/shop/stop', undefined],
-    ['DELETE', '/projects/shop?confirm=shop', undefined],
-    ['POST', '/projects/shop/duplicate', { name: 'Copy' }],
-  ] as const) {
-    const answer = await ask<ProblemAnswer & { operation: string }>(method, path, body)
-    assert.deepEqual([answer.status, answer.body.code, answer.body.operation], [409, 'busy', started.body.id], path)
-  }
-  assert.equal((await ask('GET', '/projects/shop')).body.operation?.id, started.body.id)
+  const first = await ask('PATCH', '/projects/shop', { env: { A: '1' } })
+  const waiting = first.body.operation!
+  assert.deepEqual([first.status, waiting.state, waiting.kind], [200, 'queued', 'update'])
+  assert.notEqual(waiting.id, started.body.id)
+  const second = await ask('PATCH', '/projects/shop', { env: { B: '2' } })
+  const restarted = await ask<OperationAnswer>('POST', '/projects/shop/restart')
+  assert.deepEqual([second.body.operation?.id, restarted.body.id], [waiting.id, waiting.id])
+  assert.deepEqual([restarted.body.kind, restarted.body.requestedBy.length], ['restart', 3])
+  const named = await ask('PATCH', '/projects/shop', { name: 'Other' })
+  assert.deepEqual([named.status, named.body.operation?.id], [200, started.body.id], 'a name needs no operation')
+  const { plan } = (await ask<PlanAnswer>('PATCH', '/projects/shop?dryRun=true', { env: { C: '3' } })).body
+  assert.deepEqual([plan.after, plan.exact, plan.restarts], [waiting.id, false, ['static']])
+  assert.deepEqual(
+    (await store.audit.list({ limit: 10, project: id })).filter(({ operationId }) => operationId === waiting.id).length,
+    3,
+  )
+
   hang.release()
-  const ended = await ask<OperationAnswer>('GET', `/operations/${started.body.id}?wait=10`)
-  assert.equal(ended.body.state, 'succeeded')
+  const ended = await ask<OperationAnswer>('GET', `/operations/${waiting.id}?wait=10`)
+  assert.deepEqual([ended.body.state, ended.body.generation], ['succeeded', generation + 3])
+  const after = (await ask('GET', '/projects/shop')).body
+  assert.deepEqual(
+    [after.generation, after.observedGeneration, after.operation],
+    [generation + 3, generation + 3, null],
+  )
+  const env = engine.machine.workloads.get(`${id}/static`)?.workload.env ?? {}
+  assert.deepEqual([env.A, env.B, env.C], ['1', '2', undefined])
+  assert.equal(engine.applied.filter(({ step }) => step.do === 'start').length, 2, 'started once and restarted once')
+})
+
+test('what deletes data is never merged: it is refused while something runs, and refuses all else but a deletion', async (t) => {
+  const all = await openTestHouse(t)
+  const { ask, engine } = all
+  await shop(all, { more: { databases: { main: { type: 'postgres' } } } })
+  const hang = engine.hangNext('start')
+  const started = await ask<OperationAnswer>('POST', '/projects/shop/start')
+  const refusedBy = async (holder: string, method: 'DELETE' | 'PATCH' | 'POST', path: string, body?: object) => {
+    const answer = await ask<ProblemAnswer & { operation: string }>(method, path, body)
+    assert.deepEqual([answer.status, answer.body.code, answer.body.operation], [409, 'busy', holder], path)
+  }
+  const drop = '/projects/shop/databases/main?confirm=main'
+  await refusedBy(started.body.id, 'DELETE', drop)
+  await refusedBy(started.body.id, 'POST', '/projects/shop/databases/main/credentials/rotate')
+  hang.release()
+  await ask('GET', `/operations/${started.body.id}?wait=10`)
+
+  engine.hangNext('stop')
+  const dropping = (await ask('DELETE', drop)).body.operation!.id
+  await refusedBy(dropping, 'PATCH', '/projects/shop', { env: { A: '1' } })
+  await refusedBy(dropping, 'POST', '/projects/shop/stop')
+  await refusedBy(dropping, 'POST', '/projects/shop/duplicate', { name: 'Copy' })
+  const gone = await ask<OperationAnswer>('DELETE', '/projects/shop?confirm=shop&wait=20')
+  assert.equal(gone.body.state, 'succeeded', JSON.stringify(gone.body))
+  assert.equal((await ask<OperationAnswer>('GET', `/operations/${dropping}`)).body.state, 'cancelled')
+})
+
+test('a stop ends a start that runs, and a start after it the other way round; the last one counts', async (t) => {
+  const all = await openTestHouse(t)
+  const { ask, engine } = all
+  await shop(all)
+  engine.hangNext('start:static')
+  const started = await ask<OperationAnswer>('POST', '/projects/shop/start')
+  await until('it starts', async () => engine.applied.some(({ step }) => step.do === 'start'))
+  const stopped = await ask<OperationAnswer>('POST', '/projects/shop/stop?wait=10')
+  assert.equal(stopped.body.state, 'succeeded')
+  assert.equal((await ask<OperationAnswer>('GET', `/operations/${started.body.id}`)).body.state, 'cancelled')
+  assert.equal((await ask('GET', '/projects/shop')).body.status.state, 'stopped')
+
+  engine.hangNext('start:static')
+  await ask('POST', '/projects/shop/start')
+  await until('it starts again', async () => engine.applied.filter(({ step }) => step.do === 'start').length === 2)
+  const stop = await ask<OperationAnswer>('POST', '/projects/shop/stop')
+  const start = await ask<OperationAnswer>('POST', '/projects/shop/start')
+  const last = await ask<OperationAnswer>('GET', `/operations/${start.body.id}?wait=10`)
+  assert.equal(last.body.state, 'succeeded')
+  await ask('GET', `/operations/${stop.body.id}?wait=10`)
+  const { status } = (await ask('GET', '/projects/shop')).body
+  assert.deepEqual([status.desired, status.state], ['running', 'running'])
+})
+
+test('a waiting operation that is cancelled reverts no setting: it is told that it is not applied, until it is', async (t) => {
+  const all = await openTestHouse(t)
+  const { ask, engine, store } = all
+  const { id, generation } = await shop(all)
+  await ask('POST', '/projects/shop/start?wait=10')
+  const envOf = () => engine.machine.workloads.get(`${id}/static`)?.workload.env ?? {}
+  const key = { value: 'hush', secret: true }
+  await ask('PATCH', '/projects/shop?wait=10', { env: { KEY: key } })
+
+  const hang = engine.hangNext('stop')
+  const running = await ask<OperationAnswer>('POST', '/projects/shop/restart')
+  await until('it has begun', async () => (await store.operations.find(running.body.id))?.steps.length !== 0)
+  const changed = await ask('PATCH', '/projects/shop', { env: { A: '1', KEY: { ...key, value: 'other' } } })
+  const ended = await ask<OperationAnswer>('POST', `/operations/${changed.body.operation!.id}/cancel`)
+  assert.deepEqual([ended.status, ended.body.state, ended.body.startedAt], [200, 'cancelled', null])
+  hang.release()
+  await ask('GET', `/operations/${running.body.id}?wait=10`)
+  const shown = (await ask('GET', '/projects/shop')).body
+  assert.deepEqual(
+    [shown.generation, shown.observedGeneration, shown.env.A?.value],
+    [generation + 2, generation + 1, '1'],
+  )
+  assert.deepEqual(
+    shown.status.warnings.map(({ code }) => code),
+    ['not_applied'],
+  )
+  assert.equal(envOf().A, undefined)
+
+  const next = await ask('PATCH', '/projects/shop?wait=10', { env: { B: '2' } })
+  assert.deepEqual([next.body.observedGeneration, next.body.status.warnings], [generation + 3, []])
+  assert.deepEqual([envOf().A, envOf().B], ['1', '2'])
 })
 
 test('a start that is cancelled ends what it began and the project stays stopped', async (t) => {

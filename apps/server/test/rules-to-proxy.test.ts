@@ -55,7 +55,7 @@ test('whatever host name is accepted, the proxy takes it and finds it', () => {
     const read = readHostName(text)
     if (!read.ok) continue
     const asked = read.host.replace('*', 'any')
-    assert.ok(indexRoutes(tableOf([read.host])).wayOf(asked), text)
+    assert.ok(indexRoutes(tableOf([read.host])).routeOf(asked), text)
   }
 })
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { runtimeKinds, type ServiceKind, serviceKinds } from '@stackquay/catalog'
+import { runtimeKinds, type ServiceType, serviceKinds } from '@stackquay/catalog'
 import { operationList, type ProjectView } from '@stackquay/contract'
 import { openTestHouse as openLoggingHouse } from './house-support.ts'
 import {
@@ -59,7 +59,7 @@ const known = async ({ store }: TestHouse, id: string) =>
     (await store.keptData.of(id)).map(({ name, version, keptAt }) => [name, [version, keptAt === null]]),
   )
 
-const secretsOf = (kind: ServiceKind) => kind.secrets.map(({ name }) => `service/${kind.name}/${name}`)
+const secretsOf = (kind: ServiceType) => kind.secrets.map(({ name }) => `service/${kind.name}/${name}`)
 
 test('data of a service that is switched off is listed with version, size and time, and found again: data, version, credentials, port', async (t) => {
   const first = await openTestHouse(t)

@@ -3,8 +3,8 @@ import { test } from 'node:test'
 import { ProblemError } from '@stackquay/contract'
 import { ProxyError } from '@stackquay/proxy/control'
 import type { ProjectRow } from '@stackquay/store'
+import { type TrafficDeps, trafficHandlers } from '../src/addresses/traffic-handlers.ts'
 import type { RequestContext } from '../src/http/handler.ts'
-import { type TrafficDeps, trafficHandlers } from '../src/network/traffic-handlers.ts'
 
 const row = { id: 'prj_shop', slug: 'shop' } as ProjectRow
 const context = {} as RequestContext

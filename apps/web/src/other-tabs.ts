@@ -16,7 +16,7 @@ export function followOtherTabs(): void {
       queryClient.removeQueries({ queryKey: meQuery.queryKey })
       void router.navigate({ href: ownPath((search as { next?: unknown }).next) ?? '/' })
     } else {
-      // Another session, perhaps of somebody else: nothing that is shown is theirs for certain.
+      // Another session, perhaps of another person, who may not see what is shown.
       location.reload()
     }
   })

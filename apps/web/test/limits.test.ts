@@ -2,47 +2,47 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
   badFields,
-  draftOfLimits,
   emptyLimits,
   formatMemoryLimit,
-  type LimitsDraft,
+  inputsOfLimits,
+  type LimitsInputs,
   limitsPatch,
   memoryLimitOf,
 } from '../src/lib/limits.ts'
 
 const mib = 1024 ** 2
 const stored = { cpus: 1.5, memoryBytes: 512 * mib, pids: null, workloads: { web: { memoryBytes: 2048 * mib } } }
-const none: LimitsDraft = { ...emptyLimits, workloads: {} }
+const none: LimitsInputs = { ...emptyLimits, workloads: {} }
 
 test('stored limits stand in the fields in the unit that says them shortest', () => {
-  assert.deepEqual(draftOfLimits(stored), {
+  assert.deepEqual(inputsOfLimits(stored), {
     cpus: '1.5',
     memory: '512',
     unit: 'MiB',
     pids: '',
     workloads: { web: { cpus: '', memory: '2', unit: 'GiB', pids: '' } },
   })
-  assert.deepEqual(draftOfLimits(null), none)
+  assert.deepEqual(inputsOfLimits(null), none)
 })
 
 test('what nobody touched sends nothing, whatever the number of bytes', () => {
-  assert.equal(limitsPatch(stored, draftOfLimits(stored)), null)
+  assert.equal(limitsPatch(stored, inputsOfLimits(stored)), null)
   assert.equal(limitsPatch(null, none), null)
   const odd = { ...stored, memoryBytes: 1_000_000_007 }
-  assert.equal(limitsPatch(odd, draftOfLimits(odd)), null)
+  assert.equal(limitsPatch(odd, inputsOfLimits(odd)), null)
 })
 
 test('only what was changed is sent; an emptied field takes its limit away', () => {
-  const draft = { ...draftOfLimits(stored), cpus: '', memory: '0,5', unit: 'GiB' as const, pids: '200' }
-  assert.deepEqual(limitsPatch(stored, draft), { cpus: null, pids: 200 })
+  const inputs = { ...inputsOfLimits(stored), cpus: '', memory: '0,5', unit: 'GiB' as const, pids: '200' }
+  assert.deepEqual(limitsPatch(stored, inputs), { cpus: null, pids: 200 })
   assert.deepEqual(limitsPatch(null, { ...none, memory: '1.5', unit: 'GiB' }), { memoryBytes: 1536 * mib })
 })
 
 test('a workload without limits of its own any more is sent as null, a new one with what it says', () => {
-  assert.deepEqual(limitsPatch(stored, { ...draftOfLimits(stored), workloads: {} }), { workloads: { web: null } })
+  assert.deepEqual(limitsPatch(stored, { ...inputsOfLimits(stored), workloads: {} }), { workloads: { web: null } })
   const api = { ...emptyLimits, cpus: '0.25' }
-  const draft = { ...draftOfLimits(stored), workloads: { ...draftOfLimits(stored).workloads, api } }
-  assert.deepEqual(limitsPatch(stored, draft), { workloads: { api: { cpus: 0.25 } } })
+  const inputs = { ...inputsOfLimits(stored), workloads: { ...inputsOfLimits(stored).workloads, api } }
+  assert.deepEqual(limitsPatch(stored, inputs), { workloads: { api: { cpus: 0.25 } } })
   assert.equal(limitsPatch(null, { ...none, workloads: { api: emptyLimits } }), null)
 })
 

@@ -16,6 +16,8 @@ function operation(state: OperationRecord['state'], steps: OperationStep[]): Ope
     progress: 0.5,
     error: null,
     actor: 'ada',
+    requestedBy: [],
+    generation: null,
     createdAt: '2026-03-01T12:00:00Z',
     startedAt: '2026-03-01T12:00:00Z',
     finishedAt: null,

@@ -13,6 +13,8 @@ test('a plan says how many of the running workloads it disturbs, and what data i
       deletesData: ['reports'],
       changes: [],
       warnings: [],
+      after: null,
+      exact: true,
     },
   })
   assert.deepEqual([summary.restarts, summary.running, summary.starts, summary.nothing], [1, 4, 1, false])

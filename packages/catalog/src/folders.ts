@@ -23,7 +23,7 @@ const programs: Readonly<Record<string, Program>> = {
   'object-storage': { file: './services/storage/server/object-storage.ts', packages: [] },
 }
 
-/** Absolute path of a program of ours. Throws for a name that there is not: the catalogue itself would be wrong. */
+/** Absolute path of a built-in program. Throws for an unknown name: the catalogue itself would be wrong. */
 export function programFile(name: string): string {
   return fileURLToPath(new URL(programOf(name).file, import.meta.url))
 }

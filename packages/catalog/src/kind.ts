@@ -2,10 +2,10 @@ import type { Job, PortBinding, ToolchainQuery, Value, Workload } from '@stackqu
 import type { z } from 'zod'
 
 /**
- * What all variety of the product is made of: a runtime, a service or a database is one folder that exports one of these
- * descriptors. A descriptor knows itself; nobody else asks for its name.
+ * A runtime, a service or a database is one folder that exports one of these descriptors. A descriptor answers every
+ * question about its type; no other code asks for its name.
  */
-export interface RuntimeKind {
+export interface RuntimeType {
   readonly kind: 'runtime'
   /** The key in the API and in `stackquay.yml`. */
   readonly name: string
@@ -20,45 +20,45 @@ export interface RuntimeKind {
   /** Stored fields that a new preset drops unless they are sent with it, besides `port`. */
   readonly presetDrops: readonly string[]
   /** For engines that run images. */
-  readonly image: KindImage
+  readonly image: TypeImage
   /** How to find it on a machine. Null when it needs no program of its own. */
   readonly toolchain: ToolchainQuery | null
-  /** Further programs that it may call (a package manager). A missing one is no obstacle until settings ask for it. */
+  /** Further programs that it may call (a package manager). A missing one is no blocker until settings need it. */
   readonly helpers: readonly ToolchainQuery[]
-  /** Released lines, newest first: for end-of-life dates and for versions an engine of images offers. */
+  /** Release lines, newest first: for end-of-life dates and the versions that an engine of images offers. */
   readonly releases: readonly Release[]
   /** The release line of a full version, which is what projects store: `26.10.0` is `26`, `3.11.2` is `3.11`. */
   lineOf(version: string): string
-  /** What a person types to get it, for `available: false`. */
+  /** The command that installs it, for `available: false`. */
   readonly install: InstallHint
-  /** Files (relative to the project) whose presence or content the functions below want to know. */
+  /** Files (relative to the project) whose presence or content the functions below need. */
   sourceFiles(settings: Settings): readonly string[]
-  /** The preset and settings that fit a source tree, or null when this runtime does not recognise it. */
+  /** The preset and settings for a source tree, or null when this runtime does not recognise it. */
   detect(source: SourceFiles): DetectedRuntime | null
-  /** Pure. Answers the workloads of this runtime (a server, a dev server), or what stands in the way. */
-  toWorkloads(input: RuntimeInput): readonly WorkloadDraft[]
-  /** Further files that `commands` wants to know; read only when somebody asks for commands. */
+  /** Pure. Answers the workloads of this runtime (a server, a dev server). Throws `SettingsError` with the blocker. */
+  toWorkloads(input: RuntimeInput): readonly WorkloadSpec[]
+  /** Further files that `commands` needs; read only for commands. */
   commandFiles(settings: Settings): readonly string[]
-  /** Pure: what people can run. Answers also while the server is off or cannot run as it is set. */
+  /** Pure: the commands that people can run. Answers also while the server is off or its settings cannot run. */
   commands(input: RuntimeInput): RuntimeCommands
 }
 
 /**
- * The official image of a kind, for engines that run images. The program is started as on a machine: argv and jobs are the same,
+ * The official image of a type, for engines that run images. The program is started as on a machine: argv and jobs are the same,
  * only paths, addresses and ports differ. The image's own entrypoint is not used.
  */
-export interface KindImage {
+export interface TypeImage {
   /** Of a release line, the newest of it: `postgres:18-bookworm`. */
   reference(line: string): string
   /** Folder below `images/` with a Dockerfile on top of it, where the official one lacks what development needs. */
-  readonly ours?: string
+  readonly builtIn?: string
   /** Its main program inside. Absolute. */
   program(line: string): string
   /** Further programs, by the names of the kind's `helpers`. */
   readonly helpers?: Readonly<Record<string, ChosenToolchain>>
-  /** Node in it, which runs programs of ours. Without it the service's own Node is mounted. */
+  /** Node in it, which runs built-in programs. Without it the service's own Node is mounted. */
   readonly node?: string
-  /** As whom it runs. Null: the owner of the project's files. */
+  /** The user that it runs as. Null: the owner of the project's files. */
   readonly user: string | null
   /** Where the image keeps its data, and declares a volume. Absent when it keeps none. */
   data?(line: string): string
@@ -76,7 +76,7 @@ export interface Listen {
 /** What people can run in a runtime: the environment of every command, and the actions that its source offers. */
 export interface RuntimeCommands {
   readonly environment: CommandEnvironment
-  readonly actions: readonly ActionDraft[]
+  readonly actions: readonly ActionDefinition[]
 }
 
 /** Where commands of a runtime run: terminals, exec, actions and tests alike. */
@@ -85,13 +85,13 @@ export interface CommandEnvironment {
   readonly env: Readonly<Record<string, Value>>
   /** Absolute. */
   readonly cwd: string
-  /** What must have been done before a command of the source can run, such as installing dependencies; done once, as for a workload. */
+  /** Jobs before the first command of the source, such as installing dependencies; done once, as for a workload. */
   readonly setup: readonly Job[]
-  /** Why that cannot be done here, such as a missing package manager, and what to do; null or absent when it can. `setup` is empty then. */
+  /** Why the setup cannot run here, such as a missing package manager, and what to do; null or absent when it can. `setup` is empty then. */
   readonly setupReason?: string | null | undefined
 }
 
-export interface ActionDraft {
+export interface ActionDefinition {
   /** Unique in its runtime, as the source names it: `build`, `migrate`, `db:seed`. */
   readonly name: string
   /** As a person would type it: `npm run build`. */
@@ -108,7 +108,7 @@ export interface ActionDraft {
   readonly needsSetup: boolean
 }
 
-export interface DatabaseKind {
+export interface DatabaseType {
   readonly kind: 'database'
   /** `postgresql`. Answered as this, whatever alias was sent. */
   readonly name: string
@@ -118,7 +118,7 @@ export interface DatabaseKind {
   readonly port: number
   readonly toolchain: ToolchainQuery
   /** For engines that run images. */
-  readonly image: KindImage
+  readonly image: TypeImage
   readonly releases: readonly Release[]
   lineOf(version: string): string
   readonly install: InstallHint
@@ -127,15 +127,15 @@ export interface DatabaseKind {
   nameObstacle(name: string): string | null
   /** Secrets it needs, made once when it is created and kept until its data is deleted. */
   readonly secrets: readonly SecretField[]
-  toWorkload(input: DatabaseInput): WorkloadDraft
+  toWorkload(input: DatabaseInput): WorkloadSpec
   /** Variables that runtimes of the project receive. `prefix` is empty for the first database, else `REPORTS_`. */
   variables(input: DatabaseConnection, prefix: string): Readonly<Record<string, Value>>
   /** What the credentials endpoint answers, secrets as references. */
   credentials(input: DatabaseConnection): Readonly<Record<string, Value | number>>
 }
 
-/** A helper beside the project: a cache, a queue, a search engine. At most one of a kind in a project. */
-export interface ServiceKind {
+/** A helper beside the project: a cache, a queue, a search engine. At most one of a type in a project. */
+export interface ServiceType {
   readonly kind: 'service'
   /** The key in the API and in `stackquay.yml`. */
   readonly name: string
@@ -148,16 +148,16 @@ export interface ServiceKind {
   /** Whether it writes data that outlives it, in one data directory of the kind's name. */
   readonly keepsData: boolean
   /**
-   * What a test run gets of it: `own`, an empty one that exists for that run, or `none` where starting one takes long; its
-   * variables are not there then. Never the one that development uses.
+   * In a test environment: `own`, an empty one for that run, or `none` where a start takes long; its variables are absent
+   * then. A test run never uses the one of development.
    */
   readonly forTests: 'own' | 'none'
   /** From `serviceSettings`. */
   readonly settings: ServiceSettings
-  /** Null when a program of ours does its work. */
+  /** Null for a built-in program. */
   readonly toolchain: ToolchainQuery | null
   /** For engines that run images. */
-  readonly image: KindImage
+  readonly image: TypeImage
   /** Newest first. */
   readonly releases: readonly Release[]
   lineOf(version: string): string
@@ -168,10 +168,10 @@ export interface ServiceKind {
   readonly injects: readonly string[]
   /** Why data that the release line `from` wrote cannot be opened by `to`, and null when it can. Only asked when there is data. */
   dataObstacle(from: string, to: string): string | null
-  /** Whether a program runs here with these settings; one elsewhere is only told to the runtimes. Always, when absent. */
+  /** Whether a program runs here with these settings; of an external one the runtimes get only the address. Absent: always. */
   runsHere?(settings: ServiceFields): boolean
   /** Pure; asked only when a program runs here. Its name is the kind's. */
-  toWorkload(input: ServiceInput): WorkloadDraft
+  toWorkload(input: ServiceInput): WorkloadSpec
   variables(input: ServiceConnection): Readonly<Record<string, Value>>
   /** What the credentials operation answers, secrets as references; absent when there are none. Null stands for "none set". */
   credentials?(input: ServiceConnection): Readonly<Record<string, Value | number | boolean | null>>
@@ -239,7 +239,7 @@ export interface RuntimeSettings {
   readonly patch: z.ZodObject
   /** What GET answers: stored plus `hostPort` and `debugHostPort`. */
   readonly view: z.ZodObject
-  /** Values of a runtime that is enabled with nothing else said; `version` and `port` are decided elsewhere. */
+  /** Values of a runtime that is enabled without other settings; `version` and `port` are decided elsewhere. */
   defaults(): Omit<Settings, 'version' | 'port'>
 }
 
@@ -259,7 +259,7 @@ export interface ServiceSettings {
   readonly patch: z.ZodObject
   /** What GET answers: stored plus `hostPort`, without secrets. */
   readonly view: z.ZodObject
-  /** Values of a service that is enabled with nothing else said; `version` is decided elsewhere. */
+  /** Values of a service that is enabled without other settings; `version` is decided elsewhere. */
   defaults(): Omit<ServiceFields, 'version'>
   /** Stored fields that describe data when it is made, such as who may read a bucket: data that is there keeps them, and with it they go back to their defaults. */
   readonly ofData: readonly string[]
@@ -296,7 +296,7 @@ export interface RuntimeInput {
   readonly source: SourceFiles
   /** Leased port of this machine for a workload's port: `hostPort('node', 'http')`. */
   hostPort(workload: string, port: string): number
-  /** What the workload's program must listen on for it. */
+  /** The address and port that the workload's program listens on for it. */
   listen(workload: string, port: string): Listen
   /** Its programs run in a container of `image`, not on this machine. */
   readonly inContainer?: boolean
@@ -304,7 +304,7 @@ export interface RuntimeInput {
   readonly env: Readonly<Record<string, Value>>
   /** Names of workloads the runtime must wait for. */
   readonly dependsOn: readonly string[]
-  /** Absolute path of a program of ours that workloads may run with Node: `static-server`. */
+  /** Absolute path of a built-in program that workloads may run with Node: `static-server`. */
   ourProgram(name: string): { readonly node: string; readonly file: string }
   readonly healthCheck: { readonly path: string; readonly timeoutSeconds: number } | null
 }
@@ -323,7 +323,7 @@ export interface ProjectFacts {
 export interface DatabaseConnection {
   readonly database: string
   readonly username: string
-  /** Where whoever connects finds it: a name in the project's network, or this machine. */
+  /** Where clients connect: a name in the project's network, or this machine. */
   readonly host: string
   readonly port: number
   /** Reference to the text of a secret of this database, by the name in `secrets`. */
@@ -341,14 +341,14 @@ export interface DatabaseInput extends DatabaseConnection {
   readonly listen: Listen
   /** `postgresql-main`: the workload's and the data's name. */
   readonly name: string
-  /** Nobody needs the data after a crash or a stop: it may be quicker than safe. */
+  /** The data is not needed after a crash or a stop: it may be quicker than safe. */
   readonly throwaway?: boolean
 }
 
 export interface ServiceConnection {
   readonly project: ProjectFacts
   readonly settings: ServiceFields
-  /** Where whoever connects finds it: a name in the project's network, or this machine. */
+  /** Where clients connect: a name in the project's network, or this machine. */
   readonly host: string
   /** A port of the kind at that host, by its name. */
   port(name: string): number
@@ -367,12 +367,12 @@ export interface ServiceInput extends ServiceConnection {
   listen(port: string): Listen
   /** Its program runs in a container of `image`, not on this machine. */
   readonly inContainer?: boolean
-  /** Absolute path of a program of ours that workloads may run with Node. */
+  /** Absolute path of a built-in program that workloads may run with Node. */
   ourProgram(name: string): { readonly node: string; readonly file: string }
 }
 
-/** A workload before it knows its project and its fingerprint. */
-export type WorkloadDraft = Omit<Workload, 'ref' | 'fingerprint'> & { readonly name: string }
+/** A workload without its project and fingerprint. */
+export type WorkloadSpec = Omit<Workload, 'ref' | 'fingerprint'> & { readonly name: string }
 
 /** Thrown by `toWorkloads` when the settings cannot run as they are; becomes one 422 error at `pointer`. */
 export class SettingsError extends Error {
@@ -385,3 +385,6 @@ export class SettingsError extends Error {
     this.hint = hint
   }
 }
+
+/** The names that the server's projects still use. */
+export type { DatabaseType as DatabaseKind, ServiceType as ServiceKind }

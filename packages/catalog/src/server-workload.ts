@@ -1,5 +1,5 @@
 import type { Job, PortBinding, ProcessRun, RequiredFile, StopPolicy, Value } from '@stackquay/engine-api'
-import { type Listen, type RuntimeInput, SettingsError, type WorkloadDraft } from './kind.ts'
+import { type Listen, type RuntimeInput, SettingsError, type WorkloadSpec } from './kind.ts'
 
 /** What a runtime says about a server of its own; the rest is the same for all. */
 export interface ServerParts {
@@ -24,7 +24,7 @@ export interface ServerParts {
  * The workload of a web server. Where it must listen it learns from its flags where the framework has them, and always from
  * `HOST` and `PORT`.
  */
-export function serverWorkload(input: RuntimeInput, parts: ServerParts): WorkloadDraft {
+export function serverWorkload(input: RuntimeInput, parts: ServerParts): WorkloadSpec {
   const { address, port } = input.listen(parts.name, 'http')
   return {
     name: parts.name,
@@ -80,7 +80,7 @@ export function place({ address, port }: Listen): string {
 }
 
 /** The first start of a development server may compile for a while; what serves in production should be up sooner. */
-function health(input: RuntimeInput): WorkloadDraft['health'] {
+function health(input: RuntimeInput): WorkloadSpec['health'] {
   const check = input.healthCheck
   if (check === null) {
     return { kind: 'tcp', port: 'http', timeoutSeconds: input.settings.mode === 'development' ? 120 : 60 }

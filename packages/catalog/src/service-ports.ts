@@ -11,7 +11,7 @@ export const innerAddress = '127.0.0.1'
 
 /**
  * Ports on which a program listens for itself alone. On a machine their leases keep others away from them; loopback of a
- * container reaches nobody outside, so there is nothing to publish.
+ * container is not reachable from outside, so there is nothing to publish.
  */
 export function innerPorts(input: ServiceInput, ...names: readonly string[]): readonly PortBinding[] {
   if (input.inContainer === true) return []

@@ -1,4 +1,4 @@
-/** A package file that a person wrote has a few hundred lines. Reading one must not hold up whoever reads it. */
+/** A package file that a person wrote has a few hundred lines. Reading one must not hold up the event loop. */
 export const largestPackageFile = 256 * 1024
 const deepest = 100
 /** How many commands of one package file are offered. */

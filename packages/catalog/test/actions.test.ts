@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { type ActionDraft, type RuntimeInput, runtimeKindOf, runtimeKinds, type SourceFiles } from '@stackquay/catalog'
+import {
+  type ActionDefinition,
+  type RuntimeInput,
+  runtimeKindOf,
+  runtimeKinds,
+  type SourceFiles,
+} from '@stackquay/catalog'
 import { randomFrom } from '@stackquay/testkit/random'
 import { runtimeInput } from './support/inputs.ts'
 
@@ -17,8 +23,8 @@ function commandsOf(
   return kind.commands(runtimeInput(kind, said, { source, helpers, ...over }))
 }
 
-const names = (actions: readonly ActionDraft[]) => actions.map(({ name }) => name)
-const named = (actions: readonly ActionDraft[], name: string) => actions.find((action) => action.name === name)!
+const names = (actions: readonly ActionDefinition[]) => actions.map(({ name }) => name)
+const named = (actions: readonly ActionDefinition[], name: string) => actions.find((action) => action.name === name)!
 
 describe('Commands of Node.js', () => {
   const scripts = { dev: 'vite', pretest: 'tsc', test: 'vitest run', posttest: 'true', prettier: 'prettier -w .' }

@@ -31,8 +31,8 @@ describe('PHP in a container', () => {
     writeFileSync(join(project, 'public/.env'), 'SECRET=1')
     const kind = runtimeKindOf('php')!
     const input = containerRuntimeInput(kind, { preset: 'symfony', ini: { memory_limit: '77M' }, port: 8000 })
-    const [draft] = kind.toWorkloads({ ...input, project: { ...input.project, path: project } })
-    const [program, ...words] = draft!.run.argv
+    const [spec] = kind.toWorkloads({ ...input, project: { ...input.project, path: project } })
+    const [program, ...words] = spec!.run.argv
     await lab.docker([
       ...['run', '--detach', '--init', '--name', 'php', '--user', '54321:54321', '--cap-drop', 'ALL'],
       ...['--security-opt', 'no-new-privileges', '--env', 'GREETING=hello there'],

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { databaseKinds, type RuntimeKind, runtimeKinds, serviceKinds, type WorkloadDraft } from '@stackquay/catalog'
+import { databaseKinds, type RuntimeType, runtimeKinds, serviceKinds, type WorkloadSpec } from '@stackquay/catalog'
 import {
   containerDatabaseInput,
   containerRuntimeInput,
@@ -41,10 +41,13 @@ describe('The image of every kind', () => {
       })
     }
 
-    if (image.ours !== undefined) {
-      const { ours } = image
+    if (image.builtIn !== undefined) {
+      const { builtIn } = image
       test(`${kind.name}: is made on the official one by a Dockerfile that leaves the user to the engine`, () => {
-        const text = readFileSync(fileURLToPath(new URL(`../../../images/${ours}/Dockerfile`, import.meta.url)), 'utf8')
+        const text = readFileSync(
+          fileURLToPath(new URL(`../../../images/${builtIn}/Dockerfile`, import.meta.url)),
+          'utf8',
+        )
         assert.match(text, /^ARG BASE\nFROM \$\{BASE\}\n/)
         assert.equal(text.match(/^FROM /gm)?.length, 1)
         assert.doesNotMatch(text, /^(USER|VOLUME|ENTRYPOINT) /m)
@@ -83,17 +86,17 @@ describe('A runtime in a container', () => {
   for (const { kind, preset, mode } of everyServer()) {
     test(`${kind.name} ${preset} in ${mode} listens on every address at the port of its settings, and is published at its lease`, () => {
       const port = 4321
-      const drafts = kind.toWorkloads(containerRuntimeInput(kind, { preset, mode, port }, { source: sources }))
-      const [draft] = drafts
-      assert.deepEqual(draft!.env.HOST, '0.0.0.0')
-      assert.equal(draft!.env.PORT, '4321')
-      assert.deepEqual(draft!.ports, [{ name: 'http', port, hostPort: 20000 + kind.name.length, bind: '127.0.0.1' }])
-      assertInside(draft!)
+      const specs = kind.toWorkloads(containerRuntimeInput(kind, { preset, mode, port }, { source: sources }))
+      const [spec] = specs
+      assert.deepEqual(spec!.env.HOST, '0.0.0.0')
+      assert.equal(spec!.env.PORT, '4321')
+      assert.deepEqual(spec!.ports, [{ name: 'http', port, hostPort: 20000 + kind.name.length, bind: '127.0.0.1' }])
+      assertInside(spec!)
       // What learns its port from flags is told where, too.
-      if (draft!.run.argv.some((word) => word.includes('4321')))
+      if (spec!.run.argv.some((word) => word.includes('4321')))
         assert.ok(
-          draft!.run.argv.some((word) => word.includes('0.0.0.0')),
-          draft!.run.argv.join(' '),
+          spec!.run.argv.some((word) => word.includes('0.0.0.0')),
+          spec!.run.argv.join(' '),
         )
     })
   }
@@ -106,9 +109,9 @@ describe('A runtime in a container', () => {
     for (const [name, said, words] of cases) {
       const kind = runtimeKinds.find((one) => one.name === name)!
       const input = containerRuntimeInput(kind, { ...said, debug: true }, { source: sources })
-      const [draft] = kind.toWorkloads(input)
-      assert.ok(draft!.run.argv.join(' ').includes(words), draft!.run.argv.join(' '))
-      const binding = draft!.ports.find((port) => port.name === 'debug')
+      const [spec] = kind.toWorkloads(input)
+      assert.ok(spec!.run.argv.join(' ').includes(words), spec!.run.argv.join(' '))
+      const binding = spec!.ports.find((port) => port.name === 'debug')
       const { debugPort } = input.settings
       assert.deepEqual(binding, { name: 'debug', port: debugPort, hostPort: 21000 + name.length, bind: '127.0.0.1' })
     }
@@ -117,8 +120,8 @@ describe('A runtime in a container', () => {
   test('has its development server beside it at a port of its own', () => {
     const kind = runtimeKinds.find(({ name }) => name === 'node')!
     const devServer = { enabled: true, preset: 'vite', script: 'dev', port: 5199 }
-    const drafts = kind.toWorkloads(containerRuntimeInput(kind, { devServer }, { source: sources }))
-    const [, beside] = drafts
+    const specs = kind.toWorkloads(containerRuntimeInput(kind, { devServer }, { source: sources }))
+    const [, beside] = specs
     assert.equal(beside?.name, 'node-dev')
     assert.deepEqual(beside?.ports, [{ name: 'http', port: 5199, hostPort: 20008, bind: '127.0.0.1' }])
     assert.ok(beside?.run.argv.join(' ').endsWith('vite --host 0.0.0.0 --port 5199 --strictPort'))
@@ -128,13 +131,13 @@ describe('A runtime in a container', () => {
   test('serves PHP by FPM behind a web server, with its settings, and lets Xdebug call the machine', () => {
     const kind = runtimeKinds.find(({ name }) => name === 'php')!
     const said = { preset: 'laravel', port: 8000, ini: { memory_limit: '1G' }, xdebug: true, extensions: ['gd'] }
-    const [draft] = kind.toWorkloads(containerRuntimeInput(kind, said))
-    assert.deepEqual(draft!.run.argv, [
+    const [spec] = kind.toWorkloads(containerRuntimeInput(kind, said))
+    assert.deepEqual(spec!.run.argv, [
       ...['/usr/local/bin/serve-php', '0.0.0.0:8000', '/projects/shop/public'],
       ...['-d', 'zend_extension=xdebug', '-d', 'xdebug.mode=debug', '-d', 'xdebug.start_with_request=trigger'],
       ...['-d', 'xdebug.client_host=xdebug://gateway', '-d', 'xdebug.client_port=9003', '-d', 'memory_limit=1G'],
     ])
-    const [look] = draft!.setup
+    const [look] = spec!.setup
     assert.deepEqual(look!.argv.slice(0, 4), ['/usr/local/bin/php', '-d', 'zend_extension=xdebug', '-r'])
     assert.match(look!.argv[4]!, /The image of PHP has no extension/)
     assert.deepEqual(look!.argv.slice(5), ['--', 'gd', 'xdebug'])
@@ -148,19 +151,19 @@ describe('A service in a container', () => {
   for (const kind of serviceKinds) {
     test(`${kind.name} listens on every address at its own ports, and is published where it may be`, () => {
       const bind = (port: string) => (port === kind.ports[0]!.name ? ('0.0.0.0' as const) : ('127.0.0.1' as const))
-      const draft = kind.toWorkload(containerServiceInput(kind, {}, { bind }))
-      assert.ok(draft.ports.length > 0)
-      assert.equal(draft.ports[0]!.name, kind.ports[0]!.name)
-      for (const binding of draft.ports) {
+      const spec = kind.toWorkload(containerServiceInput(kind, {}, { bind }))
+      assert.ok(spec.ports.length > 0)
+      assert.equal(spec.ports[0]!.name, kind.ports[0]!.name)
+      for (const binding of spec.ports) {
         const { name, port } = kind.ports.find((one) => one.name === binding.name)!
         const hostPort = 30_000 + kind.ports.findIndex((one) => one.name === name)
         assert.deepEqual(binding, { name, port, hostPort, bind: bind(name) })
-        const said = JSON.stringify([draft.run.argv, draft.env])
+        const said = JSON.stringify([spec.run.argv, spec.env])
         assert.ok(said.includes('0.0.0.0') && said.includes(String(port)), `${name}: ${said}`)
       }
-      assertInside(draft)
-      const names = draft.ports.map(({ name }) => name)
-      assert.ok(draft.health.kind === 'none' || names.includes(draft.health.port))
+      assertInside(spec)
+      const names = spec.ports.map(({ name }) => name)
+      assert.ok(spec.health.kind === 'none' || names.includes(spec.health.port))
     })
   }
 
@@ -170,12 +173,12 @@ describe('A service in a container', () => {
       ['typesense', ['--peering-address=127.0.0.1', '--peering-port=8107']],
     ] as const) {
       const kind = serviceKinds.find((one) => one.name === name)!
-      const draft = kind.toWorkload(containerServiceInput(kind))
+      const spec = kind.toWorkload(containerServiceInput(kind))
       assert.deepEqual(
-        draft.ports.map((port) => port.name),
+        spec.ports.map((port) => port.name),
         ['http'],
       )
-      for (const words of inner) assert.ok(draft.run.argv.join(' ').includes(words), words)
+      for (const words of inner) assert.ok(spec.run.argv.join(' ').includes(words), words)
     }
   })
 
@@ -198,11 +201,11 @@ describe('A database in a container', () => {
   for (const kind of databaseKinds) {
     test(`${kind.name} listens on every address at its own port`, () => {
       const input = containerDatabaseInput(kind, { bind: '0.0.0.0' })
-      const draft = kind.toWorkload(input)
-      assert.deepEqual(draft.ports, [{ name: kind.name, port: kind.port, hostPort: 25432, bind: '0.0.0.0' }])
-      const said = draft.run.argv.join(' ')
+      const spec = kind.toWorkload(input)
+      assert.deepEqual(spec.ports, [{ name: kind.name, port: kind.port, hostPort: 25432, bind: '0.0.0.0' }])
+      const said = spec.run.argv.join(' ')
       assert.ok(said.includes('0.0.0.0') && said.includes(String(kind.port)), said)
-      assertInside(draft)
+      assertInside(spec)
       const values = JSON.stringify([kind.variables(input, ''), kind.credentials(input)])
       assert.ok(values.includes(`@${kind.name}-main:${kind.port}/`), values)
       assert.doesNotMatch(values, leases)
@@ -213,11 +216,11 @@ describe('A database in a container', () => {
 const leases = /\b(?:2[01]0\d\d|3000\d|25432)\b/
 
 /** Nothing that runs inside knows ports of the machine, or keeps to a loopback that nobody else reaches. */
-function assertInside(draft: WorkloadDraft): void {
-  const { argv } = draft.run
+function assertInside(spec: WorkloadSpec): void {
+  const { argv } = spec.run
   const told = argv.indexOf('--shown-port')
   const listening = argv.filter((_, at) => told === -1 || (at !== told && at !== told + 1))
-  const said = JSON.stringify([listening, draft.env, draft.setup])
+  const said = JSON.stringify([listening, spec.env, spec.setup])
   assert.doesNotMatch(said, leases)
   assert.doesNotMatch(said.replaceAll(/--peering-address=127\.0\.0\.1|\{127,0,0,1\}/g, ''), /127\.0\.0\.1/)
 }
@@ -238,7 +241,7 @@ const sources = {
   'config.ru': '',
 }
 
-function everyServer(): readonly { kind: RuntimeKind; preset: string; mode: 'development' | 'production' }[] {
+function everyServer(): readonly { kind: RuntimeType; preset: string; mode: 'development' | 'production' }[] {
   const modes = ['development', 'production'] as const
   return runtimeKinds.flatMap((kind) =>
     kind.presets.flatMap(({ name: preset }) => modes.map((mode) => ({ kind, preset, mode }))),

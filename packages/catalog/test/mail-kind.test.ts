@@ -10,18 +10,18 @@ const kind = serviceKindOf('mailpit')!
 describe('The mail catcher', () => {
   test('listens where it was told, with its key in the environment alone', () => {
     const input = serviceInput(kind, {}, { bind: (port) => (port === 'web' ? '0.0.0.0' : '127.0.0.1') })
-    const draft = kind.toWorkload(input)
-    assert.equal(draft.name, 'mailpit')
-    assert.deepEqual(draft.data, [{ name: 'mailpit' }])
-    assert.deepEqual(draft.run.argv.slice(2), [
+    const spec = kind.toWorkload(input)
+    assert.equal(spec.name, 'mailpit')
+    assert.deepEqual(spec.data, [{ name: 'mailpit' }])
+    assert.deepEqual(spec.run.argv.slice(2), [
       programFile('mail-catcher'),
       ...['--data', '{data:mailpit}'],
       ...['--smtp-port', '30000', '--smtp-host', '127.0.0.1'],
       ...['--web-port', '30001', '--web-host', '0.0.0.0'],
       ...['--name', 'shop.localhost'],
     ])
-    assert.deepEqual(draft.env, { INBOX_API_KEY: [{ secret: 'apiKey', version: 1 }] })
-    assert.deepEqual(draft.ports, [
+    assert.deepEqual(spec.env, { INBOX_API_KEY: [{ secret: 'apiKey', version: 1 }] })
+    assert.deepEqual(spec.ports, [
       { name: 'smtp', port: 30000, hostPort: 30000, bind: '127.0.0.1' },
       { name: 'web', port: 30001, hostPort: 30001, bind: '0.0.0.0' },
     ])
@@ -63,7 +63,7 @@ describe('The mail catcher', () => {
     )
   })
 
-  test('is a program of ours that is there', () => {
+  test('is a built-in program that is there', () => {
     assert.ok(existsSync(programFile('mail-catcher')))
     assert.deepEqual(programPackages('mail-catcher'), ['smtp-server', 'mailparser'])
   })

@@ -7,7 +7,7 @@ import { type ChosenToolchain, type DatabaseInput, databaseKindOf } from '@stack
 import { revealValue } from '@stackquay/engine-api'
 import { databaseInput } from './support/inputs.ts'
 import { mariadbJourneys } from './support/mariadb-journeys.ts'
-import { listening, type Machine, type Running, runJob, start } from './support/run-draft.ts'
+import { listening, type Machine, type Running, runJob, start } from './support/run-workload.ts'
 import { nativeStage, type Stage } from './support/stage.ts'
 
 const kind = databaseKindOf('mariadb')!
@@ -48,12 +48,12 @@ describe('A MariaDB database', () => {
   })
 
   test('gives the password to its start alone, and a new version of it makes another workload', () => {
-    const draft = kind.toWorkload(input)
-    assert.deepEqual(draft.env, { ACCOUNT_PASSWORD: [{ secret: 'password', version: 1 }] })
-    assert.ok(draft.run.argv.every((word) => typeof word === 'string'))
-    assert.equal(draft.setup.length, 1)
-    assert.equal(draft.setup[0]!.stdin, undefined)
-    assert.notDeepEqual(kind.toWorkload({ ...input, secret: secretOf(2) }).env, draft.env)
+    const spec = kind.toWorkload(input)
+    assert.deepEqual(spec.env, { ACCOUNT_PASSWORD: [{ secret: 'password', version: 1 }] })
+    assert.ok(spec.run.argv.every((word) => typeof word === 'string'))
+    assert.equal(spec.setup.length, 1)
+    assert.equal(spec.setup[0]!.stdin, undefined)
+    assert.notDeepEqual(kind.toWorkload({ ...input, secret: secretOf(2) }).env, spec.env)
   })
 
   test('tells runtimes where it is, and the client programs of the first database too', () => {

@@ -6,18 +6,18 @@ import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { type ServiceInput, serviceKindOf } from '@stackquay/catalog'
 import { serviceInput } from './support/inputs.ts'
-import { freePort, type Machine, type Running, start } from './support/run-draft.ts'
+import { freePort, type Machine, type Running, start } from './support/run-workload.ts'
 
 const kind = serviceKindOf('meilisearch')!
 const hostile = `it's "quoted" $HOME \\ %41 #@/ é`
 
 describe('The Meilisearch service', () => {
   test('says everything in its environment, the key among it, and keeps all it writes in its own directory', () => {
-    const draft = kind.toWorkload(serviceInput(kind))
-    assert.equal(draft.name, 'meilisearch')
-    assert.deepEqual(draft.run, { kind: 'process', argv: ['/tools/bin/program'], cwd: '{data:meilisearch}' })
-    assert.deepEqual(draft.data, [{ name: 'meilisearch' }])
-    assert.deepEqual(draft.env, {
+    const spec = kind.toWorkload(serviceInput(kind))
+    assert.equal(spec.name, 'meilisearch')
+    assert.deepEqual(spec.run, { kind: 'process', argv: ['/tools/bin/program'], cwd: '{data:meilisearch}' })
+    assert.deepEqual(spec.data, [{ name: 'meilisearch' }])
+    assert.deepEqual(spec.env, {
       MEILI_MASTER_KEY: [{ secret: 'apiKey', version: 1 }],
       MEILI_HTTP_ADDR: '127.0.0.1:30000',
       MEILI_ENV: 'development',
@@ -28,7 +28,7 @@ describe('The Meilisearch service', () => {
       MEILI_UPGRADE_DB: 'true',
       MEILI_EXPERIMENTAL_DUMPLESS_UPGRADE: 'true',
     })
-    assert.deepEqual(draft.health, {
+    assert.deepEqual(spec.health, {
       kind: 'http',
       port: 'http',
       path: '/health',
@@ -41,9 +41,9 @@ describe('The Meilisearch service', () => {
     assert.equal(kind.alwaysPublished, true)
     assert.equal(kind.settings.defaults().exposePort, true)
     assert.deepEqual(kind.ports, [{ name: 'http', port: 7700, published: true }])
-    const draft = kind.toWorkload(serviceInput(kind, {}, { bind: () => '0.0.0.0' }))
-    assert.equal(draft.env.MEILI_HTTP_ADDR, '0.0.0.0:30000')
-    assert.deepEqual(draft.ports, [{ name: 'http', port: 30000, hostPort: 30000, bind: '0.0.0.0' }])
+    const spec = kind.toWorkload(serviceInput(kind, {}, { bind: () => '0.0.0.0' }))
+    assert.equal(spec.env.MEILI_HTTP_ADDR, '0.0.0.0:30000')
+    assert.deepEqual(spec.ports, [{ name: 'http', port: 30000, hostPort: 30000, bind: '0.0.0.0' }])
   })
 
   test('tells runtimes where it is and its key', () => {
@@ -163,11 +163,11 @@ describe('A stand-in for the Meilisearch program', () => {
   })
 
   async function withServer(act: (running: Running) => Promise<unknown>): Promise<void> {
-    const draft = kind.toWorkload(input)
-    const running = await start(draft, machine)
+    const spec = kind.toWorkload(input)
+    const running = await start(spec, machine)
     try {
-      assert.ok(draft.health.kind === 'http')
-      const { path, status } = draft.health
+      assert.ok(spec.health.kind === 'http')
+      const { path, status } = spec.health
       for (const deadline = Date.now() + 120_000; ; ) {
         const answer = await fetch(`${origin()}${path}`).catch(() => null)
         if (answer !== null && answer.status >= status[0] && answer.status <= status[1]) break

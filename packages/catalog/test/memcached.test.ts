@@ -11,11 +11,11 @@ const kind = serviceKindOf('memcached')!
 
 describe('The Memcached service', () => {
   test('listens where it is told, over TCP alone', () => {
-    const draft = kind.toWorkload(serviceInput(kind))
-    assert.equal(draft.name, 'memcached')
-    assert.deepEqual(draft.run.argv.slice(1), ['-l', '127.0.0.1', '-p', '30000', '-U', '0', '-m', '64'])
-    assert.deepEqual(draft.ports, [{ name: 'memcached', port: 30000, hostPort: 30000, bind: '127.0.0.1' }])
-    assert.deepEqual(draft.data, [])
+    const spec = kind.toWorkload(serviceInput(kind))
+    assert.equal(spec.name, 'memcached')
+    assert.deepEqual(spec.run.argv.slice(1), ['-l', '127.0.0.1', '-p', '30000', '-U', '0', '-m', '64'])
+    assert.deepEqual(spec.ports, [{ name: 'memcached', port: 30000, hostPort: 30000, bind: '127.0.0.1' }])
+    assert.deepEqual(spec.data, [])
     const published = kind.toWorkload(serviceInput(kind, { exposePort: true }, { bind: () => '0.0.0.0' }))
     assert.equal(published.run.argv[2], '0.0.0.0')
     assert.equal(published.ports[0]?.bind, '0.0.0.0')
@@ -53,11 +53,11 @@ describe('A Memcached server among the processes of a machine', () => {
   test('ends when another program has its port, and leaves that alone', async () => {
     const stage = nativeStage(kind, toolchain())
     const machine = stage.project('memcached', {})
-    const draft = kind.toWorkload(await stage.service())
-    const first = await stage.start(draft, machine)
+    const spec = kind.toWorkload(await stage.service())
+    const first = await stage.start(spec, machine)
     try {
       await first.ready()
-      const second = await stage.start(draft, machine)
+      const second = await stage.start(spec, machine)
       assert.notEqual((await second.ended()).code, 0)
       assert.match(await second.output(), /in use/)
       await first.ready()

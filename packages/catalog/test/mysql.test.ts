@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, test } from 'node:test'
 import { type DatabaseInput, databaseKindOf } from '@stackquay/catalog'
 import { databaseInput } from './support/inputs.ts'
-import { type Machine, runJob, start } from './support/run-draft.ts'
+import { type Machine, runJob, start } from './support/run-workload.ts'
 
 const kind = databaseKindOf('mysql')!
 const password = `it's "quoted" $HOME \\ %41 #@/ é`

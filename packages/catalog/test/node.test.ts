@@ -47,8 +47,8 @@ describe('A script of package.json', () => {
       assert.equal(simpleScript(script), null, script)
     }
     const source = packageJson({ scripts: { dev: 'tsc -b && node out.js' } })
-    const [draft] = workloads({ preset: 'generic' }, { source })
-    assert.deepEqual(draft!.run.argv, ['/usr/bin/npm', 'run', 'dev'])
+    const [spec] = workloads({ preset: 'generic' }, { source })
+    assert.deepEqual(spec!.run.argv, ['/usr/bin/npm', 'run', 'dev'])
   })
 
   test('keeps its hooks: npm runs it', () => {
@@ -87,10 +87,10 @@ describe('A script of package.json', () => {
 describe('A Node.js project', () => {
   test('without a package.json waits for it, installs nothing, and is told about "static"', () => {
     for (const said of [{ preset: 'vite' }, { preset: 'generic' }, { script: 'dev' }]) {
-      const [draft] = workloads(said)
-      assert.deepEqual(draft!.setup, [])
-      assert.deepEqual(draft!.requires[0]!.anyOf, ['/projects/shop/package.json'])
-      assert.match(draft!.requires[0]!.hint, /No package\.json .* "static"/)
+      const [spec] = workloads(said)
+      assert.deepEqual(spec!.setup, [])
+      assert.deepEqual(spec!.requires[0]!.anyOf, ['/projects/shop/package.json'])
+      assert.match(spec!.requires[0]!.hint, /No package\.json .* "static"/)
     }
   })
 
@@ -136,11 +136,11 @@ describe('A Node.js project', () => {
       'package-lock.json': '{}',
       'apps/web/package.json': JSON.stringify({ scripts: { dev: 'vite' }, devDependencies: { vite: '8' } }),
     }
-    const [draft] = workloads({ preset: 'vite', package: 'apps/web' }, { source })
-    assert.equal(draft!.run.cwd, '/projects/shop/apps/web')
-    assert.equal(draft!.setup[0]!.cwd, '/projects/shop')
+    const [spec] = workloads({ preset: 'vite', package: 'apps/web' }, { source })
+    assert.equal(spec!.run.cwd, '/projects/shop/apps/web')
+    assert.equal(spec!.setup[0]!.cwd, '/projects/shop')
     assert.match(
-      String(draft!.env.PATH),
+      String(spec!.env.PATH),
       /^\/projects\/shop\/apps\/web\/node_modules\/\.bin:\/projects\/shop\/node_modules\/\.bin:\/tools\/bin:/,
     )
   })
@@ -173,23 +173,23 @@ describe('A Node.js project', () => {
   test('tells Vite the host names it is reached by', () => {
     const source = packageJson({ scripts: { dev: 'vite' } })
     const project = { id: 'p', slug: 'shop', url: 'https://shop.dev.example.com', path: '/p', toolsPath: '/t' }
-    const [draft] = workloads({ preset: 'vite' }, { source, project })
-    assert.equal(draft!.env.__VITE_ADDITIONAL_SERVER_ALLOWED_HOSTS, 'shop.dev.example.com,shop-dev.dev.example.com')
+    const [spec] = workloads({ preset: 'vite' }, { source, project })
+    assert.equal(spec!.env.__VITE_ADDITIONAL_SERVER_ALLOWED_HOSTS, 'shop.dev.example.com,shop-dev.dev.example.com')
   })
 
   test('opens the debugger of the server process alone, or says why it cannot', () => {
     const scripts = { dev: 'A=1 node app.js', shell: 'tsc && node app.js', tool: 'tsx app.ts' }
     const source = packageJson({ scripts, dependencies: { next: '16' } })
-    const draft = (said: object, env = {}) => workloads({ debug: true, ...said }, { source, env })[0]!
-    assert.deepEqual(draft({}).run.argv, ['/usr/bin/env', 'A=1', 'node', '--inspect=127.0.0.1:21004', 'app.js'])
-    assert.deepEqual(draft({}).ports[1], { name: 'debug', port: 21004, hostPort: 21004, bind: '127.0.0.1' })
-    assert.equal(draft({ preset: 'next' }).run.argv.at(-1), '--inspect=127.0.0.1:21004')
-    assert.deepEqual(draft({ preset: 'vite' }, { NODE_OPTIONS: '--max-old-space-size=99' }).env.NODE_OPTIONS, [
+    const spec = (said: object, env = {}) => workloads({ debug: true, ...said }, { source, env })[0]!
+    assert.deepEqual(spec({}).run.argv, ['/usr/bin/env', 'A=1', 'node', '--inspect=127.0.0.1:21004', 'app.js'])
+    assert.deepEqual(spec({}).ports[1], { name: 'debug', port: 21004, hostPort: 21004, bind: '127.0.0.1' })
+    assert.equal(spec({ preset: 'next' }).run.argv.at(-1), '--inspect=127.0.0.1:21004')
+    assert.deepEqual(spec({ preset: 'vite' }, { NODE_OPTIONS: '--max-old-space-size=99' }).env.NODE_OPTIONS, [
       '--max-old-space-size=99',
       ' --inspect=127.0.0.1:21004',
     ])
-    for (const script of ['shell', 'tool']) assert.throws(() => draft({ script }), { field: 'debug' })
-    assert.throws(() => draft({ preset: 'next', mode: 'production' }), { field: 'debug' })
+    for (const script of ['shell', 'tool']) assert.throws(() => spec({ script }), { field: 'debug' })
+    assert.throws(() => spec({ preset: 'next', mode: 'production' }), { field: 'debug' })
   })
 
   test('has a development server beside it that shares its installation', () => {

@@ -19,12 +19,12 @@ import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import { type ServiceInput, serviceKindOf, type WorkloadDraft } from '@stackquay/catalog'
+import { type ServiceInput, serviceKindOf, type WorkloadSpec } from '@stackquay/catalog'
 import { revealValue } from '@stackquay/engine-api'
 import { programFile } from '../src/folders.ts'
 import { patience } from '../src/services/opensearch/door/patience.ts'
 import { serviceInput } from './support/inputs.ts'
-import { freePort, type Machine, type Running, runJob, start } from './support/run-draft.ts'
+import { freePort, type Machine, type Running, runJob, start } from './support/run-workload.ts'
 
 const kind = serviceKindOf('opensearch')!
 const hostile = `it's "quoted" $HOME \\ %41 #@/ : é`
@@ -33,17 +33,17 @@ const uid = process.getuid?.() === 0 ? nobody() : undefined
 describe('The OpenSearch service', () => {
   test('is a door on the port that clients use, with the server behind it on loopback', () => {
     const bind = (port: string) => (port === 'http' ? '0.0.0.0' : '127.0.0.1')
-    const draft = kind.toWorkload(serviceInput(kind, { exposePort: true }, { bind }))
-    assert.equal(draft.name, 'opensearch')
-    assert.deepEqual(draft.run.argv.slice(1), [
+    const spec = kind.toWorkload(serviceInput(kind, { exposePort: true }, { bind }))
+    assert.equal(spec.name, 'opensearch')
+    assert.deepEqual(spec.run.argv.slice(1), [
       programFile('search-door'),
       ...['--host', '0.0.0.0', '--port', '30000', '--user', 'admin'],
       ...['--server-port', '30001', '--transport-port', '30002'],
       ...['--program', '/tools/bin/program', '--data', '{data:opensearch}'],
     ])
-    assert.deepEqual(draft.env, { DOOR_PASSWORD: [{ secret: 'password', version: 1 }] })
-    assert.deepEqual(draft.data, [{ name: 'opensearch' }])
-    assert.deepEqual(draft.ports, [
+    assert.deepEqual(spec.env, { DOOR_PASSWORD: [{ secret: 'password', version: 1 }] })
+    assert.deepEqual(spec.data, [{ name: 'opensearch' }])
+    assert.deepEqual(spec.ports, [
       { name: 'http', port: 30000, hostPort: 30000, bind: '0.0.0.0' },
       { name: 'server', port: 30001, hostPort: 30001, bind: '127.0.0.1' },
       { name: 'transport', port: 30002, hostPort: 30002, bind: '127.0.0.1' },
@@ -342,8 +342,8 @@ describe('The door, with a stand-in for OpenSearch behind it', () => {
   })
 
   test('ends with the server when that ends by itself', async () => {
-    const draft = kind.toWorkload(place.input)
-    const running = await start({ ...draft, env: { ...draft.env, STAND_IN_ENDS: 'yes' } }, place.machine)
+    const spec = kind.toWorkload(place.input)
+    const running = await start({ ...spec, env: { ...spec.env, STAND_IN_ENDS: 'yes' } }, place.machine)
     const code = await new Promise((resolve) => running.child.once('close', resolve))
     assert.equal(code, 3)
     assert.match(running.output(), /OutOfMemoryError[\s\S]*OpenSearch ended by itself \(exit code 3\)/)
@@ -499,15 +499,15 @@ async function makePlace(): Promise<Place> {
 /** Also hands over what the health check was answered before it was content. */
 async function withServer(place: Place, act: (running: Running, answers: number[]) => Promise<unknown>): Promise<void> {
   // Compiled once and not twice, it starts in half the time.
-  const draft: WorkloadDraft = kind.toWorkload(place.input)
+  const spec: WorkloadSpec = kind.toWorkload(place.input)
   const running = await start(
-    { ...draft, env: { ...draft.env, JDK_JAVA_OPTIONS: '-XX:TieredStopAtLevel=1' } },
+    { ...spec, env: { ...spec.env, JDK_JAVA_OPTIONS: '-XX:TieredStopAtLevel=1' } },
     place.machine,
   )
   const answers: number[] = []
   try {
-    assert.ok(draft.health.kind === 'http')
-    const { path, status } = draft.health
+    assert.ok(spec.health.kind === 'http')
+    const { path, status } = spec.health
     for (const deadline = Date.now() + 600_000; ; ) {
       const answer = await ask(place, 'GET', path, { headers: {} }).catch(() => null)
       if (answer !== null && answer.status >= status[0] && answer.status <= status[1]) break

@@ -7,7 +7,7 @@ import { after, before, describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { type ChosenToolchain, type DatabaseInput, databaseKindOf } from '@stackquay/catalog'
 import { postgresqlJourneys } from './support/postgresql-journeys.ts'
-import { freePort, type Machine } from './support/run-draft.ts'
+import { freePort, type Machine } from './support/run-workload.ts'
 import { nativeStage, type Stage } from './support/stage.ts'
 
 const kind = databaseKindOf('postgresql')!

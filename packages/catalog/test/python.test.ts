@@ -67,8 +67,8 @@ describe('A Python project', () => {
   })
 
   test('opens debugpy on loopback and installs it', () => {
-    const draft = server({ debug: true }, { 'app.py': 'app = Flask(__name__)', 'requirements.txt': 'flask' })
-    assert.deepEqual(draft.run.argv.slice(1, 5), ['-m', 'debugpy', '--listen', '127.0.0.1:21006'])
-    assert.equal(draft.setup[0]!.argv.at(-1), 'debugpy')
+    const spec = server({ debug: true }, { 'app.py': 'app = Flask(__name__)', 'requirements.txt': 'flask' })
+    assert.deepEqual(spec.run.argv.slice(1, 5), ['-m', 'debugpy', '--listen', '127.0.0.1:21006'])
+    assert.equal(spec.setup[0]!.argv.at(-1), 'debugpy')
   })
 })

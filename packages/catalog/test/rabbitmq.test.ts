@@ -7,11 +7,11 @@ import { connect as connectSocket, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import { type ChosenToolchain, type ServiceInput, serviceKindOf, type WorkloadDraft } from '@stackquay/catalog'
+import { type ChosenToolchain, type ServiceInput, serviceKindOf, type WorkloadSpec } from '@stackquay/catalog'
 import { type ChannelModel, connect, type Options } from 'amqplib'
 import { serviceInput } from './support/inputs.ts'
 import { rabbitmqJourneys } from './support/rabbitmq-journeys.ts'
-import { freePort, type Machine, type Running, start } from './support/run-draft.ts'
+import { freePort, type Machine, type Running, start } from './support/run-workload.ts'
 import { nativeStage, nobody } from './support/stage.ts'
 
 type Target = string | Options.Connect
@@ -21,13 +21,13 @@ const hostile = `it's "quoted" $HOME \\ %41 #@/ é`
 
 describe('The RabbitMQ service', () => {
   test('keeps its password out of argv and everything it writes in its data', () => {
-    const draft = kind.toWorkload(serviceInput(kind))
-    assert.equal(draft.name, 'rabbitmq')
-    assert.deepEqual(draft.data, [{ name: 'rabbitmq' }])
-    assert.equal(draft.run.cwd, '{data:rabbitmq}')
-    assert.equal(draft.run.argv[4], '/tools/bin/rabbitmq-server')
-    assert.deepEqual(draft.env.PASSWORD, [{ secret: 'password', version: 1 }])
-    const folders = Object.entries(draft.env).filter(([name]) => /^HOME$|_(FILE|FILES|DIR|BASE)$/.test(name))
+    const spec = kind.toWorkload(serviceInput(kind))
+    assert.equal(spec.name, 'rabbitmq')
+    assert.deepEqual(spec.data, [{ name: 'rabbitmq' }])
+    assert.equal(spec.run.cwd, '{data:rabbitmq}')
+    assert.equal(spec.run.argv[4], '/tools/bin/rabbitmq-server')
+    assert.deepEqual(spec.env.PASSWORD, [{ secret: 'password', version: 1 }])
+    const folders = Object.entries(spec.env).filter(([name]) => /^HOME$|_(FILE|FILES|DIR|BASE)$/.test(name))
     assert.equal(folders.length, 14)
     for (const [name, value] of folders) assert.match(String(value), /^\{data:rabbitmq\}/, name)
   })
@@ -160,23 +160,23 @@ describe('A RabbitMQ server among the processes of a machine', () => {
   test('waits for its ports while connections of other programs hold them, and can be stopped meanwhile', async () => {
     const [amqp, management] = [await outgoing(), await outgoing()]
     const taken = await inputOf('prj_1', { amqp: amqp.localPort!, management: management.localPort! })
-    const draft = kind.toWorkload(taken)
+    const spec = kind.toWorkload(taken)
     const says = async (running: Running, { localPort }: Socket) => {
       await until(() => running.output().includes(`Waiting for port ${localPort},`))
       assert.match(running.output(), new RegExp(`^Waiting for port ${localPort},`, 'm'))
     }
     try {
-      const stopped = await start(draft, machine)
+      const stopped = await start(spec, machine)
       await says(stopped, amqp)
       assert.deepEqual(await stopped.stop(), { code: 0, signal: null })
 
-      const running = await start(draft, machine)
+      const running = await start(spec, machine)
       try {
         for (const connection of [amqp, management]) {
           await says(running, connection)
           connection.resetAndDestroy()
         }
-        await ready(running, draft)
+        await ready(running, spec)
         await withClient(async () => {}, optionsOf(taken, hostile))
       } finally {
         await running.stop()
@@ -207,10 +207,10 @@ describe('A RabbitMQ server among the processes of a machine', () => {
     act: (running: Running) => Promise<unknown>,
     over: { readonly machine?: Machine; readonly input?: ServiceInput } = {},
   ): Promise<void> {
-    const draft = kind.toWorkload(over.input ?? input)
-    const running = await start(draft, over.machine ?? machine)
+    const spec = kind.toWorkload(over.input ?? input)
+    const running = await start(spec, over.machine ?? machine)
     try {
-      await ready(running, draft)
+      await ready(running, spec)
       await act(running)
     } finally {
       await running.stop()
@@ -258,8 +258,8 @@ describe('A RabbitMQ server among the processes of a machine', () => {
   }
 })
 
-/** As the engine asks: until the greeting is answered as the draft says. */
-async function ready(running: Running, { health, ports }: WorkloadDraft): Promise<void> {
+/** As the engine asks: until the greeting is answered as the spec says. */
+async function ready(running: Running, { health, ports }: WorkloadSpec): Promise<void> {
   assert.ok(health.kind === 'tcp' && health.greeting)
   const port = ports.find(({ name }) => name === health.port)!.port
   const deadline = Date.now() + health.timeoutSeconds * 1000

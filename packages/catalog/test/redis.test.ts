@@ -3,10 +3,10 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import { type ChosenToolchain, type ServiceInput, serviceKindOf, type WorkloadDraft } from '@stackquay/catalog'
+import { type ChosenToolchain, type ServiceInput, serviceKindOf, type WorkloadSpec } from '@stackquay/catalog'
 import { serviceInput } from './support/inputs.ts'
 import { redisJourneys } from './support/redis-journeys.ts'
-import { listening, type Machine, type Running, start } from './support/run-draft.ts'
+import { listening, type Machine, type Running, start } from './support/run-workload.ts'
 import { nativeStage, type Stage } from './support/stage.ts'
 
 const kind = serviceKindOf('redis')!
@@ -17,21 +17,21 @@ describe('The Redis service', () => {
   const reference = { secret: 'service/redis/external.password', version: 3 }
 
   test('keeps its password out of argv and its data in its own directory', () => {
-    const draft = kind.toWorkload(serviceInput(kind))
-    assert.equal(draft.name, 'redis')
-    assert.deepEqual(draft.data, [{ name: 'redis' }])
-    assert.equal(draft.run.cwd, '{data:redis}')
-    assert.deepEqual(draft.env, { PASSWORD: [{ secret: 'password', version: 1 }] })
-    assert.ok(draft.run.argv.every((word) => typeof word === 'string'))
-    const settings = draft.run.argv.at(-1)!.split('\n')
+    const spec = kind.toWorkload(serviceInput(kind))
+    assert.equal(spec.name, 'redis')
+    assert.deepEqual(spec.data, [{ name: 'redis' }])
+    assert.equal(spec.run.cwd, '{data:redis}')
+    assert.deepEqual(spec.env, { PASSWORD: [{ secret: 'password', version: 1 }] })
+    assert.ok(spec.run.argv.every((word) => typeof word === 'string'))
+    const settings = spec.run.argv.at(-1)!.split('\n')
     for (const line of ['bind 127.0.0.1', 'port 30000', 'protected-mode yes', 'appendonly yes', 'appendfsync always'])
       assert.ok(settings.includes(line), line)
   })
 
   test('listens elsewhere only when it is told to', () => {
-    const draft = kind.toWorkload(serviceInput(kind, { exposePort: true }, { bind: () => '0.0.0.0' }))
-    assert.ok(draft.run.argv.at(-1)!.split('\n').includes('bind 0.0.0.0'))
-    assert.deepEqual(draft.ports, [{ name: 'redis', port: 30000, hostPort: 30000, bind: '0.0.0.0' }])
+    const spec = kind.toWorkload(serviceInput(kind, { exposePort: true }, { bind: () => '0.0.0.0' }))
+    assert.ok(spec.run.argv.at(-1)!.split('\n').includes('bind 0.0.0.0'))
+    assert.deepEqual(spec.ports, [{ name: 'redis', port: 30000, hostPort: 30000, bind: '0.0.0.0' }])
   })
 
   test('tells runtimes where its own server is', () => {
@@ -165,7 +165,7 @@ describe('A Redis server among the processes of a machine', () => {
   after(() => stage.close())
 
   test('shows its password neither in its arguments nor in its environment, and keeps the marks of its engine', async () => {
-    const draft = kind.toWorkload(input)
+    const spec = kind.toWorkload(input)
     await withServer(
       async ({ child }) => {
         const told = spawnSync('ps', ['-ww', '-o', 'args=', '-p', String(child.pid)], { encoding: 'utf8' }).stdout
@@ -176,7 +176,7 @@ describe('A Redis server among the processes of a machine', () => {
         assert.ok(environment.includes('MARK=of the engine'))
         assert.ok(!environment.join().includes('quoted'))
       },
-      { ...draft, env: { ...draft.env, MARK: 'of the engine' } },
+      { ...spec, env: { ...spec.env, MARK: 'of the engine' } },
     )
   })
 
@@ -192,9 +192,9 @@ describe('A Redis server among the processes of a machine', () => {
 
   async function withServer(
     act: (running: Running) => Promise<unknown>,
-    draft: WorkloadDraft = kind.toWorkload(input),
+    spec: WorkloadSpec = kind.toWorkload(input),
   ): Promise<void> {
-    const running = await start(draft, machine)
+    const running = await start(spec, machine)
     try {
       await listening(running, input.hostPort('redis'))
       await act(running)

@@ -5,10 +5,10 @@ import { describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import {
   databaseKinds,
-  type RuntimeKind,
+  type RuntimeType,
   runtimeKindOf,
   runtimeKinds,
-  type ServiceKind,
+  type ServiceType,
   serviceKinds,
   templates,
 } from '@stackquay/catalog'
@@ -17,7 +17,7 @@ import { serviceInput, settingsOf } from './support/inputs.ts'
 
 const src = fileURLToPath(new URL('../src', import.meta.url))
 
-function checkReleases({ releases, lineOf }: Pick<RuntimeKind, 'releases' | 'lineOf'>): void {
+function checkReleases({ releases, lineOf }: Pick<RuntimeType, 'releases' | 'lineOf'>): void {
   const numbers = releases.map(({ version }) => version.split('.').map(Number))
   const sorted = [...numbers].sort((a, b) => b[0]! - a[0]! || (b[1] ?? 0) - (a[1] ?? 0))
   assert.deepEqual(numbers, sorted)
@@ -28,7 +28,7 @@ function checkReleases({ releases, lineOf }: Pick<RuntimeKind, 'releases' | 'lin
 }
 
 /** What GET answers of a secret: whether there is one. */
-function shown(kind: ServiceKind, value: unknown, path: readonly string[] = []): unknown {
+function shown(kind: ServiceType, value: unknown, path: readonly string[] = []): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
   return Object.fromEntries(
     Object.entries(value).map(([field, inner]) => {
@@ -190,14 +190,14 @@ describe('The settings of every service', () => {
     })
 
     test(`${kind.name}: runs under its own name, on loopback, with its data where it says`, () => {
-      const draft = kind.toWorkload(serviceInput(kind))
-      assert.equal(draft.name, kind.name)
+      const spec = kind.toWorkload(serviceInput(kind))
+      assert.equal(spec.name, kind.name)
       assert.deepEqual(
-        draft.data.map((mount) => mount.name),
+        spec.data.map((mount) => mount.name),
         kind.keepsData ? [kind.name] : [],
       )
       for (const { name } of kind.ports) {
-        const binding = draft.ports.find((port) => port.name === name)
+        const binding = spec.ports.find((port) => port.name === name)
         assert.equal(binding?.bind, '127.0.0.1', name)
         assert.equal(binding?.port, binding?.hostPort, name)
       }

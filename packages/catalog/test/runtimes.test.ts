@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { type RuntimeInput, runtimeKindOf, type SourceFiles, type WorkloadDraft } from '@stackquay/catalog'
+import { type RuntimeInput, runtimeKindOf, type SourceFiles, type WorkloadSpec } from '@stackquay/catalog'
 import { packageJson, runtimeInput } from './support/inputs.ts'
 
 /** What each preset runs, in both modes: literals, because people see them in `ps` and depend on the flags. */
@@ -178,11 +178,11 @@ const cases: readonly {
 describe('A server of every preset and mode', () => {
   for (const { runtime, preset, mode, source, run, jobs } of cases) {
     test(`${runtime} ${preset} in ${mode}`, () => {
-      const [draft] = drafts(runtime, { preset, mode }, { source })
-      const shown = draft!.run.argv.map((word) => word.replace(/^.*\/src\/runtimes\/.*\//, '…/')).join(' ')
+      const [spec] = specs(runtime, { preset, mode }, { source })
+      const shown = spec!.run.argv.map((word) => word.replace(/^.*\/src\/runtimes\/.*\//, '…/')).join(' ')
       assert.equal(shown, run)
       assert.deepEqual(
-        draft!.setup.map((job) => job.name),
+        spec!.setup.map((job) => job.name),
         jobs,
       )
     })
@@ -199,17 +199,17 @@ describe('A server of every preset and mode', () => {
   for (const { runtime, preset, mode, source } of cases) {
     test(`${runtime} ${preset} in ${mode} listens on loopback at its leased port and says so in its environment`, () => {
       const env = { HOST: 'theirs', GREETING: 'hello', PORT: '1', DATABASE_URL: [{ secret: 's', version: 1 }] }
-      const [draft] = drafts(runtime, { preset, mode }, { source, env, dependsOn: ['postgresql-main'] })
+      const [spec] = specs(runtime, { preset, mode }, { source, env, dependsOn: ['postgresql-main'] })
       const port = 20000 + runtime.length
-      assert.deepEqual(draft!.ports, [{ name: 'http', port, hostPort: port, bind: '127.0.0.1' }])
-      assert.equal(draft!.env.PORT, String(port))
-      assert.equal(draft!.env.HOST, 'theirs')
-      assert.equal(draft!.env.GREETING, 'hello')
-      assert.deepEqual(draft!.env.DATABASE_URL, [{ secret: 's', version: 1 }])
-      assert.deepEqual(draft!.health, { kind: 'tcp', port: 'http', timeoutSeconds: mode === 'development' ? 120 : 60 })
-      assert.deepEqual(draft!.dependsOn, ['postgresql-main'])
-      assert.match(draft!.run.argv[0], /^\//)
-      for (const job of draft!.setup) {
+      assert.deepEqual(spec!.ports, [{ name: 'http', port, hostPort: port, bind: '127.0.0.1' }])
+      assert.equal(spec!.env.PORT, String(port))
+      assert.equal(spec!.env.HOST, 'theirs')
+      assert.equal(spec!.env.GREETING, 'hello')
+      assert.deepEqual(spec!.env.DATABASE_URL, [{ secret: 's', version: 1 }])
+      assert.deepEqual(spec!.health, { kind: 'tcp', port: 'http', timeoutSeconds: mode === 'development' ? 120 : 60 })
+      assert.deepEqual(spec!.dependsOn, ['postgresql-main'])
+      assert.match(spec!.run.argv[0], /^\//)
+      for (const job of spec!.setup) {
         assert.match(job.argv[0], /^\//)
         assert.ok(job.timeoutSeconds > 0)
         if (job.name === 'install') assert.equal('DATABASE_URL' in job.env, false, 'installing knows no passwords')
@@ -219,33 +219,33 @@ describe('A server of every preset and mode', () => {
 
   test('runs nothing while "server" is off', () => {
     for (const name of ['node', 'python', 'go', 'ruby', 'php', 'static']) {
-      assert.deepEqual(drafts(name, { server: false }), [])
+      assert.deepEqual(specs(name, { server: false }), [])
     }
   })
 
   test('runs the person’s own command instead, found through PATH unless it is absolute', () => {
     for (const name of ['node', 'python', 'go', 'ruby', 'php', 'static']) {
-      const own = (command: string[]) => drafts(name, { command }, { source: packageJson({}) })[0]!.run.argv
+      const own = (command: string[]) => specs(name, { command }, { source: packageJson({}) })[0]!.run.argv
       assert.deepEqual(own(['serve', 'a b', '$HOME']), ['/usr/bin/env', 'serve', 'a b', '$HOME'])
       assert.deepEqual(own(['/opt/x', '-v']), ['/opt/x', '-v'])
     }
   })
 
   test('is asked over HTTP when a health path is set', () => {
-    const [draft] = drafts('static', {}, { healthCheck: { path: '/up', timeoutSeconds: 9 } })
-    assert.deepEqual(draft!.health, { kind: 'http', port: 'http', path: '/up', status: [200, 399], timeoutSeconds: 9 })
+    const [spec] = specs('static', {}, { healthCheck: { path: '/up', timeoutSeconds: 9 } })
+    assert.deepEqual(spec!.health, { kind: 'http', port: 'http', path: '/up', status: [200, 399], timeoutSeconds: 9 })
   })
 
   test('is a pure function of its input', () => {
     for (const { runtime, preset, mode, source } of cases) {
-      const once = drafts(runtime, { preset, mode }, { source })
-      assert.deepEqual(drafts(runtime, { preset, mode }, { source }), once)
+      const once = specs(runtime, { preset, mode }, { source })
+      assert.deepEqual(specs(runtime, { preset, mode }, { source }), once)
       assert.deepEqual(JSON.parse(JSON.stringify(once)), once)
     }
   })
 })
 
-function drafts(name: string, said: object, over: Partial<RuntimeInput> = {}): readonly WorkloadDraft[] {
+function specs(name: string, said: object, over: Partial<RuntimeInput> = {}): readonly WorkloadSpec[] {
   const kind = runtimeKindOf(name)!
   return kind.toWorkloads(runtimeInput(kind, said as Record<string, unknown>, { ...versionOf(name), ...over }))
 }

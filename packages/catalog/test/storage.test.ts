@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { after, before, describe, test } from 'node:test'
 import { serviceInput } from './support/inputs.ts'
-import { start } from './support/run-draft.ts'
+import { start } from './support/run-workload.ts'
 import type { Started } from './support/stage.ts'
 import { storageJourneys } from './support/storage-journeys.ts'
 import { kind, nativeStorage, type StorageMachine, storageMachine } from './support/storage-machine.ts'
@@ -14,9 +14,9 @@ import { kind, nativeStorage, type StorageMachine, storageMachine } from './supp
 const Bucket = 'app'
 
 describe('The kind', () => {
-  test('runs a program of ours with its secrets in the environment alone', () => {
-    const draft = kind.toWorkload(serviceInput(kind, {}, { bind: () => '0.0.0.0' }))
-    assert.deepEqual(draft.run.argv.slice(3), [
+  test('runs a built-in program with its secrets in the environment alone', () => {
+    const spec = kind.toWorkload(serviceInput(kind, {}, { bind: () => '0.0.0.0' }))
+    assert.deepEqual(spec.run.argv.slice(3), [
       '--data',
       '{data:storage}',
       '--port',
@@ -26,10 +26,10 @@ describe('The kind', () => {
       '--bucket',
       Bucket,
     ])
-    assert.deepEqual(draft.env.STORAGE_SECRET_KEY, [{ secret: 'secretKey', version: 1 }])
-    assert.deepEqual(draft.data, [{ name: 'storage' }])
-    assert.deepEqual(draft.ports, [{ name: 'http', port: 30000, hostPort: 30000, bind: '0.0.0.0' }])
-    assert.ok(draft.run.argv.every((word) => typeof word === 'string'))
+    assert.deepEqual(spec.env.STORAGE_SECRET_KEY, [{ secret: 'secretKey', version: 1 }])
+    assert.deepEqual(spec.data, [{ name: 'storage' }])
+    assert.deepEqual(spec.ports, [{ name: 'http', port: 30000, hostPort: 30000, bind: '0.0.0.0' }])
+    assert.ok(spec.run.argv.every((word) => typeof word === 'string'))
     const open = kind.toWorkload(serviceInput(kind, { publicRead: true }))
     assert.deepEqual(open.run.argv.slice(-1), ['--public-read'])
   })
@@ -89,8 +89,8 @@ describe('A storage among the processes of a machine', () => {
   })
 
   test('refuses a second server on the same data', async () => {
-    const { draft } = machine
-    const other = { ...draft, run: { ...draft.run, argv: withPort(draft.run.argv) } }
+    const { spec } = machine
+    const other = { ...spec, run: { ...spec.run, argv: withPort(spec.run.argv) } }
     const second = await start(other, over(machine.data))
     const [code] = (await once(second.child, 'close')) as [number]
     assert.equal(code, 1)
@@ -111,7 +111,7 @@ describe('A storage among the processes of a machine', () => {
       [newer, /newer version of the storage/],
       [broken, /cannot be opened: file is not a database/],
     ] as const) {
-      const failing = await start(machine.draft, over(data))
+      const failing = await start(machine.spec, over(data))
       const [code] = (await once(failing.child, 'close')) as [number]
       assert.equal(code, 1)
       assert.match(failing.output(), reason)

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { type SourceFiles, type SuiteCommand, type SuiteInput, type SuiteKind, suiteKinds } from '@stackquay/catalog'
+import { type SourceFiles, type SuiteCommand, type SuiteInput, type SuiteType, suiteKinds } from '@stackquay/catalog'
 import { settingsLike, suiteInput } from './support/suite-input.ts'
 
 const src = new URL('../src/', import.meta.url)
 
-function kindOf(runner: string): SuiteKind {
+function kindOf(runner: string): SuiteType {
   const kind = suiteKinds.find((one) => one.runner === runner)
   assert.ok(kind, runner)
   return kind
@@ -235,8 +235,8 @@ describe('The command of a suite', () => {
       for (const kind of suiteKinds) {
         const before = process.cpuUsage().user
         const source = Object.fromEntries(kind.sourceFiles('.').map((file) => [file, text]))
-        const drafts = kind.find(suiteInput(source))
-        assert.ok(drafts.length <= 50, kind.runner)
+        const specs = kind.find(suiteInput(source))
+        assert.ok(specs.length <= 50, kind.runner)
         assert.ok(process.cpuUsage().user - before < 5_000_000, `${kind.runner} took longer than five seconds`)
       }
     }

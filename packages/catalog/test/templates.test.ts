@@ -37,16 +37,16 @@ for (const template of templates) {
     test('can be run in both modes with the files it has: no script, file or application is missing', () => {
       for (const mode of ['development', 'production']) {
         const source = sourceOf(template, settingsOf(kind, said))
-        const [draft] = kind.toWorkloads(runtimeInput(kind, { ...said, mode }, { source }))
+        const [spec] = kind.toWorkloads(runtimeInput(kind, { ...said, mode }, { source }))
         const folder = templateFolder(template)
-        for (const { anyOf, hint } of draft!.requires) {
+        for (const { anyOf, hint } of spec!.requires) {
           const places = anyOf.map((path) => path.replace('/projects/shop', folder))
           assert.ok(
             places.some((path) => existsSync(path)),
             hint,
           )
         }
-        const installs = draft!.setup.some((job) => job.name === 'install')
+        const installs = spec!.setup.some((job) => job.name === 'install')
         assert.equal(installs, template.registry !== null, 'registry says whether something is to be installed')
       }
     })

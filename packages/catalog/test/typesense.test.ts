@@ -7,16 +7,16 @@ import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { type ServiceInput, serviceKindOf } from '@stackquay/catalog'
 import { serviceInput } from './support/inputs.ts'
-import { freePort, type Machine, type Running, start } from './support/run-draft.ts'
+import { freePort, type Machine, type Running, start } from './support/run-workload.ts'
 
 const kind = serviceKindOf('typesense')!
 const hostile = `it's "quoted" $HOME \\ %41 #@/ é`
 
 describe('The Typesense service', () => {
   test('keeps its key out of argv, its data in its own directory, and its second port on loopback', () => {
-    const draft = kind.toWorkload(serviceInput(kind, { exposePort: true }, { bind: () => '0.0.0.0' }))
-    assert.equal(draft.name, 'typesense')
-    assert.deepEqual(draft.run.argv, [
+    const spec = kind.toWorkload(serviceInput(kind, { exposePort: true }, { bind: () => '0.0.0.0' }))
+    assert.equal(spec.name, 'typesense')
+    assert.deepEqual(spec.run.argv, [
       '/tools/bin/program',
       '--data-dir={data:typesense}',
       '--api-address=0.0.0.0',
@@ -24,9 +24,9 @@ describe('The Typesense service', () => {
       '--peering-address=127.0.0.1',
       '--peering-port=30001',
     ])
-    assert.deepEqual(draft.env, { TYPESENSE_API_KEY: [{ secret: 'apiKey', version: 1 }] })
-    assert.deepEqual(draft.data, [{ name: 'typesense' }])
-    assert.deepEqual(draft.ports, [
+    assert.deepEqual(spec.env, { TYPESENSE_API_KEY: [{ secret: 'apiKey', version: 1 }] })
+    assert.deepEqual(spec.data, [{ name: 'typesense' }])
+    assert.deepEqual(spec.ports, [
       { name: 'http', port: 30000, hostPort: 30000, bind: '0.0.0.0' },
       { name: 'peering', port: 30001, hostPort: 30001, bind: '127.0.0.1' },
     ])
@@ -176,12 +176,12 @@ describe('A stand-in for the Typesense program', () => {
 
   /** Also hands over what the health check was answered before it was content. */
   async function withServer(act: (running: Running, answers: number[]) => Promise<unknown>): Promise<void> {
-    const draft = kind.toWorkload(input)
-    const running = await start(draft, machine)
+    const spec = kind.toWorkload(input)
+    const running = await start(spec, machine)
     const answers: number[] = []
     try {
-      assert.ok(draft.health.kind === 'http')
-      const { path, status } = draft.health
+      assert.ok(spec.health.kind === 'http')
+      const { path, status } = spec.health
       for (const deadline = Date.now() + 120_000; ; ) {
         const answer = await fetch(`${origin()}${path}`).catch(() => null)
         if (answer !== null && answer.status >= status[0] && answer.status <= status[1]) break

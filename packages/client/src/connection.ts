@@ -26,7 +26,7 @@ export interface Receiver<F extends Frame> {
   readonly onFrame: (frame: Exclude<F, ErrorFrame>) => void | Promise<void>
   readonly onBytes?: (bytes: Uint8Array) => void | Promise<void>
   readonly onLink?: (link: Link) => void
-  /** Asked after every frame: true when everything was said, so that nobody waits for the other side’s goodbye. */
+  /** Asked after every frame: true when everything was said, so that the connection does not wait for the other side’s goodbye. */
   readonly hasEnded?: () => boolean
 }
 
@@ -78,79 +78,47 @@ function converse<F extends Frame>(
   const { promise, resolve, reject } = Promise.withResolvers<End>()
   const socket: PausableSocket = open(client, path)
   socket.binaryType = 'arraybuffer'
-  const waiting: (string | ArrayBuffer)[] = []
-  let waitingBytes = 0
+  const backlog = createBacklog(socket, keepBytes, resumable)
+  const handOver = handOverTo(receiver)
   let handling = false
   let opened = false
-  let useful = false
-  let held = false
-  let paused = false
   let closed = false
   let done = false
-  let problem: Problem | null = null
 
   const finish = (act: () => void) => {
     if (done) return
     done = true
-    signal.removeEventListener('abort', abort)
-    waiting.length = 0
+    signal.removeEventListener('abort', leave)
+    backlog.clear()
     act()
   }
+  // Not waiting for the other side's goodbye, which may never come.
   const leave = () => {
     socket.close()
-    finish(() => resolve({ opened, useful, held, problem }))
+    finish(() => resolve({ opened, held: backlog.isHeld(), ...handOver.result() }))
   }
-  // Not waiting for the other side's goodbye, which may never come.
-  const abort = () => leave()
-  signal.addEventListener('abort', abort, { once: true })
+  const fail = (error: unknown) => {
+    socket.close()
+    finish(() => reject(error))
+  }
+  signal.addEventListener('abort', leave, { once: true })
 
-  const hand = (data: string | ArrayBuffer): void | Promise<void> => {
-    if (typeof data !== 'string') {
-      useful = true
-      return receiver.onBytes?.(new Uint8Array(data))
-    }
-    const frame = JSON.parse(data) as F
-    if (isError(frame)) {
-      problem = frame.problem
-      return undefined
-    }
-    useful ||= frame.type !== 'start'
-    return receiver.onFrame(frame as Exclude<F, ErrorFrame>)
-  }
-  const handOver = async (first: void | Promise<void>) => {
+  const work = async (first: Promise<void>) => {
     handling = true
     try {
       await first
       if (receiver.hasEnded?.()) leave()
-      while (waiting.length > 0 && !done) {
-        const data = waiting.shift()!
-        waitingBytes -= sizeOf(data)
-        await hand(data)
+      for (let data = backlog.next(); data !== undefined && !done; data = backlog.next()) {
+        await handOver.one(data)
         if (receiver.hasEnded?.()) leave()
-        if (paused && waitingBytes < keepBytes / 2) {
-          paused = false
-          socket.resume!()
-        }
+        backlog.resume()
       }
     } catch (error) {
-      socket.close()
-      finish(() => reject(error))
+      fail(error)
     } finally {
       handling = false
     }
     if (closed) leave()
-  }
-  const wait = (data: string | ArrayBuffer) => {
-    waiting.push(data)
-    waitingBytes += sizeOf(data)
-    if (waitingBytes <= keepBytes || paused) return
-    if (socket.pause !== undefined && socket.resume !== undefined) {
-      paused = true
-      socket.pause()
-    } else if (resumable) {
-      held = true
-      socket.close()
-    }
   }
 
   socket.addEventListener('open', () => {
@@ -159,26 +127,86 @@ function converse<F extends Frame>(
     onOpen?.()
     receiver.onLink?.(linkOver(socket))
   })
-  socket.addEventListener('message', (event: MessageEvent<string | ArrayBuffer>) => {
+  socket.addEventListener('message', (event: MessageEvent<Message>) => {
     // What comes after we gave up on a slow receiver comes again on the next connection.
-    if (done || held) return
-    if (handling) return wait(event.data)
+    if (done || backlog.isHeld()) return
+    if (handling) return backlog.add(event.data)
     try {
-      const handled = hand(event.data)
-      if (handled !== undefined) void handOver(handled)
+      const handled = handOver.one(event.data)
+      if (handled !== undefined) void work(handled)
       else if (receiver.hasEnded?.()) leave()
     } catch (error) {
-      socket.close()
-      finish(() => reject(error))
+      fail(error)
     }
   })
-  // Libraries that offer the WebSocket class on Node end the process at an error nobody listens for; close follows anyway.
+  // Libraries that offer the WebSocket class on Node end the process at an error without a listener; close follows anyway.
   socket.addEventListener('error', () => {})
   socket.addEventListener('close', () => {
     closed = true
     if (!handling) leave()
   })
   return promise
+}
+
+type Message = string | ArrayBuffer
+
+/** Gives messages to the receiver and keeps what they say about the connection. */
+function handOverTo<F extends Frame>(receiver: Receiver<F>) {
+  let useful = false
+  let problem: Problem | null = null
+  return {
+    one(data: Message): void | Promise<void> {
+      if (typeof data !== 'string') {
+        useful = true
+        return receiver.onBytes?.(new Uint8Array(data))
+      }
+      const frame = JSON.parse(data) as F
+      if (isError(frame)) {
+        problem = frame.problem
+        return undefined
+      }
+      useful ||= frame.type !== 'start'
+      return receiver.onFrame(frame as Exclude<F, ErrorFrame>)
+    },
+    result: () => ({ useful, problem }),
+  }
+}
+
+/** Messages that wait for a slow receiver. Too many pause the socket, or close it when it cannot be paused. */
+function createBacklog(socket: PausableSocket, keepBytes: number, resumable: boolean) {
+  const waiting: Message[] = []
+  let waitingBytes = 0
+  let paused = false
+  let held = false
+  return {
+    /** Closed because the receiver was slow. */
+    isHeld: () => held,
+    add(data: Message): void {
+      waiting.push(data)
+      waitingBytes += sizeOf(data)
+      if (waitingBytes <= keepBytes || paused) return
+      if (socket.pause !== undefined && socket.resume !== undefined) {
+        paused = true
+        socket.pause()
+      } else if (resumable) {
+        held = true
+        socket.close()
+      }
+    },
+    next(): Message | undefined {
+      const data = waiting.shift()
+      if (data !== undefined) waitingBytes -= sizeOf(data)
+      return data
+    },
+    resume(): void {
+      if (!paused || waitingBytes >= keepBytes / 2) return
+      paused = false
+      socket.resume!()
+    },
+    clear(): void {
+      waiting.length = 0
+    },
+  }
 }
 
 /** Sockets of the library `ws` can be paused; those of browsers cannot. */
@@ -212,7 +240,7 @@ function linkOver(socket: WebSocket): Link {
   }
 }
 
-function sizeOf(data: string | ArrayBuffer): number {
+function sizeOf(data: Message): number {
   return typeof data === 'string' ? data.length : data.byteLength
 }
 

@@ -11,7 +11,7 @@ export type ExecEnd = Extract<ExecFrame, { type: 'exit' }>
 export interface ExecCommand {
   /** A program and its arguments; no shell reads them. */
   readonly argv: readonly string[]
-  /** Whose environment: a runtime. The project’s first unless told. */
+  /** Whose environment: a runtime. The project’s first unless given. */
   readonly workload?: string | undefined
   readonly env?: Readonly<Record<string, string>> | undefined
 }
@@ -19,7 +19,7 @@ export interface ExecCommand {
 export interface ExecOptions {
   /** Ends the program when it aborts. */
   readonly signal: AbortSignal
-  /** Read no faster than the program takes it; empty unless told. */
+  /** Read no faster than the program takes it; empty unless given. */
   readonly stdin?: AsyncIterable<Uint8Array>
   /**
    * Bytes as the program wrote them. While a promise is open the program is held back, where the WebSocket class can be
@@ -36,7 +36,7 @@ export interface ExecSession {
   readonly ended: Promise<ExecEnd | null>
 }
 
-/** Runs a program in the environment of a runtime. It lives as long as the connection: the service ends what nobody waits for. */
+/** Runs a program in the environment of a runtime. It lives as long as the connection: the service ends what no client waits for. */
 export function exec(client: ClientOptions, project: string, command: ExecCommand, options: ExecOptions): ExecSession {
   const { argv, workload, env } = command
   const over = new AbortController()
@@ -48,7 +48,7 @@ export function exec(client: ClientOptions, project: string, command: ExecComman
   const tell = (name: ExecSignal) => running?.send(JSON.stringify({ type: 'signal', signal: name }))
 
   const run = async (): Promise<ExecEnd | null> => {
-    // The service closes a connection on which more comes at once, and nobody would learn why.
+    // The service closes a connection on which more comes at once, and the reason would be lost.
     if (new TextEncoder().encode(line).length > mostBytes) throw tooLong()
     const { promise: inputFailed, reject } = Promise.withResolvers<never>()
     const connected = connect<ExecFrame>(

@@ -8,7 +8,7 @@ import { type ClientOptions, request } from './transport.ts'
 export type RunStep = Exclude<RunFrame, ErrorFrame>
 
 export interface FollowRunOptions extends FollowOptions {
-  /** Go on after this position; from the beginning unless told. */
+  /** Go on after this position; from the beginning unless given. */
   readonly after?: number
   /**
    * Output comes once and in order. `start`, `status` and `result` say how things stand and may come again after the

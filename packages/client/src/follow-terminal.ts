@@ -9,7 +9,7 @@ export type TerminalStep = Exclude<TerminalFrame, ErrorFrame>
 export type TerminalEnd = Extract<TerminalFrame, { type: 'exit' }>
 
 export interface FollowTerminalOptions extends FollowOptions {
-  /** Byte offset to go on from; all that is kept unless told. */
+  /** Byte offset to go on from; all that is kept unless given. */
   readonly after?: number
   readonly cols?: number
   readonly rows?: number
@@ -43,21 +43,19 @@ export function followTerminal(
   let after = options.after
   let size =
     options.cols === undefined || options.rows === undefined ? null : { cols: options.cols, rows: options.rows }
-  let toldSize = size
+  let reportedSize = size
   let opened: Link | null = null
   let ready: Link | null = null
   let end: TerminalEnd | null = null
-  const typed: Uint8Array[] = []
-  let typedBytes = 0
+  const typed = createTyped()
 
   const catchUp = () => {
     ready = opened
-    if (size !== null && !isSame(size, toldSize)) tellSize(size)
-    for (const bytes of typed.splice(0)) ready?.send(bytes)
-    typedBytes = 0
+    if (size !== null && !isSame(size, reportedSize)) reportSize(size)
+    for (const bytes of typed.take()) ready?.send(bytes)
   }
-  const tellSize = (now: Size) => {
-    toldSize = now
+  const reportSize = (now: Size) => {
+    reportedSize = now
     ready?.send(JSON.stringify({ type: 'resize', ...now }))
   }
   const following = follow<TerminalFrame>(
@@ -65,7 +63,7 @@ export function followTerminal(
     {
       path: () => {
         ready = null
-        toldSize = size
+        reportedSize = size
         return fillPath(routes.watchTerminal.path, params) + queryString({ after, ...size })
       },
       onLink: (link) => {
@@ -108,18 +106,32 @@ export function followTerminal(
   return {
     ended: following.then(() => end),
     send(bytes) {
-      if (ready !== null) {
-        ready.send(bytes)
-        return true
-      }
+      if (ready === null) return typed.add(bytes)
+      ready.send(bytes)
+      return true
+    },
+    resize(cols, rows) {
+      size = { cols, rows }
+      if (ready !== null && !isSame(size, reportedSize)) reportSize(size)
+    },
+  }
+}
+
+/** Keystrokes that wait for a connection. */
+function createTyped() {
+  const typed: Uint8Array[] = []
+  let typedBytes = 0
+  return {
+    /** False when it is too much. */
+    add(bytes: Uint8Array): boolean {
       if (typedBytes + bytes.length > mostTyped) return false
       typed.push(bytes.slice())
       typedBytes += bytes.length
       return true
     },
-    resize(cols, rows) {
-      size = { cols, rows }
-      if (ready !== null && !isSame(size, toldSize)) tellSize(size)
+    take(): readonly Uint8Array[] {
+      typedBytes = 0
+      return typed.splice(0)
     },
   }
 }

@@ -36,10 +36,10 @@ export async function follow<F extends Frame>(
 ): Promise<void> {
   const { signal } = options
   let failures = 0
-  let told: FollowState | null = null
+  let reported: FollowState | null = null
   const onState = (state: FollowState) => {
-    if (state === told) return
-    told = state
+    if (state === reported) return
+    reported = state
     options.onState?.(state)
   }
   const onOpen = () => onState('live')

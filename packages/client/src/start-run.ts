@@ -56,7 +56,7 @@ async function begin(client: ClientOptions, wanted: Request, signal: AbortSignal
 function isUnsure(error: unknown, failures: number): boolean {
   if (error instanceof ApiError) return error.problem.code === 'idempotency_in_progress'
   if (!(error instanceof ConnectionError)) return false
-  // Nobody listened at all: that is worth telling at once, unless an earlier try got through.
+  // Nothing listens there: that is reported at once, unless an earlier try got through.
   return failures > 1 || !isRefused(error.cause)
 }
 

@@ -17,7 +17,7 @@ export interface ClientOptions {
   readonly WebSocket?: typeof globalThis.WebSocket
   /** Called at every 401, before the error is thrown. */
   readonly onUnauthorized?: () => void
-  /** How long a request that may be repeated is repeated while the service says it cannot answer now (503). Milliseconds; 5000 unless told. */
+  /** How long a request that may be repeated is repeated while the service says it cannot answer now (503). Milliseconds; 5000 unless given. */
   readonly patience?: number
 }
 
@@ -162,7 +162,7 @@ function problemIn(response: Response, text: string): Problem {
         return { ...(parsed as Problem), status: response.status }
       }
     } catch {
-      // Told below as what it is: an answer nobody can read.
+      // Reported below as what it is: an answer that cannot be read.
     }
   }
   return foreignProblem(response.status, response.statusText, type, text)

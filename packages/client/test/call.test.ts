@@ -98,13 +98,13 @@ test('against a stand-in: 204 answers undefined, and an ETag comes with callFull
 })
 
 test('against a stand-in: a 401 tells the owner of the client, then throws', async () => {
-  let told = 0
+  let calls = 0
   await using service = await standIn({
     http: (_request, response) => sendProblem(response, problem(401, 'unauthorized')),
   })
-  const client = createClient({ baseUrl: service.url, onUnauthorized: () => told++ })
+  const client = createClient({ baseUrl: service.url, onUnauthorized: () => calls++ })
   await assert.rejects(client.call('getMe'), ApiError)
-  assert.equal(told, 1)
+  assert.equal(calls, 1)
 })
 
 test('against a stand-in: a page of HTML from a reverse proxy becomes a problem that says so', async () => {

@@ -52,19 +52,19 @@ for (const [status, code] of [
   [404, 'not_found'],
 ] as const) {
   test(`against a stand-in: an upgrade refused with ${status} ends the stream with the problem`, async () => {
-    let told = 0
+    let calls = 0
     const refusal = problem(status, code)
     await using service = await standIn({
       refuse: () => refusal,
       http: (_request, response) => sendProblem(response, refusal),
     })
-    const client = createClient({ baseUrl: service.url, token: 'stq_x', onUnauthorized: () => told++ })
+    const client = createClient({ baseUrl: service.url, token: 'stq_x', onUnauthorized: () => calls++ })
     const following = client.followStats('shop', {
       signal: new AbortController().signal,
       onStats: () => assert.fail('no statistics'),
     })
     await assert.rejects(following, (error) => error instanceof ApiError && error.problem.code === code)
-    assert.equal(told, status === 401 ? 1 : 0)
+    assert.equal(calls, status === 401 ? 1 : 0)
   })
 }
 

@@ -37,16 +37,16 @@ test('against a stand-in: a session begins each connection of a stream with a ti
 })
 
 test('against a stand-in: a session that has ended begins no stream, and says so', async () => {
-  let told = 0
+  let calls = 0
   await using service = await standIn({
     http: (_request, response) => sendProblem(response, problem(401, 'unauthorized')),
   })
-  const client = createClient({ baseUrl: service.url, csrfToken: () => null, onUnauthorized: () => (told += 1) })
+  const client = createClient({ baseUrl: service.url, csrfToken: () => null, onUnauthorized: () => (calls += 1) })
   await assert.rejects(
     client.followEvents({}, { signal: AbortSignal.timeout(5000), onEvent: () => undefined }),
     (error) => error instanceof ApiError && error.status === 401,
   )
-  assert.ok(told > 0)
+  assert.ok(calls > 0)
 })
 
 test('with a token an address needs no ticket', async () => {

@@ -9,9 +9,9 @@ export type Scope = (typeof scopes)[number]
  * Who may call an operation. Every operation declares one of these; the server refuses to boot otherwise.
  * `instance`: about the whole instance, closed to tokens that are restricted to projects.
  * `session`: needs a browser session; no token, whatever its scope (specification, section 5.8).
- * `known`: credentials are looked at where they come along, and answered more; wrong ones count as none.
+ * `known`: callers with valid credentials get a longer answer; wrong credentials count as none.
  * `unrestricted`: the reason is not the instance but creation: a restricted token cannot create projects.
- * `raised`: what in a request needs more than that. The server asks it of the parsed request, before the handler.
+ * `raised`: requests that need more than that. The server asks it of the parsed request, before the handler.
  */
 export type Access =
   | { readonly kind: 'public'; readonly known?: true }
@@ -32,7 +32,7 @@ export interface Raise {
   readonly when: {
     /** `frame`: what the caller sends on a WebSocket. */
     readonly part: 'body' | 'query' | 'frame'
-    /** JSON pointers into the parsed part; it holds when what stands at one of them is exactly `equals`. */
+    /** JSON pointers into the parsed part; it holds when the value at one of them is exactly `equals`. */
     readonly pointers: readonly string[]
     readonly equals: string | boolean
   }
@@ -73,7 +73,7 @@ export interface Operation {
    */
   readonly ticket?: 'stream' | 'view' | 'download'
   /**
-   * What it can take away for good. `data`: what databases and services keep, which needs scope admin, for the whole operation
+   * What it can delete for good. `data`: data of databases and services, which needs scope admin, for the whole operation
    * or by `raised`. `record`: anything else, such as a variable, a domain, a caught mail, a session.
    */
   readonly removes?: 'data' | 'record'

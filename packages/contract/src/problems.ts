@@ -1,6 +1,6 @@
 /**
  * Every problem the API can answer. `type` is `urn:stackquay:problem:<code>`; codes are stable: changing or
- * removing one is a breaking change. `hint` is the general advice; an answer's `detail` says what is true just then.
+ * removing one is a breaking change. `hint` is the general advice; `detail` of an answer is the fact of that moment.
  */
 export interface ProblemKind {
   readonly status: number
@@ -39,41 +39,36 @@ export const problemKinds = {
   method_not_allowed: kind(405, 'Method not allowed', 'See the reference for the methods of this path.'),
   busy: kind(409, 'Another operation holds the project', 'Wait for it, or cancel it.', true),
   conflict: kind(409, 'Already taken', 'Choose another.'),
-  not_running: kind(409, 'It does not run', 'Start the project, then repeat it.', true),
-  last_admin: kind(409, 'The last administrator cannot be taken away', 'Make another user an administrator first.'),
+  not_running: kind(409, 'It is not running', 'Start the project, then try again.', true),
+  last_admin: kind(409, 'The last administrator cannot be removed', 'Make another user an administrator first.'),
   secret_key_external: kind(
     409,
     'The secret key comes from the environment',
-    'Replace it where it is kept; see "detail".',
+    'Replace it in its source; see "detail".',
   ),
   already_set_up: kind(409, 'The service is already set up', 'Log in.'),
-  idempotency_in_progress: kind(409, 'The first request with this key is still running', 'Wait and repeat it.', true),
+  idempotency_in_progress: kind(409, 'The first request with this key is still running', 'Wait, then try again.', true),
   too_old: kind(410, 'The requested position is no longer kept', 'Read the present state and follow from there.'),
-  precondition_failed: kind(412, 'It was changed in the meantime', 'Read it again and repeat the change.'),
+  precondition_failed: kind(412, 'It was changed in the meantime', 'Read it again, then repeat the change.'),
   too_large: kind(413, 'The body is too large', 'Send at most 1 MiB.'),
   unsupported_media_type: kind(415, 'The body’s media type is not supported', 'Send application/json.'),
   validation_failed: kind(422, 'The body has fields that are not valid', 'See "errors" for each of them.'),
   manifest_invalid: kind(422, 'The project file is not valid', 'See "errors" for line and column.'),
   idempotency_mismatch: kind(422, 'The idempotency key was used for another request', 'Use a new key.'),
-  engine_cannot: kind(422, 'The engine cannot do this', 'See "detail" for what it would need.'),
-  unavailable_here: kind(422, 'Not available on this machine', 'Install what is missing.'),
+  engine_cannot: kind(422, 'The engine cannot do this', 'See "detail" for the missing part.'),
+  unavailable_here: kind(422, 'Not available on this machine', 'Install the missing program.'),
   path_forbidden: kind(422, 'The folder may not be used', 'Choose a folder inside the allowed roots.'),
-  source_failed: kind(422, 'The source code could not be fetched', 'See "detail" for what git said.'),
+  source_failed: kind(422, 'The source code could not be fetched', 'See "detail" for the message of git.'),
   precondition_required: kind(428, 'This change needs If-Match', 'Read the resource and send its ETag.'),
-  throttled: kind(429, 'Too many attempts', 'Wait as long as Retry-After says.', true),
+  throttled: kind(429, 'Too many attempts', 'Wait for the seconds in Retry-After, then try again.', true),
   headers_too_large: kind(
     431,
     'The request’s headers are too large',
     'Send fewer or shorter headers. In a browser, delete the cookies of this host.',
   ),
-  internal_error: kind(
-    500,
-    'Something went wrong in the service',
-    'Repeat it; if it happens again, report the requestId.',
-    true,
-  ),
-  unavailable: kind(503, 'The service cannot answer now', 'Repeat it a little later.', true),
-  // Reasons an operation (start, stop, …) failed; they stand in `operation.error`, not in an HTTP status of their own.
+  internal_error: kind(500, 'The service failed', 'Try again; if it happens again, report the requestId.', true),
+  unavailable: kind(503, 'The service cannot answer now', 'Try again a little later.', true),
+  // Reasons an operation (start, stop, …) failed; they appear in `operation.error`, not as an HTTP status.
   port_in_use: kind(409, 'A port is used by another program', 'Stop that program, or choose another port.', true),
   program_not_found: kind(422, 'A program is missing', 'Install it.'),
   image_not_found: kind(
@@ -81,17 +76,22 @@ export const problemKinds = {
     'An image is not there',
     'Check its name and version, and the credentials of its registry.',
   ),
-  image_unavailable: kind(503, 'An image could not be fetched', 'Check the way to its registry, then try again.', true),
+  image_unavailable: kind(
+    503,
+    'An image could not be fetched',
+    'Check the connection to its registry, then try again.',
+    true,
+  ),
   job_failed: kind(422, 'A command failed', 'See the last lines of its output.'),
   job_timeout: kind(422, 'A command took too long', 'See the last lines of its output.'),
   exited_early: kind(422, 'The program ended right after its start', 'See the last lines of its log.'),
-  out_of_memory: kind(422, 'Memory ran out', 'Raise the memory limit of the project, or make it need less.'),
+  out_of_memory: kind(422, 'Memory ran out', 'Raise the memory limit of the project, or make it use less.'),
   never_ready: kind(422, 'The program did not become ready', 'See the last lines of its log.'),
   disk_full: kind(507, 'The disk is full', 'Free some space and try again.', true),
   engine_unavailable: kind(503, 'The engine does not answer', 'See GET /system/diagnostics.', true),
-  aborted: kind(409, 'It was cancelled', 'Start it again when you want it.'),
-  deadline_exceeded: kind(504, 'It took longer than allowed', 'See its steps for where it waited.', true),
-  interrupted: kind(503, 'The service was ended while this ran, more than once', 'Start it again.', true),
+  aborted: kind(409, 'It was cancelled', 'Start it again.'),
+  deadline_exceeded: kind(504, 'It took longer than allowed', 'See its steps for the one that waited.', true),
+  interrupted: kind(503, 'The service was ended more than once while this ran', 'Start it again.', true),
   io_failed: kind(500, 'Reading or writing failed', 'See "detail".', true),
 } as const satisfies Record<string, ProblemKind>
 
@@ -106,7 +106,7 @@ export interface FieldError {
   readonly pointer: string
   readonly code: string
   readonly detail: string
-  /** In a project file: where. */
+  /** Position in a project file. */
   readonly line?: number
   readonly column?: number
 }
@@ -126,7 +126,7 @@ export interface Problem {
   readonly [extension: string]: unknown
 }
 
-/** Thrown anywhere behind the door; the door turns it into an answer. */
+/** Thrown by handlers; the HTTP layer turns it into an answer. */
 export class ProblemError extends Error {
   override readonly name = 'ProblemError'
   readonly code: ProblemCode

@@ -1,28 +1,28 @@
-import type { ChosenToolchain, KindImage, Listen, ProjectFacts, Settings, WorkloadDraft } from '@stackquay/catalog'
+import type { ChosenToolchain, Listen, ProjectFacts, Settings, TypeImage, WorkloadSpec } from '@stackquay/catalog'
 import type { Container, FolderMount, Job, Limits } from '@stackquay/engine-api'
 import type { ProjectSpec } from './spec.ts'
 
-/** What resolving knows of an engine of images. */
+/** Facts about an engine of images. */
 export interface ContainerFacts {
-  /** `uid:gid` of whoever owns the files of projects. */
+  /** `uid:gid` of the owner of the files of projects. */
   readonly user: string
-  /** The image to take for one of the catalogue: a mirror's, or another that does the same. */
+  /** The image to take for one of the catalogue: from a mirror, or an equal one. */
   image(reference: string): string
-  /** A Dockerfile of ours, and a name for what it makes on that base: another content has another name. */
+  /** A built-in Dockerfile, and the name of its image on that base: another content has another name. */
   ours(name: string, base: string): { readonly folder: string; readonly tag: string }
   /** The build of an image that a person chose for a workload, or null. */
   pinned(workload: string, reference: string): string | null
-  /** Folders of this machine with programs of ours, and with the Node that runs them. */
+  /** Folders of this machine with built-in programs, and with the Node that runs them. */
   readonly programs: readonly string[]
 }
 
 /** The program of a kind inside its image. */
-export function toolchainIn(image: KindImage, line: string): ChosenToolchain {
+export function toolchainIn(image: TypeImage, line: string): ChosenToolchain {
   const program = image.program(line)
   return { version: line, program, directory: program.slice(0, program.lastIndexOf('/')) || '/' }
 }
 
-/** What a runtime's workload listens on inside: the ports of the settings, which nobody else can have there. */
+/** What a runtime's workload listens on inside: the ports of the settings, which are always free there. */
 export function listenInside(settings: Settings, workload: string, port: string): Listen {
   const beside = settings.devServer as { readonly port: number } | undefined
   const isBeside = workload.endsWith('-dev') && beside !== undefined
@@ -32,9 +32,9 @@ export function listenInside(settings: Settings, workload: string, port: string)
   }
 }
 
-/** The container of a database or a service: it sees its data, and programs of ours when one of them does its work. */
+/** The container of a database or a service: it sees its data, and built-in programs when it is one of them. */
 export function dataContainer(
-  image: KindImage,
+  image: TypeImage,
   line: string,
   { workload, spec, facts, needsPrograms }: ContainerRequest & { readonly needsPrograms: boolean },
   containers: ContainerFacts,
@@ -52,7 +52,7 @@ export function dataContainer(
 
 /** The container of a runtime's programs: it sees the project's source and its tools. */
 export function sourceContainer(
-  image: KindImage,
+  image: TypeImage,
   line: string,
   { workload, spec, facts }: ContainerRequest,
   containers: ContainerFacts,
@@ -72,15 +72,15 @@ export function sourceContainer(
 }
 
 export interface ContainerRequest {
-  /** Name of the workload, or of the runtime for what people run in it. */
+  /** Name of the workload, or of the runtime for its commands. */
   readonly workload: string
   readonly spec: Pick<ProjectSpec, 'limits'>
   readonly facts: { readonly project: ProjectFacts }
 }
 
-/** Puts a draft into a container, its jobs with it. */
-export function inContainer(draft: WorkloadDraft, container: Container): WorkloadDraft {
-  return { ...draft, run: { ...draft.run, container }, setup: jobsIn(draft.setup, container) }
+/** Puts a workload into a container, its jobs with it. */
+export function inContainer(workload: WorkloadSpec, container: Container): WorkloadSpec {
+  return { ...workload, run: { ...workload.run, container }, setup: jobsIn(workload.setup, container) }
 }
 
 export function jobsIn(jobs: readonly Job[], container: Container): readonly Job[] {
@@ -92,7 +92,7 @@ export function homeOf({ project }: { readonly project: ProjectFacts }): { reado
   return { HOME: project.toolsPath }
 }
 
-/** What a workload may use: its own limits, else those of the project, each for itself. */
+/** Each limit of the workload itself, else that of the project. */
 export function limitsOf({ limits }: Pick<ProjectSpec, 'limits'>, workload: string): Limits {
   const own = limits?.workloads?.[workload]
   return {
@@ -102,31 +102,31 @@ export function limitsOf({ limits }: Pick<ProjectSpec, 'limits'>, workload: stri
   }
 }
 
-/** The same for a program of this machine; nothing where nothing is set, so that what runs without limits stays what it is. */
+/** The same for a program of this machine. Empty without limits, so that such a workload keeps its fingerprint. */
 export function ownLimits(spec: Pick<ProjectSpec, 'limits'>, workload: string): { readonly limits?: Limits } {
   const limits = limitsOf(spec, workload)
   return Object.values(limits).every((limit) => limit === null) ? {} : { limits }
 }
 
 /** Puts the limits of a workload onto its program and its jobs. */
-export function withLimits(draft: WorkloadDraft, spec: Pick<ProjectSpec, 'limits'>): WorkloadDraft {
-  const own = ownLimits(spec, draft.name)
-  if (own.limits === undefined) return draft
-  return { ...draft, run: { ...draft.run, ...own }, setup: draft.setup.map((job) => ({ ...job, ...own })) }
+export function withLimits(workload: WorkloadSpec, spec: Pick<ProjectSpec, 'limits'>): WorkloadSpec {
+  const own = ownLimits(spec, workload.name)
+  if (own.limits === undefined) return workload
+  return { ...workload, run: { ...workload.run, ...own }, setup: workload.setup.map((job) => ({ ...job, ...own })) }
 }
 
 function imageOf(
-  image: KindImage,
+  image: TypeImage,
   line: string,
   workload: string,
   containers: ContainerFacts,
 ): Pick<Container, 'image' | 'build'> {
   const base = containers.image(image.reference(line))
-  const ours = image.ours === undefined ? null : containers.ours(image.ours, base)
-  const reference = ours?.tag ?? base
+  const built = image.builtIn === undefined ? null : containers.ours(image.builtIn, base)
+  const reference = built?.tag ?? base
   const pinned = containers.pinned(workload, reference)
   if (pinned !== null) return { image: pinned, build: null }
-  return { image: reference, build: ours === null ? null : { base, folder: ours.folder } }
+  return { image: reference, build: built === null ? null : { base, folder: built.folder } }
 }
 
 function readOnly(path: string): FolderMount {

@@ -11,7 +11,7 @@ export const envFiles = [
   '.env.testing',
 ] as const
 
-/** Assignments in these files, the later file first; a name counts once. Texts stand as they are, without their quotes. */
+/** Assignments in these files, the later file first; a name counts once. Texts are as written, without their quotes. */
 export function variablesInFiles(source: SourceFiles, folder: string): ReadonlyMap<string, string> {
   const variables = new Map<string, string>()
   for (const file of [...envFiles].reverse()) {
@@ -26,7 +26,7 @@ export function variablesInFiles(source: SourceFiles, folder: string): ReadonlyM
   return variables
 }
 
-/** A longer line is no address of a database. */
+/** A longer line is not the address of a database. */
 const longest = 4096
 
 const assignment = /^\s*(?:export\s+)?([A-Za-z_]\w*)\s*=\s*(.*?)\s*$/

@@ -9,10 +9,12 @@ export * from './merge-project.ts'
 export { asksAboutData } from './merge-services.ts'
 export * from './names.ts'
 export * from './network/index.ts'
+export * from './observed-after.ts'
 export * from './plan-project.ts'
 export * from './print-manifest.ts'
 export * from './project-status.ts'
 export * from './prune.ts'
+export * from './requests.ts'
 export * from './resolve-commands.ts'
 export {
   databaseSecret,

@@ -1,4 +1,4 @@
-import { databaseKindOf, databaseKinds, type RuntimeKind, runtimeKinds, type Settings } from '@stackquay/catalog'
+import { databaseKindOf, databaseKinds, type RuntimeType, runtimeKinds, type Settings } from '@stackquay/catalog'
 import type { FieldError, ProjectPatch } from '@stackquay/contract'
 import { chooseLine, type OfferedLine } from './choose-line.ts'
 import { type Fields, isObject, withoutUndefined } from './fields.ts'
@@ -70,7 +70,7 @@ export function mergeProject(
 }
 
 function mergeRuntime(
-  kind: RuntimeKind,
+  kind: RuntimeType,
   before: Settings | undefined,
   change: Fields,
   offered: readonly OfferedLine[],
@@ -120,7 +120,7 @@ function mergeRuntime(
  * An object inside a runtime is merged too. One that is a server of its own (a dev server) follows the same rules: its
  * host port is read-only, and a new preset drops the port unless it is sent.
  */
-function mergeNested(kind: RuntimeKind, before: Fields, change: Fields): Fields {
+function mergeNested(kind: RuntimeType, before: Fields, change: Fields): Fields {
   const isServer = 'preset' in before && 'port' in before
   if (!isServer) return { ...before, ...withoutUndefined(change) }
   const { hostPort: _host, ...sent } = withoutUndefined(change)

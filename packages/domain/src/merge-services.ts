@@ -1,4 +1,4 @@
-import { type ServiceFields, type ServiceKind, serviceKinds } from '@stackquay/catalog'
+import { type ServiceFields, type ServiceType, serviceKinds } from '@stackquay/catalog'
 import type { FieldError, ProjectPatch } from '@stackquay/contract'
 import { z } from 'zod'
 import { chooseLine, type OfferedLine } from './choose-line.ts'
@@ -52,7 +52,7 @@ function isOnlyOff(sent: Fields): boolean {
 }
 
 function mergeService(
-  kind: ServiceKind,
+  kind: ServiceType,
   before: ServiceFields | undefined,
   sent: Fields,
   world: {

@@ -25,6 +25,8 @@ export interface StatusFacts {
   readonly since: string
   /** Set while the engine does not answer: then nothing is known, least of all that something stopped. */
   readonly unknown?: string | null
+  /** The last change of the settings was not carried out: its operation failed or was cancelled. */
+  readonly notApplied?: boolean
 }
 
 /** Pure: status is derived whenever it is asked for, never stored. */
@@ -35,7 +37,13 @@ export function projectStatus(facts: StatusFacts): ProjectStatus & { workloads: 
     desired: facts.desired,
     since: facts.since,
     health: healthOf(workloads),
-    warnings: [...engineWarnings(facts), ...facts.obstacles, ...workloads.flatMap(warningsOf), ...limitWarnings(facts)],
+    warnings: [
+      ...engineWarnings(facts),
+      ...applyWarnings(facts),
+      ...facts.obstacles,
+      ...workloads.flatMap(warningsOf),
+      ...limitWarnings(facts),
+    ],
     workloads,
   }
 }
@@ -47,6 +55,17 @@ function engineWarnings({ unknown }: StatusFacts): ProjectStatus['warnings'] {
       code: 'engine_unavailable',
       detail: unknown,
       hint: 'What is shown is from before. It is looked at again when the engine answers.',
+    },
+  ]
+}
+
+function applyWarnings({ notApplied }: StatusFacts): ProjectStatus['warnings'] {
+  if (notApplied !== true) return []
+  return [
+    {
+      code: 'not_applied',
+      detail: 'The newest settings are not applied.',
+      hint: 'Restart the project to apply them, or change them back.',
     },
   ]
 }

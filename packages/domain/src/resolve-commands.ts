@@ -1,14 +1,14 @@
 import {
-  type ActionDraft,
+  type ActionDefinition,
   type ChosenToolchain,
   type CommandEnvironment,
-  type RuntimeKind,
+  type RuntimeType,
   runtimeKinds,
   type Settings,
   SettingsError,
-  type SuiteDraft,
+  type SuiteDefinition,
   type SuiteInput,
-  type SuiteKind,
+  type SuiteType,
   searchPath,
   suiteKinds,
 } from '@stackquay/catalog'
@@ -16,7 +16,8 @@ import type { Container, Limits } from '@stackquay/engine-api'
 import { homeOf, jobsIn, ownLimits, sourceContainer } from './containers.ts'
 import { type Connections, packageFolder, resolveConnections } from './resolve-connections.ts'
 import type { ResolveFacts } from './resolve-facts.ts'
-import { runtimeInput, toolchainOf, unavailableHere } from './resolve-project.ts'
+import { runtimeInput } from './resolve-runtime.ts'
+import { toolchainOf, unavailableHere } from './resolve-toolchain.ts'
 import type { ProjectSpec } from './spec.ts'
 
 /** What people can run in a project, and where. */
@@ -34,16 +35,16 @@ export interface NamedEnvironment extends CommandEnvironment {
   readonly label: string
   /** Why nothing can run in it: its toolchain is missing here. Null when it can. */
   readonly reason: string | null
-  /** What its commands run in, on an engine of images. */
+  /** Where its commands run, on an engine of images. */
   readonly container?: Container
-  /** What each of its commands may use, on an engine that runs programs of this machine. */
+  /** The limits of each of its commands, on an engine that runs programs of this machine. */
   readonly limits?: Limits
 }
 
-export type FoundAction = ActionDraft & { readonly id: string; readonly runtime: string }
-export type FoundSuite = SuiteDraft & { readonly id: string; readonly runner: string; readonly runtime: string }
+export type FoundAction = ActionDefinition & { readonly id: string; readonly runtime: string }
+export type FoundSuite = SuiteDefinition & { readonly id: string; readonly runner: string; readonly runtime: string }
 
-/** Pure. Works on whatever state the project is in: what cannot run says why instead of being absent. */
+/** Pure. Works in every state of the project: a command that cannot run has a reason instead of being absent. */
 export function resolveCommands(spec: ProjectSpec, facts: ResolveFacts): ProjectCommands {
   const connections = resolveConnections(spec, facts)
   const runtimes = runtimeKinds.flatMap((kind) => {
@@ -67,7 +68,7 @@ export function resolveCommands(spec: ProjectSpec, facts: ResolveFacts): Project
 }
 
 function ofRuntime(
-  kind: RuntimeKind,
+  kind: RuntimeType,
   settings: Settings,
   resolving: { readonly spec: ProjectSpec; readonly facts: ResolveFacts; readonly connections: Connections },
 ): {
@@ -100,7 +101,7 @@ function ofRuntime(
 }
 
 function inside(
-  kind: Pick<RuntimeKind, 'name' | 'image'>,
+  kind: Pick<RuntimeType, 'name' | 'image'>,
   { version }: Pick<Settings, 'version'>,
   { spec, facts }: { readonly spec: ProjectSpec; readonly facts: ResolveFacts },
   environment: NamedEnvironment,
@@ -118,12 +119,12 @@ function inside(
   }
 }
 
-/** Where it would be. Nothing is started with it: all that the runtime offers carries the reason then. */
-function missing(kind: RuntimeKind, settings: Settings): ChosenToolchain {
+/** A likely place. Nothing is started with it, because every command of the runtime has the reason. */
+function missing(kind: RuntimeType, settings: Settings): ChosenToolchain {
   return { version: settings.version, program: `/usr/bin/${kind.toolchain?.programs[0]}`, directory: '/usr/bin' }
 }
 
-/** The widest obstacle is said: without a toolchain nothing else matters. */
+/** The widest blocker comes first: without a toolchain nothing else matters. */
 function reasonOf(
   wanted: { readonly reason: string | null; readonly needsSetup: boolean },
   environment: NamedEnvironment,
@@ -145,12 +146,12 @@ function projectEnvironment(spec: ProjectSpec, facts: ResolveFacts, connections:
 }
 
 function suitesOf(
-  kind: SuiteKind,
+  kind: SuiteType,
   environment: NamedEnvironment,
   of: { readonly facts: ResolveFacts; readonly settings: Settings | null; readonly program: string | null },
 ): readonly FoundSuite[] {
   const { facts, settings, program } = of
-  let obstacle: string | null = null
+  let blocker: string | null = null
   const input: SuiteInput = {
     project: facts.project,
     source: facts.source,
@@ -163,7 +164,7 @@ function suitesOf(
         return facts.ourProgram(name)
       } catch (error) {
         if (!(error instanceof SettingsError)) throw error
-        obstacle ??= `${error.message} ${error.hint}`
+        blocker ??= `${error.message} ${error.hint}`
         return { node: '/usr/bin/false', file: '' }
       }
     },
@@ -173,7 +174,7 @@ function suitesOf(
     id: `${environment.name}.${suite.name}`,
     runner: kind.runner,
     runtime: environment.name,
-    reason: obstacle ?? reasonOf(suite, environment),
+    reason: blocker ?? reasonOf(suite, environment),
   }))
 }
 

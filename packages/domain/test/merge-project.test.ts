@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { databaseKinds, runtimeKindOf, runtimeKinds, type ServiceKind, serviceKinds } from '@stackquay/catalog'
+import { databaseKinds, runtimeKindOf, runtimeKinds, type ServiceType, serviceKinds } from '@stackquay/catalog'
 import type { ProjectPatch } from '@stackquay/contract'
 import { type EnvPatch, mergeProject, type Offers, sameSpec } from '../src/merge-project.ts'
 import { emptySpec, type ProjectSpec, primaryDatabase } from '../src/spec.ts'
@@ -428,7 +428,7 @@ test('sending back what an answer shows changes nothing, for any specification',
 })
 
 /** A service as an answer shows it: with its port, and instead of a secret whether there is one. */
-function shownService(kind: ServiceKind, settings: object): Record<string, unknown> {
+function shownService(kind: ServiceType, settings: object): Record<string, unknown> {
   const shown = structuredClone(settings) as Record<string, unknown>
   for (const path of kind.settings.secretFields) {
     const last = path.at(-1)!

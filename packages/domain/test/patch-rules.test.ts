@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
   databaseKinds,
-  type RuntimeKind,
+  type RuntimeType,
   runtimeKinds,
   type ServiceFields,
-  type ServiceKind,
+  type ServiceType,
   serviceKinds,
 } from '@stackquay/catalog'
 import { ProjectPatch } from '@stackquay/contract'
@@ -50,12 +50,12 @@ function faults(spec: ProjectSpec, patch: object, world: World = {}): readonly s
 const isBody = (patch: object) => ProjectPatch.safeParse(patch).success
 
 const [newest, older] = [0, 1].map(
-  (index) => (kind: ServiceKind | RuntimeKind) => kind.releases[index]?.version ?? kind.releases[0]!.version,
-) as [(kind: ServiceKind | RuntimeKind) => string, (kind: ServiceKind | RuntimeKind) => string]
+  (index) => (kind: ServiceType | RuntimeType) => kind.releases[index]?.version ?? kind.releases[0]!.version,
+) as [(kind: ServiceType | RuntimeType) => string, (kind: ServiceType | RuntimeType) => string]
 
-const withService = (kind: ServiceKind, more: object = {}) => merged(empty, { [kind.name]: { enabled: true, ...more } })
-const service = (spec: ProjectSpec, kind: ServiceKind) => spec.services[kind.name] as ServiceFields
-const withRuntime = (kind: RuntimeKind, more: object = {}) => merged(empty, { [kind.name]: { enabled: true, ...more } })
+const withService = (kind: ServiceType, more: object = {}) => merged(empty, { [kind.name]: { enabled: true, ...more } })
+const service = (spec: ProjectSpec, kind: ServiceType) => spec.services[kind.name] as ServiceFields
+const withRuntime = (kind: RuntimeType, more: object = {}) => merged(empty, { [kind.name]: { enabled: true, ...more } })
 
 const keepers = serviceKinds.filter((kind) => kind.keepsData)
 const ofData = serviceKinds.filter((kind) => kind.settings.ofData.length > 0)

@@ -1,4 +1,4 @@
-import { databaseKinds, type RuntimeKind, runtimeKinds, type ServiceKind, serviceKinds } from '@stackquay/catalog'
+import { databaseKinds, type RuntimeType, runtimeKinds, type ServiceType, serviceKinds } from '@stackquay/catalog'
 import type { ProjectPatch } from '@stackquay/contract'
 import { z } from 'zod'
 import type { OfferedLine } from '../src/choose-line.ts'
@@ -21,7 +21,7 @@ export function generator(seed: number) {
 export type Random = ReturnType<typeof generator>
 
 type Fields = Readonly<Record<string, unknown>>
-type Kind = RuntimeKind | ServiceKind
+type Kind = RuntimeType | ServiceType
 
 /** Of every kind the two newest lines, both available, the newest the default. */
 export const offersOfAll: Offers = {

@@ -4,7 +4,7 @@ import {
   runtimeKindOf,
   runtimeKinds,
   type ServiceFields,
-  type ServiceKind,
+  type ServiceType,
   type Settings,
   serviceKinds,
 } from '@stackquay/catalog'
@@ -237,7 +237,7 @@ test('names of workloads and secrets are pinned: leases, kept data and sealed te
   assert.equal(variableSecret('TOKEN'), 'env/TOKEN')
 })
 
-const serviceFields = (kind: ServiceKind, more: object = {}) =>
+const serviceFields = (kind: ServiceType, more: object = {}) =>
   ({ ...kind.settings.defaults(), version: kind.releases[0]!.version, ...more }) as unknown as ServiceFields
 const allServices = Object.fromEntries(serviceKinds.map((kind) => [kind.name, serviceFields(kind)]))
 const web = { static: settings('static') }

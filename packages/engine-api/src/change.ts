@@ -1,6 +1,6 @@
 import type { ImageBuild, Job, Workload, WorkloadRef } from './workload.ts'
 
-/** What is to become different, decided by `domain/plan`; removals stand first. Plain data, free of secrets. */
+/** A difference to make, decided by `domain/plan`; removals are first. Plain data, free of secrets. */
 export type Change =
   /** `title` is the workload's, for the titles of steps. */
   | { readonly type: 'stop'; readonly ref: WorkloadRef; readonly title: string; readonly stop: Workload['stop'] }

@@ -4,8 +4,8 @@ import type { Container, DataMount, Limits, StopPolicy } from './workload.ts'
 
 /**
  * A command is what a person runs in a project: an action, a test run, a terminal. Unlike a workload it ends, and is never
- * started again. It is held outside the control plane: it goes on while that is down, its output is kept in a journal, and
- * whoever comes back reads on from where he was.
+ * started again. A shim process outside the control plane holds it: it goes on while that is down, its output is kept in an
+ * output log, and a reader that comes back goes on at its position.
  */
 export interface CommandRef {
   /** Id of the project. */
@@ -14,7 +14,7 @@ export interface CommandRef {
   readonly id: string
 }
 
-/** What a command is made of, whoever waits for it. */
+/** What a command is made of. */
 export interface CommandProgram {
   /** argv, never a shell string. The first word is an absolute path. */
   readonly argv: readonly [string, ...string[]]
@@ -23,7 +23,7 @@ export interface CommandProgram {
   readonly env: Readonly<Record<string, Value>>
   /** Kept data that values may name. */
   readonly data: readonly DataMount[]
-  /** What it runs in on an engine of images. */
+  /** The container on an engine of images. */
   readonly container?: Container
   /** On an engine that runs programs of this machine and can limit them. */
   readonly limits?: Limits
@@ -57,22 +57,22 @@ export interface CommandState {
   /** RFC 3339 UTC. */
   readonly startedAt: string
   readonly endedAt: string | null
-  /** Set when it ended; code and signal are null when nobody could learn them (the machine restarted). */
+  /** Set when it ended; code and signal are null when they are unknown (the machine restarted). */
   readonly exit: Exit | null
-  /** Why it ended. `lost`: with its holder, or with the machine. */
+  /** Why it ended. `lost`: with its shim, or with the machine. */
   readonly cause: 'exited' | 'cancelled' | 'timeout' | 'idle' | 'lost' | null
   readonly size: TerminalSize | null
   /** Positions in its output: of the first byte that is still kept, and behind the last. */
   readonly output: { readonly first: number; readonly end: number }
 }
 
-/** A piece of output. Text streams are cut between characters, never inside one. */
+/** A chunk of output. Text streams are cut between characters, never inside one. */
 export interface CommandOutput {
   readonly stream: 'stdout' | 'stderr' | 'terminal'
   /** When it was read, ms since 1970. */
   readonly time: number
   readonly bytes: Buffer
-  /** Position in front of this piece and behind it. Reading goes on after `to`. With a terminal, positions count bytes of output. */
+  /** Position in front of this chunk and behind it. Reading goes on after `to`. With a terminal, positions count bytes of output. */
   readonly from: number
   readonly to: number
 }
@@ -85,7 +85,7 @@ export interface Commands {
   list(signal: AbortSignal): Promise<readonly CommandRef[]>
   /**
    * Output after a position, oldest first, in batches. Begins with what is still kept when the position is older: then the
-   * first piece's `from` is larger than `after`. With `follow` it ends when the command has ended and all was read.
+   * first chunk's `from` is larger than `after`. With `follow` it ends when the command has ended and all was read.
    * Throws `EngineError` `invalid_position` when nothing was ever answered with that position.
    */
   read(
@@ -101,7 +101,7 @@ export interface Commands {
   /** Forgets an ended one and its output. Removing what is not there is a success. */
   remove(ref: CommandRef): Promise<void>
   /**
-   * Runs a program for the one who waits for it: what it prints is handed on as it comes, while the caller is slow the
+   * Runs a program for a caller that waits: what it prints is handed on as it comes, while the caller is slow the
    * program waits, and when the signal aborts it is ended. Nothing of it is kept.
    */
   exec(

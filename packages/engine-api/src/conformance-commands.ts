@@ -59,12 +59,12 @@ export function commandsConformance(name: string, makeHarness: () => Promise<Har
       return (await Array.fromAsync(of.commands.read(ref, options, patience()))).flat()
     }
 
-    /** Output from the position on until it fits; the reader goes away then. */
-    async function until(ref: CommandRef, fits: (text: string) => boolean, position = 0): Promise<string> {
+    /** Output from the position on until it matches; the reader goes away then. */
+    async function until(ref: CommandRef, matches: (text: string) => boolean, position = 0): Promise<string> {
       let text = ''
       for await (const batch of engine.commands.read(ref, { after: position, follow: true }, patience())) {
         text += textOf(batch)
-        if (fits(text)) return text
+        if (matches(text)) return text
       }
       throw new Error(`the output did not come; there was ${JSON.stringify(text)}`)
     }
@@ -97,9 +97,9 @@ export function commandsConformance(name: string, makeHarness: () => Promise<Har
     test('its output is complete and in order, and its exit code is kept', async () => {
       const ref = await started(harness.commands.count(20_000))
       const wanted = Array.from({ length: 20_000 }, (_, at) => `line ${at}\n`).join('')
-      const pieces = await all(ref)
-      assert.equal(textOf(pieces), wanted)
-      assertGapless(pieces, 0)
+      const chunks = await all(ref)
+      assert.equal(textOf(chunks), wanted)
+      assertGapless(chunks, 0)
       const state = await found(ref)
       assert.deepEqual(
         [state.state, state.cause, state.exit?.code, state.exit?.signal, state.pid, state.size],
@@ -107,13 +107,13 @@ export function commandsConformance(name: string, makeHarness: () => Promise<Har
       )
       assert.deepEqual(state.output, { first: 0, end: wanted.length })
       assert.ok(Date.parse(state.startedAt) <= Date.parse(state.endedAt ?? ''))
-      assert.ok(pieces.every((piece) => Math.abs(piece.time - Date.now()) < 10 * 60_000))
+      assert.ok(chunks.every((chunk) => Math.abs(chunk.time - Date.now()) < 10 * 60_000))
       await engine.commands.remove(ref)
       assert.equal(await engine.commands.find(ref), null)
       assert.deepEqual(await engine.projects(never), [])
     })
 
-    test('stdout and stderr are told apart, and other exit codes and signals are learnt', async () => {
+    test('stdout and stderr are separate, and other exit codes and signals are learnt', async () => {
       const both = await all(await started(harness.commands.both()))
       assert.deepEqual(
         both.map(({ stream, bytes }) => [stream, String(bytes)]),
@@ -145,11 +145,11 @@ export function commandsConformance(name: string, makeHarness: () => Promise<Har
       await other.close()
     })
 
-    test('reading resumes without loss or repetition behind every piece, and refuses a position nobody was given', async () => {
+    test('reading resumes without loss or repetition behind every chunk, and refuses a position that was never answered', async () => {
       const ref = await started(harness.commands.both())
-      const pieces = await all(ref)
-      const whole = textOf(pieces)
-      for (const { to } of pieces) {
+      const chunks = await all(ref)
+      const whole = textOf(chunks)
+      for (const { to } of chunks) {
         const rest = await all(ref, to)
         assertGapless(rest, to)
         assert.equal(textOf(rest), whole.slice(to))
@@ -305,7 +305,7 @@ export function commandsConformance(name: string, makeHarness: () => Promise<Har
       assert.equal((await refusal(exec(harness.programs.missing()))).code, 'program_not_found')
     })
 
-    test('exec hands on no second piece of a stream while the first is not taken', async () => {
+    test('exec hands on no second chunk of a stream while the first is not taken', async () => {
       let pending = 0
       let most = 0
       let total = 0
@@ -353,16 +353,16 @@ export function commandsConformance(name: string, makeHarness: () => Promise<Har
   })
 }
 
-function textOf(pieces: readonly CommandOutput[]): string {
-  return Buffer.concat(pieces.map(({ bytes }) => bytes)).toString('utf8')
+function textOf(chunks: readonly CommandOutput[]): string {
+  return Buffer.concat(chunks.map(({ bytes }) => bytes)).toString('utf8')
 }
 
-function assertGapless(pieces: readonly CommandOutput[], position: number): void {
+function assertGapless(chunks: readonly CommandOutput[], position: number): void {
   let at = position
-  for (const piece of pieces) {
-    assert.equal(piece.from, at)
-    assert.equal(piece.to, piece.from + piece.bytes.length)
-    at = piece.to
+  for (const chunk of chunks) {
+    assert.equal(chunk.from, at)
+    assert.equal(chunk.to, chunk.from + chunk.bytes.length)
+    at = chunk.to
   }
 }
 

@@ -48,7 +48,7 @@ export async function converse(harness: Harness, secret: string) {
       const port = await harness.freePort()
       const seconds =
         timeoutSeconds ?? (changes.run?.argv.join(' ') === harness.programs.neverListen().argv.join(' ') ? 0.5 : 20)
-      const draft: Omit<Workload, 'fingerprint'> = {
+      const spec: Omit<Workload, 'fingerprint'> = {
         ref: { project, workload: name },
         title: `Program ${name}`,
         run: harness.programs.serve(),
@@ -63,11 +63,11 @@ export async function converse(harness: Harness, secret: string) {
         ...changes,
         env: { PORT: String(harness.listenPort?.() ?? port), ...changes.env },
       }
-      return { ...draft, fingerprint: fingerprintOf(draft) }
+      return { ...spec, fingerprint: fingerprintOf(spec) }
     },
     changed(workload: Workload, changes: Partial<Omit<Workload, 'fingerprint'>>): Workload {
-      const { fingerprint: _old, ...draft } = { ...workload, ...changes }
-      return { ...draft, fingerprint: fingerprintOf(draft) }
+      const { fingerprint: _old, ...spec } = { ...workload, ...changes }
+      return { ...spec, fingerprint: fingerprintOf(spec) }
     },
     job(name: string, run: ProcessRun, changes: Partial<Job> = {}): Job {
       return {
@@ -94,10 +94,10 @@ export async function converse(harness: Harness, secret: string) {
     async observe(name: string): Promise<Observed | undefined> {
       return (await engine.observe(project, signal)).find((one) => one.ref.workload === name)
     },
-    /** The first line of the log that fits, when it comes. */
-    async line(ref: WorkloadRef, fits: (line: LogLine) => boolean): Promise<LogLine> {
+    /** The first line of the log that matches, when it comes. */
+    async line(ref: WorkloadRef, matches: (line: LogLine) => boolean): Promise<LogLine> {
       for await (const line of engine.logs(ref, { follow: true }, AbortSignal.timeout(PATIENCE_MS)))
-        if (fits(line)) return line
+        if (matches(line)) return line
       throw new Error('the line did not come')
     },
     watch() {
@@ -112,10 +112,10 @@ export async function converse(harness: Harness, secret: string) {
       })()
       return {
         seen: (type: EngineEvent['type']) => seen.filter((event) => event.type === type).length,
-        async next(fits: (event: EngineEvent) => boolean): Promise<EngineEvent> {
+        async next(matches: (event: EngineEvent) => boolean): Promise<EngineEvent> {
           const deadline = AbortSignal.timeout(PATIENCE_MS)
           for (;;) {
-            const found = seen.find(fits)
+            const found = seen.find(matches)
             if (found !== undefined) return found
             assert.ok(!deadline.aborted, `the event did not come; seen: ${JSON.stringify(seen)}`)
             await new Promise<void>((resolve) => {

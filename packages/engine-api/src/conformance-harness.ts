@@ -15,7 +15,7 @@ export interface Harness {
   addFile(path: string): Promise<void>
   /** A program that belongs to no workload takes the port. */
   holdPort(port: number): Promise<{ readonly pid: number; readonly program: string; release(): Promise<void> }>
-  /** Everything the engine wrote down that outlives it, logs aside. */
+  /** Everything the engine wrote down that outlives it, without logs. */
   keptTexts(): Promise<readonly string[]>
   /** Processes of this machine's workloads that still live. */
   leftovers(): Promise<readonly string[]>

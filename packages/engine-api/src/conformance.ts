@@ -164,7 +164,7 @@ export function engineConformance(name: string, makeHarness: () => Promise<Harne
       assert.deepEqual(await talk.engine.observe(talk.project, talk.signal), [])
     })
 
-    test('an end by itself is told at once, with the exit code', async () => {
+    test('an end by itself is reported at once, with the exit code', async () => {
       const workload = await talk.workload('ends', {
         run: harness.programs.exit(3, ['one', 'two']),
         health: { kind: 'none' },
@@ -268,16 +268,16 @@ export function engineConformance(name: string, makeHarness: () => Promise<Harne
       await talk.remove(workload)
     })
 
-    test('a taken port is refused with the name of its holder', async () => {
+    test('a taken port is refused with the name of its owner', async () => {
       const workload = await talk.workload('conflict')
       const port = workload.ports[0]?.hostPort ?? 0
-      const holder = await harness.holdPort(port)
+      const owner = await harness.holdPort(port)
       const error = await talk.fails(talk.engine.plan({ type: 'start', workload }))
       assert.equal(error.code, 'port_in_use')
-      assert.equal(error.message, `Port ${port} is used by "${holder.program}" (pid ${holder.pid}).`)
-      assert.equal((await talk.engine.portHolder(port, talk.signal))?.pid, holder.pid)
+      assert.equal(error.message, `Port ${port} is used by "${owner.program}" (pid ${owner.pid}).`)
+      assert.equal((await talk.engine.portOwner(port, talk.signal))?.pid, owner.pid)
       assert.notEqual((await talk.observe('conflict'))?.state, 'running')
-      await holder.release()
+      await owner.release()
       await talk.remove(workload)
     })
 
@@ -397,7 +397,7 @@ export function engineConformance(name: string, makeHarness: () => Promise<Harne
       assert.deepEqual(await texts({}), [])
     })
 
-    test('batches hold the lines of the log, and a follower is told when these are all for now', async () => {
+    test('batches hold the lines of the log, and a follower learns when these are all for now', async () => {
       const run = harness.programs.exit(0, ['one', 'two'])
       const workload = await talk.workload('batches', { run, health: { kind: 'none' } })
       await talk.start(workload).catch(() => {})
@@ -461,7 +461,7 @@ export function engineConformance(name: string, makeHarness: () => Promise<Harne
   })
 }
 
-/** What is done once the image is there, which an engine of images sees to first. */
+/** The steps once the image is there, which an engine of images sees to first. */
 function actsOf(steps: readonly Step[]): readonly Step[] {
   return steps.filter((step) => step.do !== 'pull')
 }

@@ -6,7 +6,7 @@ import type { SecretRef } from './value.ts'
 import type { WorkloadRef } from './workload.ts'
 
 /**
- * Something that runs workloads. It knows neither projects nor users nor requests; what it is told is complete.
+ * Something that runs workloads. It knows neither projects nor users nor requests; what it gets is complete.
  * Every promise ends promptly when its signal aborts. After a crash of the caller, `observe` alone is enough to carry on.
  */
 export interface Engine {
@@ -39,15 +39,15 @@ export interface Engine {
   stats(project: string, signal: AbortSignal): Promise<readonly Sample[]>
   /** Where the proxy reaches a port of a workload that runs; null while it does not run. */
   address(ref: WorkloadRef, port: string): Promise<{ readonly host: string; readonly port: number } | null>
-  /** Who holds a port of this machine right now, for error texts and leases; null when it is free. */
-  portHolder(port: number, signal: AbortSignal): Promise<PortHolder | null>
+  /** Which program has a port of this machine right now, for error texts and leases; null when it is free. */
+  portOwner(port: number, signal: AbortSignal): Promise<PortOwner | null>
   /** Names of the kept data of a project; quick, however much data there is. */
   dataNames(project: string, signal: AbortSignal): Promise<readonly string[]>
   /** Kept data of a project, with its size on disk, for which every file is looked at. */
   data(project: string, signal: AbortSignal): Promise<readonly { readonly name: string; readonly sizeBytes: number }[]>
   /** Copies kept data from one project to another. Nothing may be running on either; refused if the target exists. */
   copyData(from: string, to: string, name: string, signal: AbortSignal): Promise<void>
-  /** What it takes up on this machine apart from kept data and logs, for diagnostics. Only what is ours. */
+  /** Its use of this machine apart from kept data and logs, for diagnostics. Only what this instance made. */
   usage(signal: AbortSignal): Promise<readonly EngineUsage[]>
   /** What people run in a project: actions, tests, terminals, single programs. */
   readonly commands: Commands
@@ -55,7 +55,7 @@ export interface Engine {
   close(): Promise<void>
 }
 
-/** What projects call an engine by, and what its folder is called. Nobody decides by it: see `Capabilities`. */
+/** The name of an engine in projects, and of its folder. No code decides by it: see `Capabilities`. */
 export type EngineId = string
 
 export interface Capabilities {
@@ -69,8 +69,8 @@ export interface Capabilities {
   readonly imageRollback: boolean
   readonly exec: boolean
   /**
-   * What it finds of a project besides its workloads, and so ends with them. `none`: nothing can be left. `apart`: all but what
-   * people run. `all`: it cannot tell these from others, and ends them too.
+   * Processes of a project besides its workloads that it finds, and so ends with them. `none`: nothing can be left. `apart`: all but what
+   * people run. `all`: it cannot distinguish these from others, and ends them too.
    */
   readonly strays: 'none' | 'apart' | 'all'
   /**
@@ -79,19 +79,19 @@ export interface Capabilities {
    */
   readonly mayBeAway: boolean
   /**
-   * What it finds was made by this instance and is nobody else's, so what belongs to no project is ended when the service starts.
+   * Everything that it finds was made by this instance, so strays without a project are ended when the service starts.
    * Elsewhere that is listed, and a person decides.
    */
   readonly exclusive: boolean
 }
 
-/** What is true of an engine on every machine, and known without opening it. */
+/** Capabilities of an engine on every machine, known without opening it. */
 export type FixedCapabilities = Pick<Capabilities, 'processes' | 'images' | 'mayBeAway' | 'exclusive'>
 
 export interface EngineUsage {
   readonly what: 'containers' | 'images' | 'volumes' | 'networks'
   readonly count: number
-  /** Null where the engine does not tell. */
+  /** Null where the engine does not report it. */
   readonly sizeBytes: number | null
 }
 
@@ -99,7 +99,7 @@ export type Readiness =
   | { readonly ready: true; readonly detail: string; readonly warnings: readonly string[] }
   | { readonly ready: false; readonly reason: string; readonly hint: string }
 
-export interface PortHolder {
+export interface PortOwner {
   readonly pid: number | null
   /** Program name when it could be learnt. */
   readonly program: string | null

@@ -1,6 +1,6 @@
 /**
- * What an engine says when it cannot do something. `code` is stable and becomes the problem's code; `message` says
- * what is true, `hint` what a person can do. `retryable` tells whether waiting helps.
+ * An engine's answer when it cannot do something. `code` is stable and becomes the problem's code; `message` says
+ * what is true, `hint` what a person can do. `retryable` says whether waiting helps.
  */
 export class EngineError extends Error {
   override readonly name = 'EngineError'
@@ -23,7 +23,7 @@ export class EngineError extends Error {
   }
 }
 
-/** What an engine says that runs programs of its machine, when it is given a container. */
+/** The error of an engine that runs programs of its machine, when it gets a container. */
 export function noImages(): EngineError {
   return new EngineError('engine_cannot', 'This engine runs programs of its machine, and no images.', {
     hint: 'Move the project to an engine that runs images.',

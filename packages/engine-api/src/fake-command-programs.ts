@@ -30,7 +30,7 @@ export function fakeCommandProgram(argv: readonly string[], cwd: string): Comman
   return (programs[program] ?? runsForEver)(args)
 }
 
-/** What the API's description shows as an example: who reads that may try. */
+/** The example of the API's description, for readers who try it. */
 const versionOfNode: CommandProgramOfFake = {
   output: () => [{ bytes: Buffer.from('v26.10.0\n') }],
   exit: { code: 0 },

@@ -1,4 +1,5 @@
 import type { CommandOutput, CommandSpec, CommandState, TerminalSize } from './commands.ts'
+import { createFakeCommandOutput } from './fake-command-output.ts'
 import type { CommandProgramOfFake } from './fake-command-programs.ts'
 import type { Exit } from './observed.ts'
 
@@ -15,7 +16,7 @@ export interface FakeCommand {
 }
 
 export interface RunningFakeCommand extends FakeCommand {
-  readonly pieces: readonly CommandOutput[]
+  readonly chunks: readonly CommandOutput[]
   readonly stubborn: boolean
   isPosition(position: number): boolean
   begin(): void
@@ -23,28 +24,23 @@ export interface RunningFakeCommand extends FakeCommand {
   resize(size: TerminalSize): void
 }
 
+interface CommandWorld {
+  readonly pid: number
+  now(): string
+  wake(): void
+}
+
 export function createFakeCommand(
   spec: CommandSpec,
   env: Readonly<Record<string, string>>,
   program: CommandProgramOfFake,
-  world: { readonly pid: number; now(): string; wake(): void },
+  world: CommandWorld,
 ): RunningFakeCommand {
-  const pieces: CommandOutput[] = []
-  const positions = new Set([0])
+  const output = createFakeCommandOutput(spec.keepBytes)
   const typed: Buffer[] = []
   let idle: NodeJS.Timeout | undefined
   let timeout: NodeJS.Timeout | undefined
-  let state: CommandState = {
-    ref: spec.ref,
-    state: 'running',
-    pid: world.pid,
-    startedAt: world.now(),
-    endedAt: null,
-    exit: null,
-    cause: null,
-    size: spec.terminal,
-    output: { first: 0, end: 0 },
-  }
+  let state = runningState(spec, world)
   const stir = () => {
     clearTimeout(idle)
     if (spec.idleSeconds === null || state.state === 'ended') return
@@ -60,11 +56,9 @@ export function createFakeCommand(
     get input() {
       return Buffer.concat(typed)
     },
-    get pieces() {
-      return pieces
-    },
+    chunks: output.chunks,
     isPosition: (position) =>
-      spec.terminal === null ? positions.has(position) : position >= 0 && position <= state.output.end,
+      spec.terminal === null ? output.isBoundary(position) : position >= 0 && position <= output.range.end,
     begin() {
       if (spec.timeoutSeconds !== null) {
         const milliseconds = spec.timeoutSeconds * 1000
@@ -88,13 +82,8 @@ export function createFakeCommand(
       const bytes = Buffer.from(text)
       if (bytes.length === 0 || state.state === 'ended') return
       stir()
-      const from = state.output.end
-      const to = from + bytes.length
-      const kept = spec.terminal === null ? stream : 'terminal'
-      pieces.push({ stream: kept, time: Date.parse(world.now()), bytes, from, to })
-      positions.add(to)
-      while (pieces.length > 1 && to - (pieces[0]?.from ?? 0) > spec.keepBytes) pieces.shift()
-      state = { ...state, output: { first: pieces[0]?.from ?? 0, end: to } }
+      output.add(spec.terminal === null ? stream : 'terminal', Date.parse(world.now()), bytes)
+      state = { ...state, output: output.range }
       world.wake()
     },
     finish(exit = { code: 0 }, cause = 'exited') {
@@ -114,4 +103,18 @@ export function createFakeCommand(
     },
   }
   return command
+}
+
+function runningState(spec: CommandSpec, world: CommandWorld): CommandState {
+  return {
+    ref: spec.ref,
+    state: 'running',
+    pid: world.pid,
+    startedAt: world.now(),
+    endedAt: null,
+    exit: null,
+    cause: null,
+    size: spec.terminal,
+    output: { first: 0, end: 0 },
+  }
 }

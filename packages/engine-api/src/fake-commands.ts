@@ -2,10 +2,10 @@ import type { CommandOutput, CommandRef, Commands, ExecIo } from './commands.ts'
 import { EngineError } from './errors.ts'
 import { createFakeCommand, type FakeCommand, type RunningFakeCommand } from './fake-command.ts'
 import { type CommandProgramOfFake, fakeCommandProgram } from './fake-command-programs.ts'
+import { revealAll } from './fake-env.ts'
 import type { FakeMachine } from './fake-machine.ts'
 import { aborted, change, rejectOnAbort } from './fake-waits.ts'
 import type { Exit } from './observed.ts'
-import { revealValue } from './value.ts'
 
 /** What the next command does in place of its program. */
 export interface FakeScript {
@@ -43,8 +43,7 @@ export function createFakeCommands(machine: FakeMachine, now: () => string, clos
       const script = scripts.shift()
       if (script?.error !== undefined) throw script.error
       const program = script === undefined ? fakeCommandProgram(spec.argv, spec.cwd) : scriptedProgram(script)
-      const env: Record<string, string> = {}
-      for (const [name, value] of Object.entries(spec.env)) env[name] = await revealValue(value, context.reveal)
+      const env = await revealAll(spec.env, context)
       if (context.signal.aborted) throw aborted()
       if (commands.has(key(spec.ref))) return
       const command = createFakeCommand(spec, env, program, { pid: machine.nextPid++, now, wake })
@@ -79,8 +78,7 @@ export function createFakeCommands(machine: FakeMachine, now: () => string, clos
       const script = scripts.shift()
       if (script?.error !== undefined) throw script.error
       const runs = script === undefined ? fakeCommandProgram(program.argv, program.cwd) : scriptedProgram(script)
-      const env: Record<string, string> = {}
-      for (const [name, value] of Object.entries(program.env)) env[name] = await revealValue(value, context.reveal)
+      const env = await revealAll(program.env, context)
       if (context.signal.aborted) throw aborted()
       return execute(runs, env, io, context.signal, { pid: machine.nextPid++, now })
     },
@@ -100,10 +98,10 @@ async function* readOutput(
     if (!checked && !command.isPosition(after)) throw invalidPosition(after)
     checked = true
     const ended = command.state.state === 'ended'
-    const batch = command.pieces
-      .filter((piece) => piece.to > after)
+    const batch = command.chunks
+      .filter((chunk) => chunk.to > after)
       .slice(0, 256)
-      .map((piece) => cut(piece, after))
+      .map((chunk) => cut(chunk, after))
     const last = batch.at(-1)
     if (last !== undefined) {
       after = last.to
@@ -113,8 +111,8 @@ async function* readOutput(
   }
 }
 
-function cut(piece: CommandOutput, after: number): CommandOutput {
-  return piece.from >= after ? piece : { ...piece, from: after, bytes: piece.bytes.subarray(after - piece.from) }
+function cut(chunk: CommandOutput, after: number): CommandOutput {
+  return chunk.from >= after ? chunk : { ...chunk, from: after, bytes: chunk.bytes.subarray(after - chunk.from) }
 }
 
 async function execute(

@@ -4,12 +4,12 @@ import type { WorkloadRef } from './workload.ts'
 
 /** The pretended registry, what is there of it, and which build each workload has. */
 export interface FakeImages {
-  /** What the registry calls so from now on: another build, whose id is answered. */
+  /** Another build that the registry has under this name from now on; answers its id. */
   publish(reference: string): string
   /** Makes a build go from the machine. */
   forget(id: string): void
   pull(ref: WorkloadRef, reference: string, newer: boolean): void
-  /** What a workload is started from. */
+  /** The build that a workload is started from. */
   of(ref: WorkloadRef, reference: string): { readonly reference: string; readonly id: string }
 }
 

@@ -10,7 +10,7 @@ export interface FakeMachine {
   readonly jobs: Map<string, string>
   /** Existing files, for `requires`. */
   readonly files: Set<string>
-  /** Ports that programs of nobody's project hold. */
+  /** Ports of programs that belong to no project. */
   readonly foreignPorts: Map<number, { readonly pid: number; readonly program: string }>
   /** Kept data: `<project>/<name>` to its size. */
   readonly data: Map<string, number>

@@ -4,7 +4,7 @@ import type { StopPolicy, WorkloadRef } from './workload.ts'
 export interface Observed {
   readonly ref: WorkloadRef
   readonly state: ObservedState
-  /** Fingerprint of the workload that was started, so that a plan can tell whether it is the wanted one. */
+  /** Fingerprint of the workload that was started, so that a plan can see whether it is the wanted one. */
   readonly fingerprint: string
   /** When the present state began, RFC 3339 UTC. */
   readonly since: string
@@ -17,11 +17,11 @@ export interface Observed {
   readonly health: 'starting' | 'healthy' | 'unhealthy' | 'none'
   /** For `waiting` and `unhealthy`: what is true and what to do. */
   readonly reason: string | null
-  /** What it was started with, for ending one that nothing describes any more. */
+  /** As it was started, for ending one without a description. */
   readonly title?: string
   readonly stop?: StopPolicy
   readonly dependsOn?: readonly string[]
-  /** On an engine of images: what it was started from. `id` tells one build of a tag from another. */
+  /** On an engine of images: what it was started from. `id` distinguishes one build of a tag from another. */
   readonly image?: { readonly reference: string; readonly id: string }
   /** What its limits did to the present run; absent while nothing. */
   readonly limited?: {
@@ -36,7 +36,7 @@ export interface Observed {
 export type ObservedState = 'running' | 'waiting' | 'exited' | 'stopped'
 
 export interface Exit {
-  /** Null when it ended by a signal or when nobody could learn it. */
+  /** Null when it ended by a signal or when it is unknown. */
   readonly code: number | null
   readonly signal: string | null
   /** RFC 3339 UTC. */
@@ -52,7 +52,7 @@ export type EngineEvent =
   | { readonly type: 'healthy'; readonly ref: WorkloadRef }
   | { readonly type: 'unhealthy'; readonly ref: WorkloadRef; readonly reason: string }
   | { readonly type: 'exited'; readonly ref: WorkloadRef; readonly exit: Exit }
-  /** Its limits did something to a run that goes on: `observe` tells what. */
+  /** Its limits did something to a run that goes on: `observe` says what. */
   | { readonly type: 'limited'; readonly ref: WorkloadRef }
   /** A required file appeared: the workload may be started now. */
   | { readonly type: 'unblocked'; readonly ref: WorkloadRef }
@@ -77,7 +77,7 @@ export interface LogLine {
 /** Lines that follow each other. */
 export interface LogBatch {
   readonly lines: readonly LogLine[]
-  /** The same lines for whoever handles millions of them; `lines` are then made when they are asked for. */
+  /** The same lines for callers that handle millions of them; `lines` are then made when they are asked for. */
   readonly columns: LogColumns | null
 }
 
@@ -131,7 +131,7 @@ export interface Sample {
   readonly time: string
   /** Share of one core, 1 = one full core. Null in the first sample, which has nothing to compare with. */
   readonly cpu: number | null
-  /** Resident bytes of the whole process group (proportional where the kernel tells). */
+  /** Resident bytes of the whole process group (proportional where the kernel reports it). */
   readonly memoryBytes: number
   readonly processes: number
   readonly readBytes: number | null

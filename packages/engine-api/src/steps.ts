@@ -20,7 +20,7 @@ export function stepsOf(change: Change): readonly Step[] {
       const { ref, title, stop } = change.workload
       const steps = startSteps(change)
       const pulls = steps.filter((step) => step.do === 'pull')
-      // What runs goes on until everything is there that takes its place.
+      // The old run goes on until everything is there that takes its place.
       return [...pulls, stopStep({ ref, title, stop }), ...steps.slice(pulls.length)]
     }
     case 'job':
@@ -66,7 +66,7 @@ function stopStep({ ref, title, stop }: Pick<Workload, 'ref' | 'title' | 'stop'>
   return { id: `stop:${ref.workload}`, title: `Stop ${title}`, do: 'stop', ref, stop }
 }
 
-/** What a workload is started with: its image, its jobs, itself. */
+/** The steps of a start: image, jobs, the workload itself. */
 export function startSteps({
   workload,
   newerImage = false,

@@ -36,19 +36,19 @@ export interface ProcessRun {
   readonly argv: readonly [string, ...string[]]
   /** Absolute. */
   readonly cwd: string
-  /** What it runs in on an engine of images; absent on one that runs programs of this machine. Paths above are those inside. */
+  /** The container on an engine of images; absent on one that runs programs of this machine. Paths above are those inside. */
   readonly container?: Container
   /** On an engine that runs programs of this machine and can limit them; absent: no limit but the engine's own. */
   readonly limits?: Limits
 }
 
-/** What a program on an engine of images runs in: all that it sees of the world. There is no way to say more. */
+/** The container of a program on an engine of images: all that it sees of the world. There are no further options. */
 export interface Container {
   /** As registries name it, with a tag or a digest, or the id of one that is there. */
   readonly image: string
-  /** Set for an image of ours, which is built here when it is not there. */
+  /** Set for a built-in image, which is built here when it is not there. */
   readonly build: ImageBuild | null
-  /** `uid:gid`, or the name of a user of the image. Never root unless the image has nobody else and needs it. */
+  /** `uid:gid`, or the name of a user of the image. Never root unless the image has no other user and needs it. */
   readonly user: string
   /** Id of the project in whose network it is. Workloads find each other there by their names. */
   readonly network: string
@@ -59,7 +59,7 @@ export interface Container {
   readonly limits: Limits
 }
 
-/** An image of ours: a Dockerfile that begins with `ARG BASE` and `FROM ${BASE}`. Its name tells its content. */
+/** A built-in image: a Dockerfile that begins with `ARG BASE` and `FROM ${BASE}`. Its name is made of its content. */
 export interface ImageBuild {
   readonly base: string
   /** Absolute path of the folder with the Dockerfile. */
@@ -82,7 +82,7 @@ export interface Limits {
 export interface DataMount {
   /** Names the data within its project and outlives the workload: `postgresql-main`, `redis`. */
   readonly name: string
-  /** The environment variable that tells the program where the directory is, where it takes one. */
+  /** The environment variable that names the directory to the program, where it takes one. */
   readonly envName?: string
 }
 
@@ -94,7 +94,7 @@ export function dataPath(name: string): string {
 export interface PortBinding {
   /** `http`, `postgresql`, `debug`. */
   readonly name: string
-  /** What the program listens on; without a container the same as `hostPort`. */
+  /** The port that the program listens on; without a container the same as `hostPort`. */
   readonly port: number
   readonly hostPort: number
   /** Address the host port is bound to: loopback unless the project exposes it. */

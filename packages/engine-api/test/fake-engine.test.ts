@@ -9,7 +9,7 @@ const signal = new AbortController().signal
 const context = { signal, reveal: async () => 'secret', output: () => {} }
 
 function workload(): Workload {
-  const draft: Omit<Workload, 'fingerprint'> = {
+  const spec: Omit<Workload, 'fingerprint'> = {
     ref: { project: 'p', workload: 'web' },
     title: 'Web',
     run: { kind: 'process', argv: ['/bin/web'], cwd: '/' },
@@ -23,10 +23,10 @@ function workload(): Workload {
     stop: { signal: 'SIGTERM', deadlineSeconds: 1 },
     dependsOn: [],
   }
-  return { ...draft, fingerprint: fingerprintOf(draft) }
+  return { ...spec, fingerprint: fingerprintOf(spec) }
 }
 
-test('a step fails once when it was told to, by kind or by id', async () => {
+test('a step fails once when a test asks for it, by kind or by id', async () => {
   const engine = createFakeEngine()
   const [start] = engine.plan({ type: 'start', workload: workload() })
   assert.ok(start)
@@ -54,7 +54,7 @@ test('a step that hangs ends by release or by abort', async () => {
   await assert.rejects(engine.apply(start, { ...context, signal: AbortSignal.timeout(20) }), { code: 'aborted' })
 })
 
-test('a crash is told and seen', async () => {
+test('a crash is reported and observed', async () => {
   const engine = createFakeEngine()
   const stop = new AbortController()
   const seen: EngineEvent['type'][] = []

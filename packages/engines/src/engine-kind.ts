@@ -7,14 +7,14 @@ export interface EngineKind {
   readonly id: EngineId
   /** For people. */
   readonly label: string
-  /** What it can wherever it runs; an engine that was opened says the rest. One that cannot be away is on every instance. */
+  /** Its capabilities on every machine; an engine that was opened says the rest. One that cannot be away is on every instance. */
   readonly capabilities: FixedCapabilities
-  /** Where nobody chose, new projects get it when it answers at the first start. The first such kind wins. */
+  /** Without a choice, new projects get it when it answers at the first start. The first such kind wins. */
   readonly chosenByAuto: boolean
-  /** What the service is started with to have it, after "Start the service with". */
+  /** The setting that starts the service with it, after "Start the service with". */
   readonly startWith: string
   open(options: EngineOptions): Promise<Engine>
 }
 
-/** What any of them needs. */
+/** Needs of every kind. */
 export interface EngineOptions extends NativeEngineOptions, Pick<DockerEngineOptions, 'host' | 'tls' | 'credentials'> {}

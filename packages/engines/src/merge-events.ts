@@ -2,7 +2,7 @@ import type { EngineEvent } from '@stackquay/engine-api'
 
 type Source = (signal: AbortSignal) => AsyncIterable<EngineEvent>
 
-/** Events of all sources as they come. Breaks off when one of them does: whoever follows begins again then. */
+/** Events of all sources as they come. Breaks off when one of them does: the follower begins again then. */
 export async function* mergeEvents(sources: readonly Source[], signal: AbortSignal): AsyncGenerator<EngineEvent> {
   const over = new AbortController()
   const until = AbortSignal.any([signal, over.signal])
@@ -10,7 +10,7 @@ export async function* mergeEvents(sources: readonly Source[], signal: AbortSign
   let open = sources.length
   let failure: { readonly error: unknown } | null = null
   let changed = Promise.withResolvers<void>()
-  const tell = () => {
+  const notify = () => {
     changed.resolve()
     changed = Promise.withResolvers<void>()
   }
@@ -18,13 +18,13 @@ export async function* mergeEvents(sources: readonly Source[], signal: AbortSign
     try {
       for await (const event of source(until)) {
         waiting.push(event)
-        tell()
+        notify()
       }
     } catch (error) {
       if (!until.aborted) failure ??= { error }
     } finally {
       open -= 1
-      tell()
+      notify()
     }
   }
   for (const source of sources) void follow(source)

@@ -14,7 +14,7 @@ const starter = fileURLToPath(new URL('./starters.ts', import.meta.url))
 const context = { signal: AbortSignal.timeout(60_000), reveal: async () => 'secret' }
 
 for (const then of ['killed', 'ended'] as const) {
-  test(`a holder that is ${then} between its program's start and the note of it: the command is lost, and never runs twice`, async (t) => {
+  test(`a shim that is ${then} between its program's start and the note of it: the command is lost, and never runs twice`, async (t) => {
     const { commands, spec, times } = await lab(t, then)
     await assert.rejects(commands.start(spec, context), EngineError)
     await commands.start(spec, context)
@@ -45,15 +45,15 @@ async function lab(t: TestContext, then: 'killed' | 'ended' | 'refused') {
     table,
     now: () => new Date(),
     removeGroups: () => true,
-    holderGroups: () => [],
+    shimGroups: () => [],
     suspects: () => ({ table, uids: new Set([process.getuid?.() ?? -1]) }),
     group: () => null,
     prepare: async () => ({
       program: { argv: ['/bin/true'], cwd: '/', env: {} },
-      holder: null,
+      user: null,
       signalsAreCodes: false,
       memoryEvents: null,
-      elsewhere: { starter, told: { file, then } },
+      elsewhere: { starter, shimSpec: { file, then } },
     }),
     cannotStart: (_spec, { message }) => new EngineError('program_not_found', message, { hint: 'Install it.' }),
     clear: async () => {},

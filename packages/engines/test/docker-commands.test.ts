@@ -5,7 +5,7 @@ import { type DockerLab, dockerLab } from '@stackquay/testkit/docker-lab'
 import { createDockerCommands, type DockerCommands } from '../src/docker/commands/index.ts'
 import { containerName } from '../src/docker/find.ts'
 import { describe as describeWorkload } from '../src/docker/record.ts'
-import { readHolderState } from '../src/native/commands/command-files.ts'
+import { readShimState } from '../src/native/commands/command-files.ts'
 import { containerOf, testDaemon } from './docker-daemon.ts'
 
 const PATIENCE_MS = 60_000
@@ -112,7 +112,7 @@ describe('commands in containers', () => {
     return { ...printed, code: exit.code, signal: exit.signal }
   }
 
-  test('a holder that is killed leaves a container, which the next look and the next start of the engine remove', async () => {
+  test('a shim that is killed leaves a container, which the next look and the next start of the engine remove', async () => {
     for (const [id, look] of [
       [
         'run_found',
@@ -121,9 +121,9 @@ describe('commands in containers', () => {
       ['run_swept', async () => createDockerCommands(daemon, closing.signal).close()],
     ] as const) {
       await commands.start(spec(id, 'sleep 600'), context)
-      const holder = (await readHolderState(daemon.home, { project: 'lab', id }))?.holder.pid ?? 0
-      process.kill(holder, 'SIGKILL')
-      await until(async () => daemon.table.find(holder) === null || daemon.table.find(holder)?.zombie === true)
+      const shim = (await readShimState(daemon.home, { project: 'lab', id }))?.holder.pid ?? 0
+      process.kill(shim, 'SIGKILL')
+      await until(async () => daemon.table.find(shim) === null || daemon.table.find(shim)?.zombie === true)
       assert.equal((await containers('command')).length, 1)
       await look()
       assert.deepEqual(await containers('command'), [])
@@ -133,7 +133,7 @@ describe('commands in containers', () => {
     assert.deepEqual(await commands.projects(), [])
   })
 
-  test('a container of the same name that is not ours is left alone', async () => {
+  test('an unmanaged container of the same name is left alone', async () => {
     const name = `stackquay-${daemon.instance}.lab.command.run_foreign`
     const id = await lab.docker(['run', '-d', '--name', name, lab.image('debian'), '/bin/sleep', '600'])
     await assert.rejects(commands.start(spec('run_foreign', 'true'), context), EngineError)

@@ -206,7 +206,7 @@ describe('the Docker engine on a Docker of its own', () => {
     assert.equal((await refusal(start(unknown))).code, 'image_not_found')
   })
 
-  test('an image of ours is built once, on its base', async () => {
+  test('a built-in image is built once, on its base', async () => {
     const folder = join(harness.directory, 'image')
     await mkdir(folder)
     await writeFile(join(folder, 'Dockerfile'), 'ARG BASE\nFROM $BASE\nRUN echo built > /built\n')
@@ -240,11 +240,11 @@ describe('the Docker engine on a Docker of its own', () => {
     const ports = [{ name: 'http', port: 8080, hostPort: await harness.freePort(), bind: '127.0.0.1' as const }]
     const first = workload('first', { ports })
     await start(first)
-    const holder = await engine.portHolder(ports[0]?.hostPort ?? 0, never)
-    assert.deepEqual(holder?.ref, first.ref)
+    const owner = await engine.portOwner(ports[0]?.hostPort ?? 0, never)
+    assert.deepEqual(owner?.ref, first.ref)
     assert.equal((await refusal(start(workload('second', { ports })))).code, 'port_in_use')
     await remove(first)
-    assert.equal(await engine.portHolder(ports[0]?.hostPort ?? 0, never), null)
+    assert.equal(await engine.portOwner(ports[0]?.hostPort ?? 0, never), null)
   })
 
   test('workloads of a project find each other by their names', async () => {
@@ -259,7 +259,7 @@ describe('the Docker engine on a Docker of its own', () => {
     await remove(server)
   })
 
-  test('when Docker is gone nothing is concluded, and when it is back what ended meanwhile is told', async () => {
+  test('when Docker is gone nothing is concluded, and when it is back what ended meanwhile is reported', async () => {
     const one = workload('survivor')
     await start(one)
     const events: EngineEvent[] = []

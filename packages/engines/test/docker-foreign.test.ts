@@ -24,7 +24,7 @@ import { createDockerEngine } from '../src/docker/index.ts'
 const OPERATIONS = rounds(100, 200)
 const FOREIGN = 100
 const PROJECTS = ['shop', 'shop-2', 'blog', 'api'] as const
-/** In it every name that the engine would use is taken by somebody else's object. */
+/** In it every name that the engine would use is taken by a foreign object. */
 const TAKEN = 'taken'
 const WORKLOADS = ['web', 'redis'] as const
 const INSTANCE = 'a1b2c3d4e5f6'
@@ -237,7 +237,7 @@ async function removeAll(engine: Engine): Promise<void> {
   }
 }
 
-/** Names and labels that differ from those of ours in one respect each. */
+/** Names and labels that differ from managed ones in one respect each. */
 function disguises(number: number): { readonly name: string; readonly labels: Readonly<Record<string, string>> } {
   const project = PROJECTS[number % PROJECTS.length]!
   const workload = WORKLOADS[number % WORKLOADS.length]!
@@ -294,7 +294,7 @@ async function makeForeign(docker: Dockerode, image: string): Promise<void> {
   }
 }
 
-/** All labels of ours: nothing else tells that an object may be changed. */
+/** All labels of managed objects: nothing else says that an object may be changed. */
 function isNotMine(labels: Readonly<Record<string, string>> | null | undefined): boolean {
   return (
     labels?.['stackquay.instance'] !== INSTANCE ||
@@ -305,7 +305,7 @@ function isNotMine(labels: Readonly<Record<string, string>> | null | undefined):
 
 type Everything = Readonly<Record<'containers' | 'volumes' | 'networks' | 'images', readonly string[]>>
 
-/** All that Docker tells of them, word for word. Images are everybody's. */
+/** All that Docker says of them, word for word. Images are shared. */
 async function everything(
   docker: Dockerode,
   isWanted: (labels: Record<string, string> | undefined) => boolean,

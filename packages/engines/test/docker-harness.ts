@@ -10,7 +10,7 @@ import { oneAccount } from '../src/native/accounts.ts'
 import { harnessPrograms } from './harness-programs.ts'
 import { freePort } from './native-harness.ts'
 
-/** Whom programs run as: nobody that an image knows. */
+/** The user of programs: unknown to every image. */
 export const TEST_ACCOUNT = { uid: 48_211, gid: 48_211 }
 const NODE = '/usr/local/bin/node'
 
@@ -85,8 +85,8 @@ export async function dockerHarness(
     async keptTexts() {
       const containers = await docker.listContainers({ all: true })
       const infos = await Promise.all(containers.map(({ Id }) => docker.getContainer(Id).inspect()))
-      const told = infos.map(({ Name, Args, Path, Config }) => JSON.stringify([Name, Path, Args, Config.Labels]))
-      return [...told, ...(await textsBelow(join(home, 'docker')))]
+      const texts = infos.map(({ Name, Args, Path, Config }) => JSON.stringify([Name, Path, Args, Config.Labels]))
+      return [...texts, ...(await textsBelow(join(home, 'docker')))]
     },
     async leftovers() {
       const running = await docker.listContainers({ filters: { label: ['stackquay.instance'] } })
@@ -100,7 +100,7 @@ export async function dockerHarness(
   }
 }
 
-/** Logs aside. */
+/** Without logs. */
 async function textsBelow(directory: string): Promise<string[]> {
   const entries = await readdir(directory, { recursive: true, withFileTypes: true })
   const files = entries.filter((entry) => entry.isFile() && !entry.parentPath.startsWith(join(directory, 'logs')))

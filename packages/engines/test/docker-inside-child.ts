@@ -4,7 +4,7 @@ import { never, remove, start, workloadOf } from './docker-workloads.ts'
 
 /*
  * Runs in a container with Docker's socket, as a service that is installed so: starts a workload over a folder of its own
- * mounts, and tells what it saw.
+ * mounts, and prints what it saw.
  */
 
 const [image = '', home = '', folder = '', outside = '', port = ''] = process.argv.slice(2)

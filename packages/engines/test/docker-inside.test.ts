@@ -11,7 +11,7 @@ import { freePort } from './native-harness.ts'
 
 const ID = 'a'.repeat(64)
 
-test('an own container is told by what Docker mounts into it, its control groups, and its host name', () => {
+test('the own container is recognised by what Docker mounts into it, its control groups, and its host name', () => {
   const line = (root: string, point: string) => `614 600 8:1 ${root} ${point} rw,relatime - ext4 /dev/sda1 rw`
   const none = { mountinfo: '', cgroup: '', name: 'server' }
   assert.deepEqual(containerIds(none), [])
@@ -78,14 +78,14 @@ describe('the engine in a container of the Docker that it uses', () => {
       ...['node', child, lab.image('node'), '/inside/home', '/inside/project', '/opt', String(await freePort())],
     ])
     assert.equal(code, 0, `${stdout}${stderr}`)
-    const told = JSON.parse(stdout.trim().split('\n').at(-1) ?? '')
-    assert.equal(told.refused.code, 'engine_cannot')
-    assert.match(told.refused.hint, /Mount a folder of the machine at \/opt/)
-    assert.equal(told.answer, 'read through a translated path')
-    assert.equal(told.health, 'healthy')
-    assert.ok(told.address.host.startsWith(lab.addressPrefix), told.address.host)
-    assert.equal(told.address.port, 8080)
-    assert.deepEqual(told.left, ['inside'])
+    const seen = JSON.parse(stdout.trim().split('\n').at(-1) ?? '')
+    assert.equal(seen.refused.code, 'engine_cannot')
+    assert.match(seen.refused.hint, /Mount a folder of the machine at \/opt/)
+    assert.equal(seen.answer, 'read through a translated path')
+    assert.equal(seen.health, 'healthy')
+    assert.ok(seen.address.host.startsWith(lab.addressPrefix), seen.address.host)
+    assert.equal(seen.address.port, 8080)
+    assert.deepEqual(seen.left, ['inside'])
     assert.equal(await lab.docker(['network', 'ls', '-q', '--filter', 'label=stackquay.instance']), '')
     assert.equal(await lab.docker(['ps', '-aq']), '')
   })

@@ -192,7 +192,7 @@ describe('logs of containers', () => {
     await daemon.remove()
   })
 
-  test('a line that Docker sends again alone is stored once, equal pieces of a long line are all stored', () => {
+  test('a line that Docker sends again alone is stored once, equal parts of a long line are all stored', () => {
     const frame = (text: string) => {
       const content = Buffer.from(`2026-01-01T00:00:00.000000001Z ${text}`)
       const header = Buffer.from([1, 0, 0, 0, 0, 0, 0, 0])

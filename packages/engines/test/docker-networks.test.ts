@@ -78,7 +78,7 @@ describe('networks of projects', () => {
     assert.equal(await lab.docker(['network', 'ls', '-q', '--filter', 'label=stackquay.instance']), '')
   })
 
-  test('the pools that an administrator gave Docker are used, in small pieces', async () => {
+  test('the pools that an administrator gave Docker are used, in small ranges', async () => {
     await ensureNetwork(daemon, 'pooled')
     const subnet = await subnetOf('pooled')
     assert.match(subnet, /\/26$/)

@@ -33,7 +33,7 @@ describe('the Docker engine while Docker goes and comes', () => {
     }
   }
 
-  test('that it does not answer is told once, with the reason, and then what ended meanwhile, and that it does again', async () => {
+  test('its silence is reported once, with the reason, then what ended meanwhile, then its return', async () => {
     const engine = await harness.open()
     const one = sleeper('one')
     const two = sleeper('two')
@@ -50,7 +50,7 @@ describe('the Docker engine while Docker goes and comes', () => {
       () => engine.projects(never),
       () => engine.dataNames(PROJECT, never),
       () => engine.usage(never),
-      () => engine.portHolder(1, never),
+      () => engine.portOwner(1, never),
     ]
     for (const question of questions) {
       const { code, retryable } = await refusal(question())

@@ -23,7 +23,7 @@ test('whether a port is asked over TLS is read as an administrator means it', ()
   assert.equal(dockerTls({ DOCKER_CERT_PATH: '/certs' }).folder, '/certs')
 })
 
-test('another machine is not asked without encryption, unless somebody says that this is safe', async () => {
+test('another machine is not asked without encryption, unless a setting says that this is safe', async () => {
   const tls = (mode: 'plain' | 'unset') => ({ mode, folder: '/nowhere' })
   const refused = await refusal((async () => connectDocker('tcp://192.0.2.1:2375', tls('unset')))())
   assert.deepEqual([refused.code, refused.hint.includes('DOCKER_TLS_VERIFY')], ['engine_unavailable', true])
@@ -99,12 +99,12 @@ describe('a Docker behind a port with TLS', () => {
     }
 
     const ref = { project: PROJECT, id: 'run_1' }
-    const told = ['/bin/echo', 'held'] as const
+    const echo = ['/bin/echo', 'held'] as const
     const limits = { terminal: null, timeoutSeconds: null, idleSeconds: null, keepBytes: 100_000 }
-    await engine.commands.start({ ...program, ...limits, argv: told, ref, stop }, contextOf())
+    await engine.commands.start({ ...program, ...limits, argv: echo, ref, stop }, contextOf())
     let printed = ''
-    for await (const pieces of engine.commands.read(ref, { after: 0, follow: true }, never))
-      for (const { bytes } of pieces) printed += bytes
+    for await (const chunks of engine.commands.read(ref, { after: 0, follow: true }, never))
+      for (const { bytes } of chunks) printed += bytes
     assert.equal(printed, 'held\n')
     await engine.commands.remove(ref)
     await remove(engine, one)

@@ -6,7 +6,7 @@ import { type ContainerProgram, containerSpec } from '../src/docker/container-sp
 import type { Daemon } from '../src/docker/daemon.ts'
 import { withReason } from '../src/docker/exit.ts'
 import { registryOf } from '../src/docker/images.ts'
-import { objectName, ours } from '../src/docker/labels.ts'
+import { isManaged, objectName } from '../src/docker/labels.ts'
 import { momentBeforeStart } from '../src/docker/logs/container-output.ts'
 import { pullProgress } from '../src/docker/pull-progress.ts'
 
@@ -94,15 +94,15 @@ test('names of objects cannot be read in two ways, and what could leave a name i
   assert.throws(() => objectName(daemon, 'a.b'), EngineError)
 })
 
-test('only what carries the id of this installation, a project and a role is ours', () => {
+test('only an object with the id of this installation, a project and a role is managed', () => {
   const labels = { 'stackquay.instance': 'abc', 'stackquay.project': 'p', 'stackquay.role': 'workload' }
-  assert.ok(ours(daemon, labels))
-  assert.ok(!ours(daemon, { ...labels, 'stackquay.instance': 'abcd' }))
-  assert.ok(!ours(daemon, { 'stackquay.instance': 'abc' }))
-  assert.ok(!ours(daemon, null))
+  assert.ok(isManaged(daemon, labels))
+  assert.ok(!isManaged(daemon, { ...labels, 'stackquay.instance': 'abcd' }))
+  assert.ok(!isManaged(daemon, { 'stackquay.instance': 'abc' }))
+  assert.ok(!isManaged(daemon, null))
 })
 
-test('the registry of an image is told as registries name themselves', () => {
+test('the registry of an image is named as registries name themselves', () => {
   const cases: readonly (readonly [string, string])[] = [
     ['redis:7', 'docker.io'],
     ['library/redis', 'docker.io'],
@@ -113,7 +113,7 @@ test('the registry of an image is told as registries name themselves', () => {
   for (const [image, registry] of cases) assert.equal(registryOf(image), registry)
 })
 
-test('the progress of a pull is told once a second, however many layers report', async () => {
+test('the progress of a pull is reported once a second, however many layers report', async () => {
   let time = 0
   async function* messages() {
     yield { status: 'Pulling from library/redis', id: '7' }

@@ -45,7 +45,7 @@ test('what the archive of a directory says is what tar reads from it, with any o
   }
 })
 
-test('files, folders and links are told apart, and a name may be longer than the field for it', async () => {
+test('files, folders and links are distinguished, and a name may be longer than the field for it', async () => {
   const shown = await Array.fromAsync(tarEntries(bytesOf(archive)), async ({ name, kind, size, body }) => {
     return [name, kind, size, await textOf(body)]
   })

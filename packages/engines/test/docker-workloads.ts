@@ -17,7 +17,7 @@ export function contextOf(output: string[] = [], signal = never): ApplyContext {
 
 /** As a catalogue's kind says it, with nothing but what it runs. */
 export function workloadOf(project: string, name: string, run: ProcessRun, changes: Partial<Workload> = {}): Workload {
-  const draft = {
+  const spec = {
     ref: { project, workload: name },
     title: `Program ${name}`,
     run,
@@ -32,7 +32,7 @@ export function workloadOf(project: string, name: string, run: ProcessRun, chang
     dependsOn: [],
     ...changes,
   }
-  return { ...draft, fingerprint: fingerprintOf(draft) }
+  return { ...spec, fingerprint: fingerprintOf(spec) }
 }
 
 export async function applyAll(engine: Engine, change: Change, context = contextOf()): Promise<void> {

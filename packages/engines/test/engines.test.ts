@@ -9,7 +9,7 @@ import {
   type EngineId,
   fingerprintOf,
   type Job,
-  type PortHolder,
+  type PortOwner,
   type Step,
   type Workload,
 } from '@stackquay/engine-api'
@@ -59,7 +59,7 @@ function projectOf(step: Step): string {
 
 function workload(project: string, inContainer: boolean): Workload {
   const run = { kind: 'process', argv: ['/fake/hang'], cwd: '/' } as const
-  const draft: Omit<Workload, 'fingerprint'> = {
+  const spec: Omit<Workload, 'fingerprint'> = {
     ref: { project, workload: 'web' },
     title: 'Web',
     run: inContainer
@@ -86,7 +86,7 @@ function workload(project: string, inContainer: boolean): Workload {
     stop: { signal: 'SIGTERM', deadlineSeconds: 1 },
     dependsOn: [],
   }
-  return { ...draft, fingerprint: fingerprintOf(draft) }
+  return { ...spec, fingerprint: fingerprintOf(spec) }
 }
 
 async function start(engine: Engine, wanted: Workload): Promise<void> {
@@ -200,7 +200,7 @@ test('a project of this machine is given no container, though other engines run 
   await engines.close()
 })
 
-test('a project that nobody knows is looked for in every engine that answers', async () => {
+test('an unknown project is looked for in every engine that answers', async () => {
   const { native, docker } = twoEngines({})
   const gone = () => Promise.reject(new EngineError('engine_unavailable', 'Docker does not answer.', { hint: 'Wait.' }))
   const engines = createEngines({
@@ -236,18 +236,18 @@ test('a port that a container publishes is held by its workload, not by the prog
   const { native, docker } = twoEngines({})
   const proxy = { pid: 7, program: 'docker-proxy', ref: null }
   const ref = { project: 'there', workload: 'web' }
-  let answer: () => Promise<PortHolder | null> = async () => ({ ...proxy, ref })
+  let answer: () => Promise<PortOwner | null> = async () => ({ ...proxy, ref })
   const engines = createEngines({
     engines: [
-      { ...docker, portHolder: () => answer() },
-      { ...native, portHolder: async (port) => (port === 80 ? proxy : null) },
+      { ...docker, portOwner: () => answer() },
+      { ...native, portOwner: async (port) => (port === 80 ? proxy : null) },
     ],
     engineOf: async () => null,
   })
-  assert.deepEqual(await engines.portHolder(80, never), { ...proxy, ref })
-  assert.equal(await engines.portHolder(81, never), null)
+  assert.deepEqual(await engines.portOwner(80, never), { ...proxy, ref })
+  assert.equal(await engines.portOwner(81, never), null)
   answer = () => Promise.reject(new EngineError('engine_unavailable', 'Docker does not answer.', { hint: 'Wait.' }))
-  assert.deepEqual(await engines.portHolder(80, never), proxy)
+  assert.deepEqual(await engines.portOwner(80, never), proxy)
   await engines.close()
 })
 
@@ -269,7 +269,7 @@ test('events of all engines come together, and end with the signal', async () =>
   await engines.close()
 })
 
-test('watching breaks off when one engine does, so that whoever follows begins anew', async () => {
+test('watching breaks off when one engine does, so that the follower begins anew', async () => {
   const { native, docker } = twoEngines({})
   const engines = createEngines({
     engines: [

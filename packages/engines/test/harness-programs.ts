@@ -5,7 +5,7 @@ import type { ProcessRun } from '@stackquay/engine-api'
 import type { Harness } from '@stackquay/engine-api/conformance'
 
 /** How a machine runs a program, a source in JavaScript, and a line of shell. */
-export interface Ways {
+export interface Runners {
   run(argv: readonly [string, ...string[]]): ProcessRun
   script(source: string): ProcessRun
   shell(source: string): ProcessRun
@@ -19,7 +19,7 @@ export function harnessPrograms({
   script,
   shell,
   serve,
-}: Ways): Pick<Harness, 'programs' | 'commands' | 'addFile' | 'holdPort'> {
+}: Runners): Pick<Harness, 'programs' | 'commands' | 'addFile' | 'holdPort'> {
   return {
     programs: {
       serve: () => serve("require('http').createServer((_, answer) => answer.end('ok'))"),
@@ -55,14 +55,14 @@ export function harnessPrograms({
     addFile: (path) => writeFile(path, '{}'),
     async holdPort(port) {
       const source = `require('net').createServer().listen(${port}, '127.0.0.1', () => console.log('ready'))`
-      const holder = spawn(process.execPath, ['-e', source], { stdio: ['ignore', 'pipe', 'inherit'] })
-      await once(holder.stdout, 'data')
+      const owner = spawn(process.execPath, ['-e', source], { stdio: ['ignore', 'pipe', 'inherit'] })
+      await once(owner.stdout, 'data')
       return {
-        pid: holder.pid ?? 0,
+        pid: owner.pid ?? 0,
         program: 'node',
         async release() {
-          const gone = once(holder, 'exit')
-          holder.kill('SIGKILL')
+          const gone = once(owner, 'exit')
+          owner.kill('SIGKILL')
           await gone
         },
       }

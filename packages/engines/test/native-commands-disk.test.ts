@@ -6,15 +6,15 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import type { CommandOutput, CommandSpec, Engine } from '@stackquay/engine-api'
 import { createCharacterJoiner, lengthOfCharacters } from '../src/native/commands/characters.ts'
-import { decodeState, encodeState, type HolderState, STATE_BYTES } from '../src/native/commands/holder-state.ts'
-import { openJournal } from '../src/native/commands/journal-reader.ts'
-import { createJournalWriter } from '../src/native/commands/journal-writer.ts'
+import { openOutputLog } from '../src/native/commands/output-log-reader.ts'
+import { createOutputLogWriter } from '../src/native/commands/output-log-writer.ts'
+import { decodeState, encodeState, type ShimState, STATE_BYTES } from '../src/native/commands/shim-state.ts'
 import { nativeHarness } from './native-harness.ts'
 
 const patience = () => AbortSignal.timeout(60_000)
 const context = { signal: new AbortController().signal, reveal: async () => 'secret' }
 
-test('on a full disk a command runs on, its end is known, and the gap in its output is told', async (t) => {
+test('on a full disk a command runs on, its end is known, and its output names the gap', async (t) => {
   const harness = await nativeHarness()
   const { home } = harness.options
   mkdirSync(home, { mode: 0o711 })
@@ -62,11 +62,11 @@ test('on a full disk a command runs on, its end is known, and the gap in its out
   execFileSync('mount', ['-o', 'remount,size=16m', home])
   writeFileSync(free, '')
   const options = { after: 0, follow: true }
-  const pieces = (await Array.fromAsync(engine.commands.read(spec.ref, options, patience()))).flat()
-  const text = Buffer.concat(pieces.map(({ bytes }) => bytes)).toString('latin1')
+  const chunks = (await Array.fromAsync(engine.commands.read(spec.ref, options, patience()))).flat()
+  const text = Buffer.concat(chunks.map(({ bytes }) => bytes)).toString('latin1')
   assert.match(text, /\n\[\d+ bytes of output were not kept: the disk was full\]\n/)
   assert.ok(text.endsWith('after\n'))
-  assert.ok(hasGap(pieces))
+  assert.ok(hasGap(chunks))
   const state = await engine.commands.find(spec.ref)
   assert.deepEqual([state?.state, state?.exit?.code], ['ended', 5])
 })
@@ -74,43 +74,43 @@ test('on a full disk a command runs on, its end is known, and the gap in its out
 test('a disk that takes nothing stops no writer', () => {
   const full = openSync('/dev/full', 'r+')
   try {
-    const journal = createJournalWriter([full, full, full, full], 100_000)
-    journal.write('stdout', Buffer.alloc(200_000), 0)
-    journal.write('stderr', Buffer.from('more'), 0)
-    assert.equal(journal.dropped(), 200_004)
-    journal.sync()
+    const log = createOutputLogWriter([full, full, full, full], 100_000)
+    log.write('stdout', Buffer.alloc(200_000), 0)
+    log.write('stderr', Buffer.from('more'), 0)
+    assert.equal(log.dropped(), 200_004)
+    log.sync()
   } finally {
     closeSync(full)
   }
 })
 
-test('a journal read while it turns over gives no byte that was not written there', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'stackquay-journal-'))
+test('an output log read while it turns over gives no byte that was not written there', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'stackquay-output-log-'))
   const paths = [0, 1, 2, 3].map((at) => join(folder, String(at)))
   const descriptors = paths.map((path) => openSync(path, 'w+'))
   try {
-    const journal = createJournalWriter(descriptors, 10_000)
-    const reader = await openJournal(paths, 0, false)
+    const log = createOutputLogWriter(descriptors, 10_000)
+    const reader = await openOutputLog(paths, 0, false)
     let seen = 0
     let written = 0
     for (let turn = 0; turn < 400; turn++) {
-      const pieces = reader.next()
+      const chunks = reader.next()
       for (let at = 0; at < turn % 90; at++) {
         const text = `${written} `.padEnd(97, 'x')
-        journal.write('stdout', Buffer.from(text), turn)
+        log.write('stdout', Buffer.from(text), turn)
         written += text.length
       }
-      for (const piece of await pieces) {
-        assert.ok(piece.from >= seen)
-        assert.equal(piece.bytes.toString(), `${piece.from} `.padEnd(97, 'x'))
-        seen = piece.to
+      for (const chunk of await chunks) {
+        assert.ok(chunk.from >= seen)
+        assert.equal(chunk.bytes.toString(), `${chunk.from} `.padEnd(97, 'x'))
+        seen = chunk.to
       }
     }
     for (let more = await reader.next(); more.length > 0; more = await reader.next()) seen = more.at(-1)?.to ?? seen
     assert.equal(seen, written)
     await reader.close()
-    await assert.rejects(openJournal(paths, written - 96, false), { code: 'invalid_position' })
-    await (await openJournal(paths, written - 97, false)).close()
+    await assert.rejects(openOutputLog(paths, written - 96, false), { code: 'invalid_position' })
+    await (await openOutputLog(paths, written - 97, false)).close()
   } finally {
     descriptors.forEach(closeSync)
     rmSync(folder, { recursive: true })
@@ -119,9 +119,9 @@ test('a journal read while it turns over gives no byte that was not written ther
 
 test('of two slots the newest whole one counts', () => {
   const leader = { pid: 1, startTime: '2', bootId: '3' }
-  const state: HolderState = { number: 1, holder: leader, program: leader, size: null, ended: null }
+  const state: ShimState = { number: 1, holder: leader, program: leader, size: null, ended: null }
   const file = Buffer.alloc(STATE_BYTES, ' ')
-  const put = (next: HolderState, length = Number.POSITIVE_INFINITY) => {
+  const put = (next: ShimState, length = Number.POSITIVE_INFINITY) => {
     const { bytes, at } = encodeState(next)
     bytes.copy(file, at, 0, Math.min(bytes.length, length))
   }
@@ -145,8 +145,8 @@ test('a character that comes in parts is put together, and what is no UTF-8 pass
   assert.equal(lengthOfCharacters(Buffer.from('abc'), 4), 3)
 })
 
-function hasGap(pieces: readonly CommandOutput[]): boolean {
-  return pieces.some((piece, at) => at > 0 && piece.from !== pieces[at - 1]?.to)
+function hasGap(chunks: readonly CommandOutput[]): boolean {
+  return chunks.some((chunk, at) => at > 0 && chunk.from !== chunks[at - 1]?.to)
 }
 
 const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds))

@@ -5,7 +5,7 @@ import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import type { CommandOutput, CommandRef, CommandSpec, Engine, ProcessRun } from '@stackquay/engine-api'
-import { decodeState } from '../src/native/commands/holder-state.ts'
+import { decodeState } from '../src/native/commands/shim-state.ts'
 import { exists } from '../src/native/waiting.ts'
 import { type NativeHarness, nativeHarness } from './native-harness.ts'
 
@@ -13,7 +13,7 @@ const never = new AbortController().signal
 const patience = () => AbortSignal.timeout(60_000)
 const context = { signal: never, reveal: async () => 'secret' }
 
-describe('commands of the native engine, with nobody or somebody hostile around', () => {
+describe('commands of the native engine, among friendly and hostile processes', () => {
   let harness: NativeHarness
   let engine: Engine
   let made = 0
@@ -59,17 +59,17 @@ describe('commands of the native engine, with nobody or somebody hostile around'
     engine.commands.read(ref, { after: position, follow: true }, patience())
   const all = async (ref: CommandRef, position = 0) => (await Array.fromAsync(follow(ref, position))).flat()
 
-  async function until(ref: CommandRef, fits: (text: string) => boolean): Promise<string> {
+  async function until(ref: CommandRef, matches: (text: string) => boolean): Promise<string> {
     let text = ''
     for await (const batch of follow(ref)) {
       text += textOf(batch)
-      if (fits(text)) return text
+      if (matches(text)) return text
     }
     throw new Error(`the output did not come; there was ${JSON.stringify(text)}`)
   }
 
   const directoryOf = (ref: CommandRef) => join(harness.options.home, 'commands', ref.project, ref.id)
-  const holderOf = async (ref: CommandRef) =>
+  const shimOf = async (ref: CommandRef) =>
     decodeState(await readFile(join(directoryOf(ref), 'state')))?.holder.pid ?? 0
 
   /** A control plane of its own that does this, says `done`, and is killed when that was heard. */
@@ -104,12 +104,12 @@ describe('commands of the native engine, with nobody or somebody hostile around'
       await engine.commands.start(${JSON.stringify(wanted)}, context)
       const reader = engine.commands.read(${JSON.stringify(wanted.ref)}, { after: 0, follow: true }, context.signal)
       for await (const batch of reader) if (batch.at(-1).to > 50_000) break`)
-    const pieces: CommandOutput[] = []
+    const chunks: CommandOutput[] = []
     for (let at = 0, turns = 0; ; turns++) {
       const reader = await harness.open()
       let cut = false
       for await (const batch of reader.commands.read(wanted.ref, { after: at, follow: true }, patience())) {
-        pieces.push(...batch)
+        chunks.push(...batch)
         at = batch.at(-1)?.to ?? at
         cut = turns < 20
         if (cut) break
@@ -117,10 +117,10 @@ describe('commands of the native engine, with nobody or somebody hostile around'
       await reader.close()
       if (!cut) break
     }
-    const lines = textOf(pieces.filter(({ stream }) => stream === 'stdout')).split('\n')
+    const lines = textOf(chunks.filter(({ stream }) => stream === 'stdout')).split('\n')
     assert.equal(lines.length, 100_001)
     assert.ok(lines.slice(0, -1).every((line, at) => line === `line ${at}`))
-    assert.equal(textOf(pieces.filter(({ stream }) => stream === 'stderr')), 'end\n')
+    assert.equal(textOf(chunks.filter(({ stream }) => stream === 'stderr')), 'end\n')
     assert.equal((await engine.commands.find(wanted.ref))?.exit?.code, 0)
   })
 
@@ -134,7 +134,7 @@ describe('commands of the native engine, with nobody or somebody hostile around'
     assert.equal((await engine.commands.find(wanted.ref))?.exit?.code, 0)
   })
 
-  test('time-out and idle time end a command also while nobody is there', async () => {
+  test('time-out and idle time end a command also without an engine', async () => {
     const late = spec(shell('while :; do echo more; sleep 0.2; done'), { timeoutSeconds: 1 })
     const idle = spec(shell('echo once; exec sleep 600'), { idleSeconds: 1 })
     await killedPlane(`
@@ -145,11 +145,11 @@ describe('commands of the native engine, with nobody or somebody hostile around'
     assert.equal((await engine.commands.find(idle.ref))?.cause, 'idle')
   })
 
-  test('a command whose holder is killed has ended as lost, with all that it ran', async () => {
+  test('a command whose shim is killed has ended as lost, with all that it ran', async () => {
     const ref = await started(shell('setsid sleep 600 & echo ready; sleep 600'))
     await until(ref, (text) => text.includes('ready'))
     const reading = all(ref)
-    process.kill(await holderOf(ref), 'SIGKILL')
+    process.kill(await shimOf(ref), 'SIGKILL')
     assert.equal(textOf(await reading), 'ready\n')
     const state = await engine.commands.find(ref)
     assert.deepEqual(
@@ -160,10 +160,10 @@ describe('commands of the native engine, with nobody or somebody hostile around'
     await engine.commands.end(ref, never)
   })
 
-  test('a holder that does not answer is ended with its command', async () => {
+  test('a shim that does not answer is ended with its command', async () => {
     const ref = await started(harness.programs.hang())
-    const holder = await holderOf(ref)
-    process.kill(holder, 'SIGSTOP')
+    const shim = await shimOf(ref)
+    process.kill(shim, 'SIGSTOP')
     await engine.commands.end(ref, never)
     assert.equal((await engine.commands.find(ref))?.cause, 'cancelled')
     assert.deepEqual(await harness.leftovers(), [])
@@ -200,9 +200,9 @@ describe('commands of the native engine, with nobody or somebody hostile around'
     const source = `const bytes = Buffer.from('aä€😀'.repeat(20)); let at = 0
       const more = () => { if (at < bytes.length) process.stdout.write(bytes.subarray(at, at += 7), () => setTimeout(more, 5)) }
       more()`
-    const pieces = await all(await started(harness.script(source)))
+    const chunks = await all(await started(harness.script(source)))
     const decoder = new TextDecoder('utf-8', { fatal: true })
-    assert.equal(pieces.map(({ bytes }) => decoder.decode(bytes)).join(''), 'aä€😀'.repeat(20))
+    assert.equal(chunks.map(({ bytes }) => decoder.decode(bytes)).join(''), 'aä€😀'.repeat(20))
   })
 
   test('what is typed faster than it is read waits, and all of it arrives', async () => {
@@ -238,7 +238,7 @@ describe('commands of the native engine, with nobody or somebody hostile around'
     assert.ok(end - first <= keepBytes)
   })
 
-  test('programs get none of the descriptors of their holder, and may open /dev/stdout', async () => {
+  test('programs get none of the descriptors of their shim, and may open /dev/stdout', async () => {
     const ref = await started(shell('echo by name > /dev/stdout; echo err > /dev/stderr; ls -l /proc/$$/fd 2>&1'))
     const text = textOf(await all(ref))
     assert.match(text, /by name/)
@@ -263,10 +263,10 @@ describe('commands of the native engine, with nobody or somebody hostile around'
     assert.deepEqual(await readdir(join(harness.options.home, 'commands', '.pipes')), [])
   })
 
-  test('a program of the same user sees nothing of a holder', async () => {
+  test('a program of the same user sees nothing of a shim', async () => {
     const held = await started(harness.programs.hang(), { env: { PASSWORD: 'hunter2' } })
-    const holder = await holderOf(held)
-    const prying = await started(shell(`ls -l /proc/${holder}/fd; cat /proc/${holder}/environ || echo refused`))
+    const shim = await shimOf(held)
+    const prying = await started(shell(`ls -l /proc/${shim}/fd; cat /proc/${shim}/environ || echo refused`))
     const text = textOf(await all(prying))
     assert.doesNotMatch(text, /hunter2/)
     if (harness.hasUsers) assert.match(text, /refused/)
@@ -287,10 +287,10 @@ describe('commands of the native engine, with nobody or somebody hostile around'
     for (let last = ''; !last.includes('100000\r\n'); ) {
       const { value, done } = await reader.next()
       assert.ok(done !== true)
-      for (const piece of value) {
-        if (piece.from !== at) gaps += 1
-        assert.ok(piece.from >= at)
-        at = piece.to
+      for (const chunk of value) {
+        if (chunk.from !== at) gaps += 1
+        assert.ok(chunk.from >= at)
+        at = chunk.to
       }
       last = textOf(value)
     }
@@ -340,7 +340,7 @@ describe('commands of the native engine, with nobody or somebody hostile around'
     await rm(join(harness.options.home, 'commands', odd.project), { recursive: true })
   })
 
-  test('a holder that cannot begin says why', async () => {
+  test('a shim that cannot begin says why', async () => {
     const broken = join(harness.directory, 'broken-node')
     await writeFile(broken, '#!/bin/sh\necho "Error: pty.node: file too short" >&2; exit 1\n', { mode: 0o755 })
     const node = process.execPath
@@ -395,8 +395,8 @@ describe('commands of the native engine, with nobody or somebody hostile around'
   })
 })
 
-function textOf(pieces: readonly CommandOutput[]): string {
-  return Buffer.concat(pieces.map(({ bytes }) => bytes)).toString('utf8')
+function textOf(chunks: readonly CommandOutput[]): string {
+  return Buffer.concat(chunks.map(({ bytes }) => bytes)).toString('utf8')
 }
 
 const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds))

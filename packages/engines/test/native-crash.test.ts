@@ -62,7 +62,7 @@ describe('the native engine after a crash of the control plane', () => {
     await talk.remove(workload)
   })
 
-  test('how a program ended while nobody watched is learnt from its exit file', async () => {
+  test('how a program ended without an instance is learnt from its exit file', async () => {
     const workload = await talk.workload('unseen', {
       run: harness.script("console.log('begun'); setTimeout(() => process.exit(9), 300)"),
       health: { kind: 'none' },

@@ -23,7 +23,7 @@ describe('jobs of the native engine', () => {
     await harness.close()
   })
 
-  /** A job that notes each run, and then does what the shell is told. */
+  /** A job that notes each run, and then runs a shell line. */
   function counted(name: string, script: string, changes: Partial<Job> = {}): Job {
     const job = talk.job(name, harness.programs.hang(), changes)
     return { ...job, argv: ['/bin/sh', '-c', `echo run >> ${counter}; ${script}`] }

@@ -64,7 +64,7 @@ describe('limits on the native engine', () => {
     await talk.remove(workload)
   })
 
-  test('an end while no instance watched is told with its cause by the next', { timeout: 20_000 }, async () => {
+  test('an end while no instance watched is reported with its cause by the next', { timeout: 20_000 }, async () => {
     const own = await nativeHarness()
     const first = await converse(own, 'secret')
     const source = `setTimeout(() => { ${eats} }, 500)`

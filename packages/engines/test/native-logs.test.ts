@@ -8,7 +8,8 @@ import type { LogFiles } from '../src/native/log-files.ts'
 import { decodeIndex } from '../src/native/log-index.ts'
 import { LONGEST_LINE } from '../src/native/log-lines.ts'
 import { recordLog } from '../src/native/log-recorder.ts'
-import { createLogKeeper, KEEP_RUNS, usualLogLimits } from '../src/native/log-retention.ts'
+import { createLogKeeper, usualLogLimits } from '../src/native/log-retention.ts'
+import { KEEP_RUNS } from '../src/native/tidy-logs.ts'
 import { type NativeHarness, nativeHarness } from './native-harness.ts'
 
 describe('logs of the native engine', () => {
@@ -103,7 +104,7 @@ describe('logs of the native engine', () => {
     assert.deepEqual(texts(await read('resume', { after: 'nonsense' })), texts(all))
   })
 
-  test('a log that was emptied by somebody who was killed before noting it goes on', async () => {
+  test('a log that was emptied by a process that was killed before noting it goes on', async () => {
     const files = await written('cut', '000000001', 'a\nb\n')
     const first = await recordLog(files, keeping())
     await first.close()

@@ -37,7 +37,7 @@ describe('processes of the native engine', () => {
     await talk.remove(workload)
   })
 
-  test('a child that outlives a killed leader is ended, and the end is told', async () => {
+  test('a child that outlives a killed leader is ended, and the end is reported', async () => {
     const workload = await talk.workload('headless')
     const events = talk.watch()
     await talk.start(workload)
@@ -52,7 +52,7 @@ describe('processes of the native engine', () => {
     await talk.remove(workload)
   })
 
-  test('an end by a signal is told as a signal, also to an instance that did not start the program', async () => {
+  test('an end by a signal is reported as a signal, also to an instance that did not start the program', async () => {
     const run = harness.script("setTimeout(() => process.kill(process.pid, 'SIGSEGV'), 400)")
     const workload = await talk.workload('segv', { run, health: { kind: 'none' } })
     await talk.start(workload)
@@ -173,16 +173,16 @@ describe('processes of the native engine', () => {
     await talk.remove(workload)
   })
 
-  test('a port that another program took after the start is not taken for ours', async () => {
+  test('a port that another program took after the start does not count as the workload’s', async () => {
     const workload = await talk.workload('late', { run: harness.programs.hang() }, 20)
     const [start, ready] = talk.engine.plan({ type: 'start', workload })
     assert.ok(start && ready)
     await talk.apply(start)
-    const holder = await harness.holdPort(workload.ports[0]?.hostPort ?? 0)
+    const owner = await harness.holdPort(workload.ports[0]?.hostPort ?? 0)
     const error = await talk.fails([ready])
     assert.equal(error.code, 'port_in_use')
-    assert.match(error.message, new RegExp(`"node" \\(pid ${holder.pid}\\)`))
-    await holder.release()
+    assert.match(error.message, new RegExp(`"node" \\(pid ${owner.pid}\\)`))
+    await owner.release()
     await talk.remove(workload)
   })
 

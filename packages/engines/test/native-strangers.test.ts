@@ -46,7 +46,7 @@ describe('programs of others on the ports of a workload', () => {
     await talk.remove(workload)
   })
 
-  test('a workload that ended has no address, whoever took its port', async () => {
+  test('a workload that ended has no address, also when its port is taken', async () => {
     const workload = await talk.workload('ended')
     await talk.start(workload)
     const { pid } = (await talk.observe('ended')) ?? {}

@@ -55,7 +55,7 @@ describe('toolchains of the native engine', () => {
     assert.equal((await second.toolchains([query()], signal))[0]?.version, '1.2.40')
   })
 
-  test('a program that does not tell its version is answered with what it said', async () => {
+  test('a program without a readable version is answered with its output', async () => {
     const broken = (await engine.toolchains([query()], signal)).find((one) => !one.available)
     assert.match(broken?.reason ?? '', /broken\/bin\/tool did not print its version \(exit code 3: no license\)/)
   })

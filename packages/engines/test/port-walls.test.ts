@@ -51,7 +51,7 @@ if (process.getuid?.() !== 0) {
 } else {
   for (const kind of ['nft', 'iptables'] as const) testsOf(kind)
 
-  test('a table that somebody else removed, flushed or made anew is whole after the next change', async (t) => {
+  test('a table that another process removed, flushed or made anew is whole after the next change', async (t) => {
     const walls = await opened(t, 'nft')
     await servers(t)
     const isWalled = async () => (await answersOf(A, ports.others)).every((result) => result !== 'B')
@@ -67,7 +67,7 @@ if (process.getuid?.() !== 0) {
     }
   })
 
-  test('a jump that somebody removed, or put something in front of, is first after the next change', async (t) => {
+  test('a jump that was removed, or has another rule in front of it, is first after the next change', async (t) => {
     const walls = await opened(t, 'iptables')
     await walls.set(rules)
     const jump = `-A OUTPUT -o lo -j stackquay_${instanceOf(1)}`
@@ -96,16 +96,16 @@ if (process.getuid?.() !== 0) {
     )
   })
 
-  test('a set that fails is told, and is a fault until one succeeds', async (t) => {
-    const told: string[] = []
-    const walls = await opened(t, 'nft', 1, (error) => told.push((error as Error).message))
+  test('a set that fails is reported, and is a fault until one succeeds', async (t) => {
+    const reported: string[] = []
+    const walls = await opened(t, 'nft', 1, (error) => reported.push((error as Error).message))
     await servers(t)
     await walls.set(rules)
     const give = await takeTable(`inet stackquay_${instanceOf(1)}`)
     t.after(give)
     await assert.rejects(walls.set(rules), /nft/)
     assert.match(walls.fault() ?? '', /nft/)
-    assert.equal(told.length, 1)
+    assert.equal(reported.length, 1)
     await give()
     await walls.set(rules)
     assert.equal(walls.fault(), null)
@@ -195,18 +195,18 @@ function testsOf(kind: PortWalls['kind']): void {
     }
   })
 
-  test(`${kind}: both ends of the range are projects, and a port of a project without a user is nobody's`, async (t) => {
+  test(`${kind}: both ends of the range are projects, and a port of a project without a user is open`, async (t) => {
     const walls = await opened(t, kind)
     await servers(t)
     await walls.set([{ port: ports.others, uid: null }])
     for (const uid of [uids.from, uids.to, B])
       assert.notEqual((await answersOf(uid, ports.others))[0], 'B', String(uid))
-    // Leased no more: anybody's.
+    // Leased no more: open.
     await walls.set([])
     assert.equal((await answersOf(A, ports.others))[0], 'B')
   })
 
-  test(`${kind}: who listens on another project's port is not heard, by anybody`, async (t) => {
+  test(`${kind}: a listener on another project's port is not heard`, async (t) => {
     const walls = await opened(t, kind)
     await servers(t)
     // B listens on a port that is leased to A.
@@ -234,7 +234,7 @@ function testsOf(kind: PortWalls['kind']): void {
     assert.equal(await resultOf(A, ports.page + 1, ports.others), 'ECONNREFUSED')
   })
 
-  test(`${kind}: multipath TCP, whose caller the kernel does not tell, is no way round`, async (t) => {
+  test(`${kind}: multipath TCP, whose caller the kernel does not report, is no bypass`, async (t) => {
     const walls = await opened(t, kind)
     await servers(t)
     assert.equal(await reachMultipath(A, ports.others), 'B')
@@ -243,7 +243,7 @@ function testsOf(kind: PortWalls['kind']): void {
     assert.equal(await reachMultipath(B, ports.others), 'B')
   })
 
-  test(`${kind}: a program answers whoever may call it, whatever port the caller has`, async (t) => {
+  test(`${kind}: a program answers every caller that may call it, whatever port the caller has`, async (t) => {
     const walls = await opened(t, kind)
     await servers(t)
     const server = createServer().listen(0, '127.0.0.1')

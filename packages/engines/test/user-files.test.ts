@@ -219,7 +219,7 @@ for (const account of users) {
       await fails('denied', files.folder(join(outside, 'inner')))
     })
 
-    test('what takes too long is given up, and so is what nobody wants any more', async (t) => {
+    test('a call that takes too long is given up, and so is an aborted one', async (t) => {
       const { files, root } = await tree(t, account)
       await runAsUser(account, ['sh', '-c', 'mkdir -p "$1/many" && cd "$1/many" && seq 10000 | xargs touch', '-', root])
       const walk = { root, maxEntries: 100_000, skip: { names: [], endings: [] } }
@@ -262,7 +262,7 @@ for (const account of users) {
       assert.deepEqual((await readdir(to, { recursive: true })).sort(), ['a', 'deep', 'link', 'pipe', 'run'])
       const info = await lstat(join(to, 'run'))
       assert.deepEqual([info.mode & 0o700, info.uid], [0o700, other?.uid ?? process.getuid?.()])
-      assert.equal((await lstat(to)).mode & 0o007, 0, 'nobody else reads it')
+      assert.equal((await lstat(to)).mode & 0o007, 0, 'no other user reads it')
       await removeGivenFolder(to)
     })
   })
@@ -272,7 +272,7 @@ if (isRoot) {
   describe('the process that acts as a user', () => {
     const account = { uid: 60_001, gid: 60_001 }
 
-    test('it has no rights but those of the user, cannot get others, and nobody of that user sees into it', async (t) => {
+    test('it has no rights but those of the user, cannot get others, and no program of that user sees into it', async (t) => {
       const { files, root, put } = await tree(t, account)
       await put('a', 'x')
       await files.folder(root)
@@ -405,7 +405,7 @@ if (isRoot) {
       assert.ok(!helpersOf(account.uid).includes(pid!))
     })
 
-    test('many users share a few processes, which end when nobody needs them', async (t) => {
+    test('many users share a few processes, which end when they are not needed', async (t) => {
       const { root, put } = await tree(t, null)
       await put('a', 'x')
       await chmod(join(root, 'a'), 0o644)
@@ -426,7 +426,7 @@ if (isRoot) {
       )
       assert.equal((await Promise.all(reads)).join(''), 'x'.repeat(100))
       clearInterval(counting)
-      // One that was told to go may still be going.
+      // An ended one may still be going.
       assert.ok(most <= 4, `${most} at once`)
       await waitFor(() => uids.flatMap(helpersOf).length === 0)
       await all.of({ uid: 60_011, gid: 60_011 }).read({ root, path: 'linked', links: 'inside', maxBytes: 10 })
@@ -517,7 +517,7 @@ test('whatever a process answers that is not trusted, the caller gets an error o
   assert.throws(() => read()(encodeFrame('x', Buffer.alloc(101)).subarray(0, 8)), RangeError)
 })
 
-test('frames arrive whole, in whatever pieces they come', () => {
+test('frames arrive whole, however they are cut', () => {
   const got: unknown[] = []
   const read = createFrameReader(
     () => ({ json: 1000, bytes: 1000 }),
@@ -545,7 +545,7 @@ async function tree(t: TestContext, account: Account | null) {
   const root = join(place, 'project')
   const outside = join(place, 'outside')
   await mkdir(outside, { mode: 0o755 })
-  // Everybody may read it: that nobody does is the helper's doing.
+  // Any user may read it: only the helper prevents it.
   await writeFile(join(outside, 'canary'), 'CANARY', { mode: 0o644 })
   await makeGivenFolder(root, account)
   const all = createUserFiles()

@@ -2,7 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Engine, Workload, WorkloadRef } from '@stackquay/engine-api'
 import { createLanes } from './lanes.ts'
 import { createObservations, type Observations } from './observations.ts'
-import { CancelledError, type Journal, runOperation, type StepRecord } from './run-operation.ts'
+import { CancelledError, type Journal, type StepRecord } from './run-operation.ts'
+import { closing, createRunner, dropped, type Submitted } from './runner.ts'
 import { createSupervisor, type Supervisor } from './supervisor.ts'
 import type { engineSteps, Outcome, Work } from './work.ts'
 
@@ -17,7 +18,8 @@ export interface OrchestratorOptions {
   readonly engine: Engine
   readonly reveal: Parameters<typeof engineSteps>[2]
   readonly journal: Journal & {
-    started(operation: string): Promise<void>
+    /** From here on nothing is merged into it any more. False when it was cancelled while it waited: then it does not begin. */
+    started(operation: string): Promise<boolean>
     ended(operation: string, outcome: Outcome, steps: readonly StepRecord[]): Promise<void>
   }
   /** What an operation does. Throws when that cannot even be decided, which fails the operation. */
@@ -38,8 +40,12 @@ export interface Orchestrator {
   readonly supervisor: Supervisor
   /** Runs a stored operation in its project's lane. Returns at once. */
   submit(operation: QueuedOperation): void
+  /** A request was merged into an operation that waits: it begins when none has come for a moment. */
+  postpone(operation: string): void
   /** Whether the operation was still on its way. */
   cancel(operation: string): boolean
+  /** One that was cancelled before it began: it takes no turn any more. */
+  drop(operation: string): void
   /** Ends when the operation has, or when the signal aborts; whichever is first. */
   ended(operation: string, signal: AbortSignal): Promise<void>
   /** Runs work in a project's lane that is no operation of it, when what is before it has ended. */
@@ -50,18 +56,13 @@ export interface Orchestrator {
   close(): Promise<void>
 }
 
-/** An operation that ended the service this often is not tried again. */
-const maxAttempts = 3
-
 const followAgainMs = 1_000
 
-export class InterruptedError extends Error {
-  override readonly name = 'InterruptedError'
-}
-const closing = new Error('the service is ending')
+/** A waiting operation begins so long after the last request that was merged into it. */
+const restMs = 100
 
 export function createOrchestrator(options: OrchestratorOptions): Orchestrator {
-  const { engine, journal, now } = options
+  const { engine, now } = options
   const life = new AbortController()
   const lanes = createLanes()
   const observations = createObservations(engine, life.signal)
@@ -77,50 +78,9 @@ export function createOrchestrator(options: OrchestratorOptions): Orchestrator {
     signal: life.signal,
   })
   observations.onChange(options.onChange)
-  const active = new Map<string, { controller: AbortController; ended: Promise<void> }>()
+  const active = new Map<string, Submitted>()
 
-  const run = async (operation: QueuedOperation, controller: AbortController) => {
-    // It waited for its turn until the service ended: that is no attempt.
-    if (controller.signal.reason === closing) throw closing
-    if (operation.attempts >= maxAttempts) {
-      const error = new InterruptedError(`The service was ended ${operation.attempts} times while this ran.`)
-      // Written down before anything else is tried: what ended the service may be in there too.
-      await journal.ended(operation.id, { state: 'failed', error }, [])
-      await settle(await options.work(operation.id), { state: 'failed', error })
-      return
-    }
-    await journal.started(operation.id)
-    let work: Work
-    try {
-      work = await options.work(operation.id)
-    } catch (error) {
-      await journal.ended(operation.id, { state: 'failed', error }, [])
-      return
-    }
-    const { outcome, steps } = await runOperation({
-      operation: operation.id,
-      work,
-      journal,
-      signal: controller.signal,
-      now,
-    })
-    // What follows an outcome (clean-up, the wanted state) must not be lost to an error of its own.
-    await observations
-      .refresh(operation.project)
-      .catch((error: unknown) => options.onError(error, `looking at ${operation.project}`))
-    const settled = await settle(work, outcome)
-    await journal.ended(operation.id, settled, steps)
-  }
-
-  const settle = async (work: Work, outcome: Outcome): Promise<Outcome> => {
-    try {
-      await work.settle(outcome)
-      return outcome
-    } catch (error) {
-      options.onError(error, 'settling an operation')
-      return outcome.state === 'succeeded' ? { state: 'failed', error } : outcome
-    }
-  }
+  const run = createRunner(options, observations)
 
   /** One that cannot be looked at says so in its status. */
   const lookAtAll = () => Promise.allSettled(options.projects().map((project) => observations.refresh(project)))
@@ -153,22 +113,34 @@ export function createOrchestrator(options: OrchestratorOptions): Orchestrator {
     observations,
     supervisor,
     submit: (operation) => {
-      const controller = new AbortController()
-      const ended = lanes
-        .enter(operation.project, () => run(operation, controller))
+      const { promise: ended, resolve: end } = Promise.withResolvers<void>()
+      const submitted: Submitted = { controller: new AbortController(), ended, end, restUntil: 0 }
+      active.set(operation.id, submitted)
+      void lanes
+        .enter(operation.project, () => run(operation, submitted))
         .catch((error: unknown) => {
           if (error !== closing) options.onError(error, `operation ${operation.id}`)
         })
         .finally(() => {
           active.delete(operation.id)
           options.onChange(operation.project)
+          end()
         })
-      active.set(operation.id, { controller, ended })
+    },
+    postpone: (id) => {
+      const submitted = active.get(id)
+      if (submitted !== undefined) submitted.restUntil = performance.now() + restMs
     },
     cancel: (id) => {
       const running = active.get(id)
       running?.controller.abort(new CancelledError('It was cancelled.'))
       return running !== undefined
+    },
+    drop: (id) => {
+      const waiting = active.get(id)
+      active.delete(id)
+      waiting?.controller.abort(dropped)
+      waiting?.end()
     },
     ended: async (id, signal) => {
       const running = active.get(id)

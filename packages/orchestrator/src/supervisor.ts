@@ -118,6 +118,8 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     } catch (error) {
       await failedToStart(ref, error)
     } finally {
+      // Looked at first: what was seen last is a workload on its way up, which without a planned restart means one that failed.
+      await lookAgain(ref)
       if (find(ref) === trying) set(ref, { ...trying, supervision: { ...trying.supervision, nextRestartAt: null } })
     }
     if (workload !== null) await becomeReady(ref, workload)
@@ -140,11 +142,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     if (signal.aborted || (error instanceof EngineError && error.code === 'exited_early')) return
     // One that runs and does not answer says so in its status until it does; that is no fault of the service.
     if (!(error instanceof EngineError) || error.code !== 'never_ready') options.onError(error, ref)
-    giveUp(
-      ref,
-      error instanceof Error ? error.message : String(error),
-      error instanceof EngineError ? error.logTail : [],
-    )
+    giveUp(ref, ...failureOf(error))
     await lookAgain(ref)
   }
 
@@ -223,11 +221,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     } catch (error) {
       if (signal.aborted || (error instanceof EngineError && error.code === 'exited_early')) return
       options.onError(error, ref)
-      giveUp(
-        ref,
-        error instanceof Error ? error.message : String(error),
-        error instanceof EngineError ? error.logTail : [],
-      )
+      giveUp(ref, ...failureOf(error))
       await lookAgain(ref)
     }
   }
@@ -286,6 +280,10 @@ const keyOf = (ref: WorkloadRef) => `${ref.project}/${ref.workload}`
 
 function anyOf(...signals: readonly (AbortSignal | null)[]): AbortSignal {
   return AbortSignal.any(signals.filter((one) => one !== null))
+}
+
+function failureOf(error: unknown): readonly [reason: string, logTail: readonly string[]] {
+  return [error instanceof Error ? error.message : String(error), error instanceof EngineError ? error.logTail : []]
 }
 
 async function lastLines(engine: Engine, ref: WorkloadRef, signal: AbortSignal): Promise<readonly string[]> {

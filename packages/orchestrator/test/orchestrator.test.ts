@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createFakeEngine, type FakeEngine } from '@stackquay/engine-api/fake-engine'
-import { createOrchestrator, InterruptedError, type Orchestrator } from '../src/orchestrator.ts'
+import { createOrchestrator, type Orchestrator } from '../src/orchestrator.ts'
+import { InterruptedError } from '../src/runner.ts'
 import type { Outcome, Work } from '../src/work.ts'
 import { project, quiet, until, workload } from './support.ts'
 
@@ -30,7 +31,10 @@ async function withOrchestrator(work: (all: Orchestrated) => Promise<void>): Pro
     engine,
     reveal: async () => '',
     journal: {
-      started: async (id) => void course.push(`${id} started`),
+      started: async (id) => {
+        course.push(`${id} started`)
+        return true
+      },
       progress: async () => undefined,
       output: () => undefined,
       ended: async (id, outcome) => {

@@ -54,6 +54,28 @@ test('what ended by itself is started again after a short wait, and what is know
   })
 })
 
+test('a restart is planned until the new run is seen: nobody is told of a workload that is down and not coming', async (t) => {
+  await withSupervisor(async (all) => {
+    const pass = stopTime(t, all.clock)
+    await all.start(web)
+    all.engine.crash(ref)
+    await until('a restart is planned', () => seenAs(all, 'web')?.nextRestartAt != null)
+    const { observe } = all.engine
+    t.mock.method(all.engine, 'observe', async (...args: Parameters<typeof observe>) => {
+      const observed = await observe(...args)
+      await quiet()
+      return observed
+    })
+    const seen: (string | undefined)[] = []
+    all.onChange.add(() => {
+      if (seenAs(all, 'web')?.nextRestartAt === null) seen.push(all.observations.of(project)[0]?.state)
+    })
+    await pass(200)
+    await until('nothing is planned', () => seenAs(all, 'web')?.nextRestartAt === null)
+    assert.deepEqual(seen, ['running'])
+  })
+})
+
 test('waits grow, and after the sixth crash in a row it is given up with its reason', async (t) => {
   await withSupervisor(async (all) => {
     const pass = stopTime(t, all.clock)

@@ -59,6 +59,8 @@ export interface Supervised {
   readonly errors: unknown[]
   /** Milliseconds that the supervisor's clock is ahead. */
   readonly clock: { ahead: number }
+  /** Called when something about the supervision changed. */
+  readonly onChange: Set<() => void>
   start(one: Workload): Promise<void>
   state(name: string): string | undefined
   /** Titles of steps that began since the last call, without waits for readiness. */
@@ -74,6 +76,7 @@ export async function withSupervisor(work: (all: Supervised) => Promise<void>): 
   const wanted = new Map<string, Workload>()
   const errors: unknown[] = []
   const clock = { ahead: 0 }
+  const onChange = new Set<() => void>()
   let told = 0
   const supervisor = createSupervisor({
     engine,
@@ -81,7 +84,9 @@ export async function withSupervisor(work: (all: Supervised) => Promise<void>): 
     observations,
     reveal: async () => '',
     wanted: async (ref: WorkloadRef) => wanted.get(ref.workload) ?? null,
-    onChange: () => undefined,
+    onChange: () => {
+      for (const listener of onChange) listener()
+    },
     onError: (error) => errors.push(error),
     now: () => Date.now() + clock.ahead,
     signal: life.signal,
@@ -100,6 +105,7 @@ export async function withSupervisor(work: (all: Supervised) => Promise<void>): 
       wanted,
       errors,
       clock,
+      onChange,
       start: async (one) => {
         wanted.set(one.ref.workload, one)
         for (const step of engine.plan({ type: 'start', workload: one })) await engine.apply(step, context)

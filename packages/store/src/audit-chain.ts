@@ -20,6 +20,9 @@ export interface AuditHead {
   readonly hash: string
 }
 
+/** The name in the table `instance` of the sealed head. */
+export const auditHead = 'audit_head'
+
 const purpose = 'audit head'
 
 export function sealHead(key: SealingKey, head: AuditHead): string {

@@ -5,10 +5,10 @@ import type { Schema } from './schema.ts'
 
 /** There, in the table `instance`: a checkpoint was written once, so a missing file is a finding. */
 export const auditKept = 'audit_checkpoint'
-/** There: what a start found to be lost or forged. */
+/** There: the gap that a start found. */
 export const auditGap = 'audit_gap'
 
-/** What is known to be lost or forged, from the start at which it was found. */
+/** Entries that are lost or forged, remembered from the start that found it. */
 export interface AuditGap {
   readonly firstBroken: number
   readonly reason: string
@@ -22,12 +22,12 @@ export async function gapOf(db: Kysely<Schema>, found: CheckpointFile): Promise<
     case 'empty':
       return {
         firstBroken: last + 1,
-        reason: `The checkpoint of the audit log is gone, so nobody can say whether entries after ${last} are missing.`,
+        reason: `The checkpoint of the audit log is gone, so it is unknown whether entries after ${last} are missing.`,
       }
     case 'forged':
       return {
         firstBroken: last + 1,
-        reason: `The checkpoint of the audit log does not bear our seal, so nobody can say whether entries after ${last} are missing.`,
+        reason: `The checkpoint of the audit log does not bear the service’s seal, so it is unknown whether entries after ${last} are missing.`,
       }
     case 'valid': {
       const { seq, hash, time } = found.checkpoint

@@ -1,12 +1,12 @@
 import type { Kysely } from 'kysely'
-import { auditChanges } from './audit.ts'
+import { auditWriter } from './audit.ts'
 import { type CheckpointKeeper, keepCheckpoint, readCheckpoint, removeUnfinished } from './audit-checkpoint.ts'
 import { type AuditGap, auditGap, auditKept, gapOf, headOf } from './audit-gap.ts'
 import type { Keyring } from './keyring.ts'
+import type { NewAuditEntry } from './model/audit.ts'
 import type { Schema } from './schema.ts'
 import type { SealingKey } from './sealing.ts'
 import { byTheService } from './service-audit.ts'
-import type { NewAuditEntry } from './store.ts'
 
 export interface WatchOptions {
   readonly file: string
@@ -35,7 +35,7 @@ export async function watchAudit(options: WatchOptions): Promise<CheckpointKeepe
     const gap = begins ? null : await gapOf(tx, found)
     const known = await tx.selectFrom('instance').select('value').where('name', '=', auditGap).executeTakeFirst()
     const record = (entry: Pick<NewAuditEntry, 'action' | 'outcome' | 'changes'>) =>
-      auditChanges({
+      auditWriter({
         db: tx,
         key: keyring.current,
         now: now().toISOString(),

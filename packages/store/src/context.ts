@@ -6,7 +6,7 @@ import type { Prepare } from './prepared.ts'
 import type { Schema } from './schema.ts'
 import type { SealingKey } from './sealing.ts'
 
-/** What every file of questions gets: the committed state. */
+/** Every reader gets this: the committed state. */
 export interface Reading {
   readonly db: Kysely<Schema>
   readonly prepare: Prepare
@@ -14,15 +14,15 @@ export interface Reading {
   now(): Date
 }
 
-/** What every file of changes gets: one open transaction. */
+/** Every writer gets this: one open transaction. */
 export interface Writing {
   readonly db: Transaction<Schema>
   readonly key: SealingKey
   /** The instant of the transaction: all its rows carry the same. */
   readonly now: string
-  /** What is told to the world after the commit. */
+  /** Published after the commit. */
   readonly events: EventRecord[]
-  /** Set by whatever changes leases of ports. */
+  /** Set by every change of a port lease. */
   leasesChanged: boolean
   /** The last audit entry of the transaction, for the checkpoint beside the database. */
   head: AuditHead | null

@@ -1,6 +1,6 @@
 import type { Reading, Writing } from './context.ts'
+import type { DeviceReader, DeviceRow, DeviceWriter } from './model/devices.ts'
 import type { DevicesTable } from './schema.ts'
-import type { DeviceReader, DeviceRow, Transaction } from './store.ts'
 
 /** A person uses a handful of browsers. A script that logs in anew each time must not fill the table. */
 export const devicesPerUser = 50
@@ -13,7 +13,7 @@ export function deviceReader({ db }: Reading): DeviceReader {
   }
 }
 
-export function deviceWriter({ db, now }: Writing): Transaction['devices'] {
+export function deviceWriter({ db, now }: Writing): DeviceWriter {
   return {
     insert: async ({ id, hash, user, ip, userAgent }) => {
       const row: DevicesTable = { id, hash, user, ip, user_agent: userAgent, created_at: now, last_used_at: now }

@@ -186,7 +186,7 @@ class SqliteLease implements DatabaseConnection {
     return { rows: [], numAffectedRows: BigInt(this.#file.run(query.sql, query.parameters)) }
   }
 
-  // biome-ignore lint/correctness/useYield: the interface asks for it, nobody here streams through Kysely.
+  // biome-ignore lint/correctness/useYield: the interface asks for it, and this dialect does not stream.
   async *streamQuery<Row>(): AsyncIterableIterator<QueryResult<Row>> {
     throw new Error('Long answers are read in slices, not streamed.')
   }
@@ -202,7 +202,7 @@ class SqliteLease implements DatabaseConnection {
   }
 }
 
-/** Makes a table refuse changes to what stands in it. */
+/** Makes a table refuse changes of its rows. */
 export function appendOnly(table: string): readonly string[] {
   return ['update', 'delete'].map(
     (change) =>

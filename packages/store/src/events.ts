@@ -1,10 +1,10 @@
 import type { EventRecord } from '@stackquay/contract'
 import { sql } from 'kysely'
 import type { Reading, Writing } from './context.ts'
+import type { EventReader, EventWriter } from './model/events.ts'
 import { given } from './prepared.ts'
-import type { EventQuestions, Transaction } from './store.ts'
 
-export function eventQuestions({ db, prepare }: Reading): EventQuestions {
+export function eventReader({ db, prepare }: Reading): EventReader {
   const following = prepare(
     db
       .selectFrom('events')
@@ -35,7 +35,7 @@ export function eventQuestions({ db, prepare }: Reading): EventQuestions {
   }
 }
 
-export function eventChanges({ db, now, events }: Writing): Transaction['events'] {
+export function eventWriter({ db, now, events }: Writing): EventWriter {
   return {
     append: async ({ type, project, data }) => {
       const text = JSON.stringify(data)
@@ -44,7 +44,7 @@ export function eventChanges({ db, now, events }: Writing): Transaction['events'
         .values({ time: now, type, project, data: text })
         .returning('seq')
         .executeTakeFirstOrThrow()
-      // What is told live is what a later reader gets, even when the caller goes on changing `data`.
+      // A copy, so that listeners and later readers get the same even when the caller changes `data`.
       const event: EventRecord = { seq, time: now, type, project, data: JSON.parse(text) as EventRecord['data'] }
       events.push(event)
       return event

@@ -1,9 +1,9 @@
 import type { Reading, Writing } from './context.ts'
+import type { IdempotencyReader, IdempotencyWriter, StoredAnswer } from './model/idempotency.ts'
 import type { IdempotencyTable } from './schema.ts'
-import type { IdempotencyQuestions, StoredAnswer, Transaction } from './store.ts'
 import { storedTime } from './text.ts'
 
-export function idempotencyQuestions({ db }: Reading): IdempotencyQuestions {
+export function idempotencyReader({ db }: Reading): IdempotencyReader {
   return {
     find: async (caller, key) => {
       const row = await db
@@ -17,7 +17,7 @@ export function idempotencyQuestions({ db }: Reading): IdempotencyQuestions {
   }
 }
 
-export function idempotencyChanges({ db, now }: Writing): Transaction['idempotency'] {
+export function idempotencyWriter({ db, now }: Writing): IdempotencyWriter {
   return {
     reserve: async (caller, key, fingerprint) => {
       const { numInsertedOrUpdatedRows } = await db

@@ -5,8 +5,8 @@ const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
 /**
  * `prj_` + 26 characters: 48 bits of time in milliseconds and 80 random bits in lower-case Crockford base32. Ids sort by
  * creation, which lists and their cursors rely on: those that one process makes in the same millisecond count up from the
- * first of it. `given` is the chance, at
- * least 10 bytes, which then stands as it is.
+ * first of it. `given` replaces the random bytes:
+ * at least 10, used as they are.
  */
 export function newId(prefix: string, now: Date | number = Date.now(), given?: Uint8Array): string {
   const random = given ?? randomBytes(10)
@@ -14,7 +14,7 @@ export function newId(prefix: string, now: Date | number = Date.now(), given?: U
   const time = BigInt(Number(now))
   let chance = 0n
   for (const byte of random.subarray(0, 10)) chance = (chance << 8n) | BigInt(byte)
-  // The step is random too, so that nobody guesses the next id from this one.
+  // The step is random too, so that the next id cannot be guessed from this one.
   if (given === undefined && time === last.time && last.chance < overflowing)
     chance = last.chance + 1n + (chance & 0xffff_ffffn)
   if (given === undefined) last = { time, chance }

@@ -1,11 +1,11 @@
 import type { Reading, Writing } from './context.ts'
+import type { ImageReader, ImageWriter } from './model/images.ts'
 import { given } from './prepared.ts'
-import type { ImageQuestions, Transaction } from './store.ts'
 
 /** Builds of one image that are remembered of a workload; the oldest are forgotten, and stay on the machine. */
 const usesKept = 20
 
-export function imageQuestions({ db, prepare }: Reading): ImageQuestions {
+export function imageReader({ db, prepare }: Reading): ImageReader {
   const pinned = prepare(
     db
       .selectFrom('image_pins')
@@ -28,7 +28,7 @@ export function imageQuestions({ db, prepare }: Reading): ImageQuestions {
   }
 }
 
-export function imageChanges({ db, now }: Writing): Transaction['images'] {
+export function imageWriter({ db, now }: Writing): ImageWriter {
   return {
     used: async (project, { workload, reference, image }) => {
       await db

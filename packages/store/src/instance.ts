@@ -1,5 +1,5 @@
 import type { Reading, Writing } from './context.ts'
-import type { InstanceReader, Transaction } from './store.ts'
+import type { InstanceReader, InstanceWriter } from './model/instance.ts'
 
 export function instanceReader({ db }: Reading): InstanceReader {
   return {
@@ -10,7 +10,7 @@ export function instanceReader({ db }: Reading): InstanceReader {
   }
 }
 
-export function instanceWriter({ db }: Writing): Transaction['instance'] {
+export function instanceWriter({ db }: Writing): InstanceWriter {
   return {
     set: async (name, value) => {
       await db

@@ -1,7 +1,7 @@
 import type { Reading, Writing } from './context.ts'
-import type { KeptDataQuestions, Transaction } from './store.ts'
+import type { KeptDataReader, KeptDataWriter } from './model/kept-data.ts'
 
-export function keptDataQuestions({ db }: Reading): KeptDataQuestions {
+export function keptDataReader({ db }: Reading): KeptDataReader {
   return {
     of: async (project) => {
       const rows = await db
@@ -15,7 +15,7 @@ export function keptDataQuestions({ db }: Reading): KeptDataQuestions {
   }
 }
 
-export function keptDataChanges({ db, now }: Writing): Transaction['keptData'] {
+export function keptDataWriter({ db, now }: Writing): KeptDataWriter {
   return {
     writtenBy: async (project, name, version) => {
       await db

@@ -1,6 +1,5 @@
 import type { Kysely, Transaction } from 'kysely'
-import { auditHead } from './audit.ts'
-import { firstPrevHash, openHead, sealHead } from './audit-chain.ts'
+import { auditHead, firstPrevHash, openHead, sealHead } from './audit-chain.ts'
 import { StoreUnusableError } from './errors.ts'
 import type { Schema } from './schema.ts'
 import { type SealingKey, seal, unseal } from './sealing.ts'

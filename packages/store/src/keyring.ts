@@ -1,8 +1,8 @@
 import type { SealingKey } from './sealing.ts'
 
 /**
- * The keys of an open store. One seals; while the key is being replaced there are two, so that whoever reads between the
- * commit and the change of hands can open both what the old and what the new one sealed.
+ * The keys of an open store. One seals; while the key is being replaced there are two, so that a read between the
+ * commit and the change of keys opens the texts of both.
  */
 export class Keyring {
   #current: SealingKey
@@ -31,7 +31,7 @@ export class Keyring {
     this.#known.set(key.id, key)
   }
 
-  /** From here on this one seals, and it alone opens. */
+  /** From here on this key seals, and it alone opens. */
   change(key: SealingKey): void {
     this.#known.clear()
     this.#known.set(key.id, key)

@@ -13,7 +13,7 @@ interface Recorded {
 
 /**
  * Brings the database to the last of `migrations`, each in a transaction of its own, forward only. Safe when two processes
- * do it at once: what is still to do is asked again inside each transaction.
+ * do it at once: each transaction looks again at what is left to do.
  */
 export async function migrate(db: Kysely<never>, migrations: readonly Migration[], now: () => string): Promise<void> {
   const recorded = db as unknown as Kysely<Recorded>

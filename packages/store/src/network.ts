@@ -1,9 +1,9 @@
 import type { Reading, Writing } from './context.ts'
 import { TakenError } from './errors.ts'
+import type { DomainRow, NetworkReader, NetworkWriter, ShareRow, StoredRules } from './model/network.ts'
 import type { DomainsTable, SharesTable } from './schema.ts'
-import type { DomainRow, NetworkQuestions, ShareRow, StoredRules, Transaction } from './store.ts'
 
-export function networkQuestions({ db }: Reading): NetworkQuestions {
+export function networkReader({ db }: Reading): NetworkReader {
   return {
     domain: async (host) =>
       (await db.selectFrom('domains').selectAll().where('host', '=', host).execute()).map(domainOf)[0] ?? null,
@@ -30,7 +30,7 @@ export function networkQuestions({ db }: Reading): NetworkQuestions {
   }
 }
 
-export function networkChanges({ db, now }: Writing): Transaction['network'] {
+export function networkWriter({ db, now }: Writing): NetworkWriter {
   return {
     addDomain: async ({ host, project, workload }) => {
       const holder = await db.selectFrom('domains').selectAll().where('host', '=', host).executeTakeFirst()

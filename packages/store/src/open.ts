@@ -8,7 +8,7 @@ import { StoreBusyError, StoreFullError, StoreUnusableError } from './errors.ts'
 import { checkKey } from './key-check.ts'
 import { Keyring } from './keyring.ts'
 import { type Migration, migrate, refuseNewer } from './migrate.ts'
-import { migrations as ours } from './migrations/index.ts'
+import { migrations as builtIn } from './migrations/index.ts'
 import { prepareOn } from './prepared.ts'
 import type { Schema } from './schema.ts'
 import type { SealingKey } from './sealing.ts'
@@ -24,22 +24,22 @@ export interface StoreOptions {
   /** Made, with its folder, when it is not there; only this user can read it. */
   readonly file: string
   readonly sealingKey: SealingKey
-  /** Another that may have sealed the database: what a replacement of the key that was cut off left behind. */
+  /** Another key that may have sealed the database, left behind by a key replacement that was interrupted. */
   readonly nextKey?: SealingKey
   readonly clock: Clock
   /** Where the signed checkpoint of the audit log is kept; without it there is none. See `watchAudit`. */
   readonly checkpointFile?: string
-  /** Where errors of `onCommit` listeners go; a process warning unless told. */
+  /** Where errors of `onCommit` listeners go; a process warning by default. */
   readonly report?: (error: unknown) => void
   readonly migrations?: readonly Migration[]
 }
 
 /**
  * Opens the database, makes it or brings it to the present schema, and checks that it is sound and that the key is the one
- * it was made with. Throws `StoreUnusableError` and leaves the file as it is when one of that is not so.
+ * it was made with. Throws `StoreUnusableError` otherwise and leaves the file unchanged.
  */
 export async function openStore(options: StoreOptions): Promise<Store> {
-  const { file, sealingKey, nextKey, clock, checkpointFile = null, migrations = ours } = options
+  const { file, sealingKey, nextKey, clock, checkpointFile = null, migrations = builtIn } = options
   const keys: readonly [SealingKey, ...SealingKey[]] = [sealingKey, ...(nextKey === undefined ? [] : [nextKey])]
   if (keys.some(({ key }) => key.length !== 32)) throw new StoreUnusableError('The sealing key must have 32 bytes.')
   const report = options.report ?? ((error) => process.emitWarning(error instanceof Error ? error : String(error)))
@@ -81,7 +81,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
         try {
           writing.say('PRAGMA wal_checkpoint(TRUNCATE)')
         } catch (error) {
-          // What is in the log is safe there; the next opening finds it.
+          // The write-ahead log keeps the rest; the next opening finds it.
           if (!passes(explain(error, file))) throw error
         } finally {
           close()
@@ -95,7 +95,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   }
 }
 
-/** What passes for a running service (a full disk, a lock) is a reason not to start. */
+/** A running service waits for a full disk or a lock to pass; a starting one refuses to start. */
 function unusable(error: unknown): unknown {
   return passes(error) ? new StoreUnusableError(error.message, { cause: error }) : error
 }
@@ -119,7 +119,7 @@ function connect(path: string, { readOnly }: { readOnly: boolean }): SqliteFile 
   return new SqliteFile(path, new DatabaseSync(path, { readOnly, enableForeignKeyConstraints: true, timeout: 5000 }))
 }
 
-/** Looks before anything is written. */
+/** Checks the file before the first write. */
 function inspect(file: SqliteFile, known: number): void {
   const tables = file
     .all<{ name: string }>("select name from sqlite_master where type = 'table'")

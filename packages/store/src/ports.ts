@@ -1,9 +1,9 @@
 import type { Reading, Writing } from './context.ts'
 import { NoPortError } from './errors.ts'
+import type { PortLease, PortReader, PortWriter } from './model/ports.ts'
 import type { PortLeasesTable } from './schema.ts'
-import type { PortLease, PortQuestions, Transaction } from './store.ts'
 
-export function portQuestions({ db }: Reading): PortQuestions {
+export function portReader({ db }: Reading): PortReader {
   const from = db.selectFrom('port_leases').selectAll()
   return {
     of: async (project) =>
@@ -12,7 +12,7 @@ export function portQuestions({ db }: Reading): PortQuestions {
   }
 }
 
-export function portChanges(writing: Writing): Transaction['ports'] {
+export function portWriter(writing: Writing): PortWriter {
   const { db } = writing
   const held = (project: string, workload: string, port: string) =>
     db
@@ -23,7 +23,7 @@ export function portChanges(writing: Writing): Transaction['ports'] {
       .where('port', '=', port)
       .executeTakeFirst()
 
-  /** The first candidate that nobody holds; no candidate after it is asked for. */
+  /** The first free candidate. The iterable is not read beyond it. */
   async function choose(candidates: Iterable<number>): Promise<number> {
     const rows = await db.selectFrom('port_leases').select('host_port').execute()
     const taken = new Set(rows.map((row) => row.host_port))

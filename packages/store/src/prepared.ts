@@ -8,12 +8,12 @@ class Given {
   }
 }
 
-/** Stands in a query for a value that is named when it is asked. */
+/** A placeholder in a query; its value is given when the query runs. */
 export function given<T>(name: string): T {
   return new Given(name) as T
 }
 
-/** A question asked often: Kysely builds and compiles it once, then it is one prepared statement. */
+/** For a frequent query: Kysely builds and compiles it once, then it is one prepared statement. */
 export type Prepare = <Row>(query: Compilable<Row>) => (values: Readonly<Record<string, unknown>>) => Row[]
 
 export function prepareOn(file: SqliteFile): Prepare {
@@ -31,28 +31,50 @@ export function prepareOn(file: SqliteFile): Prepare {
   }
 }
 
+/** Answers that stay in memory for as long as they are true. */
+export interface Kept<Key, Answer> {
+  /** The answer from memory, in the same turn. Undefined when it must be asked for. */
+  recall(key: Key): Answer | undefined
+  /** From memory or from the database. Null for what is not there. */
+  ask(key: Key): Promise<Answer | null>
+}
+
 /**
- * Keeps what `ask` found for as long as nothing at all is written. SQLite is asked each time for the version of its data,
+ * Keeps what `lookUp` found for as long as nothing at all is written. SQLite is asked each time for the version of its data,
  * which every commit changes, also one of another process, so a kept answer is the one that asking again would give; that
  * costs less than half of a look-up with a join. What is not found is not kept: strangers must not fill the memory.
- * `ask` must depend on the database alone, not on the time.
+ * `lookUp` must depend on the database alone, not on the time.
  */
-export function kept<Key, Answer>(prepare: Prepare, ask: (key: Key) => Answer | null): (key: Key) => Answer | null {
+export function kept<Key, Answer>(prepare: Prepare, lookUp: (key: Key) => Promise<Answer | null>): Kept<Key, Answer> {
   const dataVersion = prepare<{ data_version: number }>({ compile: () => CompiledQuery.raw('pragma data_version') })
   const answers = new Map<Key, Answer>()
   let version: number | undefined
-  return (key) => {
-    // Before `ask`: a commit between the two then makes its answer look older than it is, never newer.
+
+  /** Forgets everything when anything was written. */
+  const versionNow = (): number => {
     const now = dataVersion({})[0]!.data_version
     if (now !== version) answers.clear()
     version = now
-    const known = answers.get(key)
-    if (known !== undefined) return known
-    const answer = ask(key)
-    if (answer === null) return null
-    if (answers.size >= answersKept) answers.clear()
-    answers.set(key, answer)
-    return answer
+    return now
+  }
+
+  return {
+    recall: (key) => {
+      versionNow()
+      return answers.get(key)
+    },
+    ask: async (key) => {
+      // Before the look-up: a commit between the two then makes its answer look older than it is, never newer.
+      const asked = versionNow()
+      const known = answers.get(key)
+      if (known !== undefined) return known
+      const answer = await lookUp(key)
+      // While it was looked up, somebody may have asked at a newer version.
+      if (answer === null || asked !== version) return answer
+      if (answers.size >= answersKept) answers.clear()
+      answers.set(key, answer)
+      return answer
+    },
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Reading, Writing } from './context.ts'
-import type { ProjectUser, ProjectUserReader, Transaction } from './store.ts'
+import type { ProjectUser, ProjectUserReader, ProjectUserWriter } from './model/project-users.ts'
 
 export function projectUserReader({ db }: Reading): ProjectUserReader {
   return {
@@ -16,7 +16,7 @@ export function projectUserReader({ db }: Reading): ProjectUserReader {
   }
 }
 
-export function projectUserWriter({ db }: Writing): Transaction['projectUsers'] {
+export function projectUserWriter({ db }: Writing): ProjectUserWriter {
   return {
     add: async ({ project, name, uid, gid, before, isOwner = false }) => {
       const { number } = await db

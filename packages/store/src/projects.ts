@@ -1,16 +1,16 @@
 import type { EngineName } from '@stackquay/contract'
-import type { ProjectSpec } from '@stackquay/domain'
+import { type ProjectSpec, sameSpec } from '@stackquay/domain'
 import { sql } from 'kysely'
 import { canonicalJsonOf } from './canonical-json.ts'
 import type { Reading, Writing } from './context.ts'
 import { ChangedError, TakenError } from './errors.ts'
 import { given } from './prepared.ts'
 import type { ProjectsTable } from './schema.ts'
-import type { Desired, ProjectPhase, ProjectQuestions, ProjectRow, ProjectSource, Transaction } from './store.ts'
+import type { Desired, ProjectPhase, ProjectReader, ProjectRow, ProjectSource, Transaction } from './store.ts'
 import { containing } from './text.ts'
 
 /** In the order of ids, which is the order of creation, and holds when the project at the cursor is deleted meanwhile. */
-export function projectQuestions({ db, prepare }: Reading): ProjectQuestions {
+export function projectReader({ db, prepare }: Reading): ProjectReader {
   const from = db.selectFrom('projects').selectAll()
   const byId = prepare(from.where('id', '=', given<string>('id')))
   const bySlug = prepare(from.where('slug', '=', given<string>('slug')))
@@ -52,7 +52,7 @@ export function projectQuestions({ db, prepare }: Reading): ProjectQuestions {
   }
 }
 
-export function projectChanges(writing: Writing): Transaction['projects'] {
+export function projectWriter(writing: Writing): Transaction['projects'] {
   const { db, now } = writing
   return {
     insert: async (project) => {
@@ -67,6 +67,8 @@ export function projectChanges(writing: Writing): Transaction['projects'] {
         path: project.path,
         source: project.source === null ? null : JSON.stringify(project.source),
         generation: 1,
+        observed_generation: 1,
+        held_spec: null,
         revision: 1,
         state_since: now,
         created_at: now,
@@ -94,12 +96,15 @@ export function projectChanges(writing: Writing): Transaction['projects'] {
         search: searchText(before.slug, spec),
         desired: change.desired ?? before.desired,
         generation: before.generation + (differs ? 1 : 0),
+        held_spec: differs && before.held_spec === null ? before.spec : before.held_spec,
         revision: before.revision + 1,
         updated_at: now,
       }
       await db.updateTable('projects').set(after).where('id', '=', id).execute()
       return projectOf(after)
     },
+
+    carriedOut: (id, generation, spec) => carriedOut(id, generation, spec, writing),
 
     setLifecycle: async (id, { desired, phase, source, path, stateSince }) => {
       const row = await db
@@ -127,6 +132,32 @@ export function projectChanges(writing: Writing): Transaction['projects'] {
   }
 }
 
+/** What was changed since and changes no program counts as carried out too. */
+async function carriedOut(
+  id: string,
+  generation: number,
+  spec: ProjectSpec,
+  { db }: Pick<Writing, 'db'>,
+): Promise<ProjectRow> {
+  const before = await db.selectFrom('projects').selectAll().where('id', '=', id).executeTakeFirst()
+  if (before === undefined) throw gone(id)
+  // A newer one needed nothing to be done, so it counted at once.
+  if (generation < before.observed_generation) return projectOf(before)
+  const wanted = JSON.parse(before.spec) as ProjectSpec
+  const isAll = before.generation === generation || sameSpec({ ...wanted, name: spec.name }, spec)
+  const after: ProjectsTable = {
+    ...before,
+    observed_generation: isAll ? before.generation : generation,
+    held_spec: isAll ? null : JSON.stringify(spec),
+    revision: before.revision + 1,
+  }
+  if (isAll) await db.deleteFrom('secret_versions').where('project', '=', id).execute()
+  const isNews = after.observed_generation !== before.observed_generation || after.held_spec !== before.held_spec
+  if (!isNews) return projectOf(before)
+  await db.updateTable('projects').set(after).where('id', '=', id).execute()
+  return projectOf(after)
+}
+
 function projectOf(row: ProjectsTable): ProjectRow {
   return {
     id: row.id,
@@ -134,6 +165,8 @@ function projectOf(row: ProjectsTable): ProjectRow {
     spec: JSON.parse(row.spec) as ProjectSpec,
     engine: row.engine as EngineName,
     generation: row.generation,
+    observedGeneration: row.observed_generation,
+    heldSpec: row.held_spec === null ? null : (JSON.parse(row.held_spec) as ProjectSpec),
     desired: row.desired as Desired,
     phase: row.phase as ProjectPhase,
     path: row.path,

@@ -1,13 +1,14 @@
 import type { Run } from '@stackquay/contract'
 import type { Reading, Writing } from './context.ts'
 import { ChangedError } from './errors.ts'
+import type { RunReader, RunRow, RunWriter } from './model/runs.ts'
 import { given } from './prepared.ts'
-import type { RunsTable, TestCasesTable } from './schema.ts'
-import type { RunQuestions, RunRow, TestCaseRow, Transaction } from './store.ts'
+import type { RunsTable } from './schema.ts'
+import { casesOf, outcomesOn, putCases } from './test-cases.ts'
 
 const unfinishedStates = ['queued', 'running']
 
-export function runQuestions({ db, prepare }: Reading): RunQuestions {
+export function runReader({ db, prepare }: Reading): RunReader {
   const from = db.selectFrom('runs').selectAll()
   const byId = prepare(from.where('id', '=', given<string>('id')))
   const newest = prepare(
@@ -37,35 +38,12 @@ export function runQuestions({ db, prepare }: Reading): RunQuestions {
     lastOf: async (project, kind) => newest({ project, kind }).map(runOf),
     unfinished: async () => (await from.where('state', 'in', unfinishedStates).orderBy('id').execute()).map(runOf),
     ids: async () => (await db.selectFrom('runs').select('id').execute()).map((row) => row.id),
-    cases: async (run, { limit, after, outcome }) => {
-      let query = db.selectFrom('test_cases').selectAll().where('run', '=', run).orderBy('position').limit(limit)
-      if (after !== undefined) query = query.where('position', '>', after)
-      if (outcome === 'flaky') query = query.where('flaky', '=', 1)
-      else if (outcome !== undefined) query = query.where('outcome', '=', outcome)
-      return (await query.execute()).map(caseOf)
-    },
-    outcomesOn: async (project, name, source) =>
-      (
-        await db
-          .selectFrom('test_cases')
-          .innerJoin('runs', 'runs.id', 'test_cases.run')
-          .select(['test_cases.name', 'case_group', 'file', 'outcome'])
-          .distinct()
-          .where('runs.project', '=', project)
-          .where('runs.name', '=', name)
-          .where('runs.source', '=', source)
-          .where('outcome', 'in', ['passed', 'failed'])
-          .execute()
-      ).map((row) => ({
-        name: row.name,
-        group: row.case_group,
-        file: row.file,
-        outcome: row.outcome as TestCaseRow['outcome'],
-      })),
+    cases: (run, options) => casesOf(db, run, options),
+    outcomesOn: (project, name, source) => outcomesOn(db, project, name, source),
   }
 }
 
-export function runChanges({ db, now }: Writing): Transaction['runs'] {
+export function runWriter({ db, now }: Writing): RunWriter {
   return {
     insert: async (run) => {
       const row: RunsTable = {
@@ -97,7 +75,7 @@ export function runChanges({ db, now }: Writing): Transaction['runs'] {
       const row = await db
         .updateTable('runs')
         .set({
-          // Names itself, so that a change of nothing is still a sentence.
+          // Sets itself, so that a change of nothing is still valid SQL.
           id,
           state: change.state,
           phase: change.phase,
@@ -116,28 +94,7 @@ export function runChanges({ db, now }: Writing): Transaction['runs'] {
       if (row === undefined) throw new ChangedError(`Run ${id} is not there any more.`)
       return runOf(row)
     },
-    putCases: async (run, cases) => {
-      await db.deleteFrom('test_cases').where('run', '=', run).execute()
-      // SQLite takes so many values in one sentence.
-      for (let at = 0; at < cases.length; at += 200) {
-        const rows = cases.slice(at, at + 200).map(
-          (one, offset): TestCasesTable => ({
-            run,
-            position: at + offset,
-            name: one.name,
-            case_group: one.group,
-            file: one.file,
-            line: one.line,
-            outcome: one.outcome,
-            seconds: one.seconds,
-            message: one.message,
-            details: one.details,
-            flaky: one.flaky ? 1 : 0,
-          }),
-        )
-        await db.insertInto('test_cases').values(rows).execute()
-      }
-    },
+    putCases: (run, cases) => putCases(db, run, cases),
     keepNewest: async (project, kind, name, count) => {
       const old = await db
         .selectFrom('runs')
@@ -183,20 +140,5 @@ function runOf(row: RunsTable): RunRow {
     startedAt: row.started_at,
     finishedAt: row.finished_at,
     plan: JSON.parse(row.plan) as RunRow['plan'],
-  }
-}
-
-function caseOf(row: TestCasesTable): TestCaseRow {
-  return {
-    position: row.position,
-    name: row.name,
-    group: row.case_group,
-    file: row.file,
-    line: row.line,
-    outcome: row.outcome as TestCaseRow['outcome'],
-    seconds: row.seconds,
-    message: row.message,
-    details: row.details,
-    flaky: row.flaky === 1,
   }
 }

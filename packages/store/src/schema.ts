@@ -8,6 +8,7 @@ export interface Schema {
   projects: ProjectsTable
   operations: OperationsTable
   secrets: SecretsTable
+  secret_versions: SecretVersionsTable
   port_leases: PortLeasesTable
   kept_data: KeptDataTable
   users: UsersTable
@@ -48,6 +49,9 @@ export interface ProjectsTable {
   state_since: string
   created_at: string
   updated_at: string
+  observed_generation: number
+  /** Null while it is `spec`. */
+  held_spec: string | null
   /** Slug and name in lower case, for `?q=`. */
   search: string
   spec: string
@@ -68,6 +72,8 @@ export interface OperationsTable {
   error: string | null
   input: string
   steps: string
+  generation: number | null
+  requested_by: string | null
 }
 
 export interface SecretsTable {
@@ -80,6 +86,15 @@ export interface SecretsTable {
   sealed: string
   created_at: string
   updated_at: string
+}
+
+/** Texts of secrets of projects that newer ones replaced, until those are carried out. */
+export interface SecretVersionsTable {
+  secret: string
+  project: string
+  version: number
+  key_id: string
+  sealed: string
 }
 
 export interface PortLeasesTable {
@@ -222,7 +237,7 @@ export interface RunsTable {
   state: string
   phase: string | null
   filter: string | null
-  /** Names the source it ran on, so that a test with both outcomes on the same source is seen; null when nobody can tell. */
+  /** Names the source it ran on: a test with both outcomes on one source is flaky. Null when the source is unknown. */
   source: string | null
   exit_code: number | null
   signal: string | null

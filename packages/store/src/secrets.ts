@@ -4,19 +4,29 @@ import type { Reading, Writing } from './context.ts'
 import { SecretError } from './errors.ts'
 import { newId } from './ids.ts'
 import type { Keyring } from './keyring.ts'
+import type { SecretReader, SecretWriter } from './model/secrets.ts'
 import { given } from './prepared.ts'
 import type { Schema, SecretsTable } from './schema.ts'
 import { type SealingKey, seal, unseal } from './sealing.ts'
-import type { SecretQuestions, Transaction } from './store.ts'
 
-export function secretQuestions({ db, prepare, keys }: Reading): SecretQuestions {
+export function secretReader({ db, prepare, keys }: Reading): SecretReader {
   const from = db.selectFrom('secrets')
   const byId = prepare(from.selectAll().where('id', '=', given<string>('id')))
+  const older = prepare(
+    db
+      .selectFrom('secret_versions')
+      .selectAll()
+      .where('secret', '=', given<string>('secret'))
+      .where('version', '=', given<number>('version')),
+  )
   const handles = from.select(['id as secret', 'version'])
 
   return {
-    reveal: async (secret) => {
-      const row = byId({ id: secret })[0]
+    reveal: async (secret, version) => {
+      const current = byId({ id: secret })[0]
+      const isAnother = version !== undefined && current?.version !== version
+      const kept = isAnother ? older({ secret, version }).map((row) => ({ ...row, id: row.secret }))[0] : undefined
+      const row = kept ?? current
       if (row === undefined) throw new SecretError('missing', `There is no secret ${secret}.`)
       return new Secret(open(keys, row))
     },
@@ -34,7 +44,7 @@ export function secretQuestions({ db, prepare, keys }: Reading): SecretQuestions
   }
 }
 
-export function secretChanges({ db, key, now }: Writing): Transaction['secrets'] {
+export function secretWriter({ db, key, now }: Writing): SecretWriter {
   const held = (project: string | null, name: string) =>
     db
       .selectFrom('secrets')
@@ -42,6 +52,18 @@ export function secretChanges({ db, key, now }: Writing): Transaction['secrets']
       .where('project', project === null ? 'is' : '=', project)
       .where('name', '=', name)
       .executeTakeFirst()
+
+  const remove = (project: string | null, name: string) =>
+    db
+      .deleteFrom('secrets')
+      .where('project', project === null ? 'is' : '=', project)
+      .where('name', '=', name)
+      .execute()
+  /** What runs was started with it, and an operation that has begun still needs it. */
+  const keepVersion = async ({ id: secret, project, version, key_id, sealed }: SecretsTable) => {
+    if (project === null) return
+    await db.insertInto('secret_versions').values({ secret, project, version, key_id, sealed }).execute()
+  }
 
   return {
     put: async (project, name, text) => {
@@ -51,6 +73,7 @@ export function secretChanges({ db, key, now }: Writing): Transaction['secrets']
       }
       const place = { id: before?.id ?? newId('sec', new Date(now)), version: (before?.version ?? 0) + 1, project }
       const written = { version: place.version, key_id: key.id, sealed: seal(key, text, about(place)), updated_at: now }
+      if (before !== undefined) await keepVersion(before)
       if (before === undefined) {
         await db
           .insertInto('secrets')
@@ -62,11 +85,14 @@ export function secretChanges({ db, key, now }: Writing): Transaction['secrets']
       return { secret: place.id, version: place.version }
     },
     delete: async (project, name) => {
-      await db
-        .deleteFrom('secrets')
-        .where('project', project === null ? 'is' : '=', project)
-        .where('name', '=', name)
-        .execute()
+      const before = await held(project, name)
+      if (before !== undefined) await db.deleteFrom('secret_versions').where('secret', '=', before.id).execute()
+      await remove(project, name)
+    },
+    drop: async (project, name) => {
+      const before = await held(project, name)
+      if (before !== undefined) await keepVersion(before)
+      await remove(project, name)
     },
   }
 }
@@ -79,25 +105,40 @@ export async function resealSecrets(
 ): Promise<{ resealed: number; unreadable: number }> {
   let resealed = 0
   let unreadable = 0
+  const again = (row: Sealed): string | null => {
+    const text = row.key_id === from.id ? unseal(from, row.sealed, about(row)) : null
+    if (text === null) unreadable += 1
+    else resealed += 1
+    return text === null ? null : seal(next, text, about(row))
+  }
   let last = ''
   for (;;) {
     const rows = await db.selectFrom('secrets').selectAll().where('id', '>', last).orderBy('id').limit(200).execute()
     for (const row of rows) {
       last = row.id
-      const text = row.key_id === from.id ? unseal(from, row.sealed, about(row)) : null
-      if (text === null) {
-        unreadable += 1
-        continue
-      }
-      const written = { key_id: next.id, sealed: seal(next, text, about(row)) }
-      await db.updateTable('secrets').set(written).where('id', '=', row.id).execute()
-      resealed += 1
+      const sealed = again(row)
+      if (sealed === null) continue
+      await db.updateTable('secrets').set({ key_id: next.id, sealed }).where('id', '=', row.id).execute()
     }
-    if (rows.length === 0) return { resealed, unreadable }
+    if (rows.length === 0) break
   }
+  // Few: only of projects that have settings which were not carried out yet.
+  for (const row of await db.selectFrom('secret_versions').selectAll().execute()) {
+    const sealed = again({ ...row, id: row.secret })
+    if (sealed === null) continue
+    await db
+      .updateTable('secret_versions')
+      .set({ key_id: next.id, sealed })
+      .where('secret', '=', row.secret)
+      .where('version', '=', row.version)
+      .execute()
+  }
+  return { resealed, unreadable }
 }
 
-function open(keys: Keyring, row: SecretsTable): string {
+type Sealed = Pick<SecretsTable, 'id' | 'project' | 'version' | 'key_id' | 'sealed'>
+
+function open(keys: Keyring, row: Sealed): string {
   const key = keys.find(row.key_id)
   if (key === undefined) {
     throw new SecretError(

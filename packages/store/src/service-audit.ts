@@ -1,6 +1,6 @@
-import type { NewAuditEntry } from './store.ts'
+import type { NewAuditEntry } from './model/audit.ts'
 
-/** An audit entry of what the service does by itself: nobody asked for it, so it has no request, operation or address. */
+/** An audit entry of an act of the service itself. It has no request, operation or address. */
 export function byTheService(
   entry: Pick<NewAuditEntry, 'action'> & Partial<Pick<NewAuditEntry, 'target' | 'project' | 'outcome' | 'changes'>>,
 ): NewAuditEntry {

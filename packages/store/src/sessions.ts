@@ -1,7 +1,7 @@
 import type { Reading, Writing } from './context.ts'
+import type { KnownSession, SessionReader, SessionRow, SessionWriter } from './model/sessions.ts'
 import { given } from './prepared.ts'
 import type { SessionsTable } from './schema.ts'
-import type { KnownSession, SessionQuestions, SessionRow, Transaction } from './store.ts'
 import { storedTime } from './text.ts'
 import { userOf } from './users.ts'
 
@@ -10,7 +10,7 @@ const hour = 3_600_000
 export const sessionIdleMs = 12 * hour
 export const sessionAgeMs = 7 * 24 * hour
 
-export function sessionQuestions({ db, prepare, now }: Reading): SessionQuestions {
+export function sessionReader({ db, prepare, now }: Reading): SessionReader {
   const live = db
     .selectFrom('sessions')
     .where('sessions.expires_at', '>', given<string>('now'))
@@ -35,7 +35,7 @@ export function sessionQuestions({ db, prepare, now }: Reading): SessionQuestion
   }
 }
 
-export function sessionChanges({ db, now }: Writing): Transaction['sessions'] {
+export function sessionWriter({ db, now }: Writing): SessionWriter {
   return {
     insert: async (session) => {
       const ended = limits(new Date(now))

@@ -1,7 +1,7 @@
 import type { Reading, Writing } from './context.ts'
-import type { SettingQuestions, Transaction } from './store.ts'
+import type { SettingReader, SettingWriter } from './model/settings.ts'
 
-export function settingQuestions({ db }: Reading): SettingQuestions {
+export function settingReader({ db }: Reading): SettingReader {
   return {
     get: async <T>(name: string) => {
       const row = await db.selectFrom('settings').select('value').where('name', '=', name).executeTakeFirst()
@@ -10,7 +10,7 @@ export function settingQuestions({ db }: Reading): SettingQuestions {
   }
 }
 
-export function settingChanges({ db }: Writing): Transaction['settings'] {
+export function settingWriter({ db }: Writing): SettingWriter {
   return {
     set: async (name, value) => {
       const text = JSON.stringify(value ?? null)

@@ -1,6 +1,6 @@
 import { StoreBusyError, StoreFullError, StoreUnusableError } from './errors.ts'
 
-/** Result codes of https://www.sqlite.org/rescode.html; the low byte is the kind, the rest says more. */
+/** Result codes of https://www.sqlite.org/rescode.html; the low byte is the class, the rest is detail. */
 const code = {
   perm: 3,
   busy: 5,
@@ -17,7 +17,7 @@ const sharedMemorySize = 4874
 
 export const isBusy = (error: unknown) => kindOf(error) === code.busy || kindOf(error) === code.locked
 
-/** What SQLite or the file system said, in our errors; anything else stays as it is. */
+/** Errors of SQLite and the file system as errors of the store. Other errors stay as they are. */
 export function explain(error: unknown, file: string): unknown {
   const options = { cause: error }
   if (isBusy(error)) {

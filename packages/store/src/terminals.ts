@@ -1,10 +1,10 @@
 import type { Terminal } from '@stackquay/contract'
 import type { Reading, Writing } from './context.ts'
+import type { TerminalReader, TerminalRow, TerminalWriter } from './model/terminals.ts'
 import { given } from './prepared.ts'
 import type { TerminalsTable } from './schema.ts'
-import type { TerminalQuestions, TerminalRow, Transaction } from './store.ts'
 
-export function terminalQuestions({ db, prepare }: Reading): TerminalQuestions {
+export function terminalReader({ db, prepare }: Reading): TerminalReader {
   const from = db.selectFrom('terminals').selectAll()
   const byId = prepare(from.where('id', '=', given<string>('id')))
   return {
@@ -14,7 +14,7 @@ export function terminalQuestions({ db, prepare }: Reading): TerminalQuestions {
   }
 }
 
-export function terminalChanges({ db, now }: Writing): Transaction['terminals'] {
+export function terminalWriter({ db, now }: Writing): TerminalWriter {
   return {
     insert: async (terminal) => {
       const row: TerminalsTable = {

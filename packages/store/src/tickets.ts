@@ -1,6 +1,6 @@
 import type { Reading, Writing } from './context.ts'
+import type { TicketReader, TicketWriter } from './model/tickets.ts'
 import { given } from './prepared.ts'
-import type { TicketReader, Transaction } from './store.ts'
 
 /** A ticket begins its answer within this time after it was made. */
 export const ticketBeginMs = 30_000
@@ -19,7 +19,7 @@ export function ticketReader({ db, prepare }: Reading): TicketReader {
   }
 }
 
-export function ticketWriter({ db, now }: Writing): Transaction['tickets'] {
+export function ticketWriter({ db, now }: Writing): TicketWriter {
   const before = (ms: number) => new Date(Date.parse(now) - ms).toISOString()
   return {
     insert: async ({ hash, session, target }) => {

@@ -1,12 +1,12 @@
 import type { Reading, Writing } from './context.ts'
 import { TakenError } from './errors.ts'
+import type { KnownToken, TokenReader, TokenRow, TokenWriter } from './model/tokens.ts'
 import { given, kept } from './prepared.ts'
 import type { TokensTable } from './schema.ts'
-import type { TokenQuestions, TokenRow, Transaction } from './store.ts'
 import { storedTime } from './text.ts'
 import { userOf } from './users.ts'
 
-export function tokenQuestions({ db, prepare, now }: Reading): TokenQuestions {
+export function tokenReader({ db, prepare, now }: Reading): TokenReader {
   const from = db.selectFrom('tokens').selectAll()
   const byHash = prepare(
     db
@@ -23,14 +23,15 @@ export function tokenQuestions({ db, prepare, now }: Reading): TokenQuestions {
       .where('tokens.hash', '=', given<string>('hash'))
       .where('users.disabled', '=', 0),
   )
-  const withOwner = kept(prepare, (hash: string) => {
+  const withOwner = kept(prepare, async (hash: string): Promise<KnownToken | null> => {
     const row = byHash({ hash })[0]
     if (row === undefined) return null
     const { owner: id, username, role, disabled, password_hash, owner_created_at: created_at } = row
-    // No password’s hash stays in memory for longer than it is looked at.
+    // The hash of a password does not stay in memory.
     const { passwordHash: _hash, ...owner } = userOf({ id, username, role, disabled, password_hash, created_at })
     return { token: tokenOf(row), owner }
   })
+  const isOver = ({ token: { expiresAt } }: KnownToken) => expiresAt !== null && expiresAt <= now().toISOString()
   const byId = prepare(from.where('id', '=', given<string>('id')))
   const page = prepare(
     from
@@ -41,17 +42,20 @@ export function tokenQuestions({ db, prepare, now }: Reading): TokenQuestions {
   )
 
   return {
-    authenticate: (hash) => {
-      const known = withOwner(hash)
-      const expiresAt = known?.token.expiresAt ?? null
-      return expiresAt !== null && expiresAt <= now().toISOString() ? null : known
+    recall: (hash) => {
+      const known = withOwner.recall(hash)
+      return known === undefined || isOver(known) ? undefined : known
+    },
+    authenticate: async (hash) => {
+      const known = await withOwner.ask(hash)
+      return known === null || isOver(known) ? null : known
     },
     of: async (owner, { limit, cursor = '' }) => page({ owner, limit, cursor }).map(tokenOf),
     find: async (id) => byId({ id }).map(tokenOf)[0] ?? null,
   }
 }
 
-export function tokenChanges({ db, now }: Writing): Transaction['tokens'] {
+export function tokenWriter({ db, now }: Writing): TokenWriter {
   return {
     insert: async (token) => {
       const holder = await db

@@ -1,9 +1,9 @@
 import type { Reading, Writing } from './context.ts'
 import { ChangedError, TakenError } from './errors.ts'
+import type { UserReader, UserRow, UserWriter } from './model/users.ts'
 import type { UsersTable } from './schema.ts'
-import type { Transaction, UserQuestions, UserRow } from './store.ts'
 
-export function userQuestions({ db }: Reading): UserQuestions {
+export function userReader({ db }: Reading): UserReader {
   const from = db.selectFrom('users').selectAll()
   return {
     find: async (id) => (await from.where('id', '=', id).execute()).map(userOf)[0] ?? null,
@@ -19,7 +19,7 @@ export function userQuestions({ db }: Reading): UserQuestions {
   }
 }
 
-export function userChanges({ db, now }: Writing): Transaction['users'] {
+export function userWriter({ db, now }: Writing): UserWriter {
   return {
     insert: async ({ id, username, role, passwordHash }) => {
       const holder = await db.selectFrom('users').select('id').where('username', '=', username).executeTakeFirst()
@@ -31,7 +31,7 @@ export function userChanges({ db, now }: Writing): Transaction['users'] {
     update: async (id, { role, disabled, passwordHash }) => {
       const row = await db
         .updateTable('users')
-        // `id` names itself, so that a change of nothing is still a sentence.
+        // `id` sets itself, so that a change of nothing is still valid SQL.
         .set({ id, role, disabled: disabled === undefined ? undefined : Number(disabled), password_hash: passwordHash })
         .where('id', '=', id)
         .returningAll()

@@ -1,10 +1,10 @@
 import type { WebhookDelivery } from '@stackquay/contract'
 import type { Reading, Writing } from './context.ts'
 import { ChangedError, TakenError } from './errors.ts'
+import type { DeliveryRow, WebhookReader, WebhookRow, WebhookWriter } from './model/webhooks.ts'
 import type { WebhookDeliveriesTable, WebhooksTable } from './schema.ts'
-import type { DeliveryRow, Transaction, WebhookQuestions, WebhookRow } from './store.ts'
 
-export function webhookQuestions({ db }: Reading): WebhookQuestions {
+export function webhookReader({ db }: Reading): WebhookReader {
   const hooks = db.selectFrom('webhooks').selectAll()
   const deliveries = db.selectFrom('webhook_deliveries').selectAll()
   return {
@@ -27,7 +27,7 @@ export function webhookQuestions({ db }: Reading): WebhookQuestions {
   }
 }
 
-export function webhookChanges({ db, now }: Writing): Transaction['webhooks'] {
+export function webhookWriter({ db, now }: Writing): WebhookWriter {
   const refuseTaken = async (name: string, id: string) => {
     const holder = await db.selectFrom('webhooks').select('id').where('name', '=', name).executeTakeFirst()
     if (holder !== undefined && holder.id !== id) throw new TakenError('webhook name', holder.id)

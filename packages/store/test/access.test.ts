@@ -63,25 +63,25 @@ test('a token is authenticated with its owner, and its revocation, expiry and ow
   const { passwordHash: _hash, ...owner } = await addUser(store, 'usr_1', 'ada')
   const token = await addToken(store, 'tok_1', 'ci', '2026-01-01T01:00:00Z')
   assert.equal(token.expiresAt, '2026-01-01T01:00:00.000Z')
-  assert.deepEqual(store.tokens.authenticate('hash of tok_1'), { token, owner })
-  assert.equal(store.tokens.authenticate('hash of tok_2'), null)
+  assert.deepEqual(await store.tokens.authenticate('hash of tok_1'), { token, owner })
+  assert.equal(await store.tokens.authenticate('hash of tok_2'), null)
 
   await store.transaction((tx) => tx.users.update('usr_1', { role: 'read' }))
-  assert.equal(store.tokens.authenticate('hash of tok_1')?.owner.role, 'read')
+  assert.equal((await store.tokens.authenticate('hash of tok_1'))?.owner.role, 'read')
   await store.transaction((tx) => tx.users.update('usr_1', { disabled: true }))
-  assert.equal(store.tokens.authenticate('hash of tok_1'), null)
+  assert.equal(await store.tokens.authenticate('hash of tok_1'), null)
   await store.transaction((tx) => tx.users.update('usr_1', { disabled: false }))
   clock.pass(hour - 1)
-  assert.notEqual(store.tokens.authenticate('hash of tok_1'), null)
+  assert.notEqual(await store.tokens.authenticate('hash of tok_1'), null)
   clock.pass(1)
-  assert.equal(store.tokens.authenticate('hash of tok_1'), null)
+  assert.equal(await store.tokens.authenticate('hash of tok_1'), null)
 
   await addToken(store, 'tok_2', 'other')
   await store.transaction((tx) => tx.tokens.delete('tok_2'))
-  assert.equal(store.tokens.authenticate('hash of tok_2'), null)
+  assert.equal(await store.tokens.authenticate('hash of tok_2'), null)
   await addToken(store, 'tok_3', 'third')
   await store.transaction((tx) => tx.users.delete('usr_1'))
-  assert.equal(store.tokens.authenticate('hash of tok_3'), null)
+  assert.equal(await store.tokens.authenticate('hash of tok_3'), null)
   assert.equal(await store.tokens.find('tok_3'), null)
 })
 
@@ -89,30 +89,61 @@ test('a token’s answer is kept until anything is written, and what another pro
   const { store, file } = await tempStore(t)
   await addUser(store, 'usr_1', 'ada')
   await addToken(store, 'tok_1', 'ci')
-  const first = store.tokens.authenticate('hash of tok_1')
-  assert.equal(store.tokens.authenticate('hash of tok_1'), first)
+  const first = await store.tokens.authenticate('hash of tok_1')
+  assert.equal(await store.tokens.authenticate('hash of tok_1'), first)
 
   await store.transaction((tx) => tx.tokens.touch(new Map([['tok_1', '2026-01-01T00:00:05.000Z']])))
-  assert.equal(store.tokens.authenticate('hash of tok_1')?.token.lastUsedAt, '2026-01-01T00:00:05.000Z')
+  assert.equal((await store.tokens.authenticate('hash of tok_1'))?.token.lastUsedAt, '2026-01-01T00:00:05.000Z')
 
   const other = new DatabaseSync(file, { timeout: 5000 })
   t.after(() => other.close())
   other.exec("update users set role = 'read'")
-  assert.equal(store.tokens.authenticate('hash of tok_1')?.owner.role, 'read')
+  assert.equal((await store.tokens.authenticate('hash of tok_1'))?.owner.role, 'read')
   other.exec('begin; update users set disabled = 1')
-  assert.notEqual(store.tokens.authenticate('hash of tok_1'), null)
+  assert.notEqual(await store.tokens.authenticate('hash of tok_1'), null)
   other.exec('commit')
-  assert.equal(store.tokens.authenticate('hash of tok_1'), null)
+  assert.equal(await store.tokens.authenticate('hash of tok_1'), null)
   other.exec("update users set disabled = 0; delete from tokens where id = 'tok_1'")
-  assert.equal(store.tokens.authenticate('hash of tok_1'), null)
+  assert.equal(await store.tokens.authenticate('hash of tok_1'), null)
+})
+
+test('a token is recalled in the same turn while its answer holds, and only then', async (t) => {
+  const { store, file, clock } = await tempStore(t)
+  await addUser(store, 'usr_1', 'ada')
+  await addToken(store, 'tok_1', 'ci', '2026-01-01T01:00:00Z')
+  const recall = () => store.tokens.recall('hash of tok_1')
+  assert.equal(recall(), undefined)
+  const known = await store.tokens.authenticate('hash of tok_1')
+  assert.equal(recall(), known)
+
+  await store.transaction((tx) => tx.users.update('usr_1', { role: 'read' }))
+  assert.equal(recall(), undefined)
+  await store.tokens.authenticate('hash of tok_1')
+  assert.equal(recall()?.owner.role, 'read')
+
+  const other = new DatabaseSync(file, { timeout: 5000 })
+  t.after(() => other.close())
+  other.exec("update users set role = 'admin'")
+  assert.equal(recall(), undefined)
+  // Asked for at one version and answered at a newer one: the answer is not kept.
+  const asked = store.tokens.authenticate('hash of tok_1')
+  other.exec("update users set role = 'read'")
+  assert.equal(recall(), undefined)
+  await asked
+  assert.equal(recall(), undefined)
+
+  await store.tokens.authenticate('hash of tok_1')
+  clock.pass(hour)
+  assert.equal(recall(), undefined)
+  assert.equal(await store.tokens.authenticate('hash of tok_1'), null)
 })
 
 test('a token that was not found is found as soon as it is there', async (t) => {
   const { store } = await tempStore(t)
   await addUser(store, 'usr_1', 'ada')
-  assert.equal(store.tokens.authenticate('hash of tok_1'), null)
+  assert.equal(await store.tokens.authenticate('hash of tok_1'), null)
   await addToken(store, 'tok_1', 'ci')
-  assert.equal(store.tokens.authenticate('hash of tok_1')?.token.id, 'tok_1')
+  assert.equal((await store.tokens.authenticate('hash of tok_1'))?.token.id, 'tok_1')
 })
 
 test('a token’s name is unique for its owner; tokens are listed in order and remember their last use', async (t) => {
@@ -144,18 +175,21 @@ test('authenticating a token is quick enough for every request', async (t) => {
   await addUser(store, 'usr_1', 'ada')
   for (let number = 0; number < 50; number += 1) await addToken(store, `tok_${number}`, `name ${number}`)
   const rounds = 5000
-  const bestOf = (hash: (number: number) => string) => {
+  const bestOf = async (hashOf: (number: number) => string) => {
     let best = Number.POSITIVE_INFINITY
     for (let attempt = 0; attempt < 5; attempt += 1) {
       const began = performance.now()
-      for (let number = 0; number < rounds; number += 1) store.tokens.authenticate(hash(number))
+      for (let number = 0; number < rounds; number += 1) {
+        const hash = hashOf(number)
+        if (store.tokens.recall(hash) === undefined) await store.tokens.authenticate(hash)
+      }
       best = Math.min(best, ((performance.now() - began) * 1000) / rounds)
     }
     return best
   }
-  const known = bestOf((number) => `hash of tok_${number % 50}`)
+  const known = await bestOf((number) => `hash of tok_${number % 50}`)
   // Nothing is kept of these, so each is a look-up.
-  const unknown = bestOf((number) => `hash of nobody ${number % 50}`)
+  const unknown = await bestOf((number) => `hash of nobody ${number % 50}`)
   t.diagnostic(`${known.toFixed(1)} µs, unknown ${unknown.toFixed(1)} µs`)
   // Below 7 µs on a quiet machine; the bar leaves room for a busy one and still catches a compiled query per request.
   assert.ok(known < 40 && unknown < 40, `${known} µs, ${unknown} µs`)

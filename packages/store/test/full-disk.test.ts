@@ -96,7 +96,7 @@ test('a database that cannot be made because the disk is full says so', async (t
   })
 })
 
-test('whoever goes on after a full disk rolled the transaction back writes nothing outside of it', async (t) => {
+test('a caller that goes on after a full disk rolled the transaction back writes nothing outside of it', async (t) => {
   const path = tempFile(t)
   const file = new SqliteFile(path, new DatabaseSync(path))
   t.after(() => file.close())

@@ -4,7 +4,7 @@ import { newProject, tempStore } from './temp-store.ts'
 
 const db = (image: string, reference = 'postgres:18') => ({ workload: 'db', reference, image })
 
-test('builds that a workload had are told newest first, and each once', async (t) => {
+test('builds that a workload had are listed newest first, and each once', async (t) => {
   const { store, clock } = await tempStore(t)
   const { id } = await store.transaction((tx) => tx.projects.insert(newProject('shop')))
   const use = async (image: ReturnType<typeof db>) => {

@@ -92,7 +92,7 @@ test('the database of another program is refused and left as it is', async (t) =
   assert.deepEqual(readFileSync(file), before)
 })
 
-test('a damaged database is refused with what is wrong and left as it is', async (t) => {
+test('a damaged database is refused with the reason and left unchanged', async (t) => {
   const { store, file, options } = await tempStore(t)
   await store.transaction(async (tx) => {
     for (let number = 0; number < 200; number += 1) await tx.projects.insert(newProject(`shop-${number}`))

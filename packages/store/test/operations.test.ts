@@ -6,7 +6,7 @@ import { newProject, tempStore } from './temp-store.ts'
 const operation = (id: string, project: string) =>
   ({ id, kind: 'start', project, actor: 'ada', input: { workload: 'web' }, requestId: 'req_1' }) as const
 
-test('an operation is queued, changed by what is told, and read as it is', async (t) => {
+test('an operation is queued, changed field by field, and read as it is', async (t) => {
   const { store } = await tempStore(t)
   await store.transaction(async (tx) => {
     await tx.projects.insert(newProject('shop', { id: 'prj_1' }))
@@ -23,6 +23,8 @@ test('an operation is queued, changed by what is told, and read as it is', async
     createdAt: '2026-01-01T00:00:00.000Z',
     startedAt: null,
     finishedAt: null,
+    generation: null,
+    requestedBy: [{ actor: queued?.actor, requestId: queued?.requestId, at: '2026-01-01T00:00:00.000Z' }],
   })
   const steps = [
     { id: 's', title: 'Start web', state: 'running', startedAt: null, finishedAt: null, output: ['é'] },
@@ -74,4 +76,30 @@ test('lists are newest first and by what was asked; the running one holds the pr
     (await store.operations.unfinished()).map((row) => row.id),
     ['op_2', 'op_3', 'op_4'],
   )
+})
+
+test('requests are merged into an operation that waits, which carries all of them, and into no other', async (t) => {
+  const { store, clock } = await tempStore(t)
+  await store.transaction(async (tx) => {
+    await tx.projects.insert(newProject('shop', { id: 'prj_1' }))
+    await tx.operations.insert(operation('op_1', 'prj_1'))
+    await tx.operations.insert(operation('op_2', 'prj_1'))
+    await tx.operations.update('op_1', { state: 'running' })
+  })
+  clock.pass(1000)
+  const request = { kind: 'stop', input: { acts: [] }, actor: 'eve', requestId: 'req_9' } as const
+  const merged = await store.transaction((tx) => tx.operations.merge('op_2', request))
+  assert.deepEqual([merged.kind, merged.input, merged.actor], ['stop', { acts: [] }, operation('op_2', 'prj_1').actor])
+  assert.deepEqual(merged.requestedBy[1], { actor: 'eve', requestId: 'req_9', at: '2026-01-01T00:00:01.000Z' })
+  assert.deepEqual(
+    (await store.operations.unfinishedOf('prj_1')).map(({ id }) => id),
+    ['op_1', 'op_2'],
+  )
+  for (const late of [
+    store.transaction((tx) => tx.operations.merge('op_1', request)),
+    store.transaction((tx) => tx.operations.cancel('op_1')),
+  ])
+    await assert.rejects(late, ChangedError)
+  assert.equal((await store.transaction((tx) => tx.operations.cancel('op_2'))).state, 'cancelled')
+  assert.equal((await store.operations.unfinishedOf('prj_1')).length, 1)
 })

@@ -11,6 +11,8 @@ test('a project is found by id and by slug as it was written', async (t) => {
   assert.deepEqual(written, {
     ...project,
     generation: 1,
+    observedGeneration: 1,
+    heldSpec: null,
     revision: 1,
     stateSince: time,
     createdAt: time,
@@ -139,4 +141,23 @@ test('a deleted project takes its secrets and leases along; its operations stay'
   assert.deepEqual(await store.ports.all(), [])
   assert.equal((await store.operations.find('op_1'))?.project, id)
   assert.deepEqual(await store.checkIntegrity(), [])
+})
+
+test('what was carried out never falls, and a change that no program notices counts with the one before it', async (t) => {
+  const { store } = await tempStore(t)
+  const { id, spec } = await store.transaction((tx) => tx.projects.insert(newProject('shop')))
+  const change = (generation: number, next: typeof spec) =>
+    store.transaction((tx) => tx.projects.update(id, generation, { spec: next }))
+  const carriedOut = async (generation: number, done: typeof spec) => {
+    const row = await store.transaction((tx) => tx.projects.carriedOut(id, generation, done))
+    return [row.observedGeneration, row.heldSpec]
+  }
+  const second = { ...spec, healthCheck: { path: '/', timeoutSeconds: 5 } }
+  const third = { ...second, healthCheck: { path: '/up', timeoutSeconds: 5 } }
+  await change(1, second)
+  assert.deepEqual((await change(2, third)).heldSpec, spec)
+  assert.deepEqual(await carriedOut(2, second), [2, second])
+  await change(3, { ...third, name: 'Another' })
+  assert.deepEqual(await carriedOut(3, third), [4, null])
+  assert.deepEqual(await carriedOut(2, second), [4, null])
 })

@@ -60,7 +60,7 @@ test('after a replacement everything is sealed with the new key, reads the same,
   assert.equal((await again.audit.verify()).ok, true)
 })
 
-test('whoever reads while the key is replaced always gets the text', async (t) => {
+test('a read while the key is replaced always gets the text', async (t) => {
   const { store, texts } = await withSecrets(t)
   let replacing = true
   const reading = (async () => {
@@ -102,7 +102,7 @@ test('a secret that was damaged before stays as it is and does not stand in the 
   await assert.rejects(store.secrets.reveal(handles[1]!.secret), { name: 'SecretError' })
 })
 
-test('a broken log is not mended by a new seal', async (t) => {
+test('a new seal does not repair a broken log', async (t) => {
   const { store, file } = await withSecrets(t)
   await store.transaction((tx) => tx.audit.append(auditEntry()))
   tamper(
@@ -145,7 +145,7 @@ test('killed at any moment of a replacement, the old key or the new one opens ev
     const state = await opened.audit.verify()
     assert.equal(state.ok, true, String(state.reason))
     await opened.transaction((tx) => tx.audit.append(auditEntry()))
-    // Whoever keeps the files forgets the other key now; it must not be needed any more.
+    // The keeper of the files forgets the other key now; it must not be needed any more.
     const used = opened.sealing.keyId() === 'key_b' ? next : options.sealingKey
     await opened.close()
     const alone = await openStore({ ...options, sealingKey: used })

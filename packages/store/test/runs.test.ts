@@ -40,7 +40,7 @@ async function withRuns(store: Store, runs: readonly NewRun[]): Promise<void> {
 
 const ids = (rows: readonly { readonly id: string }[]) => rows.map(({ id }) => id)
 
-test('a run is queued, changed by what is told, and read as it is', async (t) => {
+test('a run is queued, changed field by field, and read as it is', async (t) => {
   const { store } = await tempStore(t)
   await withRuns(store, [run('run_1')])
   const queued = await store.runs.find('run_1')

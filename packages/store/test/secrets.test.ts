@@ -81,8 +81,8 @@ test('a secret that is missing, sealed with another key, changed or moved cannot
   raw.exec("update secrets set key_id = 'key_z' where name = 'right'")
   await assert.rejects(store.secrets.reveal(right.secret), because('other_key'))
 
-  const mended = await store.transaction((tx) => tx.secrets.put(null, 'left', 'hunter2'))
-  assert.equal(mended.version, 2)
+  const fixed = await store.transaction((tx) => tx.secrets.put(null, 'left', 'hunter2'))
+  assert.equal(fixed.version, 2)
   assert.equal((await store.secrets.reveal(left.secret)).expose(), 'hunter2')
 })
 
@@ -92,4 +92,38 @@ test('no file of the database contains the text of a secret', async (t) => {
   await store.transaction((tx) => tx.secrets.put(null, 'smtp', text))
   for (const end of ['', '-wal']) assert.ok(!readFileSync(`${file}${end}`).includes(text))
   assert.ok(readFileSync(`${file}-wal`).includes('smtp'))
+})
+
+test('a text that was replaced or dropped can be read until its successor was carried out', async (t) => {
+  const { store } = await tempStore(t)
+  const { id, spec } = await store.transaction((tx) => tx.projects.insert(newProject('shop')))
+  const first = await store.transaction((tx) => tx.secrets.put(id, 'variable/KEY', 'one'))
+  const second = await store.transaction((tx) => tx.secrets.put(id, 'variable/KEY', 'two'))
+  const text = async ({ secret, version }: typeof first) => (await store.secrets.reveal(secret, version)).expose()
+  assert.deepEqual([await text(first), await text(second)], ['one', 'two'])
+  await store.transaction((tx) => tx.secrets.drop(id, 'variable/KEY'))
+  assert.deepEqual([await text(first), await text(second)], ['one', 'two'])
+  assert.deepEqual(await store.secrets.of(id), {})
+
+  await store.replaceKey({ id: 'next', key: randomBytes(32) }, async () => undefined)
+  assert.deepEqual([await text(first), await text(second)], ['one', 'two'])
+
+  const changed = await store.transaction((tx) =>
+    tx.projects.update(id, 1, { spec: { ...spec, healthCheck: { path: '/', timeoutSeconds: 5 } } }),
+  )
+  assert.deepEqual([changed.observedGeneration, changed.heldSpec], [1, spec])
+  await store.transaction((tx) => tx.projects.carriedOut(id, 1, spec))
+  assert.equal(await text(second), 'two')
+  const held = await store.transaction((tx) => tx.projects.carriedOut(id, 2, changed.spec))
+  assert.deepEqual([held.observedGeneration, held.heldSpec], [2, null])
+  for (const gone of [first, second]) await assert.rejects(text(gone), SecretError)
+})
+
+test('a text that is deleted for good leaves none of its versions', async (t) => {
+  const { store } = await tempStore(t)
+  const { id } = await store.transaction((tx) => tx.projects.insert(newProject('shop')))
+  const first = await store.transaction((tx) => tx.secrets.put(id, 'database/main/password', 'one'))
+  await store.transaction((tx) => tx.secrets.put(id, 'database/main/password', 'two'))
+  await store.transaction((tx) => tx.secrets.delete(id, 'database/main/password'))
+  await assert.rejects(store.secrets.reveal(first.secret, first.version), SecretError)
 })

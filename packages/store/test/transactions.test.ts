@@ -140,7 +140,7 @@ test('a change after the end of its transaction is refused', async (t) => {
   assert.deepEqual(await store.projects.all(), [])
 })
 
-test('two processes write to the same file in turn; nobody fails and the chain holds', async (t) => {
+test('two processes write to the same file in turn; neither fails and the chain holds', async (t) => {
   const { store, file, options } = await tempStore(t)
   const other = child(t, 'write-on.ts', file, options.sealingKey.id, keyText(options), 'other', '60')
   let mine = 0

@@ -3,7 +3,7 @@ import { createServer } from 'node:net'
 
 /**
  * A port of loopback that was free a moment ago, below those that systems give to outgoing connections: one of these may be
- * taken at any moment. Prefer listening on 0 where nobody has to know the port beforehand.
+ * taken at any moment. Prefer listening on 0 where the port need not be known beforehand.
  */
 export async function freePort(): Promise<number> {
   const [port] = await freePorts(1)

@@ -86,7 +86,7 @@ export async function endAll(): Promise<void> {
   await Promise.all([...tracked].map((each) => each.end()))
 }
 
-/** Whether a process runs; a zombie that nobody has waited for does not. */
+/** Whether a process runs; a zombie that was not waited for does not. */
 export async function isAlive(pid: number): Promise<boolean> {
   try {
     process.kill(pid, 0)

@@ -144,7 +144,7 @@ function addressOf(lab: DockerLab, container: string): Promise<string> {
   return lab.docker(['inspect', '--format', '{{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}', container])
 }
 
-/** A port that Docker publishes accepts connections though nobody listens inside: only an answer counts. */
+/** A port that Docker publishes accepts connections also without a listener inside: only an answer counts. */
 function ping(port: number, host = '127.0.0.1'): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(port, host).setTimeout(2000)

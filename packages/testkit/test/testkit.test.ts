@@ -38,7 +38,7 @@ test('waiting answers the first answer there is, through errors, and names what 
   )
 })
 
-test('a tracked program tells its lines and ends with its children', async () => {
+test('a tracked program hands over its lines and ends with its children', async () => {
   const script = `const {spawn} = require('node:child_process')
     process.on('SIGTERM', () => {})
     console.log('child ' + spawn('sleep', ['600']).pid)

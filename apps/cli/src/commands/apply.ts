@@ -16,8 +16,8 @@ export const define: Define = (command, context) => {
   addChangeOptions(
     command
       .argument('[file]', 'the project file, or its folder (default: stackquay.yml in this folder)')
-      .option('-p, --project <project>', 'the project it is about, when name and folder do not say')
-      .option('--prune', 'also take away what the file does not name; data and databases stay')
+      .option('-p, --project <project>', 'the project, when neither name nor folder tells it')
+      .option('--prune', 'also remove what the file does not name; data and databases stay')
       .option('-y, --yes', 'go on without asking, with --prune or when data would be deleted'),
   )
     .addHelpText(

@@ -67,7 +67,7 @@ async function bodyOf(context: Context, name: string, flags: CreateFlags, url: s
   }
 }
 
-/** A path means a folder of the service's machine: ours when that is here, else it is taken as it was typed. */
+/** A path means a folder of the service's machine: resolved when that is this one, else taken as it was typed. */
 async function folderOf(context: Context, path: string, url: string): Promise<string> {
   return isLocal(url) ? realFolder(resolve(context.world.cwd, path)) : path
 }

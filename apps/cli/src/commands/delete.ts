@@ -18,7 +18,7 @@ export const define: Define = (command, context) => {
     .argument('<project>', 'id or slug')
     .option('--confirm <slug>', 'the project’s slug, typed; asked for on a terminal')
     .option('--data <keep|delete>', '"delete" also deletes its databases and kept data', 'keep')
-    .option('--dry-run', 'show what would be done and lost, and do nothing')
+    .option('--dry-run', 'show the steps and what would be lost, and do nothing')
   addWaitOptions(command)
     .addHelpText('after', '\nThe source files stay in any case.')
     .action((project: string, flags: DeleteFlags) => run(context(), project, flags))

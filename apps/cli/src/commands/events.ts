@@ -36,9 +36,9 @@ async function run(context: Context, flags: EventFlags): Promise<never> {
     {
       signal: context.signal,
       onEvent: (event) => void stdout.write(`${context.json ? jsonText(event) : eventLine(event, context)}\n`),
-      onGap: () => context.note(dim('… events may be missing: they are not kept any more')),
+      onGap: () => context.note(dim('… events may be missing: they are no longer kept')),
       onState: (state) => {
-        if (state === 'retrying') context.note(dim('… connection lost, trying again'))
+        if (state === 'retrying') context.note(dim('… connection lost, reconnecting'))
       },
     },
   )

@@ -22,7 +22,7 @@ export const define: Define = (command, context) =>
     .usage('[options] [project] -- <program> [arguments...]')
     .argument('[words...]')
     .option('-w, --workload <name>', 'in whose environment: a runtime; without it the project’s first')
-    .option('-e, --env <name=value>', 'a further variable; can be said more than once', eachOf)
+    .option('-e, --env <name=value>', 'a further variable; can be given more than once', eachOf)
     .option('--no-stdin', 'leave standard input alone, as in a loop that reads from it')
     .addHelpText(
       'after',
@@ -40,7 +40,7 @@ The program is ended when stq is. What must outlive it is an action (stq run) or
 async function run(context: Context, command: Command, flags: ExecFlags): Promise<void> {
   const [before, argv] = operandsAround(command)
   if (argv === null || argv.length === 0)
-    throw usageError('Which program?', 'It stands behind two dashes: stq exec shop -- npm ls')
+    throw usageError('Which program?', 'Write it after two dashes: stq exec shop -- npm ls')
   if (before.length > 1)
     throw usageError(`"${before[1]}" is not expected before the two dashes.`, 'An example: stq exec shop -- npm ls')
   const env = variables(flags.env ?? [])

@@ -88,7 +88,7 @@ export const commandEntries: readonly CommandEntry[] = [
     () => import('./data.ts'),
   ),
   entry('Network', 'domain', '', 'list, add and remove host names of a project', () => import('./domain.ts')),
-  entry('Network', 'rules', '', 'show and change what stands in front of a project', () => import('./rules.ts')),
+  entry('Network', 'rules', '', 'show and change the rules in front of a project', () => import('./rules.ts')),
   entry('Network', 'share', '[project]', 'show a project to others for a while', () => import('./share.ts')),
   entry('Network', 'traffic', '[project]', 'show how many requests a project has', () => import('./traffic.ts')),
   entry('Network', 'access-log', '[project]', 'list requests to a project', () => import('./access-log.ts')),

@@ -114,7 +114,7 @@ async function follow(
     signal: context.signal,
     onLines: print,
     onState: (state) => {
-      if (state === 'retrying') context.note(context.noteStyle.colors.dim('… connection lost, trying again'))
+      if (state === 'retrying') context.note(context.noteStyle.colors.dim('… connection lost, reconnecting'))
     },
   })
   throw new CliError('', { exitCode: exitCodes.interrupted })

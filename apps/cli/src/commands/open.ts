@@ -24,7 +24,7 @@ async function run(context: Context, named: string | undefined, flags: OpenFlags
   if (flags.browser !== false && !context.json && opener !== null && isWebUrl(url)) openUrl(opener, url)
 }
 
-/** Null where there is no screen to open a browser on, or nobody who looks at it. */
+/** Null where there is no screen to open a browser on, or no terminal. */
 function openerOf({ env, stdout }: World): string | null {
   if (stdout.isTTY !== true) return null
   if (process.platform === 'darwin') return 'open'

@@ -39,7 +39,7 @@ export const define: Define = (command, context) => {
   command
     .command('cancel')
     .summary('cancel an operation')
-    .description('Cancel an operation. What it started is ended; nothing is deleted.')
+    .description('Cancel an operation. It ends what it started; nothing is deleted.')
     .argument('<operation>', 'op_…')
     .action((id: string) => cancel(context(), id))
 }

@@ -12,8 +12,8 @@ interface PlanFlags {
 export const define: Define = (command, context) =>
   command
     .argument('[file]', 'the project file, or its folder (default: stackquay.yml in this folder)')
-    .option('-p, --project <project>', 'the project it is about, when name and folder do not say')
-    .option('--prune', 'also take away what the file does not name; data and databases stay')
+    .option('-p, --project <project>', 'the project, when neither name nor folder tells it')
+    .option('--prune', 'also remove what the file does not name; data and databases stay')
     .addHelpText('after', '\nNothing is changed. "stq apply" does what is shown. About the file: stq help project-file')
     .action((file: string | undefined, flags: PlanFlags) => run(context(), file, flags))
 
@@ -27,7 +27,7 @@ async function run(context: Context, path: string | undefined, flags: PlanFlags)
       found === null
         ? await client.plan('createFromManifest', { body: creationOf(file) }, { signal })
         : await client.call('planManifest', { params: { id: found.id }, body: manifestOf(file, flags) }, { signal })
-    if (found === null) context.note('There is no such project yet; "stq up" creates it.')
+    if (found === null) context.note('This project does not exist yet; "stq up" creates it.')
     context.result(plan, () => planText(plan, context.style.colors))
   } catch (error) {
     throw withCodeFrames(error, file, context.noteStyle.colors)

@@ -53,7 +53,7 @@ The exit code is that of the shell; 0 when it was left running. Without a termin
 async function run(context: Context, command: Command, flags: ShellFlags): Promise<void> {
   const [[named, ...more], program] = operandsAround(command)
   if (more.length > 0)
-    throw usageError(`"${more[0]}" is not expected.`, 'A program stands behind two dashes: stq shell shop -- htop')
+    throw usageError(`"${more[0]}" is not expected.`, 'Write the program after two dashes: stq shell shop -- htop')
   const plain = flags.list === true || flags.end !== undefined
   if (!plain && (context.world.stdin.isTTY !== true || context.world.stdout.isTTY !== true))
     throw usageError(
@@ -75,7 +75,7 @@ async function run(context: Context, command: Command, flags: ShellFlags): Promi
   const departure = await attach(context, client, project, terminal.id, { replayed: flags.attach !== undefined })
   if (departure.kind === 'killed') return end(context, client, project, terminal.id)
   if (departure.kind === 'detached')
-    return context.note(`\nIt goes on. Come back with: stq shell ${project} --attach ${terminal.id}`)
+    return context.note(`\nIt keeps running. Come back with: stq shell ${project} --attach ${terminal.id}`)
   if (departure.exit.code === null) context.note(`\n${await whyEnded(context, client, project, terminal.id)}`)
   const why = limitNote(departure.exit)
   if (why !== null) context.note(`\n${why}`)
@@ -151,10 +151,10 @@ async function end(context: Context, client: Client, project: string, term: stri
 }
 
 const causes: Readonly<Record<string, string>> = {
-  cancelled: 'Somebody ended it.',
-  timeout: 'It was ended: its time was over.',
-  idle: 'It was ended: nothing happened in it for too long.',
-  lost: 'It is lost: the machine, or what held it, went down.',
+  cancelled: 'Someone ended it.',
+  timeout: 'It ended: its time was over.',
+  idle: 'It ended: it was idle for too long.',
+  lost: 'It is lost: the machine or its process went down.',
 }
 
 async function whyEnded(context: Context, client: Client, project: string, term: string): Promise<string> {

@@ -21,15 +21,15 @@ interface UpFlags extends WaitFlags {
 export const define: Define = (command, context) => {
   command
     .option('-f, --file <file>', 'the project file, or its folder (default: stackquay.yml in this folder)')
-    .option('-p, --project <project>', 'the project it is about, when name and folder do not say')
+    .option('-p, --project <project>', 'the project, when neither name nor folder tells it')
     .option('--no-start', 'only create or change it')
-    .option('--prune', 'also take away what the file does not name; data and databases stay')
+    .option('--prune', 'also remove what the file does not name; data and databases stay')
     .option('--dry-run', 'show the steps and do nothing')
     .option('-y, --yes', 'go on without asking, with --prune or when data would be deleted')
   addWaitOptions(command)
     .addHelpText(
       'after',
-      '\nWhat the file does not name stays as it is, unless told to prune. About the file: stq help project-file',
+      '\nWhat the file does not name stays as it is, unless you pass --prune. About the file: stq help project-file',
     )
     .action((flags: UpFlags) => run(context(), flags))
 }

@@ -9,7 +9,7 @@ export const define: Define = (command, context) => command.action(() => run(con
 async function run(context: Context): Promise<void> {
   const client = await context.client()
   const me = await client.call('getMe', {}, { signal: context.signal })
-  // Who somebody is must be known also where the health is not.
+  // The identity must be known also where the health is not.
   const health = await client.call('getHealth', {}, { signal: context.signal }).catch(() => undefined)
   const isolation = health?.isolation
   context.result({ url: client.baseUrl, ...me, ...(isolation === undefined ? {} : { isolation }) }, () => {

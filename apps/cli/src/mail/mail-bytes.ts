@@ -35,7 +35,7 @@ async function* whole(body: AsyncIterable<Uint8Array>, signal: AbortSignal): Asy
     signal.throwIfAborted()
     throw new CliError('The mail broke off before its end.', {
       exitCode: exitCodes.unreachable,
-      hint: 'Check that the project runs, and try again.',
+      hint: 'Check that the project runs, then try again.',
       cause: error,
     })
   }

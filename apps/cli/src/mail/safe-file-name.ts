@@ -5,7 +5,7 @@ const longest = 200
 const devices = /^(con|prn|aux|nul|com\d|lpt\d|conin\$|conout\$)$/i
 
 /**
- * A name for a file in a folder of ours out of one that a stranger chose: never a path, never hidden, never a device, and
+ * A name for a file in one of the caller’s folders, made from one that a stranger chose: never a path, never hidden, never a device, and
  * shown as it is. Characters that reverse the direction of text are taken out, as they let `exe.txt` read `txt.exe`.
  */
 export function safeFileName(name: string | null, fallback: string): string {

@@ -19,17 +19,17 @@ export async function changeRules(
   const id = await projectRef(context, named)
   const { data, etag } = await client.callFull('getProxyRules', { params: { id } }, { signal: context.signal })
   const call = { signal: context.signal, ...(etag === null ? {} : { ifMatch: etag }) }
-  told(context, id, await client.call('putProxyRules', { params: { id }, body: change(data) }, call))
+  printRules(context, id, await client.call('putProxyRules', { params: { id }, body: change(data) }, call))
 }
 
 /** All rules, whatever there was. */
 export async function replaceRules(context: Context, named: string | undefined, body: RulesBody): Promise<void> {
   const client = await context.client()
   const id = await projectRef(context, named)
-  told(context, id, await client.call('putProxyRules', { params: { id }, body }, { signal: context.signal }))
+  printRules(context, id, await client.call('putProxyRules', { params: { id }, body }, { signal: context.signal }))
 }
 
-function told(context: Context, id: string, rules: ProxyRules): void {
+function printRules(context: Context, id: string, rules: ProxyRules): void {
   noteDone(context, `These rules stand in front of ${id}`)
   context.result(rules, () => (context.quiet ? '' : rulesText(rules, context.style)))
 }

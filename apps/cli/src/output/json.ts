@@ -1,6 +1,6 @@
 /**
  * JSON that a terminal can be shown: characters that `JSON.stringify` leaves as they are and that control a terminal are
- * escaped too, which means the same to whoever reads the JSON.
+ * escaped too, which means the same to a reader of the JSON.
  */
 export function jsonText(value: unknown, indent?: number): string {
   const text = JSON.stringify(value, null, indent)

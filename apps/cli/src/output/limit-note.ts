@@ -4,7 +4,7 @@ export function limitNote(end: {
   readonly outOfProcesses?: true | undefined
 }): string | null {
   if (end.outOfMemory === true)
-    return 'It was ended because it used more memory than it may. To raise the limit: stq limits set --help'
+    return 'The system ended it: it used more memory than its limit. To raise the limit: stq limits set --help'
   if (end.outOfProcesses === true)
     return 'It wanted more processes than it may have. To raise the limit: stq limits set --help'
   return null

@@ -6,12 +6,12 @@ import type { Colors } from './style.ts'
 /** What becomes different, what is done for it, and what it costs. */
 export function planText({ plan }: Plan, colors: Colors): string {
   const lines = plan.changes.map((change) => `  ${changeText(change, colors)}`)
-  let told = ''
+  let printed = ''
   for (const { title, workload, because } of plan.steps) {
     const reason = because.join(', ')
     // Once for all steps of a workload that follow each other.
-    const isNew = reason !== '' && `${workload} ${reason}` !== told
-    told = `${workload} ${reason}`
+    const isNew = reason !== '' && `${workload} ${reason}` !== printed
+    printed = `${workload} ${reason}`
     lines.push(`  ${colors.cyan('•')} ${plainText(title)}${isNew ? colors.dim(` (${plainText(reason)})`) : ''}`)
   }
   if (plan.restarts.length > 0)

@@ -17,7 +17,7 @@ export function programOutput(stream: NodeJS.WriteStream, colours: boolean): (te
   }
 }
 
-/** A progress bar goes back to the begin of its line, which harms nobody. */
+/** A progress bar goes back to the begin of its line, which is harmless. */
 function visible(line: string, colours: boolean): string {
   return line
     .split('\r')

@@ -20,12 +20,12 @@ export const silentProgress: Progress = { update() {}, output() {}, reachable() 
 
 /** For a file or a pipe: one line when a step begins and one when it ends. */
 export function plainProgress(stream: ProgressStream, style: Style, now: () => number): Progress {
-  const told = new Map<string, OperationStep['state']>()
+  const printed = new Map<string, OperationStep['state']>()
   return {
     update(operation) {
       for (const step of operation.steps) {
-        if (told.get(step.id) === step.state) continue
-        told.set(step.id, step.state)
+        if (printed.get(step.id) === step.state) continue
+        printed.set(step.id, step.state)
         if (step.state === 'running') stream.write(`… ${plainText(step.title)}\n`)
         else if (hasEnded(step)) stream.write(`${endedLine(step, style, now())}\n`)
       }
@@ -42,7 +42,7 @@ const frames = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '
 export function liveProgress(stream: ProgressStream, style: Style, now: () => number): Progress {
   const { colors } = style
   const width = style.columns ?? 80
-  const told = new Set<string>()
+  const printed = new Set<string>()
   const newest = new Map<string, string>()
   let running: readonly OperationStep[] = []
   let waiting = 'Waiting'
@@ -84,8 +84,8 @@ export function liveProgress(stream: ProgressStream, style: Style, now: () => nu
     update(operation) {
       clear()
       for (const step of operation.steps) {
-        if (!hasEnded(step) || told.has(step.id)) continue
-        told.add(step.id)
+        if (!hasEnded(step) || printed.has(step.id)) continue
+        printed.add(step.id)
         stream.write(`${endedLine(step, style, now())}\n`)
       }
       running = operation.steps.filter(({ state }) => state === 'running')

@@ -14,7 +14,7 @@ export async function* whole(
     signal.throwIfAborted()
     throw new CliError(`${what} broke off before its end.`, {
       exitCode: exitCodes.unreachable,
-      hint: 'What has come is not the whole log. Check that the service runs, and try again.',
+      hint: 'The log is incomplete. Check that the service runs, then try again.',
       cause: error,
     })
   }

@@ -21,7 +21,7 @@ export async function findRun(context: Context, client: Client, run: string | un
   if (run !== undefined) return { id, run }
   const { items } = await client.call('listRuns', { params: { id }, query: { limit: 1 } }, { signal: context.signal })
   if (items[0] !== undefined) return { id, run: items[0].id }
-  throw new CliError(`Nothing was run in ${id} yet.`, {
+  throw new CliError(`${id} has no runs yet.`, {
     exitCode: exitCodes.notFound,
     hint: `See: stq run ${id} --list`,
   })

@@ -14,7 +14,7 @@ export interface EndedRun {
 }
 
 /**
- * Shows a run as it goes: its standard output on ours, its standard error on ours. The first Ctrl-C ends the run and
+ * Shows a run as it goes: its standard output and standard error on those of stq. The first Ctrl-C ends the run and
  * waits for that; the second leaves it as it is. Throws when it could not begin or was cancelled.
  */
 export async function runToEnd(
@@ -55,11 +55,11 @@ export async function runToEnd(
       signal: reading.signal,
       onStart: know,
       onState: (state) => {
-        if (state === 'retrying') context.note(dim('… connection lost, trying again; it goes on'))
+        if (state === 'retrying') context.note(dim('… connection lost, reconnecting; the run continues'))
       },
       onFrame: (frame) => {
         if (frame.type === 'output') return context.json ? undefined : show[frame.stream](frame.text)
-        if (frame.type === 'gap') context.note(dim(`… ${size(frame.bytes)} of its output are not kept any more`))
+        if (frame.type === 'gap') context.note(dim(`… ${size(frame.bytes)} of its output are no longer kept`))
         if (frame.type === 'start' || frame.type === 'status') know(frame.run)
         if (frame.type === 'result') failed = frame.failed
         return undefined
@@ -79,7 +79,7 @@ export async function runToEnd(
 
 function cancelledError(context: Context, run: Run, byUs: boolean): CliError {
   if (context.json) context.result(run, () => '')
-  return new CliError(byUs ? 'It was ended.' : 'Somebody else ended it.', {
+  return new CliError(byUs ? 'It was ended.' : 'Someone else ended it.', {
     exitCode: byUs ? exitCodes.interrupted : exitCodes.notRun,
   })
 }

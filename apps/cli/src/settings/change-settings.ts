@@ -17,7 +17,7 @@ export interface SettingFlags extends ChangeFlags {
 export function addSettingOptions(command: Command): Command {
   return command
     .option('--version <version>', 'one of those that are offered')
-    .option('--set <key=value>', 'a setting; may be said more than once', eachOf)
+    .option('--set <key=value>', 'a setting; can be given more than once', eachOf)
     .option('--set-stdin <key>', 'a secret: asked for without showing it, or read from standard input', eachOf)
 }
 

@@ -49,7 +49,7 @@ function dataText({ kind, keepsData }: OfferedService): string {
 
 /**
  * `--help` of a command that changes settings also tells the settings of the kind that was named. Where the service does
- * not answer or nobody is logged in, the help is there without them.
+ * not answer or no login is stored, the help is there without them.
  */
 export function helpWithSettings(
   parent: Command,

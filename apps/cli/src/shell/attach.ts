@@ -62,7 +62,7 @@ export async function attach(
     const size = sizeOf(stdout)
     session.resize(size.cols, size.rows)
   }
-  // The window is closed, or somebody wants us gone: the terminal of the project stays.
+  // The window is closed, or a signal ends stq: the terminal of the project stays.
   const release = world.takeSignals(['SIGTERM', 'SIGHUP', 'SIGINT', 'SIGQUIT'], () => leave({ kind: 'detached' }))
   const hangUp = () => leave({ kind: 'detached' })
   const leaveRawMode = enterRawMode(stdin)

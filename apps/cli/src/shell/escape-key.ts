@@ -16,7 +16,7 @@ const commands: ReadonlyMap<string, EscapeCommand> = new Map([
 
 /**
  * Ctrl-] and then `d` (or a full stop) leaves the terminal running, `k` ends it, a second Ctrl-] is one for the program.
- * Before any other key it is a key like all others. Not `~.`: whoever works through ssh would leave that instead.
+ * Before any other key it is a key like all others. Not `~.`: that would end an ssh session around it instead.
  */
 export function escapeKeys(): (typed: Uint8Array) => Typed {
   let escaping = false

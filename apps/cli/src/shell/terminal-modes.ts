@@ -1,6 +1,6 @@
 /**
  * Programs switch modes of the terminal on (the alternate screen, the mouse, bracketed paste) and off again when they end.
- * Whoever leaves in the middle has to do it for them. Watches what passes, and answers what puts everything back.
+ * A viewer that leaves in the middle has to do it for them. Watches what passes, and answers what puts everything back.
  */
 export function terminalModes(): { watch(bytes: Uint8Array): void; undo(): string } {
   const on = new Set<string>()

@@ -12,7 +12,7 @@ export interface WebhookFlags {
 export function addWebhookOptions(command: Command): Command {
   return command
     .option('--events <types>', 'which events, with commas between: run.changed,project.status')
-    .option('-p, --project <project>', 'only events of this project; can be said more than once', eachOf)
+    .option('-p, --project <project>', 'only events of this project; can be given more than once', eachOf)
 }
 
 /** Which events there are is for the service to say, and it names the nearest. */

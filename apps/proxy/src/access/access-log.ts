@@ -1,9 +1,9 @@
-import { readdir, rm, stat, unlink, utimes, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { readdir } from 'node:fs/promises'
 import type { NoteExchange } from './exchange-note.ts'
-import { createJournal, recoverJournals } from './journal.ts'
 import { lineOf } from './line.ts'
-import { createMinutes, type Minutes, minuteOf } from './minutes.ts'
+import { factsOfLine, type Lines } from './line-page.ts'
+import { isLongGone } from './long-gone.ts'
+import { createProjectLogs, type ProjectLogs } from './project-logs.ts'
 import {
   type AccessPage,
   type AccessQuery,
@@ -13,15 +13,15 @@ import {
   type ViewersAnswer,
 } from './queries.ts'
 import { readNewest } from './read-log.ts'
-import { createRounds } from './rounds.ts'
-import { createSegments, dropOlder, type Segments } from './segments.ts'
-import { factsOfLine, type Lines } from './sheet.ts'
-import { type Batch, createRoom, createSpool, type Room } from './spool.ts'
-import { appendMinutes, dropOldTraffic, readTraffic } from './traffic.ts'
+import { createScheduler } from './scheduler.ts'
+import { dropOlder } from './segments.ts'
+import { dropOldTraffic, readTraffic } from './traffic.ts'
 import { createViewers } from './viewers.ts'
+import { createWriteAhead, recoverWriteAhead, type WriteAhead } from './write-ahead.ts'
+import { createScratch, createWriteBuffer, type Scratch, type WriteBuffer } from './write-buffer.ts'
 
 /**
- * What was asked of each project: its lines and its minutes, in a folder for each. One process writes them, whichever
+ * The requests of each project: its lines and its minutes, in a folder for each. One process writes them, whichever
  * served. Killed at any moment, the lines of the last second are lost, and the statistics of the running minute.
  */
 export interface AccessLog {
@@ -53,9 +53,6 @@ export interface AccessLogOptions {
 }
 
 const minuteLookMs = 5_000
-const idleMs = 60_000
-/** Files of busy projects stay open; more than this are closed again, those first that waited longest. */
-const mostOpen = 1_000
 const dayMs = 24 * 60 * 60_000
 /** Files that are written at the same time. */
 const together = 4
@@ -64,103 +61,37 @@ const soonAt = 32 * 1024 * 1024
 /** So many may wait or be written; what is more is dropped. */
 const mostWaiting = 64 * 1024 * 1024
 
-export function createAccessLog({
-  folder,
-  bytes,
-  days,
-  most = mostWaiting,
-  now = Date.now,
-  onError,
-}: AccessLogOptions): AccessLog {
+export function createAccessLog(options: AccessLogOptions): AccessLog {
+  const { folder, bytes, days, most = mostWaiting, now = Date.now, onError } = options
   const viewers = createViewers()
-  const projects = new Map<string, Project>()
-  /** Of these a minute is over. */
-  const due = new Set<Project>()
   let dropped = 0
-
-  const folderOf = (project: string) => join(folder, project)
-  const projectOf = (id: string): Project => {
-    let project = projects.get(id)
-    if (project === undefined) {
-      project = { id, segments: createSegments(folderOf(id), bytes, now), minutes: createMinutes() }
-      projects.set(id, project)
-    }
-    return project
-  }
   const lose = (error: unknown, lines: number) => {
     dropped += lines
     onError(error, lines)
   }
-  const writeLines = async (batch: Batch, id: string, room: Room): Promise<void> => {
-    if (!isProjectId(id)) return
-    const { segments, minutes } = projectOf(id)
-    const lines = batch.takeOut(id, minutes.count, room)
-    if (lines.count > 0) await segments.append(lines.bytes).catch((error: unknown) => lose(error, lines.count))
-  }
-  const writeMinutes = ({ id, minutes }: Project, before: number): Promise<void> =>
-    appendMinutes(folderOf(id), minutes.take(before)).catch((error: unknown) => lose(error, 0))
+  const logs = createProjectLogs({ folder, bytes, now, lose })
+  const buffer = createWriteBuffer(most)
+  const ahead = createWriteAhead(folder, buffer.fresh)
+  const recovered = recoverWriteAhead(folder, (project, lines) => logs.appendLines(project, Buffer.from(lines)))
+  const ready = recovered.catch((error: unknown) => onError(error, 0))
+  const scheduler = createScheduler({ ready, run: () => writeAll(buffer, ahead, logs) })
 
-  const spool = createSpool(most)
-  const journal = createJournal(folder, spool.fresh)
-  const ready = recoverJournals(folder, (project, lines) =>
-    projectOf(project).segments.append(Buffer.from(lines)),
-  ).catch((error: unknown) => onError(error, 0))
-  const rounds = createRounds({
-    ready,
-    async round() {
-      const taken = spool.take()
-      const forgetFormer = journal.turn()
-      const batch = await taken
-      const over = [...due]
-      due.clear()
-      const writes = [
-        ...batch.projects.map((id) => (room: Room) => writeLines(batch, id, room)),
-        ...over.map((project) => () => writeMinutes(project, minuteOf(now()))),
-      ]
-      const next = writes.values()
-      const some = async () => {
-        const room = createRoom()
-        for (const write of next) await write(room)
-      }
-      try {
-        await Promise.all(Array.from({ length: together }, some))
-      } finally {
-        await forgetFormer()
-        batch.release()
-      }
-      return writes.length
-    },
-  })
   const added = (isAdded: boolean, lines: number) => {
     if (!isAdded) lose(new Error('The disk does not keep up with the access log.'), lines)
-    rounds.want()
-    journal.want()
-    if (spool.waiting > soonAt) rounds.hurry()
+    scheduler.want()
+    ahead.want()
+    if (buffer.waiting > soonAt) scheduler.hurry()
   }
-  /** What waits of one project is written, and counted. */
+  /** Writes and counts the lines of one project that wait. */
   const written = (id: string) =>
-    rounds.inTurn(async () => {
-      const batch = await spool.sort()
-      if (batch.projects.includes(id)) await writeLines(batch, id, createRoom())
+    scheduler.inTurn(async () => {
+      const batch = await buffer.sort()
+      if (batch.projects.includes(id)) await logs.writeLines(batch, id, createScratch())
     })
-  const closeIdle = () => {
-    const byUse = [...projects.values()]
-      .map(({ segments }) => segments)
-      .filter(({ isOpen }) => isOpen)
-      .sort((one, other) => other.usedAt - one.usedAt)
-    for (const [index, segments] of byUse.entries()) {
-      if (index < mostOpen && now() - segments.usedAt < idleMs) continue
-      // A line that waits in a round opens the file again by itself.
-      void segments.close().catch(() => {})
-    }
-  }
   const timer = setInterval(() => {
-    for (const project of projects.values()) {
-      if (project.minutes.hasBefore(minuteOf(now()))) due.add(project)
-    }
-    if (due.size > 0) rounds.want()
-    closeIdle()
-    spool.trim()
+    if (logs.noteOver()) scheduler.want()
+    logs.closeIdle()
+    buffer.trim()
   }, minuteLookMs)
   timer.unref()
 
@@ -172,76 +103,71 @@ export function createAccessLog({
       const { project, status, seconds, bytes } = note
       if (!isProjectId(project)) return
       const time = now()
-      added(spool.add(project, lineOf(note, time), time, status, seconds, bytes), 1)
+      added(buffer.add(project, lineOf(note, time), time, status, seconds, bytes), 1)
     },
     record(lines) {
-      added(spool.addLines(lines), lines.facts.length / factsOfLine)
+      added(buffer.addLines(lines), lines.facts.length / factsOfLine)
     },
     async list(project, query) {
       await written(project)
-      return readNewest(folderOf(project), query)
+      return readNewest(logs.folderOf(project), query)
     },
     async traffic(project, query) {
       await written(project)
       // Not while a minute is on its way from memory to its file.
-      return rounds.inTurn(async () =>
-        readTraffic(folderOf(project), query, projects.get(project)?.minutes.waiting ?? new Map()),
-      )
+      return scheduler.inTurn(() => readTraffic(logs.folderOf(project), query, logs.waitingMinutes(project)))
     },
     async viewers(project, share) {
       await written(project)
-      return { items: await viewers.of(folderOf(project), share) }
+      return { items: await viewers.of(logs.folderOf(project), share) }
     },
     forget: (id) =>
-      rounds.inTurn(async () => {
-        const batch = await spool.sort()
-        batch.takeOut(id, () => {}, createRoom())
-        const known = projects.get(id)
-        if (known !== undefined) {
-          projects.delete(id)
-          due.delete(known)
-          await known.segments.close()
-        }
-        viewers.forget(folderOf(id))
-        await rm(folderOf(id), { recursive: true, force: true })
+      scheduler.inTurn(async () => {
+        const batch = await buffer.sort()
+        batch.takeOut(id, () => {}, createScratch())
+        viewers.forget(logs.folderOf(id))
+        await logs.forget(id)
       }),
     async sweep(kept) {
-      const projects = await readdir(folder).catch(() => [])
-      for (const project of projects.filter(isProjectId)) {
-        await dropOlder(folderOf(project), now() - days * dayMs)
-        await dropOldTraffic(folderOf(project), now())
-        if (await isLongGone(folderOf(project), kept.has(project), now())) await this.forget(project)
+      for (const project of (await readdir(folder).catch(() => [])).filter(isProjectId)) {
+        const path = logs.folderOf(project)
+        if (await isOver(path, { days, isKept: kept.has(project), now: now() })) await this.forget(project)
       }
     },
     async close() {
       clearInterval(timer)
-      await rounds.flush()
-      await rounds.inTurn(async () => {
-        for (const project of projects.values()) {
-          await writeMinutes(project, Number.POSITIVE_INFINITY)
-          await project.segments.close()
-        }
-      })
+      await scheduler.flush()
+      await scheduler.inTurn(logs.close)
     },
   }
 }
 
-interface Project {
-  readonly id: string
-  readonly segments: Segments
-  readonly minutes: Minutes
+/** Drops what is too old, and answers whether all of it is to go. */
+async function isOver(path: string, by: { days: number; isKept: boolean; now: number }): Promise<boolean> {
+  await dropOlder(path, by.now - by.days * dayMs)
+  await dropOldTraffic(path, by.now)
+  return isLongGone(path, by.isKept, by.now)
 }
 
-/** Since when a project is in no table stands in a file, because the proxy may be restarted in between. */
-async function isLongGone(folder: string, isKept: boolean, now: number): Promise<boolean> {
-  const mark = join(folder, 'gone')
-  if (isKept) {
-    await unlink(mark).catch(() => {})
-    return false
+/** Writes what waits and the minutes that are over, several files at a time. Answers how many. */
+async function writeAll(buffer: WriteBuffer, ahead: WriteAhead, logs: ProjectLogs): Promise<number> {
+  const taken = buffer.take()
+  const forgetFormer = ahead.rotate()
+  const batch = await taken
+  const writes = [
+    ...batch.projects.map((id) => (scratch: Scratch) => logs.writeLines(batch, id, scratch)),
+    ...logs.takeOver(),
+  ]
+  const next = writes.values()
+  const some = async () => {
+    const scratch = createScratch()
+    for (const write of next) await write(scratch)
   }
-  const found = await stat(mark).catch(() => null)
-  if (found !== null) return now - found.mtimeMs >= dayMs
-  await writeFile(mark, '', { mode: 0o600 })
-  await utimes(mark, now / 1000, now / 1000)
-  return false
+  try {
+    await Promise.all(Array.from({ length: together }, some))
+  } finally {
+    await forgetFormer()
+    batch.release()
+  }
+  return writes.length
 }

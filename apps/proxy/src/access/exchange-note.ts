@@ -1,6 +1,6 @@
 import type { RuleName } from '../gate/gate.ts'
 
-/** What is known of one request at its end. Nothing secret: tokens stand in queries, so there is none. */
+/** One request at its end. Nothing secret: tokens are in queries, so there is none. */
 export interface ExchangeNote {
   /** Id of the project. */
   readonly project: string
@@ -22,5 +22,5 @@ export interface ExchangeNote {
   readonly by: RuleName | 'page' | null
 }
 
-/** Where the end of each exchange is told. Never fails and never waits. */
+/** Gets the end of each exchange. Never fails and never waits. */
 export type NoteExchange = (note: ExchangeNote) => void

@@ -45,7 +45,7 @@ function bucketOf(seconds: number): number {
   return Math.min(buckets - 1, Math.ceil(Math.log(seconds / shortest) / step))
 }
 
-/** Rounded to what the bucket can tell. */
+/** As exact as the bucket. */
 function middleOf(bucket: number): number {
   return Number((shortest * Math.exp((bucket - 0.5) * step)).toPrecision(3))
 }

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import type { Arrival } from '../arrival.ts'
+import type { RequestContext } from '../request-context.ts'
 import type { ProxyState } from '../state.ts'
 import type { ExchangeNote } from './exchange-note.ts'
 
@@ -14,23 +14,23 @@ export class OpenNote {
   #isOpen = true
   readonly #state: ProxyState
   readonly #request: IncomingMessage
-  readonly #arrival: Arrival
+  readonly #context: RequestContext
   readonly #startedAt = performance.now()
 
-  constructor(state: ProxyState, request: IncomingMessage, arrival: Arrival) {
+  constructor(state: ProxyState, request: IncomingMessage, context: RequestContext) {
     this.#state = state
     this.#request = request
-    this.#arrival = arrival
+    this.#context = context
   }
 
   /** Once; more often does no harm. */
   close(): void {
     if (!this.#isOpen) return
     this.#isOpen = false
-    const { host, way, client, path } = this.#arrival
+    const { host, route, client, path } = this.#context
     const query = path.indexOf('?')
     this.#state.note({
-      project: way.project,
+      project: route.project,
       host,
       method: this.#request.method!,
       path: query === -1 ? path : path.slice(0, query),
@@ -39,8 +39,8 @@ export class OpenNote {
       bytes: this.bytes,
       client: client.address ?? 'unknown',
       userAgent: this.#request.headers['user-agent'] ?? null,
-      via: way.share === null ? 'domain' : 'share',
-      share: way.share?.id ?? null,
+      via: route.share === null ? 'domain' : 'share',
+      share: route.share?.id ?? null,
       by: this.by,
     })
   }

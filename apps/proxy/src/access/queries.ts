@@ -1,4 +1,4 @@
-/** What the control socket answers about the requests of a project, and how it is asked. */
+/** Queries to the control socket about the requests of a project, and their answers. */
 export interface AccessQuery {
   /** From here on; ISO 8601. */
   readonly since?: string | undefined
@@ -33,7 +33,7 @@ export interface AccessLine {
 
 export interface AccessPage {
   readonly items: readonly AccessLine[]
-  /** Where older ones begin. There may be none that fit: an answer ends after a second, however little it found. */
+  /** Where older ones begin. There may be none that match: an answer ends after a second, however little it found. */
   readonly next: string | null
 }
 
@@ -73,7 +73,7 @@ export interface Viewer {
 }
 
 export interface ViewersAnswer {
-  /** Who came last first, at most 500. */
+  /** The newest first, at most 500. */
   readonly items: readonly Viewer[]
 }
 

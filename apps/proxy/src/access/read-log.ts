@@ -8,7 +8,7 @@ export interface ReadBounds {
 }
 
 /**
- * The newest lines that fit. The work is bounded: after a second, or so many lines, the answer says with `next` where to
+ * The newest lines that match. The work is bounded: after a second, or so many lines, the answer says with `next` where to
  * go on, also when it found little.
  */
 export async function readNewest(
@@ -19,7 +19,7 @@ export async function readNewest(
   const { limit = 50, since, until } = query
   const deadline = performance.now() + milliseconds
   const start = query.before === undefined ? null : readCursor(query.before)
-  const fits = matcher(query)
+  const matches = matcher(query)
   const tooOld = since === undefined ? '' : new Date(Date.parse(since) - outOfOrder).toISOString()
   const items: AccessLine[] = []
   let seen = 0
@@ -37,7 +37,7 @@ export async function readNewest(
           if (time < tooOld && looksLikeTime.test(time)) return { items, next: null }
           seen += 1
           const line =
-            (since === undefined || time >= since) && (until === undefined || time <= until) ? fits(text) : null
+            (since === undefined || time >= since) && (until === undefined || time <= until) ? matches(text) : null
           if (line !== null) items.push(line)
           if (items.length >= limit || seen >= lines) return { items, next: writeCursor(number, at) }
         }
@@ -112,10 +112,10 @@ async function* blocksBackwards(
   let rest = Buffer.alloc(0)
   while (end > 0) {
     const from = Math.max(0, end - blockBytes)
-    const piece = Buffer.alloc(end - from)
-    const { bytesRead } = await file.read(piece, 0, piece.length, from)
-    if (bytesRead < piece.length) return
-    const block = Buffer.concat([piece, rest])
+    const chunk = Buffer.alloc(end - from)
+    const { bytesRead } = await file.read(chunk, 0, chunk.length, from)
+    if (bytesRead < chunk.length) return
+    const block = Buffer.concat([chunk, rest])
     const lines: [number, string][] = []
     let stop = block.length
     while (stop > 0) {

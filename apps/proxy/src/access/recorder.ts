@@ -1,6 +1,6 @@
 import type { NoteExchange } from './exchange-note.ts'
 import { lineOf } from './line.ts'
-import { type Lines, Sheet } from './sheet.ts'
+import { LinePage, type Lines } from './line-page.ts'
 
 export interface Recorder {
   readonly note: NoteExchange
@@ -9,7 +9,7 @@ export interface Recorder {
 }
 
 /** Far more than the longest line. */
-const sheetBytes = 64 * 1024
+const pageBytes = 64 * 1024
 
 /**
  * Collects the notes of a worker and hands them over together: at the latest after `within` milliseconds, earlier when there
@@ -19,14 +19,14 @@ export function createRecorder(
   deliver: (lines: Lines) => void,
   { within = 50, now = Date.now }: RecorderOptions = {},
 ): Recorder {
-  const sheet = new Sheet(sheetBytes)
+  const page = new LinePage(pageBytes)
   let timer: NodeJS.Timeout | undefined
 
   const flush = () => {
     clearTimeout(timer)
     timer = undefined
-    if (sheet.facts.length > 0) deliver(sheet)
-    sheet.clear()
+    if (page.facts.length > 0) deliver(page)
+    page.clear()
   }
 
   return {
@@ -34,7 +34,7 @@ export function createRecorder(
     note(note) {
       const time = now()
       const line = lineOf(note, time)
-      const add = () => sheet.add(note.project, line, time, note.status, note.seconds, note.bytes)
+      const add = () => page.add(note.project, line, time, note.status, note.seconds, note.bytes)
       if (add() === 0) {
         flush()
         add()

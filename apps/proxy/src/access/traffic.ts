@@ -4,7 +4,7 @@ import { makeFolders } from './make-folder.ts'
 import { addMinute, type Counts, createCounts, type Minutes, readMinute, writeMinute } from './minutes.ts'
 import type { TrafficAnswer, TrafficPoint, TrafficQuery } from './queries.ts'
 
-/** Minutes of a project stand in one file a day; whole files are dropped when they are older than this. */
+/** Minutes of a project are in one file a day; whole files are dropped when they are older than this. */
 const keptDays = 7
 
 /** Each minute goes to the file of its day. */

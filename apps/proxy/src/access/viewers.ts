@@ -12,7 +12,7 @@ const mostViewers = 500
 /** Shares whose result is remembered. */
 const mostKnown = 100
 const blockBytes = 256 * 1024
-/** Whom these turned away has not seen anything. */
+/** Clients that these turned away have not seen anything. */
 const turnedAway: ReadonlySet<string | null> = new Set(['share', 'addresses', 'password'])
 
 export function createViewers(): Viewers {
@@ -39,7 +39,7 @@ interface Seen {
   readonly folder: string
   number: number
   offset: number
-  /** Who came last stands last. */
+  /** The newest is last. */
   readonly viewers: Map<string, Viewer>
   reading: Promise<void>
 }

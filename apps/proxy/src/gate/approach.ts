@@ -1,20 +1,20 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { answer, documentOf, noticeHeaders } from '../answer.ts'
-import type { Arrival } from '../arrival.ts'
+import { answer, documentOf, errorHeaders } from '../answer.ts'
 import { linger } from '../linger.ts'
+import type { RequestContext } from '../request-context.ts'
 import type { ProxyState } from '../state.ts'
 import { readForm } from './form.ts'
-import { type Gate, isChanged, type RequestChanges, type ResponseChanges, type Verdict } from './gate.ts'
+import { type Decision, type Gate, isChanged, type RequestChanges, type ResponseChanges } from './gate.ts'
 import type { GateAnswer, Visit } from './rule.ts'
 import { shareCookie } from './share.ts'
 
-/** One request on its way through the gate of its route. */
-export function checkArrival(
+/** Checks a request by the rules of its route. */
+export function checkRequest(
   gate: Gate,
   request: IncomingMessage,
-  { client, host, path }: Arrival,
+  { client, host, path }: RequestContext,
   isUpgrade: boolean,
-): Verdict | Promise<Verdict> {
+): Decision | Promise<Decision> {
   const visit: Visit = {
     client: client.address,
     proto: client.proto,
@@ -60,37 +60,37 @@ export function changedResponse(headers: readonly string[], changes: ResponseCha
   return kept
 }
 
-/** What the gate says itself. */
-export function sayVerdict(
+/** Sends the answer of a rule. */
+export function sendRefusal(
   state: ProxyState,
   request: IncomingMessage,
   response: ServerResponse,
-  { headers, notice, status }: GateAnswer,
+  { headers, error, status }: GateAnswer,
   path: string,
 ): void {
   const isStillSending = !request.complete
-  if (notice === null) {
+  if (error === null) {
     // RFC 9110, 8.6: no length with 204.
     response.writeHead(status, [...headers.flat(), ...(status === 204 ? [] : ['content-length', '0'])])
     response.end()
   } else {
     for (const [name, value] of headers) response.setHeader(name, value)
     // The page of a form leads back to where the person wanted to go.
-    const shown = notice.form === undefined ? notice : { ...notice, form: { next: path, ...notice.form } }
+    const shown = error.form === undefined ? error : { ...error, form: { next: path, ...error.form } }
     void answer(request, response, shown)
   }
   if (isStillSending) linger(request, state.limits.linger)
 }
 
 /** The same for a refused upgrade, as the bytes of a whole answer. */
-export async function rawVerdict(accept: string | undefined, { headers, notice, status }: GateAnswer): Promise<string> {
-  const document = notice === null ? null : await documentOf(notice, accept)
+export async function rawRefusal(accept: string | undefined, { headers, error, status }: GateAnswer): Promise<string> {
+  const document = error === null ? null : await documentOf(error, accept)
   const all: (readonly [string, string | number])[] = [
     ...headers,
     ...Object.entries(document?.headers ?? { 'content-length': 0 }),
-    ...Object.entries(notice === null ? {} : noticeHeaders(notice)),
+    ...Object.entries(error === null ? {} : errorHeaders(error)),
     ['connection', 'close'],
   ]
   const lines = all.map(([name, value]) => `${name}: ${value}\r\n`)
-  return `HTTP/1.1 ${status} ${notice?.title ?? 'Refused'}\r\n${lines.join('')}\r\n${document?.text ?? ''}`
+  return `HTTP/1.1 ${status} ${error?.title ?? 'Refused'}\r\n${lines.join('')}\r\n${document?.text ?? ''}`
 }

@@ -50,7 +50,7 @@ export function createAttempts(): Attempts {
   }
 }
 
-/** Whoever has one address of an IPv6 network has all of its /64. */
+/** The owner of one address of an IPv6 network has all of its /64. */
 function keyOf(client: string | null): string {
   if (client === null) return 'unknown'
   if (!client.includes(':')) return client

@@ -1,5 +1,5 @@
 import type { RouteCors, RouteHeader } from '../route-table.ts'
-import { type GateAnswer, noticeAnswer, type Rule, type Visit } from './rule.ts'
+import { errorAnswer, type GateAnswer, type Rule, type Visit } from './rule.ts'
 
 /** Cross-origin requests by the Fetch standard. The application need not know of them; what it says itself is replaced. */
 export function corsGate(cors: RouteCors): {
@@ -14,7 +14,7 @@ export function corsGate(cors: RouteCors): {
 
   const preflight = ({ headers }: Visit): GateAnswer => {
     const origin = allowedOrigin(headers.origin)
-    if (origin === null) return noticeAnswer(originNotice, [['vary', 'Origin']])
+    if (origin === null) return errorAnswer(originError, [['vary', 'Origin']])
     const asked = headers['access-control-request-headers']
     const allowed = cors.headers.length > 0 ? cors.headers.join(', ') : asked
     return {
@@ -27,7 +27,7 @@ export function corsGate(cors: RouteCors): {
         ['access-control-max-age', String(cors.maxAgeSeconds)],
         ['vary', 'Origin, Access-Control-Request-Method, Access-Control-Request-Headers'],
       ],
-      notice: null,
+      error: null,
     }
   }
   return {
@@ -54,11 +54,11 @@ export function corsGate(cors: RouteCors): {
   }
 }
 
-const originNotice = {
+const originError = {
   status: 403,
   code: 'origin_forbidden',
   title: 'Not from that page',
   detail: 'Pages of that origin may not use this.',
-  hint: 'Ask whoever runs it to allow the origin.',
+  hint: 'Ask the owner to allow the origin.',
   tone: 'calm',
 } as const

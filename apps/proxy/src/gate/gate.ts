@@ -1,19 +1,19 @@
 import { type AddressSet, addressSet } from '../address-set.ts'
 import type { Route, RouteHeader } from '../route-table.ts'
 import { corsGate } from './cors.ts'
-import { forbiddenNotice } from './gate-notices.ts'
+import { forbiddenError } from './gate-errors.ts'
 import { passwordGate } from './password.ts'
 import { mayRedirect, placesOf, redirectGate } from './redirects.ts'
-import { type GateAnswer, noticeAnswer, type Rule, type Ruled, type Visit } from './rule.ts'
+import { errorAnswer, type GateAnswer, type Rule, type Ruled, type Visit } from './rule.ts'
 import { shareGate } from './share.ts'
 
 /** Made once for each route of a table; null for a route that nothing stands in front of. */
 export interface Gate {
-  check(visit: Visit): Verdict | Promise<Verdict>
+  check(visit: Visit): Decision | Promise<Decision>
 }
 
-/** What becomes of it. `by` names the rule that answered, for the access log. */
-export type Verdict =
+/** What to do with a request. `by` names the rule that answered, for the access log. */
+export type Decision =
   | { readonly pass: true; readonly request: RequestChanges | null; readonly response: ResponseChanges | null }
   | { readonly pass: false; readonly by: RuleName; readonly answer: GateAnswer }
 
@@ -21,11 +21,11 @@ export type RuleName = 'share' | 'addresses' | 'cors' | 'password' | 'redirects'
 
 /** Made with the gate, so that a request need not put it together again. */
 export interface HeaderChanges {
-  /** What these headers were is gone, in lower case. */
+  /** Headers that are removed, in lower case. */
   readonly names: readonly string[]
   /** A bit for the length of each name, modulo 32: most headers need not be compared with any. */
   readonly lengths: number
-  /** What they are, as a flat list. */
+  /** Headers that are added, as a flat list. */
   readonly pairs: readonly string[]
 }
 
@@ -44,7 +44,7 @@ export function createGate(route: Route): Gate | null {
   return route.rules === undefined && route.share === undefined ? null : new RouteGate(route)
 }
 
-/** The rules stand side by side rather than in a list: see `Way`. */
+/** The rules are fields rather than a list: see `IndexedRoute`. */
 class RouteGate implements Gate {
   readonly share: Rule | null
   readonly addresses: AddressSet | null
@@ -73,16 +73,16 @@ class RouteGate implements Gate {
     this.#response = responseHeaders.length === 0 ? null : { ...headerChanges(responseHeaders), vary: null }
   }
 
-  check(visit: Visit): Verdict | Promise<Verdict> {
+  check(visit: Visit): Decision | Promise<Decision> {
     try {
       return this.#from(visit, 0)
     } catch (error) {
-      // A rule that fails lets nobody in: whoever asked ends the connection.
+      // A rule that fails lets no request in: the caller ends the connection.
       return Promise.reject(error)
     }
   }
 
-  #from(visit: Visit, index: number): Verdict | Promise<Verdict> {
+  #from(visit: Visit, index: number): Decision | Promise<Decision> {
     for (let at = index; at < order.length; at += 1) {
       const { by, check } = order[at]!
       const answer = check(this, visit)
@@ -118,7 +118,7 @@ const order: readonly { readonly by: RuleName; readonly check: (gate: RouteGate,
   {
     by: 'addresses',
     check: ({ addresses }, { client }) =>
-      addresses === null || (client !== null && addresses.has(client)) ? null : noticeAnswer(forbiddenNotice),
+      addresses === null || (client !== null && addresses.has(client)) ? null : errorAnswer(forbiddenError),
   },
   { by: 'cors', check: ({ cors }, visit) => (cors === null ? null : cors.preflight.check(visit)) },
   { by: 'password', check: ({ password }, visit) => (password === null ? null : password.check(visit)) },

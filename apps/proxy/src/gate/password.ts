@@ -1,10 +1,10 @@
 import type { RouteProject, RouteRules } from '../route-table.ts'
 import { createAttempts } from './attempts.ts'
-import { passwordNotice, tooManyAttemptsNotice } from './gate-notices.ts'
-import { type GateAnswer, noticeAnswer, type Rule, type Visit } from './rule.ts'
+import { passwordError, tooManyAttemptsError } from './gate-errors.ts'
+import { errorAnswer, type GateAnswer, type Rule, type Visit } from './rule.ts'
 import { passwords } from './verify-password.ts'
 
-/** Attempts outlive tables: a change of a rule gives nobody new ones. */
+/** Attempts outlive tables: a change of a rule gives no client new ones. */
 const attemptsOf = new Map<string, ReturnType<typeof createAttempts>>()
 
 export function attemptsFor(key: string) {
@@ -18,16 +18,16 @@ export function attemptsFor(key: string) {
 /** Basic authentication, RFC 7617. */
 export function passwordGate({ username, hash }: NonNullable<RouteRules['password']>, project: RouteProject): Rule {
   const attempts = attemptsFor(`project ${project.id}`)
-  const refused: GateAnswer = noticeAnswer(passwordNotice, [
+  const refused: GateAnswer = errorAnswer(passwordError, [
     ['www-authenticate', 'Basic realm="Stackquay", charset="UTF-8"'],
   ])
   const isKnown = (given: Credentials) => given.username === username && passwords.known(hash, given.password)
   const verify = async ({ client, now }: Visit, given: Credentials): Promise<GateAnswer | null> => {
-    // A page asks for all its pictures at once: the first of them has told.
+    // A page asks for all its pictures at once: the first of them was refused already.
     if (isKnown(given)) return null
     const wait = attempts.waitOf(client, now)
-    if (wait > 0) return noticeAnswer(tooManyAttemptsNotice(wait))
-    // The hash is computed for a wrong name too, so that the time does not tell which of the two it was.
+    if (wait > 0) return errorAnswer(tooManyAttemptsError(wait))
+    // The hash is computed for a wrong name too, so that the time does not show which of the two it was.
     const isRight = await passwords.verify(hash, given.password)
     if (isRight && given.username === username) {
       attempts.succeeded(client)

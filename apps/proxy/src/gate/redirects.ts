@@ -1,7 +1,7 @@
 import type { RouteRedirect } from '../route-table.ts'
 import type { Rule } from './rule.ts'
 
-/** The first that fits counts. A query goes along unless the target has one of its own. */
+/** The first that matches counts. A query goes along unless the target has one of its own. */
 export function redirectGate(redirects: readonly RouteRedirect[]): Rule {
   const exact = new Map<string, { readonly redirect: RouteRedirect; readonly index: number }[]>()
   const open: { readonly redirect: RouteRedirect; readonly index: number }[] = []
@@ -29,7 +29,7 @@ export function redirectGate(redirects: readonly RouteRedirect[]): Rule {
           ['location', location],
           ['cache-control', 'no-cache'],
         ],
-        notice: null,
+        error: null,
       }
     },
   }
@@ -60,7 +60,7 @@ function hostFits(wanted: string | null, host: string): boolean {
   return wanted.startsWith('*.') ? host.slice(host.indexOf('.')) === wanted.slice(1) : host === wanted
 }
 
-/** What was carried over must not turn a path into another host: `/*` with `//evil.example` behind it. */
+/** A part that is carried over must not turn a path into another host: `/*` with `//evil.example` behind it. */
 function safePath(location: string): string {
   return location.startsWith('/') ? `/${location.replace(/^[/\\]+/, '')}` : location
 }

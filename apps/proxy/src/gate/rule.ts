@@ -1,16 +1,16 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Notice } from '../notices.ts'
+import type { ErrorResponse } from '../error-responses.ts'
 
 export type Ruled = GateAnswer | null | Promise<GateAnswer | null>
 
-/** One thing that may stand in front. Null: it lets pass. */
+/** One rule in front of a project. Null: it lets the request pass. */
 export interface Rule {
   check(visit: Visit): Ruled
 }
 
 /** One request in front of a project, as far as the gate looks at it. */
 export interface Visit {
-  /** Null: nobody knows, so no list lets it in. */
+  /** Null: unknown, so no list lets it in. */
   readonly client: string | null
   readonly host: string
   /** Origin form with its query. */
@@ -29,9 +29,9 @@ export interface GateAnswer {
   readonly status: number
   readonly headers: readonly (readonly [string, string])[]
   /** Shown as a page or a problem; null: the answer has no body. */
-  readonly notice: Notice | null
+  readonly error: ErrorResponse | null
 }
 
-export function noticeAnswer(notice: Notice, headers: GateAnswer['headers'] = []): GateAnswer {
-  return { status: notice.status, headers, notice }
+export function errorAnswer(error: ErrorResponse, headers: GateAnswer['headers'] = []): GateAnswer {
+  return { status: error.status, headers, error }
 }

@@ -1,8 +1,8 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { RouteProject, RouteShare } from '../route-table.ts'
-import { shareEndedNotice, sharePasswordNotice, tooManyAttemptsNotice } from './gate-notices.ts'
+import { shareEndedError, sharePasswordError, tooManyAttemptsError } from './gate-errors.ts'
 import { attemptsFor } from './password.ts'
-import { type GateAnswer, noticeAnswer, type Rule, type Visit } from './rule.ts'
+import { errorAnswer, type GateAnswer, type Rule, type Visit } from './rule.ts'
 import { passwords } from './verify-password.ts'
 
 export const shareCookie = 'stackquay_share'
@@ -10,7 +10,7 @@ export const shareCookie = 'stackquay_share'
 export const shareFormPath = '/.stackquay/share'
 
 /**
- * A share ends by this machine's clock, whoever sends tables. Its password is asked for on a page; who has typed it carries a
+ * A share ends by this machine's clock, with or without new tables. Its password is asked for on a page; who has typed it carries a
  * cookie that only the hash can make, so it holds in every worker and after a restart, and for no other share.
  */
 export function shareGate(share: RouteShare, project: RouteProject): Rule {
@@ -18,7 +18,7 @@ export function shareGate(share: RouteShare, project: RouteProject): Rule {
   const attempts = attemptsFor(`share ${project.id}`)
   const token = passwordHash === undefined ? '' : tokenOf(share.id, passwordHash)
 
-  const ask = (wrong: boolean, next?: string) => noticeAnswer(sharePasswordNotice(wrong, next))
+  const ask = (wrong: boolean, next?: string) => errorAnswer(sharePasswordError(wrong, next))
   const take = async (visit: Visit, hash: string): Promise<GateAnswer> => {
     const form = await visit.form()
     const next = backTo(form?.get('next'))
@@ -33,7 +33,7 @@ export function shareGate(share: RouteShare, project: RouteProject): Rule {
     next: string,
   ): Promise<GateAnswer> => {
     const wait = attempts.waitOf(client, now)
-    if (wait > 0) return noticeAnswer(tooManyAttemptsNotice(wait))
+    if (wait > 0) return errorAnswer(tooManyAttemptsError(wait))
     if (!(await passwords.verify(hash, given))) {
       attempts.failed(client, now)
       return ask(true, next)
@@ -48,12 +48,12 @@ export function shareGate(share: RouteShare, project: RouteProject): Rule {
         ['set-cookie', `${shareCookie}=${token}; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Lax${secure}`],
         ['cache-control', 'no-store'],
       ],
-      notice: null,
+      error: null,
     }
   }
   return {
     check: (visit) => {
-      if (visit.now >= share.expiresAt) return noticeAnswer(shareEndedNotice)
+      if (visit.now >= share.expiresAt) return errorAnswer(shareEndedError)
       if (passwordHash === undefined) return null
       // Also from one who is in already: the password in a form of another tab is not for the application.
       if (visit.path === shareFormPath) return visit.method === 'POST' ? take(visit, passwordHash) : ask(false, '/')

@@ -1,6 +1,6 @@
 import { AnswerError, type AnswerHead, type Framing, parseAnswerHead, parseTrailers } from './answer-head.ts'
 
-/** Hears an answer piece by piece. */
+/** Gets an answer chunk by chunk. */
 export interface AnswerSink {
   onInformation(head: AnswerHead): void
   /** `framing` and `length` are those of the body that follows. */
@@ -57,7 +57,7 @@ export class AnswerParser {
     this.#idleFor = -1
   }
 
-  /** Nobody listens any more. */
+  /** The reader has left. */
   drop(): void {
     this.#sink = null
     this.#step = 'done'
@@ -105,7 +105,7 @@ export class AnswerParser {
           at = this.#readTrailers(bytes, at)
           break
         case 'done':
-          // More than was asked for: whose answer that is, nobody can say.
+          // More than was asked for: no request matches it.
           this.#reusable = false
           return
         default:
@@ -270,6 +270,6 @@ const headEnd = Buffer.from('\r\n\r\n')
 const lineEnd = Buffer.from('\r\n')
 /** Hexadecimal digits of the largest size that is counted exactly, and the end of the line. */
 const longestSize = 15
-/** RFC 9112, 7.1.1, without the space around it that nobody may send any more. */
+/** RFC 9112, 7.1.1, without the space around it, which is forbidden today. */
 const chunkLine =
   /^([0-9a-f]{1,13})(?:;[!#$%&'*+.^_`|~0-9a-z-]+(?:=(?:[!#$%&'*+.^_`|~0-9a-z-]+|"(?:[\t \x21\x23-\x5b\x5d-\x7e]|\\[\t \x21-\x7e])*"))?)*$/i

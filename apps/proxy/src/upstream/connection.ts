@@ -41,7 +41,7 @@ export class UpstreamConnection implements RequestConnection {
       host,
       port,
       noDelay: true,
-      // All connections read into one piece of memory: what is kept of it is copied, and that is little.
+      // All connections read into one block of memory: what is kept of it is copied, and that is little.
       onread: { buffer: received, callback: (size) => this.#onRead(size) },
     })
     this.#socket.once('connect', () => this.#onConnect())
@@ -132,7 +132,7 @@ export class UpstreamConnection implements RequestConnection {
       return
     }
     this.#isChunked = exchange.isChunked
-    // Head and first piece of the body leave together when both are there.
+    // Head and first chunk of the body leave together when both are there.
     this.#socket.cork()
     this.#socket.write(exchange.head, 'latin1')
     exchange.onConnection(this)
@@ -142,7 +142,7 @@ export class UpstreamConnection implements RequestConnection {
   #onRead(size: number): boolean {
     const exchange = this.#exchange
     if (exchange === null) {
-      // Nobody has asked for anything.
+      // No request is open.
       this.#socket.destroy()
       return false
     }

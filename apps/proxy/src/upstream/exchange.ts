@@ -1,6 +1,6 @@
 import type { AnswerSink } from './answer-parser.ts'
 
-/** One request to a project and whoever hears its answer. */
+/** One request to a project, and the reader of its answer. */
 export interface UpstreamExchange extends AnswerSink {
   readonly method: string
   /** Request line and headers with the empty line, in latin1: see `requestHead`. */

@@ -51,7 +51,7 @@ export function shakeHands(
       fail('broken')
       return
     }
-    // What follows a complete refusal is nobody's.
+    // Bytes behind a complete refusal belong to no answer.
     if (parser.isDone) {
       leave()
       if (!isSwitched) socket.destroy()

@@ -1,11 +1,11 @@
-import type { Lines } from '../access/sheet.ts'
+import type { Lines } from '../access/line-page.ts'
 import type { Limits } from '../limits.ts'
 import type { RouteChanges } from '../route-changes.ts'
 import type { RouteTable } from '../route-table.ts'
 import type { Flights } from '../upstream/pool.ts'
 import type { Counts } from './serving.ts'
 
-/** What the main process tells a worker. Each order is answered by a report with the same `turn`, in any time. */
+/** Orders of the main process to a worker. Each is answered by a report with the same `turn`, in any time. */
 export type Order =
   | { readonly kind: 'begin'; readonly limits: Limits; readonly table: RouteTable }
   /** The listening socket comes along. */

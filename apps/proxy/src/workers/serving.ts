@@ -2,13 +2,13 @@ import type { Server } from 'node:http'
 import { Server as NetServer } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { NoteExchange } from '../access/exchange-note.ts'
-import { createEntrances } from '../entrances.ts'
 import { createHolds } from '../holds.ts'
 import type { Limits } from '../limits.ts'
 import { indexRoutes, type RouteIndex } from '../route-index.ts'
 import type { RouteTable } from '../route-table.ts'
 import { createPublicServer } from '../server.ts'
 import { createShareEnds } from '../share-ends.ts'
+import { createShareListeners } from '../share-listeners.ts'
 import type { ProxyState } from '../state.ts'
 import type { Flights } from '../upstream/pool.ts'
 import { createUpstreams } from '../upstreams.ts'
@@ -34,7 +34,7 @@ export interface Serving {
 export interface ServingOptions {
   readonly limits: Limits
   readonly note: NoteExchange
-  readonly withEntrances: boolean
+  readonly withShareListeners: boolean
 }
 
 export interface Counts {
@@ -44,8 +44,8 @@ export interface Counts {
   readonly held: number
 }
 
-/** `withEntrances`: also those of shares, at ports of their own. */
-export function createServing(routes: RouteIndex, { limits, note, withEntrances }: ServingOptions): Serving {
+/** `withShareListeners`: also those of shares, at ports of their own. */
+export function createServing(routes: RouteIndex, { limits, note, withShareListeners }: ServingOptions): Serving {
   const state: ProxyState = {
     routes,
     draining: false,
@@ -61,7 +61,7 @@ export function createServing(routes: RouteIndex, { limits, note, withEntrances 
   const publicServer = () => connections.of(createPublicServer(state))
   const server = publicServer()
   // Only the main process has them: a port has one owner.
-  const entrances = createEntrances(publicServer)
+  const shareListeners = createShareListeners(publicServer)
 
   return {
     server,
@@ -73,7 +73,7 @@ export function createServing(routes: RouteIndex, { limits, note, withEntrances 
       state.upstreams.keepOnly(table)
       state.shareEnds.enforce(table)
       state.holds.release()
-      return withEntrances ? entrances.enforce(table) : Promise.resolve()
+      return withShareListeners ? shareListeners.enforce(table) : Promise.resolve()
     },
     counts: () => ({
       requests: state.requests,
@@ -85,21 +85,21 @@ export function createServing(routes: RouteIndex, { limits, note, withEntrances 
     stop() {
       state.draining = true
       stopAccepting(server)
-      entrances.close()
+      shareListeners.close()
     },
     async drain() {
       const deadline = Date.now() + limits.drainWithin
-      // Somebody may be sending on a connection that is idle here. Whoever is busy with it sends soon, and is told to come
+      // A client may be sending on a connection that is idle here. One that uses it sends soon, and is asked to come
       // back by another one.
       const idleFrom = Date.now() + Math.min(limits.drainIdle, limits.drainWithin)
       while (connections.now > 0 && Date.now() < deadline) {
         if (Date.now() >= idleFrom) server.closeIdleConnections()
         await delay(20)
       }
-      // What it checks of its connections ends with them.
+      // Its checks of connections end with them.
       server.close()
       server.closeAllConnections()
-      entrances.closeAllConnections()
+      shareListeners.closeAllConnections()
       for (const socket of state.tunnels) socket.destroy()
       state.shareEnds.stop()
       state.upstreams.close()

@@ -1,6 +1,6 @@
 import type { Server as NetServer } from 'node:net'
+import { factsOfLine, type Lines } from '../access/line-page.ts'
 import { createRecorder } from '../access/recorder.ts'
-import { factsOfLine, type Lines } from '../access/sheet.ts'
 import { log } from '../log.ts'
 import { withChanges } from '../route-changes.ts'
 import { indexRoutes } from '../route-index.ts'
@@ -11,8 +11,8 @@ import { createServing, type Serving } from './serving.ts'
 const mostUnderWay = 8 * 1024 * 1024
 
 /**
- * A worker: it serves like the main process, on the same listening socket, and does what that one tells it. When that one
- * is gone it accepts nothing more and ends, so that a new main process finds the address free.
+ * A worker: it serves like the main process, on the same listening socket, and does what that one orders. Without
+ * the main process it accepts nothing more and ends, so that a new main process finds the address free.
  */
 export function runWorker(): void {
   let serving: Serving | null = null
@@ -43,13 +43,13 @@ export function runWorker(): void {
     serving?.stop()
     await serving?.drain()
     recorder.flush()
-    // Behind the notes, so that they are out when it is.
+    // Behind the notes, so that they have left before the process ends.
     send({ lines: { bytes: Buffer.alloc(0), facts: new Float64Array() } }, () => process.exit(0))
   }
 
   const acts: { [Kind in Order['kind']]: (order: Extract<Order, { kind: Kind }>, socket: unknown) => Answers[Kind] } = {
     begin: ({ limits, table }) => {
-      serving = createServing(indexRoutes(table), { limits, note: recorder.note, withEntrances: false })
+      serving = createServing(indexRoutes(table), { limits, note: recorder.note, withShareListeners: false })
       return null
     },
     listen: (_order, socket) => {

@@ -1,45 +1,12 @@
 import { ProblemError } from '@stackquay/contract'
 import { weaker } from '@stackquay/domain/access'
-import type { KnownSession, Store } from '@stackquay/store'
+import type { KnownSession, KnownToken, Store } from '@stackquay/store'
+import { type Authenticator, anonymous, type SessionPrincipal } from '../http/authenticator.ts'
 import type { Principal } from '../http/handler.ts'
-import { createSessionCheck, type SessionPrincipal } from './session-check.ts'
+import { createLastUses } from './last-uses.ts'
+import { createSessionCheck } from './session-check.ts'
 import type { SessionCookie } from './session-cookie.ts'
 import { hashOf, isTokenValue } from './token-value.ts'
-
-/** Tells who calls, by what is committed now: a revocation, an expiry or a demotion holds for the very next request. */
-export interface Authenticator {
-  /**
-   * Anonymous without credentials; throws `unauthorized` for credentials that are not valid. A request with an
-   * Authorization header is judged by that alone, never by its cookie. A cookie without the session's key is nobody.
-   */
-  authenticate(credentials: Credentials, options?: AuthenticateOptions): Principal | Promise<Principal>
-  /** The session that made the ticket, when its cookie came too. Throws `ticket_invalid`. */
-  authenticateTicket(credentials: Credentials, use: TicketedRequest): Promise<SessionPrincipal>
-  /** For streams that are open, whatever began them: the session as it is now. Throws `unauthorized`. */
-  sessionAgain(session: string): Promise<SessionPrincipal>
-  /** Writes the last uses that are still in memory. */
-  close(): Promise<void>
-}
-
-export interface Credentials {
-  readonly authorization?: string | undefined
-  readonly cookie?: string | undefined
-  readonly 'x-csrf-token'?: string | readonly string[] | undefined
-}
-
-export interface TicketedRequest {
-  readonly ticket: string
-  readonly target: string
-  readonly resumes: boolean
-  readonly secure: boolean
-}
-
-export interface AuthenticateOptions {
-  /** Whether the request came over TLS: the cookie has another name then. */
-  readonly secure?: boolean
-  /** False for the watch over open streams: waiting is no use, and must not keep an idle session alive. */
-  readonly use?: boolean
-}
 
 export interface AuthenticatorDeps {
   readonly store: Pick<Store, 'tokens' | 'sessions' | 'tickets' | 'transaction'>
@@ -48,15 +15,9 @@ export interface AuthenticatorDeps {
   readonly log: { warn(details: object, message: string): void }
 }
 
-export const anonymous: Principal = Object.freeze({ kind: 'anonymous' })
-
 export function createAuthenticator({ store, cookie: ours, log, now = Date.now }: AuthenticatorDeps): Authenticator {
   const sessions = createSessionCheck(store, now)
-  const lastUses = new Map<string, number>()
-  const lastTouches = new Map<string, number>()
-  const pending = new Set<Promise<void>>()
-  const flushing = setInterval(flush, 30_000)
-  flushing.unref()
+  const lastUses = createLastUses({ store, log, now })
 
   return {
     authenticate({ authorization, cookie, 'x-csrf-token': key }, { use = true, secure = false } = {}) {
@@ -71,27 +32,30 @@ export function createAuthenticator({ store, cookie: ours, log, now = Date.now }
       return principalOf(await sessions.byTicket({ cookies, ticket, target, resumes }), true)
     },
     sessionAgain: async (session) => principalOf(await sessions.again(session), false),
-    async close() {
-      clearInterval(flushing)
-      flush()
-      await Promise.all(pending)
-    },
+    close: lastUses.close,
   }
 
-  function byToken(authorization: string, use: boolean): Principal {
+  /** In the same turn where the store has the token in memory, which is so for most requests. */
+  function byToken(authorization: string, use: boolean): Principal | Promise<Principal> {
     const value = bearerOf(authorization)
     if (!isTokenValue(value))
       throw refused('The token is mistyped: its checksum does not match.', 'Copy the token again.')
-    const known = store.tokens.authenticate(hashOf(value))
-    if (known === null)
+    const hash = hashOf(value)
+    const known = store.tokens.recall(hash)
+    if (known !== undefined) return ownerOf(known, use)
+    return store.tokens.authenticate(hash).then((found) => {
+      if (found !== null) return ownerOf(found, use)
       throw refused('The token is not known here, or was revoked.', 'Create a new one in the web page.')
-    const { token, owner } = known
+    })
+  }
+
+  function ownerOf({ token, owner }: KnownToken, use: boolean): Principal {
     const time = now()
     if (token.expiresAt !== null && Date.parse(token.expiresAt) <= time) {
       throw refused(`The token "${token.name}" expired at ${token.expiresAt}.`, 'Create a new one in the web page.')
     }
     if (owner.disabled) throw refused('The token’s owner is disabled.', 'Ask an administrator.')
-    if (use) lastUses.set(token.id, time)
+    if (use) lastUses.token(token.id, time)
     return {
       kind: 'token',
       token: { id: token.id, name: token.name, scope: token.scope },
@@ -103,43 +67,13 @@ export function createAuthenticator({ store, cookie: ours, log, now = Date.now }
 
   function principalOf({ session, user }: KnownSession, use: boolean): SessionPrincipal {
     if (user.disabled) throw refused('The user is disabled.', 'Ask an administrator.')
-    if (use) touch(session.id, Date.parse(session.lastSeenAt))
+    if (use) lastUses.session(session.id, Date.parse(session.lastSeenAt))
     return {
       kind: 'session',
       sessionId: session.id,
       user: { id: user.id, name: user.username },
       scope: user.role,
     }
-  }
-
-  /** A session's last use may lag a minute: a write for every click would cost more than it tells. */
-  function touch(session: string, lastSeen: number): void {
-    const time = now()
-    if (time - Math.max(lastSeen, lastTouches.get(session) ?? 0) < 60_000) return
-    lastTouches.set(session, time)
-    if (lastTouches.size > 10_000) lastTouches.clear()
-    write(
-      'session',
-      store.transaction((tx) => tx.sessions.touch(session)),
-    )
-  }
-
-  function flush(): void {
-    if (lastUses.size === 0) return
-    const uses = new Map([...lastUses].map(([token, time]) => [token, new Date(time).toISOString()]))
-    lastUses.clear()
-    write(
-      'token',
-      store.transaction((tx) => tx.tokens.touch(uses)),
-    )
-  }
-
-  /** Nobody waits for these writes, and their failure costs a time stamp, not a request. */
-  function write(what: string, work: Promise<void>): void {
-    const settled = work
-      .catch((error: unknown) => log.warn({ err: error }, `The last use of a ${what} was not recorded.`))
-      .finally(() => pending.delete(settled))
-    pending.add(settled)
   }
 }
 

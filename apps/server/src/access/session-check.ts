@@ -1,10 +1,7 @@
 import { timingSafeEqual } from 'node:crypto'
 import { ProblemError } from '@stackquay/contract'
 import { type KnownSession, type Store, ticketBeginMs, ticketDownloadMs } from '@stackquay/store'
-import type { Principal } from '../http/handler.ts'
 import { hashOf } from './token-value.ts'
-
-export type SessionPrincipal = Principal & { readonly kind: 'session' }
 
 /** The two halves of a session as they came; neither is anybody without the other. */
 export interface SessionHalves {

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { sessionAgeMs } from '@stackquay/store'
+import { secureCookiePrefix } from '../http/secure-cookie.ts'
 
 /** The longest a session lasts, used or not; the store ends it earlier after 12 idle hours. */
 export const sessionSeconds = sessionAgeMs / 1000
@@ -31,7 +32,7 @@ export function createSessionCookie(instance: string): SessionCookie {
     clearing: `${name}=; ${attributes}; Max-Age=0`,
     secretsIn(header, secure) {
       if (header === undefined) return []
-      const wanted = secure ? securePrefix + name : name
+      const wanted = secure ? secureCookiePrefix + name : name
       const found: string[] = []
       for (const pair of header.split(';')) {
         const equals = pair.indexOf('=')
@@ -42,11 +43,5 @@ export function createSessionCookie(instance: string): SessionCookie {
   }
 }
 
-/** A `Set-Cookie` line as it must be over TLS. */
-export function secureCookieLine(line: string): string {
-  return `${securePrefix}${line}; Secure`
-}
-
-const securePrefix = '__Host-'
 const attributes = 'Path=/; HttpOnly; SameSite=Strict'
 const mostCookies = 8

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { type Operation, ProblemError } from '@stackquay/contract'
 import { mayEnter, refusalOf } from '@stackquay/domain/access'
-import { type Authenticator, anonymous } from '../access/authenticator.ts'
+import { type Authenticator, anonymous } from './authenticator.ts'
 import type { ClientReader } from './client.ts'
 import type { Principal } from './handler.ts'
 import type { OriginRules } from './origin.ts'
@@ -33,8 +33,8 @@ export interface Arrival {
 }
 
 /**
- * Authenticates and authorizes before anything of the body is read. Synchronous for tokens without a restriction, which
- * are most requests; a promise where a session or a project has to be looked up.
+ * Authenticates and authorizes before anything of the body is read. In the same turn for tokens that are in
+ * memory and have no restriction, which are most requests; a promise where something has to be looked up.
  */
 export function createAdmission({ authenticator, origins, client, resolveProject }: AdmissionDeps) {
   return function admit(arrival: Arrival): Admission | Promise<Admission> {

@@ -9,13 +9,13 @@ export type AnyStreamHandler = (input: AnyInput, context: RequestContext, socket
 export type Bound =
   | { readonly kind: 'call'; readonly operation: Operation; readonly handler: AnyHandler }
   | { readonly kind: 'websocket'; readonly operation: Operation; readonly handler: AnyStreamHandler }
-  | { readonly kind: 'door'; readonly operation: Operation }
+  | { readonly kind: 'own'; readonly operation: Operation }
 
 export interface BindInput {
   readonly operations: readonly Operation[]
   readonly handlers: Readonly<Record<string, unknown>>
   readonly streams: Readonly<Record<string, unknown>>
-  /** Operations that the door answers itself. */
+  /** Operations that the app answers itself. */
   readonly own: readonly string[]
 }
 
@@ -28,7 +28,7 @@ export function bindOperations({ operations, handlers, streams, own }: BindInput
     if (!accessKinds.includes(operation.access?.kind)) {
       throw new BindError(`Operation "${operation.id}" does not declare who may call it ("access").`)
     }
-    if (own.includes(operation.id)) return { kind: 'door', operation } as const
+    if (own.includes(operation.id)) return { kind: 'own', operation } as const
     if (operation.stream === 'websocket') {
       return {
         kind: 'websocket',

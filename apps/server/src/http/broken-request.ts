@@ -1,6 +1,6 @@
-import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import { type ProblemCode, ProblemError } from '@stackquay/contract'
+import { STATUS_CODES } from './node-http.ts'
 import { problemAnswer } from './problem-answer.ts'
 import { requestIdOf } from './request-id.ts'
 import { apiHeaders } from './security-headers.ts'

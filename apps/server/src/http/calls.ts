@@ -2,7 +2,6 @@ import { Readable } from 'node:stream'
 import type { Operation } from '@stackquay/contract'
 import { takesIdempotencyKey } from '@stackquay/contract/openapi/idempotency'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { secureCookieLine } from '../access/session-cookie.ts'
 import { answerOf } from './answer.ts'
 import type { AnyHandler } from './bind.ts'
 import { bytesOf, partOf } from './byte-range.ts'
@@ -14,6 +13,7 @@ import { ifNoneMatchHits } from './preconditions.ts'
 import { problemAnswer, problemErrorOf } from './problem-answer.ts'
 import { createRequestContext } from './request-context.ts'
 import { requireRaised } from './rights.ts'
+import { secureCookieLine } from './secure-cookie.ts'
 
 export interface CallsDeps {
   readonly client: ClientReader
@@ -25,11 +25,12 @@ export interface CallsDeps {
 interface Sent extends Answer<string | Buffer> {
   readonly stream?: AsyncIterable<string | Uint8Array>
   readonly length?: number | undefined
+  readonly isLive?: boolean | undefined
 }
 
 type RouteHandler = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>
 
-/** An operation behind the entrance: parse, refuse what the parsed parts raise, run at most once per key, answer. */
+/** An operation behind the admission hook: parse, refuse what the parsed parts raise, run at most once per key, answer. */
 export function createCalls({ client, idempotency, recordDenial }: CallsDeps) {
   return function callOf(operation: Operation, handler: AnyHandler): RouteHandler {
     const parse = parserOf(operation)
@@ -44,9 +45,9 @@ export function createCalls({ client, idempotency, recordDenial }: CallsDeps) {
           const result = await handler(input, context)
           if (result.cookies !== undefined) setCookies(reply, result.cookies, client.isSecure(message))
           if (result.stream !== undefined) return { ...answerOf(result), stream: result.stream, length: result.length }
-          return answerOf(result)
+          return { ...answerOf(result), isLive: result.isLive }
         } catch (error) {
-          // A refusal that only the parsed request or the handler tells is recorded like one at the entrance.
+          // A refusal that only the parsed request or the handler tells is recorded like one of the admission hook.
           await recordDenial(operation, request, error)
           throw error
         }
@@ -75,11 +76,16 @@ async function keepable(request: FastifyRequest, work: () => Promise<Answer<stri
 function send(
   request: FastifyRequest,
   reply: FastifyReply,
-  { status, headers, body, stream, length }: Sent,
+  { status, headers, body, stream, length, isLive }: Sent,
 ): FastifyReply {
   const { etag } = headers
   const isRead = request.method === 'GET' || request.method === 'HEAD'
-  if (isRead && etag !== undefined && ifNoneMatchHits(request.headers['if-none-match'], etag.slice(1, -1))) {
+  if (
+    isRead &&
+    isLive !== true &&
+    etag !== undefined &&
+    ifNoneMatchHits(request.headers['if-none-match'], etag.slice(1, -1))
+  ) {
     return reply.code(304).header('etag', etag).send()
   }
   reply.code(status).headers(headers)

@@ -3,7 +3,7 @@ import { WebSocket } from 'ws'
 import type { FrameSocket, PeerMessage } from './handler.ts'
 import { problemErrorOf } from './problem-answer.ts'
 
-/** A WebSocket as handlers see it, and the ways the door ends it. */
+/** A WebSocket as handlers see it, and the ways the app ends it. */
 export interface OpenSocket extends FrameSocket {
   /** Sends an error frame, then closes with 4000 + the problem's status. */
   fail(error: ProblemError): void

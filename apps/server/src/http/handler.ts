@@ -51,6 +51,8 @@ export interface Reply<Body> {
   readonly length?: number
   /** Unquoted; becomes a strong ETag. */
   readonly etag?: string
+  /** The body changes without the ETag, which guards writes: a read is never answered with 304. */
+  readonly isLive?: boolean
   readonly headers?: Readonly<Record<string, string>>
   /** Full `Set-Cookie` lines; over TLS the binder adds `Secure` and the prefix `__Host-`. */
   readonly cookies?: readonly string[]
@@ -102,8 +104,8 @@ export type StreamId =
   | 'watchTerminal'
   | 'openTerminal'
   | 'watchExec'
-/** Answered by the door itself. */
-export type DoorId = 'getOpenapi' | 'streamEvents'
+/** Answered by the app itself. */
+export type OwnOperationId = 'getOpenapi' | 'streamEvents'
 
-export type Handlers = { readonly [Id in Exclude<OperationId, StreamId | DoorId>]: Handler<Id> }
+export type Handlers = { readonly [Id in Exclude<OperationId, StreamId | OwnOperationId>]: Handler<Id> }
 export type StreamHandlers = { readonly [Id in StreamId]: StreamHandler<Id> }

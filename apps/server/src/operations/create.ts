@@ -1,11 +1,11 @@
 import { engineSteps, type Outcome, type Work } from '@stackquay/orchestrator'
 import type { OperationRow, ProjectRow } from '@stackquay/store'
+import { stopAfterCancel } from './carry-out-acts.ts'
 import { copyDataSteps } from './copy-data.ts'
 import { makeSource } from './make-source.ts'
-import { deadlines, findProject, forever, forgetProject, type OperationDeps } from './operation-deps.ts'
+import { deadlines, findProject, finish, forever, forgetProject, type OperationDeps } from './operation-deps.ts'
 import { readSource } from './read-source.ts'
-import { type Failures, reconcileSteps } from './reconcile-steps.ts'
-import { settleStart } from './start-and-stop.ts'
+import { type Failures, giveUpAfter, reconcileSteps } from './reconcile-steps.ts'
 
 /** Brings the files of a new project or a copy, learns what it is, and starts it when that was asked for. */
 export function create(operation: OperationRow, deps: OperationDeps): Work {
@@ -41,7 +41,10 @@ async function settle(id: string, outcome: Outcome, failures: Failures, deps: Op
   const { workloads, errors } = (await model.renew(id)).resolved
   if (workloads.length + errors.length === 0 && row.desired === 'running')
     await store.transaction((tx) => tx.projects.setLifecycle(id, { desired: 'stopped' }))
-  await settleStart(id, outcome, failures, deps)
+  await deps.restartHolds.letGo(id)
+  giveUpAfter(outcome, failures, deps)
+  if (outcome.state === 'cancelled') await stopAfterCancel(id, deps)
+  await finish(id, deps)
 }
 
 /** A creation that failed before there was a source leaves nothing. */

@@ -5,7 +5,7 @@ import { removeGivenFolder } from '@stackquay/engines'
 import { engineSteps, type Outcome, type Work, type WorkStep } from '@stackquay/orchestrator'
 import type { OperationRow } from '@stackquay/store'
 import { straysOf } from '../projects/strays.ts'
-import { deadlines, findProject, finish, forever, forgetProject, type OperationDeps } from './operation-deps.ts'
+import { deadlines, finish, forever, forgetProject, type OperationDeps } from './operation-deps.ts'
 
 /** Ends all that runs of a project, deletes its data when that was asked for, and forgets it. */
 export function deleteProject({ project, input }: OperationRow, deps: OperationDeps): Work {
@@ -32,8 +32,10 @@ async function commandSteps(project: string, { runs, terminals }: OperationDeps)
 }
 
 async function removeSteps(project: string, deps: OperationDeps): Promise<readonly WorkStep[]> {
+  const row = await deps.store.projects.find(project)
+  // The creation that was cancelled for this left nothing.
+  if (row === null) return []
   const observed = await deps.orchestrator().observations.refresh(project)
-  const row = await findProject(deps.store, project)
   const strays = straysOf(deps.engines.named(row.engine), row.id, { commands: true })
   const { changes } = planProject({ wanted: [], observed, goal: 'stopped', ...strays })
   return engineSteps(deps.engine, changes, deps.reveal)

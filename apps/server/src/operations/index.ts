@@ -1,9 +1,9 @@
 import { ProblemError } from '@stackquay/contract'
 import type { Work } from '@stackquay/orchestrator'
+import { carryOutActs } from './carry-out-acts.ts'
 import { create } from './create.ts'
 import { deleteProject } from './delete.ts'
-import { findProject, type OperationDeps } from './operation-deps.ts'
-import { startOrStop } from './start-and-stop.ts'
+import type { OperationDeps } from './operation-deps.ts'
 import { update } from './update.ts'
 
 export type { OperationDeps } from './operation-deps.ts'
@@ -17,18 +17,13 @@ export function createOperationHandlers(deps: OperationDeps): (operation: string
       case 'create':
       case 'duplicate':
         return create(operation, deps)
-      case 'start':
-        return startOrStop(operation, { goal: 'running' }, deps)
-      case 'restart':
-        return startOrStop(operation, { goal: 'running', restart: true }, deps)
-      case 'stop':
-        return startOrStop(operation, { goal: 'stopped' }, deps)
-      case 'reconcile': {
-        const { desired: goal } = await findProject(deps.store, operation.project)
-        return startOrStop(operation, { goal, keepChanged: true }, deps)
-      }
       case 'update':
-        return update(operation, deps)
+        return operation.input.deleteData === undefined ? carryOutActs(operation, deps) : update(operation, deps)
+      case 'start':
+      case 'stop':
+      case 'restart':
+      case 'reconcile':
+        return carryOutActs(operation, deps)
       case 'delete':
         return deleteProject(operation, deps)
       default:

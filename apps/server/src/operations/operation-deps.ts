@@ -26,6 +26,8 @@ export interface OperationDeps extends ChangeDeps {
   readonly terminals: Pick<Terminals, 'settleAll'>
   readonly restartHolds: RestartHolds
   reveal(ref: SecretRef): Promise<string>
+  /** The operation brings the project to this specification. It is written down when the operation is. */
+  carries(operation: string, row: ProjectRow): void
 }
 
 /** Seconds an operation may take: installing dependencies and cloning are the long parts. */

@@ -1,6 +1,7 @@
 import { type PlanRequest, planProject } from '@stackquay/domain'
-import { type Change, EngineError, type Observed, type WorkloadRef } from '@stackquay/engine-api'
+import { type Change, EngineError, type Observed, type Workload, type WorkloadRef } from '@stackquay/engine-api'
 import { engineSteps, type Outcome, type WorkStep } from '@stackquay/orchestrator'
+import type { ProjectRow } from '@stackquay/store'
 import { prepareProject } from '../projects/prepare.ts'
 import { straysOf } from '../projects/strays.ts'
 import { forever, type OperationDeps } from './operation-deps.ts'
@@ -8,23 +9,33 @@ import { forever, type OperationDeps } from './operation-deps.ts'
 /** Of which workloads a step failed, and why: what the supervisor is told when the operation has failed. */
 export type Failures = { ref: WorkloadRef; error: unknown }[]
 
-export type Goal = Partial<PlanRequest> & Pick<PlanRequest, 'goal'>
+export type Goal = Partial<PlanRequest> &
+  Pick<PlanRequest, 'goal'> & {
+    /** Asked for once it is known what is there: only these workloads are started or replaced. */
+    touched?(row: ProjectRow, wanted: readonly Workload[], observed: readonly Observed[]): Promise<readonly string[]>
+  }
 
-/** Looks at what is there, plans, and answers the engine's steps towards the goal; remembers of which workload a step failed. */
+/**
+ * Looks at what is there, plans, and answers the engine's steps towards the goal; remembers of which workload a step
+ * failed. `carries` hears which specification that is: what is changed from here on is another operation's.
+ */
 export async function reconcileSteps(
   project: string,
-  request: Goal,
+  { touched, ...request }: Goal,
   failures: Failures,
   deps: OperationDeps,
+  carries?: (row: ProjectRow) => void,
 ): Promise<readonly WorkStep[]> {
   const { model, engines, restartHolds } = deps
-  const partly = request.touches !== undefined || request.keepChanged === true
+  const partly = touched !== undefined || request.keepChanged === true
   const known =
     request.goal === 'running' ? await prepareProject(project, deps, forever, { partly }) : await model.renew(project)
   const observed = await deps.orchestrator().observations.refresh(project)
+  carries?.(known.row)
   const { workloads: wanted, unresolved } = known.resolved
+  const touches = touched === undefined ? {} : { touches: await touched(known.row, wanted, observed) }
   const strays = request.goal === 'stopped' ? straysOf(engines.named(known.row.engine), project) : {}
-  const { changes } = planProject({ wanted, unresolved, observed, ...strays, ...request })
+  const { changes } = planProject({ wanted, unresolved, observed, ...strays, ...request, ...touches })
   deps.orchestrator().supervisor.reset(project, request.only)
   return restartHolds.around({ project, changes, wanted, observed }, (change) => stepsOf(change, failures, deps))
 }

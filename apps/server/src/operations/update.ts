@@ -3,38 +3,30 @@ import type { Work, WorkStep } from '@stackquay/orchestrator'
 import type { OperationRow } from '@stackquay/store'
 import type { Removal } from '../projects/change-project.ts'
 import { removalsOf } from '../projects/removals.ts'
-import { deadlines, findProject, finish, type OperationDeps } from './operation-deps.ts'
-import { type Failures, giveUpAfter, reconcileSteps, stepsOf } from './reconcile-steps.ts'
+import { carryOutActs } from './carry-out-acts.ts'
+import type { OperationDeps } from './operation-deps.ts'
+import { type Failures, giveUpAfter, stepsOf } from './reconcile-steps.ts'
 
-/** Brings what a change of the specification touches to what it says; deletes data that it takes away. */
-export function update({ project, input }: OperationRow, deps: OperationDeps): Work {
+/** A change that deletes data or rotates credentials: it is never merged with another one. */
+export function update(operation: OperationRow, deps: OperationDeps): Work {
   const failures: Failures = []
-  const removal = input as UpdateInput
-  const { touches } = removal
+  const { project } = operation
+  const removal = operation.input as Partial<Removal>
+  const rest = carryOutActs(operation, deps)
   return {
-    deadlineSeconds: deadlines.long,
-    stages: [
-      // Data goes first: whether the rest of the project can be started must not decide whether it goes.
-      () => removalSteps(project, removal, failures, deps),
-      async () => {
-        const { desired: goal } = await findProject(deps.store, project)
-        return reconcileSteps(project, { goal, ...(touches === undefined ? {} : { touches }) }, failures, deps)
-      },
-    ],
+    ...rest,
+    // Data goes first: whether the rest of the project can be started must not decide whether it goes.
+    stages: [() => removalSteps(project, removal, failures, deps), ...rest.stages],
     settle: async (outcome) => {
-      await deps.restartHolds.letGo(project)
       giveUpAfter(outcome, failures, deps)
-      await finish(project, deps)
+      await rest.settle(outcome)
     },
   }
 }
 
-/** What the input of an update may hold. */
-type UpdateInput = Partial<Removal> & { readonly touches?: readonly string[] }
-
 async function removalSteps(
   project: string,
-  removal: UpdateInput,
+  removal: Partial<Removal>,
   failures: Failures,
   deps: OperationDeps,
 ): Promise<readonly WorkStep[]> {
@@ -55,7 +47,7 @@ function thenForgotten(
   step: WorkStep,
   project: string,
   data: string,
-  { deleteData = [], deleteSecrets = [], releasePorts = deleteData }: UpdateInput,
+  { deleteData = [], deleteSecrets = [], releasePorts = deleteData }: Partial<Removal>,
   { store }: OperationDeps,
 ): WorkStep {
   const secrets =

@@ -1,5 +1,5 @@
 import { listenersAt, socketsOfThisProcess } from '@stackquay/proxy/listeners'
-import { portHolder } from '@stackquay/proxy/port-holder'
+import { portOwner } from '@stackquay/proxy/port-owner'
 import type { FastifyInstance } from 'fastify'
 import { type Address, addressText, heldAddresses } from './held-addresses.ts'
 import { sharesPorts } from './shares-ports.ts'
@@ -48,7 +48,7 @@ async function refuseSecond(address: Address): Promise<void> {
 }
 
 async function addressUsed(address: Address): Promise<AddressError> {
-  const holder = await portHolder(address.port)
+  const holder = await portOwner(address.port)
   const who =
     holder === undefined || holder.pid === process.pid ? 'another program' : `"${holder.name}" (pid ${holder.pid})`
   return new AddressError(`The address ${addressText(address)} is used by ${who}. Stop it, or set STACKQUAY_LISTEN.`)

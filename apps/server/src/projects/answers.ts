@@ -13,6 +13,9 @@ import { requireMayRemove } from '../http/rights.ts'
 import { type ChangeDeps, type ChangeOptions, proposeChange, writeChange } from './change-project.ts'
 import { operationView, projectView } from './view.ts'
 
+/** How often a change without If-Match is proposed again on what others wrote meanwhile. */
+const mostAttempts = 5
+
 /** What every handler of projects does alike: find, wait, change, answer. */
 export interface ProjectAnswers {
   /** By id or slug. Throws `not_found`. */
@@ -70,38 +73,51 @@ export function createAnswers(deps: ChangeDeps): ProjectAnswers {
     }
   }
 
+  const changeOnce: ProjectAnswers['change'] = async (row, patch, context, action, query, options) => {
+    const proposed = await proposeChange(row, patch, deps, options)
+    requireMayRemove(context.principal, proposed.removal.deleteData)
+    if (query.dryRun === true) return { status: 200, body: proposed.plan }
+    if (!proposed.isChange && proposed.removal.deleteData.length + proposed.rotates.length === 0)
+      return { status: 200, body: record(row.id), etag: String(row.generation) }
+    const operation = await writeChange(proposed, context, action, deps)
+    return answerProject(row, operation, query.wait, context, 200)
+  }
+
   return {
-    find: async (idOrSlug) => {
-      const row = await store.projects.find(idOrSlug)
-      if (row === null) throw new ProblemError('not_found', `There is no project "${idOrSlug}".`)
-      return row
-    },
+    find: async (idOrSlug) => (await store.projects.find(idOrSlug)) ?? missing(idOrSlug),
     record,
     wait,
-    holds: (row, context) => {
-      if (ifMatchHolds(context.ifMatch, String(row.generation))) return
-      throw new ProblemError(
-        'precondition_failed',
-        `The project is at generation ${row.generation}, not ${context.ifMatch}.`,
-      )
-    },
+    holds,
     answerProject,
-    change: async (row, patch, context, action, query, options = {}) => {
-      const proposed = await proposeChange(row, patch, deps, options)
-      requireMayRemove(context.principal, proposed.removal.deleteData)
-      if (query.dryRun === true) return { status: 200, body: proposed.plan }
-      if (!proposed.isChange && proposed.removal.deleteData.length + proposed.rotates.length === 0)
-        return { status: 200, body: record(row.id), etag: String(row.generation) }
-      try {
-        const operation = await writeChange(proposed, context, action, deps)
-        return await answerProject(row, operation, query.wait, context, 200)
-      } catch (error) {
-        if (error instanceof ChangedError)
-          throw new ProblemError('precondition_failed', 'The project was changed by somebody else in the same moment.')
-        throw error
+    change: async (found, patch, context, action, query, options = {}) => {
+      for (let row = found, attempt = 1; ; attempt += 1) {
+        try {
+          return await changeOnce(row, patch, context, action, query, options)
+        } catch (error) {
+          if (!(error instanceof ChangedError)) throw error
+          if (attempt === mostAttempts)
+            throw new ProblemError('busy', `The project "${row.slug}" is being changed all the time.`, {
+              hint: 'Try again.',
+            })
+          // Without If-Match it is about the project as it is, whatever was changed meanwhile; with it, only while the settings are the same.
+          row = (await store.projects.find(row.id)) ?? missing(row.slug)
+          holds(row, context)
+        }
       }
     },
   }
+}
+
+function missing(idOrSlug: string): never {
+  throw new ProblemError('not_found', `There is no project "${idOrSlug}".`)
+}
+
+function holds(row: ProjectRow, context: RequestContext): void {
+  if (ifMatchHolds(context.ifMatch, String(row.generation))) return
+  throw new ProblemError(
+    'precondition_failed',
+    `The project is at generation ${row.generation}, not ${context.ifMatch}.`,
+  )
 }
 
 /** A creation that was undone: the answer is the reason, as for a request that was refused. */

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { databaseKindOf, databaseKinds, type SecretField, type ServiceFields, serviceKindOf } from '@stackquay/catalog'
-import { type FieldError, type Plan, ProblemError, type ProjectPatch } from '@stackquay/contract'
+import type { FieldError, Plan, ProjectPatch } from '@stackquay/contract'
 import {
   asksAboutData,
   changedFields,
@@ -9,6 +9,7 @@ import {
   databaseWorkload,
   mergeProject,
   type Offers,
+  observedAfter,
   type PlanRequest,
   type ProjectSpec,
   planProject,
@@ -18,13 +19,15 @@ import {
   touchedBy,
   withPrimaryMarked,
 } from '@stackquay/domain'
-import type { Change, Engine, Observed, Workload } from '@stackquay/engine-api'
+import type { Change, Engine, Observed } from '@stackquay/engine-api'
 import type { Orchestrator } from '@stackquay/orchestrator'
-import { newId, type OperationRow, type ProjectRow, type Store, type Transaction } from '@stackquay/store'
+import { ChangedError, type OperationRow, type ProjectRow, type Store, type Transaction } from '@stackquay/store'
+import type { Catalogue } from '../catalogue/catalogue.ts'
 import type { RequestContext } from '../http/handler.ts'
 import type { Workers } from '../workers/workers.ts'
-import type { Catalogue } from './catalogue.ts'
+import { type Accepted, acceptAct, acceptAlone, acceptQuietly, begin, busy } from './accept.ts'
 import type { EngineChoice } from './engine-choice.ts'
+import { leftBehind } from './left-behind.ts'
 import type { Model } from './model.ts'
 import { randomText, refuseErrors } from './prepare.ts'
 import { removalsOf } from './removals.ts'
@@ -58,6 +61,8 @@ export interface ProposedChange {
   readonly rotates: readonly SecretField[]
   /** Workloads that the change makes different; the operation leaves all others as they are. */
   readonly touches: readonly string[]
+  /** What ran and waited when it was looked at: the plan stands on what that is to reach. */
+  readonly after: readonly OperationRow[]
   /** What was decided by the data that was there; it holds only while nobody else acts on the project. */
   readonly look: { readonly busyWith: OperationRow | null } | null
 }
@@ -88,9 +93,9 @@ export async function proposeChange(
   const { engine, resolver, store } = deps
   const aside = await setSecretsAside(row.spec, patch, store)
   const added = Object.keys(aside.patch.databases ?? {}).filter((name) => !Object.hasOwn(row.spec.databases, name))
-  const asks = added.length > 0 || asksAboutData(row.spec.services, aside.patch)
+  const asks = asksAboutData(row.spec.services, aside.patch)
   const look = asks ? { busyWith: await store.operations.active(row.id) } : null
-  const data = asks ? await dataOf(row.id, deps) : new Map<string, string | null>()
+  const data = asks || added.length > 0 ? await dataOf(row.id, deps) : new Map<string, string | null>()
   const mergeWith = (offers: Offers) => mergeProject(row.spec, aside.patch, aside.env, offers, naming, data)
   const first = mergeWith(await deps.catalogue.offers(row.engine))
   const merged = first.ok || !isMissing(first.errors) ? first : mergeWith(await deps.catalogue.offersAnew(row.engine))
@@ -120,7 +125,7 @@ export async function proposeChange(
   // What stood in the way before is no reason to refuse a change that does not touch it.
   const known = new Set(before.errors.map((error) => error.pointer + error.code))
   if (isChange) refuseErrors(resolved.errors.filter((error) => !known.has(error.pointer + error.code)))
-  const observed = await deps.orchestrator().observations.refresh(row.id)
+  const { observed, after } = await standOf(row, before, deps)
   const shown = { deletesData: removal.deleteData, changes: changedFields(row.spec, spec) }
   // Sent back as it is, nothing happens, whatever state the project is in.
   const isNothing = !isChange && rotates.length + removal.deleteData.length === 0
@@ -128,48 +133,17 @@ export async function proposeChange(
     ? []
     : unique([
         ...touchedBy(before.workloads, resolved.workloads),
-        ...(await leftBehind(row, before.workloads, observed, store)),
+        ...(after.length > 0 ? [] : await leftBehind(row, before.workloads, observed, store)),
       ])
   const request = { goal: isNothing ? ('running' as const) : row.desired, before: before.workloads, touches }
   const wanted = isNothing ? { ...resolved, unresolved: observed.map((one) => one.ref.workload) } : resolved
-  const { changes, plan } = planOf(engine, wanted, observed, request, shown)
-  return { row, spec, aside, changes, plan, isChange, isAboutPrograms, removal, rotates, touches, look }
+  const { changes, plan } = planOf(engine, wanted, observed, request, { ...shown, after })
+  return { row, spec, aside, changes, plan, isChange, isAboutPrograms, removal, rotates, touches, after, look }
 }
 
 /** Whether a program that somebody may have installed meanwhile is all or part of what is wrong. */
 export function isMissing(errors: readonly FieldError[]): boolean {
   return errors.some(({ code }) => code === 'unavailable_here')
-}
-
-/** How many of a project's operations are looked through for the last change of it. */
-const recentOperations = 20
-
-/**
- * Workloads that an earlier change has not reached, because it failed or was cancelled on the way: they run in the form from
- * before it, or were never started. What an upgrade of ours gave another form is not among them, nor what ended or was stopped.
- */
-async function leftBehind(
-  row: ProjectRow,
-  wanted: readonly Workload[],
-  observed: readonly Observed[],
-  store: Store,
-): Promise<readonly string[]> {
-  if (row.desired !== 'running') return []
-  const behind = wanted
-    .filter(({ ref, fingerprint }) => {
-      const now = observed.find((one) => one.ref.workload === ref.workload)
-      return now === undefined || (now.fingerprint !== fingerprint && /^(running|waiting)$/.test(now.state))
-    })
-    .map(({ ref }) => ref.workload)
-  if (behind.length === 0) return []
-  for (const { kind, state, input } of await store.operations.list({ project: row.id, limit: recentOperations })) {
-    if (kind === 'reconcile' || kind === 'stop' || typeof input.workload === 'string') continue
-    const touches: unknown = input.touches
-    if (kind === 'update' && state !== 'succeeded')
-      return Array.isArray(touches) ? behind.filter((name) => touches.includes(name)) : []
-    if (state === 'succeeded') return []
-  }
-  return []
 }
 
 function withoutDatabase({ databases }: ProjectSpec, dropped: string): ProjectSpec['databases'] {
@@ -243,6 +217,21 @@ export function limitsObstacle(engine: Engine | null, before: ProjectSpec, after
   return pointers.map((pointer) => ({ pointer, code: 'engine_cannot', detail }))
 }
 
+/** What a plan stands on: what is there, or what the operation that runs or waits is to reach. */
+export async function standOf(
+  row: Pick<ProjectRow, 'id' | 'desired'>,
+  now: Pick<Resolved, 'workloads'>,
+  { store, orchestrator }: Pick<ChangeDeps, 'store' | 'orchestrator'>,
+): Promise<{ readonly observed: readonly Observed[]; readonly after: readonly OperationRow[] }> {
+  const after = await store.operations.unfinishedOf(row.id)
+  const { observations } = orchestrator()
+  const observed =
+    after.length === 0
+      ? await observations.refresh(row.id)
+      : observedAfter(row.desired, now.workloads, observations.of(row.id))
+  return { observed, after }
+}
+
 /** The plan as it is shown: the same functions that the operation runs, over what is there now. */
 export function planOf(
   engine: Engine,
@@ -252,7 +241,13 @@ export function planOf(
   {
     deletesData = [],
     changes: fields = [],
-  }: { readonly deletesData?: readonly string[]; readonly changes?: Plan['plan']['changes'] } = {},
+    after = [],
+  }: {
+    readonly deletesData?: readonly string[]
+    readonly changes?: Plan['plan']['changes']
+    /** What runs and waits: `observed` is what it is to reach. */
+    readonly after?: readonly Pick<OperationRow, 'id'>[]
+  } = {},
 ): { readonly changes: readonly Change[]; readonly plan: Plan } {
   const { workloads: wanted, unresolved } = resolved
   const result = planProject({ wanted, unresolved, observed, ...request })
@@ -281,6 +276,8 @@ export function planOf(
         deletesData: [...deletesData],
         changes: fields,
         warnings: resolved.errors.map((error) => error.detail),
+        after: after.at(-1)?.id ?? null,
+        exact: after.length === 0,
       },
     },
   }
@@ -293,25 +290,30 @@ export async function writeChange(
   action: string,
   deps: ChangeDeps,
 ): Promise<OperationRow | null> {
-  const { row, aside, removal, touches, look } = proposed
-  const removes = removal.deleteData.length > 0
-  const needsWork = proposed.changes.length > 0 || removes
-  const operation = await deps.store.transaction(async (tx) => {
-    await refuseBusy(deps.store, row)
-    if (look !== null) await refuseChanged(deps.store, row, look)
+  const { row, aside, removal, look } = proposed
+  const { store } = deps
+  const accepted = await store.transaction(async (tx) => {
+    await refuseMoved(store, proposed)
+    const accepted = await accept(tx, proposed, context, deps)
+    if (look !== null) await refuseChanged(store, row, look)
     const spec = await sealSpec(tx, row.id, proposed.spec, aside)
     const changed = await tx.projects.update(row.id, row.generation, { spec })
     for (const { name, length } of proposed.rotates) await tx.secrets.put(row.id, name, randomText(length))
     await rememberKeptData(tx, row, spec)
-    const input = { touches, ...(removes ? removal : {}) }
-    const queued = needsWork ? await queueOperation(tx, 'update', row.id, context, input) : null
+    // Nothing is to be done for it. What an earlier change has not reached is still to be done, unless this one takes it back.
+    const isAsHeld =
+      row.desired === 'stopped' ||
+      row.observedGeneration === row.generation ||
+      (row.heldSpec !== null && sameSpec({ ...spec, name: row.heldSpec.name }, row.heldSpec))
+    if (accepted === null && isAsHeld) await tx.projects.carriedOut(row.id, changed.generation, spec)
+    const deletesData = removal.deleteData.length > 0 ? { deletesData: removal.deleteData } : {}
     await tx.audit.append(
       context.audit({
         action,
         target: row.slug,
         project: row.id,
-        changes: { ...changesOf(row.spec, spec), ...(removes ? { deletesData: removal.deleteData } : {}) },
-        ...(queued === null ? {} : { operationId: queued.id }),
+        changes: { ...changesOf(row.spec, spec), ...deletesData },
+        ...(accepted === null ? {} : { operationId: accepted.operation.id }),
       }),
     )
     await tx.events.append({
@@ -319,13 +321,49 @@ export async function writeChange(
       project: row.id,
       data: { id: row.id, slug: row.slug, generation: changed.generation },
     })
-    return queued
+    return accepted
   })
-  if (proposed.isAboutPrograms) deps.resolver.handOver(row.id, operation === null ? 1 : 2)
+  if (proposed.isAboutPrograms) deps.resolver.handOver(row.id, accepted?.isNew === true ? 2 : 1)
   // First, so that nobody sees the change without the operation that holds the project for it.
-  if (operation !== null) submit(operation, deps)
+  if (accepted !== null) begin(accepted, deps)
   await deps.model.renew(row.id, proposed.isAboutPrograms ? 'handedOver' : 'remembered')
-  return operation
+  return accepted?.operation ?? null
+}
+
+/** The operation that carries the change out; null when there is nothing to do. */
+async function accept(
+  tx: Transaction,
+  { row, changes, removal, rotates, touches }: ProposedChange,
+  context: RequestContext,
+  { store }: ChangeDeps,
+): Promise<Accepted | null> {
+  const update = { do: 'update', touches } as const
+  const removes = removal.deleteData.length > 0
+  if (removes || rotates.length > 0) {
+    const input = { acts: [update], ...(removes ? removal : {}) }
+    if (removes || changes.length > 0) return acceptAlone(tx, store, row, context, input)
+    await acceptQuietly(store, row, 'alone')
+    return null
+  }
+  if (changes.length > 0) return acceptAct(tx, store, row, update, context)
+  await acceptQuietly(store, row, 'merge')
+  return null
+}
+
+/**
+ * Whether there is anything to do was decided by what was there. A start that was accepted since would carry out the settings from
+ * before this change, and nobody the new ones. Throws `ChangedError`.
+ */
+async function refuseMoved(store: Store, { row, after }: ProposedChange): Promise<void> {
+  const [now, unfinished] = await Promise.all([store.projects.find(row.id), store.operations.unfinishedOf(row.id)])
+  const isSame =
+    now !== null &&
+    now.desired === row.desired &&
+    now.observedGeneration === row.observedGeneration &&
+    unfinished.length === after.length &&
+    unfinished.every(({ id }, at) => id === after[at]?.id)
+  if (!isSame)
+    throw new ChangedError(`Project ${row.id} is not in the state any more in which the change was looked at.`)
 }
 
 /** Which data there is was looked at before; nothing may have run since then that could have made some. */
@@ -335,9 +373,8 @@ async function refuseChanged(
   { busyWith }: NonNullable<ProposedChange['look']>,
 ): Promise<void> {
   if (busyWith === null && (await store.projects.find(row.id))?.revision === row.revision) return
-  throw new ProblemError('busy', `Something else was changing the project "${row.slug}" in the same moment.`, {
-    hint: 'Try again.',
-  })
+  if (busyWith !== null) throw busy(busyWith, row)
+  throw new ChangedError(`Project ${row.id} was changed since its data was looked at.`)
 }
 
 /** Since when data is kept: from the moment on in which no program of the project uses it any more. */
@@ -352,44 +389,6 @@ async function rememberKeptData(tx: Transaction, { id, spec }: ProjectRow, after
 /** Whether a program of the project runs over the service’s data; one that runs elsewhere does not. */
 export function usesData(name: string, settings: ServiceFields): boolean {
   return settings.enabled && serviceKindOf(name)?.runsHere?.(settings) !== false
-}
-
-export async function queueOperation(
-  tx: Transaction,
-  kind: OperationRow['kind'],
-  project: string,
-  context: Pick<RequestContext, 'actor' | 'requestId'>,
-  input: Readonly<Record<string, unknown>>,
-): Promise<OperationRow> {
-  const operation = await tx.operations.insert({
-    id: newId('op'),
-    kind,
-    project,
-    actor: context.actor,
-    input,
-    requestId: context.requestId,
-  })
-  await tx.events.append({
-    type: 'operation.changed',
-    project,
-    data: { id: operation.id, kind, project, state: operation.state, steps: [], progress: 0, error: null },
-  })
-  return operation
-}
-
-export function submit(operation: OperationRow, deps: Pick<ChangeDeps, 'model' | 'orchestrator'>): void {
-  deps.model.setOperation(operation, operation.project)
-  deps.orchestrator().submit({ id: operation.id, project: operation.project, attempts: operation.attempts })
-}
-
-/** One operation at a time holds a project. Asked inside the transaction, so that two requests cannot both pass. */
-export async function refuseBusy(store: Store, row: Pick<ProjectRow, 'id' | 'slug'>): Promise<void> {
-  const active = await store.operations.active(row.id)
-  if (active === null) return
-  throw new ProblemError('busy', `The operation ${active.id} (${active.kind}) holds the project "${row.slug}".`, {
-    hint: `Wait for it (GET /operations/${active.id}?wait=60) or cancel it (POST /operations/${active.id}/cancel).`,
-    extensions: { operation: active.id },
-  })
 }
 
 function unique(names: readonly string[]): readonly string[] {

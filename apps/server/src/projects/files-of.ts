@@ -1,5 +1,6 @@
 import { lstat } from 'node:fs/promises'
 import type { Account, Accounts, ProjectFiles, UserFiles } from '@stackquay/engines'
+import { nobody } from '../isolation/nobody.ts'
 
 /** Where source files lie, and whose they are. */
 export interface SourcePlace {
@@ -32,4 +33,3 @@ export async function readerOf(accounts: Pick<Accounts, 'known'>, { id, path }: 
 
 /** UID_MIN of nearly every system. */
 const firstPerson = 1000
-export const nobody: Account = { uid: 65_534, gid: 65_534 }

@@ -1,10 +1,11 @@
 import { type ImageBuildView, ProblemError, type WorkloadImages } from '@stackquay/contract'
 import type { PlanRequest } from '@stackquay/domain'
 import type { Workload } from '@stackquay/engine-api'
-import type { ImageUse, ProjectRow, WorkloadImage } from '@stackquay/store'
-import type { Handlers } from '../http/handler.ts'
+import type { ImageUse, ProjectRow } from '@stackquay/store'
+import type { Handlers, RequestContext } from '../http/handler.ts'
+import { type Accepted, acceptAct, begin } from './accept.ts'
 import type { ProjectAnswers } from './answers.ts'
-import { type ChangeDeps, planOf, queueOperation, refuseBusy, submit } from './change-project.ts'
+import { type ChangeDeps, planOf, standOf } from './change-project.ts'
 import { requireImages } from './engine-choice.ts'
 import { pinOf, referenceOf } from './images.ts'
 import { refuseErrors } from './prepare.ts'
@@ -60,44 +61,63 @@ export function imageHandlers(
       const after = use === 'previous' ? previousOf(image) : null
 
       if (query.dryRun === true) {
-        const observed = await deps.orchestrator().observations.refresh(row.id)
+        const { observed, after: behind } = await standOf(row, resolved, deps)
         const wanted = resolved.workloads.map((one) =>
           one.ref.workload === workload ? fromImage(one, after ?? image.reference) : one,
         )
         const request: PlanRequestOf = { goal: 'running', restart: true, only: workload, newerImages: after === null }
-        return { status: 200, body: planOf(engine, { ...resolved, workloads: wanted }, observed, request).plan }
+        return {
+          status: 200,
+          body: planOf(engine, { ...resolved, workloads: wanted }, observed, request, { after: behind }).plan,
+        }
       }
-      const operation = await store.transaction(async (tx) => {
-        await refuseBusy(store, row)
-        const pin: WorkloadImage = { workload, reference: image.reference, image: after ?? '' }
-        if (after === null) await tx.images.unpin(row.id, workload, image.reference)
-        else await tx.images.pin(row.id, pin)
-        await tx.projects.setLifecycle(row.id, { desired: 'running' })
-        const queued = await queueOperation(tx, 'restart', row.id, context, {
-          workload,
-          newerImages: after === null,
-          unpinned: { reference: image.reference, image: before },
-        })
-        await tx.audit.append(
-          context.audit({
-            action: 'project.image',
-            target: row.slug,
-            project: row.id,
-            operationId: queued.id,
-            changes: { workload, use, reference: image.reference, build: after },
-          }),
-        )
-        return queued
-      })
+      const choice = { workload, use, reference: image.reference, before, after }
+      const accepted = await accept(row, choice, context, deps)
       try {
         await model.renew(row.id)
       } finally {
-        submit(operation, deps)
+        begin(accepted, deps)
       }
-      const ended = await wait(operation, query.wait, context)
+      const ended = await wait(accepted.operation, query.wait, context)
       return { status: isEnded(ended) ? 200 : 202, body: operationView(ended) }
     },
   }
+}
+
+interface Choice {
+  readonly workload: string
+  readonly use: 'previous' | 'latest'
+  readonly reference: string
+  /** The build that was chosen before, and the one that is now; null: whatever the reference leads to. */
+  readonly before: string | null
+  readonly after: string | null
+}
+
+/** The choice, the operation that carries it out and the audit entry in one transaction. */
+function accept(
+  row: ProjectRow,
+  { workload, use, reference, before, after }: Choice,
+  context: RequestContext,
+  { store }: ChangeDeps,
+): Promise<Accepted> {
+  return store.transaction(async (tx) => {
+    const unpinned = [{ workload, reference, image: before }]
+    const newer = after === null ? { newerImages: true } : {}
+    const accepted = await acceptAct(tx, store, row, { do: 'restart', workload, ...newer, unpinned }, context)
+    if (after === null) await tx.images.unpin(row.id, workload, reference)
+    else await tx.images.pin(row.id, { workload, reference, image: after })
+    await tx.projects.setLifecycle(row.id, { desired: 'running' })
+    await tx.audit.append(
+      context.audit({
+        action: 'project.image',
+        target: row.slug,
+        project: row.id,
+        operationId: accepted.operation.id,
+        changes: { workload, use, reference, build: after },
+      }),
+    )
+    return accepted
+  })
 }
 
 type PlanRequestOf = Partial<PlanRequest> & Pick<PlanRequest, 'goal'>

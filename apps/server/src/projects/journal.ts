@@ -15,10 +15,10 @@ import {
   type Outcome,
   type StepRecord,
 } from '@stackquay/orchestrator'
-import type { OperationRow, Store } from '@stackquay/store'
+import type { NewAuditEntry, OperationRow, ProjectRow, Store, Transaction } from '@stackquay/store'
 import { filesProblem } from '../http/files-problem.ts'
 import type { Model } from './model.ts'
-import { operationView } from './view.ts'
+import { isEnded, operationView } from './view.ts'
 
 /** Output is told in batches: whole lines, at most so often. */
 const outputEveryMs = 100
@@ -30,46 +30,16 @@ export function createJournal(options: {
   readonly now: () => Date
   onError(error: unknown, what: string): void
 }): OrchestratorOptions['journal'] & {
+  /** The operation brings its project to this specification; written down with what is written next. */
+  carries(operation: string, row: ProjectRow): void
   flush(): Promise<void>
 } {
   const { store, now } = options
   const waiting = new Map<string, { project: string; step: string; lines: string[] }>()
+  const carried: Carried = new Map()
   let timer: NodeJS.Timeout | null = null
 
-  const write = async (
-    id: string,
-    change: Parameters<Parameters<Parameters<Store['transaction']>[0]>[0]['operations']['update']>[1],
-    outcome?: Outcome,
-  ) => {
-    const row = await store.transaction(async (tx) => {
-      const updated = await tx.operations.update(id, change)
-      await tx.events.append({
-        type: 'operation.changed',
-        project: updated.project,
-        data: { ...operationView(updated) },
-      })
-      if (outcome !== undefined) {
-        await tx.audit.append({
-          actor: updated.actor,
-          action: `operation.${outcome.state}`,
-          target: updated.id,
-          project: updated.project,
-          outcome: outcome.state === 'succeeded' ? 'success' : 'failure',
-          changes: { kind: updated.kind, ...(updated.error === null ? {} : { code: updated.error.code }) },
-          requestId: updated.requestId,
-          operationId: updated.id,
-          source: 'system',
-          ip: null,
-          userAgent: null,
-        })
-      }
-      return updated
-    })
-    const active = row.state === 'queued' || row.state === 'running'
-    options.model().setOperation(active ? operationView(row) : null, row.project)
-    return row
-  }
-
+  const { begin, write } = createRecords(store, options.model, carried)
   const flush = async () => {
     if (timer !== null) clearTimeout(timer)
     timer = null
@@ -90,13 +60,9 @@ export function createJournal(options: {
   const running = new Map<string, string>()
   return {
     started: async (id) => {
-      const before = (await store.operations.find(id)) as OperationRow
-      running.set(id, before.project)
-      await write(id, {
-        state: 'running',
-        startedAt: before.startedAt ?? now().toISOString(),
-        attempts: before.attempts + 1,
-      })
+      const row = await begin(id)
+      if (row !== null) running.set(id, row.project)
+      return row !== null
     },
     progress: async (id, steps, progress) => {
       await write(id, { steps: steps.map(stepView), progress })
@@ -131,8 +97,76 @@ export function createJournal(options: {
         },
         outcome,
       )
+      carried.delete(id)
     },
+    carries: (id, { generation, spec }) => void carried.set(id, { generation, spec }),
     flush,
+  }
+}
+
+type Carried = Map<string, Pick<ProjectRow, 'generation' | 'spec'>>
+
+/** The row, the event and, at the end, the audit entry and what counts as carried out: one transaction each. */
+function createRecords(store: Store, model: () => Model, carried: Carried) {
+  const told = (row: OperationRow) => {
+    if (isEnded(row)) model().operationEnded(row.id, row.project)
+    else model().setOperation(operationView(row))
+  }
+  return {
+    /** Null when it was cancelled while it waited. */
+    begin: async (id: string): Promise<OperationRow | null> => {
+      const row = await store.transaction(async (tx) => {
+        const begun = await tx.operations.begin(id)
+        if (begun !== null) await tellChange(tx, begun)
+        return begun
+      })
+      if (row !== null) told(row)
+      return row
+    },
+    write: async (id: string, change: Parameters<Transaction['operations']['update']>[1], outcome?: Outcome) => {
+      const carries = carried.get(id)
+      let project: ProjectRow | null = null
+      const row = await store.transaction(async (tx) => {
+        const updated = await tx.operations.update(id, { ...change, ...generationOf(carries) })
+        // In the same transaction: what was carried out is never asked for again, and nothing counts as carried out that was not.
+        if (
+          outcome?.state === 'succeeded' &&
+          carries !== undefined &&
+          (await store.projects.find(updated.project)) !== null
+        )
+          project = await tx.projects.carriedOut(updated.project, carries.generation, carries.spec)
+        await tellChange(tx, updated)
+        if (outcome !== undefined) await tx.audit.append(outcomeEntry(updated, outcome))
+        return updated
+      })
+      if (project !== null) model().carriedOut(project)
+      told(row)
+    },
+  }
+}
+
+function generationOf(carries: Pick<ProjectRow, 'generation'> | undefined): { generation?: number } {
+  return carries === undefined ? {} : { generation: carries.generation }
+}
+
+async function tellChange(tx: Transaction, row: OperationRow): Promise<void> {
+  await tx.events.append({ type: 'operation.changed', project: row.project, data: { ...operationView(row) } })
+}
+
+/** By whoever asked for the operation, as what the service did of it. */
+export function outcomeEntry(row: OperationRow, { state }: Pick<Outcome, 'state'>): NewAuditEntry {
+  return {
+    actor: row.actor,
+    action: `operation.${state}`,
+    target: row.id,
+    project: row.project,
+    outcome: state === 'succeeded' ? 'success' : 'failure',
+    changes: { kind: row.kind, ...(row.error === null ? {} : { code: row.error.code }) },
+    requestId: row.requestId,
+    operationId: row.id,
+    source: 'system',
+    ip: null,
+    userAgent: null,
   }
 }
 

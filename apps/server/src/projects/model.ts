@@ -18,8 +18,11 @@ export interface Model {
   forget(id: string): void
   find(id: string): Known | null
   all(): readonly Known[]
-  /** The operation that holds the project, as its steps go on. */
-  setOperation(operation: OperationRecord | null, project: string): void
+  /** An operation that runs or waits, as it goes on. */
+  setOperation(operation: OperationRecord): void
+  operationEnded(id: string, project: string): void
+  /** The row as it is after an operation was carried out: its settings are those that are known. */
+  carriedOut(row: ProjectRow): void
   status(id: string): ProjectStatus & { workloads: WorkloadStatus[] }
   parts(id: string): ProjectParts | null
   /** The list item as JSON text, made again only when something in it changed. Null when the row is newer than what is known. */
@@ -42,7 +45,8 @@ export interface Known {
 interface Entry extends Known {
   /** Derived, until something changes that it is derived from. */
   status: ReturnType<Model['status']> | null
-  operation: OperationRecord | null
+  /** Those that run and wait, in their order. */
+  operations: readonly OperationRecord[]
   since: string
   told: string
   json: { readonly revision: number; readonly text: string } | null
@@ -83,7 +87,7 @@ export function createModel(options: ModelOptions): Model {
       row,
       resolved,
       leases,
-      operation: before?.operation ?? null,
+      operations: before?.operations ?? [],
       since: before?.since ?? row.updatedAt,
       told: before?.told ?? '',
       status: null,
@@ -110,7 +114,7 @@ export function createModel(options: ModelOptions): Model {
       limitsUnavailable: options.limitsUnavailable(entry.row.engine),
       urls: urlsOf(entry, resolver),
       status: status(id),
-      operation: entry.operation,
+      operation: entry.operations[0] ?? null,
       leases: entry.leases,
     }
   }
@@ -184,7 +188,7 @@ export function createModel(options: ModelOptions): Model {
           store.ports.of(row.id),
         ])
         const entry = put(row, resolved, leases)
-        entry.operation = await store.operations.active(row.id)
+        entry.operations = await store.operations.unfinishedOf(row.id)
         outdate(entry)
       }
     },
@@ -198,12 +202,7 @@ export function createModel(options: ModelOptions): Model {
     },
     find: (id) => entries.get(id) ?? null,
     all: () => [...entries.values()],
-    setOperation: (operation, project) => {
-      const entry = entries.get(project)
-      if (entry === undefined) return
-      entry.operation = operation
-      touched(project)
-    },
+    ...operationsOf(entries, touched),
     summaryJson: (id, revision) => {
       const entry = entries.get(id)
       if (entry === undefined || entry.row.revision !== revision) return null
@@ -233,11 +232,12 @@ export function createModel(options: ModelOptions): Model {
 }
 
 function statusOf(entry: Entry, { observations, supervisor }: Orchestrator): ReturnType<Model['status']> {
-  const { row, resolved, operation, since } = entry
+  const { row, resolved, operations, since } = entry
   return projectStatus({
     phase: row.phase,
     desired: row.desired,
-    operation,
+    operation: operations[0] ?? null,
+    notApplied: isNotApplied(entry),
     wanted: resolved.workloads.map((workload) => ({ ...workload, ports: leasedPorts(workload, entry) })),
     kinds: resolved.kinds,
     observed: observations.of(row.id),
@@ -246,6 +246,46 @@ function statusOf(entry: Entry, { observations, supervisor }: Orchestrator): Ret
     obstacles: obstaclesOf(entry),
     since,
   })
+}
+
+/** What is told of operations as they go on and end. */
+function operationsOf(
+  entries: Map<string, Entry>,
+  touched: (id: string) => void,
+): Pick<Model, 'setOperation' | 'operationEnded' | 'carriedOut'> {
+  return {
+    setOperation: (operation) => {
+      const entry = entries.get(operation.project)
+      if (entry === undefined) return
+      const others = entry.operations.filter(({ id }) => id !== operation.id)
+      entry.operations = [...others, operation].sort(inTurn)
+      touched(operation.project)
+    },
+    operationEnded: (id, project) => {
+      const entry = entries.get(project)
+      if (entry === undefined) return
+      entry.operations = entry.operations.filter((operation) => operation.id !== id)
+      touched(project)
+    },
+    carriedOut: (row) => {
+      const entry = entries.get(row.id)
+      // A change came in between: whoever wrote it reads the row again.
+      if (entry === undefined || entry.row.generation !== row.generation || entry.row.revision > row.revision) return
+      entries.set(row.id, { ...entry, row })
+      touched(row.id)
+    },
+  }
+}
+
+/** What runs before what waits, and that in the order of its ids. */
+function inTurn(one: OperationRecord, other: OperationRecord): number {
+  if (one.state !== other.state) return one.state === 'running' ? -1 : 1
+  return one.id < other.id ? -1 : 1
+}
+
+/** Nothing is on its way that would carry the newest settings out. */
+function isNotApplied({ row, operations }: Entry): boolean {
+  return row.phase === 'ready' && operations.length === 0 && row.observedGeneration < row.generation
 }
 
 /** A port that was not leased yet has no number to show. */

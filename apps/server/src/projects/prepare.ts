@@ -96,7 +96,7 @@ export async function freePorts(
   const free: number[] = []
   for (let port = config.portRange.from; port <= config.portRange.to && free.length < count; port += 1) {
     if (leased.has(port) || port === config.listen.port || port === config.proxy?.port) continue
-    if ((await engine.portHolder(port, signal)) === null) free.push(port)
+    if ((await engine.portOwner(port, signal)) === null) free.push(port)
   }
   return free
 }

@@ -24,10 +24,10 @@ import {
 } from '@stackquay/domain'
 import { FilesError, type ProjectFiles } from '@stackquay/engines'
 import type { Store } from '@stackquay/store'
+import type { Catalogue } from '../catalogue/catalogue.ts'
+import type { OurPrograms } from '../catalogue/our-programs.ts'
 import type { Config } from '../config.ts'
-import type { Catalogue } from './catalogue.ts'
 import type { FilesOf, SourcePlace } from './files-of.ts'
-import type { OurPrograms } from './our-programs.ts'
 import { createSourceMemory } from './source-memory.ts'
 
 /** A project as far as resolving needs it; a project that is only planned has no leases and secrets yet. */

@@ -5,7 +5,7 @@ import type { PageName, Route, RouteTable, Target } from '@stackquay/proxy/route
 import type { Config } from '../config.ts'
 import type { Network } from '../network/network.ts'
 import { routeRules } from '../network/route-rules.ts'
-import { shareEntrance } from '../network/share-entrance.ts'
+import { shareListener } from '../network/share-listener.ts'
 import type { Known, Model } from './model.ts'
 import type { Resolver } from './resolver.ts'
 import { createRouteNames, type RouteNames } from './route-names.ts'
@@ -212,7 +212,7 @@ async function routesOf(known: Known, options: Making): Promise<readonly Route[]
           id: share.id,
           expiresAt: Date.parse(share.expiresAt),
           ...(share.passwordHash !== null && { passwordHash: share.passwordHash }),
-          ...shareEntrance(share, known),
+          ...shareListener(share, known),
         },
       })),
     )

@@ -60,7 +60,7 @@ export async function sealSpec(
     if (settings !== undefined && isPending(at(settings, path)))
       services[kind] = put(settings, path, await sealed(name))
   }
-  for (const name of aside.dropped) await tx.secrets.delete(project, name)
+  for (const name of aside.dropped) await tx.secrets.drop(project, name)
   return { ...spec, env: Object.fromEntries(env), services }
 }
 

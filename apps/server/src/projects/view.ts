@@ -72,6 +72,7 @@ function fields({ row, engine, limitsUnavailable, urls, operation, leases }: Pro
     template: source?.kind === 'template' ? source.template : null,
     git: source?.kind === 'git' ? { url: source.url, branch: source.branch } : null,
     generation: row.generation,
+    observedGeneration: row.observedGeneration,
     createdAt: row.createdAt,
     updatedAt: row.updatedAt,
   }
@@ -187,6 +188,8 @@ export function operationView(row: OperationRecord | OperationRow): OperationRec
     progress: row.progress,
     error: row.error,
     actor: row.actor,
+    requestedBy: row.requestedBy,
+    generation: row.generation,
     createdAt: row.createdAt,
     startedAt: row.startedAt,
     finishedAt: row.finishedAt,

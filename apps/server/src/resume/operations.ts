@@ -1,8 +1,9 @@
-import { planProject } from '@stackquay/domain'
+import { ProblemError } from '@stackquay/contract'
+import { planProject, stopsAll } from '@stackquay/domain'
 import type { Observed } from '@stackquay/engine-api'
 import type { Orchestrator } from '@stackquay/orchestrator'
-import type { Store } from '@stackquay/store'
-import { queueOperation, submit } from '../projects/change-project.ts'
+import type { OperationRow, Store } from '@stackquay/store'
+import { acceptAct, actsOf, begin } from '../projects/accept.ts'
 import type { Model } from '../projects/model.ts'
 import type { RestartHolds } from '../projects/restart-holds.ts'
 
@@ -26,9 +27,24 @@ export async function holdInterrupted({
 /** Goes on with operations that a crash interrupted, and starts or stops what is not as it should be. */
 export async function resumeOperations(deps: Reconciling): Promise<void> {
   const { store, model, orchestrator } = deps
-  for (const operation of await store.operations.unfinished())
-    submit(operation, { model, orchestrator: () => orchestrator })
+  const begun = { model, orchestrator: () => orchestrator }
+  const unfinished = await store.operations.unfinished()
+  for (const operation of [...unfinished].sort(inTurn)) begin({ operation, isNew: true, ends: [] }, begun)
+  for (const operation of unfinished) {
+    // It was asked to end just before the service did.
+    const endsIt = (other: OperationRow) =>
+      other.project === operation.project &&
+      other.state === 'queued' &&
+      (other.kind === 'delete' || (stopsAll(actsOf(other)) && !stopsAll(actsOf(operation))))
+    if (operation.state === 'running' && unfinished.some(endsIt)) orchestrator.cancel(operation.id)
+  }
   await reconcile(deps)
+}
+
+/** What had begun goes on before what waited for it. */
+function inTurn(one: OperationRow, other: OperationRow): number {
+  if (one.state !== other.state) return one.state === 'running' ? -1 : 1
+  return one.id < other.id ? -1 : 1
 }
 
 export interface Reconciling {
@@ -47,9 +63,14 @@ export async function reconcile({ store, model, orchestrator }: Reconciling): Pr
     const observed = orchestrator.observations.of(row.id)
     const { changes } = planProject({ wanted, unresolved, observed, goal: row.desired, keepChanged: true })
     if (changes.length === 0) continue
-    const operation = await store.transaction((tx) =>
-      queueOperation(tx, 'reconcile', row.id, { actor: 'system', requestId: '' }, {}),
-    )
-    submit(operation, { model, orchestrator: () => orchestrator })
+    try {
+      const accepted = await store.transaction((tx) =>
+        acceptAct(tx, store, row, { do: 'reconcile' }, { actor: 'system', requestId: '' }),
+      )
+      begin(accepted, { model, orchestrator: () => orchestrator })
+    } catch (error) {
+      // A person was quicker, and what was asked for is never merged. The other projects are looked at all the same.
+      if (!(error instanceof ProblemError && error.code === 'busy')) throw error
+    }
   }
 }

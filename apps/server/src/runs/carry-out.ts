@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { ActionDraft, SuiteDraft } from '@stackquay/catalog'
+import type { ActionDefinition, SuiteDefinition } from '@stackquay/catalog'
 import { type Problem, ProblemError } from '@stackquay/contract'
 import type { NamedEnvironment, ProjectCommands } from '@stackquay/domain'
 import type { CommandRef, CommandState, Container, Engine, Job, SecretRef, Value } from '@stackquay/engine-api'
@@ -372,7 +372,7 @@ function failedBefore(error: unknown, cancel: AbortSignal, deps: CarryOutDeps): 
   return { outcome: withoutCommand('failed', runError(problem)), cases: null }
 }
 
-function wantedOf(row: RunRow, { actions, suites }: ProjectCommands): ActionDraft | SuiteDraft {
+function wantedOf(row: RunRow, { actions, suites }: ProjectCommands): ActionDefinition | SuiteDefinition {
   const found = (row.kind === 'action' ? actions : suites).find(({ id }) => id === row.name)
   if (found === undefined) throw new ProblemError('not_found', `The source has no "${row.name}" any more.`)
   return found

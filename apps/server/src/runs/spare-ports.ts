@@ -20,7 +20,7 @@ export function createSparePorts({
   config,
 }: {
   readonly store: Pick<Store, 'ports'>
-  readonly engine: Pick<Engine, 'portHolder'>
+  readonly engine: Pick<Engine, 'portOwner'>
   readonly config: Pick<Config, 'portRange' | 'listen' | 'proxy'>
 }): SparePorts {
   const held = new Map<number, string>()
@@ -33,7 +33,7 @@ export function createSparePorts({
       if (leased.has(port) || held.has(port) || port === config.listen.port || port === config.proxy?.port) continue
       // Taken before anybody is asked, so that two that look at once never choose the same.
       held.set(port, holder)
-      if ((await engine.portHolder(port, signal).catch(giveBack(port))) === null) found.push(port)
+      if ((await engine.portOwner(port, signal).catch(giveBack(port))) === null) found.push(port)
       else held.delete(port)
     }
     return found

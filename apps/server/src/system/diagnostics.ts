@@ -5,13 +5,13 @@ import type { Engine, Readiness } from '@stackquay/engine-api'
 import type { Engines } from '@stackquay/engines'
 import type { ProxyControl } from '@stackquay/proxy/control'
 import type { Store } from '@stackquay/store'
+import type { Catalogue } from '../catalogue/catalogue.ts'
 import type { Config } from '../config.ts'
 import type { InstanceIsolation } from '../isolation/isolation.ts'
 import { addressText } from '../ports/held-addresses.ts'
 import type { PortsKeeper } from '../ports/held-ports.ts'
 import type { InheritedSockets } from '../ports/inherited-sockets.ts'
 import { sharesPorts } from '../ports/shares-ports.ts'
-import type { Catalogue } from '../projects/catalogue.ts'
 import { registryAuthFault } from '../registry-auth.ts'
 import { nameOfUser } from '../users/name-of-user.ts'
 import { projectsOn, readinessOf } from './engine-states.ts'
@@ -142,7 +142,7 @@ const portsCheck =
     const total = to - from + 1
     const foreign: string[] = []
     for (const lease of leases) {
-      const holder = await engine.portHolder(lease.hostPort, signal)
+      const holder = await engine.portOwner(lease.hostPort, signal)
       if (holder !== null && holder.ref === null)
         foreign.push(
           `${lease.hostPort} by ${holder.program ?? 'an unknown program'}${holder.pid === null ? '' : ` (pid ${holder.pid})`}`,

@@ -37,134 +37,157 @@ export interface ExecDeps {
   reveal(ref: SecretRef): Promise<string>
 }
 
-export function createExec({ store, engine, resolver, filesOf, reveal }: ExecDeps): Exec {
-  /** Starts it; resolves when it runs, or rejects with why it does not. `ended` is how it went on. */
-  const begin = (
-    project: ProjectRow,
-    wanted: ExecWish,
-    io: Pick<ExecIo, 'stdin' | 'output'>,
-    context: RequestContext,
-    signal: AbortSignal,
-  ): Promise<Begun> => {
-    const deletion = new AbortController()
-    const stopListening = onDeletion(store, (id) => {
-      if (id === project.id) deletion.abort(new ProblemError('aborted', 'The project is being deleted.'))
-    })
-    const orDeleted = (error: unknown) => {
-      throw deletion.signal.aborted ? deletion.signal.reason : error
-    }
-    const begun = start(project, wanted, io, context, AbortSignal.any([signal, deletion.signal]))
-      .then(({ process, ended }) => ({ process, ended: ended.catch(orDeleted) }))
-      .catch(orDeleted)
-    void begun
-      .then(({ ended }) => ended)
-      .catch(() => undefined)
-      .finally(stopListening)
-    return begun
-  }
-  const start = async (
-    project: ProjectRow,
-    wanted: ExecWish,
-    io: Pick<ExecIo, 'stdin' | 'output'>,
-    context: RequestContext,
-    signal: AbortSignal,
-  ): Promise<Begun> => {
-    refuseUnready(await store.projects.find(project.id))
-    const environment = environmentFor(await resolver.commands(project), wanted.workload)
-    const env = { ...environment.env, ...wanted.env }
-    const argv = await withProgram(wanted.argv, { ...environment, env }, () => filesOf(project))
-    const entry = {
-      action: 'exec.run',
-      target: project.slug,
-      project: project.id,
-      // Arguments are left out: people type passwords there.
-      changes: { after: { program: basename(argv[0]), arguments: argv.length - 1, workload: environment.name } },
-    } as const
-    const note = (outcome: 'success' | 'failure') =>
-      store.transaction((tx) => tx.audit.append(context.audit({ ...entry, outcome })))
-    // Before it starts: nothing runs that could not be written down.
-    await note('success')
-    const started = Promise.withResolvers<Started>()
-    const ended = engine.commands.exec(
-      { project: project.id, argv, cwd: environment.cwd, env, data: [], stop, ...containerOf(environment) },
-      { ...io, started: started.resolve },
-      { signal, reveal },
-    )
-    // Whoever only waits for the start must not leave its end unheard.
-    ended.catch(started.reject)
-    try {
-      return { process: await started.promise, ended }
-    } catch (error) {
-      await note('failure').catch(() => undefined)
-      throw error
-    }
-  }
+type Io = Pick<ExecIo, 'stdin' | 'output'>
 
-  const answer: Exec['answer'] = async (project, wanted, stdin, context) => {
-    const over = new AbortController()
-    const signal = AbortSignal.any([context.signal, over.signal])
-    const lines = createOutputLines()
-    const queue = createLineQueue(signal)
-    const io: Pick<ExecIo, 'stdin' | 'output'> = {
-      stdin: stdin === undefined || stdin === '' ? null : oneChunk(stdin),
-      output: (stream, bytes) => queue.put(lines.line(stream, bytes)),
-    }
-    const failed = (error: unknown) => {
-      over.abort()
-      throw error
-    }
-    const { ended } = await begin(project, wanted, io, context, signal).catch(failed)
-    ended.then(
-      (exit) => queue.end(`${lines.rest()}${JSON.stringify({ exit: exitView(exit) })}\n`),
-      (error: unknown) => {
-        const problem = problemOf(problemErrorOf(error), { requestId: context.requestId })
-        queue.end(`${lines.rest()}${JSON.stringify({ error: problem })}\n`)
-      },
-    )
-    const stream = async function* () {
-      try {
-        yield* queue.lines()
-      } finally {
+export function createExec(deps: ExecDeps): Exec {
+  return {
+    answer: async (project, wanted, stdin, context) => {
+      const over = new AbortController()
+      const signal = AbortSignal.any([context.signal, over.signal])
+      const stream = await answerLines(deps, project, wanted, stdin, context, signal).catch((error: unknown) => {
         over.abort()
+        throw error
+      })
+      return {
+        status: 200,
+        headers: { 'content-type': 'application/x-ndjson' },
+        stream: endingWith(stream, () => over.abort()),
       }
-    }
-    return { status: 200, headers: { 'content-type': 'application/x-ndjson' }, stream: stream() }
+    },
+    talk: (project, socket, context) => talk(deps, project, socket, context),
   }
-
-  const talk: Exec['talk'] = async (project, socket, context) => {
-    const stdin = createStdinChannel()
-    const asked = Promise.withResolvers<ExecWish>()
-    let process: Started | null = null
-    socket.receive(async (message) => {
-      if (message.kind === 'binary') return stdin.write(message.bytes)
-      const input = readInput(message.text)
-      if (input.type === 'run') {
-        const { type: _type, ...wanted } = input
-        return asked.resolve(wanted)
-      }
-      if (input.type === 'eof') return stdin.end()
-      return process?.signal(input.signal)
-    })
-    const wanted = await firstFrame(asked.promise, socket.signal)
-    if (wanted === null) return
-    const io: Pick<ExecIo, 'stdin' | 'output'> = {
-      stdin,
-      output: (stream, bytes) =>
-        socket.sendBinary(Buffer.concat([stream === 'stdout' ? stdoutMark : stderrMark, bytes])),
-    }
-    try {
-      const begun = await begin(project, wanted, io, context, socket.signal)
-      process = begun.process
-      await socket.send({ type: 'start', pid: begun.process.pid })
-      await socket.send({ type: 'exit', ...exitView(await begun.ended) })
-    } finally {
-      stdin.drop()
-    }
-  }
-
-  return { answer, talk }
 }
 
+/** The program's output and its end, as JSON lines. Rejects with why the program did not start. */
+async function answerLines(
+  deps: ExecDeps,
+  project: ProjectRow,
+  wanted: ExecWish,
+  stdin: string | undefined,
+  context: RequestContext,
+  signal: AbortSignal,
+): Promise<AsyncIterable<string>> {
+  const lines = createOutputLines()
+  const queue = createLineQueue(signal)
+  const io: Io = {
+    stdin: stdin === undefined || stdin === '' ? null : oneChunk(stdin),
+    output: (stream, bytes) => queue.put(lines.line(stream, bytes)),
+  }
+  const { ended } = await begin(deps, project, wanted, io, context, signal)
+  ended.then(
+    (exit) => queue.end(`${lines.rest()}${JSON.stringify({ exit: exitView(exit) })}\n`),
+    (error: unknown) => {
+      const problem = problemOf(problemErrorOf(error), { requestId: context.requestId })
+      queue.end(`${lines.rest()}${JSON.stringify({ error: problem })}\n`)
+    },
+  )
+  return queue.lines()
+}
+
+async function* endingWith(stream: AsyncIterable<string>, end: () => void): AsyncGenerator<string> {
+  try {
+    yield* stream
+  } finally {
+    end()
+  }
+}
+
+async function talk(deps: ExecDeps, project: ProjectRow, socket: FrameSocket, context: RequestContext): Promise<void> {
+  const stdin = createStdinChannel()
+  const asked = Promise.withResolvers<ExecWish>()
+  let process: Started | null = null
+  socket.receive(async (message) => {
+    if (message.kind === 'binary') return stdin.write(message.bytes)
+    const input = readInput(message.text)
+    if (input.type === 'run') {
+      const { type: _type, ...wanted } = input
+      return asked.resolve(wanted)
+    }
+    if (input.type === 'eof') return stdin.end()
+    return process?.signal(input.signal)
+  })
+  const wanted = await firstFrame(asked.promise, socket.signal)
+  if (wanted === null) return
+  const io: Io = {
+    stdin,
+    output: (stream, bytes) => socket.sendBinary(Buffer.concat([stream === 'stdout' ? stdoutMark : stderrMark, bytes])),
+  }
+  try {
+    const begun = await begin(deps, project, wanted, io, context, socket.signal)
+    process = begun.process
+    await socket.send({ type: 'start', pid: begun.process.pid })
+    await socket.send({ type: 'exit', ...exitView(await begun.ended) })
+  } finally {
+    stdin.drop()
+  }
+}
+
+/** Starts it; resolves when it runs, or rejects with why it does not. Its project's deletion ends it. */
+function begin(
+  deps: ExecDeps,
+  project: ProjectRow,
+  wanted: ExecWish,
+  io: Io,
+  context: RequestContext,
+  signal: AbortSignal,
+): Promise<Begun> {
+  const deletion = new AbortController()
+  const stopListening = onDeletion(deps.store, (id) => {
+    if (id === project.id) deletion.abort(new ProblemError('aborted', 'The project is being deleted.'))
+  })
+  const orDeleted = (error: unknown) => {
+    throw deletion.signal.aborted ? deletion.signal.reason : error
+  }
+  const begun = start(deps, project, wanted, io, context, AbortSignal.any([signal, deletion.signal]))
+    .then(({ process, ended }) => ({ process, ended: ended.catch(orDeleted) }))
+    .catch(orDeleted)
+  void begun
+    .then(({ ended }) => ended)
+    .catch(() => undefined)
+    .finally(stopListening)
+  return begun
+}
+
+async function start(
+  { store, engine, resolver, filesOf, reveal }: ExecDeps,
+  project: ProjectRow,
+  wanted: ExecWish,
+  io: Io,
+  context: RequestContext,
+  signal: AbortSignal,
+): Promise<Begun> {
+  refuseUnready(await store.projects.find(project.id))
+  const environment = environmentFor(await resolver.commands(project), wanted.workload)
+  const env = { ...environment.env, ...wanted.env }
+  const argv = await withProgram(wanted.argv, { ...environment, env }, () => filesOf(project))
+  const entry = {
+    action: 'exec.run',
+    target: project.slug,
+    project: project.id,
+    // Arguments are left out: people type passwords there.
+    changes: { after: { program: basename(argv[0]), arguments: argv.length - 1, workload: environment.name } },
+  } as const
+  const note = (outcome: 'success' | 'failure') =>
+    store.transaction((tx) => tx.audit.append(context.audit({ ...entry, outcome })))
+  // Before it starts: nothing runs that could not be written down.
+  await note('success')
+  const started = Promise.withResolvers<Started>()
+  const ended = engine.commands.exec(
+    { project: project.id, argv, cwd: environment.cwd, env, data: [], stop, ...containerOf(environment) },
+    { ...io, started: started.resolve },
+    { signal, reveal },
+  )
+  // Whoever only waits for the start must not leave its end unheard.
+  ended.catch(started.reject)
+  try {
+    return { process: await started.promise, ended }
+  } catch (error) {
+    await note('failure').catch(() => undefined)
+    throw error
+  }
+}
+
+/** A program that runs. `ended` is how it went on. */
 interface Begun {
   readonly process: Started
   readonly ended: Promise<Exit>

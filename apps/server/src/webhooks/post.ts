@@ -1,7 +1,7 @@
 import { lookup as systemLookup } from 'node:dns'
-import { request as httpRequest } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import type { LookupFunction } from 'node:net'
+import { request as httpRequest } from '../http/node-http.ts'
 import { addressObstacle } from './receivers.ts'
 
 export interface PostResult {

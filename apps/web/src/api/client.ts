@@ -18,7 +18,7 @@ export function onSessionEnd(act: () => unknown): void {
   whenUnauthorized = act
 }
 
-/** Any failure as a problem, so that one way of showing fits all. */
+/** Any failure as a problem, so that all are shown in one way. */
 export function problemFrom(error: unknown): Problem {
   if (error instanceof ApiError) return error.problem
   if (error instanceof ConnectionError)

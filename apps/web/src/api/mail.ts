@@ -5,7 +5,7 @@ import { client } from './client.ts'
 import { queryClient } from './query-client.ts'
 import { sessionKey } from './session-key.ts'
 
-/** Mails come from outside, and no event tells of them: the list is read again while somebody looks at it. */
+/** Mails come from outside, and no event tells of them: the list is read again while it is on the screen. */
 const lookEvery = 3000
 
 export function mailQuery(project: string, q: string) {
@@ -35,7 +35,7 @@ export function mailMessageQuery(project: string, message: string) {
   })
 }
 
-/** The address of the mail's document, which opens once: whoever shows it anew asks anew. */
+/** The address of the mail's document, which opens once: each display asks for a new one. */
 export function mailFrameQuery(project: string, message: string, remoteImages: boolean) {
   return queryOptions({
     queryKey: ['mail', project, 'frame', message, remoteImages],

@@ -1,7 +1,7 @@
 import type { CallInput, CallResult, Domain, ProxyRules, Share } from '@stackquay/contract'
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
 import type { TrafficRange } from '../lib/network-search.ts'
-import type { RulesBody } from '../lib/rules-draft.ts'
+import type { RulesBody } from '../lib/rules-form.ts'
 import { client } from './client.ts'
 import { queryClient } from './query-client.ts'
 
@@ -40,7 +40,7 @@ export function shareQuery(ref: string) {
     queryKey: ['project', ref, 'network', 'share'],
     queryFn: ({ signal }) => client.call('getShare', { params: { id: ref } }, { signal }),
     refetchInterval: ({ state }) => (state.data?.share == null ? false : lookAgainMs),
-    // Which providers are there is seen on the machine, which tells nobody.
+    // No event says which providers the machine has.
     staleTime: 0,
   })
 }

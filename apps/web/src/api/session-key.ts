@@ -1,6 +1,6 @@
 /**
  * The half of the session that the page keeps. Storage belongs to scheme, host and port together, where a cookie goes to
- * every port of its host: what answers at another port finds no key, and the cookie alone is nobody.
+ * every port of its host: what answers at another port finds no key, and the cookie alone opens nothing.
  */
 const name = 'stackquay.session'
 

@@ -51,3 +51,8 @@ interface Column {
 export function Cell({ children, end, className }: { children?: ReactNode; end?: boolean; className?: string }) {
   return <td className={cx('px-4 py-2 align-middle', end && 'text-right', className)}>{children}</td>
 }
+
+/** The buttons of a row: in sight however narrow the screen is. */
+export function ActionsCell({ children, className = 'align-middle' }: { children?: ReactNode; className?: string }) {
+  return <td className={cx('row-actions px-4 py-1 text-right whitespace-nowrap', className)}>{children}</td>
+}

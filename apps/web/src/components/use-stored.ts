@@ -22,6 +22,12 @@ export function useStored<Value extends string>(
   ]
 }
 
+/** A switch that this browser remembers. */
+export function useStoredFlag(key: string, initial: boolean): [boolean, (on: boolean) => void] {
+  const [value, setValue] = useStored<'yes' | 'no'>(key, initial ? ['yes', 'no'] : ['no', 'yes'])
+  return [value === 'yes', (on) => setValue(on ? 'yes' : 'no')]
+}
+
 function read(key: string): string | null {
   try {
     return localStorage.getItem(key)

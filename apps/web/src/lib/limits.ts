@@ -10,26 +10,26 @@ export const memoryUnits = { MiB: 1024 ** 2, GiB: 1024 ** 3 } as const
 export type MemoryUnit = keyof typeof memoryUnits
 
 /** What stands in the fields; empty is no limit, or that of the project for a workload. */
-export interface LimitDraft {
+export interface LimitInputs {
   readonly cpus: string
   readonly memory: string
   readonly unit: MemoryUnit
   readonly pids: string
 }
-export interface LimitsDraft extends LimitDraft {
+export interface LimitsInputs extends LimitInputs {
   /** Those that have limits of their own. */
-  readonly workloads: Readonly<Record<string, LimitDraft>>
+  readonly workloads: Readonly<Record<string, LimitInputs>>
 }
 export type LimitField = 'cpus' | 'memory' | 'pids'
 
-export const emptyLimits: LimitDraft = { cpus: '', memory: '', unit: 'MiB', pids: '' }
+export const emptyLimits: LimitInputs = { cpus: '', memory: '', unit: 'MiB', pids: '' }
 
-export function draftOfLimits(limits: ProjectView['limits']): LimitsDraft {
-  const workloads = Object.entries(limits?.workloads ?? {}).map(([name, own]) => [name, draftOf(own)])
-  return { ...draftOf(limits ?? {}), workloads: Object.fromEntries(workloads) }
+export function inputsOfLimits(limits: ProjectView['limits']): LimitsInputs {
+  const workloads = Object.entries(limits?.workloads ?? {}).map(([name, own]) => [name, inputsOf(own)])
+  return { ...inputsOf(limits ?? {}), workloads: Object.fromEntries(workloads) }
 }
 
-function draftOf({ cpus, memoryBytes, pids }: Partial<WorkloadLimits>): LimitDraft {
+function inputsOf({ cpus, memoryBytes, pids }: Partial<WorkloadLimits>): LimitInputs {
   const text = (value: number | null | undefined) => (value == null ? '' : String(value))
   const unit = memoryBytes == null ? 'MiB' : unitOf(memoryBytes)
   return {
@@ -64,8 +64,8 @@ export function memoryLimitOf(limits: ProjectView['limits'], workload: string): 
 }
 
 /** What is typed that no limit can be. */
-export function badFields(draft: LimitDraft): readonly LimitField[] {
-  const { cpus, memoryBytes, pids } = valuesOf(draft)
+export function badFields(inputs: LimitInputs): readonly LimitField[] {
+  const { cpus, memoryBytes, pids } = valuesOf(inputs)
   const bad: LimitField[] = []
   if (!within(cpus, 0.01, 256)) bad.push('cpus')
   if (!within(memoryBytes, 6 * memoryUnits.MiB, Number.MAX_SAFE_INTEGER)) bad.push('memory')
@@ -78,7 +78,7 @@ function within(value: number | null, from: number, to: number): boolean {
 }
 
 /** NaN for what is no number. */
-function valuesOf({ cpus, memory, unit, pids }: LimitDraft): WorkloadLimits {
+function valuesOf({ cpus, memory, unit, pids }: LimitInputs): WorkloadLimits {
   const number = (text: string) => (text.trim() === '' ? null : Number(text.trim().replace(',', '.')))
   const amount = number(memory)
   return {
@@ -89,17 +89,17 @@ function valuesOf({ cpus, memory, unit, pids }: LimitDraft): WorkloadLimits {
 }
 
 /** What must be sent so that the stored limits are what is typed; null when they are already. */
-export function limitsPatch(stored: ProjectView['limits'], draft: LimitsDraft): LimitsPatch | null {
+export function limitsPatch(stored: ProjectView['limits'], inputs: LimitsInputs): LimitsPatch | null {
   const known = stored?.workloads ?? {}
-  const names = new Set([...Object.keys(known), ...Object.keys(draft.workloads)])
+  const names = new Set([...Object.keys(known), ...Object.keys(inputs.workloads)])
   const workloads = [...names].flatMap((name): [string, WorkloadLimitsPatch | null][] => {
-    const own = draft.workloads[name]
+    const own = inputs.workloads[name]
     if (own === undefined) return [[name, null]]
     const changed = changes(known[name] ?? {}, valuesOf(own))
     return Object.keys(changed).length === 0 ? [] : [[name, changed]]
   })
   const patch: LimitsPatch = {
-    ...changes(stored ?? {}, valuesOf(draft)),
+    ...changes(stored ?? {}, valuesOf(inputs)),
     ...(workloads.length === 0 ? {} : { workloads: Object.fromEntries(workloads) }),
   }
   return Object.keys(patch).length === 0 ? null : patch

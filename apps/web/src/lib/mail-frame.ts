@@ -4,7 +4,7 @@
  */
 export const mailSandbox = 'allow-popups allow-popups-to-escape-sandbox'
 
-/** Whether it would load something from elsewhere, so that a person is told why pictures are missing. */
+/** Whether it would load something from elsewhere, so that the page can say why pictures are missing. */
 export function hasRemoteImages(html: string): boolean {
   return /<(img|source|video|input)\b[^>]*\b(src|srcset|poster)\s*=\s*["']?\s*(https?:)?\/\/|\bbackground\s*=\s*["']?\s*(https?:)?\/\/|url\(\s*["']?\s*(https?:)?\/\//i.test(
     html,

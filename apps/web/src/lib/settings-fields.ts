@@ -47,7 +47,7 @@ export type SettingsField = FieldBase &
         /** What it begins with when it was null: the schema's own defaults. */
         readonly initial: Readonly<Record<string, unknown>>
       }
-    /** A shape no control fits: edited as JSON rather than hidden. */
+    /** A shape without a control: edited as JSON rather than hidden. */
     | { readonly kind: 'json' }
   )
 

@@ -191,20 +191,20 @@ function StatusFilter({
 /** Asks a moment after the last key: every letter would be a request. */
 function SearchField({ value, onChange }: { value: string; onChange: (text: string | undefined) => void }) {
   const [text, setText] = useState(value)
-  const told = useRef(value)
-  // The filters were cleared, or somebody went back.
-  if (value !== told.current) {
-    told.current = value
+  const applied = useRef(value)
+  // The filters were cleared, or the browser went back.
+  if (value !== applied.current) {
+    applied.current = value
     setText(value)
   }
-  const tell = useRef(onChange)
-  tell.current = onChange
+  const apply = useRef(onChange)
+  apply.current = onChange
   useEffect(() => {
     const next = text.trim()
-    if (next === told.current) return
+    if (next === applied.current) return
     const timer = setTimeout(() => {
-      told.current = next
-      tell.current(next === '' ? undefined : next)
+      applied.current = next
+      apply.current(next === '' ? undefined : next)
     }, 300)
     return () => clearTimeout(timer)
   }, [text])

@@ -7,7 +7,7 @@ import { EngineStatePill } from './state-pill.tsx'
 
 const t = texts.diagnostics
 
-/** What projects run on: its version or what is wrong with it, and what of ours is there. */
+/** What projects run on: its version or what is wrong with it, and what Stackquay has there. */
 export function EnginesPanel({ engines }: { engines: readonly EngineState[] }) {
   return (
     <Panel title={t.engines} detail={t.enginesDetail} flush>

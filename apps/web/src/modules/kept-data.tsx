@@ -13,7 +13,7 @@ import { texts } from '../texts/index.ts'
 import { Monogram } from './monogram.tsx'
 import { PlannedConfirm } from './planned-confirm.tsx'
 import { engineReason } from './project-actions.ts'
-import type { ServiceKind } from './service-kind.ts'
+import type { ServiceType } from './service-type.ts'
 import { useMay } from './use-may.ts'
 
 const t = texts.services
@@ -21,23 +21,23 @@ type Kept = CallResult<'listExtras'>['keptData'][number]
 
 interface KeptDataProps {
   project: ProjectView
-  kinds: readonly ServiceKind[]
+  types: readonly ServiceType[]
   kept: readonly Kept[]
-  onEnable: (kind: ServiceKind) => void
+  onEnable: (type: ServiceType) => void
 }
 
 /** What disabled services left behind, with the two ways on: use it again, or let it go. */
-export function KeptDataPanel({ project, kinds, kept, onEnable }: KeptDataProps) {
+export function KeptDataPanel({ project, types, kept, onEnable }: KeptDataProps) {
   const may = useMay()
   const reason = engineReason(project)
   const [deleting, setDeleting] = useState<Kept | null>(null)
-  const kindOf = (data: Kept) => kinds.find((kind) => kind.name === data.kind)
-  const labelOf = (data: Kept) => kindOf(data)?.label ?? data.kind
+  const typeOf = (data: Kept) => types.find((type) => type.name === data.kind)
+  const labelOf = (data: Kept) => typeOf(data)?.label ?? data.kind
   return (
     <Panel title={t.kept} detail={t.keptDetail} flush>
       <ul className="divide-y divide-line">
         {kept.map((data) => {
-          const kind = kindOf(data)
+          const type = typeOf(data)
           return (
             <li key={data.kind} className="flex flex-wrap items-center gap-x-3 gap-y-2 px-4 py-2.5">
               <Monogram label={labelOf(data)} />
@@ -56,14 +56,14 @@ export function KeptDataPanel({ project, kinds, kept, onEnable }: KeptDataProps)
               </div>
               {may('operate') && (
                 <div className="flex flex-wrap gap-1.5">
-                  {kind && (
+                  {type && (
                     <Button
                       size="sm"
                       icon={Power}
-                      aria-label={t.enableOne(kind.label)}
-                      disabled={!kind.available}
+                      aria-label={t.enableOne(type.label)}
+                      disabled={!type.available}
                       reason={reason}
-                      onClick={() => onEnable(kind)}
+                      onClick={() => onEnable(type)}
                     >
                       {t.enableAgain}
                     </Button>

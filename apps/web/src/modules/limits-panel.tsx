@@ -6,16 +6,17 @@ import { problemFrom } from '../api/client.ts'
 import { Button } from '../components/button.tsx'
 import { ErrorNote } from '../components/error-state.tsx'
 import { Check, SelectField, TextField } from '../components/field.tsx'
+import { Form } from '../components/form.tsx'
 import { Panel } from '../components/panel.tsx'
 import { toastDone } from '../components/toast.tsx'
 import { errorsAt } from '../lib/field-errors.ts'
 import {
   badFields,
-  draftOfLimits,
   emptyLimits,
-  type LimitDraft,
+  inputsOfLimits,
   type LimitField,
-  type LimitsDraft,
+  type LimitInputs,
+  type LimitsInputs,
   limitsPatch,
   type MemoryUnit,
   memoryUnits,
@@ -26,8 +27,10 @@ import { PlanView } from './plan-view.tsx'
 import { engineReason } from './project-actions.ts'
 import { useMay } from './use-may.ts'
 import { usePlan } from './use-plan.ts'
+import { useSubmit } from './use-submit.ts'
 
 const t = texts.limits
+
 type Errors = ReturnType<typeof problemFrom>['errors']
 
 /** What the workloads may use at most; where no limits can be set, why not. */
@@ -50,50 +53,37 @@ export function LimitsPanel({ project }: { project: ProjectView }) {
 function LimitsForm({ project }: { project: ProjectView }) {
   const mayChange = useMay()('operate')
   const reason = engineReason(project)
-  const [draft, setDraft] = useState<LimitsDraft>(() => draftOfLimits(project.limits))
-  const [busy, setBusy] = useState(false)
-  const [error, setError] = useState<unknown>(null)
-  const patch = limitsPatch(project.limits, draft)
-  const bad = [draft, ...Object.values(draft.workloads)].some((one) => badFields(one).length > 0)
+  const [inputs, setInputs] = useState<LimitsInputs>(() => inputsOfLimits(project.limits))
+  const { busy, error, clear, run } = useSubmit()
+  const patch = limitsPatch(project.limits, inputs)
+  const bad = [inputs, ...Object.values(inputs.workloads)].some((one) => badFields(one).length > 0)
   const live = usePlan(['update', project.id], patch === null || bad ? null : { limits: patch }, (input, signal) =>
     planUpdate(project.id, input, signal),
   )
   const errors = error !== null ? problemFrom(error).errors : live.error ? problemFrom(live.error).errors : undefined
-  const change = (next: LimitsDraft) => {
-    setError(null)
-    setDraft(next)
+  const change = (next: LimitsInputs) => {
+    clear()
+    setInputs(next)
   }
   const save = async () => {
     if (patch === null) return
-    setBusy(true)
-    setError(null)
-    try {
+    await run(async () => {
       const answer = await updateProject(project.id, { limits: patch })
       toastDone(answer.operation === null ? t.saved : t.applied)
-    } catch (failure) {
-      setError(failure)
-    } finally {
-      setBusy(false)
-    }
+    })
   }
   return (
     <Panel id="limits" title={t.title} detail={t.detail}>
-      <form
-        className="flex flex-col gap-4"
-        onSubmit={(event) => {
-          event.preventDefault()
-          void save()
-        }}
-      >
+      <Form onSubmit={save}>
         <fieldset disabled={!mayChange || reason !== null} className="flex min-w-0 flex-col gap-4">
           <legend className="sr-only">{t.title}</legend>
           <LimitFields
-            value={draft}
-            onChange={(own) => change({ ...own, workloads: draft.workloads })}
+            value={inputs}
+            onChange={(own) => change({ ...own, workloads: inputs.workloads })}
             errors={errors}
             pointer="/limits"
           />
-          <Workloads project={project} draft={draft} onChange={change} errors={errors} />
+          <Workloads project={project} inputs={inputs} onChange={change} errors={errors} />
         </fieldset>
         {patch !== null && !bad && (
           <div className="rounded-lg border border-line bg-sunken p-3">
@@ -108,19 +98,19 @@ function LimitsForm({ project }: { project: ProjectView }) {
             </Button>
           </div>
         )}
-      </form>
+      </Form>
     </Panel>
   )
 }
 
 interface WorkloadsProps {
   project: ProjectView
-  draft: LimitsDraft
-  onChange: (draft: LimitsDraft) => void
+  inputs: LimitsInputs
+  onChange: (inputs: LimitsInputs) => void
   errors: Errors
 }
 
-function Workloads({ project, draft, onChange, errors }: WorkloadsProps) {
+function Workloads({ project, inputs, onChange, errors }: WorkloadsProps) {
   const titles = new Map(project.status.workloads.map(({ name, title }) => [name, title]))
   const names = [...new Set([...titles.keys(), ...Object.keys(project.limits?.workloads ?? {})])]
   if (names.length === 0) return null
@@ -133,8 +123,8 @@ function Workloads({ project, draft, onChange, errors }: WorkloadsProps) {
       <ul className="divide-y divide-line">
         {names.map((name) => {
           const title = titles.get(name) ?? name
-          const own = draft.workloads[name]
-          const { [name]: _, ...others } = draft.workloads
+          const own = inputs.workloads[name]
+          const { [name]: _, ...others } = inputs.workloads
           return (
             <li key={name} className="flex flex-col gap-3 px-4 py-3">
               <Check
@@ -142,15 +132,15 @@ function Workloads({ project, draft, onChange, errors }: WorkloadsProps) {
                 help={titles.has(name) ? undefined : t.gone}
                 checked={own !== undefined}
                 onChange={(checked) =>
-                  onChange({ ...draft, workloads: checked ? { ...others, [name]: emptyLimits } : others })
+                  onChange({ ...inputs, workloads: checked ? { ...others, [name]: emptyLimits } : others })
                 }
               />
               {own !== undefined && (
                 <LimitFields
                   of={title}
-                  above={draft}
+                  above={inputs}
                   value={own}
-                  onChange={(next) => onChange({ ...draft, workloads: { ...draft.workloads, [name]: next } })}
+                  onChange={(next) => onChange({ ...inputs, workloads: { ...inputs.workloads, [name]: next } })}
                   errors={errors}
                   pointer={`/limits/workloads/${name}`}
                 />
@@ -167,9 +157,9 @@ interface LimitFieldsProps {
   /** The workload; without it they are the project's. */
   of?: string
   /** The project's, which hold where a workload says nothing. */
-  above?: LimitDraft
-  value: LimitDraft
-  onChange: (value: LimitDraft) => void
+  above?: LimitInputs
+  value: LimitInputs
+  onChange: (value: LimitInputs) => void
   errors: Errors
   pointer: string
 }

@@ -199,7 +199,7 @@ function Frame({ project, id, remoteImages }: { project: string; id: string; rem
   if (query.isError) return <ErrorState error={query.error} onRetry={() => void query.refetch()} />
   return (
     <iframe
-      // A frame that was told another policy is another frame: nothing loaded under the first stays in it.
+      // A frame with another policy is another frame: nothing loaded under the first stays in it.
       key={query.data}
       title={t.frame}
       sandbox={mailSandbox}

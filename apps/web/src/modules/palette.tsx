@@ -1,4 +1,5 @@
 import { Dialog } from '@base-ui/react/dialog'
+import type { ProjectSummary } from '@stackquay/contract'
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { Command } from 'cmdk'
@@ -54,12 +55,8 @@ export function Palette({ open, onClose }: { open: boolean; onClose: () => void 
 function Commands({ onClose }: { onClose: () => void }) {
   const projects = useQuery(projectsQuery).data ?? []
   const navigate = useNavigate()
-  const may = useMay()
   const [search, setSearch] = useState('')
-  const then = (act: () => unknown) => () => {
-    onClose()
-    Promise.resolve(act()).catch(toastProblem)
-  }
+  const then = useThen(onClose)
   return (
     <Command label={t.title} loop>
       <Command.Input
@@ -86,116 +83,99 @@ function Commands({ onClose }: { onClose: () => void }) {
             ))}
           </Command.Group>
         )}
-        <Command.Group heading={t.pages}>
-          {may('admin') && <Entry icon={Plus} value={t.newProject} onSelect={then(() => navigate({ to: '/new' }))} />}
-          <Entry icon={Warehouse} value={texts.nav.projects} onSelect={then(() => navigate({ to: '/' }))} />
-          <Entry icon={Activity} value={texts.nav.activity} onSelect={then(() => navigate({ to: '/activity' }))} />
-          <Entry icon={KeyRound} value={texts.nav.tokens} onSelect={then(() => navigate({ to: '/settings/tokens' }))} />
-          <Entry
-            icon={MonitorSmartphone}
-            value={texts.nav.sessions}
-            onSelect={then(() => navigate({ to: '/settings/sessions' }))}
-          />
-          {may('admin') && (
-            <>
-              <Entry icon={Users} value={texts.nav.users} onSelect={then(() => navigate({ to: '/settings/users' }))} />
-              <Entry
-                icon={Vault}
-                value={texts.nav.secretKey}
-                onSelect={then(() => navigate({ to: '/settings/secret-key' }))}
-              />
-              <Entry
-                icon={Webhook}
-                value={texts.nav.webhooks}
-                onSelect={then(() => navigate({ to: '/settings/webhooks' }))}
-              />
-              <Entry
-                icon={Stethoscope}
-                value={texts.nav.diagnostics}
-                onSelect={then(() => navigate({ to: '/settings/diagnostics' }))}
-              />
-            </>
-          )}
-        </Command.Group>
+        <Pages onClose={onClose} />
         {search !== '' && projects.length > 0 && (
           <Command.Group heading={t.actions}>
-            {projects.map((project) => {
-              const acts = actsOf(project)
-              return [
-                may('operate') && acts.free && !acts.up && (
-                  <Entry
-                    key={`${project.id}start`}
-                    icon={Play}
-                    value={t.startProject(project.name)}
-                    onSelect={then(() => runLifecycle('start', project.id))}
-                  />
-                ),
-                may('operate') && acts.free && acts.up && (
-                  <Entry
-                    key={`${project.id}restart`}
-                    icon={RotateCw}
-                    value={t.restartProject(project.name)}
-                    onSelect={then(() => runLifecycle('restart', project.id))}
-                  />
-                ),
-                may('operate') && acts.free && acts.up && (
-                  <Entry
-                    key={`${project.id}stop`}
-                    icon={Square}
-                    value={t.stopProject(project.name)}
-                    onSelect={then(() => runLifecycle('stop', project.id))}
-                  />
-                ),
-                <Entry
-                  key={`${project.id}logs`}
-                  icon={ScrollText}
-                  value={t.logsOf(project.name)}
-                  onSelect={then(() => navigate({ to: '/projects/$project/logs', params: { project: project.slug } }))}
-                />,
-                <Entry
-                  key={`${project.id}actions`}
-                  icon={Zap}
-                  value={t.actionsOf(project.name)}
-                  onSelect={then(() =>
-                    navigate({ to: '/projects/$project/actions', params: { project: project.slug } }),
-                  )}
-                />,
-                <Entry
-                  key={`${project.id}tests`}
-                  icon={FlaskConical}
-                  value={t.testsOf(project.name)}
-                  onSelect={then(() => navigate({ to: '/projects/$project/tests', params: { project: project.slug } }))}
-                />,
-                <Entry
-                  key={`${project.id}network`}
-                  icon={Network}
-                  value={t.networkOf(project.name)}
-                  onSelect={then(() =>
-                    navigate({ to: '/projects/$project/network', params: { project: project.slug } }),
-                  )}
-                />,
-                may('operate') && (
-                  <Entry
-                    key={`${project.id}terminal`}
-                    icon={SquareTerminal}
-                    value={t.terminalOf(project.name)}
-                    onSelect={then(() =>
-                      navigate({ to: '/projects/$project/terminal', params: { project: project.slug } }),
-                    )}
-                  />
-                ),
-                <Entry
-                  key={`${project.id}open`}
-                  icon={ExternalLink}
-                  value={t.openUrl(project.name)}
-                  onSelect={then(() => window.open(project.url, '_blank', 'noreferrer'))}
-                />,
-              ]
-            })}
+            {projects.map((project) => (
+              <ProjectEntries key={project.id} project={project} onClose={onClose} />
+            ))}
           </Command.Group>
         )}
       </Command.List>
     </Command>
+  )
+}
+
+/** Closes the palette, then acts. */
+function useThen(onClose: () => void) {
+  return (act: () => unknown) => () => {
+    onClose()
+    Promise.resolve(act()).catch(toastProblem)
+  }
+}
+
+/** The pages that belong to no project. */
+function Pages({ onClose }: { onClose: () => void }) {
+  const navigate = useNavigate()
+  const may = useMay()
+  const then = useThen(onClose)
+  return (
+    <Command.Group heading={t.pages}>
+      {may('admin') && <Entry icon={Plus} value={t.newProject} onSelect={then(() => navigate({ to: '/new' }))} />}
+      <Entry icon={Warehouse} value={texts.nav.projects} onSelect={then(() => navigate({ to: '/' }))} />
+      <Entry icon={Activity} value={texts.nav.activity} onSelect={then(() => navigate({ to: '/activity' }))} />
+      <Entry icon={KeyRound} value={texts.nav.tokens} onSelect={then(() => navigate({ to: '/settings/tokens' }))} />
+      <Entry
+        icon={MonitorSmartphone}
+        value={texts.nav.sessions}
+        onSelect={then(() => navigate({ to: '/settings/sessions' }))}
+      />
+      {may('admin') && (
+        <>
+          <Entry icon={Users} value={texts.nav.users} onSelect={then(() => navigate({ to: '/settings/users' }))} />
+          <Entry
+            icon={Vault}
+            value={texts.nav.secretKey}
+            onSelect={then(() => navigate({ to: '/settings/secret-key' }))}
+          />
+          <Entry
+            icon={Webhook}
+            value={texts.nav.webhooks}
+            onSelect={then(() => navigate({ to: '/settings/webhooks' }))}
+          />
+          <Entry
+            icon={Stethoscope}
+            value={texts.nav.diagnostics}
+            onSelect={then(() => navigate({ to: '/settings/diagnostics' }))}
+          />
+        </>
+      )}
+    </Command.Group>
+  )
+}
+
+function ProjectEntries({ project, onClose }: { project: ProjectSummary; onClose: () => void }) {
+  const navigate = useNavigate()
+  const may = useMay()
+  const then = useThen(onClose)
+  const { free, up } = actsOf(project)
+  const { id, name, slug, url } = project
+  const lifecycle = (act: 'start' | 'restart' | 'stop', icon: LucideIcon, label: string) => (
+    <Entry icon={icon} value={label} onSelect={then(() => runLifecycle(act, id))} />
+  )
+  const section = (page: 'logs' | 'actions' | 'tests' | 'network' | 'terminal', icon: LucideIcon, label: string) => (
+    <Entry
+      icon={icon}
+      value={label}
+      onSelect={then(() => navigate({ to: `/projects/$project/${page}`, params: { project: slug } }))}
+    />
+  )
+  return (
+    <>
+      {may('operate') && free && !up && lifecycle('start', Play, t.startProject(name))}
+      {may('operate') && free && up && lifecycle('restart', RotateCw, t.restartProject(name))}
+      {may('operate') && free && up && lifecycle('stop', Square, t.stopProject(name))}
+      {section('logs', ScrollText, t.logsOf(name))}
+      {section('actions', Zap, t.actionsOf(name))}
+      {section('tests', FlaskConical, t.testsOf(name))}
+      {section('network', Network, t.networkOf(name))}
+      {may('operate') && section('terminal', SquareTerminal, t.terminalOf(name))}
+      <Entry
+        icon={ExternalLink}
+        value={t.openUrl(name)}
+        onSelect={then(() => window.open(url, '_blank', 'noreferrer'))}
+      />
+    </>
   )
 }
 

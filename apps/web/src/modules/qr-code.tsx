@@ -4,7 +4,7 @@ import { encode } from 'uqr'
 /** The empty edge around it that readers need (ISO/IEC 18004), in modules. */
 const quietZone = 4
 
-/** Dark on white in both themes: many readers do not see the other way round. Drawn here; nobody is asked for it. */
+/** Dark on white in both themes: many readers do not see the other way round. Drawn here, without another service. */
 export function QrCode({ text, label }: { text: string; label: string }) {
   const { size, path } = useMemo(() => drawing(text), [text])
   return (

@@ -7,20 +7,20 @@ import { Switch, TextArea, TextField } from '../components/field.tsx'
 import { Panel } from '../components/panel.tsx'
 import { isCovered } from '../lib/address-list.ts'
 import { errorsAt } from '../lib/field-errors.ts'
-import { addressesOf, type RulesDraft, ruleOrder, stepsOn } from '../lib/rules-draft.ts'
+import { addressesOf, type RulesFormState, ruleOrder, stepsOn } from '../lib/rules-form.ts'
 import { texts } from '../texts/index.ts'
 
 const t = texts.network.rules
 
 interface RulesPartProps {
-  draft: RulesDraft
+  form: RulesFormState
   errors: Problem['errors']
-  onChange: (part: Partial<RulesDraft>, touched: string) => void
+  onChange: (part: Partial<RulesFormState>, touched: string) => void
 }
 
 /** What a request meets, one after the other; those that are in use stand out. */
-export function RulesOrder({ draft }: { draft: RulesDraft }) {
-  const on = stepsOn(draft)
+export function RulesOrder({ form }: { form: RulesFormState }) {
+  const on = stepsOn(form)
   return (
     <div className="flex flex-wrap items-center gap-x-3 gap-y-1 px-1 text-sm">
       <p className="text-ink-2">{t.order}</p>
@@ -46,9 +46,9 @@ export function RulesOrder({ draft }: { draft: RulesDraft }) {
   )
 }
 
-export function RulesAddresses({ draft, errors, onChange }: RulesPartProps) {
+export function RulesAddresses({ form, errors, onChange }: RulesPartProps) {
   const own = useOwnAddress()
-  const addresses = addressesOf(draft)
+  const addresses = addressesOf(form)
   const shutOut = own !== null && addresses.length > 0 && isCovered(addresses, own) === false
   return (
     <Panel title={t.addresses} detail={t.addressesDetail}>
@@ -57,10 +57,10 @@ export function RulesAddresses({ draft, errors, onChange }: RulesPartProps) {
           label={t.allowIps}
           help={t.allowIpsHelp}
           mono
-          rows={Math.min(12, Math.max(4, draft.allowIps.split('\n').length + 1))}
+          rows={Math.min(12, Math.max(4, form.allowIps.split('\n').length + 1))}
           autoCapitalize="none"
           placeholder={t.everybody}
-          value={draft.allowIps}
+          value={form.allowIps}
           onChange={(event) => onChange({ allowIps: event.target.value }, '/allowIps')}
           error={errorsAt(errors, '/allowIps')}
         />
@@ -81,12 +81,12 @@ function useOwnAddress(): string | null {
 }
 
 export function RulesPassword({
-  draft,
+  form,
   stored,
   errors,
   onChange,
 }: RulesPartProps & { stored: ProxyRules['basicAuth'] }) {
-  const { basicAuth } = draft
+  const { basicAuth } = form
   const isKept = basicAuth !== null && stored !== null && stored.username === basicAuth.username
   return (
     <Panel title={t.password} detail={t.passwordDetail}>

@@ -2,16 +2,16 @@ import type { Problem } from '@stackquay/contract'
 import { Switch, TextArea, TextField } from '../components/field.tsx'
 import { Panel } from '../components/panel.tsx'
 import { errorsAt } from '../lib/field-errors.ts'
-import { type CorsDraft, emptyCors } from '../lib/rules-draft.ts'
+import { type CorsFormState, emptyCors } from '../lib/rules-form.ts'
 import { texts } from '../texts/index.ts'
 import { ownErrors } from './rules-access.tsx'
 
 const t = texts.network.rules.cors
 
 interface RulesCorsProps {
-  cors: CorsDraft | null
+  cors: CorsFormState | null
   errors: Problem['errors']
-  onChange: (cors: CorsDraft | null, touched: string) => void
+  onChange: (cors: CorsFormState | null, touched: string) => void
 }
 
 /** Which pages elsewhere may call the application out of a browser. */
@@ -32,7 +32,7 @@ export function RulesCors({ cors, errors, onChange }: RulesCorsProps) {
   )
 }
 
-function CorsFields({ cors, errors, onChange }: RulesCorsProps & { cors: CorsDraft }) {
+function CorsFields({ cors, errors, onChange }: RulesCorsProps & { cors: CorsFormState }) {
   const words = (name: 'methods' | 'headers' | 'exposeHeaders') => ({
     label: t[name],
     mono: true,

@@ -4,7 +4,7 @@ import { Button, IconButton } from '../components/button.tsx'
 import { SelectField, TextField } from '../components/field.tsx'
 import { Panel } from '../components/panel.tsx'
 import { errorsAt } from '../lib/field-errors.ts'
-import type { HeaderDraft } from '../lib/rules-draft.ts'
+import type { HeaderRow } from '../lib/rules-form.ts'
 import { texts } from '../texts/index.ts'
 import { ownErrors } from './rules-access.tsx'
 
@@ -12,9 +12,9 @@ const t = texts.network.rules
 
 interface RulesHeadersProps {
   kind: 'requestHeaders' | 'responseHeaders'
-  headers: readonly HeaderDraft[]
+  headers: readonly HeaderRow[]
   errors: Problem['errors']
-  onChange: (headers: readonly HeaderDraft[], touched: string) => void
+  onChange: (headers: readonly HeaderRow[], touched: string) => void
 }
 
 export function RulesHeaders({ kind, headers, errors, onChange }: RulesHeadersProps) {
@@ -75,11 +75,11 @@ function HeaderFields({
   onChange,
   onRemove,
 }: {
-  header: HeaderDraft
+  header: HeaderRow
   number: number
   errors: Problem['errors']
   pointer: string
-  onChange: (header: HeaderDraft, touched: string) => void
+  onChange: (header: HeaderRow, touched: string) => void
   onRemove: () => void
 }) {
   return (

@@ -5,19 +5,19 @@ import { cx } from '../components/class-names.ts'
 import { SelectField, TextField } from '../components/field.tsx'
 import { Panel } from '../components/panel.tsx'
 import { errorsAt } from '../lib/field-errors.ts'
-import { moved, type RedirectDraft, redirectStatuses } from '../lib/rules-draft.ts'
+import { moved, type RedirectRow, redirectStatuses } from '../lib/rules-form.ts'
 import { texts } from '../texts/index.ts'
 import { ownErrors } from './rules-access.tsx'
 
 const t = texts.network.rules
 
 interface RulesRedirectsProps {
-  redirects: readonly RedirectDraft[]
+  redirects: readonly RedirectRow[]
   errors: Problem['errors']
-  onChange: (redirects: readonly RedirectDraft[], touched: string) => void
+  onChange: (redirects: readonly RedirectRow[], touched: string) => void
 }
 
-/** The first that fits is taken, so their order is theirs to choose. */
+/** The first match wins, so people choose the order. */
 export function RulesRedirects({ redirects, errors, onChange }: RulesRedirectsProps) {
   const add = () => {
     const key = crypto.randomUUID()
@@ -76,11 +76,11 @@ function RedirectFields({
   onUp,
   onDown,
 }: {
-  redirect: RedirectDraft
+  redirect: RedirectRow
   number: number
   errors: Problem['errors']
   pointer: string
-  onChange: (redirect: RedirectDraft, touched: string) => void
+  onChange: (redirect: RedirectRow, touched: string) => void
   onRemove: () => void
   onUp: (() => void) | null
   onDown: (() => void) | null

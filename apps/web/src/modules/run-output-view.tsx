@@ -6,7 +6,7 @@ import { cx } from '../components/class-names.ts'
 import { Segments } from '../components/field.tsx'
 import { Tip } from '../components/tip.tsx'
 import { IconToggle } from '../components/toggle.tsx'
-import { useStored } from '../components/use-stored.ts'
+import { useStoredFlag } from '../components/use-stored.ts'
 import { formatBytes } from '../lib/format.ts'
 import type { LogEntry } from '../lib/log-buffer.ts'
 import type { RunOutput } from '../lib/run-output.ts'
@@ -34,8 +34,8 @@ interface RunOutputViewProps {
 export function RunOutputView({ project, run, output, state, missing, over, className }: RunOutputViewProps) {
   const [following, setFollowing] = useState(true)
   const [shown, setShown] = useState<Shown>('all')
-  const [wrap, setWrap] = useStored<'yes' | 'no'>('stackquay.runs.wrap', ['yes', 'no'])
-  const [times, setTimes] = useStored<'no' | 'yes'>('stackquay.runs.times', ['no', 'yes'])
+  const [wrap, setWrap] = useStoredFlag('stackquay.runs.wrap', true)
+  const [times, setTimes] = useStoredFlag('stackquay.runs.times', false)
   const lines = shown === 'all' ? output.lines : output.lines.filter((line) => line.stream === shown)
   // A paused view of one stream is another list: it begins at its end again.
   // biome-ignore lint/correctness/useExhaustiveDependencies: the choice is what moves it
@@ -56,18 +56,8 @@ export function RunOutputView({ project, run, output, state, missing, over, clas
               {following ? texts.logs.pause : texts.logs.follow}
             </Button>
           )}
-          <IconToggle
-            icon={Clock}
-            label={texts.logs.times}
-            on={times === 'yes'}
-            onChange={(on) => setTimes(on ? 'yes' : 'no')}
-          />
-          <IconToggle
-            icon={WrapText}
-            label={texts.logs.wrap}
-            on={wrap === 'yes'}
-            onChange={(on) => setWrap(on ? 'yes' : 'no')}
-          />
+          <IconToggle icon={Clock} label={texts.logs.times} on={times} onChange={setTimes} />
+          <IconToggle icon={WrapText} label={texts.logs.wrap} on={wrap} onChange={setWrap} />
           <Tip text={t.download}>
             <DownloadLink
               path={runOutputPath(project, run)}
@@ -90,8 +80,8 @@ export function RunOutputView({ project, run, output, state, missing, over, clas
           following={following}
           onFollowing={setFollowing}
           marks={null}
-          wrap={wrap === 'yes'}
-          times={times === 'yes'}
+          wrap={wrap}
+          times={times}
           colours={noColours}
           loading={state === 'connecting'}
           filtered={shown !== 'all' && output.lines.length > 0}

@@ -5,14 +5,16 @@ import { problemFrom } from '../api/client.ts'
 import { Button } from '../components/button.tsx'
 import { DialogActions } from '../components/dialog.tsx'
 import { ErrorNote } from '../components/error-state.tsx'
+import { Form } from '../components/form.tsx'
 import { toastDone } from '../components/toast.tsx'
-import { changesOf } from '../lib/settings-draft.ts'
+import { changesOf } from '../lib/settings-changes.ts'
 import { texts } from '../texts/index.ts'
 import { PlanView } from './plan-view.tsx'
 import { engineReason } from './project-actions.ts'
-import { type ServiceKind, serviceSettings, settingsOf } from './service-kind.ts'
+import { type ServiceType, serviceSettings, settingsOf } from './service-type.ts'
 import { SettingsForm, type SettingsValue } from './settings-form.tsx'
 import { usePlan } from './use-plan.ts'
+import { useSubmit } from './use-submit.ts'
 import { versionChoices } from './version-choices.ts'
 
 const t = texts.services
@@ -20,63 +22,50 @@ const t = texts.services
 /** Adds, enables again or changes a service: its settings, and the plan of what they do before they are applied. */
 export function ServiceForm({
   project,
-  kind,
+  type,
   onClose,
 }: {
   project: ProjectView
-  kind: ServiceKind
+  type: ServiceType
   onClose: () => void
 }) {
   // As it was when the form opened: what happens elsewhere meanwhile must not look like a change made here.
-  const [stored] = useState(() => serviceSettings(project, kind))
-  const usual = kind.versions.find((version) => version.default)?.version
-  const [draft, setDraft] = useState<SettingsValue>(() => stored ?? (usual === undefined ? {} : { version: usual }))
-  const [busy, setBusy] = useState(false)
-  const [error, setError] = useState<unknown>(null)
+  const [stored] = useState(() => serviceSettings(project, type))
+  const usual = type.versions.find((version) => version.default)?.version
+  const [form, setForm] = useState<SettingsValue>(() => stored ?? (usual === undefined ? {} : { version: usual }))
+  const { busy, error, clear, run } = useSubmit()
   const enabling = stored?.enabled !== true
-  const changes = changesOf(stored ?? {}, draft)
+  const changes = changesOf(stored ?? {}, form)
   const patch =
     enabling || changes !== null
-      ? ({ [kind.name]: { ...changes, ...(enabling ? { enabled: true } : {}) } } as ProjectPatch)
+      ? ({ [type.name]: { ...changes, ...(enabling ? { enabled: true } : {}) } } as ProjectPatch)
       : null
   const live = usePlan(['update', project.id], patch, (input, signal) => planUpdate(project.id, input, signal))
   const problem = error !== null ? problemFrom(error) : live.error ? problemFrom(live.error) : null
-  const fields = settingsOf(kind)
-  const pointers = fields.map((field) => `/${kind.name}/${field.key}`)
+  const fields = settingsOf(type)
+  const pointers = fields.map((field) => `/${type.name}/${field.key}`)
 
   const submit = async () => {
     if (patch === null) return
-    setBusy(true)
-    setError(null)
-    try {
+    await run(async () => {
       const answer = await updateProject(project.id, patch)
-      toastDone(answer.operation === null ? t.saved : t.changing(kind.label))
+      toastDone(answer.operation === null ? t.saved : t.changing(type.label))
       onClose()
-    } catch (failure) {
-      setError(failure)
-    } finally {
-      setBusy(false)
-    }
+    })
   }
   return (
-    <form
-      className="flex flex-col gap-4"
-      onSubmit={(event) => {
-        event.preventDefault()
-        void submit()
-      }}
-    >
+    <Form onSubmit={submit}>
       {fields.length > 0 && (
         <SettingsForm
           fields={fields}
-          value={draft}
+          value={form}
           onChange={(next) => {
-            setError(null)
-            setDraft(next)
+            clear()
+            setForm(next)
           }}
-          pointer={`/${kind.name}`}
+          pointer={`/${type.name}`}
           errors={problem?.errors}
-          choices={kind.versions.length > 0 ? { version: versionChoices(kind.versions) } : {}}
+          choices={type.versions.length > 0 ? { version: versionChoices(type.versions) } : {}}
           nullText={t.nullText}
         />
       )}
@@ -93,9 +82,9 @@ export function ServiceForm({
           disabled={live.pending || live.plan === null}
           reason={engineReason(project)}
         >
-          {stored === null ? t.addSubmit(kind.label) : enabling ? t.enableAgain : texts.common.apply}
+          {stored === null ? t.addSubmit(type.label) : enabling ? t.enableAgain : texts.common.apply}
         </Button>
       </DialogActions>
-    </form>
+    </Form>
   )
 }

@@ -1,20 +1,23 @@
 import type { ProjectView } from '@stackquay/contract'
 import { Share2 } from 'lucide-react'
 import { useState } from 'react'
-import { problemFrom } from '../api/client.ts'
 import { type ShareProvider, startShare } from '../api/network.ts'
 import { Button } from '../components/button.tsx'
 import { cx } from '../components/class-names.ts'
 import { ErrorNote } from '../components/error-state.tsx'
 import { ExternalLink } from '../components/external-link.tsx'
 import { SelectField, TextField } from '../components/field.tsx'
+import { Form } from '../components/form.tsx'
 import { Panel } from '../components/panel.tsx'
 import { errorsAt } from '../lib/field-errors.ts'
 import { texts } from '../texts/index.ts'
+import { useSubmit } from './use-submit.ts'
 import { WorkloadChoice } from './workload-choice.tsx'
 
 const t = texts.network.share
+
 const offeredMinutes = ['15', '60', '240', '480', '1440', '4320', '10080'] as const
+
 const shown = ['/minutes', '/password', '/provider', '/workload']
 
 export function ShareForm({ project, providers }: { project: ProjectView; providers: readonly ShareProvider[] }) {
@@ -23,65 +26,30 @@ export function ShareForm({ project, providers }: { project: ProjectView; provid
   const [password, setPassword] = useState('')
   const [provider, setProvider] = useState(() => providers.find(({ available }) => available)?.name ?? '')
   const [workload, setWorkload] = useState('')
-  const [busy, setBusy] = useState(false)
-  const [error, setError] = useState<unknown>(null)
-  const errors = error === null ? undefined : problemFrom(error).errors
+  const { busy, error, problem, run } = useSubmit()
+  const errors = problem?.errors
 
   const submit = async () => {
-    setBusy(true)
-    setError(null)
-    try {
+    await run(async () => {
       await startShare(project.id, {
         minutes: Number(choice === 'own' ? minutes : choice),
         ...(password === '' ? {} : { password }),
         ...(provider === '' ? {} : { provider }),
         ...(workload === '' ? {} : { workload }),
       })
-    } catch (failure) {
-      setError(failure)
-    } finally {
-      setBusy(false)
-    }
+    })
   }
   return (
     <Panel title={t.startTitle} detail={t.startDetail}>
-      <form
-        className="flex flex-col gap-5"
-        onSubmit={(event) => {
-          event.preventDefault()
-          void submit()
-        }}
-      >
+      <Form className="flex flex-col gap-5" onSubmit={submit}>
         <div className="grid grid-cols-1 items-start gap-x-6 gap-y-4 sm:grid-cols-2">
-          <div className="flex min-w-0 gap-3">
-            <SelectField
-              label={t.minutes}
-              value={choice}
-              onChange={(event) => setChoice(event.target.value)}
-              error={choice === 'own' ? null : errorsAt(errors, '/minutes')}
-              className="flex-1"
-            >
-              {offeredMinutes.map((value) => (
-                <option key={value} value={value}>
-                  {t.spans[value]}
-                </option>
-              ))}
-              <option value="own">{t.ownMinutes}</option>
-            </SelectField>
-            {choice === 'own' && (
-              <TextField
-                label={t.minutesNumber}
-                type="number"
-                required
-                min={5}
-                max={10_080}
-                value={minutes}
-                onChange={(event) => setMinutes(event.target.value)}
-                error={errorsAt(errors, '/minutes')}
-                className="w-28"
-              />
-            )}
-          </div>
+          <DurationFields
+            choice={choice}
+            onChoice={setChoice}
+            minutes={minutes}
+            onMinutes={setMinutes}
+            error={errorsAt(errors, '/minutes')}
+          />
           <TextField
             label={texts.common.password}
             optional
@@ -114,8 +82,51 @@ export function ShareForm({ project, providers }: { project: ProjectView; provid
             {t.start}
           </Button>
         </div>
-      </form>
+      </Form>
     </Panel>
+  )
+}
+
+interface DurationFieldsProps {
+  choice: string
+  onChoice: (choice: string) => void
+  /** Of the choice `own`. */
+  minutes: string
+  onMinutes: (minutes: string) => void
+  error: string | null
+}
+
+function DurationFields({ choice, onChoice, minutes, onMinutes, error }: DurationFieldsProps) {
+  return (
+    <div className="flex min-w-0 gap-3">
+      <SelectField
+        label={t.minutes}
+        value={choice}
+        onChange={(event) => onChoice(event.target.value)}
+        error={choice === 'own' ? null : error}
+        className="flex-1"
+      >
+        {offeredMinutes.map((value) => (
+          <option key={value} value={value}>
+            {t.spans[value]}
+          </option>
+        ))}
+        <option value="own">{t.ownMinutes}</option>
+      </SelectField>
+      {choice === 'own' && (
+        <TextField
+          label={t.minutesNumber}
+          type="number"
+          required
+          min={5}
+          max={10_080}
+          value={minutes}
+          onChange={(event) => onMinutes(event.target.value)}
+          error={error}
+          className="w-28"
+        />
+      )}
+    </div>
   )
 }
 

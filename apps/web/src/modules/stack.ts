@@ -1,5 +1,5 @@
 import type { ProjectSummary, ProjectView } from '@stackquay/contract'
-import { isObject } from '../lib/settings-draft.ts'
+import { isObject } from '../lib/settings-changes.ts'
 
 /** What the catalogue calls things: name to label. */
 export type Labels = Readonly<Record<string, string>>

@@ -33,60 +33,7 @@ export function StatsChart({ title, points, numberOf, format, steps }: StatsChar
   useEffect(() => {
     const element = box.current
     if (element === null) return
-    const style = getComputedStyle(element)
-    const { colour, done } = colourReader(element)
-    const grid = { stroke: colour('--line'), width: 1 }
-    const ink = colour('--ink-3')
-    const font = `11px ${style.fontFamily}`
-    const options: uPlot.Options = {
-      width: element.clientWidth,
-      height: 150,
-      padding: [8, 28, 0, 0],
-      cursor: { y: false, points: { size: 5 } },
-      legend: { show: false },
-      scales: {
-        // A chart that has just begun grows from the right instead of stretching two points over its width.
-        x: {
-          range: ({ data: [times] }) => {
-            const last = times.at(-1) ?? Date.now() / 1000
-            return [Math.min(times[0] ?? last, last - 120), last]
-          },
-        },
-        y: { range: (_, __, max) => [0, max === null || max <= 0 ? 0.01 : max * 1.15] },
-      },
-      axes: [
-        {
-          stroke: ink,
-          grid: { show: false },
-          ticks: { show: false },
-          font,
-          size: 24,
-          space: 80,
-          values: (_, times) => times.map(clock),
-        },
-        {
-          stroke: ink,
-          grid,
-          ticks: { show: false },
-          font,
-          size: 58,
-          space: 34,
-          ...(steps === undefined ? {} : { incrs: steps }),
-          values: (_, values) => values.map((value) => formatRef.current(value)),
-        },
-      ],
-      series: [
-        {},
-        ...names.map((name, index) => ({
-          label: name,
-          stroke: colour(colours[index % colours.length] ?? '--series-1'),
-          width: 1.5,
-          points: { show: false },
-          dash: index >= colours.length ? [4, 3] : [],
-        })),
-      ],
-    }
-    done()
+    const options = optionsOf(element, names, steps, (value) => formatRef.current(value))
     chart.current = new uPlot(options, dataOf(points, names, numberOf), element)
     const resize = new ResizeObserver(() => chart.current?.setSize({ width: element.clientWidth, height: 150 }))
     resize.observe(element)
@@ -116,25 +63,99 @@ export function StatsChart({ title, points, numberOf, format, steps }: StatsChar
         aria-label={texts.overview.chartLabel(title, format(total))}
         className="mt-1 h-[150px] w-full overflow-hidden"
       />
-      <ul className="mt-1 flex flex-wrap gap-x-4 gap-y-0.5 text-sm text-ink-2">
-        {names.map((name, index) => {
-          const workload = last?.workloads.find((item) => item.workload === name)
-          const value = workload === undefined ? null : numberOf(workload)
-          return (
-            <li key={name} className="inline-flex items-center gap-1.5">
-              <span
-                aria-hidden
-                className={cx('h-0.5 w-3 rounded')}
-                style={{ background: `var(${colours[index % colours.length]})` }}
-              />
-              {name}
-              <span className="numbers text-ink">{value === null ? '–' : format(value)}</span>
-            </li>
-          )
-        })}
-      </ul>
+      <Legend names={names} last={last} numberOf={numberOf} format={format} />
     </figure>
   )
+}
+
+interface LegendProps extends Pick<StatsChartProps, 'numberOf' | 'format'> {
+  names: readonly string[]
+  last: StatsPoint | undefined
+}
+
+function Legend({ names, last, numberOf, format }: LegendProps) {
+  return (
+    <ul className="mt-1 flex flex-wrap gap-x-4 gap-y-0.5 text-sm text-ink-2">
+      {names.map((name, index) => {
+        const workload = last?.workloads.find((item) => item.workload === name)
+        const value = workload === undefined ? null : numberOf(workload)
+        return (
+          <li key={name} className="inline-flex items-center gap-1.5">
+            <span
+              aria-hidden
+              className={cx('h-0.5 w-3 rounded')}
+              style={{ background: `var(${colours[index % colours.length]})` }}
+            />
+            {name}
+            <span className="numbers text-ink">{value === null ? '–' : format(value)}</span>
+          </li>
+        )
+      })}
+    </ul>
+  )
+}
+
+function optionsOf(
+  element: HTMLElement,
+  names: readonly string[],
+  steps: number[] | undefined,
+  format: (value: number) => string,
+): uPlot.Options {
+  const style = getComputedStyle(element)
+  const { colour, done } = colourReader(element)
+  const grid = { stroke: colour('--line'), width: 1 }
+  const ink = colour('--ink-3')
+  const font = `11px ${style.fontFamily}`
+  const options: uPlot.Options = {
+    width: element.clientWidth,
+    height: 150,
+    padding: [8, 28, 0, 0],
+    cursor: { y: false, points: { size: 5 } },
+    legend: { show: false },
+    scales: {
+      // A chart that has just begun grows from the right instead of stretching two points over its width.
+      x: {
+        range: ({ data: [times] }) => {
+          const last = times.at(-1) ?? Date.now() / 1000
+          return [Math.min(times[0] ?? last, last - 120), last]
+        },
+      },
+      y: { range: (_, __, max) => [0, max === null || max <= 0 ? 0.01 : max * 1.15] },
+    },
+    axes: [
+      {
+        stroke: ink,
+        grid: { show: false },
+        ticks: { show: false },
+        font,
+        size: 24,
+        space: 80,
+        values: (_, times) => times.map(clock),
+      },
+      {
+        stroke: ink,
+        grid,
+        ticks: { show: false },
+        font,
+        size: 58,
+        space: 34,
+        ...(steps === undefined ? {} : { incrs: steps }),
+        values: (_, values) => values.map((value) => format(value)),
+      },
+    ],
+    series: [
+      {},
+      ...names.map((name, index) => ({
+        label: name,
+        stroke: colour(colours[index % colours.length] ?? '--series-1'),
+        width: 1.5,
+        points: { show: false },
+        dash: index >= colours.length ? [4, 3] : [],
+      })),
+    ],
+  }
+  done()
+  return options
 }
 
 function dataOf(

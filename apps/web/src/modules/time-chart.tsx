@@ -111,19 +111,34 @@ export function TimeChart({
         )}
       </figcaption>
       <div ref={box} role="img" aria-label={description} style={{ height }} className="mt-1 w-full overflow-hidden" />
-      <ul className="mt-1 flex flex-wrap gap-x-4 gap-y-0.5 text-sm text-ink-2">
-        {(shape === 'bars' ? series.toReversed() : series).map(({ name, colour, values, total }) => {
-          const value = hovered === null ? undefined : values[hovered]
-          return (
-            <li key={name} className="inline-flex items-center gap-1.5">
-              <span aria-hidden className="size-2.5 rounded-xs" style={{ background: `var(${colour})` }} />
-              {name}
-              <span className="numbers text-ink">{at === undefined ? total : value == null ? '–' : format(value)}</span>
-            </li>
-          )
-        })}
-      </ul>
+      <Legend
+        series={shape === 'bars' ? series.toReversed() : series}
+        at={at === undefined ? null : hovered}
+        format={format}
+      />
     </figure>
+  )
+}
+
+interface LegendProps extends Pick<TimeChartProps, 'series' | 'format'> {
+  /** Index of the time whose numbers are read out; null for those of the whole. */
+  at: number | null
+}
+
+function Legend({ series, at, format }: LegendProps) {
+  return (
+    <ul className="mt-1 flex flex-wrap gap-x-4 gap-y-0.5 text-sm text-ink-2">
+      {series.map(({ name, colour, values, total }) => {
+        const value = at === null ? undefined : values[at]
+        return (
+          <li key={name} className="inline-flex items-center gap-1.5">
+            <span aria-hidden className="size-2.5 rounded-xs" style={{ background: `var(${colour})` }} />
+            {name}
+            <span className="numbers text-ink">{at === null ? total : value == null ? '–' : format(value)}</span>
+          </li>
+        )
+      })}
+    </ul>
   )
 }
 

@@ -16,7 +16,7 @@ export function TokenPowers({ scope, projects }: { scope: Scope; projects: reado
       <List title={t.may} powers={may} may />
       {mayNot.length > 0 && <List title={t.mayNot} powers={mayNot} />}
       <p className="text-ink-2">
-        {projects === null ? t.reach.all : projects.length === 0 ? t.reach.none : t.reach.some(projects.join(', '))}{' '}
+        {projects === null ? t.extent.all : projects.length === 0 ? t.extent.none : t.extent.some(projects.join(', '))}{' '}
         {t.neverMay}
       </p>
       {projects !== null && includes(scope, 'operate') && <SharedWarning />}

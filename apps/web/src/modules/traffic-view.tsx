@@ -117,7 +117,7 @@ function Figure({ name, children }: { name: string; children: ReactNode }) {
   )
 }
 
-/** The newest first; times in which nobody came are left out. */
+/** The newest first; times without requests are left out. */
 function PointTable({ traffic: { items } }: { traffic: Traffic }) {
   const points = items.filter(({ requests }) => requests > 0).toReversed()
   return (

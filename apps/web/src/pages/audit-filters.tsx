@@ -32,14 +32,7 @@ export function AuditFilters({
   seenActors: readonly string[]
   onChange: (filter: AuditFilter) => void
 }) {
-  const projects = useQuery(projectsQuery).data ?? []
-  const users = useQuery(usersQuery).data ?? []
-  const actorList = useId()
-  const actors = [...new Set([...users.map(({ username }) => username), ...seenActors])]
   const set = (change: AuditFilter) => onChange(withoutEmpty({ ...filter, ...change }))
-  // A project may be named by its slug in an address somebody wrote.
-  const project =
-    projects.find(({ id, slug }) => id === filter.project || slug === filter.project)?.id ?? filter.project
   return (
     <search aria-label={t.filters} className="flex flex-col gap-2">
       <div className="flex flex-wrap items-center gap-2">
@@ -51,43 +44,9 @@ export function AuditFilters({
           onChange={(q) => set({ q })}
           className="flex-1 basis-48 max-sm:basis-full sm:max-w-72"
         />
-        <TextFilter
-          label={t.actor}
-          placeholder={`${t.actor}: ${t.actorPlaceholder}`}
-          list={actorList}
-          value={filter.actor ?? ''}
-          onChange={(actor) => set({ actor })}
-          className="min-w-32 basis-40 max-sm:flex-1"
-        />
-        <datalist id={actorList}>
-          {actors.map((actor) => (
-            <option key={actor} value={actor} />
-          ))}
-        </datalist>
-        <Select label={t.action} value={filter.action} onChange={(action) => set({ action })} all={t.allActions}>
-          {filter.action !== undefined && t.actions[filter.action] === undefined && (
-            <option value={filter.action}>{filter.action}</option>
-          )}
-          {groups.map((group) => (
-            <optgroup key={group.label} label={group.label}>
-              {group.actions.map((action) => (
-                <option key={action} value={action}>
-                  {t.actions[action]}
-                </option>
-              ))}
-            </optgroup>
-          ))}
-        </Select>
-        <Select label={t.project} value={project} onChange={(next) => set({ project: next })} all={t.allProjects}>
-          {project !== undefined && !projects.some(({ id }) => id === project) && (
-            <option value={project}>{project}</option>
-          )}
-          {projects.map(({ id, name }) => (
-            <option key={id} value={id}>
-              {name}
-            </option>
-          ))}
-        </Select>
+        <ActorFilter value={filter.actor} seen={seenActors} onChange={(actor) => set({ actor })} />
+        <ActionFilter value={filter.action} onChange={(action) => set({ action })} />
+        <ProjectFilter value={filter.project} onChange={(project) => set({ project })} />
         <Select
           label={t.outcome}
           value={filter.outcome}
@@ -125,6 +84,69 @@ export function AuditFilters({
         </div>
       )}
     </search>
+  )
+}
+
+interface FilterProps {
+  value: string | undefined
+  onChange: (value: string | undefined) => void
+}
+
+function ActorFilter({ value, onChange, seen }: FilterProps & { seen: readonly string[] }) {
+  const users = useQuery(usersQuery).data ?? []
+  const actorList = useId()
+  const actors = [...new Set([...users.map(({ username }) => username), ...seen])]
+  return (
+    <>
+      <TextFilter
+        label={t.actor}
+        placeholder={`${t.actor}: ${t.actorPlaceholder}`}
+        list={actorList}
+        value={value ?? ''}
+        onChange={onChange}
+        className="min-w-32 basis-40 max-sm:flex-1"
+      />
+      <datalist id={actorList}>
+        {actors.map((actor) => (
+          <option key={actor} value={actor} />
+        ))}
+      </datalist>
+    </>
+  )
+}
+
+function ActionFilter({ value, onChange }: FilterProps) {
+  return (
+    <Select label={t.action} value={value} onChange={onChange} all={t.allActions}>
+      {value !== undefined && t.actions[value] === undefined && <option value={value}>{value}</option>}
+      {groups.map((group) => (
+        <optgroup key={group.label} label={group.label}>
+          {group.actions.map((action) => (
+            <option key={action} value={action}>
+              {t.actions[action]}
+            </option>
+          ))}
+        </optgroup>
+      ))}
+    </Select>
+  )
+}
+
+function ProjectFilter({ value, onChange }: FilterProps) {
+  const projects = useQuery(projectsQuery).data ?? []
+  // An address that a person wrote may name a project by its slug.
+  const project = projects.find(({ id, slug }) => id === value || slug === value)?.id ?? value
+  return (
+    <Select label={t.project} value={project} onChange={onChange} all={t.allProjects}>
+      {project !== undefined && !projects.some(({ id }) => id === project) && (
+        <option value={project}>{project}</option>
+      )}
+      {projects.map(({ id, name }) => (
+        <option key={id} value={id}>
+          {name}
+        </option>
+      ))}
+    </Select>
   )
 }
 
@@ -173,20 +195,20 @@ function TextFilter({
   className: string
 }) {
   const [text, setText] = useState(value)
-  const told = useRef(value)
-  // The filter was cleared, or somebody went back.
-  if (value !== told.current) {
-    told.current = value
+  const applied = useRef(value)
+  // The filter was cleared, or the browser went back.
+  if (value !== applied.current) {
+    applied.current = value
     setText(value)
   }
-  const tell = useRef(onChange)
-  tell.current = onChange
+  const apply = useRef(onChange)
+  apply.current = onChange
   useEffect(() => {
     const next = text.trim()
-    if (next === told.current) return
+    if (next === applied.current) return
     const timer = setTimeout(() => {
-      told.current = next
-      tell.current(next)
+      applied.current = next
+      apply.current(next)
     }, 300)
     return () => clearTimeout(timer)
   }, [text])

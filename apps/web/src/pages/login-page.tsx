@@ -9,9 +9,10 @@ import { keepSessionKey } from '../api/session-key.ts'
 import { Button } from '../components/button.tsx'
 import { ErrorNote } from '../components/error-state.tsx'
 import { TextField } from '../components/field.tsx'
+import { Form } from '../components/form.tsx'
 import { useNow } from '../components/use-now.ts'
 import { texts } from '../texts/index.ts'
-import { Door } from './door.tsx'
+import { AuthLayout } from './auth-layout.tsx'
 import { useTitle } from './use-title.ts'
 
 const t = texts.login
@@ -49,14 +50,8 @@ export function LoginPage() {
     }
   }
   return (
-    <Door title={t.title} detail={next === undefined ? undefined : t.sessionEnded}>
-      <form
-        className="flex flex-col gap-4"
-        onSubmit={(event) => {
-          event.preventDefault()
-          void submit()
-        }}
-      >
+    <AuthLayout title={t.title} detail={next === undefined ? undefined : t.sessionEnded}>
+      <Form onSubmit={submit}>
         <TextField
           label={t.username}
           required
@@ -83,8 +78,8 @@ export function LoginPage() {
         <Button type="submit" look="primary" size="lg" busy={busy} disabled={until !== null}>
           {busy ? t.submitting : t.submit}
         </Button>
-      </form>
-    </Door>
+      </Form>
+    </AuthLayout>
   )
 }
 

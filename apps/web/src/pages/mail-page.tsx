@@ -16,7 +16,7 @@ import { TimeAgo } from '../components/time-ago.tsx'
 import { toastDone } from '../components/toast.tsx'
 import { useDebounced } from '../components/use-debounced.ts'
 import { MailMessage } from '../modules/mail-message.tsx'
-import { isEnabled, type ServiceKind } from '../modules/service-kind.ts'
+import { isEnabled, type ServiceType } from '../modules/service-type.ts'
 import { texts } from '../texts/index.ts'
 import { useProject } from './use-project.ts'
 import { useTitle } from './use-title.ts'
@@ -29,7 +29,7 @@ export function MailPage() {
   const services = useQuery(servicesQuery(project.engine))
   if (services.isPending) return <SkeletonList rows={5} />
   if (services.isError) return <ErrorState error={services.error} onRetry={() => void services.refetch()} />
-  const catcher = services.data.items.find((kind) => kind.hasInbox && isEnabled(project, kind))
+  const catcher = services.data.items.find((type) => type.hasInbox && isEnabled(project, type))
   if (catcher === undefined) {
     return (
       <EmptyState icon={MailX} title={t.notInUse} detail={t.notInUseDetail}>
@@ -42,8 +42,8 @@ export function MailPage() {
   return <CatcherInbox key={project.id} project={project} catcher={catcher} />
 }
 
-/** Mails are read from the catcher itself: while it does not run there is nobody to ask. */
-function CatcherInbox({ project, catcher }: { project: ProjectView; catcher: ServiceKind }) {
+/** Mails are read from the catcher itself: while it does not run nothing can be read. */
+function CatcherInbox({ project, catcher }: { project: ProjectView; catcher: ServiceType }) {
   const workload = project.status.workloads.find((item) => item.kind === 'service' && item.name === catcher.name)
   if (workload !== undefined && !['running', 'unhealthy'].includes(workload.state)) {
     return <EmptyState icon={MailX} title={t.notRunning(catcher.label)} detail={t.notRunningDetail} />
@@ -84,27 +84,13 @@ function MailInbox({ project }: { project: ProjectView }) {
           message !== undefined && 'max-lg:hidden',
         )}
       >
-        <div className="flex flex-wrap items-center gap-2 border-b border-line px-4 py-2 sm:px-6 lg:px-4">
-          <h2 className="sr-only">{t.title}</h2>
-          <label className="relative min-w-0 flex-1 basis-36">
-            <span className="sr-only">{t.search}</span>
-            <Search aria-hidden className="pointer-events-none absolute top-2 left-2.5 size-4 text-ink-3" />
-            <input
-              type="search"
-              value={search}
-              maxLength={200}
-              placeholder={t.searchPlaceholder}
-              onChange={(event) => setSearch(event.target.value)}
-              className="h-8 w-full rounded-md border border-line-strong/60 bg-surface pr-2 pl-8 focus-visible:outline-offset-0"
-            />
-          </label>
-          <Button icon={Trash2} disabled={mails.length === 0 && q === ''} onClick={() => setEmptying(true)}>
-            {t.empty}
-          </Button>
-          <p role="status" className="numbers w-full text-sm text-ink-3">
-            {newest ? t.count(newest.total, newest.unread) : texts.common.loading}
-          </p>
-        </div>
+        <InboxHeader
+          search={search}
+          onSearch={setSearch}
+          counted={newest ? t.count(newest.total, newest.unread) : texts.common.loading}
+          empty={mails.length === 0 && q === ''}
+          onEmpty={() => setEmptying(true)}
+        />
         <div className="scroll-thin min-h-0 flex-1 overflow-y-auto">
           {query.isPending ? (
             <SkeletonList rows={5} height="h-14" />
@@ -150,6 +136,41 @@ function MailInbox({ project }: { project: ProjectView }) {
         }}
       />
     </section>
+  )
+}
+
+interface InboxHeaderProps {
+  search: string
+  onSearch: (search: string) => void
+  /** How many there are, in words. */
+  counted: string
+  empty: boolean
+  onEmpty: () => void
+}
+
+function InboxHeader({ search, onSearch, counted, empty, onEmpty }: InboxHeaderProps) {
+  return (
+    <div className="flex flex-wrap items-center gap-2 border-b border-line px-4 py-2 sm:px-6 lg:px-4">
+      <h2 className="sr-only">{t.title}</h2>
+      <label className="relative min-w-0 flex-1 basis-36">
+        <span className="sr-only">{t.search}</span>
+        <Search aria-hidden className="pointer-events-none absolute top-2 left-2.5 size-4 text-ink-3" />
+        <input
+          type="search"
+          value={search}
+          maxLength={200}
+          placeholder={t.searchPlaceholder}
+          onChange={(event) => onSearch(event.target.value)}
+          className="h-8 w-full rounded-md border border-line-strong/60 bg-surface pr-2 pl-8 focus-visible:outline-offset-0"
+        />
+      </label>
+      <Button icon={Trash2} disabled={empty} onClick={onEmpty}>
+        {t.empty}
+      </Button>
+      <p role="status" className="numbers w-full text-sm text-ink-3">
+        {counted}
+      </p>
+    </div>
   )
 }
 

@@ -2,7 +2,7 @@ import type { Domain, ProjectView } from '@stackquay/contract'
 import { useQuery } from '@tanstack/react-query'
 import { Globe, Plus, Trash2 } from 'lucide-react'
 import { useState } from 'react'
-import { isStatus, problemFrom } from '../api/client.ts'
+import { isStatus } from '../api/client.ts'
 import { addDomain, domainsQuery, removeDomain } from '../api/network.ts'
 import { Button, IconButton } from '../components/button.tsx'
 import { ConfirmDialog } from '../components/confirm-dialog.tsx'
@@ -11,13 +11,15 @@ import { Dialog, DialogActions } from '../components/dialog.tsx'
 import { ErrorNote } from '../components/error-state.tsx'
 import { ExternalLink } from '../components/external-link.tsx'
 import { TextField } from '../components/field.tsx'
+import { Form } from '../components/form.tsx'
 import { Loaded } from '../components/loaded.tsx'
 import { Panel } from '../components/panel.tsx'
-import { Cell, Table } from '../components/table.tsx'
+import { ActionsCell, Cell, Table } from '../components/table.tsx'
 import { TimeAgo } from '../components/time-ago.tsx'
 import { toastDone } from '../components/toast.tsx'
 import { errorsAt } from '../lib/field-errors.ts'
 import { useMay } from '../modules/use-may.ts'
+import { useSubmit } from '../modules/use-submit.ts'
 import { WorkloadChoice } from '../modules/workload-choice.tsx'
 import { texts } from '../texts/index.ts'
 
@@ -117,14 +119,14 @@ function DomainRow({ domain, target, onRemove }: { domain: Domain; target: strin
           <TimeAgo time={createdAt} />
         )}
       </Cell>
-      <Cell end className="py-1">
+      <ActionsCell>
         {onRemove !== null && <IconButton icon={Trash2} label={t.removeOne(display)} onClick={onRemove} />}
-      </Cell>
+      </ActionsCell>
     </tr>
   )
 }
 
-/** What somebody has to do outside of Stackquay before a name of their own leads here. */
+/** What people do outside of Stackquay before a name of their own leads here. */
 function Pointing({ domains }: { domains: readonly Domain[] }) {
   const own = domains.find(({ automatic }) => automatic)
   if (own === undefined) return null
@@ -144,32 +146,18 @@ function Pointing({ domains }: { domains: readonly Domain[] }) {
 function AddForm({ project, onClose }: { project: ProjectView; onClose: () => void }) {
   const [host, setHost] = useState('')
   const [workload, setWorkload] = useState('')
-  const [busy, setBusy] = useState(false)
-  const [error, setError] = useState<unknown>(null)
-  const problem = error === null ? null : problemFrom(error)
+  const { busy, error, problem, clear, run } = useSubmit()
   // That it belongs to another is said of the name, though not as an error of a field.
   const taken = problem !== null && isStatus(error, 409)
   const submit = async () => {
-    setBusy(true)
-    setError(null)
-    try {
+    await run(async () => {
       const made = await addDomain(project.id, { host, ...(workload === '' ? {} : { workload }) })
       toastDone(t.added(made.display))
       onClose()
-    } catch (failure) {
-      setError(failure)
-    } finally {
-      setBusy(false)
-    }
+    })
   }
   return (
-    <form
-      className="flex flex-col gap-4"
-      onSubmit={(event) => {
-        event.preventDefault()
-        void submit()
-      }}
-    >
+    <Form onSubmit={submit}>
       <TextField
         label={t.host}
         help={t.hostHelp}
@@ -182,7 +170,7 @@ function AddForm({ project, onClose }: { project: ProjectView; onClose: () => vo
         value={host}
         onChange={(event) => {
           setHost(event.target.value)
-          setError(null)
+          clear()
         }}
         error={taken ? `${problem.detail} ${problem.hint}`.trim() : errorsAt(problem?.errors, '/host')}
       />
@@ -200,7 +188,7 @@ function AddForm({ project, onClose }: { project: ProjectView; onClose: () => vo
           {t.addSubmit}
         </Button>
       </DialogActions>
-    </form>
+    </Form>
   )
 }
 

@@ -8,8 +8,9 @@ import { Button } from '../components/button.tsx'
 import { ErrorState, ProblemNote } from '../components/error-state.tsx'
 import { SkeletonList } from '../components/skeleton.tsx'
 import { toastDone } from '../components/toast.tsx'
-import { bodyOf, draftOf, type RulesDraft } from '../lib/rules-draft.ts'
-import { equal } from '../lib/settings-draft.ts'
+import { UnsavedBar } from '../components/unsaved-bar.tsx'
+import { bodyOf, formStateOf, type RulesFormState } from '../lib/rules-form.ts'
+import { equal } from '../lib/settings-changes.ts'
 import { RulesAddresses, RulesOrder, RulesPassword } from '../modules/rules-access.tsx'
 import { RulesCors } from '../modules/rules-cors.tsx'
 import { RulesHeaders } from '../modules/rules-headers.tsx'
@@ -26,16 +27,16 @@ export function NetworkRules({ project }: { project: ProjectView }) {
   const query = useQuery(rulesQuery(project.id))
   if (query.isPending) return <SkeletonList rows={5} />
   if (query.data === undefined) return <ErrorState error={query.error} onRetry={() => void query.refetch()} />
-  return <RulesForm project={project.id} read={query.data} onReadAgain={() => query.refetch()} />
+  return <RulesEditor project={project.id} read={query.data} onReadAgain={() => query.refetch()} />
 }
 
 interface Edit {
-  readonly draft: RulesDraft
+  readonly form: RulesFormState
   /** What it was made out of. */
   readonly etag: string | null
 }
 
-function RulesForm({
+function RulesEditor({
   project,
   read,
   onReadAgain,
@@ -48,14 +49,14 @@ function RulesForm({
   const [edit, setEdit] = useState<Edit | null>(null)
   const [busy, setBusy] = useState(false)
   const [problem, setProblem] = useState<Problem | null>(null)
-  const form = useRef<HTMLFormElement>(null)
-  const stored = draftOf(read.rules)
-  const draft = edit?.draft ?? stored
-  const changed = edit !== null && !equal(bodyOf(edit.draft), bodyOf(stored))
+  const element = useRef<HTMLFormElement>(null)
+  const stored = formStateOf(read.rules)
+  const form = edit?.form ?? stored
+  const changed = edit !== null && !equal(bodyOf(edit.form), bodyOf(stored))
   const overtaken = changed && edit.etag !== read.etag
   useBlocker({ shouldBlockFn: () => !window.confirm(t.leave), enableBeforeUnload: () => changed, disabled: !changed })
   useEffect(() => {
-    if (problem !== null) form.current?.querySelector<HTMLElement>('[aria-invalid=true]')?.focus()
+    if (problem !== null) element.current?.querySelector<HTMLElement>('[aria-invalid=true]')?.focus()
   }, [problem])
 
   const discard = () => {
@@ -63,98 +64,128 @@ function RulesForm({
     setProblem(null)
   }
   /** `touched` is where; what was wrong there was about what stood there before. */
-  const change = (part: Partial<RulesDraft>, touched: string) => {
-    setEdit({ draft: { ...draft, ...part }, etag: edit?.etag ?? read.etag })
+  const change = (part: Partial<RulesFormState>, touched: string) => {
+    setEdit({ form: { ...form, ...part }, etag: edit?.etag ?? read.etag })
     setProblem(problem === null ? null : without(problem, touched))
   }
   const save = async () => {
     setBusy(true)
     setProblem(null)
     try {
-      const { etag } = await replaceRules(project, bodyOf(draft), edit?.etag ?? read.etag)
+      const { etag } = await replaceRules(project, bodyOf(form), edit?.etag ?? read.etag)
       // What was typed while it was saved is a change of what is there now.
       setEdit((now) => (now === null || now === edit ? null : { ...now, etag }))
       toastDone(t.saved)
     } catch (failure) {
-      // Somebody was faster: what is there now is read, and the choice offered.
+      // Another person was faster: the page reads the rules again and offers the choice.
       if (isStatus(failure, 412)) await onReadAgain()
       else setProblem(problemFrom(failure))
     } finally {
       setBusy(false)
     }
   }
-  const errors = problem?.errors
   return (
     <form
-      ref={form}
+      ref={element}
       className="flex flex-1 flex-col gap-4"
       onSubmit={(event) => {
         event.preventDefault()
         if (changed && !overtaken) void save()
       }}
     >
-      <RulesOrder draft={draft} />
+      <RulesOrder form={form} />
       {!mayChange && <p className="px-1 text-sm text-ink-2">{t.onlyAdmins}</p>}
       <fieldset disabled={!mayChange} className="flex min-w-0 flex-col gap-4">
         <legend className="sr-only">{texts.network.views.rules}</legend>
-        <div className="grid grid-cols-1 gap-4 lg:grid-cols-2">
-          <RulesAddresses draft={draft} errors={errors} onChange={change} />
-          <RulesPassword draft={draft} stored={read.rules.basicAuth} errors={errors} onChange={change} />
-        </div>
-        <RulesRedirects
-          redirects={draft.redirects}
-          errors={errors}
-          onChange={(redirects, touched) => change({ redirects }, touched)}
-        />
-        <RulesHeaders
-          kind="requestHeaders"
-          headers={draft.requestHeaders}
-          errors={errors}
-          onChange={(requestHeaders, touched) => change({ requestHeaders }, touched)}
-        />
-        <RulesHeaders
-          kind="responseHeaders"
-          headers={draft.responseHeaders}
-          errors={errors}
-          onChange={(responseHeaders, touched) => change({ responseHeaders }, touched)}
-        />
-        <RulesCors cors={draft.cors} errors={errors} onChange={(cors, touched) => change({ cors }, touched)} />
+        <RulesParts form={form} stored={read.rules.basicAuth} errors={problem?.errors} onChange={change} />
       </fieldset>
       {changed && (
-        <section
-          aria-label={t.unsaved}
-          className="sticky bottom-3 z-10 mt-auto animate-appear rounded-xl border border-line bg-raised p-4 shadow-pop"
-        >
-          <div className="flex flex-wrap items-center justify-between gap-x-6 gap-y-3">
-            <div className="min-w-0 flex-1 basis-72">
-              <h3 className="text-sm font-medium">{overtaken ? t.overtaken : t.unsaved}</h3>
-              <p className="text-sm text-ink-2 max-sm:hidden">{overtaken ? t.overtakenDetail : t.atOnce}</p>
-            </div>
-            {/* Keys: a button that turned into that of saving while it is pressed would save at once. */}
-            {overtaken ? (
-              <div key="overtaken" className="flex flex-wrap gap-2">
-                <Button onClick={discard}>{t.takeTheirs}</Button>
-                <Button look="primary" onClick={() => setEdit({ ...edit, etag: read.etag })}>
-                  {t.keepMine}
-                </Button>
-              </div>
-            ) : (
-              <div key="save" className="flex flex-wrap gap-2">
-                <Button onClick={discard}>{texts.common.discard}</Button>
-                <Button type="submit" look="primary" busy={busy}>
-                  {t.save}
-                </Button>
-              </div>
-            )}
-          </div>
+        <UnsavedBar label={t.unsaved}>
+          <UnsavedRules
+            overtaken={overtaken}
+            busy={busy}
+            onDiscard={discard}
+            onKeep={() => setEdit({ ...edit, etag: read.etag })}
+          />
           {problem !== null && (
             <div className="mt-3">
               <ProblemNote problem={problem} hideErrors={shown} />
             </div>
           )}
-        </section>
+        </UnsavedBar>
       )}
     </form>
+  )
+}
+
+interface RulesPartsProps {
+  form: RulesFormState
+  stored: RulesRead['rules']['basicAuth']
+  errors: Problem['errors']
+  onChange: (part: Partial<RulesFormState>, touched: string) => void
+}
+
+function RulesParts({ form, stored, errors, onChange }: RulesPartsProps) {
+  return (
+    <>
+      <div className="grid grid-cols-1 gap-4 lg:grid-cols-2">
+        <RulesAddresses form={form} errors={errors} onChange={onChange} />
+        <RulesPassword form={form} stored={stored} errors={errors} onChange={onChange} />
+      </div>
+      <RulesRedirects
+        redirects={form.redirects}
+        errors={errors}
+        onChange={(redirects, touched) => onChange({ redirects }, touched)}
+      />
+      <RulesHeaders
+        kind="requestHeaders"
+        headers={form.requestHeaders}
+        errors={errors}
+        onChange={(requestHeaders, touched) => onChange({ requestHeaders }, touched)}
+      />
+      <RulesHeaders
+        kind="responseHeaders"
+        headers={form.responseHeaders}
+        errors={errors}
+        onChange={(responseHeaders, touched) => onChange({ responseHeaders }, touched)}
+      />
+      <RulesCors cors={form.cors} errors={errors} onChange={(cors, touched) => onChange({ cors }, touched)} />
+    </>
+  )
+}
+
+interface UnsavedRulesProps {
+  /** What is stored was changed elsewhere meanwhile. */
+  overtaken: boolean
+  busy: boolean
+  onDiscard: () => void
+  onKeep: () => void
+}
+
+function UnsavedRules({ overtaken, busy, onDiscard, onKeep }: UnsavedRulesProps) {
+  return (
+    <div className="flex flex-wrap items-center justify-between gap-x-6 gap-y-3">
+      <div className="min-w-0 flex-1 basis-72">
+        <h3 className="text-sm font-medium">{overtaken ? t.overtaken : t.unsaved}</h3>
+        <p className="text-sm text-ink-2 max-sm:hidden">{overtaken ? t.overtakenDetail : t.atOnce}</p>
+      </div>
+      {/* Keys: a button that turned into that of saving while it is pressed would save at once. */}
+      {overtaken ? (
+        <div key="overtaken" className="flex flex-wrap gap-2">
+          <Button onClick={onDiscard}>{t.takeTheirs}</Button>
+          <Button look="primary" onClick={onKeep}>
+            {t.keepMine}
+          </Button>
+        </div>
+      ) : (
+        <div key="save" className="flex flex-wrap gap-2">
+          <Button onClick={onDiscard}>{texts.common.discard}</Button>
+          <Button type="submit" look="primary" busy={busy}>
+            {t.save}
+          </Button>
+        </div>
+      )}
+    </div>
   )
 }
 

@@ -4,6 +4,7 @@ import { Button } from '../components/button.tsx'
 import { Dialog, DialogActions } from '../components/dialog.tsx'
 import { ErrorNote } from '../components/error-state.tsx'
 import { TextField } from '../components/field.tsx'
+import { Form } from '../components/form.tsx'
 import { toastDone } from '../components/toast.tsx'
 import { errorsAt } from '../lib/field-errors.ts'
 import { texts } from '../texts/index.ts'
@@ -45,13 +46,7 @@ function PasswordForm({ user, onClose }: { user: string; onClose: () => void }) 
     }
   }
   return (
-    <form
-      className="flex flex-col gap-4"
-      onSubmit={(event) => {
-        event.preventDefault()
-        void submit()
-      }}
-    >
+    <Form onSubmit={submit}>
       <input type="text" name="username" autoComplete="username" value={user} readOnly hidden />
       <TextField
         label={t.current}
@@ -88,6 +83,6 @@ function PasswordForm({ user, onClose }: { user: string; onClose: () => void }) 
           {t.submit}
         </Button>
       </DialogActions>
-    </form>
+    </Form>
   )
 }

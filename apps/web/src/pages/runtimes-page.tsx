@@ -12,7 +12,8 @@ import { ErrorNote, ErrorState } from '../components/error-state.tsx'
 import { Switch } from '../components/field.tsx'
 import { SkeletonList } from '../components/skeleton.tsx'
 import { toastDone } from '../components/toast.tsx'
-import { changesOf, isObject } from '../lib/settings-draft.ts'
+import { UnsavedBar } from '../components/unsaved-bar.tsx'
+import { changesOf, isObject } from '../lib/settings-changes.ts'
 import { fieldsOf } from '../lib/settings-fields.ts'
 import { Monogram } from '../modules/monogram.tsx'
 import { PlanView } from '../modules/plan-view.tsx'
@@ -20,14 +21,16 @@ import { engineReason } from '../modules/project-actions.ts'
 import { SettingsForm, type SettingsValue } from '../modules/settings-form.tsx'
 import { Unavailable } from '../modules/unavailable.tsx'
 import { useMay } from '../modules/use-may.ts'
-import { usePlan } from '../modules/use-plan.ts'
+import { type LivePlan, usePlan } from '../modules/use-plan.ts'
+import { useSubmit } from '../modules/use-submit.ts'
 import { versionChoices } from '../modules/version-choices.ts'
 import { texts } from '../texts/index.ts'
 import { useProject } from './use-project.ts'
 import { useTitle } from './use-title.ts'
 
 const t = texts.runtimes
-type Drafts = Readonly<Record<string, SettingsValue>>
+
+type FormStates = Readonly<Record<string, SettingsValue>>
 
 export function RuntimesPage() {
   const project = useProject()
@@ -41,18 +44,17 @@ export function RuntimesPage() {
 function RuntimesForm({ project, runtimes }: { project: ProjectView; runtimes: readonly OfferedRuntime[] }) {
   const may = useMay()
   const reason = engineReason(project)
-  const [drafts, setDrafts] = useState<Drafts>({})
-  const [busy, setBusy] = useState(false)
-  const [error, setError] = useState<unknown>(null)
-  const stored = (kind: OfferedRuntime): SettingsValue => {
-    const settings = project[kind.name]
+  const [forms, setForms] = useState<FormStates>({})
+  const { busy, error, clear, run } = useSubmit()
+  const stored = (runtime: OfferedRuntime): SettingsValue => {
+    const settings = project[runtime.name]
     return isObject(settings) ? settings : { enabled: false }
   }
   const patch = Object.fromEntries(
-    runtimes.flatMap((kind) => {
-      const draft = drafts[kind.name]
-      const changes = draft === undefined ? null : changesOf(stored(kind), draft)
-      return changes === null ? [] : [[kind.name, changes]]
+    runtimes.flatMap((runtime) => {
+      const form = forms[runtime.name]
+      const changes = form === undefined ? null : changesOf(stored(runtime), form)
+      return changes === null ? [] : [[runtime.name, changes]]
     }),
   ) as ProjectPatch
   const changed = Object.keys(patch).length > 0
@@ -63,34 +65,28 @@ function RuntimesForm({ project, runtimes }: { project: ProjectView; runtimes: r
   useBlocker({ shouldBlockFn: () => !window.confirm(t.leave), enableBeforeUnload: () => changed, disabled: !changed })
 
   const apply = async () => {
-    setBusy(true)
-    setError(null)
-    try {
+    await run(async () => {
       const answer = await updateProject(project.id, patch)
-      setDrafts({})
+      setForms({})
       toastDone(answer.operation === null ? t.saved : t.applied)
-    } catch (failure) {
-      setError(failure)
-    } finally {
-      setBusy(false)
-    }
+    })
   }
-  const section = (kind: OfferedRuntime) => (
-    <KindSection
-      key={kind.name}
-      kind={kind}
-      value={drafts[kind.name] ?? stored(kind)}
-      isStored={isObject(project[kind.name])}
+  const section = (runtime: OfferedRuntime) => (
+    <RuntimeSection
+      key={runtime.name}
+      runtime={runtime}
+      value={forms[runtime.name] ?? stored(runtime)}
+      isStored={isObject(project[runtime.name])}
       onChange={(value) => {
-        setError(null)
-        setDrafts({ ...drafts, [kind.name]: value })
+        clear()
+        setForms({ ...forms, [runtime.name]: value })
       }}
       errors={problem?.errors}
     />
   )
   if (runtimes.length === 0) return <EmptyState icon={Boxes} title={t.emptyTitle} detail={t.emptyDetail} />
-  const here = (kind: OfferedRuntime) => kind.available || stored(kind).enabled === true
-  const missing = runtimes.filter((kind) => !here(kind))
+  const here = (runtime: OfferedRuntime) => runtime.available || stored(runtime).enabled === true
+  const missing = runtimes.filter((runtime) => !here(runtime))
   return (
     <div className="flex w-full max-w-6xl flex-1 flex-col gap-4 px-4 py-5 sm:px-6">
       <div>
@@ -105,88 +101,112 @@ function RuntimesForm({ project, runtimes }: { project: ProjectView; runtimes: r
           .sort((one, other) => Number(isObject(project[other.name])) - Number(isObject(project[one.name])))
           .map(section)}
       </fieldset>
-      {missing.length > 0 && (
-        <details className="rounded-lg border border-line bg-surface">
-          <summary className="rounded-lg px-4 py-3 text-ink-2">{texts.create.showUnavailable(missing.length)}</summary>
-          <ul className="grid grid-cols-1 gap-4 px-4 pb-4 md:grid-cols-2">
-            {missing.map((kind) => (
-              <li key={kind.name} className="min-w-0">
-                <h3 className="mb-1 font-medium">{kind.label}</h3>
-                <Unavailable label={kind.label} reason={kind.reason} install={kind.install} />
-              </li>
-            ))}
-          </ul>
-        </details>
-      )}
+      {missing.length > 0 && <Missing runtimes={missing} />}
       {changed && (
-        <section
-          aria-label={t.unsaved}
-          className="sticky bottom-3 z-10 mt-auto animate-appear rounded-xl border border-line bg-raised p-4 shadow-pop"
-        >
-          <div className="flex flex-wrap items-start justify-between gap-x-6 gap-y-3">
-            <div className="scroll-thin max-h-56 min-w-0 flex-1 basis-72 overflow-y-auto">
-              <h2 className="mb-1 text-sm text-ink-3">{t.unsaved}</h2>
-              {error === null ? (
-                <PlanView live={live} idle="" hideErrors={runtimes.map((kind) => `/${kind.name}`)} />
-              ) : (
-                <ErrorNote error={error} hideErrors={runtimes.map((kind) => `/${kind.name}`)} />
-              )}
-            </div>
-            <div className="flex gap-2">
-              <Button
-                onClick={() => {
-                  setDrafts({})
-                  setError(null)
-                }}
-              >
-                {texts.common.discard}
-              </Button>
-              <Button
-                look="primary"
-                busy={busy}
-                disabled={live.pending || live.plan === null}
-                reason={reason}
-                onClick={() => void apply()}
-              >
-                {busy ? texts.common.applying : texts.common.apply}
-              </Button>
-            </div>
-          </div>
-        </section>
+        <Unsaved
+          live={live}
+          error={error}
+          pointers={runtimes.map((runtime) => `/${runtime.name}`)}
+          busy={busy}
+          reason={reason}
+          onDiscard={() => {
+            setForms({})
+            clear()
+          }}
+          onApply={apply}
+        />
       )}
     </div>
   )
 }
 
-interface KindSectionProps {
-  kind: OfferedRuntime
+/** What this machine lacks, with the way to get it. */
+function Missing({ runtimes }: { runtimes: readonly OfferedRuntime[] }) {
+  return (
+    <details className="rounded-lg border border-line bg-surface">
+      <summary className="rounded-lg px-4 py-3 text-ink-2">{texts.create.showUnavailable(runtimes.length)}</summary>
+      <ul className="grid grid-cols-1 gap-4 px-4 pb-4 md:grid-cols-2">
+        {runtimes.map((runtime) => (
+          <li key={runtime.name} className="min-w-0">
+            <h3 className="mb-1 font-medium">{runtime.label}</h3>
+            <Unavailable label={runtime.label} reason={runtime.reason} install={runtime.install} />
+          </li>
+        ))}
+      </ul>
+    </details>
+  )
+}
+
+interface UnsavedProps {
+  live: LivePlan
+  error: unknown
+  /** Of mistakes that stand at their fields. */
+  pointers: readonly string[]
+  busy: boolean
+  /** Why nothing can be applied now. */
+  reason: string | null
+  onDiscard: () => void
+  onApply: () => Promise<void>
+}
+
+function Unsaved({ live, error, pointers, busy, reason, onDiscard, onApply }: UnsavedProps) {
+  return (
+    <UnsavedBar label={t.unsaved}>
+      <div className="flex flex-wrap items-start justify-between gap-x-6 gap-y-3">
+        <div className="scroll-thin max-h-56 min-w-0 flex-1 basis-72 overflow-y-auto">
+          <h2 className="mb-1 text-sm text-ink-3">{t.unsaved}</h2>
+          {error === null ? (
+            <PlanView live={live} idle="" hideErrors={pointers} />
+          ) : (
+            <ErrorNote error={error} hideErrors={pointers} />
+          )}
+        </div>
+        <div className="flex gap-2">
+          <Button onClick={onDiscard}>{texts.common.discard}</Button>
+          <Button
+            look="primary"
+            busy={busy}
+            disabled={live.pending || live.plan === null}
+            reason={reason}
+            onClick={() => void onApply()}
+          >
+            {busy ? texts.common.applying : texts.common.apply}
+          </Button>
+        </div>
+      </div>
+    </UnsavedBar>
+  )
+}
+
+interface RuntimeSectionProps {
+  runtime: OfferedRuntime
   value: SettingsValue
   isStored: boolean
   onChange: (value: SettingsValue) => void
   errors: Parameters<typeof SettingsForm>[0]['errors']
 }
 
-function KindSection({ kind, value, isStored, onChange, errors }: KindSectionProps) {
+function RuntimeSection({ runtime, value, isStored, onChange, errors }: RuntimeSectionProps) {
   const enabled = value.enabled === true
-  const fields = fieldsOf(kind.settingsSchema).filter((field) => field.key !== 'enabled')
+  const fields = fieldsOf(runtime.settingsSchema).filter((field) => field.key !== 'enabled')
   // A runtime that was never used has no values yet: the service fills them in; only the choices that matter are asked.
   const asked = isStored ? fields : fields.filter((field) => field.key === 'version' || field.key === 'preset')
-  const initial = kind.versions.find((version) => version.default)?.version
+  const initial = runtime.versions.find((version) => version.default)?.version
   return (
-    <section aria-labelledby={`kind-${kind.name}`} className="min-w-0 rounded-lg border border-line bg-surface">
+    <section aria-labelledby={`runtime-${runtime.name}`} className="min-w-0 rounded-lg border border-line bg-surface">
       <div className="flex items-center gap-3 px-4 py-3">
-        <Monogram label={kind.label} />
+        <Monogram label={runtime.label} />
         <div className="min-w-0 flex-1">
-          <h3 id={`kind-${kind.name}`} className="truncate text-base font-medium">
-            {kind.label}
+          <h3 id={`runtime-${runtime.name}`} className="truncate text-base font-medium">
+            {runtime.label}
           </h3>
-          <p className="text-sm text-ink-3">{kind.summary}</p>
+          <p className="text-sm text-ink-3">{runtime.summary}</p>
         </div>
         <Switch
-          label={t.enable(kind.label)}
+          label={t.enable(runtime.label)}
           hideLabel
           checked={enabled}
-          disabled={!kind.available && !enabled}
+          disabled={!runtime.available && !enabled}
           onChange={(next) =>
             onChange(
               isStored
@@ -195,7 +215,7 @@ function KindSection({ kind, value, isStored, onChange, errors }: KindSectionPro
                   ? {
                       enabled: true,
                       ...(initial === undefined ? {} : { version: initial }),
-                      ...(kind.presets[0] ? { preset: kind.presets[0].name } : {}),
+                      ...(runtime.presets[0] ? { preset: runtime.presets[0].name } : {}),
                     }
                   : { enabled: false },
             )
@@ -204,21 +224,21 @@ function KindSection({ kind, value, isStored, onChange, errors }: KindSectionPro
       </div>
       {enabled && asked.length > 0 && (
         <div className="border-t border-line p-4">
-          {!kind.available && (
+          {!runtime.available && (
             <div className="mb-4">
-              <Unavailable label={kind.label} reason={kind.reason} install={kind.install} />
+              <Unavailable label={runtime.label} reason={runtime.reason} install={runtime.install} />
             </div>
           )}
           <SettingsForm
             fields={asked}
             value={value}
             onChange={onChange}
-            pointer={`/${kind.name}`}
+            pointer={`/${runtime.name}`}
             errors={errors}
             choices={{
-              ...(kind.versions.length > 0 ? { version: versionChoices(kind.versions) } : {}),
-              ...(kind.presets.length > 0
-                ? { preset: kind.presets.map((preset) => ({ value: preset.name, label: preset.label })) }
+              ...(runtime.versions.length > 0 ? { version: versionChoices(runtime.versions) } : {}),
+              ...(runtime.presets.length > 0
+                ? { preset: runtime.presets.map((preset) => ({ value: preset.name, label: preset.label })) }
                 : {}),
             }}
           />

@@ -2,7 +2,7 @@ import type { CallResult } from '@stackquay/contract'
 import { useQuery } from '@tanstack/react-query'
 import { Eye, RotateCcwKey } from 'lucide-react'
 import { type ReactNode, useState } from 'react'
-import { client, problemFrom } from '../api/client.ts'
+import { client } from '../api/client.ts'
 import { secretKeyQuery } from '../api/queries.ts'
 import { Button } from '../components/button.tsx'
 import { Choices } from '../components/choices.tsx'
@@ -12,15 +12,19 @@ import { Dialog, DialogActions } from '../components/dialog.tsx'
 import { ErrorNote } from '../components/error-state.tsx'
 import { Facts } from '../components/facts.tsx'
 import { TextField } from '../components/field.tsx'
+import { Form } from '../components/form.tsx'
 import { Loaded } from '../components/loaded.tsx'
 import { PageHeader, Panel } from '../components/panel.tsx'
 import { errorsAt } from '../lib/field-errors.ts'
 import { formatDateTime } from '../lib/format.ts'
+import { useSubmit } from '../modules/use-submit.ts'
 import { texts } from '../texts/index.ts'
 import { useTitle } from './use-title.ts'
 
 const t = texts.secretKey
+
 type Revealed = CallResult<'revealSecretKey'>
+
 type Replaced = CallResult<'replaceSecretKey'>
 
 export function SecretKeyPage() {
@@ -172,7 +176,7 @@ function Replace({ onClose, onReplaced }: { onClose: () => void; onReplaced: () 
   )
 }
 
-/** Whoever sits down at an open page must not get the key with it. */
+/** An open page alone must not give the key away. */
 function PasswordAgain({
   submit,
   danger = false,
@@ -190,28 +194,15 @@ function PasswordAgain({
   children?: (errorAt: (pointer: string) => string | null) => ReactNode
 }) {
   const [password, setPassword] = useState('')
-  const [busy, setBusy] = useState(false)
-  const [error, setError] = useState<unknown>(null)
-  const errors = error === null ? undefined : problemFrom(error).errors
+  const { busy, error, problem, run } = useSubmit()
+  const errors = problem?.errors
   const act = async () => {
-    setBusy(true)
-    setError(null)
-    try {
+    await run(async () => {
       await onPassword(password)
-    } catch (failure) {
-      setError(failure)
-    } finally {
-      setBusy(false)
-    }
+    })
   }
   return (
-    <form
-      className="flex flex-col gap-4"
-      onSubmit={(event) => {
-        event.preventDefault()
-        void act()
-      }}
-    >
+    <Form onSubmit={act}>
       {children?.((pointer) => errorsAt(errors, pointer))}
       <TextField
         label={t.password}
@@ -230,6 +221,6 @@ function PasswordAgain({
           {submit}
         </Button>
       </DialogActions>
-    </form>
+    </Form>
   )
 }

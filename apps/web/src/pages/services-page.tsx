@@ -14,7 +14,7 @@ import { Monogram } from '../modules/monogram.tsx'
 import { engineReason } from '../modules/project-actions.ts'
 import { ServiceCard } from '../modules/service-card.tsx'
 import { ServiceForm } from '../modules/service-form.tsx'
-import { isEnabled, type ServiceKind, serviceSettings, settingsOf } from '../modules/service-kind.ts'
+import { isEnabled, type ServiceType, serviceSettings, settingsOf } from '../modules/service-type.ts'
 import { Unavailable } from '../modules/unavailable.tsx'
 import { useMay } from '../modules/use-may.ts'
 import { texts } from '../texts/index.ts'
@@ -31,8 +31,8 @@ export function ServicesPage() {
   // An engine that does not answer cannot say what is kept; the services are known without it.
   const kept = extras.data?.keptData ?? (extras.isError && engineReason(project) !== null ? [] : undefined)
   if (services.data !== undefined && kept !== undefined) {
-    const kinds = services.data.items.filter((item) => item.kind === 'service')
-    return <Services project={project} kinds={kinds} kept={kept} />
+    const types = services.data.items.filter((item) => item.kind === 'service')
+    return <Services project={project} types={types} kept={kept} />
   }
   if (services.isError || extras.isError) {
     return (
@@ -50,24 +50,24 @@ export function ServicesPage() {
 
 function Services({
   project,
-  kinds,
+  types,
   kept,
 }: {
   project: ProjectView
-  kinds: readonly ServiceKind[]
+  types: readonly ServiceType[]
   kept: Parameters<typeof KeptDataPanel>[0]['kept']
 }) {
   // A dialog that slides away still shows what it was about.
-  const [shaping, setShaping] = useState<ServiceKind | null>(null)
+  const [shaping, setShaping] = useState<ServiceType | null>(null)
   const [open, setOpen] = useState(false)
-  const shape = (kind: ServiceKind) => {
-    setShaping(kind)
+  const shape = (type: ServiceType) => {
+    setShaping(type)
     setOpen(true)
   }
-  const used = kinds.filter((kind) => isEnabled(project, kind))
-  const others = kinds.filter((kind) => !isEnabled(project, kind) && !kept.some((data) => data.kind === kind.name))
-  const offered = others.filter((kind) => kind.available || canBeElsewhere(kind))
-  const missing = kinds.filter((kind) => !kind.available && !isEnabled(project, kind))
+  const used = types.filter((type) => isEnabled(project, type))
+  const others = types.filter((type) => !isEnabled(project, type) && !kept.some((data) => data.kind === type.name))
+  const offered = others.filter((type) => type.available || canBeElsewhere(type))
+  const missing = types.filter((type) => !type.available && !isEnabled(project, type))
   return (
     <div className="flex w-full max-w-6xl flex-col gap-4 px-4 py-5 sm:px-6">
       <div>
@@ -79,14 +79,14 @@ function Services({
           <EmptyState icon={Blocks} title={t.none} detail={t.noneDetail} />
         </div>
       ) : (
-        used.map((kind) => <ServiceCard key={kind.name} project={project} kind={kind} onChange={() => shape(kind)} />)
+        used.map((type) => <ServiceCard key={type.name} project={project} type={type} onChange={() => shape(type)} />)
       )}
-      {kept.length > 0 && <KeptDataPanel project={project} kinds={kinds} kept={kept} onEnable={shape} />}
+      {kept.length > 0 && <KeptDataPanel project={project} types={types} kept={kept} onEnable={shape} />}
       {offered.length > 0 && (
         <Panel title={t.available} flush>
           <ul className="divide-y divide-line">
-            {offered.map((kind) => (
-              <Offered key={kind.name} project={project} kind={kind} onAdd={() => shape(kind)} />
+            {offered.map((type) => (
+              <Offered key={type.name} project={project} type={type} onAdd={() => shape(type)} />
             ))}
           </ul>
         </Panel>
@@ -95,10 +95,10 @@ function Services({
         <details className="rounded-lg border border-line bg-surface" open={missing.length <= 4}>
           <summary className="rounded-lg px-4 py-3 text-ink-2">{texts.create.showUnavailable(missing.length)}</summary>
           <ul className="grid grid-cols-1 gap-4 px-4 pb-4 md:grid-cols-2">
-            {missing.map((kind) => (
-              <li key={kind.name} className="min-w-0">
-                <h3 className="mb-1 font-medium">{kind.label}</h3>
-                <Unavailable label={kind.label} reason={kind.reason} install={kind.install} />
+            {missing.map((type) => (
+              <li key={type.name} className="min-w-0">
+                <h3 className="mb-1 font-medium">{type.label}</h3>
+                <Unavailable label={type.label} reason={type.reason} install={type.install} />
               </li>
             ))}
           </ul>
@@ -111,26 +111,26 @@ function Services({
         detail={shaping?.summary}
         wide
       >
-        {shaping !== null && <ServiceForm project={project} kind={shaping} onClose={() => setOpen(false)} />}
+        {shaping !== null && <ServiceForm project={project} type={shaping} onClose={() => setOpen(false)} />}
       </Dialog>
     </div>
   )
 }
 
-function Offered({ project, kind, onAdd }: { project: ProjectView; kind: ServiceKind; onAdd: () => void }) {
+function Offered({ project, type, onAdd }: { project: ProjectView; type: ServiceType; onAdd: () => void }) {
   const may = useMay()
-  const known = serviceSettings(project, kind) !== null
+  const known = serviceSettings(project, type) !== null
   return (
     <li className="flex items-center gap-3 px-4 py-2.5">
-      <Monogram label={kind.label} />
+      <Monogram label={type.label} />
       <div className="min-w-0 flex-1">
-        <h3 className="font-medium">{kind.label}</h3>
-        <p className="text-sm text-ink-3">{kind.available ? kind.summary : t.elsewhereOnly}</p>
+        <h3 className="font-medium">{type.label}</h3>
+        <p className="text-sm text-ink-3">{type.available ? type.summary : t.elsewhereOnly}</p>
       </div>
       {may('operate') && (
         <Button
           icon={Plus}
-          aria-label={known ? t.enableOne(kind.label) : t.addOne(kind.label)}
+          aria-label={known ? t.enableOne(type.label) : t.addOne(type.label)}
           reason={engineReason(project)}
           onClick={onAdd}
         >
@@ -141,12 +141,12 @@ function Offered({ project, kind, onAdd }: { project: ProjectView; kind: Service
   )
 }
 
-function titleOf(project: ProjectView, kind: ServiceKind): string {
-  if (isEnabled(project, kind)) return t.changeOne(kind.label)
-  return serviceSettings(project, kind) === null ? t.addOne(kind.label) : t.enableTitle(kind.label)
+function titleOf(project: ProjectView, type: ServiceType): string {
+  if (isEnabled(project, type)) return t.changeOne(type.label)
+  return serviceSettings(project, type) === null ? t.addOne(type.label) : t.enableTitle(type.label)
 }
 
 /** Whether its settings can name a server that runs elsewhere: then no program is needed here. */
-function canBeElsewhere(kind: ServiceKind): boolean {
-  return settingsOf(kind).some((field) => field.key === 'external' && field.kind === 'group')
+function canBeElsewhere(type: ServiceType): boolean {
+  return settingsOf(type).some((field) => field.key === 'external' && field.kind === 'group')
 }

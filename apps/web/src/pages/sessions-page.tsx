@@ -8,7 +8,7 @@ import { Button } from '../components/button.tsx'
 import { ConfirmDialog } from '../components/confirm-dialog.tsx'
 import { Loaded } from '../components/loaded.tsx'
 import { PageHeader, Panel } from '../components/panel.tsx'
-import { Cell, Table } from '../components/table.tsx'
+import { ActionsCell, Cell, Table } from '../components/table.tsx'
 import { TimeAgo } from '../components/time-ago.tsx'
 import { toastDone } from '../components/toast.tsx'
 import { deviceOf } from '../lib/user-agent.ts'
@@ -106,7 +106,7 @@ function SessionRow({ session, onEnd }: { session: SessionView; onEnd: () => voi
       <Cell className="text-ink-2">
         <TimeAgo time={session.expiresAt} />
       </Cell>
-      <Cell end className="py-1 whitespace-nowrap">
+      <ActionsCell>
         {session.current ? (
           <span className="rounded-full bg-good-soft px-2 py-0.75 text-xs font-medium text-good">{t.current}</span>
         ) : (
@@ -114,7 +114,7 @@ function SessionRow({ session, onEnd }: { session: SessionView; onEnd: () => voi
             {t.end}
           </Button>
         )}
-      </Cell>
+      </ActionsCell>
     </tr>
   )
 }

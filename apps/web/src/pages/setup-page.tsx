@@ -8,9 +8,10 @@ import { keepSessionKey } from '../api/session-key.ts'
 import { Button } from '../components/button.tsx'
 import { ErrorNote } from '../components/error-state.tsx'
 import { TextField } from '../components/field.tsx'
+import { Form } from '../components/form.tsx'
 import { errorsAt } from '../lib/field-errors.ts'
 import { texts } from '../texts/index.ts'
-import { Door } from './door.tsx'
+import { AuthLayout } from './auth-layout.tsx'
 import { useTitle } from './use-title.ts'
 
 const t = texts.setup
@@ -38,7 +39,7 @@ export function SetupPage() {
       queries.setQueryData(meQuery.queryKey, me)
       await navigate({ to: '/' })
     } catch (failure) {
-      // Somebody else was faster: their administrator logs in.
+      // Another person was faster: that administrator logs in.
       if (isStatus(failure, 409)) return void navigate({ to: '/login', search: {} })
       setError(failure)
     } finally {
@@ -46,14 +47,8 @@ export function SetupPage() {
     }
   }
   return (
-    <Door title={t.title} detail={t.detail}>
-      <form
-        className="flex flex-col gap-4"
-        onSubmit={(event) => {
-          event.preventDefault()
-          void submit()
-        }}
-      >
+    <AuthLayout title={t.title} detail={t.detail}>
+      <Form onSubmit={submit}>
         <TextField
           label={t.code}
           help={t.codeHelp}
@@ -97,7 +92,7 @@ export function SetupPage() {
         <Button type="submit" look="primary" size="lg" busy={busy}>
           {busy ? t.submitting : t.submit}
         </Button>
-      </form>
-    </Door>
+      </Form>
+    </AuthLayout>
   )
 }

@@ -60,7 +60,7 @@ function Suites({ project }: { project: ProjectView }) {
             </Panel>
           ) : (
             <>
-              <Panel title={t.suites} detail={t.ownData} flush>
+              <Panel title={t.suites} detail={t.testData} flush>
                 <ul className="divide-y divide-line">
                   {suites.map((suite) => (
                     <SuiteRow

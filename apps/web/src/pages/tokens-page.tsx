@@ -1,32 +1,27 @@
-import type { CallResult, Scope, TokenView } from '@stackquay/contract'
+import type { TokenView } from '@stackquay/contract'
 import { useQuery } from '@tanstack/react-query'
 import { CircleHelp, KeyRound, Plus, Trash2 } from 'lucide-react'
 import { useState } from 'react'
-import { client, problemFrom } from '../api/client.ts'
-import { meQuery, projectsQuery, tokensQuery } from '../api/queries.ts'
+import { client } from '../api/client.ts'
+import { projectsQuery, tokensQuery } from '../api/queries.ts'
 import { Button, IconButton } from '../components/button.tsx'
-import { Choices } from '../components/choices.tsx'
 import { cx } from '../components/class-names.ts'
-import { CodeBlock } from '../components/code-block.tsx'
 import { ConfirmDialog } from '../components/confirm-dialog.tsx'
-import { Dialog, DialogActions } from '../components/dialog.tsx'
+import { Dialog } from '../components/dialog.tsx'
 import { EmptyState } from '../components/empty-state.tsx'
-import { ErrorNote } from '../components/error-state.tsx'
-import { Check, Segments, SelectField, TextField } from '../components/field.tsx'
 import { Loaded } from '../components/loaded.tsx'
 import { PageHeader, Panel } from '../components/panel.tsx'
-import { Cell, Table } from '../components/table.tsx'
+import { ActionsCell, Cell, Table } from '../components/table.tsx'
 import { TimeAgo } from '../components/time-ago.tsx'
 import { toastDone } from '../components/toast.tsx'
 import { useNow } from '../components/use-now.ts'
-import { errorsAt } from '../lib/field-errors.ts'
-import { includes } from '../lib/token-powers.ts'
 import { TokenPowers } from '../modules/token-powers-view.tsx'
 import { texts } from '../texts/index.ts'
+import { CreateToken } from './tokens/create-token.tsx'
+import { CreatedToken, type TokenCreated } from './tokens/created-token.tsx'
 import { useTitle } from './use-title.ts'
 
 const t = texts.tokens
-type TokenCreated = CallResult<'createToken'>
 
 export function TokensPage() {
   useTitle(t.title)
@@ -54,33 +49,13 @@ export function TokensPage() {
             tokens.length === 0 ? (
               <EmptyState icon={KeyRound} title={t.emptyTitle} detail={t.emptyDetail} />
             ) : (
-              <Table
-                label={t.title}
-                head={[
-                  { title: t.columns.name },
-                  { title: t.columns.scope },
-                  { title: t.columns.projects },
-                  { title: t.columns.lastUsed },
-                  { title: t.columns.expires },
-                  { title: t.columns.created },
-                  { title: t.columns.actions, hidden: true },
-                ]}
-              >
-                {tokens.map((token) => (
-                  <TokenRow
-                    key={token.id}
-                    token={token}
-                    onRevoke={() => setRevoking(token)}
-                    onExplain={() => setExplained(token)}
-                  />
-                ))}
-              </Table>
+              <TokenTable tokens={tokens} onRevoke={setRevoking} onExplain={setExplained} />
             )
           }
         </Loaded>
       </Panel>
       <Dialog open={creating} onClose={() => setCreating(false)} title={t.createTitle} wide>
-        <CreateForm
+        <CreateToken
           onClose={() => setCreating(false)}
           onCreated={(token) => {
             setCreating(false)
@@ -96,7 +71,7 @@ export function TokensPage() {
         detail={t.createdDetail}
         wide
       >
-        {created !== null && <Created token={created} onClose={() => setCreated(null)} />}
+        {created !== null && <CreatedToken token={created} onClose={() => setCreated(null)} />}
       </Dialog>
       <Dialog open={explained !== null} onClose={() => setExplained(null)} title={t.whatItMay(explained?.name ?? '')}>
         {explained !== null && (
@@ -120,6 +95,33 @@ export function TokensPage() {
         }}
       />
     </div>
+  )
+}
+
+interface TokenTableProps {
+  tokens: readonly TokenView[]
+  onRevoke: (token: TokenView) => void
+  onExplain: (token: TokenView) => void
+}
+
+function TokenTable({ tokens, onRevoke, onExplain }: TokenTableProps) {
+  return (
+    <Table
+      label={t.title}
+      head={[
+        { title: t.columns.name },
+        { title: t.columns.scope },
+        { title: t.columns.projects },
+        { title: t.columns.lastUsed },
+        { title: t.columns.expires },
+        { title: t.columns.created },
+        { title: t.columns.actions, hidden: true },
+      ]}
+    >
+      {tokens.map((token) => (
+        <TokenRow key={token.id} token={token} onRevoke={() => onRevoke(token)} onExplain={() => onExplain(token)} />
+      ))}
+    </Table>
   )
 }
 
@@ -156,9 +158,9 @@ function TokenRow({ token, onRevoke, onExplain }: { token: TokenView; onRevoke: 
       <Cell className="text-ink-2">
         <TimeAgo time={token.createdAt} />
       </Cell>
-      <Cell end className="py-1">
+      <ActionsCell>
         <IconButton icon={Trash2} label={t.revokeOne(token.name)} onClick={onRevoke} />
-      </Cell>
+      </ActionsCell>
     </tr>
   )
 }
@@ -166,157 +168,4 @@ function TokenRow({ token, onRevoke, onExplain }: { token: TokenView; onRevoke: 
 function useProjectNames(): (ref: string) => string {
   const projects = useQuery(projectsQuery).data ?? []
   return (ref) => projects.find((project) => project.id === ref || project.slug === ref)?.name ?? ref
-}
-
-const expiryDays = { never: null, days7: 7, days30: 30, days90: 90, year: 365 } as const
-type Expiry = keyof typeof expiryDays
-const scopeOrder = ['read', 'operate', 'admin'] as const satisfies readonly Scope[]
-
-function CreateForm({ onClose, onCreated }: { onClose: () => void; onCreated: (token: TokenCreated) => void }) {
-  const projects = useQuery(projectsQuery).data ?? []
-  const role = useQuery(meQuery).data?.role ?? 'operate'
-  const [name, setName] = useState('')
-  const [scope, setScope] = useState<Scope>(role === 'read' ? 'read' : 'operate')
-  const [restricted, setRestricted] = useState<'all' | 'some'>('all')
-  const [chosen, setChosen] = useState<readonly string[]>([])
-  const [expiry, setExpiry] = useState<Expiry>('days90')
-  const [tried, setTried] = useState(false)
-  const [busy, setBusy] = useState(false)
-  const [error, setError] = useState<unknown>(null)
-  const problem = error === null ? null : problemFrom(error)
-  const noneChosen = restricted === 'some' && chosen.length === 0
-
-  const submit = async () => {
-    setTried(true)
-    if (noneChosen) return
-    setBusy(true)
-    setError(null)
-    const days = expiryDays[expiry]
-    try {
-      onCreated(
-        await client.call('createToken', {
-          body: {
-            name,
-            scope,
-            projects: restricted === 'all' ? [] : [...chosen],
-            expiresAt: days === null ? null : new Date(Date.now() + days * 86_400_000).toISOString(),
-          },
-        }),
-      )
-    } catch (failure) {
-      setError(failure)
-    } finally {
-      setBusy(false)
-    }
-  }
-  return (
-    <form
-      className="flex flex-col gap-4"
-      onSubmit={(event) => {
-        event.preventDefault()
-        void submit()
-      }}
-    >
-      <div className="grid items-start gap-x-6 gap-y-4 sm:grid-cols-2">
-        <div className="flex min-w-0 flex-col gap-4">
-          <TextField
-            label={t.name}
-            help={t.nameHelp}
-            required
-            autoFocus
-            maxLength={60}
-            value={name}
-            onChange={(event) => setName(event.target.value)}
-            error={errorsAt(problem?.errors, '/name')}
-          />
-          <Choices
-            label={t.scope}
-            value={scope}
-            onChange={setScope}
-            options={scopeOrder
-              .filter((option) => includes(role, option))
-              .map((value) => ({ value, label: t.scopes[value].label, help: t.scopes[value].help }))}
-          />
-          <div className="flex flex-col gap-2">
-            <p className="text-sm font-medium">{t.projects}</p>
-            <Segments
-              label={t.projects}
-              value={restricted}
-              onChange={setRestricted}
-              options={[
-                { value: 'all', label: t.allProjects },
-                { value: 'some', label: t.someProjects },
-              ]}
-            />
-            {restricted === 'some' && (
-              <div className="scroll-thin flex max-h-44 flex-col gap-1.5 overflow-y-auto rounded-md border border-line p-3">
-                {projects.map((project) => (
-                  <Check
-                    key={project.id}
-                    label={project.name}
-                    checked={chosen.includes(project.id)}
-                    onChange={(checked) =>
-                      setChosen(checked ? [...chosen, project.id] : chosen.filter((id) => id !== project.id))
-                    }
-                  />
-                ))}
-              </div>
-            )}
-            {tried && noneChosen && <p className="text-sm text-bad">{t.chooseOne}</p>}
-          </div>
-          <SelectField
-            label={t.expiry}
-            value={expiry}
-            onChange={(event) => setExpiry(event.target.value as Expiry)}
-            error={errorsAt(problem?.errors, '/expiresAt')}
-          >
-            {(Object.keys(expiryDays) as Expiry[]).map((option) => (
-              <option key={option} value={option}>
-                {t.expiries[option]}
-              </option>
-            ))}
-          </SelectField>
-        </div>
-        <TokenPowers
-          scope={scope}
-          projects={
-            restricted === 'all'
-              ? null
-              : projects.filter((project) => chosen.includes(project.id)).map((project) => project.name)
-          }
-        />
-      </div>
-      {problem !== null && <ErrorNote error={error} hideErrors={['/name', '/expiresAt']} />}
-      <DialogActions>
-        <Button onClick={onClose}>{texts.common.cancel}</Button>
-        <Button type="submit" look="primary" busy={busy}>
-          {t.submit}
-        </Button>
-      </DialogActions>
-    </form>
-  )
-}
-
-function Created({ token, onClose }: { token: TokenCreated; onClose: () => void }) {
-  return (
-    <div className="flex flex-col gap-4">
-      <div>
-        <p className="mb-1 text-sm font-medium">{t.value}</p>
-        <CodeBlock code={token.value} label={t.value} wrap />
-      </div>
-      <div>
-        <p className="mb-1 text-sm font-medium">{t.tryIt}</p>
-        <CodeBlock
-          code={`curl -H "Authorization: Bearer ${token.value}" ${window.location.origin}/api/v1/projects`}
-          label={t.tryIt}
-          wrap
-        />
-      </div>
-      <DialogActions>
-        <Button look="primary" onClick={onClose}>
-          {t.done}
-        </Button>
-      </DialogActions>
-    </div>
-  )
 }

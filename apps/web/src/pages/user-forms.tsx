@@ -1,7 +1,7 @@
 import type { Scope, UserView } from '@stackquay/contract'
 import { RefreshCw } from 'lucide-react'
 import { type ReactNode, useState } from 'react'
-import { client, problemFrom } from '../api/client.ts'
+import { client } from '../api/client.ts'
 import { Button, IconButton } from '../components/button.tsx'
 import { Choices } from '../components/choices.tsx'
 import { CodeBlock } from '../components/code-block.tsx'
@@ -12,10 +12,13 @@ import { TextField } from '../components/field.tsx'
 import { errorsAt } from '../lib/field-errors.ts'
 import { newPassword } from '../lib/new-password.ts'
 import { includes } from '../lib/token-powers.ts'
+import { useSubmit } from '../modules/use-submit.ts'
 import { texts } from '../texts/index.ts'
 
 const t = texts.users
+
 const scopes = ['read', 'operate', 'admin'] as const satisfies readonly Scope[]
+
 const roles = scopes.map((value) => ({ value, label: texts.roles[value].label, help: texts.roles[value].help }))
 
 export function CreateUserForm({
@@ -152,7 +155,7 @@ export function NewAccess({ access, onClose }: { access: PassOn; onClose: () => 
   )
 }
 
-/** Readable while it is chosen: it is made to be told to somebody. */
+/** Readable while it is chosen: it has to be passed on. */
 function PasswordToPassOn({
   value,
   onChange,
@@ -190,19 +193,12 @@ function randomPassword(): string {
 }
 
 function useForm(act: () => Promise<void>) {
-  const [busy, setBusy] = useState(false)
-  const [error, setError] = useState<unknown>(null)
-  const errors = error === null ? undefined : problemFrom(error).errors
+  const { busy, error, problem, run } = useSubmit()
+  const errors = problem?.errors
   const submit = async () => {
-    setBusy(true)
-    setError(null)
-    try {
+    await run(async () => {
       await act()
-    } catch (failure) {
-      setError(failure)
-    } finally {
-      setBusy(false)
-    }
+    })
   }
   return {
     busy,

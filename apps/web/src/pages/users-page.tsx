@@ -5,23 +5,20 @@ import { useState } from 'react'
 import { client } from '../api/client.ts'
 import { meQuery, usersQuery } from '../api/queries.ts'
 import { Button, IconButton } from '../components/button.tsx'
-import { ConfirmDialog } from '../components/confirm-dialog.tsx'
-import { Consequences } from '../components/consequences.tsx'
 import { Dialog } from '../components/dialog.tsx'
 import { Loaded } from '../components/loaded.tsx'
 import { Menu, MenuItem, MenuSeparator } from '../components/menu.tsx'
 import { PageHeader, Panel } from '../components/panel.tsx'
-import { Cell, Table } from '../components/table.tsx'
+import { ActionsCell, Cell, Table } from '../components/table.tsx'
 import { TimeAgo } from '../components/time-ago.tsx'
 import { toastDone, toastProblem } from '../components/toast.tsx'
 import { AccountStatePill } from '../modules/state-pill.tsx'
 import { texts } from '../texts/index.ts'
-import { PasswordDialog } from './password-dialog.tsx'
 import { useTitle } from './use-title.ts'
-import { CreateUserForm, NewAccess, type PassOn, ResetPasswordForm, RoleForm } from './user-forms.tsx'
+import { CreateUserForm, NewAccess, type PassOn } from './user-forms.tsx'
+import { type UserAct, UserDialogs } from './users/user-dialogs.tsx'
 
 const t = texts.users
-type Act = 'role' | 'password' | 'disable' | 'delete'
 
 export function UsersPage() {
   useTitle(t.title)
@@ -29,17 +26,13 @@ export function UsersPage() {
   const queries = useQueryClient()
   const me = useQuery(meQuery).data
   const [creating, setCreating] = useState(false)
-  const [act, setAct] = useState<{ readonly kind: Act; readonly user: UserView } | null>(null)
+  const [act, setAct] = useState<UserAct | null>(null)
   const [passOn, setPassOn] = useState<PassOn | null>(null)
   const users = query.data ?? []
-  const admins = users.filter(({ role, disabled }) => role === 'admin' && !disabled)
-  const isLastAdmin = (user: UserView) => admins.length === 1 && admins[0]?.id === user.id
-  const isMe = (user: UserView) => user.id === me?.userId
 
-  const close = () => setAct(null)
   const changed = async (user: UserView) => {
     await query.refetch()
-    if (isMe(user)) await queries.invalidateQueries({ queryKey: meQuery.queryKey })
+    if (user.id === me?.userId) await queries.invalidateQueries({ queryKey: meQuery.queryKey })
   }
   const enable = async (user: UserView) => {
     try {
@@ -50,13 +43,6 @@ export function UsersPage() {
       toastProblem(error)
     }
   }
-  const userFor = (kind: Act) => (act?.kind === kind ? act.user : null)
-  const [roleOf, passwordOf, disabling, deleting] = [
-    userFor('role'),
-    userFor('password'),
-    userFor('disable'),
-    userFor('delete'),
-  ]
   return (
     <div className="flex w-full max-w-6xl flex-col gap-4 px-4 py-5 sm:px-6">
       <PageHeader
@@ -72,29 +58,7 @@ export function UsersPage() {
       />
       <Panel flush>
         <Loaded query={query} rows={3} height="h-9">
-          {() => (
-            <Table
-              label={t.title}
-              head={[
-                { title: t.columns.name },
-                { title: t.columns.role },
-                { title: t.columns.state },
-                { title: t.columns.created },
-                { title: t.columns.actions, hidden: true },
-              ]}
-            >
-              {users.map((user) => (
-                <UserRow
-                  key={user.id}
-                  user={user}
-                  me={isMe(user)}
-                  lastAdmin={isLastAdmin(user)}
-                  onAct={(kind) => setAct({ kind, user })}
-                  onEnable={() => void enable(user)}
-                />
-              ))}
-            </Table>
-          )}
+          {() => <UserTable users={users} me={me?.userId} onAct={setAct} onEnable={enable} />}
         </Loaded>
       </Panel>
 
@@ -108,38 +72,7 @@ export function UsersPage() {
           }}
         />
       </Dialog>
-      <Dialog open={roleOf !== null} onClose={close} title={t.roleTitle(roleOf?.username ?? '')}>
-        {roleOf !== null && (
-          <RoleForm
-            user={roleOf}
-            self={isMe(roleOf)}
-            onClose={close}
-            onChanged={async () => {
-              await changed(roleOf)
-              close()
-              toastDone(t.roleChanged(roleOf.username))
-            }}
-          />
-        )}
-      </Dialog>
-      <Dialog
-        open={passwordOf !== null && !isMe(passwordOf)}
-        onClose={close}
-        title={t.resetTitle(passwordOf?.username ?? '')}
-        detail={t.resetDetail}
-      >
-        {passwordOf !== null && (
-          <ResetPasswordForm
-            user={passwordOf}
-            onClose={close}
-            onSet={(password) => {
-              close()
-              setPassOn({ title: t.passwordSetTitle(passwordOf.username), username: passwordOf.username, password })
-            }}
-          />
-        )}
-      </Dialog>
-      <PasswordDialog open={passwordOf !== null && isMe(passwordOf)} onClose={close} user={me?.user ?? ''} />
+      <UserDialogs act={act} onClose={() => setAct(null)} onChanged={changed} onPassOn={setPassOn} />
       <Dialog
         open={passOn !== null}
         onClose={() => setPassOn(null)}
@@ -148,36 +81,42 @@ export function UsersPage() {
       >
         {passOn !== null && <NewAccess access={passOn} onClose={() => setPassOn(null)} />}
       </Dialog>
-      <ConfirmDialog
-        open={disabling !== null}
-        onClose={close}
-        title={t.disableTitle(disabling?.username ?? '')}
-        submit={t.disableSubmit}
-        onConfirm={async () => {
-          if (disabling === null) return
-          await client.call('changeUser', { params: { uid: disabling.id }, body: { disabled: true } })
-          await changed(disabling)
-          toastDone(t.disabledDone(disabling.username))
-        }}
-      >
-        <Consequences items={t.disableConsequences} />
-      </ConfirmDialog>
-      <ConfirmDialog
-        open={deleting !== null}
-        onClose={close}
-        title={t.deleteTitle(deleting?.username ?? '')}
-        word={deleting?.username}
-        submit={t.deleteSubmit}
-        onConfirm={async () => {
-          if (deleting === null) return
-          await client.call('deleteUser', { params: { uid: deleting.id } })
-          await changed(deleting)
-          toastDone(t.deleted(deleting.username))
-        }}
-      >
-        <Consequences items={t.deleteConsequences} />
-      </ConfirmDialog>
     </div>
+  )
+}
+
+interface UserTableProps {
+  users: readonly UserView[]
+  /** Id of who is logged in. */
+  me: string | undefined
+  onAct: (act: UserAct) => void
+  onEnable: (user: UserView) => Promise<void>
+}
+
+function UserTable({ users, me, onAct, onEnable }: UserTableProps) {
+  const admins = users.filter(({ role, disabled }) => role === 'admin' && !disabled)
+  return (
+    <Table
+      label={t.title}
+      head={[
+        { title: t.columns.name },
+        { title: t.columns.role },
+        { title: t.columns.state },
+        { title: t.columns.created },
+        { title: t.columns.actions, hidden: true },
+      ]}
+    >
+      {users.map((user) => (
+        <UserRow
+          key={user.id}
+          user={user}
+          me={user.id === me}
+          lastAdmin={admins.length === 1 && admins[0]?.id === user.id}
+          onAct={(kind) => onAct({ kind, user })}
+          onEnable={() => void onEnable(user)}
+        />
+      ))}
+    </Table>
   )
 }
 
@@ -191,7 +130,7 @@ function UserRow({
   user: UserView
   me: boolean
   lastAdmin: boolean
-  onAct: (kind: Act) => void
+  onAct: (kind: UserAct['kind']) => void
   onEnable: () => void
 }) {
   return (
@@ -209,7 +148,7 @@ function UserRow({
       <Cell className="text-ink-2">
         <TimeAgo time={user.createdAt} />
       </Cell>
-      <Cell end className="py-1">
+      <ActionsCell>
         <Menu trigger={<IconButton icon={Ellipsis} label={t.actionsOf(user.username)} />}>
           {lastAdmin && <p className="max-w-52 px-2 py-1 text-sm text-ink-2">{t.lastAdmin}</p>}
           <MenuItem icon={ShieldHalf} disabled={lastAdmin} onSelect={() => onAct('role')}>
@@ -232,7 +171,7 @@ function UserRow({
             {t.delete}
           </MenuItem>
         </Menu>
-      </Cell>
+      </ActionsCell>
     </tr>
   )
 }

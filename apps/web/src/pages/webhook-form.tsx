@@ -1,17 +1,20 @@
 import type { Webhook } from '@stackquay/contract'
-import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { client, problemFrom } from '../api/client.ts'
-import { projectsQuery } from '../api/queries.ts'
+import { client } from '../api/client.ts'
 import { Button } from '../components/button.tsx'
 import { DialogActions } from '../components/dialog.tsx'
 import { ErrorNote } from '../components/error-state.tsx'
-import { Check, Segments, TextField } from '../components/field.tsx'
+import { Check, TextField } from '../components/field.tsx'
+import { Form } from '../components/form.tsx'
 import { errorsAt } from '../lib/field-errors.ts'
+import { ProjectsChoice } from '../modules/projects-choice.tsx'
+import { useSubmit } from '../modules/use-submit.ts'
 import { texts } from '../texts/index.ts'
 
 const t = texts.webhooks
+
 type EventName = keyof typeof t.eventNames
+
 /** Output of operations is for those who watch; it is never sent. */
 const offered = (Object.keys(t.eventNames) as EventName[]).filter((name) => name !== 'operation.output')
 
@@ -24,44 +27,30 @@ interface WebhookFormProps {
 }
 
 export function WebhookForm({ hook, onClose, onDone }: WebhookFormProps) {
-  const projects = useQuery(projectsQuery).data ?? []
   const [name, setName] = useState(hook?.name ?? '')
   const [url, setUrl] = useState(hook?.url ?? '')
   const [events, setEvents] = useState<readonly string[]>(hook?.events ?? ['operation.changed', 'run.changed'])
-  const [reach, setReach] = useState<'all' | 'some'>((hook?.projects.length ?? 0) > 0 ? 'some' : 'all')
+  const [extent, setExtent] = useState<'all' | 'some'>((hook?.projects.length ?? 0) > 0 ? 'some' : 'all')
   const [chosen, setChosen] = useState<readonly string[]>(hook?.projects ?? [])
   const [tried, setTried] = useState(false)
-  const [busy, setBusy] = useState(false)
-  const [error, setError] = useState<unknown>(null)
-  const problem = error === null ? null : problemFrom(error)
-  const incomplete = events.length === 0 || (reach === 'some' && chosen.length === 0)
+  const { busy, error, problem, run } = useSubmit()
+  const noneChosen = extent === 'some' && chosen.length === 0
+  const incomplete = events.length === 0 || noneChosen
 
   const submit = async () => {
     setTried(true)
     if (incomplete) return
-    setBusy(true)
-    setError(null)
-    const body = { name, url, events: events as EventName[], projects: reach === 'all' ? [] : [...chosen] }
-    try {
+    const body = { name, url, events: events as EventName[], projects: extent === 'all' ? [] : [...chosen] }
+    await run(async () => {
       if (hook === null) onDone((await client.call('createWebhook', { body })).secret)
       else {
         await client.call('updateWebhook', { params: { hook: hook.id }, body })
         onDone(null)
       }
-    } catch (failure) {
-      setError(failure)
-    } finally {
-      setBusy(false)
-    }
+    })
   }
   return (
-    <form
-      className="flex flex-col gap-4"
-      onSubmit={(event) => {
-        event.preventDefault()
-        void submit()
-      }}
-    >
+    <Form onSubmit={submit}>
       <div className="grid items-start gap-x-6 gap-y-4 sm:grid-cols-2">
         <TextField
           label={t.name}
@@ -83,50 +72,17 @@ export function WebhookForm({ hook, onClose, onDone }: WebhookFormProps) {
           error={errorsAt(problem?.errors, '/url')}
         />
       </div>
-      <fieldset className="flex flex-col gap-1.5">
-        <legend className="mb-1 text-sm font-medium">{t.events}</legend>
-        <div className="grid gap-x-6 gap-y-1.5 sm:grid-cols-2">
-          {offered.map((event) => (
-            <Check
-              key={event}
-              label={t.eventNames[event]}
-              help={<code>{event}</code>}
-              checked={events.includes(event)}
-              onChange={(checked) =>
-                setEvents(checked ? [...events, event] : events.filter((other) => other !== event))
-              }
-            />
-          ))}
-        </div>
-        {tried && events.length === 0 && <p className="text-sm text-bad">{t.chooseEvent}</p>}
-      </fieldset>
-      <div className="flex flex-col gap-2">
-        <p className="text-sm font-medium">{t.projects}</p>
-        <Segments
-          label={t.projects}
-          value={reach}
-          onChange={setReach}
-          options={[
-            { value: 'all', label: t.allProjects },
-            { value: 'some', label: t.someProjects },
-          ]}
-        />
-        {reach === 'some' && (
-          <div className="scroll-thin flex max-h-44 flex-col gap-1.5 overflow-y-auto rounded-md border border-line p-3">
-            {projects.map((project) => (
-              <Check
-                key={project.id}
-                label={project.name}
-                checked={chosen.includes(project.id)}
-                onChange={(checked) =>
-                  setChosen(checked ? [...chosen, project.id] : chosen.filter((id) => id !== project.id))
-                }
-              />
-            ))}
-          </div>
-        )}
-        {tried && reach === 'some' && chosen.length === 0 && <p className="text-sm text-bad">{t.chooseProject}</p>}
-      </div>
+      <EventChoice chosen={events} onChange={setEvents} missing={tried && events.length === 0} />
+      <ProjectsChoice
+        label={t.projects}
+        all={t.allProjects}
+        some={t.someProjects}
+        extent={extent}
+        onExtent={setExtent}
+        chosen={chosen}
+        onChosen={setChosen}
+        error={tried && noneChosen ? t.chooseProject : null}
+      />
       {problem !== null && <ErrorNote error={error} hideErrors={['/name', '/url']} />}
       <DialogActions>
         <Button onClick={onClose}>{texts.common.cancel}</Button>
@@ -134,6 +90,33 @@ export function WebhookForm({ hook, onClose, onDone }: WebhookFormProps) {
           {hook === null ? t.submit : t.save}
         </Button>
       </DialogActions>
-    </form>
+    </Form>
+  )
+}
+
+interface EventChoiceProps {
+  chosen: readonly string[]
+  onChange: (chosen: readonly string[]) => void
+  /** None is chosen, and the form was sent. */
+  missing: boolean
+}
+
+function EventChoice({ chosen, onChange, missing }: EventChoiceProps) {
+  return (
+    <fieldset className="flex flex-col gap-1.5">
+      <legend className="mb-1 text-sm font-medium">{t.events}</legend>
+      <div className="grid gap-x-6 gap-y-1.5 sm:grid-cols-2">
+        {offered.map((event) => (
+          <Check
+            key={event}
+            label={t.eventNames[event]}
+            help={<code>{event}</code>}
+            checked={chosen.includes(event)}
+            onChange={(checked) => onChange(checked ? [...chosen, event] : chosen.filter((other) => other !== event))}
+          />
+        ))}
+      </div>
+      {missing && <p className="text-sm text-bad">{t.chooseEvent}</p>}
+    </fieldset>
   )
 }

@@ -7,14 +7,13 @@ import { client } from '../api/client.ts'
 import { webhooksQuery } from '../api/webhooks.ts'
 import { Button, IconButton } from '../components/button.tsx'
 import { CodeBlock } from '../components/code-block.tsx'
-import { ConfirmDialog } from '../components/confirm-dialog.tsx'
 import { Dialog, DialogActions } from '../components/dialog.tsx'
 import { EmptyState } from '../components/empty-state.tsx'
 import { ErrorState } from '../components/error-state.tsx'
 import { Menu, MenuItem, MenuSeparator } from '../components/menu.tsx'
 import { PageHeader, Panel } from '../components/panel.tsx'
 import { SkeletonList } from '../components/skeleton.tsx'
-import { Cell, Table } from '../components/table.tsx'
+import { ActionsCell, Cell, Table } from '../components/table.tsx'
 import { TimeAgo } from '../components/time-ago.tsx'
 import { toastDone, toastFailed, toastProblem } from '../components/toast.tsx'
 import { DeliveryStatePill, WebhookStatePill } from '../modules/state-pill.tsx'
@@ -22,6 +21,7 @@ import { texts } from '../texts/index.ts'
 import { useTitle } from './use-title.ts'
 import { WebhookDeliveries } from './webhook-deliveries.tsx'
 import { WebhookForm } from './webhook-form.tsx'
+import { type WebhookAct, WebhookDialogs } from './webhooks/webhook-dialogs.tsx'
 
 const t = texts.webhooks
 
@@ -36,17 +36,12 @@ export function WebhooksPage() {
   return opened === undefined ? <Webhooks hooks={query.data} /> : <WebhookDeliveries hook={opened} />
 }
 
-type Act = 'edit' | 'rotate' | 'delete'
-
 function Webhooks({ hooks }: { hooks: readonly Webhook[] }) {
   const queries = useQueryClient()
   const [creating, setCreating] = useState(false)
-  const [act, setAct] = useState<{ readonly kind: Act; readonly hook: Webhook } | null>(null)
+  const [act, setAct] = useState<WebhookAct | null>(null)
   const [secret, setSecret] = useState<string | null>(null)
   const changed = () => queries.invalidateQueries({ queryKey: webhooksQuery.queryKey })
-  const close = () => setAct(null)
-  const hookFor = (kind: Act) => (act?.kind === kind ? act.hook : null)
-  const [editing, rotating, deleting] = [hookFor('edit'), hookFor('rotate'), hookFor('delete')]
   return (
     <div className="flex w-full max-w-6xl flex-col gap-4 px-4 py-5 sm:px-6">
       <PageHeader
@@ -90,18 +85,7 @@ function Webhooks({ hooks }: { hooks: readonly Webhook[] }) {
           }}
         />
       </Dialog>
-      <Dialog open={editing !== null} onClose={close} title={t.editTitle(editing?.name ?? '')} wide>
-        {editing !== null && (
-          <WebhookForm
-            hook={editing}
-            onClose={close}
-            onDone={() => {
-              close()
-              void changed()
-            }}
-          />
-        )}
-      </Dialog>
+      <WebhookDialogs act={act} onClose={() => setAct(null)} onChanged={changed} onSecret={setSecret} />
       <Dialog open={secret !== null} onClose={() => setSecret(null)} title={t.secretTitle} detail={t.secretDetail} wide>
         {secret !== null && <CodeBlock code={secret} label={t.secret} wrap />}
         <DialogActions>
@@ -110,33 +94,6 @@ function Webhooks({ hooks }: { hooks: readonly Webhook[] }) {
           </Button>
         </DialogActions>
       </Dialog>
-      <ConfirmDialog
-        open={rotating !== null}
-        onClose={close}
-        title={t.rotateTitle(rotating?.name ?? '')}
-        detail={t.rotateDetail}
-        submit={t.rotateSubmit}
-        look="primary"
-        onConfirm={async () => {
-          if (rotating === null) return
-          const made = await client.call('rotateWebhookSecret', { params: { hook: rotating.id } })
-          setSecret(made.secret)
-          await changed()
-        }}
-      />
-      <ConfirmDialog
-        open={deleting !== null}
-        onClose={close}
-        title={t.deleteTitle(deleting?.name ?? '')}
-        detail={t.deleteDetail}
-        submit={t.deleteSubmit}
-        onConfirm={async () => {
-          if (deleting === null) return
-          await client.call('deleteWebhook', { params: { hook: deleting.id } })
-          await changed()
-          toastDone(t.deleted(deleting.name))
-        }}
-      />
     </div>
   )
 }
@@ -147,7 +104,7 @@ function WebhookRow({
   onChanged,
 }: {
   hook: Webhook
-  onAct: (act: Act) => void
+  onAct: (act: WebhookAct['kind']) => void
   onChanged: () => Promise<void>
 }) {
   const navigate = useNavigate()
@@ -189,7 +146,7 @@ function WebhookRow({
           </span>
         )}
       </Cell>
-      <Cell end className="py-1">
+      <ActionsCell>
         <Menu trigger={<IconButton icon={Ellipsis} label={t.moreOf(hook.name)} />}>
           <MenuItem icon={List} onSelect={() => void navigate({ to: '/settings/webhooks', search: { hook: hook.id } })}>
             {t.deliveries}
@@ -211,7 +168,7 @@ function WebhookRow({
             {t.delete}
           </MenuItem>
         </Menu>
-      </Cell>
+      </ActionsCell>
     </tr>
   )
 }

@@ -8,7 +8,7 @@ import type { DatabaseInput } from '../kind.ts'
  * come right by the next start.
  *
  * The password comes in the environment and leaves it before the server starts; the file is as private as the data beside
- * it, which whoever reads it has already. `exec` keeps the process id the engine knows.
+ * it, which every reader of it has already. `exec` keeps the process id the engine knows.
  */
 export function startScript(input: DatabaseInput, label: string, line: string): readonly [string, ...string[]] {
   return [

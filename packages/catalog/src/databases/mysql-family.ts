@@ -1,6 +1,6 @@
 import type { Job } from '@stackquay/engine-api'
 import { dataPath } from '@stackquay/engine-api/workload'
-import type { DatabaseConnection, DatabaseInput, DatabaseKind, WorkloadDraft } from '../kind.ts'
+import type { DatabaseConnection, DatabaseInput, DatabaseType, WorkloadSpec } from '../kind.ts'
 import { startScript } from './mysql-family-start-script.ts'
 
 /*
@@ -44,7 +44,7 @@ export function nameObstacle(label: string, name: string): string | null {
 }
 
 export interface FamilyServer {
-  readonly kind: Pick<DatabaseKind, 'name' | 'label' | 'lineOf'>
+  readonly kind: Pick<DatabaseType, 'name' | 'label' | 'lineOf'>
   /** Makes the data directory, with the release line in the file `release` of it. */
   readonly init: Job
   /** What only this server understands. */
@@ -56,7 +56,7 @@ export function serverPath(input: DatabaseInput): string {
   return `${dataPath(input.name)}/server`
 }
 
-export function familyWorkload(input: DatabaseInput, { kind, init, options }: FamilyServer): WorkloadDraft {
+export function familyWorkload(input: DatabaseInput, { kind, init, options }: FamilyServer): WorkloadSpec {
   const line = kind.lineOf(input.toolchain.version)
   return {
     name: input.name,
@@ -75,10 +75,10 @@ export function familyWorkload(input: DatabaseInput, { kind, init, options }: Fa
         // Empty: no socket file. Its path would have to be short, writable and unique, and every client here speaks TCP.
         '--socket=',
         '--pid-file=server.pid',
-        // Accounts are told apart by address alone: "localhost" can never be reached over TCP, and nobody is asked for names.
+        // Accounts are told apart by address alone: "localhost" can never be reached over TCP, and names are not looked up.
         '--skip-name-resolve',
         '--character-set-server=utf8mb4',
-        // A commit is on the disk when it is acknowledged, unless nobody will miss it.
+        // A commit is on the disk when it is acknowledged, unless the data is throwaway.
         `--innodb-flush-log-at-trx-commit=${input.throwaway === true ? 0 : 1}`,
         // For replicas and point-in-time recovery, which one development database has not; with it MySQL asks for more
         // than all privileges on a database before it creates a trigger or a function.
@@ -92,7 +92,7 @@ export function familyWorkload(input: DatabaseInput, { kind, init, options }: Fa
     ports: [{ name: kind.name, port: input.listen.port, hostPort: input.hostPort, bind: input.bind }],
     setup: [init],
     requires: [],
-    // It listens when recovery is over, and whoever connects before the account is set waits a moment and is served: no
+    // It listens when recovery is over, and a client that connects before the account is set waits a moment and is served: no
     // client is ever refused. Its first words cannot be expected: they begin with their length, that of its version's name.
     health: { kind: 'tcp', port: kind.name, timeoutSeconds: 300 },
     restart: { kind: 'always' },
@@ -113,7 +113,7 @@ function url(connection: DatabaseConnection) {
   ]
 }
 
-/** What `mysql`, `mariadb` and their dump programs take without being told. There is no such variable for user and database. */
+/** What `mysql`, `mariadb` and their dump programs take by default. There is no such variable for user and database. */
 function clientVariables(connection: DatabaseConnection) {
   return {
     MYSQL_HOST: connection.host,

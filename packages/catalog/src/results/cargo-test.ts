@@ -1,5 +1,5 @@
 import { stripVTControlCharacters } from 'node:util'
-import { type CaseDraft, caseList } from './case-list.ts'
+import { caseList, type ParsedCase } from './case-list.ts'
 import { type TestResults, UnreadableResults } from './case-result.ts'
 import { linesOf } from './cases.ts'
 
@@ -7,12 +7,12 @@ import { linesOf } from './cases.ts'
  * What `cargo test` prints for people: stable Rust has no other output. It says where a test is only when it failed.
  */
 export function readCargoTest(text: string): TestResults {
-  const found: CaseDraft[] = []
+  const found: ParsedCase[] = []
   const failures = new Map<string, string[]>()
   const compiler: string[] = []
   let group: string | null = null
   let failure: string[] | null = null
-  let told = 0
+  let announced = 0
   let finished = 0
   let isCargo = false
   for (const raw of linesOf(text)) {
@@ -28,7 +28,7 @@ export function readCargoTest(text: string): TestResults {
     const begins = /^running (\d+) tests?$/.exec(line)
     if (begins !== null) {
       isCargo = true
-      told += Number(begins[1])
+      announced += Number(begins[1])
       failure = null
       continue
     }
@@ -65,11 +65,11 @@ export function readCargoTest(text: string): TestResults {
     if (!cases.add(one.outcome === 'failed' ? withFailure(one, output ?? []) : one)) break
   }
   if (found.length === 0 && compiler.length > 0) cases.add(ofCompiler(compiler))
-  return cases.results(told > found.length || (found.length > 0 && finished === 0))
+  return cases.results(announced > found.length || (found.length > 0 && finished === 0))
 }
 
 /** `test tests::adds ... ok`, `… ignored, later`, `… ok <0.001s>`; in between may stand what the test printed. */
-function testOf(line: string, group: string | null): CaseDraft | null {
+function testOf(line: string, group: string | null): ParsedCase | null {
   const dots = line.startsWith('test ') ? line.indexOf(' ... ') : -1
   if (dots === -1) return null
   const said = /(?:^|\s)(ok|FAILED|ignored)(?:, (.*?))?(?: <(\d+\.\d+)s>)?$/.exec(line.slice(dots + 5))
@@ -83,14 +83,14 @@ function testOf(line: string, group: string | null): CaseDraft | null {
   }
 }
 
-const outcomes: Readonly<Record<string, CaseDraft['outcome']>> = { ok: 'passed', FAILED: 'failed', ignored: 'skipped' }
+const outcomes: Readonly<Record<string, ParsedCase['outcome']>> = { ok: 'passed', FAILED: 'failed', ignored: 'skipped' }
 
 function keyOf(group: string | null, name: string): string {
   return JSON.stringify([group, name])
 }
 
 /** `thread 'tests::adds' panicked at src/lib.rs:14:9:` with the message below, or in Rust before 1.73 in front of the place. */
-function withFailure(test: CaseDraft, lines: readonly string[]): CaseDraft {
+function withFailure(test: ParsedCase, lines: readonly string[]): ParsedCase {
   const output = lines.join('\n').trim()
   const panic = /panicked at (.+?):(\d{1,7}):\d{1,7}:$/m.exec(output)
   const older = panic === null ? /panicked at '([\s\S]{0,20000}?)', (\S+?):(\d{1,7}):\d{1,7}$/m.exec(output) : null
@@ -103,7 +103,7 @@ function withFailure(test: CaseDraft, lines: readonly string[]): CaseDraft {
   return { ...test, file: panic[1]!, line: Number(panic[2]), message, details: output }
 }
 
-function ofCompiler(lines: readonly string[]): CaseDraft {
+function ofCompiler(lines: readonly string[]): ParsedCase {
   const output = lines.join('\n')
   const place = /^\s*--> (.+?):(\d{1,7}):\d+$/m.exec(output)
   return {

@@ -1,13 +1,13 @@
 import { stripVTControlCharacters } from 'node:util'
 import { type CaseResult, mostCases, type TestResults } from './case-result.ts'
 
-/** What a reader found of one test, as raw as the runner wrote it. */
-export type CaseDraft = Pick<CaseResult, 'name' | 'outcome'> & Partial<CaseResult>
+/** One test as a reader parsed it, not cleaned yet. */
+export type ParsedCase = Pick<CaseResult, 'name' | 'outcome'> & Partial<CaseResult>
 
-/** Takes cases while there is room, cleaned and bounded: whatever a project writes, what is kept of it stays small. */
+/** Takes cases while there is room, cleaned and bounded: results stay small for every output. */
 export interface CaseList {
   /** False when the list is full. */
-  add(draft: CaseDraft): boolean
+  add(parsedCase: ParsedCase): boolean
   results(incomplete: boolean): TestResults
 }
 
@@ -15,26 +15,26 @@ export function caseList(): CaseList {
   const cases: CaseResult[] = []
   let overflown = false
   return {
-    add: (draft) => {
+    add: (parsedCase) => {
       overflown ||= cases.length >= mostCases
-      if (!overflown) cases.push(caseOf(draft))
+      if (!overflown) cases.push(caseOf(parsedCase))
       return !overflown
     },
     results: (incomplete) => ({ cases, incomplete: incomplete || overflown }),
   }
 }
 
-function caseOf(draft: CaseDraft): CaseResult {
-  const { line = null, seconds = null } = draft
+function caseOf(parsedCase: ParsedCase): CaseResult {
+  const { line = null, seconds = null } = parsedCase
   return {
-    name: oneLine(draft.name, 1000) ?? '(without a name)',
-    group: oneLine(draft.group, 1000),
-    file: oneLine(draft.file, 4000),
+    name: oneLine(parsedCase.name, 1000) ?? '(without a name)',
+    group: oneLine(parsedCase.group, 1000),
+    file: oneLine(parsedCase.file, 4000),
     line: line !== null && Number.isSafeInteger(line) && line > 0 ? line : null,
-    outcome: draft.outcome,
+    outcome: parsedCase.outcome,
     seconds: seconds !== null && Number.isFinite(seconds) && seconds >= 0 ? seconds : null,
-    message: readable(draft.message, 4096),
-    details: draft.outcome === 'failed' ? readable(draft.details, 16_384) : null,
+    message: readable(parsedCase.message, 4096),
+    details: parsedCase.outcome === 'failed' ? readable(parsedCase.details, 16_384) : null,
   }
 }
 

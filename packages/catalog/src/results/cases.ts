@@ -3,16 +3,16 @@ import { type CaseResult, type TestResults, UnreadableResults } from './case-res
 import { number, record, text as textOf } from './json-values.ts'
 
 /**
- * Our own format, for the reporters that we hand to runners: a line `{"results":"stackquay"}`, a line for each test with the
+ * The built-in format of the reporters that runners get: a line `{"results":"stackquay"}`, a line for each test with the
  * fields of `CaseResult`, and `{"end":true}`. Lines that are none of these are passed over.
  */
 export function readCases(text: string): TestResults {
   const cases = caseList()
-  let isOurs = false
+  let isBuiltIn = false
   let ended = false
   for (const line of linesOf(text)) {
     const fields = record(parsed(line))
-    if (fields.results === 'stackquay') [isOurs, ended] = [true, false]
+    if (fields.results === 'stackquay') [isBuiltIn, ended] = [true, false]
     else if (fields.end === true) ended = true
     else if (isOutcome(fields.outcome)) {
       const kept = cases.add({
@@ -28,7 +28,7 @@ export function readCases(text: string): TestResults {
       if (!kept) break
     }
   }
-  if (!isOurs) throw new UnreadableResults('The runner wrote no results that its reporter should have written.')
+  if (!isBuiltIn) throw new UnreadableResults('The runner wrote no results that its reporter should have written.')
   return cases.results(!ended)
 }
 

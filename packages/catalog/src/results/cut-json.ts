@@ -1,7 +1,7 @@
 import { UnreadableResults } from './case-result.ts'
 
 /**
- * JSON of a runner that may have been killed while it wrote: when the text ends in the middle, what stands complete in it
+ * JSON of a runner that may have been killed while it wrote: when the text ends in the middle, the complete parts of it
  * is answered, with all brackets closed.
  */
 export function parseCutJson(text: string): { readonly value: unknown; readonly cut: boolean } {

@@ -1,4 +1,4 @@
-import { type CaseDraft, caseList } from './case-list.ts'
+import { caseList, type ParsedCase } from './case-list.ts'
 import { type TestResults, UnreadableResults } from './case-result.ts'
 import { linesOf, parsed } from './cases.ts'
 import { number, record, text as textOf } from './json-values.ts'
@@ -57,14 +57,14 @@ interface Open {
   output: string
 }
 
-const outcomes: Readonly<Record<string, CaseDraft['outcome']>> = { pass: 'passed', fail: 'failed', skip: 'skipped' }
+const outcomes: Readonly<Record<string, ParsedCase['outcome']>> = { pass: 'passed', fail: 'failed', skip: 'skipped' }
 
 function add(texts: Map<string, string>, key: string, text: string): void {
   const before = texts.get(key) ?? ''
   if (before.length < mostOutput) texts.set(key, before + text)
 }
 
-function ofTest(entry: Open, outcome: CaseDraft['outcome'], seconds: number | null): CaseDraft {
+function ofTest(entry: Open, outcome: ParsedCase['outcome'], seconds: number | null): ParsedCase {
   const said = { name: entry.test ?? '', group: entry.package, outcome, seconds }
   const output = withoutFrame(entry.output)
   if (outcome === 'passed') return said
@@ -73,7 +73,7 @@ function ofTest(entry: Open, outcome: CaseDraft['outcome'], seconds: number | nu
   return { ...said, file: at?.file ?? null, line: at?.line ?? null, message, details: output }
 }
 
-function ofPackage(entry: Open): CaseDraft {
+function ofPackage(entry: Open): ParsedCase {
   const at = placeOf(entry.output)
   const output = withoutFrame(entry.output)
   const [first = 'The package failed.'] = output.split('\n').filter((line) => line !== '' && !line.startsWith('# '))

@@ -1,5 +1,5 @@
 import { stripVTControlCharacters } from 'node:util'
-import { type CaseDraft, caseList } from './case-list.ts'
+import { caseList, type ParsedCase } from './case-list.ts'
 import { type TestResults, UnreadableResults } from './case-result.ts'
 import { parseCutJson } from './cut-json.ts'
 import { list, milliseconds, number, record, text as textOf, texts } from './json-values.ts'
@@ -11,19 +11,19 @@ export function readJestJson(text: string): TestResults {
   const files = record(value).testResults
   if (!Array.isArray(files)) throw new UnreadableResults('The results have no "testResults".')
   const cases = caseList()
-  for (const one of files) for (const draft of casesOf(record(one), cut)) if (!cases.add(draft)) break
+  for (const one of files) for (const found of casesOf(record(one), cut)) if (!cases.add(found)) break
   return cases.results(cut)
 }
 
-function* casesOf(result: Readonly<Record<string, unknown>>, cut: boolean): Generator<CaseDraft> {
+function* casesOf(result: Readonly<Record<string, unknown>>, cut: boolean): Generator<ParsedCase> {
   const file = textOf(result.name)
   const tests = list(result.assertionResults).map(record)
   const message = textOf(result.message)
   let failed = 0
   for (const test of tests) {
-    const draft = caseOf(test, file)
-    if (draft?.outcome === 'failed') failed++
-    if (draft !== null) yield draft
+    const found = caseOf(test, file)
+    if (found?.outcome === 'failed') failed++
+    if (found !== null) yield found
   }
   // A file that could not be loaded, or whose hooks failed, has no failed test; it counts as one.
   if (result.status === 'failed' && failed === 0 && !(cut && message === null)) {
@@ -33,7 +33,7 @@ function* casesOf(result: Readonly<Record<string, unknown>>, cut: boolean): Gene
   }
 }
 
-function caseOf(test: Readonly<Record<string, unknown>>, file: string | null): CaseDraft | null {
+function caseOf(test: Readonly<Record<string, unknown>>, file: string | null): ParsedCase | null {
   const outcome = outcomes[textOf(test.status) ?? '']
   if (outcome === undefined) return null
   const traces = texts(test.failureMessages)
@@ -52,7 +52,7 @@ function caseOf(test: Readonly<Record<string, unknown>>, file: string | null): C
   }
 }
 
-const outcomes: Readonly<Record<string, CaseDraft['outcome']>> = {
+const outcomes: Readonly<Record<string, ParsedCase['outcome']>> = {
   passed: 'passed',
   failed: 'failed',
   skipped: 'skipped',
@@ -61,7 +61,7 @@ const outcomes: Readonly<Record<string, CaseDraft['outcome']>> = {
   disabled: 'skipped',
 }
 
-/** What stands before the frames. */
+/** The lines before the frames. */
 function head(trace: string): string {
   const lines = stripVTControlCharacters(trace.slice(0, 8192)).trimStart().split('\n')
   if (lines[0]!.startsWith('● Test suite failed to run')) lines.shift()

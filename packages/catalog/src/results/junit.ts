@@ -1,5 +1,5 @@
 import { Parser } from 'htmlparser2'
-import { type CaseDraft, caseList } from './case-list.ts'
+import { caseList, type ParsedCase } from './case-list.ts'
 import { type TestResults, UnreadableResults } from './case-result.ts'
 import { linesIn, placesIn } from './trace.ts'
 
@@ -90,7 +90,7 @@ function isPart(name: string): name is Part['kind'] {
   return (partKinds as readonly string[]).includes(name)
 }
 
-function caseOf({ attributes, suite, parts }: OpenCase): CaseDraft {
+function caseOf({ attributes, suite, parts }: OpenCase): ParsedCase {
   const { name = '', classname, time } = attributes
   const failed = parts.filter((part) => part.kind !== 'skipped')
   const skipped = parts.find((part) => part.kind === 'skipped')

@@ -1,4 +1,4 @@
-import { type CaseDraft, caseList } from './case-list.ts'
+import { caseList, type ParsedCase } from './case-list.ts'
 import { type TestResults, UnreadableResults } from './case-result.ts'
 import { parseCutJson } from './cut-json.ts'
 import { list, number, record, text as textOf } from './json-values.ts'
@@ -36,7 +36,7 @@ function visit(
   }
 }
 
-function caseOf(spec: Fields, test: Fields, titles: readonly string[], root: string | null): CaseDraft {
+function caseOf(spec: Fields, test: Fields, titles: readonly string[], root: string | null): ParsedCase {
   const project = textOf(test.projectName)
   const results = list(test.results).map(record)
   const last = results.at(-1) ?? {}
@@ -70,7 +70,7 @@ function missing(last: Fields, test: Fields): string {
 }
 
 /** A file that cannot be loaded, a web server that does not start. */
-function ofErrorOutside(error: Fields): CaseDraft {
+function ofErrorOutside(error: Fields): ParsedCase {
   const location = record(error.location)
   const file = textOf(location.file)
   const message = textOf(error.message)

@@ -1,5 +1,5 @@
 import { stripVTControlCharacters } from 'node:util'
-import { type CaseDraft, caseList } from './case-list.ts'
+import { caseList, type ParsedCase } from './case-list.ts'
 import { type TestResults, UnreadableResults } from './case-result.ts'
 import { parseCutJson } from './cut-json.ts'
 import { number, record, text as textOf, texts } from './json-values.ts'
@@ -14,15 +14,15 @@ export function readRspecJson(text: string): TestResults {
   if (!Array.isArray(report.examples)) throw new UnreadableResults('The results have no "examples".')
   const cases = caseList()
   for (const example of report.examples) {
-    const draft = caseOf(record(example))
-    if (draft !== null && !cases.add(draft)) break
+    const found = caseOf(record(example))
+    if (found !== null && !cases.add(found)) break
   }
   const outside = number(record(report.summary).errors_outside_of_examples_count) ?? 0
-  if (outside > 0) for (const draft of errorsOutside(texts(report.messages), outside)) cases.add(draft)
+  if (outside > 0) for (const found of errorsOutside(texts(report.messages), outside)) cases.add(found)
   return cases.results(cut)
 }
 
-function caseOf(example: Fields): CaseDraft | null {
+function caseOf(example: Fields): ParsedCase | null {
   const outcome = outcomes[textOf(example.status) ?? '']
   if (outcome === undefined) return null
   const name = textOf(example.description) ?? ''
@@ -46,17 +46,17 @@ function caseOf(example: Fields): CaseDraft | null {
   }
 }
 
-const outcomes: Readonly<Record<string, CaseDraft['outcome']>> = {
+const outcomes: Readonly<Record<string, ParsedCase['outcome']>> = {
   passed: 'passed',
   failed: 'failed',
   pending: 'skipped',
 }
 
 /** Files that could not be loaded, and hooks of the whole suite. Their text is among the messages for people. */
-function* errorsOutside(messages: readonly string[], count: number): Generator<CaseDraft> {
-  const told = messages.filter((message) => message.includes('An error occurred')).slice(0, Math.min(count, 1000))
-  if (told.length === 0) yield { name: 'Outside of examples', outcome: 'failed', message: `${count} errors.` }
-  for (const raw of told) {
+function* errorsOutside(messages: readonly string[], count: number): Generator<ParsedCase> {
+  const reported = messages.filter((message) => message.includes('An error occurred')).slice(0, Math.min(count, 1000))
+  if (reported.length === 0) yield { name: 'Outside of examples', outcome: 'failed', message: `${count} errors.` }
+  for (const raw of reported) {
     const message = stripVTControlCharacters(raw)
     const file = /An error occurred while loading (\S+?\.rb)\b/.exec(message.slice(0, 5000))?.[1] ?? null
     const paragraphs = message.slice(0, 20_000).split(/\n\s*\n/)

@@ -1,4 +1,4 @@
-import type { ResultFormat } from '../suites/suite-kind.ts'
+import type { ResultFormat } from '../suites/suite-type.ts'
 import { readCargoTest } from './cargo-test.ts'
 import { type TestResults, UnreadableResults } from './case-result.ts'
 import { readCases } from './cases.ts'

@@ -1,14 +1,14 @@
-import type { ActionDraft } from '../kind.ts'
+import type { ActionDefinition } from '../kind.ts'
 
 /** What differs from an action that can run, deletes nothing and needs the dependencies. */
-export type ActionParts = Pick<ActionDraft, 'name' | 'label' | 'summary' | 'argv'> & Partial<ActionDraft>
+export type ActionParts = Pick<ActionDefinition, 'name' | 'label' | 'summary' | 'argv'> & Partial<ActionDefinition>
 
 /**
  * The actions that are offered, in the order of the source. A name that could be taken for something else (an option, a
  * path, another line on a screen) is left out, and so is the second of a name: sources are written by anybody.
  */
-export function actionList(found: readonly ActionParts[]): readonly ActionDraft[] {
-  const byName = new Map<string, ActionDraft>()
+export function actionList(found: readonly ActionParts[]): readonly ActionDefinition[] {
+  const byName = new Map<string, ActionDefinition>()
   for (const parts of found) {
     if (byName.size === mostActions) break
     if (!isActionName(parts.name) || byName.has(parts.name)) continue

@@ -9,13 +9,13 @@ export interface EnvironmentParts {
   readonly env: Readonly<Record<string, Value>>
   /** Directories that go before the system's in PATH. */
   readonly path: readonly string[]
-  /** The job that installs dependencies: that of the workload. May throw `SettingsError`, which never stands in a terminal's way. */
+  /** The job that installs dependencies: that of the workload. May throw `SettingsError`, which never blocks a terminal. */
   readonly install: (() => Job | null) | null
-  /** Dependencies are there already, by whomever: that the job cannot run is no obstacle then. */
+  /** Dependencies are installed already: a job that cannot run is no blocker then. */
   readonly installed?: boolean
 }
 
-/** Answers whatever the settings of the server say: a person opens a terminal to mend just that. */
+/** Answers for all settings of the server, also broken ones: a person opens a terminal to fix them. */
 export function commandEnvironment(input: RuntimeInput, parts: EnvironmentParts): CommandEnvironment {
   const { setup, setupReason } = prepared(parts)
   return {
@@ -32,10 +32,10 @@ function prepared({ install, installed }: EnvironmentParts): Pick<CommandEnviron
     return { setup: job === null ? [] : [job], setupReason: null }
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error
-    return { setup: [], setupReason: installed === true ? null : obstacle(error) }
+    return { setup: [], setupReason: installed === true ? null : blockerOf(error) }
   }
 }
 
-export function obstacle(error: SettingsError): string {
+export function blockerOf(error: SettingsError): string {
   return `${error.message} ${error.hint}`
 }

@@ -1,6 +1,6 @@
 import type { ChosenToolchain } from '../kind.ts'
 
-/** A program that an image of ours has in the usual place, in the version that its Dockerfile names. */
+/** A program that a built-in image has in the usual place, in the version that its Dockerfile names. */
 export function inImage(program: string): ChosenToolchain {
   return { version: '', program: `/usr/local/bin/${program}`, directory: '/usr/local/bin' }
 }

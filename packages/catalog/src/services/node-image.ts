@@ -1,7 +1,7 @@
-import type { KindImage } from '../kind.ts'
+import type { TypeImage } from '../kind.ts'
 
-/** For services whose programs are ours. */
-export const nodeImage: KindImage = {
+/** For services that are built-in programs. */
+export const nodeImage: TypeImage = {
   reference: () => 'node:26-bookworm-slim',
   program: () => '/usr/local/bin/node',
   node: '/usr/local/bin/node',

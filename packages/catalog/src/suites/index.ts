@@ -10,10 +10,10 @@ import { pytest } from './runners/pytest.ts'
 import { rspec } from './runners/rspec.ts'
 import { unittest } from './runners/unittest.ts'
 import { vitest } from './runners/vitest.ts'
-import type { SuiteKind } from './suite-kind.ts'
+import type { SuiteType } from './suite-type.ts'
 
 /** One line a runner; a test compares this list with the files beside it. The order is that of the list a person sees. */
-export const suiteKinds: readonly SuiteKind[] = [
+export const suiteKinds: readonly SuiteType[] = [
   nodeTest,
   vitest,
   jest,

@@ -2,7 +2,7 @@ import type { Value } from '@stackquay/engine-api'
 import { type PackageJson, readPackageJson } from '../runtimes/node/package-json.ts'
 import { isAssignment, simpleScript } from '../runtimes/node/simple-script.ts'
 import { below, inSource } from '../server-workload.ts'
-import type { SuiteInput } from './suite-kind.ts'
+import type { SuiteInput } from './suite-type.ts'
 
 /** What the runners of Node.js read of a package: its own package.json, and the one at the top of its workspace. */
 export interface NodePackage {
@@ -45,11 +45,11 @@ export interface RunnerCall {
   readonly script: string | null
   /** The script's words; may begin with assignments and `cross-env`. */
   readonly words: readonly string[]
-  /** Where the runner's own name stands in the words. */
+  /** Index of the runner's name in the words. */
   readonly at: number
 }
 
-/** More ways to test one package than this nobody looks through. */
+/** More suites of one package than this are not useful. */
 export const mostSuites = 50
 
 /**

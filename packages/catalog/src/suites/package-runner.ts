@@ -9,7 +9,7 @@ import {
   unattended,
   withPackagePrograms,
 } from './node-package.ts'
-import type { SuiteCommand, SuiteDraft, SuiteInput, SuiteKind } from './suite-kind.ts'
+import type { SuiteCommand, SuiteDefinition, SuiteInput, SuiteType } from './suite-type.ts'
 
 /** What tells one runner that is a package of npm from another. */
 export interface PackageRunner {
@@ -30,7 +30,7 @@ export interface PackageRunner {
 }
 
 /** Recognised by its package, a script or a configuration file; called as the package's scripts call it. */
-export function packageRunner(runner: PackageRunner): SuiteKind {
+export function packageRunner(runner: PackageRunner): SuiteType {
   return {
     runner: runner.runner,
     label: runner.label,
@@ -40,7 +40,7 @@ export function packageRunner(runner: PackageRunner): SuiteKind {
   }
 }
 
-function find(runner: PackageRunner, input: SuiteInput): readonly SuiteDraft[] {
+function find(runner: PackageRunner, input: SuiteInput): readonly SuiteDefinition[] {
   const found = nodePackage(input)
   if (found === null) return []
   const calls = runnerCalls(found.own, runner.program[0])

@@ -1,6 +1,6 @@
 import { inSource } from '../server-workload.ts'
 import { contains } from './contains.ts'
-import type { SuiteInput } from './suite-kind.ts'
+import type { SuiteInput } from './suite-type.ts'
 
 /** Files in which a Python project says what it needs for its tests. */
 export const requirementFiles = [

@@ -1,6 +1,6 @@
 import { gemsIn } from '../runtimes/ruby/commands.ts'
 import { inSource } from '../server-workload.ts'
-import type { SuiteInput } from './suite-kind.ts'
+import type { SuiteInput } from './suite-type.ts'
 
 /** The file that asks for one of these gems, by itself or through another gem. */
 export function gemFile({ source, folder }: SuiteInput, gems: readonly string[]): string | null {

@@ -1,7 +1,7 @@
 import { chownSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
-import { type RuntimeKind, runtimeKindOf, type SuiteKind, suiteKinds } from '@stackquay/catalog'
+import { type RuntimeType, runtimeKindOf, type SuiteType, suiteKinds } from '@stackquay/catalog'
 import {
   emptySpec,
   type FoundSuite,
@@ -52,7 +52,7 @@ export async function dockerProject(
   const wanted = [
     ...kind.sourceFiles(settings),
     ...kind.commandFiles(settings),
-    ...suiteKinds.flatMap((suite: SuiteKind) => suite.sourceFiles('.')),
+    ...suiteKinds.flatMap((suite: SuiteType) => suite.sourceFiles('.')),
   ]
   const ports = await freePorts(2)
   const facts: ResolveFacts = {
@@ -158,7 +158,7 @@ async function runSuite(
 }
 
 /** The release line of the lab's image. */
-function lineOf(kind: RuntimeKind): string {
+function lineOf(kind: RuntimeType): string {
   if (kind.toolchain === null) return kind.releases[0]!.version
   const tag = images[imageNameOf(kind.image.reference(''))].split(':')[1]!
   return kind.lineOf(tag.split('-')[0]!)

@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { DatabaseKind, KindImage, ServiceKind, WorkloadDraft } from '@stackquay/catalog'
+import type { DatabaseType, ServiceType, TypeImage, WorkloadSpec } from '@stackquay/catalog'
 import { type ContainerFacts, dataContainer, inContainer, jobsIn, toolchainIn } from '@stackquay/domain/containers'
 import {
   type ApplyContext,
@@ -17,8 +17,8 @@ import {
 } from '@stackquay/engine-api'
 import { createDockerEngine } from '@stackquay/engines/docker/index'
 import { oneAccount } from '@stackquay/engines/native/accounts'
-import { createContainerFacts } from '@stackquay/server/projects/container-facts'
-import { createOurPrograms } from '@stackquay/server/projects/our-programs'
+import { createContainerFacts } from '@stackquay/server/catalogue/container-facts'
+import { createOurPrograms } from '@stackquay/server/catalogue/our-programs'
 import { waitFor } from '@stackquay/testkit'
 import {
   type BuiltImage,
@@ -29,7 +29,7 @@ import {
   images,
 } from '@stackquay/testkit/docker-lab'
 import { containerDatabaseInput, containerServiceInput } from './inputs.ts'
-import { freePort, type Machine } from './run-draft.ts'
+import { freePort, type Machine } from './run-workload.ts'
 import { type End, portsOf, type Stage } from './stage.ts'
 
 /** Whom programs run as that have no user of their own: nobody that an image knows. */
@@ -42,13 +42,13 @@ export interface DockerHouse {
   readonly lab: DockerLab
   readonly engine: Engine
   readonly facts: ContainerFacts
-  /** A program of ours, where containers see it. */
+  /** A built-in program, where containers see it. */
   programFile(name: string): string
   /** A folder of this machine that programs in containers may be given parts of. */
   readonly folder: string
   /** Id of a project that nobody else has. */
   projectId(): string
-  stage(kind: DatabaseKind | ServiceKind): Stage
+  stage(kind: DatabaseType | ServiceType): Stage
   apply(change: Change, secrets?: Machine['secrets'], tell?: (text: string) => void): Promise<void>
   close(): Promise<void>
 }
@@ -96,7 +96,7 @@ function containerFacts(home: string): ContainerFacts {
   )
 }
 
-/** What an image of ours is made of, for the lab to keep it. */
+/** What a built-in image is made of, for the lab to keep it. */
 export function oursOn(base: ImageName, ours: string = base): BuiltImage {
   return { ...containerFacts(join(tmpdir(), 'stackquay-docker-images')).ours(ours, images[base]), base }
 }
@@ -115,8 +115,8 @@ export function contextOf(secrets: Machine['secrets'], tell: (text: string) => v
   }
 }
 
-export function workloadOf(draft: WorkloadDraft, project: string): Workload {
-  const { name, ...rest } = draft
+export function workloadOf(spec: WorkloadSpec, project: string): Workload {
+  const { name, ...rest } = spec
   const workload = { ...rest, ref: { project, workload: name } }
   return { ...workload, fingerprint: fingerprintOf(workload) }
 }
@@ -125,9 +125,9 @@ interface DockerProject extends Machine {
   readonly project: string
 }
 
-function dockerStage(house: DockerHouse, kind: DatabaseKind | ServiceKind): Stage {
+function dockerStage(house: DockerHouse, kind: DatabaseType | ServiceType): Stage {
   const { lab, engine } = house
-  const image: KindImage = kind.image
+  const image: TypeImage = kind.image
   const name = imageNameOf(image.reference(''))
   const line = kind.lineOf(images[name].split(':')[1]!)
   const toolchain = kind.toolchain === null ? null : toolchainIn(image, line)
@@ -163,15 +163,15 @@ function dockerStage(house: DockerHouse, kind: DatabaseKind | ServiceKind): Stag
   return {
     inContainers: true,
     database: async (over = {}) =>
-      containerDatabaseInput(kind as DatabaseKind, {
+      containerDatabaseInput(kind as DatabaseType, {
         hostPort: await freePort(),
         version: line,
         toolchain: toolchain!,
         ...over,
       }),
     service: async (said = {}, over = {}) =>
-      containerServiceInput(kind as ServiceKind, said, {
-        hostPort: await portsOf(kind as ServiceKind),
+      containerServiceInput(kind as ServiceType, said, {
+        hostPort: await portsOf(kind as ServiceType),
         ...(toolchain === null
           ? { ourProgram: (name) => ({ node: image.node ?? process.execPath, file: house.programFile(name) }) }
           : { toolchain }),
@@ -183,11 +183,8 @@ function dockerStage(house: DockerHouse, kind: DatabaseKind | ServiceKind): Stag
       await engine.copyData(idOf(from), idOf(to), data, never)
       return to
     },
-    async start(draft, machine) {
-      const workload = workloadOf(
-        { ...inContainer(draft, containerFor(draft.name, machine)), setup: [] },
-        idOf(machine),
-      )
+    async start(spec, machine) {
+      const workload = workloadOf({ ...inContainer(spec, containerFor(spec.name, machine)), setup: [] }, idOf(machine))
       await engineSteps(house, { type: 'start', workload }, machine, (step) => step !== 'ready')
       return started(house, workload, machine)
     },

@@ -2,21 +2,21 @@ import { dirname } from 'node:path'
 import type {
   ChosenToolchain,
   DatabaseInput,
-  DatabaseKind,
-  KindImage,
+  DatabaseType,
   RuntimeInput,
-  RuntimeKind,
+  RuntimeType,
   ServiceInput,
-  ServiceKind,
+  ServiceType,
   Settings,
   SourceFiles,
+  TypeImage,
 } from '@stackquay/catalog'
 import { programFile } from '../../src/folders.ts'
 
 export const toolchain: ChosenToolchain = { version: '26.10.0', program: '/tools/bin/program', directory: '/tools/bin' }
 
 /** Settings as a new project has them, with some of them said otherwise. */
-export function settingsOf(kind: RuntimeKind, said: Readonly<Record<string, unknown>> = {}): Settings {
+export function settingsOf(kind: RuntimeType, said: Readonly<Record<string, unknown>> = {}): Settings {
   const preset = kind.presets.find(({ name }) => name === (said.preset ?? kind.presets[0]?.name))
   const version = kind.releases[0]?.version
   return kind.settings.stored.parse({ ...kind.settings.defaults(), version, port: preset?.port, ...said }) as Settings
@@ -26,7 +26,7 @@ const hostPort: RuntimeInput['hostPort'] = (workload, port) => ({ http: 20000, d
 
 /** What resolving gives a runtime on a machine. */
 export function runtimeInput(
-  kind: RuntimeKind,
+  kind: RuntimeType,
   said: Readonly<Record<string, unknown>> = {},
   over: Partial<RuntimeInput> = {},
 ): RuntimeInput {
@@ -53,7 +53,7 @@ export function runtimeInput(
 
 /** The same in a container of the kind's image. */
 export function containerRuntimeInput(
-  kind: RuntimeKind,
+  kind: RuntimeType,
   said: Readonly<Record<string, unknown>> = {},
   over: Partial<RuntimeInput> = {},
 ): RuntimeInput {
@@ -71,7 +71,7 @@ export function containerRuntimeInput(
   })
 }
 
-function toolchainIn(image: KindImage, line: string): ChosenToolchain {
+function toolchainIn(image: TypeImage, line: string): ChosenToolchain {
   const program = image.program(line)
   return { version: line, program, directory: dirname(program) }
 }
@@ -106,7 +106,7 @@ export function databaseInput(over: Partial<DatabaseInput> = {}): DatabaseInput 
   }
 }
 
-export function containerDatabaseInput(kind: DatabaseKind, over: Partial<DatabaseInput> = {}): DatabaseInput {
+export function containerDatabaseInput(kind: DatabaseType, over: Partial<DatabaseInput> = {}): DatabaseInput {
   const version = kind.releases[0]!.version
   const name = `${kind.name}-main`
   return databaseInput({
@@ -122,7 +122,7 @@ export function containerDatabaseInput(kind: DatabaseKind, over: Partial<Databas
 
 /** What resolving gives a service on a machine: it listens at its leases. Ports are 30000 and upwards in the kind's order; secrets are named as they are. */
 export function serviceInput(
-  kind: ServiceKind,
+  kind: ServiceType,
   said: Readonly<Record<string, unknown>> = {},
   over: Partial<ServiceInput> = {},
 ): ServiceInput {
@@ -157,7 +157,7 @@ export function serviceInput(
 
 /** The same in a container of the kind's image: ports are the kind's own. */
 export function containerServiceInput(
-  kind: ServiceKind,
+  kind: ServiceType,
   said: Readonly<Record<string, unknown>> = {},
   over: Partial<ServiceInput> = {},
 ): ServiceInput {

@@ -11,10 +11,10 @@ import {
   inboxPaths,
   type ServiceInput,
   serviceKindOf,
-  type WorkloadDraft,
+  type WorkloadSpec,
 } from '@stackquay/catalog'
 import { createTransport } from 'nodemailer'
-import type { Machine } from './run-draft.ts'
+import type { Machine } from './run-workload.ts'
 import type { Stage, Started } from './stage.ts'
 
 const kind = serviceKindOf('mailpit')!
@@ -32,10 +32,10 @@ export function mailDesk() {
   let stage: Stage
   let machine: Machine
   let input: ServiceInput
-  let draft: WorkloadDraft
+  let spec: WorkloadSpec
   let ports: { smtp: number; web: number }
 
-  async function started(of: WorkloadDraft = draft): Promise<Started> {
+  async function started(of: WorkloadSpec = spec): Promise<Started> {
     const running = await stage.start(of, machine)
     try {
       await running.ready()
@@ -46,7 +46,7 @@ export function mailDesk() {
     return running
   }
 
-  async function serving(work: () => Promise<unknown>, of: WorkloadDraft = draft): Promise<void> {
+  async function serving(work: () => Promise<unknown>, of: WorkloadSpec = spec): Promise<void> {
     const running = await started(of)
     try {
       await work()
@@ -58,9 +58,9 @@ export function mailDesk() {
     }
   }
 
-  function withArguments(...more: string[]): WorkloadDraft {
-    const argv = [...draft.run.argv, ...more] as [string, ...string[]]
-    return { ...draft, run: { ...draft.run, argv } }
+  function withArguments(...more: string[]): WorkloadSpec {
+    const argv = [...spec.run.argv, ...more] as [string, ...string[]]
+    return { ...spec, run: { ...spec.run, argv } }
   }
 
   function smtpOptions() {
@@ -196,8 +196,8 @@ export function mailDesk() {
     get input() {
       return input
     },
-    get draft() {
-      return draft
+    get spec() {
+      return spec
     },
     get ports() {
       return ports
@@ -206,7 +206,7 @@ export function mailDesk() {
       stage = on
       machine = stage.project('mailpit', { apiKey })
       input = await stage.service()
-      draft = kind.toWorkload(input)
+      spec = kind.toWorkload(input)
       ports = { smtp: input.hostPort('smtp'), web: input.hostPort('web') }
     },
     started,

@@ -182,7 +182,7 @@ export function mailJourneys(place: string, open: () => Stage): void {
 
     test('is all that is there when the disk has no room for more, and the sender is told to try later', async () => {
       // The kernel refuses to make a file larger than this, as it refuses to fill a disk further.
-      const [program, ...args] = desk.draft.run.argv
+      const [program, ...args] = desk.spec.run.argv
       const argv = ['/bin/sh', '-c', 'ulimit -f 1024 && exec "$@"', 'sh', program, ...args] as [string, ...string[]]
       const acknowledged: string[] = []
       await serving(
@@ -207,7 +207,7 @@ export function mailJourneys(place: string, open: () => Stage): void {
           assert.ok(acknowledged.length > 3 && acknowledged.length < 1_900)
           assert.equal((await list()).total, acknowledged.length)
         },
-        { ...desk.draft, run: { ...desk.draft.run, argv } },
+        { ...desk.spec, run: { ...desk.spec.run, argv } },
       )
       await serving(async () => {
         assert.deepEqual((await listAll()).map(({ subject }) => subject).toReversed(), acknowledged)

@@ -5,7 +5,7 @@ import { after, before, describe, test } from 'node:test'
 import { type DatabaseInput, databaseKindOf } from '@stackquay/catalog'
 import { revealValue, type Value } from '@stackquay/engine-api'
 import { type Connection, createConnection, type RowDataPacket } from 'mysql2/promise'
-import type { Machine } from './run-draft.ts'
+import type { Machine } from './run-workload.ts'
 import { databaseFromHere, type Stage, type Started } from './stage.ts'
 
 const kind = databaseKindOf('mariadb')!

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { after, before, describe, test } from 'node:test'
 import { type ServiceInput, serviceKindOf } from '@stackquay/catalog'
-import type { Machine } from './run-draft.ts'
+import type { Machine } from './run-workload.ts'
 import type { Stage, Started } from './stage.ts'
 
 const kind = serviceKindOf('memcached')!

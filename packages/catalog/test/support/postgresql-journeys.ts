@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { type DatabaseInput, databaseKindOf } from '@stackquay/catalog'
 import { Client } from 'pg'
-import type { Machine } from './run-draft.ts'
+import type { Machine } from './run-workload.ts'
 import { databaseFromHere, type Stage, type Started } from './stage.ts'
 
 const kind = databaseKindOf('postgresql')!

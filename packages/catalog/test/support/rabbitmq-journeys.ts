@@ -3,7 +3,7 @@ import { after, before, describe, test } from 'node:test'
 import { type ServiceInput, serviceKindOf } from '@stackquay/catalog'
 import { revealValue, type Value } from '@stackquay/engine-api'
 import { type ChannelModel, connect, type Options } from 'amqplib'
-import type { Machine } from './run-draft.ts'
+import type { Machine } from './run-workload.ts'
 import { type Stage, type Started, serviceFromHere } from './stage.ts'
 
 type Target = string | Options.Connect
@@ -109,8 +109,8 @@ export function rabbitmqJourneys(place: string, open: () => Stage): void {
       act: (running: Started) => Promise<unknown>,
       over: { readonly machine?: Machine; readonly input?: ServiceInput } = {},
     ): Promise<void> {
-      const draft = kind.toWorkload(over.input ?? input)
-      const running = await stage.start(draft, over.machine ?? machine)
+      const spec = kind.toWorkload(over.input ?? input)
+      const running = await stage.start(spec, over.machine ?? machine)
       try {
         await running.ready()
         await act(running)

@@ -4,9 +4,9 @@ import { existsSync, readdirSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import { type ServiceInput, serviceKindOf, type WorkloadDraft } from '@stackquay/catalog'
+import { type ServiceInput, serviceKindOf, type WorkloadSpec } from '@stackquay/catalog'
 import { revealValue, type Value } from '@stackquay/engine-api'
-import type { Machine } from './run-draft.ts'
+import type { Machine } from './run-workload.ts'
 import { type Stage, type Started, serviceFromHere } from './stage.ts'
 
 const kind = serviceKindOf('redis')!
@@ -121,13 +121,13 @@ export function redisJourneys(place: string, open: () => Stage): void {
 
     test('is healthy only when it has loaded its data, though it listens before', async () => {
       await withServer(() => flood().more(6000))
-      const draft = kind.toWorkload(input)
+      const spec = kind.toWorkload(input)
       const slow = ['key-load-delay 600', 'loading-process-events-interval-bytes 1024'].join('\n')
-      const words = draft.run.argv.slice(0, -1)
-      const argv = [...words, `${draft.run.argv.at(-1)}\n${slow}`] as unknown as typeof draft.run.argv
-      const running = await stage.start({ ...draft, run: { ...draft.run, argv } }, machine)
+      const words = spec.run.argv.slice(0, -1)
+      const argv = [...words, `${spec.run.argv.at(-1)}\n${slow}`] as unknown as typeof spec.run.argv
+      const running = await stage.start({ ...spec, run: { ...spec.run, argv } }, machine)
       try {
-        const answers = await greeted(draft)
+        const answers = await greeted(spec)
         assert.match(answers.join(), /^\+OK\r\n-LOADING/)
         assert.equal(await client(['GET', 'before']), 'the stop')
       } finally {
@@ -137,9 +137,9 @@ export function redisJourneys(place: string, open: () => Stage): void {
 
     async function withServer(
       act: (running: Started) => Promise<unknown>,
-      draft: WorkloadDraft = kind.toWorkload(input),
+      spec: WorkloadSpec = kind.toWorkload(input),
     ): Promise<void> {
-      const running = await stage.start(draft, machine)
+      const running = await stage.start(spec, machine)
       try {
         await running.ready()
         await act(running)
@@ -149,8 +149,8 @@ export function redisJourneys(place: string, open: () => Stage): void {
     }
 
     /** Answers to the health check's greeting until it is the expected one; that is not among them. */
-    async function greeted(draft: WorkloadDraft): Promise<string[]> {
-      const { send, expect } = greetingOf(draft)
+    async function greeted(spec: WorkloadSpec): Promise<string[]> {
+      const { send, expect } = greetingOf(spec)
       const expected = Buffer.from(expect, 'base64').toString()
       const answers: string[] = []
       for (const deadline = Date.now() + 120_000; ; ) {
@@ -231,7 +231,7 @@ export function redisJourneys(place: string, open: () => Stage): void {
   })
 }
 
-function greetingOf(draft: WorkloadDraft): { readonly send: string; readonly expect: string } {
-  assert.ok(draft.health.kind === 'tcp' && draft.health.greeting !== undefined)
-  return draft.health.greeting
+function greetingOf(spec: WorkloadSpec): { readonly send: string; readonly expect: string } {
+  assert.ok(spec.health.kind === 'tcp' && spec.health.greeting !== undefined)
+  return spec.health.greeting
 }

@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
-import type { SourceFiles, SuiteDraft, SuiteInput, SuiteKind } from '@stackquay/catalog'
+import type { SourceFiles, SuiteDefinition, SuiteInput, SuiteType } from '@stackquay/catalog'
 import { programFile } from '../../src/folders.ts'
 import { readTestResults, type TestResults } from '../../src/results/test-results.ts'
 import { settingsLike } from './suite-input.ts'
@@ -19,7 +19,7 @@ export interface RealProject {
 }
 
 export interface RealRun {
-  readonly suite: SuiteDraft
+  readonly suite: SuiteDefinition
   /** What people saw, without colours. */
   readonly output: string
   readonly code: number | null
@@ -29,7 +29,7 @@ export interface RealRun {
 }
 
 /** Finds the one suite of a kind in a project and runs it. */
-export async function runSuite(kind: SuiteKind, project: RealProject, filter: string | null = null): Promise<RealRun> {
+export async function runSuite(kind: SuiteType, project: RealProject, filter: string | null = null): Promise<RealRun> {
   const home = await mkdtemp(join(tmpdir(), 'stackquay suite-'))
   try {
     const input = await suiteInput(kind, project, home)
@@ -58,7 +58,7 @@ export async function runSuite(kind: SuiteKind, project: RealProject, filter: st
   }
 }
 
-async function suiteInput(kind: SuiteKind, project: RealProject, home: string): Promise<SuiteInput> {
+async function suiteInput(kind: SuiteType, project: RealProject, home: string): Promise<SuiteInput> {
   const folder = project.folder ?? '.'
   const source: Record<string, string | true> = {}
   for (const file of kind.sourceFiles(folder)) {

@@ -8,15 +8,15 @@ import { join } from 'node:path'
 import type {
   ChosenToolchain,
   DatabaseInput,
-  DatabaseKind,
+  DatabaseType,
   ServiceInput,
-  ServiceKind,
-  WorkloadDraft,
+  ServiceType,
+  WorkloadSpec,
 } from '@stackquay/catalog'
 import type { HealthCheck, Job } from '@stackquay/engine-api'
 import { waitFor } from '@stackquay/testkit'
 import { databaseInput, serviceInput } from './inputs.ts'
-import { freePort, type Machine, runJob, start } from './run-draft.ts'
+import { freePort, type Machine, runJob, start } from './run-workload.ts'
 
 /**
  * Where the journeys of a kind take place: with programs of this machine, or in containers on a Docker of its own. What a
@@ -33,7 +33,7 @@ export interface Stage {
   /** The same with a copy of the data. Nothing may run on it. */
   copy(from: Machine, data: string, secrets: Machine['secrets']): Promise<Machine>
   /** Starts the program alone, without its jobs. */
-  start(draft: WorkloadDraft, machine: Machine): Promise<Started>
+  start(spec: WorkloadSpec, machine: Machine): Promise<Started>
   runJob(job: Job, machine: Machine): Promise<{ readonly code: number | null; readonly output: string }>
   /** Kills a job by SIGKILL, with all it started, so long after it began, unless it ended before. */
   killJob(job: Job, machine: Machine, milliseconds: number): Promise<void>
@@ -48,7 +48,7 @@ export interface Started {
   output(): Promise<string>
   /** Until its own health check passes; rejects with its output when it ended or took too long. */
   ready(seconds?: number): Promise<void>
-  /** As its draft says, or suddenly; answers how it ended. One that has ended stays so. */
+  /** As its spec says, or suddenly; answers how it ended. One that has ended stays so. */
   stop(signal?: 'SIGKILL'): Promise<End>
   ended(): Promise<End>
 }
@@ -68,7 +68,7 @@ export function serviceFromHere(input: ServiceInput): ServiceInput {
 }
 
 /** A free port of this machine for each of the kind. */
-export async function portsOf(kind: ServiceKind): Promise<(name: string) => number> {
+export async function portsOf(kind: ServiceType): Promise<(name: string) => number> {
   const ports = new Map<string, number>()
   for (const { name } of kind.ports) ports.set(name, await freePort())
   return (name) => ports.get(name)!
@@ -79,7 +79,7 @@ export async function portsOf(kind: ServiceKind): Promise<(name: string) => numb
  * not look.
  */
 export function nativeStage(
-  kind: DatabaseKind | ServiceKind,
+  kind: DatabaseType | ServiceType,
   toolchain: ChosenToolchain | null,
   { asSelf = false }: { readonly asSelf?: boolean } = {},
 ): Stage {
@@ -101,8 +101,8 @@ export function nativeStage(
     },
     async service(said = {}, over = {}) {
       await chmod(folder, 0o755)
-      return serviceInput(kind as ServiceKind, said, {
-        hostPort: await portsOf(kind as ServiceKind),
+      return serviceInput(kind as ServiceType, said, {
+        hostPort: await portsOf(kind as ServiceType),
         ...(toolchain === null ? {} : { toolchain }),
         ...over,
       })
@@ -114,8 +114,8 @@ export function nativeStage(
       if (uid !== undefined) own(to.data[name]!, uid)
       return to
     },
-    async start(draft, machine) {
-      const running = await start(draft, machine)
+    async start(spec, machine) {
+      const running = await start(spec, machine)
       const { child } = running
       const ended = once(child, 'close').then(([code, signal]): End => ({ code, signal }))
       ended.catch(() => {})
@@ -124,13 +124,13 @@ export function nativeStage(
         output: async () => running.output(),
         async ready(seconds = 120) {
           const hasEnded = () => child.exitCode !== null || child.signalCode !== null
-          const answers = async () => hasEnded() || (await isHealthy(draft))
+          const answers = async () => hasEnded() || (await isHealthy(spec))
           await waitFor('it to be ready', answers, { timeoutMs: seconds * 1000 }).catch(() => {})
-          if (hasEnded() || !(await isHealthy(draft))) throw new Error(`It is not ready:\n${running.output()}`)
+          if (hasEnded() || !(await isHealthy(spec))) throw new Error(`It is not ready:\n${running.output()}`)
         },
         stop: async (signal) => {
           if (child.exitCode !== null || child.signalCode !== null) return ended
-          return running.stop(signal ?? draft.stop.signal)
+          return running.stop(signal ?? spec.stop.signal)
         },
         ended: () => ended,
       }
@@ -148,7 +148,7 @@ export function nativeStage(
 }
 
 /** As the engine asks. */
-async function isHealthy({ health, ports }: WorkloadDraft): Promise<boolean> {
+async function isHealthy({ health, ports }: WorkloadSpec): Promise<boolean> {
   if (health.kind === 'none') return true
   const { hostPort } = ports.find(({ name }) => name === health.port)!
   if (health.kind === 'tcp') return greets(hostPort, health.greeting ?? { send: '', expect: '' })

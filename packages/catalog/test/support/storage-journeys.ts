@@ -206,8 +206,8 @@ export function storageJourneys(place: string, open: () => Stage): void {
             client.send(new PutObjectCommand({ Bucket, Key: 'page', Body: 'hello' })),
           )
         }
-        const asPublic: StorageMachine = { ...closed, draft: withPublicRead(closed) }
-        const asPrivate: StorageMachine = { ...opened, draft: withoutPublicRead(opened) }
+        const asPublic: StorageMachine = { ...closed, spec: withPublicRead(closed) }
+        const asPrivate: StorageMachine = { ...opened, spec: withoutPublicRead(opened) }
         await withServer(asPrivate, async () => {
           assert.deepEqual(await status(opened, '/app/page'), [200, 'hello'])
           assert.equal((await status(opened, '/app'))[0], 403)
@@ -231,16 +231,16 @@ export function storageJourneys(place: string, open: () => Stage): void {
 
     // The largest size of a file stands for the end of the disk: the same failing write, without a disk of its own.
     test('says so, keeps what it has, and takes what fits', async () => {
-      const argv = ['/bin/sh', '-c', 'ulimit -f 8192; exec "$@"', 'sh', ...machine.draft.run.argv] as const
+      const argv = ['/bin/sh', '-c', 'ulimit -f 8192; exec "$@"', 'sh', ...machine.spec.run.argv] as const
       const limited: StorageMachine = {
         ...machine,
-        draft: {
-          ...machine.draft,
-          run: { ...machine.draft.run, argv: argv as unknown as readonly [string, ...string[]] },
+        spec: {
+          ...machine.spec,
+          run: { ...machine.spec.run, argv: argv as unknown as readonly [string, ...string[]] },
         },
       }
       const kept: string[] = []
-      const running = await machine.started(limited.draft)
+      const running = await machine.started(limited.spec)
       const client = machine.client()
       try {
         await client.send(new PutObjectCommand({ Bucket, Key: 'large', Body: 'small at first' }))
@@ -276,7 +276,7 @@ async function withServer<T>(
   machine: StorageMachine,
   act: (running: Started, client: S3Client) => Promise<T>,
 ): Promise<T> {
-  const running = await machine.started(machine.draft)
+  const running = await machine.started(machine.spec)
   const client = machine.client()
   try {
     return await act(running, client)
@@ -286,13 +286,13 @@ async function withServer<T>(
   }
 }
 
-function withPublicRead({ draft }: StorageMachine): StorageMachine['draft'] {
-  return { ...draft, run: { ...draft.run, argv: [...draft.run.argv, '--public-read'] } }
+function withPublicRead({ spec }: StorageMachine): StorageMachine['spec'] {
+  return { ...spec, run: { ...spec.run, argv: [...spec.run.argv, '--public-read'] } }
 }
 
-function withoutPublicRead({ draft }: StorageMachine): StorageMachine['draft'] {
-  const [program, ...rest] = draft.run.argv
-  return { ...draft, run: { ...draft.run, argv: [program, ...rest.filter((word) => word !== '--public-read')] } }
+function withoutPublicRead({ spec }: StorageMachine): StorageMachine['spec'] {
+  const [program, ...rest] = spec.run.argv
+  return { ...spec, run: { ...spec.run, argv: [program, ...rest.filter((word) => word !== '--public-read')] } }
 }
 
 async function withEnvironment(variables: Readonly<Record<string, Value>>, act: () => Promise<void>): Promise<void> {

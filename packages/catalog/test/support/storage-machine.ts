@@ -2,7 +2,7 @@ import { chmodSync, constants, copyFileSync, cpSync, mkdtempSync, readdirSync, r
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { S3Client, type S3ClientConfig } from '@aws-sdk/client-s3'
-import { type ServiceInput, serviceKindOf, type WorkloadDraft } from '@stackquay/catalog'
+import { type ServiceInput, serviceKindOf, type WorkloadSpec } from '@stackquay/catalog'
 import { programFile } from '../../src/folders.ts'
 import { nativeStage, type Stage, type Started } from './stage.ts'
 
@@ -15,10 +15,10 @@ export interface StorageMachine {
   /** The data directory as it is seen from here. */
   readonly data: string
   readonly endpoint: string
-  readonly draft: WorkloadDraft
+  readonly spec: WorkloadSpec
   secrets: Record<string, string>
   /** Answers when it serves. */
-  started(draft?: WorkloadDraft): Promise<Started>
+  started(spec?: WorkloadSpec): Promise<Started>
   /** A client with the credentials of now; path style comes by itself with an IP address. */
   client(more?: S3ClientConfig): S3Client
   remove(): Promise<void>
@@ -31,16 +31,16 @@ export async function storageMachine(
 ): Promise<StorageMachine> {
   const project = stage.project('storage', {})
   const input = await stage.service(said)
-  const draft = kind.toWorkload(input)
+  const spec = kind.toWorkload(input)
   const endpoint = `http://127.0.0.1:${input.hostPort('http')}`
   const machine: StorageMachine = {
     stage,
     input,
     data: project.data.storage!,
     endpoint,
-    draft,
+    spec,
     secrets: { accessKey: 'ACCESSKEY0123456789A', secretKey: 'secret0123456789secret0123456789secret01' },
-    async started(of = draft) {
+    async started(of = spec) {
       const running = await stage.start(of, { ...project, secrets: machine.secrets })
       try {
         await running.ready()

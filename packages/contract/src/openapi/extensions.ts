@@ -21,7 +21,7 @@ const commons: Readonly<Record<string, readonly string[]>> = {
   ServiceCommon: serviceKinds.map((kind) => `${schemaName(kind.name)}Service`),
 }
 
-/** The same schemas, with what they have in common said once. */
+/** The same schemas, with their common part written once. */
 export function withBases(schemas: ReadonlyMap<string, Json>): Map<string, Json> {
   const result = new Map(schemas)
   for (const [name, base] of Object.entries(extensions))

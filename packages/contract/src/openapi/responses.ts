@@ -11,7 +11,7 @@ import { codesOfForms, problemCodesOf } from './problem-codes.ts'
 const header = (description: string, type = 'string') => ({ description, schema: { type } })
 
 export const sharedHeaders: Readonly<Record<string, Json>> = {
-  ETag: header('The version of what is answered, for `If-Match` and `If-None-Match`.'),
+  ETag: header('The version of the answer, for `If-Match` and `If-None-Match`.'),
   IdempotencyReplayed: {
     description: 'Present when this is the stored answer of an earlier request with the same `Idempotency-Key`.',
     schema: { const: 'true' },
@@ -62,7 +62,7 @@ export function responsesOf(operation: Operation, components: Components): Recor
       ]),
     ),
     ...(method === 'GET' && answersEtag(operation)
-      ? { 304: { description: 'What the ETag names still holds', headers: headersOf(['X-Request-Id', 'ETag']) } }
+      ? { 304: { description: 'The version of the ETag is current', headers: headersOf(['X-Request-Id', 'ETag']) } }
       : {}),
     ...problemsOf(operation, components),
   }
@@ -85,7 +85,7 @@ function answerOf(operation: Operation, status: number, schema: z.ZodType | null
 
 function planOf(operation: Operation, components: Components): Json {
   return {
-    description: 'With `dryRun`: what would be done',
+    description: 'With `dryRun`: the plan',
     headers: headersOf([
       'X-Request-Id',
       ...(takesIdempotencyKey(operation) ? (['Idempotency-Replayed'] as const) : []),
@@ -98,7 +98,7 @@ const meanings: Readonly<Record<number, string>> = {
   101: 'Goes on as a WebSocket',
   200: 'Done',
   201: 'Created',
-  202: 'Accepted; the operation goes on',
+  202: 'Accepted; the operation continues',
   204: 'Done, with nothing to say',
   503: 'Not able to serve',
 }
@@ -153,7 +153,7 @@ const problemTexts: Readonly<Record<number, string>> = {
   415: 'The media type of the body is not supported',
   422: 'The body can be read and is wrong, or this machine cannot do it',
   428: 'The change needs `If-Match`',
-  429: 'Too many attempts; `Retry-After` says how long to wait',
+  429: 'Too many attempts; wait for `Retry-After`',
   431: 'The headers of the request are too large',
   500: 'The service failed',
   503: 'The service or an engine cannot answer now',

@@ -31,7 +31,7 @@ export const getSetup = operation({
   method: 'GET',
   path: '/setup',
   tag: 'Access',
-  summary: 'Whether the first administrator is still to be made',
+  summary: 'Whether the first administrator must still be created',
   description: 'The page asks this before it shows the login.',
   access: { kind: 'public' },
   results: { 200: SetupState },
@@ -59,7 +59,7 @@ export const login = operation({
   tag: 'Access',
   summary: 'Log in: sets the session’s cookie and answers its key',
   description:
-    'A session has two halves: the cookie, and `csrfToken`, which is told this once and sent as `X-CSRF-Token` with every request, GET included. ' +
+    'A session has two halves: the cookie, and `csrfToken`, which is answered this once and sent as `X-CSRF-Token` with every request, GET included. ' +
     'One without the other is no session. ' +
     'Failures count for the browser when it sends a `deviceKey` that is known, else for the user and the network (/24, or /64 ' +
     'of IPv6). After the first failure answers wait 1, 2, 4 and 8 s; then the answer is `throttled` for 30 s to 15 minutes. ' +
@@ -90,7 +90,7 @@ export const getMe = operation({
   path: '/auth/me',
   tag: 'Access',
   summary: 'Who is calling: of a token its name, scope and projects',
-  description: 'The answer has one shape for tokens and one for sessions; `kind` says which.',
+  description: 'The answer has one shape for tokens and one for sessions; `kind` tells them apart.',
   access: { kind: 'authenticated' },
   results: { 200: Me },
   problems: [],
@@ -123,7 +123,7 @@ export const listTokens = operation({
   problems: [],
 })
 
-/** Nobody makes a token that may more than they may themselves. */
+/** A token never has more rights than its owner. */
 const needsItself = (scope: Scope): Raise => ({
   to: scope,
   when: { part: 'body', pointers: ['/scope'], equals: scope },
@@ -357,7 +357,7 @@ export const replaceSecretKey = operation({
   tag: 'Access',
   summary: 'Seal every secret with a new key; asks for your password again',
   description:
-    'All or nothing: a service that is ended in the middle goes on with the old key or with the new one. ' +
+    'All or nothing: a service that is ended in the middle continues with the old key or the new one. ' +
     'Backups made before need the old key.',
   access: adminSession,
   body: SecretKeyReplace,

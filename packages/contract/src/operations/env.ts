@@ -32,7 +32,7 @@ export const getProjectEnvValue = operation({
   description: 'Without `reveal` a secret has the value null.',
   access: operate,
   params: variable,
-  query: z.strictObject({ reveal: Flag.optional().describe('Tell the value of a secret; without it, it is null.') }),
+  query: z.strictObject({ reveal: Flag.optional().describe('Answer the value of a secret; without it, it is null.') }),
   results: { 200: EnvView.extend({ name: z.string() }).meta({ id: 'EnvValue' }) },
   problems: ['not_found'],
   audit: 'project.env.read',

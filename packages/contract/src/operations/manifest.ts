@@ -35,7 +35,7 @@ const manifest = z
     prune: z
       .boolean()
       .optional()
-      .describe('Also take away what the file does not name. Data and databases stay. Default: false.'),
+      .describe('Also remove what the file does not name. Data and databases stay. Default: false.'),
   })
   .meta({ id: 'ManifestChange' })
 
@@ -44,7 +44,7 @@ export const planManifest = operation({
   method: 'POST',
   path: '/projects/{id}/manifest/plan',
   tag: 'Project file',
-  summary: 'What applying a stackquay.yml would do',
+  summary: 'Plan of applying a stackquay.yml',
   description: 'Writes nothing.',
   access: read,
   params: id,
@@ -58,7 +58,7 @@ export const applyManifest = operation({
   method: 'POST',
   path: '/projects/{id}/manifest/apply',
   tag: 'Project file',
-  summary: 'Change the project to what a stackquay.yml says; what it does not name stays, unless told to prune',
+  summary: 'Apply a stackquay.yml; without `prune`, settings that it does not name stay',
   description: 'Answers the project; `dryRun` answers the plan.',
   access: admin,
   params: id,

@@ -68,7 +68,7 @@ export const getProxyRules = operation({
   method: 'GET',
   path: '/projects/{id}/proxy-rules',
   tag: 'Network',
-  summary: 'What stands in front of the application, for every way in',
+  summary: 'The rules in front of the application, for every entry point',
   description: 'The ETag is needed to replace them safely.',
   access: read,
   params: id,
@@ -83,7 +83,7 @@ export const putProxyRules = operation({
   tag: 'Network',
   summary: 'Replace all rules; what is absent is off',
   description:
-    'Rules hold for every way in: extra domains, the share, WebSockets, the development server. Their order is: share, ' +
+    'Rules hold for every entry point: extra domains, the share, WebSockets, the development server. Their order is: share, ' +
     'addresses, CORS preflight, password, redirects, application. Send the ETag of what you read as If-Match.',
   access: admin,
   params: id,
@@ -113,7 +113,7 @@ export const createShare = operation({
   method: 'POST',
   path: '/projects/{id}/share',
   tag: 'Network',
-  summary: 'Show the project to others for a while, at an address nobody can guess',
+  summary: 'Show the project to others for a while, at a secret address',
   description: 'A project has one share at a time.',
   access: admin,
   params: id,

@@ -82,12 +82,9 @@ export const createFromManifest = operation({
         .max(4000)
         .optional()
         .describe('Folder of the source code; without it the project starts empty.'),
-      name: shownName().optional().describe('When the project file names none.'),
+      name: shownName().optional().describe('Used when the project file has none.'),
       start: z.boolean().optional(),
-      engine: z
-        .enum(engineNames)
-        .optional()
-        .describe('What it runs on, for its life. Default: what the instance prefers.'),
+      engine: z.enum(engineNames).optional().describe('Its engine, for its life. Default: that of the instance.'),
     })
     .meta({ id: 'ProjectFromManifest' }),
   results: { 201: Project },
@@ -122,7 +119,8 @@ export const updateProject = operation({
   path: '/projects/{id}',
   tag: 'Projects',
   summary: 'Change runtimes, services, databases, variables; what is absent stays as it is',
-  description: 'Follows JSON Merge Patch (RFC 7396): null removes an entry of a map.',
+  description:
+    'Follows JSON Merge Patch (RFC 7396): null removes an entry of a map. While an operation runs, the one that waits carries the change out.',
   access: { ...operate, raised: [deletesServiceData] },
   params: id,
   query: change,
@@ -140,7 +138,7 @@ export const deleteProject = operation({
   method: 'DELETE',
   path: '/projects/{id}',
   tag: 'Projects',
-  summary: 'Delete a project; keeps source files, and data unless told',
+  summary: 'Delete a project; keeps its source files, and by default its data',
   description: '`confirm` must be the slug. Answers the operation.',
   access: admin,
   params: id,

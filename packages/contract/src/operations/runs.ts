@@ -21,7 +21,7 @@ const action = z.object({ id: ProjectRef, action: ActionName })
 const suite = z.object({ id: ProjectRef, suite: SuiteName })
 const run = z.object({ id: ProjectRef, run: RunId })
 const waiting = z.strictObject({ wait: Wait.describe('Seconds to wait for the end of the run, at most 300.') })
-const after = Seq.describe('Go on after this `seq`; 0 is the beginning.')
+const after = Seq.describe('Continue after this `seq`; 0 is the beginning.')
 const startOrFollow = {
   run: RunId.optional().describe('Follow this run. Without it a new one is started.'),
   after,
@@ -33,7 +33,7 @@ export const listActions = operation({
   method: 'GET',
   path: '/projects/{id}/actions',
   tag: 'Actions',
-  summary: 'What can be run in the project, found from its source',
+  summary: 'Actions of the project, found in its source',
   description:
     'A closed catalogue: each action is an argv that the service made from the source. Free commands go through exec.',
   access: read,
@@ -48,7 +48,7 @@ export const runAction = operation({
   path: '/projects/{id}/actions/{action}',
   tag: 'Actions',
   summary: 'Run an action',
-  description: 'Answers the run at once, or with ?wait= at its end. It goes on whether or not anybody watches.',
+  description: 'Answers the run at once, or with ?wait= at its end. It continues without watchers.',
   access: operate,
   params: action,
   query: waiting,
@@ -64,7 +64,7 @@ export const watchAction = operation({
   tag: 'Actions',
   summary: 'Run an action and follow it as WebSocket frames',
   description:
-    'Without `run` a new run is started. The `start` frame names it: whoever comes back sends `run` and `after`. ' +
+    'Without `run` a new run is started. The `start` frame names it: to come back, send `run` and `after`. ' +
     'Send {"type":"cancel"} to end it; closing the socket does not.',
   access: operate,
   params: action,
@@ -82,7 +82,7 @@ export const listTests = operation({
   path: '/projects/{id}/tests',
   tag: 'Tests',
   summary: 'Test suites found in the source, and recent runs',
-  description: 'A suite that cannot run here says why.',
+  description: 'A suite that cannot run here has a `reason`.',
   access: read,
   params: id,
   results: { 200: Tests },
@@ -114,7 +114,7 @@ export const watchTests = operation({
   tag: 'Tests',
   summary: 'Run a test suite and follow it as WebSocket frames',
   description:
-    'Without `run` a new run is started. The `start` frame names it: whoever comes back sends `run` and `after`. ' +
+    'Without `run` a new run is started. The `start` frame names it: to come back, send `run` and `after`. ' +
     'Send {"type":"cancel"} to end it; closing the socket does not.',
   access: operate,
   params: suite,
@@ -183,7 +183,7 @@ export const getRunOutput = operation({
   method: 'GET',
   path: '/projects/{id}/runs/{run}/output',
   tag: 'Runs',
-  summary: 'What a run printed, as text',
+  summary: 'Output of a run, as text',
   description: 'Older output may be cut at the beginning.',
   access: read,
   params: run,

@@ -31,7 +31,7 @@ export const deleteKeptData = operation({
   path: '/projects/{id}/extras/{kind}/data',
   tag: 'Services',
   summary: 'Delete the kept data of a disabled service, with its credentials',
-  description: 'The service must be disabled. There is no way back.',
+  description: 'The service must be disabled. It cannot be undone.',
   access: admin,
   params: z.object({ id: ProjectRef, kind: KeptDataKind.describe('The service whose data it is.') }),
   query: change,
@@ -91,7 +91,7 @@ export const listMail = operation({
       .string()
       .max(200)
       .optional()
-      .describe('Words that all stand in the subject, sender, recipients, file names or text.'),
+      .describe('Words that must all be in the subject, sender, recipients, file names or text.'),
   }),
   results: { 200: InboxPage },
   problems: ['invalid_request', ...mailProblems],
@@ -160,14 +160,14 @@ export const getMailHtml = operation({
   method: 'GET',
   path: '/projects/{id}/mail/{message}/html',
   tag: 'Mail',
-  summary: 'The HTML of a mail as a document that runs nothing and asks nobody, for a frame',
+  summary: 'The HTML of a mail as a document without scripts and requests, for a frame',
   description:
     'Its own Content-Security-Policy gives it no origin, no scripts and no forms. Images from elsewhere load with `images=remote` alone. ' +
     'Links lead to a new tab; those that are not absolute lead nowhere.',
   access: operate,
   params: message,
   query: z.strictObject({
-    images: z.enum(['embedded', 'remote']).optional().describe('Which images are shown; `embedded` unless told.'),
+    images: z.enum(['embedded', 'remote']).optional().describe('Which images are shown; `embedded` by default.'),
   }),
   results: { 200: textOf('MailHtml', 'An HTML document that is safe to show in a frame.') },
   resultType: 'text/html',

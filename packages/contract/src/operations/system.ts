@@ -34,7 +34,7 @@ export const getDiagnostics = operation({
   path: '/system/diagnostics',
   tag: 'System',
   summary: 'Checks of the set-up, each with what to do',
-  description: 'A check that is not `ok` says what to do about it.',
+  description: 'A check that is not `ok` has a hint.',
   access: { kind: 'scope', scope: 'admin', instance: true },
   results: { 200: Diagnostics },
   problems: [],
@@ -46,7 +46,7 @@ export const deleteOrphan = operation({
   path: '/system/orphans/{orphan}',
   tag: 'System',
   summary: 'Remove what an engine holds for a project that is gone',
-  description: 'Ends and removes its workloads and deletes their logs. Its data goes only when `data` says so.',
+  description: 'Ends and removes its workloads and deletes their logs. Its data is deleted only with `data`.',
   access: { kind: 'scope', scope: 'admin', instance: true },
   params: z.object({
     orphan: z
@@ -64,10 +64,7 @@ export const deleteOrphan = operation({
 })
 
 const OfEngine = z.strictObject({
-  engine: z
-    .enum(engineNames)
-    .optional()
-    .describe('What is offered on this engine. Default: the one that new projects get.'),
+  engine: z.enum(engineNames).optional().describe('Offers of this engine. Default: the engine of new projects.'),
 })
 
 export const listRuntimes = operation({

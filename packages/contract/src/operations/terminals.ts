@@ -41,7 +41,7 @@ export const createTerminal = operation({
   tag: 'Terminals',
   summary: 'Open a terminal in the environment of a runtime',
   description:
-    'It goes on when nobody is connected, also while the service restarts, until it ends, is ended, or was idle for long.',
+    'It continues without connections, also while the service restarts, until it ends, is ended, or was idle for long.',
   access: operate,
   params: id,
   body: TerminalCreate.optional(),
@@ -69,7 +69,7 @@ export const endTerminal = operation({
   path: '/projects/{id}/terminals/{term}',
   tag: 'Terminals',
   summary: 'End a terminal with everything that runs in it, and forget its output',
-  description: 'Everybody who is connected is disconnected.',
+  description: 'All connections are closed.',
   access: operate,
   params: terminal,
   results: { 204: null },
@@ -89,7 +89,7 @@ export const watchTerminal = operation({
     'an offset. Keystrokes are sent as binary frames, {"type":"resize","cols":…,"rows":…} as text. Several may be connected.',
   access: operate,
   params: terminal,
-  query: z.strictObject({ after: Seq.describe('Byte offset to go on from. Without it: all that is kept.'), ...size }),
+  query: z.strictObject({ after: Seq.describe('Byte offset to continue from. Without it: all kept output.'), ...size }),
   results: { 101: null },
   stream: 'websocket',
   ticket: 'stream',
@@ -106,7 +106,7 @@ export const openTerminal = operation({
   access: operate,
   params: id,
   query: z.strictObject({
-    workload: z.string().max(60).optional().describe('Runtime whose environment it gets; the first unless told.'),
+    workload: z.string().max(60).optional().describe('Runtime whose environment it gets; default: the first.'),
     ...size,
   }),
   results: { 101: null },
@@ -124,7 +124,7 @@ export const execCommand = operation({
   summary: 'Run a program in the environment of a runtime; its output as JSON lines',
   description:
     'One object a line: {"stdout":"…"} and {"stderr":"…"} (with "encoding":"base64" for bytes that are not UTF-8), at the end ' +
-    '{"exit":{"code":…,"signal":…}} (with "outOfMemory":true or "outOfProcesses":true where its limits had to do with it) or {"error":{…problem…}}. The program is ended when the caller goes away.',
+    '{"exit":{"code":…,"signal":…}} (with "outOfMemory":true or "outOfProcesses":true when its limits ended it) or {"error":{…problem…}}. The program ends when the caller disconnects.',
   access: operate,
   params: id,
   body: ExecRequest,

@@ -161,7 +161,7 @@ export type DeviceView = z.infer<typeof DeviceView>
 
 export const SecretKeyView = z
   .object({
-    id: z.string().describe('Names the key without telling it.'),
+    id: z.string().describe('Names the key without revealing it.'),
     source: z.enum(['file', 'environment']),
     createdAt: Time.describe('Since when it seals the secrets here. RFC 3339, UTC.'),
   })

@@ -22,8 +22,8 @@ const wholeNumber = (low: number, high: number, clampHigh: boolean) =>
 export const Wait = wholeNumber(0, 300, true)
   .optional()
   .describe('Seconds to wait for the end of the operation, at most 300.')
-export const Limit = wholeNumber(1, 200, true).optional().describe('How many items, 50 unless told, at most 200.')
-export const LogLimit = wholeNumber(1, 5000, true).optional().describe('How many lines at most, 500 unless told.')
+export const Limit = wholeNumber(1, 200, true).optional().describe('How many items; 50 by default, at most 200.')
+export const LogLimit = wholeNumber(1, 5000, true).optional().describe('How many lines at most; 500 by default.')
 export const Cursor = z.string().max(4000).optional().describe('nextCursor of the page before.')
 /** Positions count bytes, and a run may print more than nine digits of them. */
 export const Seq = z

@@ -15,7 +15,7 @@ export const Domain = z
       .describe('As it is looked up: lower case, names of other alphabets in their ASCII form (`xn--…`).'),
     display: z.string().describe('As a person reads it.'),
     automatic: z.boolean().describe('It comes with the project; it cannot be removed.'),
-    workload: z.string().nullable().describe('Where it leads; null: to what owns the project’s URL.'),
+    workload: z.string().nullable().describe('Where it leads; null: to the owner of the project’s URL.'),
     url: z.string(),
     createdAt: Time.nullable(),
   })
@@ -24,7 +24,7 @@ export type Domain = z.infer<typeof Domain>
 export const DomainCreate = z
   .strictObject({
     host: HostName,
-    workload: WorkloadName.optional().describe('A workload with a page; what owns the project’s URL unless told.'),
+    workload: WorkloadName.optional().describe('A workload with a page; default: the owner of the project’s URL.'),
   })
   .meta({ id: 'DomainCreate' })
 
@@ -36,13 +36,19 @@ const Header = z
   .meta({ id: 'HeaderRule' })
 export const Redirect = z
   .strictObject({
-    from: z.string().min(1).max(2000).describe('A path, `/old`; with `*` at its end all that begin so, `/blog/*`.'),
+    from: z
+      .string()
+      .min(1)
+      .max(2000)
+      .describe('A path, `/old`; with `*` at its end all that begin with it, `/blog/*`.'),
     host: z.string().max(300).nullish().describe('Only for requests to this host; null: to any.'),
     to: z
       .string()
       .min(1)
       .max(2000)
-      .describe('A path, or an http or https address. `*` at its end stands for what `*` of `from` stood for.'),
+      .describe(
+        'A path, or an http or https address. A `*` at its end becomes the text that the `*` of `from` matched.',
+      ),
     status: z.union([z.literal(301), z.literal(302), z.literal(307), z.literal(308)]).default(308),
   })
   .meta({ id: 'RedirectRule' })
@@ -61,7 +67,7 @@ export const Cors = z
       .array(z.string().min(1).max(100))
       .max(100)
       .default([])
-      .describe('Request headers that are allowed; empty: those asked for.'),
+      .describe('Request headers that are allowed; empty: all that are requested.'),
     exposeHeaders: z.array(z.string().min(1).max(100)).max(100).default([]),
     credentials: z.boolean().default(false),
     maxAgeSeconds: z.int().min(0).max(86_400).default(600),
@@ -75,7 +81,7 @@ const shared = {
   allowIps: z
     .array(z.string().max(100))
     .max(1000)
-    .describe('Addresses and CIDR blocks, IPv4 and IPv6. Empty: everybody. Others get 403.'),
+    .describe('Addresses and CIDR blocks, IPv4 and IPv6. Empty: all. Others get 403.'),
   redirects: z.array(Redirect).max(500),
   requestHeaders: z.array(Header).max(100).describe('Set or removed on the way to the application.'),
   responseHeaders: z.array(Header).max(100).describe('Set or removed on the way back.'),
@@ -104,7 +110,7 @@ export const ProxyRulesPut = z
           .min(1)
           .max(500)
           .optional()
-          .describe('Needed for a new user name; without it the one that is set stays.'),
+          .describe('Needed for a new user name; without it the present one stays.'),
       })
       .meta({ id: 'BasicAuthPut' })
       .nullable()
@@ -120,8 +126,8 @@ export const ShareCreate = z
   .strictObject({
     minutes: z.int().min(5).max(10_080).default(60),
     password: z.string().min(6).max(200).optional().describe('Asked on a page before anything is shown.'),
-    provider: z.string().max(40).optional().describe('How it is reached from outside; `direct` unless told.'),
-    workload: WorkloadName.optional().describe('What is shown; what owns the project’s URL unless told.'),
+    provider: z.string().max(40).optional().describe('How it is reached from outside; `direct` by default.'),
+    workload: WorkloadName.optional().describe('Workload that is shown; default: the owner of the project’s URL.'),
   })
   .meta({ id: 'ShareCreate' })
 export const Share = z

@@ -10,7 +10,7 @@ export const LogLine = z
     time: Time,
     stream: z.enum(['stdout', 'stderr']),
     text: z.string(),
-    level: z.enum(logLevels).nullable().describe('As far as its text tells; null when it does not.'),
+    level: z.enum(logLevels).nullable().describe('Read from its text; null when it has none.'),
     cursor: z.string(),
   })
   .meta({ id: 'LogLine' })

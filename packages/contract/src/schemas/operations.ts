@@ -35,7 +35,16 @@ export const OperationRecord = z
     steps: z.array(OperationStep),
     progress: z.number().min(0).max(1),
     error: ProblemSchema.nullable().describe('Why it failed: step, reason, hint and the last log lines.'),
-    actor: z.string(),
+    actor: z.string().describe('Who asked first.'),
+    requestedBy: z
+      .array(
+        z.object({ actor: z.string(), requestId: z.string().nullable(), at: Time }).meta({ id: 'OperationRequest' }),
+      )
+      .describe('All requests that it carries out, oldest first: those that came while it waited were merged into it.'),
+    generation: z
+      .int()
+      .nullable()
+      .describe('The generation of the project’s settings that it carries out; null until it begins.'),
     createdAt: Time,
     startedAt: Time.nullable(),
     finishedAt: Time.nullable(),
@@ -64,6 +73,13 @@ export const Plan = z
           )
           .describe('What becomes different in the project’s settings; secrets by their version.'),
         warnings: z.array(z.string()),
+        after: z
+          .string()
+          .nullable()
+          .describe(
+            'The operation that runs or waits now. The plan stands on the state that it is to reach. Null: none.',
+          ),
+        exact: z.boolean().describe('Whether it stands on what is there now: false while something runs or waits.'),
       })
       .meta({ id: 'PlanDetails' }),
   })

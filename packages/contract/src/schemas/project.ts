@@ -124,7 +124,7 @@ export const EnvInput = z.union([z.string().max(65_536), EnvSettings, z.null()])
 
 export const EnvView = z
   .object({
-    value: z.string().nullable().describe('Null for a secret; GET …/env/{name}?reveal=true tells it.'),
+    value: z.string().nullable().describe('Null for a secret; GET …/env/{name}?reveal=true answers it.'),
     secret: z.boolean(),
     runtimes: z.array(z.string()).nullable().describe('Which runtimes receive it; null: all.'),
   })
@@ -231,6 +231,11 @@ const projectFields = {
     .nullable()
     .describe('Where the source was cloned from, without credentials.'),
   generation: z.int().describe('Grows with every change of the specification; also the ETag.'),
+  observedGeneration: z
+    .int()
+    .describe(
+      'The generation that was carried out last. Smaller than `generation` while a change is on its way, and when its operation failed or was cancelled.',
+    ),
   createdAt: Time,
   updatedAt: Time,
 }
@@ -282,6 +287,7 @@ export const readOnlyProjectFields = [
   'template',
   'git',
   'generation',
+  'observedGeneration',
   'createdAt',
   'updatedAt',
 ] as const
@@ -330,10 +336,7 @@ export const ProjectCreate = z
       .describe(
         'owner: with `path`, run as the user that owns the folder, for its life. An administrator’s browser session may say so, or any caller where the sandbox hides the owner’s home. Default: a user of its own, with access to the folder.',
       ),
-    engine: z
-      .enum(engineNames)
-      .optional()
-      .describe('What it runs on, for its life. Default: what the instance prefers.'),
+    engine: z.enum(engineNames).optional().describe('Its engine, for its life. Default: that of the instance.'),
     start: z.boolean().optional().describe('Start it when it is created. Default: true when it has something to run.'),
   })
   .meta({ id: 'ProjectCreate' })

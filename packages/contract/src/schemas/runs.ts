@@ -44,20 +44,18 @@ export const Run = z
     label: z.string(),
     runtime: z.string().nullable(),
     state: z.enum(runStates),
-    phase: z.string().nullable().describe('While it runs: what it is at, such as "Install dependencies".'),
-    filter: z.string().nullable().describe('Of a test run: which tests were asked for.'),
+    phase: z.string().nullable().describe('While it runs: its current part, such as "Install dependencies".'),
+    filter: z.string().nullable().describe('Of a test run: the chosen tests.'),
     exitCode: z.int().nullable(),
     signal: z.string().nullable(),
-    error: ProblemSchema.nullable().describe('Why it could not begin or was ended: a missing program, a time-out.'),
+    error: ProblemSchema.nullable().describe('Why it could not begin or was ended: a missing program, a timeout.'),
     tests: TestCounts.nullable().describe('Of a test run whose results could be read.'),
     actor: z.string(),
     createdAt: Time,
     startedAt: Time.nullable(),
     finishedAt: Time.nullable(),
     durationSeconds: z.number().nullable(),
-    output: OutputRange.nullable().describe(
-      'Positions of what is kept of its output; null when nothing is kept any more.',
-    ),
+    output: OutputRange.nullable().describe('Positions of its kept output; null when none is kept any more.'),
   })
   .meta({ id: 'Run' })
 export type Run = z.infer<typeof Run>
@@ -70,7 +68,7 @@ export const TestCase = z
     line: z.int().nullable(),
     outcome: z.enum(['passed', 'failed', 'skipped']),
     durationSeconds: z.number().nullable(),
-    message: z.string().nullable().describe('Of a failed test: what was wrong, in a line or a few.'),
+    message: z.string().nullable().describe('Of a failed test: the failure, in a few lines.'),
     details: z.string().nullable().describe('Of a failed test: the trace.'),
     flaky: z.boolean().describe('It passed and failed on the same source.'),
   })

@@ -13,9 +13,9 @@ export const KeptDataKind = names(serviceKinds.filter((kind) => kind.keepsData))
 export const KeptData = z
   .object({
     kind: z.string().describe('The service; enabled again it finds this data.'),
-    version: z.string().nullable().describe('The version that wrote it; null when nobody knows.'),
+    version: z.string().nullable().describe('The version that wrote it; null when unknown.'),
     sizeBytes: z.int(),
-    keptAt: Time.nullable().describe('When the service was disabled; null when nobody knows.'),
+    keptAt: Time.nullable().describe('When the service was disabled; null when unknown.'),
   })
   .meta({ id: 'KeptData' })
 
@@ -32,5 +32,5 @@ export const Extras = z
 
 export const ServiceCredentials = z
   .record(z.string(), z.union([z.string(), z.int(), z.boolean(), z.null()]))
-  .describe('Which fields there are depends on the service; null stands for "none set".')
+  .describe('The fields depend on the service; null means "none set".')
   .meta({ id: 'ServiceCredentials' })

@@ -13,7 +13,7 @@ export const IsolationState = z
       ),
     features: z
       .array(z.enum(isolationFeatures))
-      .describe('What holds on this machine: user, cgroup (limits, reliable ends), ports (loopback), sandbox.'),
+      .describe('Guarantees of this machine: user, cgroup (limits, reliable ends), ports (loopback), sandbox.'),
     broken: z
       .string()
       .nullable()
@@ -51,17 +51,17 @@ export const DiagnosticCheck = z
     status: z.enum(['ok', 'info', 'warning', 'error']),
     detail: z.string(),
     hint: z.string().nullable(),
-    fix: z.string().nullable().describe('A command that mends it, when there is one.'),
+    fix: z.string().nullable().describe('A command that fixes it, when there is one.'),
   })
   .meta({ id: 'DiagnosticCheck' })
 export type DiagnosticCheck = z.infer<typeof DiagnosticCheck>
 export const EngineState = z
   .object({
     id: z.string(),
-    usual: z.boolean().describe('New projects are on it unless they name another.'),
+    usual: z.boolean().describe('New projects use it by default.'),
     projects: z.int().describe('How many projects are on it.'),
     ready: z.boolean(),
-    detail: z.string().describe('What it is and its version, or why it cannot be used.'),
+    detail: z.string().describe('Its version, or why it cannot be used.'),
     hint: z.string().nullable(),
     usage: z
       .array(
@@ -73,14 +73,14 @@ export const EngineState = z
           })
           .meta({ id: 'EngineUsage' }),
       )
-      .describe('What this instance has on it, besides logs.'),
+      .describe('Objects of this instance on it, besides logs.'),
   })
   .meta({ id: 'EngineState' })
 export type EngineState = z.infer<typeof EngineState>
 
 export const Orphan = z
   .object({
-    id: z.string().describe('What the engine calls a project that is not here any more.'),
+    id: z.string().describe('Name that the engine has for the missing project.'),
     workloads: z.array(z.object({ name: z.string(), running: z.boolean() }).meta({ id: 'OrphanWorkload' })),
     data: z.array(z.string()).describe('Names of its kept data.'),
   })
@@ -94,7 +94,7 @@ export const Diagnostics = z
     checks: z.array(DiagnosticCheck),
     isolation: IsolationState,
     engines: z.array(EngineState),
-    orphans: z.array(Orphan).describe('What engines hold for projects that are gone.'),
+    orphans: z.array(Orphan).describe('Objects on engines that belong to no known project.'),
   })
   .meta({ id: 'Diagnostics' })
 
@@ -193,8 +193,8 @@ export const AuditState = z
   .object({
     ok: z.boolean(),
     entries: z.int(),
-    firstBroken: z.int().nullable().describe('The first entry that is not as it was written, or is missing.'),
-    reason: z.string().nullable().describe('What is wrong, in a sentence; null when nothing is.'),
+    firstBroken: z.int().nullable().describe('The first entry that was changed or is missing.'),
+    reason: z.string().nullable().describe('The fault, in a sentence; null without one.'),
     checkpoint: z
       .object({ seq: z.int(), time: Time })
       .meta({ id: 'AuditCheckpoint' })

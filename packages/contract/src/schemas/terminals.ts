@@ -6,7 +6,7 @@ export const TerminalSize = { cols: z.int().min(2).max(500), rows: z.int().min(1
 
 export const TerminalCreate = z
   .strictObject({
-    workload: WorkloadName.optional().describe('Whose environment: a runtime. The project’s first unless told.'),
+    workload: WorkloadName.optional().describe('Runtime whose environment it gets; default: the project’s first.'),
     cols: TerminalSize.cols.default(80),
     rows: TerminalSize.rows.default(24),
     command: z.array(z.string().max(10_000)).min(1).max(200).optional().describe('argv to run in place of a shell.'),
@@ -29,19 +29,19 @@ export const Terminal = z
     actor: z.string(),
     createdAt: Time,
     endedAt: Time.nullable(),
-    output: OutputRange.describe('Byte offsets of what is kept of its output: the scrollback.'),
+    output: OutputRange.describe('Byte offsets of its kept output: the scrollback.'),
   })
   .meta({ id: 'Terminal' })
 export type Terminal = z.infer<typeof Terminal>
 
 export const ExecBody = z.strictObject({
   argv: z.array(z.string().max(100_000)).min(1).max(1000).describe('A program and its arguments; no shell reads them.'),
-  workload: WorkloadName.optional().describe('Whose environment: a runtime. The project’s first unless told.'),
+  workload: WorkloadName.optional().describe('Runtime whose environment it gets; default: the project’s first.'),
   env: z
     .record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/), z.string())
     .optional()
     .describe('Further variables.'),
 })
 export const ExecRequest = ExecBody.extend({
-  stdin: z.string().optional().describe('Text for its standard input; empty unless told.'),
+  stdin: z.string().optional().describe('Text for its standard input; empty by default.'),
 }).meta({ id: 'ExecRequest' })

@@ -71,7 +71,7 @@ export const WebhookDelivery = z
     ),
     nextAttemptAt: Time.nullable(),
     createdAt: Time,
-    payload: z.record(z.string(), z.unknown()).describe('What is sent.'),
+    payload: z.record(z.string(), z.unknown()).describe('The body that is sent.'),
   })
   .meta({ id: 'WebhookDelivery' })
 export type WebhookDelivery = z.infer<typeof WebhookDelivery>

@@ -13,7 +13,7 @@ const mostHops = 20
 
 /**
  * Follows each redirect from a path that it takes, on every host of the project, for as long as redirects of the project take
- * over. The first that fits is the one that is used, as in the proxy.
+ * over. The first match is used, as in the proxy.
  */
 export function redirectLoops(redirects: readonly Redirect[], hosts: readonly string[]): readonly RedirectLoop[] {
   const known = [...new Set([...hosts, ...redirects.flatMap(({ host }) => (host == null ? [] : [host]))])].map(
@@ -53,7 +53,7 @@ function wayFrom(
     const seen = way.indexOf(text)
     way.push(text)
     if (seen !== -1) return way.slice(seen)
-    const found = redirects.find((redirect) => fits(redirect, place.host, place.path))
+    const found = redirects.find((redirect) => matches(redirect, place.host, place.path))
     if (found === undefined) return ends()
     const target = targetOf(found, place.path)
     if (target.startsWith('/')) place = { host: place.host, path: pathOf(target) }
@@ -68,7 +68,7 @@ function wayFrom(
   return way.slice(0, 4)
 }
 
-export function fits(redirect: Pick<Redirect, 'from' | 'host'>, host: string, path: string): boolean {
+export function matches(redirect: Pick<Redirect, 'from' | 'host'>, host: string, path: string): boolean {
   if (redirect.host != null && !hostFits(redirect.host, host)) return false
   const { from } = redirect
   return from.endsWith('*') ? path.startsWith(from.slice(0, -1)) : path === from

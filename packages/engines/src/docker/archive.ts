@@ -6,7 +6,7 @@ import { orAbsent } from './errors.ts'
 import { directoryArchive, type TarEntry, tarEntries } from './tar.ts'
 
 /*
- * What lies inside a container, mounts included, looked at through Docker's archives: that needs neither a program of the
+ * Files inside a container, mounts included, looked at through Docker's archives: that needs neither a program of the
  * image nor a running container.
  */
 
@@ -33,7 +33,7 @@ export async function contentHashInside(container: Container, path: string): Pro
   let first: TarEntry | undefined
   for await (const entry of entriesAt(container, path)) {
     first ??= entry
-    if (entry === first && entry.kind === 'file') for await (const piece of entry.body) hash.update(piece)
+    if (entry === first && entry.kind === 'file') for await (const chunk of entry.body) hash.update(chunk)
     const name = posix.normalize(entry.name).split('/')[1]
     if (name) names.add(name)
   }

@@ -22,7 +22,7 @@ const ROOT = '/sys/fs/cgroup'
 export type Meter = () => ContainerUsage | null
 
 /**
- * Finds the files that tell what a container uses: microseconds, where asking Docker takes a second. Its control groups are
+ * Finds the files that say what a container uses: microseconds, where asking Docker takes a second. Its control groups are
  * named after it, so that they mean this container for as long as they are there, whatever becomes of the process. Null
  * where that process is another one from here, or the files are not there.
  */

@@ -8,7 +8,7 @@ export interface Connection {
   readonly isLocal: boolean
   /** Where published ports are reached. */
   readonly host: string
-  /** Whether everybody on the way there reads and writes along. */
+  /** Whether the connection is open to attackers on the network path. */
   readonly isExposed: boolean
 }
 
@@ -54,7 +54,7 @@ function connectPort(address: string, tls: DockerTls): Connection {
   const isExposed = !isLoopback(host)
   if (isExposed && tls.mode === 'unset') {
     throw refused(
-      `Docker at ${address} would be asked without encryption: whoever is on the way there could become root on that machine.`,
+      `Docker at ${address} would be asked without encryption: any attacker on the network path could become root on that machine.`,
       'Set DOCKER_TLS_VERIFY=1 and DOCKER_CERT_PATH, or forward its socket with ssh -L. Where the way is safe, say so with DOCKER_TLS_VERIFY=0.',
     )
   }
@@ -63,7 +63,7 @@ function connectPort(address: string, tls: DockerTls): Connection {
 }
 
 function parseAddress(address: string): URL {
-  // The ports that are usual for these two would not be told.
+  // The ports that are usual for these two would not be reported.
   const url = address.replace(/^[a-z]+:/, 'docker:')
   if (URL.canParse(url)) return new URL(url)
   throw refused(`Docker's address ${JSON.stringify(address)} is not understood.`, 'Use tcp://host:port.')

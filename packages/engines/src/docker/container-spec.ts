@@ -15,11 +15,11 @@ export interface ContainerProgram {
   readonly container: Container
   /** Where one of its folders is for Docker, which may see others than this process. By default at the same path. */
   readonly sourceOf?: (path: string) => string
-  /** What is run: the id of one build of the image. By default what the image's name stands for. */
+  /** The id of one build of the image. By default the build that the image's name means. */
   readonly image?: string
   /** The `VOLUME`s that the image declares. */
   readonly imageVolumes: readonly string[]
-  /** What it is called in its network and sees as its host name. */
+  /** Its name in its network, and its host name. */
   readonly alias?: string
   readonly terminal: boolean
   readonly stdin: boolean
@@ -36,12 +36,12 @@ export const USUAL_PIDS = 2048
 const CAPABILITIES = ['CHOWN', 'DAC_OVERRIDE', 'FOWNER', 'FSETID', 'KILL', 'NET_BIND_SERVICE', 'SETGID', 'SETUID']
 
 /**
- * What Docker keeps of the output itself, from which ours is collected. Docker 20.10 skips a file for whoever follows when the
+ * What Docker keeps of the output itself, from which the service's logs are collected. Docker 20.10 skips a file for followers when the
  * program fills two while one is read: only large files leave time for a burst.
  */
 const LOG_CONFIG = { Type: 'json-file', Config: { 'max-size': '128m', 'max-file': '2' } }
 
-/** Everything that Docker is told about a container. There is no other way to make one, and no option to open it up. */
+/** Everything that Docker learns about a container. There is no other way to make one, and no option to open it up. */
 export function containerSpec(daemon: Daemon, program: ContainerProgram): ContainerCreateOptions {
   const { container, labels } = program
   const project = labels[PROJECT] ?? container.network
@@ -122,7 +122,7 @@ function portBindings(ports: readonly PortBinding[]): HostConfig['PortBindings']
   return bindings
 }
 
-/** Volumes of the image that nothing of ours covers: in memory, because Docker would keep each in a volume that nobody knows. */
+/** Volumes of the image that no mount covers: in memory, because Docker would keep each in a volume without an owner. */
 function scratchVolumes({ container, imageVolumes }: ContainerProgram): string[] {
   const kept = Object.entries(container.data).map(([name, path]) => ({ name, path: posix.normalize(path) }))
   const mounted = new Set([...kept.map(({ path }) => path), ...container.folders.map(({ path }) => path)])

@@ -13,7 +13,7 @@ import { containerSpec } from './container-spec.ts'
 import type { Daemon } from './daemon.ts'
 import { containerEnvironment, expandText } from './environment.ts'
 import { messageOf, orAbsent, statusOf } from './errors.ts'
-import { type Labels, labelsOf, notOurs, ours, type Role } from './labels.ts'
+import { isManaged, type Labels, labelsOf, notManaged, type Role } from './labels.ts'
 import { withNetwork } from './networks.ts'
 import { mustBeOnHost } from './own-container.ts'
 import { checkPlaced } from './program.ts'
@@ -27,7 +27,7 @@ export interface NewContainer {
   readonly argv: readonly [string, ...string[]]
   readonly cwd: string
   readonly env: Readonly<Record<string, Value>>
-  /** Kept data whose place an environment variable tells. */
+  /** Kept data whose place an environment variable names. */
   readonly data: readonly DataMount[]
   /** Of its `data`, all is mounted. */
   readonly container: Container
@@ -99,14 +99,14 @@ export async function findImage(daemon: Daemon, reference: string): Promise<Dock
   })
 }
 
-/** What stands there already, or in a folder that is given whole, is not mounted over it again. */
+/** A file that is there already, also in a folder that is mounted whole, is not mounted again. */
 function withFiles(container: Container, files: readonly FolderMount[]): Container {
   const isThere = ({ path }: FolderMount) =>
     container.folders.some((folder) => path === folder.path || path.startsWith(`${folder.path}/`))
   return { ...container, folders: [...container.folders, ...files.filter((file) => !isThere(file))] }
 }
 
-/** One of that name that is ours was left behind by a crash. */
+/** A managed one of that name was left behind by a crash. */
 async function create(daemon: Daemon, spec: Dockerode.ContainerCreateOptions): Promise<Dockerode.Container> {
   const name = spec.name ?? ''
   try {
@@ -116,7 +116,7 @@ async function create(daemon: Daemon, spec: Dockerode.ContainerCreateOptions): P
   }
   const there = await orAbsent(daemon.docker.getContainer(name).inspect())
   if (there !== null) {
-    if (!ours(daemon, there.Config.Labels)) throw notOurs(`container named ${name}`)
+    if (!isManaged(daemon, there.Config.Labels)) throw notManaged(`container named ${name}`)
     await discard(daemon.docker.getContainer(there.Id))
   }
   return daemon.docker.createContainer(spec)

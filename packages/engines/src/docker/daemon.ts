@@ -5,7 +5,7 @@ import type { NetworkEnvironment } from '../native/network-environment.ts'
 import type { ProcessTable } from '../native/process-table.ts'
 import type { OwnContainer } from './own-container.ts'
 
-/** What every act of this engine stands on: the Docker daemon, and whose objects on it are ours. */
+/** What every act of this engine needs: the Docker daemon, and which objects on it are managed. */
 export interface Daemon {
   readonly docker: Dockerode
   /** Whether it runs on this machine, so that its containers' addresses and control groups are reached from here. */
@@ -16,7 +16,7 @@ export interface Daemon {
   readonly isExposed: boolean
   /** Tells this installation's objects from those of another one on the same daemon. */
   readonly instance: string
-  /** Whom workloads run as whose image has no user of its own: the user of their project. */
+  /** The user of workloads whose image has no user of its own: that of their project. */
   readonly accounts: Accounts
   /** For logs, commands and notes; `data` and `toolchains` stay empty. */
   readonly home: Home

@@ -12,7 +12,7 @@ import { discard } from './create-container.ts'
 import type { Daemon } from './daemon.ts'
 import { orAbsent, statusOf } from './errors.ts'
 import { listContainers } from './find.ts'
-import { DATA, DESCRIPTION, labelled, labelsOf, objectName, ours, PROJECT, ROLE, WORKLOAD } from './labels.ts'
+import { DATA, DESCRIPTION, isManaged, labelled, labelsOf, objectName, PROJECT, ROLE, WORKLOAD } from './labels.ts'
 import { parseDescription } from './record.ts'
 import { createVolume } from './volumes.ts'
 import { ask } from './wire/request.ts'
@@ -36,7 +36,7 @@ export async function listVolumes(daemon: Daemon, project?: string): Promise<Doc
   const { Volumes } = await daemon.docker.listVolumes({
     filters: labelled(daemon, { [ROLE]: 'volume', [PROJECT]: project }),
   })
-  return (Volumes ?? []).filter(({ Labels }) => ours(daemon, Labels))
+  return (Volumes ?? []).filter(({ Labels }) => isManaged(daemon, Labels))
 }
 
 export async function listData(
@@ -59,7 +59,7 @@ export async function listData(
   return names.map((name) => ({ name, sizeBytes: sizes.get(name) ?? 0 }))
 }
 
-/** Docker looks at every file of every volume for this, ours or not. */
+/** Docker looks at every file of every volume for this, managed or not. */
 async function addSizesOfDocker(
   daemon: Daemon,
   project: string,
@@ -69,7 +69,7 @@ async function addSizesOfDocker(
   const used = await ask(await targetOf(daemon.docker), 'GET', '/system/df', { signal })
   const { Volumes } = used as { readonly Volumes: Dockerode.VolumeInspectInfo[] | null }
   for (const { Labels, UsageData } of Volumes ?? []) {
-    if (!ours(daemon, Labels) || Labels[PROJECT] !== project) continue
+    if (!isManaged(daemon, Labels) || Labels[PROJECT] !== project) continue
     const name = Labels[DATA] ?? ''
     if (!sizes.has(name)) sizes.set(name, Math.max(0, UsageData?.Size ?? 0))
   }
@@ -81,11 +81,11 @@ export async function deleteData(daemon: Daemon, project: string, name: string, 
   await removeVolume(daemon, project, name)
 }
 
-/** Stopped containers of ours would keep it: they are made anew whenever they start, and what is known of them is written down. */
+/** Stopped managed containers would keep it: they are made anew whenever they start, and what is known of them is written down. */
 async function removeVolume(daemon: Daemon, project: string, name: string): Promise<void> {
   const volume = daemon.docker.getVolume(volumeName(daemon, project, name))
   const found = await orAbsent(volume.inspect())
-  if (found === null || !ours(daemon, found.Labels)) return
+  if (found === null || !isManaged(daemon, found.Labels)) return
   for (const { Id, State } of await usersOf(daemon, project, name))
     if (State !== 'running' && State !== 'paused') await discard(daemon.docker.getContainer(Id))
   await volume.remove().catch((error: unknown) => {
@@ -95,7 +95,7 @@ async function removeVolume(daemon: Daemon, project: string, name: string): Prom
   })
 }
 
-/** What an interrupted copy left. */
+/** The rest of an interrupted copy. */
 export async function clearIncoming(daemon: Daemon): Promise<void> {
   for (const project of (await readdir(daemon.home.data)).filter(isName)) {
     for (const name of ((await orNull(readdir(join(daemon.home.data, project)))) ?? []).filter(isName)) {
@@ -148,8 +148,8 @@ const INSIDE = '/stackquay-copy'
 async function copyVolume(daemon: Daemon, from: string, to: string, name: string, signal: AbortSignal): Promise<void> {
   const image = await anyImage(daemon)
   const [source, target] = await Promise.all([
-    holderOf(daemon, image, from, name, to),
-    holderOf(daemon, image, to, name, to),
+    containerHolding(daemon, image, from, name, to),
+    containerHolding(daemon, image, to, name, to),
   ])
   try {
     throwIfAborted(signal)
@@ -167,7 +167,7 @@ async function copyVolume(daemon: Daemon, from: string, to: string, name: string
  * A container that only holds a volume, and never runs. Nothing of its image gets into the volume. Its name says the copy's
  * target: several copies of one source may be made at once.
  */
-async function holderOf(
+async function containerHolding(
   daemon: Daemon,
   image: string,
   project: string,
@@ -176,7 +176,7 @@ async function holderOf(
 ): Promise<Dockerode.Container> {
   const name = objectName(daemon, project, 'copy', data, target)
   const left = await orAbsent(daemon.docker.getContainer(name).inspect())
-  if (left !== null && ours(daemon, left.Config.Labels)) await discard(daemon.docker.getContainer(left.Id))
+  if (left !== null && isManaged(daemon, left.Config.Labels)) await discard(daemon.docker.getContainer(left.Id))
   return daemon.docker.createContainer({
     name,
     Image: image,

@@ -4,9 +4,10 @@ import { type Engine, EngineError, stepsOf } from '@stackquay/engine-api'
 import { type Accounts, serviceUser } from '../native/accounts.ts'
 import { createEvents } from '../native/events.ts'
 import { isName, openHome } from '../native/home.ts'
-import { type LogLimits, usualLogLimits } from '../native/log-retention.ts'
+import { usualLogLimits } from '../native/log-retention.ts'
 import { type NetworkEnvironment, noNetworkEnvironment } from '../native/network-environment.ts'
 import { processTable } from '../native/this-system.ts'
+import type { LogLimits } from '../native/tidy-logs.ts'
 import { applyStep } from './apply.ts'
 import { dockerCapabilities } from './capabilities.ts'
 import { connectDocker } from './client.ts'
@@ -22,7 +23,7 @@ import { createDockerLogs } from './logs/index.ts'
 import type { DockerMachine } from './machine.ts'
 import { observeProject } from './observe.ts'
 import { createOwnContainer } from './own-container.ts'
-import { portHolder } from './ports.ts'
+import { portOwner } from './ports.ts'
 import { probeDocker } from './probe.ts'
 import type { RegistryCredentials } from './registry-credentials.ts'
 import { createStats } from './stats.ts'
@@ -38,7 +39,7 @@ export interface DockerEngineOptions {
   readonly host: string | null
   /** Tells this installation's objects from another one's on the same daemon. By default made of `home`. */
   readonly instance?: string
-  /** Whom workloads run as whose image has no user of its own: the user of their project. */
+  /** The user of workloads whose image has no user of its own: that of their project. */
   readonly accounts?: Accounts
   /** What each workload's logs may hold. */
   readonly logs?: LogLimits
@@ -115,7 +116,7 @@ export async function createDockerEngine(options: DockerEngineOptions): Promise<
     async address(ref, name) {
       return supervisor.monitor(ref)?.address(name) ?? null
     },
-    portHolder: (port, signal) => asked(signal, () => portHolder(daemon, port)),
+    portOwner: (port, signal) => asked(signal, () => portOwner(daemon, port)),
     dataNames: (project, signal) => asked(signal, () => dataNames(daemon, project)),
     data: (project, signal) => unhurried(signal, () => listData(daemon, project, signal)),
     copyData: (from, to, name, signal) => unhurried(signal, () => copyData(daemon, from, to, name, signal)),

@@ -13,7 +13,7 @@ import { accountOf } from './volumes.ts'
 type Reveal = (ref: SecretRef) => Promise<string>
 type Places = Pick<Container, 'data'>
 
-/** What the program is given besides what its image says, as `NAME=value`. */
+/** The environment of the program beside that of its image, as `NAME=value`. */
 export async function containerEnvironment(
   daemon: Daemon,
   project: string,

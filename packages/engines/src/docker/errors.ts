@@ -8,7 +8,7 @@ export function statusOf(error: unknown): number | null {
     : null
 }
 
-/** What Docker said, without the client's words around it. */
+/** Docker's message, without the client's words around it. */
 export function messageOf(error: unknown): string {
   const json = error instanceof Error && 'json' in error ? (error.json as { message?: unknown } | null) : null
   if (typeof json?.message === 'string') return json.message.trim()
@@ -46,14 +46,14 @@ export function isUnreachable(error: unknown): boolean {
   return /socket hang up|daemon is shutting down/i.test(messageOf(error))
 }
 
-/** What Docker refused, said for the person who must act. Engine errors pass unchanged. */
+/** A refusal of Docker's, in words for the person who must act. Engine errors pass unchanged. */
 export function asDockerError(error: unknown, signal: AbortSignal): EngineError {
   if (error instanceof EngineError || signal.aborted) return asEngineError(error, signal)
   if (isUnreachable(error)) return unavailable(error)
   const message = messageOf(error)
   if (/no space left on device|disk quota exceeded/i.test(message)) {
     return new EngineError('disk_full', `The disk of Docker is full (${message}).`, {
-      hint: 'Free some space, for example by deleting projects or images that nobody needs, then try again.',
+      hint: 'Free some space, for example by deleting unused projects or images, then try again.',
       retryable: true,
       cause: error,
     })
@@ -86,7 +86,7 @@ export function unavailable(error: unknown): EngineError {
   })
 }
 
-/** What Node and OpenSSL call what is wrong with a certificate, or with the handshake that shows it. */
+/** Node's and OpenSSL's codes for errors of a certificate, or with the handshake that shows it. */
 function isTlsError(error: unknown): boolean {
   const code = errorCode(error) ?? ''
   return /^ERR_(TLS|SSL|OSSL)_|^EPROTO$|CERT|SELF_SIGNED|UNABLE_TO_|^HOSTNAME_MISMATCH$/.test(code)

@@ -13,7 +13,7 @@ export interface ContainerListener {
   removed(project: string): Promise<void>
   /** From now on nothing is missed; what was before must be looked for. */
   connected(): Promise<void>
-  /** Docker does not answer. Told once, until it does again. */
+  /** Docker does not answer. Reported once, until it does again. */
   lost(reason: string): void
   /** It does again, and what was missed has been looked for. */
   found(): void
@@ -22,11 +22,11 @@ export interface ContainerListener {
 const FIRST_WAIT_MS = 100
 /** An instance is right again soon after Docker is: asking costs next to nothing. */
 const LONGEST_WAIT_MS = 2000
-/** How often a daemon that tells nothing is asked whether it still could, and how long it may take to answer. */
+/** How often a silent daemon is asked whether it still could, and how long it may take to answer. */
 const PING_EVERY_MS = 10_000
 const PING_PATIENCE_MS = 10_000
 
-/** Follows what Docker tells of workloads, over and over again when it goes away. Resolves when the signal aborts. */
+/** Follows Docker's events of workloads, over and over again when it goes away. Resolves when the signal aborts. */
 export async function followEvents(daemon: Daemon, listener: ContainerListener, signal: AbortSignal): Promise<void> {
   let wait = FIRST_WAIT_MS
   let isLost = false

@@ -2,7 +2,7 @@ import type { WorkloadRef } from '@stackquay/engine-api'
 import type { ContainerInspectInfo } from 'dockerode'
 import type { Daemon } from './daemon.ts'
 import { orAbsent } from './errors.ts'
-import { DESCRIPTION, labelled, objectName, ours, PROJECT, ROLE, type Role, WORKLOAD } from './labels.ts'
+import { DESCRIPTION, isManaged, labelled, objectName, PROJECT, ROLE, type Role, WORKLOAD } from './labels.ts'
 import { type Description, parseDescription } from './record.ts'
 
 /** The container of a workload, running or not. */
@@ -32,21 +32,21 @@ export async function findContainers(
   return infos.flatMap((info) => (info === null ? [] : (asFound(daemon, info) ?? [])))
 }
 
-/** What Docker's list tells of ours: quick, without asking for each. */
+/** Managed containers as Docker's list shows them: quick, without asking for each. */
 export async function listContainers(daemon: Daemon, role?: Role, project?: string, signal?: AbortSignal) {
   const listed = await daemon.docker.listContainers({
     all: true,
     filters: labelled(daemon, { [ROLE]: role, [PROJECT]: project }),
     ...(signal === undefined ? {} : { abortSignal: signal }),
   })
-  return listed.filter(({ Labels }) => ours(daemon, Labels))
+  return listed.filter(({ Labels }) => isManaged(daemon, Labels))
 }
 
 export function asFound(daemon: Daemon, info: ContainerInspectInfo): FoundContainer | null {
   const { Labels } = info.Config
   const project = Labels[PROJECT]
   const workload = Labels[WORKLOAD]
-  if (!ours(daemon, Labels) || Labels[ROLE] !== 'workload' || project === undefined || workload === undefined)
+  if (!isManaged(daemon, Labels) || Labels[ROLE] !== 'workload' || project === undefined || workload === undefined)
     return null
   return { ref: { project, workload }, id: info.Id, info, description: parseDescription(Labels[DESCRIPTION]) }
 }

@@ -21,7 +21,7 @@ export async function pullStep(
   await writeChoice(daemon.home, step.ref, { reference: image, id: (await findImage(daemon, image)).Id })
 }
 
-/** Makes an image be there, for a workload or for a program that is nobody's workload. */
+/** Makes an image be there, for a workload or for a program that is no workload. */
 export async function getImage(
   machine: DockerMachine,
   { image, build, newer }: Pick<Step & { do: 'pull' }, 'image' | 'build' | 'newer'>,

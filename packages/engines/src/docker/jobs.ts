@@ -11,7 +11,7 @@ import { expandText } from './environment.ts'
 import { orAbsent } from './errors.ts'
 import { chosenImage } from './images.ts'
 import { type PlacedJob, runJobContainer } from './job-container.ts'
-import { JOB, objectName, ours, WORKLOAD } from './labels.ts'
+import { isManaged, JOB, objectName, WORKLOAD } from './labels.ts'
 import type { DockerMachine } from './machine.ts'
 import { containerOf } from './start.ts'
 import { withLock } from './stop.ts'
@@ -122,7 +122,7 @@ async function fingerprintOf(asGiven: Job, job: PlacedJob, inside: Inside): Prom
   return createHash('sha256').update(`${fingerprint}\n${job.container.image}`).digest('hex').slice(0, 32)
 }
 
-/** The lock is ours, so a stamp that says `running` belongs to somebody who was killed; its container may go on. */
+/** The caller holds the lock, so a stamp that says `running` belongs to a killed process; its container may go on. */
 async function endEarlierRun(
   daemon: Daemon,
   inside: Inside,
@@ -133,7 +133,7 @@ async function endEarlierRun(
   const stamp = await readStamp(daemon.home, ref, job.name)
   if (stamp?.phase !== 'running') return
   const left = await orAbsent(daemon.docker.getContainer(jobContainer(daemon, ref, job)).inspect())
-  if (left !== null && ours(daemon, left.Config.Labels)) await discard(daemon.docker.getContainer(left.Id))
+  if (left !== null && isManaged(daemon, left.Config.Labels)) await discard(daemon.docker.getContainer(left.Id))
   await cleanUp(daemon, inside, ref, job, context)
 }
 

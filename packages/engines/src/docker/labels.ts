@@ -3,7 +3,7 @@ import { safe } from '../native/home.ts'
 import type { Daemon } from './daemon.ts'
 
 /*
- * Every object of ours on the daemon carries the instance's id and what it is. Others see these names and look for them,
+ * Every managed object on the daemon carries the instance's id and what it is. Others see these names and look for them,
  * so they never change.
  */
 export const INSTANCE = 'stackquay.instance'
@@ -13,7 +13,7 @@ export const COMMAND = 'stackquay.command'
 export const JOB = 'stackquay.job'
 export const DATA = 'stackquay.data'
 export const ROLE = 'stackquay.role'
-/** JSON: what `observe` tells of a workload. Free of secrets. */
+/** JSON: what `observe` says of a workload. Free of secrets. */
 export const DESCRIPTION = 'stackquay.description'
 
 export type Role = 'workload' | 'job' | 'command' | 'exec' | 'network' | 'volume' | 'helper'
@@ -30,7 +30,7 @@ export function labelled(daemon: Daemon, labels: Partial<Record<string, string>>
 }
 
 /** Whether an object is this installation's. Everything that changes or removes one asks this first. */
-export function ours(daemon: Daemon, labels: Labels | null | undefined): boolean {
+export function isManaged(daemon: Daemon, labels: Labels | null | undefined): boolean {
   return labels?.[INSTANCE] === daemon.instance && labels[PROJECT] !== undefined && labels[ROLE] !== undefined
 }
 
@@ -42,8 +42,8 @@ export function objectName(daemon: Daemon, project: string, ...parts: readonly s
   return [`stackquay-${daemon.instance}`, ...[project, ...parts].map(safe)].join('.')
 }
 
-export function notOurs(what: string): EngineError {
+export function notManaged(what: string): EngineError {
   return new EngineError('engine_cannot', `There is a ${what} on this Docker that is not of this installation.`, {
-    hint: 'Rename or remove it, if nobody needs it. It is left alone.',
+    hint: 'Rename it, or remove it if it is not needed. Stackquay leaves it alone.',
   })
 }

@@ -4,7 +4,7 @@ import type { DockerLogs } from './logs/index.ts'
 import type { RegistryCredentials } from './registry-credentials.ts'
 import type { Supervisor } from './supervisor.ts'
 
-/** What the steps of this engine stand on. */
+/** What the steps of this engine need. */
 export interface DockerMachine {
   readonly daemon: Daemon
   readonly logs: DockerLogs

@@ -1,12 +1,12 @@
 import type { Exit, Observed, WorkloadRef } from '@stackquay/engine-api'
-import { watchChecks } from '../native/run-monitor.ts'
+import { watchChecks } from '../native/health-watch.ts'
 import { ownAddress } from './address.ts'
 import type { Daemon } from './daemon.ts'
 import type { FoundContainer } from './find.ts'
 import { healthChecker } from './health.ts'
 import type { Description } from './record.ts'
 
-/** Watches one living run: its health, and what is told of its end. */
+/** Watches one living run: its health, and what is reported of its end. */
 export interface RunMonitor {
   readonly ref: WorkloadRef
   readonly id: string
@@ -98,7 +98,7 @@ export function monitorRun(
   }
 }
 
-/** A run that is older than its start may take counts as one that was healthy: nobody else remembers whether it was. */
+/** A run that is older than its start may take counts as one that was healthy: no other record says whether it was. */
 function isGrownUp(daemon: Daemon, startedAt: string, seconds: number): boolean {
   const age = daemon.now().getTime() - Date.parse(startedAt)
   return age > seconds * 1000

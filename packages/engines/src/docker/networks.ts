@@ -2,7 +2,7 @@ import { EngineError } from '@stackquay/engine-api'
 import type { EndpointSettings, Network } from 'dockerode'
 import type { Daemon } from './daemon.ts'
 import { messageOf, orAbsent, statusOf } from './errors.ts'
-import { labelled, labelsOf, notOurs, objectName, ours, PROJECT } from './labels.ts'
+import { isManaged, labelled, labelsOf, notManaged, objectName, PROJECT } from './labels.ts'
 import { hasOwnNetwork } from './own-container.ts'
 import { chooseSubnet, isRange, subnetsOfMachine, USUAL_RANGES } from './subnets.ts'
 
@@ -20,7 +20,7 @@ export function ensureNetwork(daemon: Daemon, project: string): Promise<string> 
 async function make(daemon: Daemon, project: string, name: string): Promise<string> {
   const there = await orAbsent(daemon.docker.getNetwork(name).inspect())
   if (there === null) await create(daemon, project, name)
-  else if (!ours(daemon, there.Labels)) throw notOurs(`network named ${name}`)
+  else if (!isManaged(daemon, there.Labels)) throw notManaged(`network named ${name}`)
   await enter(daemon, name, there?.Containers ?? {})
   return name
 }
@@ -51,14 +51,14 @@ async function create(daemon: Daemon, project: string, name: string): Promise<vo
   }
 }
 
-/** What this installation was told, or else what Docker was told by its administrator. */
+/** As this installation is configured, or else as the administrator configured Docker. */
 async function rangesOf({ docker, subnets }: Daemon): Promise<readonly string[]> {
   if (subnets !== null) return subnets
   const known = pools.get(docker)
   if (known !== undefined) return known
   const { DefaultAddressPools } = (await docker.info()) as { DefaultAddressPools?: { Base: string }[] | null }
-  const told = (DefaultAddressPools ?? []).map(({ Base }) => Base).filter(isRange)
-  const ranges = told.length > 0 ? told : USUAL_RANGES
+  const configured = (DefaultAddressPools ?? []).map(({ Base }) => Base).filter(isRange)
+  const ranges = configured.length > 0 ? configured : USUAL_RANGES
   pools.set(docker, ranges)
   return ranges
 }
@@ -79,7 +79,7 @@ async function subnetsTaken({ docker, isLocal }: Daemon): Promise<string[]> {
 
 function noAddresses(ranges: readonly string[]): EngineError {
   return new EngineError('engine_cannot', `All addresses for networks in ${ranges.join(', ')} are taken.`, {
-    hint: 'Remove networks that nobody needs, or give Docker more with "default-address-pools" in its daemon.json.',
+    hint: 'Remove networks that are not needed, or give Docker more with "default-address-pools" in its daemon.json.',
   })
 }
 
@@ -101,12 +101,12 @@ async function enter(daemon: Daemon, name: string, containers: Readonly<Record<s
 export async function enterNetworks(daemon: Daemon): Promise<void> {
   if (!(await hasOwnNetwork(daemon))) return
   for (const { Name, Labels } of await daemon.docker.listNetworks({ filters: labelled(daemon) })) {
-    const found = ours(daemon, Labels) ? await orAbsent(daemon.docker.getNetwork(Name).inspect()) : null
+    const found = isManaged(daemon, Labels) ? await orAbsent(daemon.docker.getNetwork(Name).inspect()) : null
     if (found !== null) await enter(daemon, Name, found.Containers ?? {})
   }
 }
 
-/** How many containers are being made in a network, by its name: between the two nothing of Docker's tells. */
+/** How many containers are being made in a network, by its name: Docker does not show it in between. */
 const users = new Map<string, number>()
 /** Removals under way: a network that is found meanwhile may be gone the next moment. */
 const removing = new Map<string, Promise<void>>()
@@ -150,7 +150,7 @@ export function removeNetwork(daemon: Daemon, project: string): Promise<void> {
 async function removeUnused(daemon: Daemon, name: string): Promise<void> {
   const network = daemon.docker.getNetwork(name)
   const found = await orAbsent(network.inspect())
-  if (found === null || !ours(daemon, found.Labels)) return
+  if (found === null || !isManaged(daemon, found.Labels)) return
   const own = (await daemon.own())?.id
   const isOther = (id: string) => id !== own
   if (Object.keys(found.Containers ?? {}).some(isOther)) return
@@ -173,6 +173,6 @@ async function leave(network: Network, own: string): Promise<void> {
 export async function removeUnusedNetworks(daemon: Daemon): Promise<void> {
   for (const { Labels } of await daemon.docker.listNetworks({ filters: labelled(daemon) })) {
     const project = Labels?.[PROJECT]
-    if (ours(daemon, Labels) && project !== undefined) await removeNetwork(daemon, project)
+    if (isManaged(daemon, Labels) && project !== undefined) await removeNetwork(daemon, project)
   }
 }

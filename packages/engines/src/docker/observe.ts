@@ -41,7 +41,7 @@ export async function observeOne(
 ): Promise<Observed | null> {
   const description = found?.description ?? record?.description ?? null
   if (description === null) return null
-  const tell = (state: ObservedState, since: string, now: Partial<Observed> = {}) =>
+  const report = (state: ObservedState, since: string, now: Partial<Observed> = {}) =>
     observed(ref, description, found, state, since, now)
 
   if (found !== null && isRunning(found.info)) {
@@ -50,37 +50,37 @@ export async function observeOne(
     const { health, reason, ended } = monitor.state()
     if (ended === null) {
       const { Pid, StartedAt } = found.info.State
-      return tell('running', rfc3339(StartedAt), { pid: Pid, health, reason: health === 'unhealthy' ? reason : null })
+      return report('running', rfc3339(StartedAt), { pid: Pid, health, reason: health === 'unhealthy' ? reason : null })
     }
-    return tell('exited', ended.at, { lastExit: ended })
+    return report('exited', ended.at, { lastExit: ended })
   }
   if (found !== null) {
     const exit = exitOfContainer(found.info)
-    if (exit === null) return tell('stopped', rfc3339(found.info.Created), { lastExit: description.lastExit })
-    return tell(wasWanted(record, found.id) ? 'stopped' : 'exited', exit.at, { lastExit: exit })
+    if (exit === null) return report('stopped', rfc3339(found.info.Created), { lastExit: description.lastExit })
+    return report(wasWanted(record, found.id) ? 'stopped' : 'exited', exit.at, { lastExit: exit })
   }
-  return record === null ? null : observeRecord(machine, record, tell)
+  return record === null ? null : observeRecord(machine, record, report)
 }
 
-/** There is no container: it waits for one, or somebody removed it. */
+/** There is no container: it waits for one, or it was removed by hand. */
 async function observeRecord(
   machine: DockerMachine,
   record: RunRecord,
-  tell: (state: ObservedState, since: string, now?: Partial<Observed>) => Observed,
+  report: (state: ObservedState, since: string, now?: Partial<Observed>) => Observed,
 ): Promise<Observed> {
   const { lastExit, since } = record
   switch (record.phase) {
     case 'waiting': {
       const missing = await missingFile(null, record.description.requires)
-      if (missing === null) return tell('stopped', since, { lastExit })
+      if (missing === null) return report('stopped', since, { lastExit })
       machine.supervisor.watchWaiting(record)
-      return tell('waiting', since, { lastExit, reason: missing.hint })
+      return report('waiting', since, { lastExit, reason: missing.hint })
     }
     case 'started':
-      return tell('exited', since, { lastExit: { code: null, signal: null, at: since } })
+      return report('exited', since, { lastExit: { code: null, signal: null, at: since } })
     case 'stopping':
     case 'stopped':
-      return tell('stopped', since, { lastExit })
+      return report('stopped', since, { lastExit })
     default:
       return record.phase satisfies never
   }

@@ -58,7 +58,7 @@ function ownOf({ Id, HostConfig, Mounts }: ContainerInspectInfo): OwnContainer {
 
 /**
  * Ids that this process' container could have, likely ones first. None is proven: another engine may have made the
- * container, so whoever asks for one must be told by the daemon that it is there.
+ * container, so a caller learns from the daemon whether it is there.
  */
 export function containerIds(seen: {
   readonly mountinfo: string

@@ -1,24 +1,24 @@
-import type { EngineError, PortBinding, PortHolder, WorkloadRef } from '@stackquay/engine-api'
+import type { EngineError, PortBinding, PortOwner, WorkloadRef } from '@stackquay/engine-api'
 import { isFree } from '../native/listening.ts'
-import { conflicts, portInUse, portHolder as processHolding } from '../native/ports.ts'
+import { conflicts, portInUse, portOwner as processHolding } from '../native/ports.ts'
 import type { Daemon } from './daemon.ts'
 import { messageOf } from './errors.ts'
 import { listContainers } from './find.ts'
 import { PROJECT, WORKLOAD } from './labels.ts'
 import { hasOwnNetwork } from './own-container.ts'
 
-/** Who holds a port where Docker runs; null when nobody is known to. */
-export async function portHolder(
+/** Which program has a port where Docker runs; null when none is known. */
+export async function portOwner(
   daemon: Daemon,
   port: number,
   bind: PortBinding['bind'] = '0.0.0.0',
-): Promise<PortHolder | null> {
+): Promise<PortOwner | null> {
   const ref = await publisher(daemon, port)
   const isSeen = daemon.isLocal && !(await hasOwnNetwork(daemon))
-  const holder = isSeen ? processHolding(daemon, conflicts(daemon, { hostPort: port, bind })) : null
-  // Behind a port of ours stands Docker's proxy, or a rule of the kernel.
-  if (ref !== null) return { pid: holder?.pid ?? null, program: holder?.program ?? null, ref }
-  return holder
+  const owner = isSeen ? processHolding(daemon, conflicts(daemon, { hostPort: port, bind })) : null
+  // Behind a managed port stands Docker's proxy, or a rule of the kernel.
+  if (ref !== null) return { pid: owner?.pid ?? null, program: owner?.program ?? null, ref }
+  return owner
 }
 
 async function publisher(daemon: Daemon, port: number): Promise<WorkloadRef | null> {
@@ -31,7 +31,7 @@ async function publisher(daemon: Daemon, port: number): Promise<WorkloadRef | nu
   return null
 }
 
-/** Said before anything is made, where this machine can tell. */
+/** Said before anything is made, where this machine can see it. */
 export async function checkPorts(daemon: Daemon, ports: readonly PortBinding[]): Promise<void> {
   // Ports of a container of our own are not those of its machine.
   if (!daemon.isLocal || (await hasOwnNetwork(daemon))) return
@@ -40,7 +40,7 @@ export async function checkPorts(daemon: Daemon, ports: readonly PortBinding[]):
   }
 }
 
-/** What Docker says of a port that it could not have, with the holder named; any other error as it is. */
+/** What Docker says of a port that it could not have, with the owner named; any other error as it is. */
 export async function asPortError(daemon: Daemon, ports: readonly PortBinding[], error: unknown): Promise<unknown> {
   const message = messageOf(error)
   if (!/port is already allocated|address already in use|Ports are not available/i.test(message)) return error
@@ -50,6 +50,6 @@ export async function asPortError(daemon: Daemon, ports: readonly PortBinding[],
 }
 
 async function taken(daemon: Daemon, binding: PortBinding): Promise<EngineError> {
-  const holder = await portHolder(daemon, binding.hostPort, binding.bind)
-  return portInUse(binding, holder ?? { pid: null, program: null, ref: null })
+  const owner = await portOwner(daemon, binding.hostPort, binding.bind)
+  return portInUse(binding, owner ?? { pid: null, program: null, ref: null })
 }

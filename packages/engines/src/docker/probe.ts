@@ -76,7 +76,7 @@ function warningsOf({ MemoryLimit, CpuCfsQuota, PidsLimit }: DockerInfo, daemon:
       ? []
       : ['Docker runs on another machine: folders of projects are those of that machine, at the same paths.']),
     ...(daemon.isExposed
-      ? ['Docker is asked without encryption: whoever is on the way there can become root on its machine.']
+      ? ['Docker is asked without encryption: any attacker on the network path can become root on its machine.']
       : []),
   ]
 }

@@ -13,7 +13,7 @@ export interface PlacedProgram {
   readonly env: readonly string[]
 }
 
-/** What its init process would only tell by an exit code, and Docker by making the folder that is missing, as root. */
+/** What its init process would only report by an exit code, and Docker by making the folder that is missing, as root. */
 export async function checkPlaced(made: Dockerode.Container, program: PlacedProgram): Promise<void> {
   await Promise.all([checkFolder(made, program.cwd), checkProgram(made, program)])
 }
@@ -61,7 +61,7 @@ export function searchPath(env: readonly string[]): string {
   return last?.slice('PATH='.length) ?? DEFAULT_PATH
 }
 
-/** What a link leads to is found out by the start. */
+/** The start finds out where a link leads. */
 function isProgram({ kind, bits }: { readonly kind: string; readonly bits: number }): boolean {
   return kind === 'other' || (kind === 'file' && (bits & 0o111) !== 0)
 }

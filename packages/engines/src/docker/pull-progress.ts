@@ -9,7 +9,7 @@ export interface ProgressMessage {
 /** One line in so many ms, however many layers report. */
 const EVERY_MS = 1000
 
-/** What a person is told while an image comes: how many of its layers are there, and how much of what is known to come. */
+/** Progress of a pull for people: how many of its layers are there, and how much of what is known to come. */
 export async function* pullProgress(
   image: string,
   messages: AsyncIterable<ProgressMessage>,

@@ -39,7 +39,7 @@ export async function awaitReady(machine: DockerMachine, workload: Workload, sig
   }
 }
 
-/** What an ended container printed is complete before it is told. */
+/** The output of an ended container is complete before its end is reported. */
 async function lastLines(
   machine: DockerMachine,
   ref: Workload['ref'],

@@ -13,7 +13,7 @@ import { readJson, writeJson } from '../native/atomic-file.ts'
 import { type Home, recordFile, runDir, safe } from '../native/home.ts'
 
 /**
- * What a workload was started with, in a label of its container: enough to tell and to end it when all else is lost. Free
+ * The start of a workload, in a label of its container: enough to recognise and to end it when all else is lost. Free
  * of secrets.
  */
 export interface Description {
@@ -31,7 +31,7 @@ export interface Description {
 }
 
 /**
- * What Docker cannot tell: that a workload waits, and which container's end was wanted. Written before the act, so that an
+ * What Docker does not know: that a workload waits, and which container's end was wanted. Written before the act, so that an
  * end by us is never taken for a crash.
  */
 export interface RunRecord {

@@ -1,4 +1,4 @@
-/** What a registry wants to know of who asks. */
+/** Credentials for a registry. */
 export interface RegistryAuth {
   readonly username: string
   readonly password: string

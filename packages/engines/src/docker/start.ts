@@ -156,7 +156,7 @@ async function start(machine: DockerMachine, made: Dockerode.Container, workload
   }
 }
 
-/** What only the start finds out, for example in a folder that cannot be entered. */
+/** Errors that only the start finds, for example in a folder that cannot be entered. */
 export function programError(error: unknown): unknown {
   const message = messageOf(error)
   if (!/OCI runtime create failed|exec format error|executable file not found/i.test(message)) return error
@@ -167,7 +167,7 @@ export function programError(error: unknown): unknown {
   })
 }
 
-/** Only the data that the workload says it has: the draft of its image knows more places. */
+/** Only the data that the workload says it has: the spec for its image knows more places. */
 function withDataOf(workload: Workload): Container {
   const container = containerOf(workload)
   const names = new Set(workload.data.map((mount) => mount.name))

@@ -88,7 +88,7 @@ export function createStats(daemon: Daemon, supervisor: Pick<Supervisor, 'monito
   }
 }
 
-/** What of Docker's answer is used. */
+/** The used part of Docker's answer. */
 interface Stats {
   readonly cpu_stats: { readonly cpu_usage: { readonly total_usage: number } }
   readonly memory_stats: {

@@ -11,7 +11,7 @@ import { type FoundContainer, findContainer } from './find.ts'
 import type { DockerMachine } from './machine.ts'
 import { type Description, type RunRecord, readRecord, writeRecord } from './record.ts'
 
-/** Runs `act` while nobody else changes this workload, in this process or in another one over the same home. */
+/** Runs `act` while no other caller changes this workload, in this process or in another one over the same home. */
 export function withLock<T>(daemon: Daemon, ref: WorkloadRef, signal: AbortSignal, act: () => Promise<T>): Promise<T> {
   return withLockFile(daemon.table, lockFile(daemon.home, ref), signal, act)
 }

@@ -45,7 +45,7 @@ export function networkOf(text: string): string | null {
   return block === null ? null : `${textOf(block.first)}/${text.split('/')[1]}`
 }
 
-/** What a range is must be known before anything is asked to be in it. */
+/** A range is checked before an address is looked for in it. */
 export function isRange(text: string): boolean {
   const block = parseBlock(text)
   return block !== null && block.last - block.first + 1 >= 2 ** (32 - SIZE)
@@ -72,7 +72,7 @@ export function subnetsOfMachine(): string[] {
   return [...own.flatMap(({ cidr }) => cidr ?? []), ...routesIn(readRoutes())]
 }
 
-/** Of `/proc/net/route`, whose numbers are hexadecimal in the order of this machine's bytes. The default route is in nobody's way. */
+/** Of `/proc/net/route`, whose numbers are hexadecimal in the order of this machine's bytes. The default route blocks none. */
 export function routesIn(text: string): string[] {
   return text
     .trim()

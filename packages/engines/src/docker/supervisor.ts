@@ -1,5 +1,5 @@
-import type { EngineEvent, WorkloadRef } from '@stackquay/engine-api'
-import { type WaitMonitor, watchRequired } from '../native/waiting.ts'
+import type { EngineEvent, Exit, WorkloadRef } from '@stackquay/engine-api'
+import { createWaits, keyOf } from '../native/waits.ts'
 import type { Daemon } from './daemon.ts'
 import { orAbsent } from './errors.ts'
 import { followEvents } from './events.ts'
@@ -9,7 +9,7 @@ import { monitorRun, type RunMonitor } from './monitor.ts'
 import { enterNetworks, forgetRanges, removeNetwork, removeUnusedNetworks } from './networks.ts'
 import { type Description, type RunRecord, readRecord } from './record.ts'
 
-/** Knows which containers of workloads live, watches them, and tells how they end. */
+/** Knows which containers of workloads live, watches them, and reports how they end. */
 export interface Supervisor {
   /** Watches a run that lives, once; answers its monitor. */
   watchRun(found: FoundContainer & { readonly description: Description }): RunMonitor
@@ -28,9 +28,8 @@ export function createSupervisor(
   seen: (containers: readonly FoundContainer[]) => Promise<void>,
 ): Supervisor {
   const runs = new Map<string, RunMonitor>()
-  const waits = new Map<string, WaitMonitor>()
+  const waits = createWaits()
   const closing = new AbortController()
-  const key = (ref: WorkloadRef) => `${ref.project}/${ref.workload}`
   const listener = {
     healthy: (ref: WorkloadRef) => emit({ type: 'healthy', ref }),
     unhealthy: (ref: WorkloadRef, reason: string) => emit({ type: 'unhealthy', ref, reason }),
@@ -42,15 +41,11 @@ export function createSupervisor(
     if (monitor === undefined || closing.signal.aborted) return
     const info = await orAbsent(daemon.docker.getContainer(id).inspect())
     if (info !== null && isRunning(info)) return
-    if (runs.get(key(monitor.ref)) !== monitor) return
+    if (runs.get(keyOf(monitor.ref)) !== monitor) return
     const record = await readRecord(daemon.home, monitor.ref)
-    if (runs.get(key(monitor.ref)) !== monitor || closing.signal.aborted) return
-    const exit = (info === null ? null : exitOfContainer(info)) ?? {
-      code: null,
-      signal: null,
-      at: daemon.now().toISOString(),
-    }
-    runs.delete(key(monitor.ref))
+    if (runs.get(keyOf(monitor.ref)) !== monitor || closing.signal.aborted) return
+    const exit = (info === null ? null : exitOfContainer(info)) ?? unknownExit(daemon)
+    runs.delete(keyOf(monitor.ref))
     monitor.end(exit)
     if (!wasWanted(record, id)) emit({ type: 'exited', ref: monitor.ref, exit })
   }
@@ -62,7 +57,7 @@ export function createSupervisor(
       removed: (project) => removeNetwork(daemon, project),
       lost: (reason) => emit({ type: 'unreachable', reason }),
       found: () => emit({ type: 'reachable' }),
-      /** What was missed meanwhile. */
+      /** Finds what was missed meanwhile. */
       async connected() {
         forgetRanges(daemon)
         await enterNetworks(daemon)
@@ -77,49 +72,42 @@ export function createSupervisor(
 
   return {
     watchRun(found) {
-      const id = key(found.ref)
-      waits.get(id)?.close()
-      waits.delete(id)
+      const id = keyOf(found.ref)
+      waits.stop(found.ref)
       const before = runs.get(id)
       if (before?.id === found.id) return before
       before?.close()
       const made = monitorRun(daemon, found, listener)
       runs.set(id, made)
       if (closing.signal.aborted) made.close()
-      // It may have ended before anybody watched. What cannot be asked now is asked when Docker is back.
+      // It may have ended before it was watched. What cannot be asked now is asked when Docker is back.
       else void settle(found.id).catch(() => {})
       return made
     },
-    watchWaiting(record) {
-      const id = key(record.ref)
-      if (waits.has(id) || closing.signal.aborted) return
-      waits.set(
-        id,
-        watchRequired(null, record.description.requires, () => {
-          waits.delete(id)
-          emit({ type: 'unblocked', ref: record.ref })
-        }),
-      )
-    },
-    monitor: (ref) => runs.get(key(ref)) ?? null,
+    watchWaiting: ({ ref, description: { requires } }) =>
+      waits.watch(ref, null, requires, () => emit({ type: 'unblocked', ref })),
+    monitor: (ref) => runs.get(keyOf(ref)) ?? null,
     monitors: () => [...runs.values()],
     release(ref) {
-      const id = key(ref)
-      waits.get(id)?.close()
-      waits.delete(id)
+      const id = keyOf(ref)
+      waits.stop(ref)
       runs.get(id)?.close()
       runs.delete(id)
     },
     async close() {
       closing.abort()
-      for (const wait of waits.values()) wait.close()
+      waits.close()
       for (const run of runs.values()) run.close()
       await following
     },
   }
 }
 
-/** Whether the end of that container is ours. */
+function unknownExit(daemon: Daemon): Exit {
+  return { code: null, signal: null, at: daemon.now().toISOString() }
+}
+
+/** Whether the engine ended that container on purpose. */
 export function wasWanted(record: RunRecord | null, container: string): boolean {
   return record?.container === container && (record.phase === 'stopping' || record.phase === 'stopped')
 }

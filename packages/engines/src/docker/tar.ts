@@ -19,7 +19,7 @@ export interface TarEntry {
 /** The entries of an archive, one after the other. The source is ended when the caller stops. */
 export async function* tarEntries(source: AsyncIterable<Buffer | string>): AsyncGenerator<TarEntry> {
   const archive = extract()
-  // What goes wrong with the source is thrown to whoever asks for the next entry, or for more of a body.
+  // An error of the source is thrown to the caller that asks for the next entry, or for more of a body.
   pipeline(Readable.from(source), archive, () => {})
   for await (const entry of archive) {
     const { name, type, mode = 0, uid = 0, gid = 0, size = 0 } = entry.header

@@ -6,7 +6,7 @@ import { EngineError } from '@stackquay/engine-api'
 
 /** How a Docker behind a port is spoken to, as Docker's own client has it from its environment. */
 export interface DockerTls {
-  /** `unset`: nobody said whether the way there is safe. */
+  /** `unset`: no setting says whether the connection is safe. */
   readonly mode: 'verify' | 'plain' | 'unset'
   /** With `ca.pem`, `cert.pem`, `key.pem`. */
   readonly folder: string
@@ -14,7 +14,7 @@ export interface DockerTls {
 
 /**
  * DOCKER_TLS_VERIFY and DOCKER_CERT_PATH. Docker's client takes every text but the empty one for a yes; here "0" is a no as well,
- * because whoever writes it means that.
+ * because that is what it means.
  */
 export function dockerTls(env: NodeJS.ProcessEnv): DockerTls {
   const { DOCKER_TLS_VERIFY: verify, DOCKER_CERT_PATH: folder } = env

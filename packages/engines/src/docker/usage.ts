@@ -2,9 +2,9 @@ import type { EngineUsage } from '@stackquay/engine-api'
 import type { Daemon } from './daemon.ts'
 import { listVolumes } from './data.ts'
 import { listContainers } from './find.ts'
-import { labelled, ours } from './labels.ts'
+import { isManaged, labelled } from './labels.ts'
 
-/** What of Docker's is ours: the images that our containers use, and those that were built here. */
+/** Managed objects of Docker: the images that managed containers use, and those that were built here. */
 export async function engineUsage(daemon: Daemon, signal: AbortSignal): Promise<readonly EngineUsage[]> {
   const [containers, images, networks, volumes] = await Promise.all([
     listContainers(daemon, undefined, undefined, signal),
@@ -17,9 +17,9 @@ export async function engineUsage(daemon: Daemon, signal: AbortSignal): Promise<
   return [
     { what: 'containers', count: containers.length, sizeBytes: null },
     { what: 'images', count: own.length, sizeBytes: own.reduce((sum, { Size }) => sum + Size, 0) },
-    // What is in them is kept data, which `data` measures.
+    // They hold kept data, which `data` measures.
     { what: 'volumes', count: volumes.length, sizeBytes: null },
-    { what: 'networks', count: networks.filter(({ Labels }) => ours(daemon, Labels)).length, sizeBytes: null },
+    { what: 'networks', count: networks.filter(({ Labels }) => isManaged(daemon, Labels)).length, sizeBytes: null },
   ]
 }
 

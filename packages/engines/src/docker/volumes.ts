@@ -7,7 +7,7 @@ import { chownInside, entriesAt, type Owner, textInside } from './archive.ts'
 import { volumeName } from './container-spec.ts'
 import type { Daemon } from './daemon.ts'
 import { orAbsent } from './errors.ts'
-import { DATA, labelsOf, notOurs, ours } from './labels.ts'
+import { DATA, isManaged, labelsOf, notManaged } from './labels.ts'
 
 /** By the name of the data: where its volume lies on Docker's machine. */
 export type Mountpoints = ReadonlyMap<string, string>
@@ -23,7 +23,7 @@ export async function ensureVolumes(
     const name = volumeName(daemon, project, data)
     const volume = daemon.docker.getVolume(name)
     const there = await orAbsent(volume.inspect())
-    if (there !== null && !ours(daemon, there.Labels)) throw notOurs(`volume named ${name}`)
+    if (there !== null && !isManaged(daemon, there.Labels)) throw notManaged(`volume named ${name}`)
     if (there === null) await createVolume(daemon, project, data)
     mountpoints.set(data, (there ?? (await volume.inspect())).Mountpoint)
   }

@@ -7,7 +7,7 @@ export interface Account {
   readonly gid: number
   /** Its name in /etc/passwd, where it has one. */
   readonly name?: string
-  /** Somebody’s own user, whose other processes are none of the project’s: what is ended is never found by this uid. */
+  /** A person’s own user, whose other processes are none of the project’s: what is ended is never found by this uid. */
   readonly isOwner?: true
 }
 

@@ -5,7 +5,7 @@ import { type Account, workloadAccount } from './account.ts'
 export interface Accounts {
   /**
    * The user of a project, made when it is missing. Null: the user of this process. Rejects with an `EngineError` that says
-   * why there is none; a project never runs as somebody else instead.
+   * why there is none; a project never runs as another user instead.
    */
   of(project: string): Promise<Account | null>
   /** The same without making anything; undefined while the project has none. */
@@ -16,7 +16,7 @@ export interface Accounts {
   readonly shared: Account | null | undefined
 }
 
-/** Everything runs as the user of this process, whoever that is: for engines that start no program of this machine. */
+/** Everything runs as the user of this process: for engines that start no program of this machine. */
 export const serviceUser: Accounts = { of: async () => null, known: () => null, all: () => [], shared: null }
 
 /** All projects share one user. Null: the user of this process, which must not be root. */

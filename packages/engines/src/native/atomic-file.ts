@@ -47,7 +47,7 @@ async function replaceFile(path: string, text: string): Promise<void> {
   }
 }
 
-/** Null when there is no such file, or when what it holds is not JSON: then nobody can know more than without it. */
+/** Null when there is no such file, or when what it holds is not JSON: then it is as good as none. */
 export async function readJson(path: string): Promise<unknown> {
   const text = await orNull(readFile(path, 'utf8'))
   if (text === null) return null

@@ -73,7 +73,7 @@ async function bringTree(from: string, to: string): Promise<void> {
   }
 }
 
-/** A link shares the file's permissions, so it is used only where they let everybody read. */
+/** A link shares the file's permissions, so it is used only where they let any user read. */
 async function bringFile(from: string, to: string): Promise<void> {
   const { mode } = await stat(from)
   const readable = (mode & 0o004) !== 0 && ((mode & 0o100) === 0 || (mode & 0o001) !== 0)

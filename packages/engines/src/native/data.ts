@@ -8,9 +8,9 @@ import { copyBetween, removeGivenFolder, sizeAsUser } from './as-user/trees.ts'
 import { diskUsage } from './disk-usage.ts'
 import { orNull, throwIfAborted } from './errors.ts'
 import { dataDir, isName, safe } from './home.ts'
+import { locate } from './locate.ts'
 import type { Machine } from './machine.ts'
 import { readRecord, recordedWorkloads } from './record.ts'
-import { locate } from './supervisor.ts'
 import { exists } from './waiting.ts'
 
 /*
@@ -50,7 +50,7 @@ export async function deleteData(machine: Machine, project: string, name: string
   await rmdir(join(machine.home.data, project)).catch(() => {})
 }
 
-/** What an interrupted deletion or copy left. Best effort: what a program still writes to is left for the next time. */
+/** The rest of an interrupted deletion or copy. Best effort: files that a program still writes to are left for the next time. */
 export async function clearTrash(machine: Machine, project: string): Promise<void> {
   const directory = join(machine.home.data, safe(project))
   for (const name of (await orNull(readdir(directory))) ?? []) {

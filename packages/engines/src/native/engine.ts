@@ -1,13 +1,7 @@
 import { readdir } from 'node:fs/promises'
-import {
-  type Capabilities,
-  type Engine,
-  type LogLine,
-  type LogOptions,
-  stepsOf,
-  type WorkloadRef,
-} from '@stackquay/engine-api'
+import { type Capabilities, type Engine, stepsOf } from '@stackquay/engine-api'
 import type { Accounts } from './accounts.ts'
+import { addressOf } from './address.ts'
 import { applyStep } from './apply.ts'
 import type { BundledProgram } from './bundled.ts'
 import { nativeCapabilities } from './capabilities.ts'
@@ -15,30 +9,30 @@ import { endOrphanedExecs } from './commands/exec.ts'
 import { createNativeCommands } from './commands/native-host.ts'
 import { clearTrash, copyData, dataNames, listData } from './data.ts'
 import { createEvents } from './events.ts'
-import { flatten } from './flatten.ts'
 import { isName, openHome } from './home.ts'
 import { createConfiner } from './isolation/confine.ts'
 import { whyNoLimits } from './isolation/control-groups.ts'
 import { type Isolation, noIsolation } from './isolation/isolation.ts'
-import { createLogKeeper, type LogLimits, usualLogLimits } from './log-retention.ts'
-import { logBatches } from './logs.ts'
+import { createLogKeeper, usualLogLimits } from './log-retention.ts'
 import type { Machine } from './machine.ts'
-import { isCommandUnit, refOfMarker } from './marker.ts'
+import { isCommandUnit } from './marker.ts'
 import { type NetworkEnvironment, noNetworkEnvironment } from './network-environment.ts'
 import { observeProject } from './observe.ts'
-import { conflicts, hostOfRun, portHolder } from './ports.ts'
+import { conflicts, portOwner } from './ports.ts'
 import { probeMachine } from './probe.ts'
-import { readRecord } from './record.ts'
+import { projectsOf } from './projects-of.ts'
 import { removeLogs } from './remove.ts'
 import { createStats } from './stats.ts'
-import { createSupervisor, locate } from './supervisor.ts'
+import { createSupervisor } from './supervisor.ts'
 import { processTable } from './this-system.ts'
+import type { LogLimits } from './tidy-logs.ts'
 import { createToolchains } from './toolchains.ts'
+import { createWorkloadLogs } from './workload-logs.ts'
 
 export interface NativeEngineOptions {
   /** Absolute; everything of the engine lies below it. */
   readonly home: string
-  /** Whom the programs of each project run as. */
+  /** The user of each project's programs. */
   readonly accounts: Accounts
   /** What keeps projects apart beside their users; nothing unless given. */
   readonly isolation?: Isolation
@@ -77,29 +71,13 @@ export async function createNativeEngine(options: NativeEngineOptions): Promise<
   const closing = new AbortController()
   const commands = createNativeCommands(machine, closing.signal)
 
-  const liveLog = async (ref: WorkloadRef) => {
-    const record = await readRecord(machine.home, ref)
-    return record !== null && locate(machine, record) !== null ? (record.run?.log ?? null) : null
-  }
-  const batches = (ref: WorkloadRef, options: LogOptions, signal: AbortSignal) =>
-    logBatches(
-      machine,
-      ref,
-      options,
-      async (log) => (await liveLog(ref)) === log,
-      AbortSignal.any([signal, closing.signal]),
-    )
-  const logs = (ref: WorkloadRef, options: LogOptions, signal: AbortSignal) => flatten(batches(ref, options, signal))
-  const tail = async (ref: WorkloadRef, lines: number) => {
-    const found: LogLine[] = await Array.fromAsync(logs(ref, { tail: lines }, closing.signal))
-    return found.map((line) => line.text)
-  }
+  const logs = createWorkloadLogs(machine, closing.signal)
 
   await supervisor.adoptAll()
   await endOrphanedExecs(machine, closing.signal)
   const tidyingGroups = tidyCommandGroups(isolation.groups)
   const settled = commands.list(closing.signal).catch(() => [])
-  // What a crash left to drop, and what became too old while nothing of its workload was written.
+  // Drops what a crash left, and what became too old while nothing of its workload was written.
   const tidyLogs = () => void machine.logs.tidyAll(machine.home.logs)
   tidyLogs()
   const tidying = setInterval(tidyLogs, TIDY_EVERY_MS).unref()
@@ -118,35 +96,17 @@ export async function createNativeEngine(options: NativeEngineOptions): Promise<
     },
     probe: () => probeMachine(machine),
     toolchains,
-    async projects() {
-      const { run, data, logs: logDir, commands: held } = machine.home
-      const names = (await Promise.all([run, data, logDir, held].map((directory) => readdir(directory))))
-        .flat()
-        .filter(isName)
-      const running = machine.table
-        .marked(new Set([...accounts.all().map(({ account }) => account.uid), process.getuid?.() ?? -1]))
-        .flatMap(({ marker }) => refOfMarker(machine.home, marker)?.project ?? [])
-      return [...new Set([...names, ...running])].sort()
-    },
+    projects: () => projectsOf(machine),
     observe: (project) => observeProject(machine, supervisor, project),
     plan: stepsOf,
-    apply: (step, context) => applyStep(machine, supervisor, step, { tail, liveLog }, context),
+    apply: (step, context) => applyStep(machine, supervisor, step, { tail: logs.tail, liveLog: logs.live }, context),
     watch: (signal) => events.watch(signal, closing.signal),
-    logs,
-    logBatches: batches,
+    logs: logs.lines,
+    logBatches: logs.batches,
     removeLogs: (project) => removeLogs(machine, project),
     stats,
-    async address(ref, name) {
-      const record = await readRecord(machine.home, ref)
-      const port = record?.ports.find((binding) => binding.name === name)
-      const leader = record === null ? null : locate(machine, record)
-      if (record === null || port === undefined || leader === null) return null
-      const isChecked = record.health.kind !== 'none' && record.health.port === name
-      const known = isChecked ? supervisor.monitor(ref)?.state() : undefined
-      const host = known?.foreign == null ? (known?.host ?? hostOfRun(machine, { ref, leader }, port)) : null
-      return host === null ? null : { host, port: port.hostPort }
-    },
-    portHolder: async (port) => portHolder(machine, conflicts(machine, { hostPort: port, bind: '0.0.0.0' })),
+    address: (ref, name) => addressOf(machine, supervisor, ref, name),
+    portOwner: async (port) => portOwner(machine, conflicts(machine, { hostPort: port, bind: '0.0.0.0' })),
     dataNames: (project) => dataNames(machine, project),
     data: (project, signal) => listData(machine, project, signal),
     copyData: (from, to, name, signal) => copyData(machine, from, to, name, signal),
@@ -161,7 +121,7 @@ export async function createNativeEngine(options: NativeEngineOptions): Promise<
   }
 }
 
-/** Without a user for each project only control groups tell whose a process is. */
+/** Without a user for each project only control groups show whose a process is. */
 function straysOf(accounts: Accounts, { groups }: Isolation): Capabilities['strays'] {
   if (groups !== null) return 'apart'
   return accounts.shared === undefined ? 'all' : 'none'

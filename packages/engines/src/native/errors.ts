@@ -19,7 +19,7 @@ export async function orNull<T>(promise: Promise<T>): Promise<T | null> {
   }
 }
 
-/** What the machine refused, said for the person who must act. Engine errors pass unchanged. */
+/** A refusal of the machine, in words for the person who must act. Engine errors pass unchanged. */
 export function asEngineError(error: unknown, signal: AbortSignal): EngineError {
   if (error instanceof EngineError) return error
   if (signal.aborted) return abortedError()

@@ -24,7 +24,7 @@ export async function readExit(machine: Machine, record: RunRecord): Promise<Exi
   }
 }
 
-/** The same of a run that ended by itself while nobody watched it: its control group still knows whether that was for its limits. */
+/** The same of a run that ended by itself while no instance watched it: its control group still knows whether that was for its limits. */
 export async function readUnseenExit(machine: Machine, record: RunRecord): Promise<Exit | null> {
   const exit = await readExit(machine, record)
   if (exit === null) return null

@@ -1,17 +1,19 @@
-import { request } from 'node:http'
 import { connect } from 'node:net'
-import type { HealthCheck, PortBinding, PortHolder } from '@stackquay/engine-api'
+import type { HealthCheck, PortBinding, PortOwner } from '@stackquay/engine-api'
 import { family, type Leader } from './family.ts'
 import { answeringHost } from './listening.ts'
 import type { Machine } from './machine.ts'
-import { conflicts, holdingAmong, portHolder, reachableHost } from './ports.ts'
+import { conflicts, holdingAmong, portOwner, reachableHost } from './ports.ts'
 import type { Holding } from './process-table.ts'
+
+/** An `import` of it would load fetch and HTTP/2 too: 16 MB for life. */
+const { request } = process.getBuiltinModule('node:http')
 
 export type CheckResult =
   /** `host`: where it is reached. */
   | { readonly ok: true; readonly host: string }
-  /** `foreign`: somebody else answers on the port. */
-  | { readonly ok: false; readonly reason: string; readonly foreign: PortHolder | null }
+  /** `foreign`: another program answers on the port. */
+  | { readonly ok: false; readonly reason: string; readonly foreign: PortOwner | null }
 
 export interface HealthChecker {
   (signal: AbortSignal): Promise<CheckResult>
@@ -49,10 +51,10 @@ export function healthChecker(
       if (answered === null) return failed(`Nothing listens on port ${port}.`)
       const sockets = conflicts(machine, binding)
       const holding = holdingAmong(machine, family(machine.table, leader), sockets)
-      if (holding === null) return failed(`Port ${port} is held by another program.`, portHolder(machine, sockets))
+      if (holding === null) return failed(`Port ${port} is held by another program.`, portOwner(machine, sockets))
       const processes = family(machine.table, leader)
       const host = reachableHost(sockets, (socket) => holdingAmong(machine, processes, [socket]) !== null, answered)
-      if (host === null) return failed(`Port ${port} is held by another program, too.`, portHolder(machine, sockets))
+      if (host === null) return failed(`Port ${port} is held by another program, too.`, portOwner(machine, sockets))
       listening = { holding, host, greeted: false }
     }
     const { host } = listening
@@ -74,7 +76,7 @@ export function healthChecker(
   return Object.assign(checkOnce, { isLost })
 }
 
-function failed(reason: string, foreign: PortHolder | null = null): CheckResult {
+function failed(reason: string, foreign: PortOwner | null = null): CheckResult {
   return { ok: false, reason, foreign }
 }
 

@@ -12,7 +12,7 @@ export interface Home {
   readonly run: string
   readonly data: string
   readonly logs: string
-  /** What is known of each command, and what it printed. */
+  /** The state of each command, and its output. */
   readonly commands: string
   readonly toolchains: string
   /** One `HOME` for each project's processes. */
@@ -59,7 +59,7 @@ export const recordFile = (home: Home, ref: WorkloadRef): string =>
   join(runDir(home, ref.project), `${safe(ref.workload)}.json`)
 export const lockFile = (home: Home, ref: WorkloadRef): string =>
   join(runDir(home, ref.project), `${safe(ref.workload)}.lock`)
-/** Holds the exit code of one run; written by the run's own shell, so that it is there even when nobody watched. */
+/** Holds the exit code of one run; written by the run's own shell, so that it is there even when no instance watched. */
 export const exitFile = (home: Home, ref: WorkloadRef, run: string): string =>
   join(runDir(home, ref.project), `${safe(ref.workload)}.${safe(run)}.exit`)
 export const jobsDir = (home: Home, ref: WorkloadRef): string =>
@@ -70,8 +70,8 @@ export const runDir = (home: Home, project: string): string => join(home.run, sa
 export const commandsDir = (home: Home, project: string): string => join(home.commands, safe(project))
 export const commandDir = (home: Home, ref: CommandRef): string => join(commandsDir(home, ref.project), safe(ref.id))
 export const commandLock = (home: Home, ref: CommandRef): string => `${commandDir(home, ref)}.lock`
-/** What Node compiled of the program that holds commands. */
-export const holderCache = (home: Home): string => join(home.commands, '.compiled')
+/** Node's compile cache of the shim. */
+export const shimCache = (home: Home): string => join(home.commands, '.compiled')
 /** Named pipes while they are being opened. */
 export const execPipesDir = (home: Home): string => join(home.commands, '.pipes')
 export const logsDir = (home: Home, ref: WorkloadRef): string => join(home.logs, safe(ref.project), safe(ref.workload))
@@ -90,7 +90,7 @@ const NAME = /^[A-Za-z0-9_-]{1,120}$/
 
 export const isName = (text: string): boolean => NAME.test(text)
 
-/** A name that becomes a file name. Whatever could leave its directory is refused here, whoever asked. */
+/** A name that becomes a file name. A name that could leave its directory is refused here. */
 export function safe(name: string): string {
   if (NAME.test(name)) return name
   throw new EngineError('engine_cannot', `The name ${JSON.stringify(name)} cannot be used as a file name.`, {
@@ -98,7 +98,7 @@ export function safe(name: string): string {
   })
 }
 
-/** A data directory that the workload user owns; its parent belongs to the engine, so that nobody else renames it. */
+/** A data directory that the workload user owns; its parent belongs to the engine, so that no other user renames it. */
 export async function makeDataDir(home: Home, account: Account | null, project: string, name: string): Promise<string> {
   const path = dataDir(home, project, name)
   await directory(join(home.data, safe(project)), 0o711)

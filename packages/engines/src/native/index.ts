@@ -10,5 +10,6 @@ export { type Isolation, type IsolationFeature, isolationFeatures, noIsolation }
 export type { PortRule, UidRange } from './isolation/port-rules.ts'
 export { type OpenedPortWalls, openPortWalls, type PortWalls, type PortWallsOptions } from './isolation/port-walls.ts'
 export { findSandbox } from './isolation/sandbox.ts'
-export { type LogLimits, usualLogLimits } from './log-retention.ts'
+export { usualLogLimits } from './log-retention.ts'
 export { type NetworkEnvironment, networkEnvironment } from './network-environment.ts'
+export type { LogLimits } from './tidy-logs.ts'

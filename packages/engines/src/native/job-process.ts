@@ -26,7 +26,7 @@ import { pause } from './time.ts'
 
 /** How long an interrupted job may take to end by itself. */
 const STOP = { signal: 'SIGTERM', deadlineSeconds: 1 } as const
-/** A helper that outlives its job keeps the pipe open; nobody waits for it longer. */
+/** A helper that outlives its job keeps the pipe open; it is not waited for any longer. */
 const DRAIN_MS = 200
 const TAIL_LINES = 20
 
@@ -140,7 +140,7 @@ async function jobLog(machine: Machine, ref: WorkloadRef, account: Account | nul
   }
 }
 
-/** Keeps text in pieces, joined only when a job failed. */
+/** Keeps text in chunks, joined only when a job failed. */
 export function keepTail(tail: string[], text: string): void {
   tail.push(text)
   if (tail.length > 200) tail.splice(0, 100, tail.slice(0, 100).join('').slice(-16_384))

@@ -7,7 +7,7 @@ import { readJson, writeJson } from './atomic-file.ts'
 import { orNull } from './errors.ts'
 import { type Home, jobStamp, jobsDir } from './home.ts'
 
-/** What is known of a job's last run. `running` in a stamp whose process is gone means: it was cut off half-way. */
+/** A job's last run. `running` in a stamp whose process is gone means: it was cut off half-way. */
 export interface JobStamp {
   readonly phase: 'running' | 'done'
   readonly fingerprint: string

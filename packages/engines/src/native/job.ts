@@ -68,7 +68,7 @@ async function placed(machine: Machine, project: string, job: Job): Promise<Job>
   }
 }
 
-/** The lock is ours, so a stamp that says `running` belongs to somebody who was killed; its process may go on. */
+/** The caller holds the lock, so a stamp that says `running` belongs to a killed process; its own process may go on. */
 async function endEarlierRun(machine: Machine, ref: WorkloadRef, job: Job, signal: AbortSignal): Promise<void> {
   const stamp = await readStamp(machine.home, ref, job.name)
   if (stamp?.phase !== 'running') return

@@ -7,7 +7,7 @@ const CONSEQUENCE_MS = 5000
 
 export type Limited = NonNullable<Observed['limited']>
 
-/** What limits do to a run while it lives. On version 1 the kernel does not report it, so somebody looks now and then. */
+/** What limits do to a run while it lives. On version 1 the kernel does not report it, so a timer looks now and then. */
 export interface LimitWatch {
   now(): Limited | null
   /** The end of the run, with its cause when that is memory. */
@@ -38,7 +38,7 @@ export function watchLimits(group: ControlGroup | null, changed: () => void): Li
   }
 }
 
-/** What its limits had to do with an end. A program that ended well was not ended for them, whatever became of its children. */
+/** An end with its limits as the cause, where they were. A program that ended well was not ended for them, whatever became of its children. */
 export function limitedExit(exit: Exit, group: ControlGroup | null, ranOut = (group?.outOfMemory() ?? 0) > 0): Exit {
   if (group === null || exit.code === 0) return exit
   if (ranOut) return { ...exit, outOfMemory: true }

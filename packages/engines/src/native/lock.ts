@@ -12,7 +12,7 @@ import { pause } from './time.ts'
 const queues = new Map<string, Promise<unknown>>()
 
 /**
- * Runs `act` while nobody else changes this workload, neither in this process nor in another one over the same home.
+ * Runs `act` while no other caller changes this workload, neither in this process nor in another one over the same home.
  * A lock whose owner died is taken over.
  */
 export function withLock<T>(
@@ -67,7 +67,7 @@ async function acquire(table: ProcessTable, path: string, signal: AbortSignal): 
       await symlink(identity(table, process.pid), path)
       return
     } catch (error) {
-      // ENOENT: somebody removed the empty directory in between.
+      // ENOENT: another process removed the empty directory in between.
       if (errorCode(error) === 'ENOENT') continue
       if (errorCode(error) !== 'EEXIST') throw error
     }
@@ -80,11 +80,11 @@ async function acquire(table: ProcessTable, path: string, signal: AbortSignal): 
 
 /** Of two that find the same dead lock, the slower one may catch a living lock here; it puts that one back. */
 async function takeAway(path: string, dead: string): Promise<void> {
-  const aside = `${path}.${randomBytes(6).toString('hex')}.tmp`
-  await orNull(rename(path, aside))
-  const caught = await orNull(readlink(aside))
+  const taken = `${path}.${randomBytes(6).toString('hex')}.tmp`
+  await orNull(rename(path, taken))
+  const caught = await orNull(readlink(taken))
   if (caught !== null && caught !== dead) await symlink(caught, path).catch(() => {})
-  await rm(aside, { force: true })
+  await rm(taken, { force: true })
 }
 
 function identity(table: ProcessTable, pid: number): string {

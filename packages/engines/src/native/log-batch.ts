@@ -3,7 +3,7 @@ import type { LogBatch, LogColumns, LogLine } from '@stackquay/engine-api'
 
 export type MergedBatch = LogBatch & { readonly columns: LogColumns }
 
-/** Lines are made of the columns when somebody asks for them, once. */
+/** Lines are made of the columns when they are asked for, once. */
 export function batchOf(columns: LogColumns): MergedBatch {
   let lines: readonly LogLine[] | null = null
   return {

@@ -7,7 +7,7 @@ import { type Home, logsDir } from './home.ts'
 
 /*
  * Each run has three files in `logs/<project>/<workload>/`: `<log>.out` and `<log>.err`, which the program itself
- * appends to, and `<log>.idx`, which tells when how much of them was there. The log's id sorts by time.
+ * appends to, and `<log>.idx`, which says when how much of them was there. The log's id sorts by time.
  */
 
 export type Stream = 'stdout' | 'stderr'

@@ -4,7 +4,7 @@ const PATIENCE_MS = 20_000
 
 /**
  * Gives the space of a file's first bytes back; they read as zeros, and everything behind them stays where it is, also
- * for whoever is writing. Resolves to false where the file system or the system cannot.
+ * for the writer. Resolves to false where the file system or the system cannot.
  */
 export type PunchHole = (path: string, bytes: number) => Promise<boolean>
 

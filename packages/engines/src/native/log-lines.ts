@@ -20,7 +20,7 @@ export interface StreamView {
   readonly front: number
   /** Position of the file's end. */
   readonly size: number
-  /** Time of the last change, for what no entry of the index tells of yet. */
+  /** Time of the last change, for lines without an entry of the index. */
   readonly changed: number
   /** Where the log begins by now: its older part may have been dropped meanwhile. */
   frontNow(): Promise<number>
@@ -55,7 +55,7 @@ export function readLines(view: StreamView, from: number): LineReader {
         const buffer = Buffer.allocUnsafe(wanted)
         const { bytesRead } = await view.file.read(buffer, 0, wanted, position - view.base)
         const bytes = buffer.subarray(0, bytesRead)
-        // What is dropped becomes a hole, which reads as zeros; the index says so before it is made.
+        // Dropped lines become a hole, which reads as zeros; the index says so before it is made.
         if (bytes.includes(0)) {
           const front = await view.frontNow()
           if (front > position) {

@@ -13,7 +13,7 @@ export interface OpenLog {
 }
 
 /**
- * Null when there is no such log (any more). `onlyIndexed`: what the index does not tell of yet is not there yet, for logs whose
+ * Null when there is no such log (any more). `onlyIndexed`: what the index does not list yet is not there yet, for logs whose
  * times are not those of their files' changes: a line would have one time now and another one a moment later.
  */
 export async function openLog(files: LogFiles, { onlyIndexed = false } = {}): Promise<OpenLog | null> {

@@ -8,7 +8,7 @@ import type { LogKeeper } from './log-retention.ts'
 export interface LogRecorder {
   /** Looks at the files now. Calls never overlap; resolves to whether something was new. */
   sample(): Promise<boolean>
-  /** The same for whoever writes the files himself and knows when what came. Sizes are those of the files, times ms since 1970. */
+  /** The same for a caller that writes the files itself and knows when what came. Sizes are those of the files, times ms since 1970. */
   note(marks: readonly { readonly time: number; readonly sizes: Sizes }[]): Promise<boolean>
   /** A last look, then closes. */
   close(): Promise<void>
@@ -19,7 +19,7 @@ interface Recorder {
   readonly logs: LogKeeper
 }
 
-/** Times are those of the files' last changes when growth was seen, so that what grew while nobody recorded has a bounded time too. */
+/** Times are those of the files' last changes when growth was seen, so that growth without a recorder has a bounded time too. */
 export async function recordLog(files: LogFiles, { now, logs }: Recorder): Promise<LogRecorder> {
   const [out, err, index] = await Promise.all([
     open(files.out, 'a+'),
@@ -155,13 +155,13 @@ class Recording {
     await file.appendFile('[stackquay] This log was longer than is kept here; its older lines were dropped.\n')
   }
 
-  /** The last entry wakes whoever follows the log: an unfinished last line is shown only when its run has ended. */
+  /** The last entry wakes the followers of the log: an unfinished last line is shown only when its run has ended. */
   async close(): Promise<void> {
     await this.#append(this.#now().getTime(), this.#seen).catch(() => {})
     await Promise.all([this.#streams.stdout.close(), this.#streams.stderr.close(), this.#index.close()])
   }
 
-  /** The file was emptied, but its index does not know: whoever did it was killed in between. */
+  /** The file was emptied, but its index does not know: the process that did it was killed in between. */
   async #noticeLostDrop(now: Sizes): Promise<void> {
     const lost = {
       out: this.#base.out + now.out < this.#seen.out,
@@ -198,7 +198,7 @@ class Recording {
     return bytes.subarray(0, bytes.length - (bytes.length % ENTRY))
   }
 
-  /** The time of a file's last change tells which stream came first when both grew; times never go back. */
+  /** The time of a file's last change shows which stream came first when both grew; times never go back. */
   async #note(changed: number, sizes: Sizes): Promise<void> {
     const entry = this.#entryFor(changed, sizes)
     if (entry === null) return

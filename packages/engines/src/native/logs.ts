@@ -11,7 +11,7 @@ import { tailPlace } from './log-tail.ts'
 import type { Machine } from './machine.ts'
 
 /**
- * Batches of lines, oldest first, over all runs that still have logs. `isLive` tells whether a log may still grow. While
+ * Batches of lines, oldest first, over all runs that still have logs. `isLive` says whether a log may still grow. While
  * following, an empty batch says that this is all for now.
  */
 export async function* logBatches(
@@ -87,7 +87,7 @@ async function placeAt(directory: string, shelf: Shelf, time: number, side: 'bef
     if (open === null) continue
     const { stdout, stderr } = await open.look()
     const sizes = stdout.index.before(moment)
-    // What no entry tells of yet was written by the time of the last change at the latest.
+    // Lines without an entry were written by the time of the last change at the latest.
     const isUnseen = Math.max(stdout.changed, stderr.changed) < moment
     const out = isUnseen ? stdout.size : await nextLineStart(stdout, sizes.out)
     const err = isUnseen ? stderr.size : await nextLineStart(stderr, sizes.err)
@@ -96,7 +96,7 @@ async function placeAt(directory: string, shelf: Shelf, time: number, side: 'bef
   return firstPlace
 }
 
-/** Logs stay open for as long as somebody reads one of the newest. */
+/** Logs stay open for as long as a reader has one of the newest. */
 interface Shelf {
   open(log: string): Promise<OpenLog | null>
   close(): Promise<void>

@@ -7,7 +7,7 @@ import type { LogKeeper } from './log-retention.ts'
 import type { NetworkEnvironment } from './network-environment.ts'
 import type { ProcessTable } from './process-table.ts'
 
-/** What every act of this engine stands on: where things lie, who runs them, and how processes are seen. */
+/** What every act of this engine needs: where files are, who runs them, and how processes are seen. */
 export interface Machine {
   readonly home: Home
   readonly network: NetworkEnvironment

@@ -29,7 +29,7 @@ export function runMarkers(home: Home, ref: WorkloadRef): string {
 export const workloadUnit = (ref: WorkloadRef): string => `w-${ref.workload}`
 export const jobUnit = (ref: WorkloadRef, job: { readonly name: string }): string => `j-${ref.workload}.${job.name}`
 /** The process that holds a command, which no limit of the project may end. */
-export const holderUnit = (ref: Pick<CommandRef, 'id'>): string => `h-${ref.id}`
+export const shimUnit = (ref: Pick<CommandRef, 'id'>): string => `h-${ref.id}`
 export const isCommandUnit = (unit: string): boolean => /^[ch]-/.test(unit)
 export const commandUnit = (ref: Pick<CommandRef, 'id'>): string => `c-${ref.id}`
 
@@ -37,12 +37,12 @@ export function jobMarkers(home: Home, ref: WorkloadRef, job: string): string {
   return `${allMarkers(home, ref)}job.${job}.`
 }
 
-/** Begins the markers of a command and of its holder. Its second part stands where a workload's name does. */
+/** Begins the markers of a command and of its shim. Its second part stands where a workload's name does. */
 export function commandMarkers(home: Home, ref: CommandRef): string {
   return `${home.instance}.${ref.project}.${ref.id}.`
 }
 
-/** Begins the markers of what a command runs, without its holder. */
+/** Begins the markers of what a command runs, without its shim. */
 export function commandProgramMarkers(home: Home, ref: CommandRef): string {
   return `${commandMarkers(home, ref)}command.`
 }
@@ -74,7 +74,7 @@ export function refOfMarker(home: Home, marker: string): WorkloadRef | null {
   return instance === home.instance && project && workload ? { project, workload } : null
 }
 
-/** Among whose processes those of a project are looked for. A marker in a process of anybody else means nothing. */
+/** Among whose processes those of a project are looked for. A marker in a process of any other user means nothing. */
 export interface Suspects {
   readonly table: ProcessTable
   readonly uids: ReadonlySet<number>

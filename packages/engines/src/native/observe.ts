@@ -1,8 +1,9 @@
 import type { Exit, Observed, ObservedState } from '@stackquay/engine-api'
 import { readUnseenExit } from './exit-file.ts'
+import { locate } from './locate.ts'
 import type { Machine } from './machine.ts'
 import { type RunRecord, readRecord, recordedWorkloads } from './record.ts'
-import { locate, type Supervisor } from './supervisor.ts'
+import type { Supervisor } from './supervisor.ts'
 import { pause } from './time.ts'
 import { missingFile } from './waiting.ts'
 

@@ -1,4 +1,4 @@
-import { EngineError, type PortBinding, type PortHolder, type WorkloadRef } from '@stackquay/engine-api'
+import { EngineError, type PortBinding, type PortOwner, type WorkloadRef } from '@stackquay/engine-api'
 import { family, type Leader } from './family.ts'
 import type { Machine } from './machine.ts'
 import { refOfMarker } from './marker.ts'
@@ -29,7 +29,7 @@ export function holdingAmong(
   return null
 }
 
-export function portHolder(machine: Pick<Machine, 'home' | 'table'>, sockets: readonly Listener[]): PortHolder | null {
+export function portOwner(machine: Pick<Machine, 'home' | 'table'>, sockets: readonly Listener[]): PortOwner | null {
   if (sockets.length === 0) return null
   const owner = holdingAmong(machine, machine.table.list(), sockets)
   if (owner === null) return { pid: null, program: null, ref: null }
@@ -49,7 +49,7 @@ export function portsOf(machine: Machine, processes: readonly ProcessEntry[]): r
 }
 
 /**
- * The address of this machine at which one of the own sockets answers; null when somebody else would, or nobody. The most particular
+ * The address of this machine at which one of the own sockets answers; null when another program's would, or none. The most particular
  * address wins: beside a program on all of IPv6 a stranger can listen on 127.0.0.1. `answered`: where something was found to answer, which
  * the kernel's list does not say of such a program.
  */
@@ -84,17 +84,17 @@ export function hostOfRun(
   return reachableHost(sockets, (socket) => holdingAmong(machine, processes, [socket]) !== null)
 }
 
-export function portInUse(binding: PortBinding, holder: PortHolder): EngineError {
-  return new EngineError('port_in_use', `Port ${binding.hostPort} is used by ${holderText(holder)}.`, {
+export function portInUse(binding: PortBinding, owner: PortOwner): EngineError {
+  return new EngineError('port_in_use', `Port ${binding.hostPort} is used by ${ownerText(owner)}.`, {
     hint:
-      holder.ref === null
+      owner.ref === null
         ? `Stop it, or choose another port for "${binding.name}".`
-        : `Stop the project "${holder.ref.project}", or choose another port for "${binding.name}".`,
+        : `Stop the project "${owner.ref.project}", or choose another port for "${binding.name}".`,
     retryable: true,
   })
 }
 
-function holderText(holder: PortHolder): string {
-  if (holder.pid === null) return 'another program'
-  return `"${holder.program ?? 'an unknown program'}" (pid ${holder.pid})`
+function ownerText(owner: PortOwner): string {
+  if (owner.pid === null) return 'another program'
+  return `"${owner.program ?? 'an unknown program'}" (pid ${owner.pid})`
 }

@@ -48,7 +48,7 @@ function entries(selection: readonly string[]): ProcessEntry[] {
   })
 }
 
-/** `lsof` names no socket, so the holder's pid and the address stand for it. */
+/** `lsof` names no socket, so the owner's pid and the address stand for it. */
 function listeners(port?: number): Listener[] {
   const text = output('lsof', ['-nP', port === undefined ? '-iTCP' : `-iTCP:${port}`, '-sTCP:LISTEN', '-Fpn'])
   const found: Listener[] = []

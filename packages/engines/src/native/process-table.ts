@@ -16,7 +16,7 @@ export interface Listener {
   readonly port: number
   /** Kernel's number of the socket. */
   readonly inode: string
-  /** Who opened it; null where the system does not say. */
+  /** The user that opened it; null where the system does not say. */
   readonly uid: number | null
 }
 
@@ -29,7 +29,7 @@ export interface ProcessTable {
   list(): readonly ProcessEntry[]
   /** Ids of all living processes of these users. */
   ownedBy(uids: ReadonlySet<number>): readonly number[]
-  /** The run marker in the environment the process was started with; null when it has none or belongs to somebody else. */
+  /** The run marker in the environment the process was started with; null when it has none or belongs to another user. */
   marker(pid: number): string | null
   /** Ids of all processes of these users which carry a run marker. */
   marked(uids: ReadonlySet<number>): readonly { readonly pid: number; readonly marker: string }[]

@@ -19,7 +19,7 @@ export async function unreachableAt(
   return null
 }
 
-/** Whether the account may execute (1) or read (4) this one file or directory, its parents aside. */
+/** Whether the account may execute (1) or read (4) this one file or directory, whatever its parents allow. */
 export async function may(path: string, account: Account | null, bit: 1 | 4): Promise<boolean> {
   if (account === null) {
     return access(path, bit === 1 ? constants.X_OK : constants.R_OK).then(

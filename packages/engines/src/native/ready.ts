@@ -1,12 +1,13 @@
 import { EngineError, type Exit, exitText, outOfMemoryHint, type Workload } from '@stackquay/engine-api'
 import { throwIfAborted } from './errors.ts'
 import { family } from './family.ts'
+import { locate } from './locate.ts'
 import type { Machine } from './machine.ts'
 import { observeRecord } from './observe.ts'
 import { portInUse, portsOf } from './ports.ts'
 import { readRecord } from './record.ts'
 import type { RunMonitor } from './run-monitor.ts'
-import { locate, type Supervisor } from './supervisor.ts'
+import type { Supervisor } from './supervisor.ts'
 
 export type TailOf = (ref: Workload['ref'], lines: number) => Promise<readonly string[]>
 

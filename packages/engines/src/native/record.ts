@@ -13,8 +13,8 @@ import { orNull } from './errors.ts'
 import { type Home, isName, recordFile, runDir } from './home.ts'
 
 /**
- * What is known of one workload, kept as `run/<project>/<workload>.json`: enough to carry on after a crash, and free of
- * secrets. `starting` is written before the process exists, so that no process is ever started which nobody knows of.
+ * The record of one workload, kept as `run/<project>/<workload>.json`: enough to carry on after a crash, and free of
+ * secrets. `starting` is written before the process exists, so that no process is ever started without a record.
  */
 export interface RunRecord {
   readonly version: 1

@@ -43,7 +43,7 @@ export async function removeWorkload(
   await removeHome(machine, ref.project)
 }
 
-/** What its programs put there goes with their user's rights; the two folders themselves are ours. Best effort: the next time takes the rest. */
+/** What its programs put there goes with their user's rights; the two folders themselves belong to the service. Best effort: the next time takes the rest. */
 async function removeHome(machine: Machine, project: string): Promise<void> {
   for (const path of [homeDir(machine.home, project), tmpDir(machine.home, project)])
     await removeGivenFolder(path).catch(() => {})
@@ -54,10 +54,10 @@ export async function removeLogs(machine: Pick<Machine, 'home'>, project: string
   await rm(join(machine.home.logs, safe(project)), { recursive: true, force: true })
 }
 
-/** Exit files, and what a crash left half written; the record and the lock, which we hold, are not among them. */
+/** Exit files, and what a crash left half written; the record and the lock, which the caller holds, are not among them. */
 async function removeRunFiles(machine: Machine, ref: WorkloadRef): Promise<void> {
   const directory = runDir(machine.home, ref.project)
-  const ours = (name: string) =>
+  const isRunFile = (name: string) =>
     name.startsWith(`${ref.workload}.`) && (name.endsWith('.exit') || name.endsWith('.tmp'))
-  for (const name of (await readdir(directory)).filter(ours)) await rm(join(directory, name), { force: true })
+  for (const name of (await readdir(directory)).filter(isRunFile)) await rm(join(directory, name), { force: true })
 }

@@ -1,18 +1,18 @@
 import type { ChildProcess } from 'node:child_process'
-import type { Exit, Observed, PortHolder } from '@stackquay/engine-api'
+import type { Exit, Observed, PortOwner } from '@stackquay/engine-api'
 import { watchDirectory } from './directory-watch.ts'
 import { readExit } from './exit-file.ts'
 import { type Leader, livingLeader } from './family.ts'
-import { type CheckResult, healthChecker } from './health.ts'
+import type { CheckResult } from './health.ts'
+import { watchHealth } from './health-watch.ts'
 import { type Limited, watchLimits } from './limit-watch.ts'
 import { logFiles } from './log-files.ts'
 import { type LogRecorder, recordLog } from './log-recorder.ts'
 import type { Machine } from './machine.ts'
 import type { RunRecord } from './record.ts'
 import { runTarget } from './run-target.ts'
-import { pause } from './time.ts'
 
-/** How soon the end of a process is seen that is not our child; normally its exit file tells at once. */
+/** How soon the end of a process is seen that is no child of this process; normally its exit file shows it at once. */
 const ADOPTED_POLL_MS = 250
 const LOG_QUIET_MS = 5
 
@@ -31,8 +31,8 @@ export interface RunMonitor {
 export interface RunState {
   readonly health: Observed['health']
   readonly reason: string | null
-  /** Who answers on the port of this run in its place. */
-  readonly foreign: PortHolder | null
+  /** The program that answers on the port of this run in its place. */
+  readonly foreign: PortOwner | null
   readonly ended: Exit | null
   /** Where its checked port is reached, once a check passed. */
   readonly host: string | null
@@ -102,17 +102,12 @@ export async function monitorRun(
       ? setInterval(() => livingLeader(machine.table, leader) === null && void end(null), ADOPTED_POLL_MS).unref()
       : null
   const checked = watchHealth(machine, record, leader, stopped.signal, (result) => {
-    const before = state.health
-    const health = result.ok ? 'healthy' : before === 'starting' ? 'starting' : 'unhealthy'
-    const reason = result.ok ? null : result.reason
-    const foreign = result.ok ? null : result.foreign
-    // Where somebody else answers by now, nobody is led.
-    const host = result.ok ? result.host : result.foreign === null ? state.host : null
-    if (host === state.host && health === before && reason === state.reason && foreign?.pid === state.foreign?.pid)
-      return
-    become({ health, reason, foreign, host })
-    if (health === 'healthy' && before !== 'healthy') listener.healthy(record)
-    if (health === 'unhealthy' && before !== 'unhealthy') listener.unhealthy(record, reason ?? '')
+    const before = state
+    const next = afterCheck(before, result)
+    if (next === before) return
+    become(next)
+    if (next.health === 'healthy' && before.health !== 'healthy') listener.healthy(record)
+    if (next.health === 'unhealthy' && before.health !== 'unhealthy') listener.unhealthy(record, next.reason ?? '')
   })
 
   const close = async () => {
@@ -129,86 +124,41 @@ export async function monitorRun(
     leader,
     state: () => state,
     checked,
-    async changed(signal) {
-      const aborted = Promise.withResolvers<void>()
-      const onAbort = () => aborted.resolve()
-      signal.addEventListener('abort', onAbort, { once: true })
-      await Promise.race([change.promise, aborted.promise])
-      signal.removeEventListener('abort', onAbort)
-    },
+    changed: (signal) => orAborted(change.promise, signal),
     close,
   }
+}
+
+async function orAborted(promise: Promise<void>, signal: AbortSignal): Promise<void> {
+  const aborted = Promise.withResolvers<void>()
+  const onAbort = () => aborted.resolve()
+  signal.addEventListener('abort', onAbort, { once: true })
+  await Promise.race([promise, aborted.promise])
+  signal.removeEventListener('abort', onAbort)
+}
+
+/** The same state when the check said nothing new. */
+function afterCheck(state: RunState, result: CheckResult): RunState {
+  const failed = state.health === 'starting' ? 'starting' : 'unhealthy'
+  const next = result.ok
+    ? { ...state, health: 'healthy' as const, reason: null, foreign: null, host: result.host }
+    : {
+        ...state,
+        health: failed as Observed['health'],
+        reason: result.reason,
+        foreign: result.foreign,
+        // Where another program answers by now, no request is led.
+        host: result.foreign === null ? state.host : null,
+      }
+  const isSame =
+    next.host === state.host &&
+    next.health === state.health &&
+    next.reason === state.reason &&
+    next.foreign?.pid === state.foreign?.pid
+  return isSame ? state : next
 }
 
 function firstHealth(record: RunRecord): Observed['health'] {
   if (record.health.kind === 'none') return 'none'
   return record.wasHealthy ? 'healthy' : 'starting'
-}
-
-const FAILURES_TO_UNHEALTHY = 3
-
-function watchHealth(
-  machine: Machine,
-  record: RunRecord,
-  leader: Leader,
-  signal: AbortSignal,
-  report: (result: CheckResult) => void,
-): Promise<void> {
-  const { health, wasHealthy } = record
-  if (health.kind === 'none') return Promise.resolve()
-  const check = healthChecker(machine, leader, record.ports, health)
-  // Many processes at a second's interval must cost nothing; only Linux tells for nothing.
-  const isLost = process.platform === 'linux' ? check.isLost : () => false
-  const isCertain = (result: CheckResult) => !result.ok && result.foreign !== null
-  return watchChecks({ kind: health.kind, wasHealthy, check, isLost, isCertain }, signal, report)
-}
-
-/** Checks until the signal aborts. Resolves after the first check. A single failure of a healthy program is not reported. */
-export function watchChecks<Result extends { readonly ok: boolean }>(
-  checks: {
-    readonly kind: 'tcp' | 'http'
-    readonly wasHealthy: boolean
-    readonly check: (signal: AbortSignal) => Promise<Result>
-    /** Asked every second between checks; the next check comes at once then. */
-    readonly isLost?: () => boolean
-    /** A failure that is reported the first time. */
-    readonly isCertain?: (result: Result) => boolean
-  },
-  signal: AbortSignal,
-  report: (result: Result) => void,
-): Promise<void> {
-  const first = Promise.withResolvers<void>()
-  const began = performance.now()
-  const loop = async () => {
-    let failures = checks.wasHealthy ? FAILURES_TO_UNHEALTHY - 1 : 0
-    let passed = checks.wasHealthy
-    while (!signal.aborted) {
-      const result = await checks.check(signal)
-      if (signal.aborted) break
-      failures = result.ok ? 0 : failures + 1
-      passed ||= result.ok
-      if (result.ok || !passed || failures >= FAILURES_TO_UNHEALTHY || checks.isCertain?.(result)) report(result)
-      first.resolve()
-      await nextCheck(interval(checks.kind, passed, failures, performance.now() - began), checks.isLost, signal)
-    }
-    first.resolve()
-  }
-  void loop()
-  return first.promise
-}
-
-const LOOK_MS = 1000
-
-async function nextCheck(ms: number, isLost: (() => boolean) | undefined, signal: AbortSignal): Promise<void> {
-  for (let left = ms; left > 0 && !signal.aborted; left -= LOOK_MS) {
-    await pause(Math.min(left, LOOK_MS), signal)
-    if (isLost?.()) return
-  }
-}
-
-/** Quick while a start is waited for, slow when all is well: an HTTP check leaves a line in the program's log. */
-function interval(kind: 'tcp' | 'http', passed: boolean, failures: number, age: number): number {
-  if (!passed) return age < 3000 ? 15 : age < 15_000 ? 50 : 250
-  if (failures > 0) return 1000
-  return kind === 'http' ? 15_000 : 5000
 }

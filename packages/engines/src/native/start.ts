@@ -7,17 +7,18 @@ import { endFamily } from './family.ts'
 import { exitFile, runDir } from './home.ts'
 import { type Confined, type Program, suspectsOf } from './isolation/confine.ts'
 import { isFree } from './listening.ts'
+import { locate, withLeader } from './locate.ts'
 import { withLock } from './lock.ts'
 import { openForAppend } from './log-files.ts'
 import type { Machine } from './machine.ts'
 import { newRunId, runMarker, workloadUnit } from './marker.ts'
 import { newLog } from './new-log.ts'
-import { conflicts, portHolder, portInUse } from './ports.ts'
+import { conflicts, portInUse, portOwner } from './ports.ts'
 import { newRecord, type RunRecord, readRecord, writeRecord } from './record.ts'
 import { runTarget } from './run-target.ts'
 import { checkProgram, type Spawned, spawnKept } from './spawn.ts'
 import { endRun } from './stop.ts'
-import { locate, type Supervisor, withLeader } from './supervisor.ts'
+import type { Supervisor } from './supervisor.ts'
 import { missingFile } from './waiting.ts'
 
 /** Starts a workload, unless it runs in this very form already. Never are there two processes of one workload. */
@@ -56,8 +57,8 @@ async function makeRoom(
   await endLeftovers(machine, workload, before, signal)
   for (const binding of workload.ports) {
     if (await isFree(binding.hostPort, binding.bind)) continue
-    const holder = portHolder(machine, conflicts(machine, binding))
-    throw portInUse(binding, holder ?? { pid: null, program: null, ref: null })
+    const owner = portOwner(machine, conflicts(machine, binding))
+    throw portInUse(binding, owner ?? { pid: null, program: null, ref: null })
   }
 }
 
@@ -96,7 +97,7 @@ async function mustWait(
   return true
 }
 
-/** Children of an earlier run that outlived it, and exit files nobody needs any more. */
+/** Children of an earlier run that outlived it, and exit files that are not needed any more. */
 async function endLeftovers(
   machine: Machine,
   workload: Workload,

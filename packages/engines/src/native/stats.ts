@@ -1,8 +1,8 @@
 import type { Sample } from '@stackquay/engine-api'
 import { family } from './family.ts'
+import { locate } from './locate.ts'
 import type { Machine } from './machine.ts'
 import { readRecord, recordedWorkloads } from './record.ts'
-import { locate } from './supervisor.ts'
 
 /** Measures processes since the previous call for the same project. */
 export function createStats(machine: Machine) {

@@ -2,11 +2,12 @@ import type { StopPolicy, WorkloadRef } from '@stackquay/engine-api'
 import { readExit, readUnseenExit } from './exit-file.ts'
 import { endFamily } from './family.ts'
 import { suspectsOf } from './isolation/confine.ts'
+import { locate, withLeader } from './locate.ts'
 import { withLock } from './lock.ts'
 import type { Machine } from './machine.ts'
 import { type RunRecord, readRecord, writeRecord } from './record.ts'
 import { runTarget } from './run-target.ts'
-import { locate, type Supervisor, withLeader } from './supervisor.ts'
+import type { Supervisor } from './supervisor.ts'
 
 /** Ends a workload and everything it started. Kept data, logs and the record stay. */
 export async function stopWorkload(
@@ -52,7 +53,7 @@ export async function endRun(
   const { killed } = await endFamily(suspectsOf(machine, record.ref.project), target, signal)
   const ended = supervisor.monitor(record.ref)?.state().ended ?? null
   await supervisor.release(record.ref)
-  // One that ended by itself before is still to be told why.
+  // The cause of an earlier end by itself is still to be reported.
   const unseen = leader === null ? await readUnseenExit(machine, record) : await readExit(machine, record)
   target.group?.remove()
   if (record.phase === 'stopped') return
@@ -61,7 +62,7 @@ export async function endRun(
   const unknown = leader === null ? record.lastExit : { code: null, signal: killed ? 'SIGKILL' : null, at }
   const wasAlive = record.phase === 'starting' || record.phase === 'running' || record.phase === 'stopping'
   const exit = ended ?? unseen ?? unknown
-  // What we ended did not end for its limits, even if a child of it had just done so.
+  // A stopped run did not end for its limits, even if a child of it had just done so.
   const byUs = leader === null || exit === null ? exit : { code: exit.code, signal: exit.signal, at: exit.at }
   const lastExit = wasAlive ? byUs : record.lastExit
   await writeRecord(machine.home, { ...known, phase: 'stopped', since: at, lastExit })

@@ -50,7 +50,7 @@ function strays(machine: Machine, project: string, all: boolean): readonly numbe
   return [...pidsIn(false), ...owned].filter((pid) => !exempt.has(pid) && isAlive(machine.table.find(pid)))
 }
 
-/** Programs of ours that act as this user are children of this process, which no program of a project is. */
+/** Helpers of the engine that act as this user are children of this process, which no program of a project is. */
 function ownedBy({ table }: Machine, uid: number): readonly number[] {
   return table.ownedBy(new Set([uid])).filter((pid) => process.pid === 1 || table.find(pid)?.parent !== process.pid)
 }

@@ -16,7 +16,7 @@ const LONGEST_ANSWER = 64 * 1024
 /** With a reason the version is only what its path says, or empty. */
 export type VersionAnswer = { readonly version: string } | { readonly reason: string; readonly version: string }
 
-/** Starts the program once, as the workload user, and reads its version. Never runs it as anybody else. */
+/** Starts the program once, as the workload user, and reads its version. Never runs it as another user. */
 export async function askVersion(
   machine: Machine,
   query: ToolchainQuery,

@@ -58,9 +58,9 @@ async function candidatesOf(
   query: ToolchainQuery,
   own: readonly (BundledProgram & { path: string })[],
 ): Promise<Candidate[]> {
-  const ours = own.filter((program) => program.name === query.name)
-  const shipped = ours.map((program) => program.path)
-  const real = new Set(await Promise.all(ours.flatMap(({ path, program }) => [realpath(path), realpath(program)])))
+  const named = own.filter((program) => program.name === query.name)
+  const shipped = named.map((program) => program.path)
+  const real = new Set(await Promise.all(named.flatMap(({ path, program }) => [realpath(path), realpath(program)])))
   const others: string[] = []
   for (const program of await candidates(query)) if (!real.has(await realpath(program))) others.push(program)
   return [
@@ -104,7 +104,7 @@ async function mapFew<T, R>(items: readonly T[], act: (item: T) => Promise<R>): 
   return results
 }
 
-/** Answers by what the file is: path, real path, time of change and size. Failures are asked again: somebody may have repaired them. */
+/** Answers by what the file is: path, real path, time of change and size. Failures are asked again: they may have been repaired. */
 async function openCache(machine: Machine) {
   const file = join(machine.home.toolchains, 'cache.json')
   const known = await readJson(file)

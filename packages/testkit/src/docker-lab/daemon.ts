@@ -72,7 +72,7 @@ function argumentsOf({ folder, dataRoot, bridge, prefix, cgroup, args = [] }: Da
     `--default-address-pool=base=${prefix}.128.0/17,size=26`,
     `--cgroup-parent=${cgroup}`,
     '--storage-driver=overlay2',
-    // With systemd's driver a control group could not be ours to remove.
+    // With systemd's driver this test could not remove its control group.
     '--exec-opt=native.cgroupdriver=cgroupfs',
     ...args,
   ]

@@ -23,7 +23,7 @@ export const images = {
 
 export type ImageName = keyof typeof images
 
-/** An image made on one of the lab's, by a Dockerfile that begins with `ARG BASE`. The tag tells its content. */
+/** An image made on one of the lab's, by a Dockerfile that begins with `ARG BASE`. The tag is made of its content. */
 export interface BuiltImage {
   readonly tag: string
   readonly base: ImageName

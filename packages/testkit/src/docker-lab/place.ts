@@ -15,7 +15,7 @@ import { join } from 'node:path'
 
 /**
  * What one daemon has of this machine for itself: a folder, a bridge, a range of addresses, chains of the firewall and a
- * control group. All carry the same number, so that whoever comes later can tell what belongs together and clear it away.
+ * control group. All carry the same number, so that a later run sees what belongs together and clears it away.
  */
 export interface Place {
   readonly number: number
@@ -131,15 +131,15 @@ function takeOver({ folder }: Place): boolean {
   const seen = readText(owner)
   const [pid, start] = seen.split(' ')
   if (seen === '' || startOf(Number(pid)) === start) return false
-  const aside = `${owner}.${process.pid}`
+  const taken = `${owner}.${process.pid}`
   try {
-    renameSync(owner, aside)
-    if (readText(aside) === seen) {
+    renameSync(owner, taken)
+    if (readText(taken) === seen) {
       writeFileSync(owner, ownName())
       return true
     }
-    // Somebody was quicker.
-    renameSync(aside, owner)
+    // Another run was quicker.
+    renameSync(taken, owner)
   } catch {
     // The same, or it is gone already.
   }

@@ -26,14 +26,17 @@ interface Published {
 }
 
 /** Builds what is missing or has another recipe now. One process at a time builds; others wait and find it done. */
-export async function ensureImages(names: readonly LabImage[], tell: (line: string) => void = () => {}): Promise<void> {
+export async function ensureImages(
+  names: readonly LabImage[],
+  report: (line: string) => void = () => {},
+): Promise<void> {
   if ((await missingImages(names)).length === 0) return
   await using _lock = await lockStore()
   const missing = await missingImages(names)
-  if (missing.length > 0) await buildAll(missing, tell)
+  if (missing.length > 0) await buildAll(missing, report)
 }
 
-/** Deletes all that was built when it is still what `seen` says: it is of no use, and whoever asks next builds it anew. */
+/** Deletes all that was built when it is still what `seen` says: it is of no use, and the next caller builds it anew. */
 export async function discardImages(seen: string | undefined): Promise<void> {
   await using _lock = await lockStore()
   if ((await readPublished())?.folder === seen) await discardAll()
@@ -91,23 +94,23 @@ async function readPublished(): Promise<Published | undefined> {
   }
 }
 
-async function buildAll(names: readonly LabImage[], tell: (line: string) => void): Promise<void> {
+async function buildAll(names: readonly LabImage[], report: (line: string) => void): Promise<void> {
   const place = takePlace()
   try {
     await startBuilder(place)
-    if ((await missingImages([baseName])).length > 0) await buildOne(place, baseName, tell)
+    if ((await missingImages([baseName])).length > 0) await buildOne(place, baseName, report)
     // Those that are made on others come after them.
     const bases = names.flatMap((name) => (typeof name === 'string' ? [] : [name.base]))
     const first = [...names.filter((name) => typeof name === 'string'), ...(await missingImages(bases))]
     await buildEach(
       place,
       [...new Set(first)].filter((name) => name !== baseName),
-      tell,
+      report,
     )
     await buildEach(
       place,
       names.filter((name) => typeof name !== 'string'),
-      tell,
+      report,
     )
   } finally {
     clearPlace(place)
@@ -115,23 +118,23 @@ async function buildAll(names: readonly LabImage[], tell: (line: string) => void
   }
 }
 
-async function buildEach(place: Place, names: readonly LabImage[], tell: (line: string) => void): Promise<void> {
+async function buildEach(place: Place, names: readonly LabImage[], report: (line: string) => void): Promise<void> {
   const queue = [...names]
   const worker = async () => {
-    for (let name = queue.shift(); name !== undefined; name = queue.shift()) await buildOne(place, name, tell)
+    for (let name = queue.shift(); name !== undefined; name = queue.shift()) await buildOne(place, name, report)
   }
   // Builds wait for the network and for the disk in turns.
   const ends = await Promise.allSettled([worker(), worker()])
   for (const end of ends) if (end.status === 'rejected') throw end.reason
 }
 
-async function buildOne(place: Place, name: LabImage, tell: (line: string) => void): Promise<void> {
+async function buildOne(place: Place, name: LabImage, report: (line: string) => void): Promise<void> {
   const start = performance.now()
   if (name === baseName) await buildBase(place.folder)
   else if (typeof name !== 'string') await buildOn(place.folder, name)
   else await buildImage(place.folder, name)
   await publish(name)
-  tell(`  ${referenceOf(name)} in ${((performance.now() - start) / 1000).toFixed(0)} s`)
+  report(`  ${referenceOf(name)} in ${((performance.now() - start) / 1000).toFixed(0)} s`)
 }
 
 /** A builder that was killed at a bad moment may have left data with which no daemon starts. */
@@ -164,7 +167,7 @@ async function publishNext(name: LabImage): Promise<void> {
   await removeOld(folder, before?.folder)
 }
 
-/** The one before stays: somebody may just be reading it. */
+/** The one before stays: another process may just be reading it. */
 async function removeOld(...keep: readonly (string | undefined)[]): Promise<void> {
   const old = (await readdir(store)).filter((name) => name.startsWith('published-') && !keep.includes(name))
   for (const name of old) await rm(join(store, name), { recursive: true, force: true })

@@ -20,7 +20,7 @@ export const defineExport: Define = (command, context) =>
     .description('Write the entries as JSON Lines or CSV, oldest first, however many there are.')
     .addOption(new Option('--format <format>', 'the form of the file').choices(formats).default('jsonl'))
     .option('-o, --output <file>', 'the file to write, readable for you alone; else standard output')
-    .addHelpText('after', '\nThe export itself stands in the audit log.')
+    .addHelpText('after', '\nThe audit log records the export itself.')
     .action((flags: ExportFlags) => run(context(), flags))
 
 async function run(context: Context, flags: ExportFlags): Promise<void> {

@@ -13,7 +13,7 @@ interface DeleteFlags extends ChangeFlags {
 export const defineDelete: Define = (command, context) =>
   addChangeOptions(command)
     .summary('delete kept data of a service')
-    .description('Delete the data that is kept of a service that is off, and its credentials.')
+    .description('Delete the kept data of a disabled service, and its credentials.')
     .argument('<project>', 'id or slug')
     .argument('[service]', 'whose data; not needed when there is kept data of one alone')
     .option('--confirm <service>', 'the service’s name, typed; asked for on a terminal')

@@ -10,7 +10,7 @@ import { ago } from '../../output/time.ts'
 export const defineList: Define = (command, context) =>
   command
     .summary('list data that is kept of services that are off')
-    .description('List data that is kept of services that are off. Enabled again, a service finds it.')
+    .description('List kept data of disabled services. A service that is enabled again finds it.')
     .argument('[project]', projectArgument)
     .action((project: string | undefined) => run(context(), project))
 

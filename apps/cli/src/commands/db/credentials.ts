@@ -14,7 +14,7 @@ interface CredentialsFlags {
 export const defineCredentials: Define = (command, context) =>
   command
     .summary('print how to connect, with the password')
-    .description('Print how to connect to a database, with the password. Every reading is recorded in the audit log.')
+    .description('Print how to connect to a database, with the password. The audit log records every reading.')
     .argument('[project]', projectArgument)
     .argument('[name]', 'of the database; not needed when there is one')
     .option('--field <name>', 'print this one alone, exactly and without a line end')

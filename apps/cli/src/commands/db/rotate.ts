@@ -10,7 +10,7 @@ interface RotateFlags extends ChangeFlags {
 export const defineRotate: Define = (command, context) =>
   addChangeOptions(command)
     .summary('make a new password')
-    .description('Make a new password for a database. The old one no longer works; it and what uses it restart.')
+    .description('Rotate the password of a database. The old one stops working; the database and what uses it restart.')
     .argument('<project>', 'id or slug')
     .argument('<name>', 'of the database')
     .option('-y, --yes', 'do not ask, on a terminal')

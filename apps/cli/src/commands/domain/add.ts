@@ -13,7 +13,7 @@ export const defineAdd: Define = (command, context) =>
     .argument('[project]', projectArgument)
     .argument('[host]', 'shop.example.org, *.example.org, bücher.example')
     .summary('add a host name')
-    .description('Add a host name. No other project may have it; where it points to is for its DNS to say.')
+    .description('Add a host name that no other project has. Its DNS decides where it points to.')
     .option('-w, --workload <name>', 'a workload with a page, instead of what owns the project’s URL')
     .action((first: string | undefined, second: string | undefined, flags: { workload?: string }) =>
       run(context(), first, second, flags),

@@ -16,15 +16,15 @@ interface SetFlags extends ChangeFlags {
 export const defineSet: Define = (command, context) =>
   addChangeOptions(command)
     .summary('set variables')
-    .description('Set variables. What runs is restarted when it has to be.')
+    .description('Set variables. The programs that read them restart.')
     .argument('<project>', 'id or slug')
     .argument(
       '<pairs...>',
       'NAME=value, or NAME alone: its value is asked for without showing it, or read from standard input',
     )
     .option('--secret', 'keep the values encrypted and hidden')
-    .option('--runtime <name>', 'only this runtime receives them; may be said more than once', eachOf)
-    .option('--all-runtimes', 'all runtimes receive them, as when nothing was ever said')
+    .option('--runtime <name>', 'only this runtime receives them; can be given more than once', eachOf)
+    .option('--all-runtimes', 'all runtimes receive them, as by default')
     .option('--keep', 'leave the values as they are and change only who receives them')
     .addHelpText(
       'after',

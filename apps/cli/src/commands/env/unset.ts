@@ -5,7 +5,7 @@ import type { Define } from '../../define.ts'
 export const defineUnset: Define = (command, context) =>
   addChangeOptions(command)
     .summary('remove variables')
-    .description('Remove variables. What runs is restarted when it has to be.')
+    .description('Remove variables. The programs that read them restart.')
     .argument('<project>', 'id or slug')
     .argument('<names...>', 'of the variables')
     .action((project: string, names: string[], flags: ChangeFlags) => {

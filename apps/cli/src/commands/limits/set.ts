@@ -14,12 +14,12 @@ interface LimitFlags extends ChangeFlags {
 export const defineSet: Define = (command, context) =>
   addChangeOptions(command)
     .summary('change what the workloads of a project may use')
-    .description('Change what each workload of a project may use at most. What is not named stays.')
+    .description('Change the limits of the workloads of a project. Limits that are not named stay.')
     .argument('<project>', 'id or slug')
-    .option('-w, --workload <name>', 'only this one; what it has no limit of its own for is the project’s')
-    .option('--cpus <number>', 'cores, such as 0.5 or 2; "none" takes the limit away')
-    .option('--memory <size>', 'such as 512M or 2G; "none" takes the limit away')
-    .option('--pids <number>', 'processes and threads; "none" takes the limit away')
+    .option('-w, --workload <name>', 'only this workload; where it has no limit of its own, the project’s holds')
+    .option('--cpus <number>', 'cores, such as 0.5 or 2; "none" removes the limit')
+    .option('--memory <size>', 'such as 512M or 2G; "none" removes the limit')
+    .option('--pids <number>', 'processes and threads; "none" removes the limit')
     .addHelpText(
       'after',
       `

@@ -10,7 +10,7 @@ import { table } from '../../output/table.ts'
 export const defineShow: Define = (command, context) =>
   command
     .summary('show what the workloads of a project may use')
-    .description('Show what the workloads of a project may use at most.')
+    .description('Show the limits of the workloads of a project.')
     .argument('[project]', projectArgument)
     .action((project: string | undefined) => run(context(), project))
 

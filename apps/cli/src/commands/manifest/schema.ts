@@ -6,7 +6,7 @@ export const defineSchema: Define = (command, context) =>
   command
     .summary('print the JSON Schema of a stackquay.yml')
     .description('Print the JSON Schema of a stackquay.yml, with which editors complete and check it.')
-    .addHelpText('after', '\nNobody has to be logged in for it.')
+    .addHelpText('after', '\nIt needs no login.')
     .action(() => run(context()))
 
 async function run(context: Context): Promise<void> {

@@ -29,13 +29,13 @@ export const defineClear: Define = (command, context) =>
   command
     .argument('[project]', projectArgument)
     .summary('take rules away')
-    .description('Take away the rules that are named, or all.')
-    .option('--allow', 'let everybody in again')
-    .option('--password', 'ask for no password any more')
+    .description('Remove the named rules, or all.')
+    .option('--allow', 'allow all addresses again')
+    .option('--password', 'ask for no password')
     .option('--redirects', 'no redirects')
     .option('--request-headers', 'leave request headers as they come')
     .option('--response-headers', 'leave response headers as they come')
-    .option('--cors', 'no CORS headers of ours')
+    .option('--cors', 'add no CORS headers')
     .option('-y, --yes', 'do not ask')
     .action((project: string | undefined, flags: ClearFlags) => run(context(), project, flags))
 

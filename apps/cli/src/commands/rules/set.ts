@@ -17,13 +17,13 @@ interface SetFlags extends RuleFlags {
 export const defineSet: Define = (command, context) =>
   addRuleOptions(command.argument('[project]', projectArgument))
     .summary('change rules')
-    .description('Change rules. What is named takes the place of what there was; what is not named stays.')
+    .description('Change rules. Named rules replace what was there; others stay.')
     .option('--password-stdin', 'read the password from standard input instead of asking for it')
     .option('--file <file>', 'all rules, as "stq rules show --json" prints them; "-" is standard input')
     .addHelpText(
       'after',
       `
-Options that can be said more than once make a list, and replace the one that was there. To take rules away: stq rules clear
+Options that can be given more than once make a list, and replace the one that was there. To take rules away: stq rules clear
 
   stq rules set shop --allow 10.0.0.0/8 --allow 2001:db8::/32
   stq rules set shop --password ada --password-stdin < password.txt

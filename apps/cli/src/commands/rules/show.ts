@@ -8,7 +8,7 @@ export const defineShow: Define = (command, context) =>
   command
     .argument('[project]', projectArgument)
     .summary('show the rules of a project')
-    .description('Show what stands in front of a project, in the order in which it is asked.')
+    .description('Show the rules in front of a project, in the order in which they apply.')
     .addHelpText('after', '\nWhat --json prints can be given to: stq rules set --file')
     .action((project: string | undefined) => run(context(), project))
 

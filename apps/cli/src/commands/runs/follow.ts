@@ -41,12 +41,12 @@ async function run(context: Context, id: string | undefined, flags: FollowFlags)
     after,
     signal: context.signal,
     onState: (state) => {
-      if (state === 'retrying') context.note(noteStyle.colors.dim('… connection lost, trying again'))
+      if (state === 'retrying') context.note(noteStyle.colors.dim('… connection lost, reconnecting'))
     },
     onFrame: (frame) => {
       if (context.json) return writeAll(world.stdout, `${jsonText(frame)}\n`)
       if (frame.type === 'output') return show[frame.stream](frame.text)
-      if (frame.type === 'gap') context.note(`… ${size(frame.bytes)} of its output are not kept any more`)
+      if (frame.type === 'gap') context.note(`… ${size(frame.bytes)} of its output are no longer kept`)
       if (frame.type === 'result') context.note(testSummary(frame, noteStyle.colors))
       return undefined
     },

@@ -10,7 +10,7 @@ import { addRunArguments, findRun, type OneRunFlags } from '../../runs/find-run.
 export const defineOutput: Define = (command, context) =>
   addRunArguments(command)
     .summary('print what a run has printed so far')
-    .description('Print what a run has printed so far, both streams in the order they came.')
+    .description('Print the output of a run so far, both streams in the order they came.')
     .action((id: string | undefined, flags: OneRunFlags) => run(context(), id, flags))
 
 async function run(context: Context, id: string | undefined, flags: OneRunFlags): Promise<void> {

@@ -14,7 +14,7 @@ import {
 export const defineSet: Define = (command, context) =>
   addChangeOptions(addSettingOptions(command))
     .summary('change settings of a runtime')
-    .description('Change settings of a runtime. What is not named stays; what runs is restarted when it has to be.')
+    .description('Change settings of a runtime. Settings that are not named stay; it restarts when it must.')
     .argument('<project>', 'id or slug')
     .argument('<runtime>', 'see: stq runtimes')
     .addHelpText(

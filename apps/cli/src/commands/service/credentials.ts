@@ -12,7 +12,7 @@ interface CredentialsFlags {
 export const defineCredentials: Define = (command, context) =>
   command
     .summary('print how to connect, with the secrets')
-    .description('Print how to connect to a service, with its secrets. Every reading is recorded in the audit log.')
+    .description('Print how to connect to a service, with its secrets. The audit log records every reading.')
     .argument('<project>', 'id or slug')
     .argument('<service>', 'see: stq service list')
     .option('--field <name>', 'print this one alone, exactly and without a line end')

@@ -48,7 +48,7 @@ function itemOf({ kind, enabled, version }: Extras['services'][number], project:
     name: kind,
     enabled,
     version,
-    /** Null when nothing of it runs here: it is off, or somebody else runs it. */
+    /** Null when nothing of it runs here: it is off, or runs elsewhere. */
     state: enabled ? (workload?.state ?? null) : null,
     ports: enabled ? (workload?.ports ?? []) : [],
     settings: settingsIn(project, kind),

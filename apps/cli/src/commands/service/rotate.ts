@@ -11,7 +11,7 @@ interface RotateFlags extends ChangeFlags {
 export const defineRotate: Define = (command, context) =>
   addChangeOptions(command)
     .summary('make new secrets for a service')
-    .description('Make new secrets for a service. The old ones no longer work; it and what uses it restart.')
+    .description('Rotate the secrets of a service. The old ones stop working; the service and what uses it restart.')
     .argument('<project>', 'id or slug')
     .argument('<service>', 'see: stq service list')
     .option('-y, --yes', 'do not ask, on a terminal')

@@ -15,7 +15,7 @@ import {
 export const defineSet: Define = (command, context) =>
   addChangeOptions(addExposeOptions(addSettingOptions(command)))
     .summary('change settings of a service')
-    .description('Change settings of a service. What is not named stays; what runs is restarted when it has to be.')
+    .description('Change settings of a service. Settings that are not named stay; it restarts when it must.')
     .argument('<project>', 'id or slug')
     .argument('<service>', 'see: stq service list')
     .addHelpText(

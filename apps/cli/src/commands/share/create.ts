@@ -26,7 +26,7 @@ export const defineCreate: Define = (command, context) =>
   command
     .argument('[project]', projectArgument)
     .summary('share a project for a while')
-    .description('Show a project to others for a while, at an address that nobody can guess, and print that address.')
+    .description('Show a project to others for a while, at a secret address, and print that address.')
     .option('--minutes <count>', 'how long, from 5 to 10080', '60')
     .option('--password', 'ask visitors for a password; it is asked for without showing it')
     .option('--password-stdin', 'the same, read from standard input')

@@ -19,7 +19,7 @@ async function run(context: Context, named: string | undefined): Promise<void> {
   const { items } = await client.call('listShareViewers', { params: { id } }, { signal: context.signal })
   context.result({ items }, () => {
     if (context.quiet) return items.map(({ address }) => plainText(address)).join('\n')
-    if (items.length === 0) return 'Nobody has opened it.'
+    if (items.length === 0) return 'No viewers yet.'
     const now = context.world.now()
     const rows = items.map(({ address, requests, time, lastSeenAt, userAgent }) => [
       plainText(address),

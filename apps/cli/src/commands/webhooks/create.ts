@@ -11,7 +11,7 @@ export const defineCreate: Define = (command, context) =>
     command.argument('<name>', 'what it is called').argument('<url>', 'where events are sent: http or https'),
   )
     .summary('send events to an address')
-    .description('Send events to an address. The key of the signatures is printed this once, on standard output.')
+    .description('Send events to an address. Prints the key of the signatures once, on standard output.')
     .addHelpText(
       'after',
       '\nDeliveries are signed as Standard Webhooks says.\n\n  stq webhooks create ci https://ci.example/hook --events run.changed',

@@ -9,7 +9,7 @@ export const defineDelete: Define = (command, context) =>
   command
     .argument('<webhook>', webhookArgument)
     .summary('stop sending, and forget what was sent')
-    .description('Stop sending, and forget the deliveries and the secret.')
+    .description('Delete a webhook with its deliveries and its secret.')
     .option('-y, --yes', 'do not ask')
     .action((webhook: string, flags: { yes?: boolean }) => run(context(), webhook, flags))
 

@@ -19,7 +19,7 @@ export const defineDeliveries: Define = (command, context) =>
   command
     .argument('<webhook>', webhookArgument)
     .summary('list what was sent, newest first')
-    .description('List what was sent, newest first, and how it went.')
+    .description('List deliveries, newest first, with their results.')
     .addOption(new Option('--state <state>', 'only in this state').choices(states))
     .option('--limit <count>', 'how many, at most 200', '20')
     .action((webhook: string, flags: DeliveryFlags) => run(context(), webhook, flags))

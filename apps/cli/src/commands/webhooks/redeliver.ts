@@ -16,6 +16,6 @@ async function run(context: Context, wanted: string, delivery: string): Promise<
   const { id } = await findWebhook(context, client, wanted)
   const call = { signal: context.signal, idempotencyKey: randomUUID() }
   const again = await client.call('redeliver', { params: { hook: id, delivery } }, call)
-  context.note(`${again.id} is sent again. How it went: stq webhooks deliveries ${wanted}`)
+  context.note(`${again.id} is sent again. See the result: stq webhooks deliveries ${wanted}`)
   context.result(again, () => '')
 }

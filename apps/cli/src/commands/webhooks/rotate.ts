@@ -10,7 +10,7 @@ export const defineRotate: Define = (command, context) =>
   command
     .argument('<webhook>', webhookArgument)
     .summary('make a new secret')
-    .description('Make a new secret and print it, this once. For a day both sign.')
+    .description('Rotate the secret and print the new one, once. For a day both sign.')
     .option('-y, --yes', 'do not ask')
     .action((webhook: string, flags: { yes?: boolean }) => run(context(), webhook, flags))
 

@@ -10,7 +10,7 @@ export const defineTest: Define = (command, context) =>
   command
     .argument('<webhook>', webhookArgument)
     .summary('send a test event now')
-    .description('Send a test event now, once, and tell how it went; exit code 1 when it was not taken.')
+    .description('Send a test event now and print the result; exit code 1 when it was not accepted.')
     .action((webhook: string) => run(context(), webhook))
 
 async function run(context: Context, wanted: string): Promise<void> {

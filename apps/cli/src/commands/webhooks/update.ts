@@ -18,8 +18,8 @@ interface UpdateFlags extends WebhookFlags {
 export const defineUpdate: Define = (command, context) =>
   addWebhookOptions(command.argument('<webhook>', webhookArgument))
     .summary('change one, or switch it on or off')
-    .description('Change a webhook. What is not named stays as it is.')
-    .option('--name <name>', 'call it so')
+    .description('Change a webhook. Options that you leave out stay.')
+    .option('--name <name>', 'its new name')
     .option('--to <url>', 'send to this address')
     .option('--all-projects', 'events of all projects again')
     .option('--enable', 'switch it on')

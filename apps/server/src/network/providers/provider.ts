@@ -9,7 +9,7 @@ export interface ShareProvider {
   readonly tunnel: Tunnel | null
 }
 
-/** A program that brings people from outside to the share's own entrance, as long as it runs. */
+/** A program that brings people from outside to the share's own listener, as long as it runs. */
 export interface Tunnel {
   /**
    * The header in which it says who the client is, in lower case. Null: it does not say; then the client is nobody, whom no

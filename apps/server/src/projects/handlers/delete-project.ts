@@ -1,8 +1,9 @@
 import { ProblemError } from '@stackquay/contract'
-import type { OperationRow, ProjectRow } from '@stackquay/store'
+import type { ProjectRow } from '@stackquay/store'
 import type { Handlers, RequestContext } from '../../http/handler.ts'
+import { type Accepted, acceptDelete, begin } from '../accept.ts'
 import type { ProjectAnswers } from '../answers.ts'
-import { planOf, queueOperation, refuseBusy, submit } from '../change-project.ts'
+import { planOf, standOf } from '../change-project.ts'
 import { straysOf } from '../strays.ts'
 import { isEnded, operationView } from '../view.ts'
 import type { ProjectsDeps } from './deps.ts'
@@ -19,13 +20,13 @@ export function deleteHandler(deps: ProjectsDeps, { find, holds, wait }: Project
         errors: [{ pointer: '?confirm', code: 'confirm', detail: `Type the project’s slug: ${row.slug}.` }],
       })
     }
-    const operation = await queue(row, data, context, deps)
+    const accepted = await accept(row, data, context, deps)
     try {
       await deps.model.renew(row.id)
     } finally {
-      submit(operation, deps)
+      begin(accepted, deps)
     }
-    const ended = await wait(operation, query.wait, context)
+    const ended = await wait(accepted.operation, query.wait, context)
     return { status: isEnded(ended) ? 200 : 202, body: operationView(ended) }
   }
 }
@@ -35,31 +36,36 @@ async function plan(
   deletesData: readonly string[],
   { model, engine, engines, ...deps }: ProjectsDeps,
 ) {
-  const observed = await deps.orchestrator().observations.refresh(row.id)
+  const { resolved } = await model.renew(row.id)
+  const { observed, after } = await standOf(row, resolved, deps)
   const strays = straysOf(engines.named(row.engine), row.id, { commands: true })
-  const nothing = { ...(await model.renew(row.id)).resolved, workloads: [], unresolved: [], errors: [] }
-  return planOf(engine, nothing, observed, { goal: 'stopped', ...strays }, { deletesData }).plan
+  const nothing = { ...resolved, workloads: [], unresolved: [], errors: [] }
+  return planOf(engine, nothing, observed, { goal: 'stopped', ...strays }, { deletesData, after }).plan
 }
 
-function queue(
+function accept(
   row: ProjectRow,
   data: 'keep' | 'delete',
   context: RequestContext,
   { store }: ProjectsDeps,
-): Promise<OperationRow> {
+): Promise<Accepted> {
   return store.transaction(async (tx) => {
-    await refuseBusy(store, row)
-    await tx.projects.setLifecycle(row.id, { phase: 'deleting', desired: 'stopped' })
-    const queued = await queueOperation(tx, 'delete', row.id, context, { data })
+    const accepted = await acceptDelete(tx, store, row, context, { data })
+    const phase = (await store.projects.find(row.id))?.phase
+    // A creation that is cancelled for it must know that it has to undo what it began.
+    await tx.projects.setLifecycle(row.id, {
+      ...(phase === 'creating' ? {} : { phase: 'deleting' }),
+      desired: 'stopped',
+    })
     await tx.audit.append(
       context.audit({
         action: 'project.delete',
         target: row.slug,
         project: row.id,
-        operationId: queued.id,
+        operationId: accepted.operation.id,
         changes: { data, path: row.path },
       }),
     )
-    return queued
+    return accepted
   })
 }

@@ -2,8 +2,8 @@ import { ProblemError, type Secret } from '@stackquay/contract'
 import { slugOf } from '@stackquay/domain'
 import { type NewProject, newId, type ProjectRow, type Store } from '@stackquay/store'
 import type { Handlers } from '../../http/handler.ts'
+import { acceptQuietly, queueOperation } from '../accept.ts'
 import type { ProjectAnswers } from '../answers.ts'
-import { queueOperation, refuseBusy } from '../change-project.ts'
 import { sealSpec, withPendingSecrets } from '../secrets-aside.ts'
 import { sourceUrlSecret } from '../source-url.ts'
 import { invalid, type ProjectsDeps } from './deps.ts'
@@ -50,7 +50,7 @@ async function refuseCopy(original: ProjectRow, slug: string, store: Store): Pro
   if (slug === '' || isReserved(slug))
     throw invalid('/slug', 'invalid', 'Send a slug of lower-case letters, digits and hyphens.')
   if (holder !== null) throw nameTaken(slug, holder)
-  await refuseBusy(store, original)
+  await acceptQuietly(store, original, 'merge')
   if (original.phase !== 'ready')
     throw new ProblemError('busy', `The project "${original.slug}" is not ready to be copied.`)
 }

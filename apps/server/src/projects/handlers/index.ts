@@ -30,7 +30,7 @@ export function projectHandlers(deps: ProjectsDeps, answers: ProjectAnswers): Pr
       const row = await find(params.id)
       if (model.find(row.id)?.row.revision !== row.revision) await model.renew(row.id)
       const body = record(row.id)
-      return { status: 200, body, etag: String(body.generation) }
+      return { status: 200, body, etag: String(body.generation), isLive: true }
     },
 
     updateProject: async ({ params, query, body }, context) => {

@@ -1,7 +1,8 @@
 import { changesOf, emptySpec } from '@stackquay/domain'
 import { type NewProject, type OperationRow, TakenError, type Transaction } from '@stackquay/store'
 import type { RequestContext } from '../../http/handler.ts'
-import { type ChangeDeps, submit } from '../change-project.ts'
+import { begin } from '../accept.ts'
+import type { ChangeDeps } from '../change-project.ts'
 import { nameTaken } from './names.ts'
 
 /** Project, operation, audit entry and event in one transaction. Throws `conflict` when the name was taken in the same moment. */
@@ -39,7 +40,7 @@ export async function insertProject(
     try {
       await model.renew(project.id)
     } finally {
-      submit(operation, deps)
+      begin({ operation, isNew: true, ends: [] }, deps)
     }
     return operation
   } catch (error) {

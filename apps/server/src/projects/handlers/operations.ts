@@ -2,12 +2,13 @@ import { ProblemError } from '@stackquay/contract'
 import type { OperationRow, Store } from '@stackquay/store'
 import type { Handlers, RequestContext } from '../../http/handler.ts'
 import { requireProject } from '../../http/rights.ts'
+import { cancelWaiting, isMerged } from '../accept.ts'
 import type { ProjectAnswers } from '../answers.ts'
 import type { ChangeDeps } from '../change-project.ts'
 import { isEnded, operationView } from '../view.ts'
 
 export function operationHandlers(
-  { store, orchestrator }: Pick<ChangeDeps, 'store' | 'orchestrator'>,
+  { store, model, orchestrator }: Pick<ChangeDeps, 'store' | 'model' | 'orchestrator'>,
   { wait }: ProjectAnswers,
 ): Pick<Handlers, 'listOperations' | 'getOperation' | 'cancelOperation'> {
   return {
@@ -38,7 +39,17 @@ export function operationHandlers(
       if (isEnded(operation)) return { status: 200, body: operationView(operation) }
       const { id, project, kind } = operation
       const entry = { action: 'operation.cancel', target: id, project, operationId: id, changes: { kind } }
-      await store.transaction((tx) => tx.audit.append(context.audit(entry)))
+      const dropped = await store.transaction(async (tx) => {
+        await tx.audit.append(context.audit(entry))
+        const now = await store.operations.find(id)
+        return now?.state === 'queued' && isMerged(now) ? cancelWaiting(tx, now) : null
+      })
+      if (dropped !== null) {
+        orchestrator().drop(id)
+        await model.renew(project)
+        model.operationEnded(id, project)
+        return { status: 200, body: operationView(dropped) }
+      }
       orchestrator().cancel(id)
       const ended = await wait(operation, query.wait, context)
       return { status: isEnded(ended) ? 200 : 202, body: operationView(ended) }

@@ -1,9 +1,10 @@
 import { ProblemError } from '@stackquay/contract'
 import type { Resolved } from '@stackquay/domain'
-import type { OperationRow, ProjectRow } from '@stackquay/store'
+import type { ProjectRow } from '@stackquay/store'
 import type { Handlers, RequestContext } from '../../http/handler.ts'
+import { type Accepted, acceptAct, begin } from '../accept.ts'
 import type { ProjectAnswers } from '../answers.ts'
-import { isMissing, planOf, queueOperation, refuseBusy, submit } from '../change-project.ts'
+import { isMissing, planOf, standOf } from '../change-project.ts'
 import { requireImages } from '../engine-choice.ts'
 import { refuseErrors } from '../prepare.ts'
 import { straysOf } from '../strays.ts'
@@ -36,10 +37,10 @@ export function startAndStopHandlers(
     const resolved = await resolvedNow(row, kind, deps)
     refuseImpossible(wish, resolved)
     if (query.dryRun === true) return { status: 200, body: await plan(row, wish, resolved, deps) }
-    const operation = await queue(row, wish, context, deps)
+    const accepted = await accept(row, wish, context, deps)
     deps.resolver.handOver(row.id, 1)
-    submit(operation, deps)
-    const ended = await wait(operation, query.wait, context)
+    begin(accepted, deps)
+    const ended = await wait(accepted.operation, query.wait, context)
     return { status: isEnded(ended) ? 200 : 202, body: operationView(ended) }
   }
   return {
@@ -75,7 +76,7 @@ function refuseImpossible({ kind, workload }: Wish, resolved: Resolved): void {
 }
 
 async function plan(row: ProjectRow, { kind, workload, newerImages }: Wish, resolved: Resolved, deps: ProjectsDeps) {
-  const observed = await deps.orchestrator().observations.refresh(row.id)
+  const { observed, after } = await standOf(row, resolved, deps)
   const request = {
     goal: kind === 'stop' ? ('stopped' as const) : ('running' as const),
     restart: kind === 'restart',
@@ -83,34 +84,34 @@ async function plan(row: ProjectRow, { kind, workload, newerImages }: Wish, reso
     ...(workload === undefined ? {} : { only: workload }),
     ...(kind === 'stop' ? straysOf(deps.engines.named(row.engine), row.id) : {}),
   }
-  return planOf(deps.engine, resolved, observed, request).plan
+  return planOf(deps.engine, resolved, observed, request, { after }).plan
 }
 
-/** The wish, the operation, the audit entry and the event in one transaction. */
-function queue(
+/** The wish, the operation that carries it out, the audit entry and the event in one transaction. */
+function accept(
   row: ProjectRow,
   { kind, workload, newerImages }: Wish,
   context: RequestContext,
   { store }: ProjectsDeps,
-): Promise<OperationRow> {
+): Promise<Accepted> {
   return store.transaction(async (tx) => {
-    await refuseBusy(store, row)
-    if (kind !== 'stop') await tx.projects.setLifecycle(row.id, { desired: 'running' })
-    else if (workload === undefined) await tx.projects.setLifecycle(row.id, { desired: 'stopped' })
     const about = {
       ...(workload === undefined ? {} : { workload }),
       ...(newerImages ? { newerImages } : {}),
     }
-    const queued = await queueOperation(tx, kind, row.id, context, about)
+    // Before the wanted state is another: a waiting one that is cancelled puts it back.
+    const accepted = await acceptAct(tx, store, row, { do: kind, ...about }, context)
+    if (kind !== 'stop') await tx.projects.setLifecycle(row.id, { desired: 'running' })
+    else if (workload === undefined) await tx.projects.setLifecycle(row.id, { desired: 'stopped' })
     await tx.audit.append(
       context.audit({
         action: `project.${kind}`,
         target: row.slug,
         project: row.id,
-        operationId: queued.id,
+        operationId: accepted.operation.id,
         changes: Object.keys(about).length === 0 ? null : about,
       }),
     )
-    return queued
+    return accepted
   })
 }

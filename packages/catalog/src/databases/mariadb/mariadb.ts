@@ -1,9 +1,9 @@
-import type { DatabaseInput, DatabaseKind } from '../../kind.ts'
+import type { DatabaseInput, DatabaseType } from '../../kind.ts'
 import { familyFields, familyWorkload, nameObstacle } from '../mysql-family.ts'
 import { basedirOf, initJob } from './init-job.ts'
 
 /** One server process and one data directory for each database entry; its user has all rights on its own database alone. */
-export const mariadb: DatabaseKind = {
+export const mariadb: DatabaseType = {
   ...familyFields,
   kind: 'database',
   name: 'mariadb',

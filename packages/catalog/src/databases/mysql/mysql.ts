@@ -1,10 +1,10 @@
-import type { DatabaseInput, DatabaseKind } from '../../kind.ts'
+import type { DatabaseInput, DatabaseType } from '../../kind.ts'
 import { familyFields, familyWorkload, nameObstacle } from '../mysql-family.ts'
 import { initJob } from './init-job.ts'
 import { ownOptions } from './own-options.ts'
 
 /** One server process and one data directory for each database entry; its user has all rights on its own database alone. */
-export const mysql: DatabaseKind = {
+export const mysql: DatabaseType = {
   ...familyFields,
   kind: 'database',
   name: 'mysql',

@@ -36,7 +36,7 @@ export function passwordMark(input: DatabaseInput): string {
   return JSON.stringify(input.secret('password'))
 }
 
-// A single-user server takes one statement a line from standard input and serves nobody else. Whatever the cluster's own
+// A single-user server takes one statement a line from standard input and has no other clients. Whatever the cluster's own
 // configuration logs, this statement is not written anywhere; `exit_on_error` makes a failure the job's.
 const script = `set -eu
 bin=$1 cluster=$2 mark=$3 role=$4

@@ -1,5 +1,5 @@
 import { dataPath } from '@stackquay/engine-api/workload'
-import type { DatabaseConnection, DatabaseInput, DatabaseKind, WorkloadDraft } from '../../kind.ts'
+import type { DatabaseConnection, DatabaseInput, DatabaseType, WorkloadSpec } from '../../kind.ts'
 import { initJob } from './init-job.ts'
 import { passwordJob } from './password-job.ts'
 import { startScript } from './start-script.ts'
@@ -8,7 +8,7 @@ import { startScript } from './start-script.ts'
  * One server process and one cluster for each database entry: a project never shares a server, so it can be stopped,
  * copied and deleted alone. The project's user owns its cluster and may create extensions in it.
  */
-export const postgresql: DatabaseKind = {
+export const postgresql: DatabaseType = {
   kind: 'database',
   name: 'postgresql',
   aliases: ['postgres'],
@@ -72,7 +72,7 @@ export const postgresql: DatabaseKind = {
   }),
 }
 
-function toWorkload(input: DatabaseInput): WorkloadDraft {
+function toWorkload(input: DatabaseInput): WorkloadSpec {
   const cluster = `${dataPath(input.name)}/cluster`
   return {
     name: input.name,
@@ -147,7 +147,7 @@ function url(connection: DatabaseConnection) {
   ]
 }
 
-/** What `psql`, `pg_dump` and every libpq client take without being told. */
+/** Defaults of `psql`, `pg_dump` and every libpq client. */
 function libpqVariables(connection: DatabaseConnection) {
   return {
     PGHOST: connection.host,

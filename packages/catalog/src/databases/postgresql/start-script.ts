@@ -1,7 +1,7 @@
 import { removeStaleLock } from './stale-lock.ts'
 
 /**
- * argv in front of the server's own: a lock that nobody holds is no obstacle, and data of another major version, which
+ * argv in front of the server's own: a lock without an owner is no blocker, and data of another major version, which
  * cannot be read, is refused with what to do, because the server's own words do not say it. `exec` keeps the process id
  * the engine knows.
  */

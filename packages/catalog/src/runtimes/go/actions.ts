@@ -1,8 +1,11 @@
-import type { ActionDraft } from '../../kind.ts'
+import type { ActionDefinition } from '../../kind.ts'
 import { actionList } from '../actions.ts'
 
 /** What the go command does with a whole module. */
-export function goActions(module: { readonly program: string; readonly hasModule: boolean }): readonly ActionDraft[] {
+export function goActions(module: {
+  readonly program: string
+  readonly hasModule: boolean
+}): readonly ActionDefinition[] {
   const reason = module.hasModule ? null : 'No go.mod was found: make one with "go mod init NAME".'
   return actionList(
     offered.map(({ name, words, summary, needsSetup }) => ({

@@ -8,7 +8,7 @@ import { parseArgs } from 'node:util'
 /**
  * `go-watch --go PROGRAM --package ./cmd/web --output FILE`: builds the program of the working directory's module, runs it,
  * and does both again when a source file changes. While a build fails the last good program goes on serving. A program
- * that ends by itself ends this one with the same result, so that whoever supervises sees the crash as it is.
+ * that ends by itself ends this one with the same result, so that the supervisor sees the crash as it is.
  */
 const { values: options } = parseArgs({
   options: { go: { type: 'string' }, package: { type: 'string' }, output: { type: 'string' } },

@@ -3,10 +3,10 @@ import type {
   Preset,
   RuntimeCommands,
   RuntimeInput,
-  RuntimeKind,
+  RuntimeType,
   Settings,
   SourceFiles,
-  WorkloadDraft,
+  WorkloadSpec,
 } from '../../kind.ts'
 import { RelativeFolder, runtimeSettings } from '../../runtime-settings.ts'
 import {
@@ -31,7 +31,7 @@ const presets: readonly Preset[] = [
   },
 ]
 
-export const go: RuntimeKind = {
+export const go: RuntimeType = {
   kind: 'runtime',
   name: 'go',
   label: 'Go',
@@ -84,7 +84,7 @@ function detect(source: SourceFiles) {
   }
 }
 
-function toWorkloads(input: RuntimeInput): readonly WorkloadDraft[] {
+function toWorkloads(input: RuntimeInput): readonly WorkloadSpec[] {
   const { settings } = input
   if (!settings.server) return []
   refuseDebug(

@@ -2,7 +2,7 @@ import { type RuntimeCommands, type RuntimeInput, SettingsError } from '../../ki
 import { below, inSource, onPath } from '../../server-workload.ts'
 import { mostScripts } from '../../source-json.ts'
 import { type ActionParts, actionList, isActionName } from '../actions.ts'
-import { commandEnvironment, obstacle } from '../command-environment.ts'
+import { blockerOf, commandEnvironment } from '../command-environment.ts'
 import { binFolders } from './build-job.ts'
 import { nodeVariables } from './node-variables.ts'
 import { readPackageJson } from './package-json.ts'
@@ -22,7 +22,7 @@ export function commands(input: RuntimeInput): RuntimeCommands {
   return {
     environment: commandEnvironment(input, {
       cwd: below(project.path, folder),
-      // No NODE_ENV: bundlers and test runners choose it themselves when nobody has, and go wrong with another one.
+      // No NODE_ENV: bundlers and test runners choose it themselves, and go wrong with another one.
       env: { ...ownCaches(input), ...nodeVariables(input) },
       path: [...binFolders(input), input.toolchain.directory],
       install: () => installJob(input),
@@ -96,6 +96,6 @@ function managerCall(input: RuntimeInput, words: readonly string[]): Pick<Action
     return { argv: packageManagerCommand(input, words), reason: null }
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error
-    return { argv: onPath([input.settings.packageManager as string, ...words]), reason: obstacle(error) }
+    return { argv: onPath([input.settings.packageManager as string, ...words]), reason: blockerOf(error) }
   }
 }

@@ -3,7 +3,7 @@ import { readPackageJson } from './package-json.ts'
 import { detectedPackageManager } from './package-manager.ts'
 import { presets } from './presets.ts'
 
-/** Frameworks that bring another one with them stand first: a Nuxt application may also name vite. */
+/** Frameworks that include another one come first: a Nuxt application may also name vite. */
 const order = ['next', 'nuxt', 'nest', 'vite', 'express']
 
 export function detect(source: SourceFiles): DetectedRuntime | null {

@@ -1,11 +1,11 @@
-import type { KindImage } from '../../kind.ts'
+import type { TypeImage } from '../../kind.ts'
 import { inImage } from '../in-image.ts'
 import { packageManagers } from './package-manager.ts'
 
-export const image: KindImage = {
+export const image: TypeImage = {
   reference: (line) => `node:${line}-bookworm-slim`,
   // With all package managers, and what compiles packages that have parts in C.
-  ours: 'node',
+  builtIn: 'node',
   program: () => '/usr/local/bin/node',
   helpers: Object.fromEntries(packageManagers.map((name) => [name, inImage(name)])),
   node: '/usr/local/bin/node',

@@ -3,7 +3,7 @@ import type { RuntimeInput } from '../../kind.ts'
 /** What servers and commands have in common. */
 export function nodeVariables(input: RuntimeInput) {
   return {
-    // Vite refuses host names it was not told; `localhost` and names below it are allowed without this.
+    // Vite refuses unknown host names; `localhost` and names below it are allowed without this.
     __VITE_ADDITIONAL_SERVER_ALLOWED_HOSTS: hostNames(input).join(','),
     NEXT_TELEMETRY_DISABLED: '1',
     NUXT_TELEMETRY_DISABLED: '1',

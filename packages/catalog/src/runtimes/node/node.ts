@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { RuntimeInput, RuntimeKind, Settings, WorkloadDraft } from '../../kind.ts'
+import type { RuntimeInput, RuntimeType, Settings, WorkloadSpec } from '../../kind.ts'
 import { Port, RelativeFolder, readOnlyPort, runtimeSettings } from '../../runtime-settings.ts'
 import { below, inSource, onPath, serverWorkload } from '../../server-workload.ts'
 import { binFolders, buildJob } from './build-job.ts'
@@ -54,7 +54,7 @@ const settings = runtimeSettings(
   { devServer: z.strictObject({ ...devServer, hostPort: readOnlyPort }) },
 )
 
-export const node: RuntimeKind = {
+export const node: RuntimeType = {
   kind: 'runtime',
   name: 'node',
   label: 'Node.js',
@@ -95,18 +95,18 @@ function sourceFiles(stored: Settings): readonly string[] {
   return [...new Set([...own, ...beside])]
 }
 
-function toWorkloads(input: RuntimeInput): readonly WorkloadDraft[] {
+function toWorkloads(input: RuntimeInput): readonly WorkloadSpec[] {
   const { server } = input.settings
   const own = input.settings.devServer as { enabled: boolean; preset: string; script: string }
-  const main = server ? [serverDraft(input)] : []
-  const beside = own.enabled ? [devServerDraft(input, own, main.length > 0)] : []
+  const main = server ? [serverSpec(input)] : []
+  const beside = own.enabled ? [devServerSpec(input, own, main.length > 0)] : []
   return [...main, ...beside]
 }
 
-function serverDraft(input: RuntimeInput): WorkloadDraft {
+function serverSpec(input: RuntimeInput): WorkloadSpec {
   const { settings: stored } = input
   const { mode } = stored
-  const draft = nodeWorkload(input, 'node', 'Node.js server', {
+  const spec = nodeWorkload(input, 'node', 'Node.js server', {
     preset: stored.preset,
     script: stored.script as string | null,
     field: 'script',
@@ -115,23 +115,23 @@ function serverDraft(input: RuntimeInput): WorkloadDraft {
     debug: stored.debug ? input.listen('node', 'debug') : null,
   })
   const install = installJob(input)
-  const build = mode === 'production' ? buildJob(input, { ...draft.env, NODE_ENV: 'production' }) : null
-  return { ...draft, setup: [install, build].filter((job) => job !== null) }
+  const build = mode === 'production' ? buildJob(input, { ...spec.env, NODE_ENV: 'production' }) : null
+  return { ...spec, setup: [install, build].filter((job) => job !== null) }
 }
 
 /** Depends on the server where there is one: both live in the same folder, and one installation is enough. */
-function devServerDraft(
+function devServerSpec(
   input: RuntimeInput,
   own: { readonly preset: string; readonly script: string },
   besideServer: boolean,
-): WorkloadDraft {
+): WorkloadSpec {
   const withoutOverrides = {
     ...input,
     settings: { ...input.settings, command: null, mode: 'development' as const },
     healthCheck: null,
     dependsOn: besideServer ? [...input.dependsOn, 'node'] : input.dependsOn,
   }
-  const draft = nodeWorkload(withoutOverrides, 'node-dev', 'Node.js development server', {
+  const spec = nodeWorkload(withoutOverrides, 'node-dev', 'Node.js development server', {
     preset: own.preset,
     script: own.script,
     field: 'devServer/script',
@@ -140,10 +140,10 @@ function devServerDraft(
     debug: null,
   })
   const install = besideServer ? null : installJob(input)
-  return { ...draft, setup: install === null ? [] : [install] }
+  return { ...spec, setup: install === null ? [] : [install] }
 }
 
-function nodeWorkload(input: RuntimeInput, name: string, title: string, target: Target): WorkloadDraft {
+function nodeWorkload(input: RuntimeInput, name: string, title: string, target: Target): WorkloadSpec {
   // The person's own command needs neither script nor preset.
   const { command } = input.settings
   const { argv, env, requires } =
@@ -167,8 +167,8 @@ function nodeWorkload(input: RuntimeInput, name: string, title: string, target: 
 /** The debugger's option is added to the person's NODE_OPTIONS; the later of two equal options counts. */
 function withOwnNodeOptions(input: RuntimeInput, env: Launch['env']): Launch['env'] {
   const theirs = input.env.NODE_OPTIONS
-  const ours = env.NODE_OPTIONS
-  if (theirs === undefined || typeof ours !== 'string') return env
+  const added = env.NODE_OPTIONS
+  if (theirs === undefined || typeof added !== 'string') return env
   const parts = typeof theirs === 'string' ? [theirs] : theirs
-  return { ...env, NODE_OPTIONS: [...parts, ` ${ours}`] }
+  return { ...env, NODE_OPTIONS: [...parts, ` ${added}`] }
 }

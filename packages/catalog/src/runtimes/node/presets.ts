@@ -33,7 +33,7 @@ const none = () => []
 const plain: Run = { words: null, files: entries, flags: none, debug: 'node' }
 
 // A page served by Vite reaches its hot-reload socket at the page's own host and port, so through the proxy, as long as no
-// `server.hmr.clientPort` is set: the client takes `import.meta.url`'s port when it was told none. So we set nothing.
+// `server.hmr.clientPort` is set: the client takes `import.meta.url`'s port when none is set. So nothing is set here.
 const viteFlags = ({ address, port }: Listen) => ['--host', address, '--port', String(port), '--strictPort']
 const nextFlags = ({ address, port }: Listen) => ['-H', address, '-p', String(port)]
 const nuxtFlags = ({ address, port }: Listen) => ['--host', address, '--port', String(port)]

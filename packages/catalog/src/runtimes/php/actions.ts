@@ -1,9 +1,9 @@
 import type { ProcessRun } from '@stackquay/engine-api'
-import { type ActionDraft, type RuntimeInput, SettingsError } from '../../kind.ts'
+import { type ActionDefinition, type RuntimeInput, SettingsError } from '../../kind.ts'
 import { onPath } from '../../server-workload.ts'
 import { mostScripts, sourceJson } from '../../source-json.ts'
 import { type ActionParts, actionList, isActionName } from '../actions.ts'
-import { obstacle } from '../command-environment.ts'
+import { blockerOf } from '../command-environment.ts'
 import { composer } from './composer.ts'
 import { artisanCommands, type ConsoleCommand, doctrineCommands, symfonyCommands } from './console-commands.ts'
 
@@ -11,7 +11,7 @@ import { artisanCommands, type ConsoleCommand, doctrineCommands, symfonyCommands
 export const commandFiles = ['bin/console', 'vendor'] as const
 
 /** Composer, its scripts, and the commands of Laravel and Symfony. `php` is how PHP is called, with the project's settings. */
-export function phpActions(input: RuntimeInput, php: ProcessRun['argv']): readonly ActionDraft[] {
+export function phpActions(input: RuntimeInput, php: ProcessRun['argv']): readonly ActionDefinition[] {
   const { source } = input
   const manifest = readComposerJson(source['composer.json'])
   const framework = [
@@ -49,7 +49,7 @@ function composerActions(input: RuntimeInput): readonly ActionParts[] {
     {
       name: 'validate',
       label: 'composer validate',
-      summary: 'Looks whether composer.json and composer.lock are right and fit each other.',
+      summary: 'Checks that composer.json and composer.lock are valid and match.',
       ...call(['validate', '--no-interaction']),
     },
   ]
@@ -86,12 +86,12 @@ function scriptActions(
 }
 
 /** What would be called says itself that Composer is missing. */
-function composerCall(input: RuntimeInput, words: readonly string[]): Pick<ActionDraft, 'argv' | 'reason'> {
+function composerCall(input: RuntimeInput, words: readonly string[]): Pick<ActionDefinition, 'argv' | 'reason'> {
   try {
     return { argv: composer(input, words), reason: null }
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error
-    return { argv: onPath(['composer', ...words]), reason: obstacle(error) }
+    return { argv: onPath(['composer', ...words]), reason: blockerOf(error) }
   }
 }
 
@@ -102,13 +102,13 @@ function readComposerJson(text: string | true | undefined): {
 } {
   const fields = record(parsed(text))
   const descriptions = record(fields['scripts-descriptions'])
-  const told = (name: string) => (Object.hasOwn(descriptions, name) ? descriptions[name] : undefined)
+  const described = (name: string) => (Object.hasOwn(descriptions, name) ? descriptions[name] : undefined)
   return {
     scripts: Object.entries(record(fields.scripts))
       .slice(0, mostScripts)
       .flatMap(([name, script]) => {
         const lines = (Array.isArray(script) ? script : [script]).filter((line) => typeof line === 'string')
-        const description = told(name)
+        const description = described(name)
         if (lines.length === 0) return []
         return [[name, typeof description === 'string' ? description : lines.slice(0, 20).join('; ')] as const]
       }),

@@ -4,10 +4,10 @@ import type {
   Preset,
   RuntimeCommands,
   RuntimeInput,
-  RuntimeKind,
+  RuntimeType,
   Settings,
   SourceFiles,
-  WorkloadDraft,
+  WorkloadSpec,
 } from '../../kind.ts'
 import { RelativeFolder, runtimeSettings } from '../../runtime-settings.ts'
 import {
@@ -43,7 +43,7 @@ const presets: readonly PhpPreset[] = [
 
 const Name = z.string().regex(/^[A-Za-z_][\w.]{0,100}$/, 'must be a name such as "pdo_pgsql"')
 
-export const php: RuntimeKind = {
+export const php: RuntimeType = {
   kind: 'runtime',
   name: 'php',
   label: 'PHP',
@@ -80,7 +80,7 @@ export const php: RuntimeKind = {
   image: {
     reference: (line) => `php:${line}-fpm-bookworm`,
     // With a web server before FPM, Composer, and the extensions that most applications ask for.
-    ours: 'php',
+    builtIn: 'php',
     program: () => '/usr/local/bin/php',
     helpers: { composer: inImage('composer') },
     user: null,
@@ -125,7 +125,7 @@ function detect(source: SourceFiles) {
   return null
 }
 
-function toWorkloads(input: RuntimeInput): readonly WorkloadDraft[] {
+function toWorkloads(input: RuntimeInput): readonly WorkloadSpec[] {
   const { settings, project } = input
   if (!settings.server) return []
   refuseDebug(input, 'PHP opens no debug port: its debugger calls the editor.', 'Set "xdebug" to true instead.')
@@ -187,7 +187,7 @@ function iniWords(input: RuntimeInput): readonly string[] {
     ...xdebugExtension(input),
     'xdebug.mode': 'debug',
     'xdebug.start_with_request': 'trigger',
-    // Seen from a container the machine, and so the editor, is the gateway; whoever asks is the proxy, and of no use here.
+    // Seen from a container the machine, and so the editor, is the gateway; the client of a request is the proxy, and of no use here.
     'xdebug.client_host': input.inContainer === true ? 'xdebug://gateway' : '127.0.0.1',
     'xdebug.client_port': String(debugPort),
   }

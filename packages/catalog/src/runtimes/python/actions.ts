@@ -1,8 +1,8 @@
 import type { ProcessRun } from '@stackquay/engine-api'
-import { type ActionDraft, type RuntimeInput, SettingsError } from '../../kind.ts'
+import { type ActionDefinition, type RuntimeInput, SettingsError } from '../../kind.ts'
 import { below, inSource, onPath } from '../../server-workload.ts'
 import { type ActionParts, actionList } from '../actions.ts'
-import { obstacle } from '../command-environment.ts'
+import { blockerOf } from '../command-environment.ts'
 import { findApplication } from './application.ts'
 import { dependencyFolder, installJob } from './install-job.ts'
 import { projectScripts } from './project-scripts.ts'
@@ -12,7 +12,11 @@ export function commandFiles(folder: string): readonly string[] {
 }
 
 /** What installs, Django's own commands, migrations, and the scripts of pyproject.toml. `program` is the project's Python. */
-export function pythonActions(input: RuntimeInput, program: string, extra: readonly string[]): readonly ActionDraft[] {
+export function pythonActions(
+  input: RuntimeInput,
+  program: string,
+  extra: readonly string[],
+): readonly ActionDefinition[] {
   const framework = [...djangoActions(input, program), ...flaskActions(input, program), ...alembicActions(input)]
   const taken = new Set(['install', ...framework.map(({ name }) => name)])
   return actionList([...installActions(input, program, extra), ...framework, ...scriptActions(input, program, taken)])
@@ -44,7 +48,7 @@ function installActions(input: RuntimeInput, program: string, extra: readonly st
     ]
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error
-    return [{ ...base, label: usual, argv: onPath(['uv', 'sync']), reason: obstacle(error) }]
+    return [{ ...base, label: usual, argv: onPath(['uv', 'sync']), reason: blockerOf(error) }]
   }
 }
 
@@ -66,7 +70,7 @@ interface ManageCommand {
   readonly destructive?: true
 }
 
-/** Those that ask nobody anything. */
+/** Those that ask no questions. */
 const djangoCommands: readonly ManageCommand[] = [
   { name: 'check', options: [], summary: 'Looks for common mistakes in the project.' },
   { name: 'migrate', options: ['--noinput'], summary: 'Runs the migrations that have not run yet.' },

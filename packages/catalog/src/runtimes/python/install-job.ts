@@ -17,7 +17,7 @@ export function needsEnvironment(input: RuntimeInput, extra: readonly string[]):
 
 /**
  * Makes the virtual environment and installs into it. One job for both: an environment without its packages, or the other
- * way round, must never count as done. `extra` are packages of ours (a server, a debugger) that the project does not name.
+ * way round, must never count as done. `extra` are packages (a server, a debugger) that the project does not name.
  */
 export function installJob(input: RuntimeInput, extra: readonly string[]): Job {
   const folder = dependencyFolder(input)

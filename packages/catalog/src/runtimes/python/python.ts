@@ -3,10 +3,10 @@ import { z } from 'zod'
 import {
   type RuntimeCommands,
   type RuntimeInput,
-  type RuntimeKind,
+  type RuntimeType,
   type Settings,
   SettingsError,
-  type WorkloadDraft,
+  type WorkloadSpec,
 } from '../../kind.ts'
 import { RelativeFolder, runtimeSettings } from '../../runtime-settings.ts'
 import { below, inSource, place, serverWorkload } from '../../server-workload.ts'
@@ -24,7 +24,7 @@ const Application = z
   .regex(/^[A-Za-z_][\w.]*(:[A-Za-z_][\w.]*(\(\))?)?$/, 'must be "module" or "module:attribute", such as "app:app"')
   .nullable()
 
-export const python: RuntimeKind = {
+export const python: RuntimeType = {
   kind: 'runtime',
   name: 'python',
   label: 'Python',
@@ -63,7 +63,7 @@ export const python: RuntimeKind = {
   ],
   image: {
     reference: (line) => `python:${line}-slim-bookworm`,
-    ours: 'python',
+    builtIn: 'python',
     program: () => '/usr/local/bin/python3',
     helpers: { uv: inImage('uv') },
     user: null,
@@ -92,7 +92,7 @@ function sourceFiles(stored: Settings): readonly string[] {
   return [...new Set([...files.map((file) => inSource(folder, file)), ...dependencyFiles])]
 }
 
-function toWorkloads(input: RuntimeInput): readonly WorkloadDraft[] {
+function toWorkloads(input: RuntimeInput): readonly WorkloadSpec[] {
   const { settings } = input
   if (!settings.server) return []
   const cwd = below(input.project.path, settings.package as string)

@@ -1,5 +1,5 @@
 import type { ProcessRun } from '@stackquay/engine-api'
-import type { ActionDraft, RuntimeInput } from '../../kind.ts'
+import type { ActionDefinition, RuntimeInput } from '../../kind.ts'
 import { inSource } from '../../server-workload.ts'
 import { type ActionParts, actionList } from '../actions.ts'
 import { gemsIn } from './commands.ts'
@@ -10,7 +10,7 @@ export function commandFiles(folder: string): readonly string[] {
 }
 
 /** Bundler, Rails' own tasks, and those that the Rakefile describes. */
-export function rubyActions(input: RuntimeInput): readonly ActionDraft[] {
+export function rubyActions(input: RuntimeInput): readonly ActionDefinition[] {
   return actionList([...bundlerActions(input), ...railsActions(input), ...rakeActions(input)])
 }
 

@@ -3,10 +3,10 @@ import type {
   Preset,
   RuntimeCommands,
   RuntimeInput,
-  RuntimeKind,
+  RuntimeType,
   Settings,
   SourceFiles,
-  WorkloadDraft,
+  WorkloadSpec,
 } from '../../kind.ts'
 import { RelativeFolder, runtimeSettings } from '../../runtime-settings.ts'
 import { below, inSource, installVariables, refuseDebug, searchPath, serverWorkload } from '../../server-workload.ts'
@@ -20,7 +20,7 @@ const presets: readonly Preset[] = [
   { name: 'rack', label: 'Rack', port: 9292, summary: 'Any Rack application with a config.ru.' },
 ]
 
-export const ruby: RuntimeKind = {
+export const ruby: RuntimeType = {
   kind: 'runtime',
   name: 'ruby',
   label: 'Ruby',
@@ -43,7 +43,7 @@ export const ruby: RuntimeKind = {
   helpers: [],
   image: {
     reference: (line) => `ruby:${line}-slim-bookworm`,
-    ours: 'ruby',
+    builtIn: 'ruby',
     program: () => '/usr/local/bin/ruby',
     user: null,
   },
@@ -79,7 +79,7 @@ function detect(source: SourceFiles) {
   return { confidence: 0.8, because: 'config.ru is there', settings: { preset: 'rack' } }
 }
 
-function toWorkloads(input: RuntimeInput): readonly WorkloadDraft[] {
+function toWorkloads(input: RuntimeInput): readonly WorkloadSpec[] {
   const { settings, source, project } = input
   if (!settings.server) return []
   refuseDebug(
@@ -132,7 +132,7 @@ function commands(input: RuntimeInput): RuntimeCommands {
         ...gemVariables(input),
         // Programs of gems run by their own names too, and "gem install" needs no rights on the machine.
         GEM_HOME: gems,
-        // Development is what Ruby's tools take by themselves; tests choose "test" only when nobody has chosen.
+        // Development is what Ruby's tools take by themselves; tests choose "test" only when the variable is not set.
         ...(input.settings.mode === 'production'
           ? { RACK_ENV: 'production', APP_ENV: 'production', RAILS_ENV: 'production' }
           : {}),
@@ -176,7 +176,7 @@ function railsVariables(input: RuntimeInput) {
     RAILS_ENV: input.settings.mode,
     RAILS_LOG_TO_STDOUT: '1',
     RAILS_SERVE_STATIC_FILES: '1',
-    // Rails refuses host names it was not told; names below localhost are allowed without this.
+    // Rails refuses unknown host names; names below localhost are allowed without this.
     RAILS_DEVELOPMENT_HOSTS: new URL(input.project.url).hostname,
   }
 }

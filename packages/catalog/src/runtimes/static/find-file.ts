@@ -58,7 +58,7 @@ function namesOf(path: string): string[] | null {
   }
 }
 
-/** The project file may hold values of variables, and stands in the folder that is served when that is the project itself. */
+/** The project file may hold values of variables, and is in the served folder when that is the project itself. */
 function isHidden(name: string): boolean {
   return (name.startsWith('.') && name !== '.well-known') || name === 'stackquay.yml' || name === 'stackquay.yaml'
 }

@@ -1,12 +1,12 @@
 import { z } from 'zod'
-import type { Preset, RuntimeInput, RuntimeKind, SourceFiles, WorkloadDraft } from '../../kind.ts'
+import type { Preset, RuntimeInput, RuntimeType, SourceFiles, WorkloadSpec } from '../../kind.ts'
 import { RelativeFolder, runtimeSettings } from '../../runtime-settings.ts'
 import { below, refuseDebug, serverWorkload } from '../../server-workload.ts'
 import { commandEnvironment } from '../command-environment.ts'
 
 const presets: readonly Preset[] = [{ name: 'plain', label: 'Files', port: 8080, summary: 'Serves a folder as it is.' }]
 
-export const staticFiles: RuntimeKind = {
+export const staticFiles: RuntimeType = {
   kind: 'runtime',
   name: 'static',
   label: 'Static files',
@@ -58,7 +58,7 @@ function detect(source: SourceFiles) {
   }
 }
 
-function toWorkloads(input: RuntimeInput): readonly WorkloadDraft[] {
+function toWorkloads(input: RuntimeInput): readonly WorkloadSpec[] {
   const { settings } = input
   if (!settings.server) return []
   refuseDebug(input, 'Static files have no debugger.', 'Set "debug" to false.')

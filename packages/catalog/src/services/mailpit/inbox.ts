@@ -116,13 +116,13 @@ export const InboxQuery = z.strictObject({
     .transform((text) => Math.min(Number(text), inboxLimits.pageSize.most))
     .meta({ type: 'integer', minimum: 1, maximum: inboxLimits.pageSize.most })
     .optional()
-    .describe(`How many messages, ${inboxLimits.pageSize.usual} unless told, at most ${inboxLimits.pageSize.most}.`),
+    .describe(`How many messages, ${inboxLimits.pageSize.usual} by default, at most ${inboxLimits.pageSize.most}.`),
   cursor: z.string().max(200).optional().describe('nextCursor of the page before.'),
   q: z
     .string()
     .max(inboxLimits.searchCharacters)
     .optional()
-    .describe('Words that all stand in the subject, sender, recipients, file names or text.'),
+    .describe('Words that must all be in the subject, sender, recipients, file names or text.'),
 })
 export type InboxQuery = z.infer<typeof InboxQuery>
 

@@ -1,12 +1,12 @@
 import { dataPath } from '@stackquay/engine-api/workload'
-import type { ServiceConnection, ServiceInput, ServiceKind, WorkloadDraft } from '../../kind.ts'
+import type { ServiceConnection, ServiceInput, ServiceType, WorkloadSpec } from '../../kind.ts'
 import { servicePort } from '../../service-ports.ts'
 import { serviceSettings } from '../../service-settings.ts'
 import { nodeImage } from '../node-image.ts'
 import { inboxSecret } from './inbox.ts'
 
-/** Mail of a project in development must reach nobody: a program of ours takes all of it, and shows it. */
-export const mailpit: ServiceKind = {
+/** Mail of a project in development must not leave the machine: a built-in program takes and shows it. */
+export const mailpit: ServiceType = {
   kind: 'service',
   name: 'mailpit',
   label: 'Mail catcher',
@@ -38,7 +38,7 @@ export const mailpit: ServiceKind = {
   inboxPort: 'web',
 }
 
-function toWorkload(input: ServiceInput): WorkloadDraft {
+function toWorkload(input: ServiceInput): WorkloadSpec {
   const { node, file } = input.ourProgram('mail-catcher')
   return {
     name: mailpit.name,

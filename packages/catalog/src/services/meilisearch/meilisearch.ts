@@ -1,5 +1,5 @@
 import { dataPath } from '@stackquay/engine-api/workload'
-import type { ServiceConnection, ServiceInput, ServiceKind, WorkloadDraft } from '../../kind.ts'
+import type { ServiceConnection, ServiceInput, ServiceType, WorkloadSpec } from '../../kind.ts'
 import { servicePort } from '../../service-ports.ts'
 import { serviceSettings } from '../../service-settings.ts'
 
@@ -9,7 +9,7 @@ const nature = { keepsData: true, alwaysPublished: true } as const
  * Runtimes receive the master key. Keys that are made with it (for a page that searches, say) are derived from it: a new
  * master key makes all of them invalid at once, and no document is touched.
  */
-export const meilisearch: ServiceKind = {
+export const meilisearch: ServiceType = {
   kind: 'service',
   name: 'meilisearch',
   label: 'Meilisearch',
@@ -56,7 +56,7 @@ export const meilisearch: ServiceKind = {
   credentials: (connection) => ({ apiKey: connection.secret('apiKey'), url: url(connection) }),
 }
 
-function toWorkload(input: ServiceInput): WorkloadDraft {
+function toWorkload(input: ServiceInput): WorkloadSpec {
   const { address, port } = input.listen('http')
   const data = dataPath(meilisearch.name)
   return {

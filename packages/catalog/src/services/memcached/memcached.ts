@@ -1,11 +1,11 @@
-import type { ServiceInput, ServiceKind, WorkloadDraft } from '../../kind.ts'
+import type { ServiceInput, ServiceType, WorkloadSpec } from '../../kind.ts'
 import { servicePort } from '../../service-ports.ts'
 import { serviceSettings } from '../../service-settings.ts'
 
 const nature = { keepsData: false, alwaysPublished: false } as const
 
 /** A cache that forgets everything when it stops. It has no passwords: whoever reaches the port may read and write. */
-export const memcached: ServiceKind = {
+export const memcached: ServiceType = {
   kind: 'service',
   name: 'memcached',
   label: 'Memcached',
@@ -44,7 +44,7 @@ export const memcached: ServiceKind = {
   }),
 }
 
-function toWorkload(input: ServiceInput): WorkloadDraft {
+function toWorkload(input: ServiceInput): WorkloadSpec {
   const { address, port } = input.listen('memcached')
   return {
     name: memcached.name,

@@ -1,7 +1,7 @@
 import type { Value } from '@stackquay/engine-api'
 import { dataPath } from '@stackquay/engine-api/workload'
 import { z } from 'zod'
-import type { ServiceConnection, ServiceInput, ServiceKind, WorkloadDraft } from '../../kind.ts'
+import type { ServiceConnection, ServiceInput, ServiceType, WorkloadSpec } from '../../kind.ts'
 import { innerPorts, servicePort } from '../../service-ports.ts'
 import { serviceSettings } from '../../service-settings.ts'
 import { configJob } from './config-job.ts'
@@ -12,14 +12,14 @@ const username = 'admin'
 /**
  * OpenSearch itself knows no passwords. The plugin that teaches it them is not part of every installation, wants
  * certificates on every connection, and keeps users in an index that a new password would have to be written into. So it is
- * switched off where it is there, and a door of ours stands on the port that clients use: it asks for the password and
+ * switched off where it is there, and a built-in auth proxy listens on the port that clients use: it asks for the password and
  * passes on what it is given.
  *
  * The server behind it listens on loopback alone, on a port that nobody is told. That is no lock: whoever may run programs
  * on this machine, as any user, can look for that port and needs no password there. What the door keeps out is everything
  * else: other machines when the port is published, and clients with no, a wrong or an old password.
  */
-export const opensearch: ServiceKind = {
+export const opensearch: ServiceType = {
   kind: 'service',
   name: 'opensearch',
   label: 'OpenSearch',
@@ -87,7 +87,7 @@ export const opensearch: ServiceKind = {
 /** Of lines that got corrections. */
 const newest: Readonly<Record<string, string>> = { '2.19': '2.19.4', '3.3': '3.3.2' }
 
-function toWorkload(input: ServiceInput): WorkloadDraft {
+function toWorkload(input: ServiceInput): WorkloadSpec {
   const { node, file } = input.ourProgram('search-door')
   const data = dataPath(opensearch.name)
   const http = input.listen('http')

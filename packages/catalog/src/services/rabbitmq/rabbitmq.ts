@@ -1,5 +1,5 @@
 import { dataPath } from '@stackquay/engine-api/workload'
-import type { ServiceConnection, ServiceInput, ServiceKind, WorkloadDraft } from '../../kind.ts'
+import type { ServiceConnection, ServiceInput, ServiceType, WorkloadSpec } from '../../kind.ts'
 import { servicePort } from '../../service-ports.ts'
 import { serviceSettings } from '../../service-settings.ts'
 import { username, virtualHost } from './account.ts'
@@ -12,7 +12,7 @@ const nature = { keepsData: true, alwaysPublished: false } as const
  * A broker of the project's own. What it has confirmed of durable queues survives a stop and a kill. A queue itself is
  * written down a moment after RabbitMQ has answered its declaration: one declared right before a kill may be missing.
  */
-export const rabbitmq: ServiceKind = {
+export const rabbitmq: ServiceType = {
   kind: 'service',
   name: 'rabbitmq',
   label: 'RabbitMQ',
@@ -94,7 +94,7 @@ export const rabbitmq: ServiceKind = {
   }),
 }
 
-function toWorkload(input: ServiceInput): WorkloadDraft {
+function toWorkload(input: ServiceInput): WorkloadSpec {
   return {
     name: rabbitmq.name,
     title: rabbitmq.label,

@@ -1,8 +1,8 @@
 import type { Value } from '@stackquay/engine-api'
-import type { ServiceConnection, ServiceKind } from '../../kind.ts'
+import type { ServiceConnection, ServiceType } from '../../kind.ts'
 import { externalOf } from './external.ts'
 
-/** Where clients connect, whoever runs it. */
+/** Where clients connect, here or elsewhere. */
 interface Target {
   readonly host: string
   readonly port: number
@@ -12,7 +12,7 @@ interface Target {
   readonly tls: boolean
 }
 
-export const variables: ServiceKind['variables'] = (connection) => {
+export const variables: ServiceType['variables'] = (connection) => {
   const target = targetOf(connection)
   return {
     REDIS_URL: url(target),
@@ -23,7 +23,7 @@ export const variables: ServiceKind['variables'] = (connection) => {
   }
 }
 
-export const credentials: NonNullable<ServiceKind['credentials']> = (connection) => {
+export const credentials: NonNullable<ServiceType['credentials']> = (connection) => {
   const target = targetOf(connection)
   return {
     host: target.host,

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { ServiceFields } from '../../kind.ts'
 import { Port } from '../../runtime-settings.ts'
 
-/** A Redis that somebody else runs. Nothing is started here then; runtimes are told where it is. */
+/** A Redis elsewhere. Nothing is started here; runtimes get its address. */
 const address = {
   host: z
     .string()

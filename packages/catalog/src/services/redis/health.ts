@@ -1,4 +1,4 @@
-import type { ProjectFacts, WorkloadDraft } from '../../kind.ts'
+import type { ProjectFacts, WorkloadSpec } from '../../kind.ts'
 
 /**
  * While it loads its data the server accepts connections, and to a client that has not logged in it says the same as
@@ -10,7 +10,7 @@ export function healthUser({ id }: ProjectFacts): string {
   return `user ${name} on >${id} -@all +ping`
 }
 
-export function health({ id }: ProjectFacts, timeoutSeconds: number): WorkloadDraft['health'] {
+export function health({ id }: ProjectFacts, timeoutSeconds: number): WorkloadSpec['health'] {
   return {
     kind: 'tcp',
     port: 'redis',

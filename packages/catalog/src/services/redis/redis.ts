@@ -1,5 +1,5 @@
 import { dataPath } from '@stackquay/engine-api/workload'
-import type { ServiceInput, ServiceKind, WorkloadDraft } from '../../kind.ts'
+import type { ServiceInput, ServiceType, WorkloadSpec } from '../../kind.ts'
 import { servicePort } from '../../service-ports.ts'
 import { serviceSettings } from '../../service-settings.ts'
 import { credentials, variables } from './connection.ts'
@@ -10,7 +10,7 @@ import { startScript } from './start-script.ts'
 const nature = { keepsData: true, alwaysPublished: false } as const
 
 /** A server of the project's own, or the word of one elsewhere. Every key it has acknowledged survives a kill and a power cut. */
-export const redis: ServiceKind = {
+export const redis: ServiceType = {
   kind: 'service',
   name: 'redis',
   label: 'Redis',
@@ -77,7 +77,7 @@ export const redis: ServiceKind = {
   credentials,
 }
 
-function toWorkload(input: ServiceInput): WorkloadDraft {
+function toWorkload(input: ServiceInput): WorkloadSpec {
   const { address, port } = input.listen('redis')
   return {
     name: redis.name,

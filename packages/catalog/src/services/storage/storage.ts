@@ -1,12 +1,12 @@
 import { dataPath } from '@stackquay/engine-api/workload'
 import { z } from 'zod'
-import type { ServiceConnection, ServiceInput, ServiceKind, WorkloadDraft } from '../../kind.ts'
+import type { ServiceConnection, ServiceInput, ServiceType, WorkloadSpec } from '../../kind.ts'
 import { servicePort } from '../../service-ports.ts'
 import { serviceSettings } from '../../service-settings.ts'
 import { nodeImage } from '../node-image.ts'
 
-/** An S3 endpoint that is a program of ours; what it does and does not do is in `docs/storage.md`. */
-export const storage: ServiceKind = {
+/** An S3 endpoint that is a built-in program; what it does and does not do is in `docs/storage.md`. */
+export const storage: ServiceType = {
   kind: 'service',
   name: 'storage',
   label: 'Object storage',
@@ -76,7 +76,7 @@ const bucket = 'app'
 
 const region = 'us-east-1'
 
-function toWorkload(input: ServiceInput): WorkloadDraft {
+function toWorkload(input: ServiceInput): WorkloadSpec {
   const { node, file } = input.ourProgram('object-storage')
   const { address, port } = input.listen('http')
   return {

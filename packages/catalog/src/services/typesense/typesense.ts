@@ -1,5 +1,5 @@
 import { dataPath } from '@stackquay/engine-api/workload'
-import type { ServiceConnection, ServiceInput, ServiceKind, WorkloadDraft } from '../../kind.ts'
+import type { ServiceConnection, ServiceInput, ServiceType, WorkloadSpec } from '../../kind.ts'
 import { innerAddress, innerPorts, servicePort } from '../../service-ports.ts'
 import { serviceSettings } from '../../service-settings.ts'
 
@@ -9,7 +9,7 @@ const nature = { keepsData: true, alwaysPublished: false } as const
  * The key given at the start is never stored: a new one is in force with the next start, and the one before is not. Keys
  * that were made through the API are stored, and go on.
  */
-export const typesense: ServiceKind = {
+export const typesense: ServiceType = {
   kind: 'service',
   name: 'typesense',
   label: 'Typesense',
@@ -80,7 +80,7 @@ const newest: Readonly<Record<string, string>> = {
   '26': '26.0',
 }
 
-function toWorkload(input: ServiceInput): WorkloadDraft {
+function toWorkload(input: ServiceInput): WorkloadSpec {
   const http = input.listen('http')
   const peering = input.listen('peering')
   return {

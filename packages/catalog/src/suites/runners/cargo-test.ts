@@ -1,8 +1,8 @@
 import { below, inSource } from '../../server-workload.ts'
-import type { SuiteKind } from '../suite-kind.ts'
+import type { SuiteType } from '../suite-type.ts'
 
 /** Rust is no runtime here: cargo is taken from PATH, or from where rustup puts it in the home folder. */
-export const cargoTest: SuiteKind = {
+export const cargoTest: SuiteType = {
   runner: 'cargo-test',
   label: 'cargo test',
   runtime: null,
@@ -18,11 +18,11 @@ export const cargoTest: SuiteKind = {
         filterHelp: 'Part of a test’s path, such as cart::tests::adds.',
         needsSetup: false,
         command: ({ filter, results }) => {
-          const ours = input.ourProgram('test-output')
+          const wrapper = input.ourProgram('test-output')
           return {
             argv: [
-              ours.node,
-              ours.file,
+              wrapper.node,
+              wrapper.file,
               '--format=text',
               '--below-home=.cargo/bin',
               `--results=${results}/results.txt`,

@@ -2,9 +2,9 @@ import { below, inSource } from '../../server-workload.ts'
 import { contains } from '../contains.ts'
 import { needsInstall, pythonFiles, pythonProgram } from '../python-source.ts'
 import { unittestReporter } from '../reporters/unittest.ts'
-import type { SuiteKind } from '../suite-kind.ts'
+import type { SuiteType } from '../suite-type.ts'
 
-export const django: SuiteKind = {
+export const django: SuiteType = {
   runner: 'django',
   label: 'Django tests',
   runtime: 'python',

@@ -1,7 +1,7 @@
 import { below, inSource } from '../../server-workload.ts'
-import type { SuiteInput, SuiteKind } from '../suite-kind.ts'
+import type { SuiteInput, SuiteType } from '../suite-type.ts'
 
-export const goTest: SuiteKind = {
+export const goTest: SuiteType = {
   runner: 'go-test',
   label: 'go test',
   runtime: 'go',
@@ -20,11 +20,11 @@ export const goTest: SuiteKind = {
         filterHelp: 'A regular expression for names of tests, subtests behind a slash (-run).',
         needsSetup: input.environment.setup.length > 0,
         command: ({ filter, results }) => {
-          const ours = input.ourProgram('test-output')
+          const wrapper = input.ourProgram('test-output')
           return {
             argv: [
-              ours.node,
-              ours.file,
+              wrapper.node,
+              wrapper.file,
               '--format=go',
               `--results=${results}/results.json`,
               '--',

@@ -3,9 +3,9 @@ import { below, inSource } from '../../server-workload.ts'
 import { contains } from '../contains.ts'
 import { minitestReporter } from '../reporters/minitest.ts'
 import { gemFile, rubyWords, testEnvironment } from '../ruby-source.ts'
-import type { SuiteInput, SuiteKind } from '../suite-kind.ts'
+import type { SuiteInput, SuiteType } from '../suite-type.ts'
 
-export const minitest: SuiteKind = {
+export const minitest: SuiteType = {
   runner: 'minitest',
   label: 'Minitest',
   runtime: 'ruby',
@@ -57,7 +57,7 @@ function wayOf(input: SuiteInput): { readonly words: readonly [string, ...string
   return file === null || !has('Rakefile') ? null : { words: ['rake', 'test'], because: `${file} asks for minitest` }
 }
 
-function joined(ours: string, separator: string, theirs: Value | undefined): Value {
-  if (theirs === undefined) return ours
-  return typeof theirs === 'string' ? `${ours}${separator}${theirs}` : [`${ours}${separator}`, ...theirs]
+function joined(added: string, separator: string, theirs: Value | undefined): Value {
+  if (theirs === undefined) return added
+  return typeof theirs === 'string' ? `${added}${separator}${theirs}` : [`${added}${separator}`, ...theirs]
 }

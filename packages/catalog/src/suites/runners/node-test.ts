@@ -9,10 +9,10 @@ import {
   withPackagePrograms,
 } from '../node-package.ts'
 import { nodeTestReporter } from '../reporters/node-test.ts'
-import type { SuiteDraft, SuiteInput, SuiteKind } from '../suite-kind.ts'
+import type { SuiteDefinition, SuiteInput, SuiteType } from '../suite-type.ts'
 
 /** Node's own test runner: a script with `node --test`, or a package without any runner that has a folder `test`. */
-export const nodeTest: SuiteKind = {
+export const nodeTest: SuiteType = {
   runner: 'node-test',
   label: 'node:test',
   runtime: 'node',
@@ -20,7 +20,7 @@ export const nodeTest: SuiteKind = {
   find,
 }
 
-function find(input: SuiteInput): readonly SuiteDraft[] {
+function find(input: SuiteInput): readonly SuiteDefinition[] {
   const found = nodePackage(input)
   if (found === null) return []
   const scripts = Object.entries(found.own.scripts).filter(([, line]) => runsTests(line))
@@ -52,7 +52,7 @@ function find(input: SuiteInput): readonly SuiteDraft[] {
   ]
 }
 
-/** Of a folder "test" beside one of these nobody knows whose tests it has. */
+/** Beside one of these, the tests in a folder "test" may be of another runner. */
 const otherLanguages = ['Gemfile', 'composer.json', 'go.mod', 'Cargo.toml', 'pyproject.toml', 'requirements.txt']
 const otherRunners = ['mocha', 'ava', 'tap', 'jasmine', 'vitest', 'jest', 'uvu', 'qunit', 'tape', 'japa']
 

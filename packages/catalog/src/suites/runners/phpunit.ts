@@ -1,9 +1,9 @@
 import { below, inSource } from '../../server-workload.ts'
 import { contains } from '../contains.ts'
-import type { SuiteInput, SuiteKind } from '../suite-kind.ts'
+import type { SuiteInput, SuiteType } from '../suite-type.ts'
 
 /** PHPUnit, also below Pest, which takes its options and writes its results. */
-export const phpunit: SuiteKind = {
+export const phpunit: SuiteType = {
   runner: 'phpunit',
   label: 'PHPUnit',
   runtime: 'php',
@@ -51,7 +51,7 @@ function wayOf(input: SuiteInput): {
     return { label: 'Pest', because: 'composer.json asks for pestphp/pest', words: [php, 'vendor/bin/pest'], tests: [] }
   }
   const config = configs.find((file) => inSource(folder, file) in source)
-  // Without a configuration it must be told where the tests are.
+  // Without a configuration it needs the path of the tests.
   const tests = config === undefined ? ['tests'] : []
   if (contains(source, composer, /"phpunit\/phpunit"|"symfony\/test-pack"/)) {
     return { label: 'PHPUnit', because: 'composer.json asks for PHPUnit', words: [php, 'vendor/bin/phpunit'], tests }

@@ -1,8 +1,8 @@
 import { configFiles } from '../node-package.ts'
 import { packageRunner } from '../package-runner.ts'
-import type { SuiteKind } from '../suite-kind.ts'
+import type { SuiteType } from '../suite-type.ts'
 
-export const playwright: SuiteKind = packageRunner({
+export const playwright: SuiteType = packageRunner({
   runner: 'playwright',
   label: 'Playwright',
   packageName: '@playwright/test',

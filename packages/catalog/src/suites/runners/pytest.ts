@@ -1,9 +1,9 @@
 import { below, inSource } from '../../server-workload.ts'
 import { contains } from '../contains.ts'
 import { askingFor, needsInstall, pythonFiles, pythonProgram } from '../python-source.ts'
-import type { SuiteInput, SuiteKind } from '../suite-kind.ts'
+import type { SuiteInput, SuiteType } from '../suite-type.ts'
 
-export const pytest: SuiteKind = {
+export const pytest: SuiteType = {
   runner: 'pytest',
   label: 'pytest',
   runtime: 'python',

@@ -1,8 +1,8 @@
 import { below, inSource } from '../../server-workload.ts'
 import { gemFile, rubyWords, testEnvironment } from '../ruby-source.ts'
-import type { SuiteInput, SuiteKind } from '../suite-kind.ts'
+import type { SuiteInput, SuiteType } from '../suite-type.ts'
 
-export const rspec: SuiteKind = {
+export const rspec: SuiteType = {
   runner: 'rspec',
   label: 'RSpec',
   runtime: 'ruby',

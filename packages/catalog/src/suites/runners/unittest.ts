@@ -1,12 +1,12 @@
 import { below, inSource } from '../../server-workload.ts'
 import { needsInstall, pythonFiles, pythonProgram } from '../python-source.ts'
 import { unittestReporter } from '../reporters/unittest.ts'
-import type { SuiteInput, SuiteKind } from '../suite-kind.ts'
+import type { SuiteInput, SuiteType } from '../suite-type.ts'
 import { django } from './django.ts'
 import { pytest } from './pytest.ts'
 
 /** Tests without a runner of their own; pytest and Django run such tests too, so they come first. */
-export const unittest: SuiteKind = {
+export const unittest: SuiteType = {
   runner: 'unittest',
   label: 'unittest',
   runtime: 'python',
@@ -58,7 +58,7 @@ export const unittest: SuiteKind = {
   },
 }
 
-/** Of a plain folder "tests" beside one of these nobody knows whose tests it has. */
+/** Beside one of these, the tests in a plain folder "tests" may be of another runner. */
 const otherLanguages = ['package.json', 'Gemfile', 'composer.json', 'go.mod', 'Cargo.toml']
 
 /** unittest looks from the top into packages alone; a plain folder is named. */

@@ -1,8 +1,8 @@
 import { configFiles } from '../node-package.ts'
 import { packageRunner } from '../package-runner.ts'
-import type { SuiteKind } from '../suite-kind.ts'
+import type { SuiteType } from '../suite-type.ts'
 
-export const vitest: SuiteKind = packageRunner({
+export const vitest: SuiteType = packageRunner({
   runner: 'vitest',
   label: 'Vitest',
   packageName: 'vitest',

@@ -5,24 +5,24 @@ import { throwIfAborted } from '../../native/errors.ts'
 import { createContainer, discard, type NewContainer } from '../create-container.ts'
 import type { Daemon } from '../daemon.ts'
 import { asDockerError, orAbsent } from '../errors.ts'
-import { COMMAND, objectName, ours } from '../labels.ts'
+import { COMMAND, isManaged, objectName } from '../labels.ts'
 import { targetOf } from '../wire/target.ts'
-import type { HeldContainer } from './held-container.ts'
+import type { ShimContainer } from './shim-container.ts'
 
-const STARTER = new URL('./held-container.ts', import.meta.url).href
+const STARTER = new URL('./shim-container.ts', import.meta.url).href
 
-/** Commands whose program is a container of its own, which their holder starts, listens to and removes. */
+/** Commands whose program is a container of its own, which their shim starts, listens to and removes. */
 export function dockerHost(daemon: Daemon): CommandHost {
   const { home, table } = daemon
   return {
     home,
     table,
     now: () => daemon.now(),
-    // Holders are programs of ours.
+    // Shims run as the user of the service.
     suspects: () => ({ table, uids: new Set([process.getuid?.() ?? -1]) }),
     group: () => null,
     removeGroups: () => true,
-    holderGroups: () => [],
+    shimGroups: () => [],
     async prepare(spec, context) {
       const { ref } = spec
       const made = await orSaid(context.signal, () =>
@@ -37,13 +37,13 @@ export function dockerHost(daemon: Daemon): CommandHost {
         }),
       )
       throwIfAborted(context.signal)
-      const told: HeldContainer = { target: await targetOf(daemon.docker), container: made.id }
+      const shimSpec: ShimContainer = { target: await targetOf(daemon.docker), container: made.id }
       return {
         program: { argv: spec.argv, cwd: spec.cwd, env: {} },
-        holder: null,
+        user: null,
         signalsAreCodes: false,
         memoryEvents: null,
-        elsewhere: { starter: STARTER, told },
+        elsewhere: { starter: STARTER, shimSpec },
       }
     },
     cannotStart: (_spec, { message }) => cannotStart(message),
@@ -56,7 +56,7 @@ const containerOf = (daemon: Daemon, { project, id }: CommandRef) => objectName(
 
 type Program = Pick<CommandSpec, 'argv' | 'cwd' | 'env' | 'data' | 'container'>
 
-/** A container for one program, with everything checked that Docker would only tell by an exit code. */
+/** A container for one program, with everything checked that Docker would only report by an exit code. */
 export async function makeProgramContainer(
   daemon: Daemon,
   program: Program,
@@ -76,10 +76,10 @@ export function containerIn({ container }: Pick<Program, 'container'>): Containe
 
 async function removeContainer(daemon: Daemon, ref: CommandRef): Promise<void> {
   const found = await orAbsent(daemon.docker.getContainer(containerOf(daemon, ref)).inspect())
-  if (found !== null && ours(daemon, found.Config.Labels)) await discard(daemon.docker.getContainer(found.Id))
+  if (found !== null && isManaged(daemon, found.Config.Labels)) await discard(daemon.docker.getContainer(found.Id))
 }
 
-/** What Docker said about a start, which its holder passed on. */
+/** What Docker said about a start, passed on by the shim. */
 function cannotStart(message: string): EngineError {
   const said = message.replace(/^.*?: \d{3} /, '')
   const isMissing = /no such file or directory|executable file not found|permission denied/.test(said)

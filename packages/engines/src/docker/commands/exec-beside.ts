@@ -10,7 +10,7 @@ import { pause } from '../../native/time.ts'
 import { registriesFor, trustedFiles } from '../certificates.ts'
 import type { Daemon } from '../daemon.ts'
 import { containerEnvironment, expandText } from '../environment.ts'
-import { objectName, ours } from '../labels.ts'
+import { isManaged, objectName } from '../labels.ts'
 import { parseDescription } from '../record.ts'
 import { ask, RefusedRequest, takeOver } from '../wire/request.ts'
 import { type Target, targetOf } from '../wire/target.ts'
@@ -30,7 +30,7 @@ interface Neighbour {
   readonly image: string | undefined
 }
 
-/** What is known of a container by its id stays true for as long as it is there, so that mostly nothing need be asked before. */
+/** Facts about a container id stay true for as long as it is there, so they are mostly known before. */
 export function createNeighbours(daemon: Daemon): Neighbours {
   const known = new Map<string, Neighbour>()
 
@@ -40,7 +40,7 @@ export function createNeighbours(daemon: Daemon): Neighbours {
     const found = await orNull(ask(target, 'GET', `/containers/${name}/json`), 404)
     if (found === null) return null
     const { Id, Config } = found as { Id: string; Config: { Labels: Record<string, string> } }
-    if (!ours(daemon, Config.Labels)) return null
+    if (!isManaged(daemon, Config.Labels)) return null
     const neighbour = { id: Id, image: parseDescription(Config.Labels['stackquay.description'])?.image }
     known.set(name, neighbour)
     return neighbour
@@ -191,7 +191,7 @@ async function isHere({ isLocal }: Daemon, pid: number, marker: string): Promise
   return environment.split('\0').includes(`${RUN_MARKER}=${marker}`)
 }
 
-/** What Docker starts leads a session, and a group, of its own. */
+/** A process started by Docker leads a session, and a group, of its own. */
 function signalHere(pid: number, name: string): void {
   try {
     process.kill(-pid, name as NodeJS.Signals)

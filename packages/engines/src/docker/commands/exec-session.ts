@@ -8,7 +8,7 @@ export type ExecProgram = CommandProgram & { readonly project: string; readonly 
 export interface ExecSession {
   /** Its output in frames; what is written is its input, and ending the stream ends that alone. */
   readonly stream: Socket
-  /** Its process as the daemon's machine numbers it; 0 when it had ended before anybody could ask. */
+  /** Its process as the daemon's machine numbers it; 0 when it had ended before it was asked for. */
   pid(): Promise<number>
   signal(name: NodeJS.Signals): void
   /** Of a program whose output has ended. Throws when it never ran. */
@@ -17,7 +17,7 @@ export interface ExecSession {
   end(policy: StopPolicy): Promise<void>
   /** Resolves when it has ended although its output goes on, because something it started holds that open. */
   lingers(signal: AbortSignal): Promise<void>
-  /** What Docker printed in its place, when these bytes begin so; the program is then not to blame for them. */
+  /** Whether these bytes begin like an error of Docker's own; the program is then not to blame for them. */
   isComplaint(bytes: Buffer): boolean
   /** Called last, in any case. */
   dispose(): Promise<void>

@@ -4,7 +4,7 @@ import type { CommandContext, ExecIo, Exit, StopPolicy } from '@stackquay/engine
 import { abortedError, throwIfAborted } from '../../native/errors.ts'
 import type { Daemon } from '../daemon.ts'
 import { asDockerError } from '../errors.ts'
-import { createFrameReader, type Piece } from '../wire/frames.ts'
+import { type Chunk, createFrameReader } from '../wire/frames.ts'
 import { runAlone } from './exec-alone.ts'
 import type { Neighbours } from './exec-beside.ts'
 import type { ExecProgram, ExecSession } from './exec-session.ts'
@@ -80,18 +80,18 @@ async function introduce(session: ExecSession, io: ExecIo): Promise<void> {
 
 async function pump(session: ExecSession, io: ExecIo, introduced: Promise<void>, signal: AbortSignal): Promise<void> {
   const frames = createFrameReader()
-  const held: Piece[] = []
-  const handOn = async ({ stream, bytes }: Piece) => {
+  const held: Chunk[] = []
+  const handOn = async ({ stream, bytes }: Chunk) => {
     if (!signal.aborted) await io.output(stream, bytes)
   }
   let isFirst = true
   for await (const bytes of session.stream) {
-    for (const piece of frames(bytes as Buffer)) {
-      if (isFirst && session.isComplaint(piece.bytes)) held.push(piece)
-      else if (held.length > 0 && held.length < 8) held.push(piece)
+    for (const chunk of frames(bytes as Buffer)) {
+      if (isFirst && session.isComplaint(chunk.bytes)) held.push(chunk)
+      else if (held.length > 0 && held.length < 8) held.push(chunk)
       else {
         await introduced
-        await handOn(piece)
+        await handOn(chunk)
       }
       isFirst = false
       if (signal.aborted) return
@@ -101,7 +101,7 @@ async function pump(session: ExecSession, io: ExecIo, introduced: Promise<void>,
   // Throws when Docker said it; then the caller gets an error instead of this text.
   await session.exit()
   await introduced
-  for (const piece of held) await handOn(piece)
+  for (const chunk of held) await handOn(chunk)
 }
 
 async function feed(stdin: ExecIo['stdin'], to: Socket, signal: AbortSignal): Promise<void> {
@@ -113,7 +113,7 @@ async function feed(stdin: ExecIo['stdin'], to: Socket, signal: AbortSignal): Pr
   to.end()
 }
 
-/** Also when nobody reads it any more. Leaves no listener behind: a long input comes here thousands of times. */
+/** Also without a reader. Leaves no listener behind: a long input comes here thousands of times. */
 async function drained(to: Socket, stopped: AbortSignal): Promise<void> {
   const found = new AbortController()
   const signal = AbortSignal.any([found.signal, stopped])

@@ -1,9 +1,9 @@
 import { readdir, rmdir } from 'node:fs/promises'
 import type { CommandRef, Commands } from '@stackquay/engine-api'
-import { readHolderState } from '../../native/commands/command-files.ts'
+import { readShimState } from '../../native/commands/command-files.ts'
 import type { CommandHost } from '../../native/commands/command-host.ts'
 import { createCommands } from '../../native/commands/commands.ts'
-import { isHeld, settledState } from '../../native/commands/find-command.ts'
+import { hasShim, settledState } from '../../native/commands/find-command.ts'
 import { commandLock, commandsDir, isName } from '../../native/home.ts'
 import { withLockFile } from '../../native/lock.ts'
 import { discard } from '../create-container.ts'
@@ -16,12 +16,12 @@ import { isOrphan } from './exec-alone.ts'
 import { createNeighbours } from './exec-beside.ts'
 
 export interface DockerCommands extends Commands {
-  /** Ids of projects of which a command is held. */
+  /** Ids of projects that have a command. */
   projects(): Promise<readonly string[]>
   close(): Promise<void>
 }
 
-/** Commands of this home, each in a container of its own. What nobody holds any more is cleared away at the beginning. */
+/** Commands of this home, each in a container of its own. Containers without a shim are cleared away at the beginning. */
 export function createDockerCommands(daemon: Daemon, closing: AbortSignal): DockerCommands {
   const host = dockerHost(daemon)
   const neighbours = createNeighbours(daemon)
@@ -30,7 +30,7 @@ export function createDockerCommands(daemon: Daemon, closing: AbortSignal): Dock
     (program, io, context) => execProgram(daemon, neighbours, program, io, context),
     closing,
   )
-  // A daemon that does not answer now is asked again when somebody looks for a command.
+  // A daemon that does not answer now is asked again at the next look for a command.
   const swept = sweep(daemon, host, closing).catch(() => {})
   return {
     ...commands,
@@ -39,7 +39,7 @@ export function createDockerCommands(daemon: Daemon, closing: AbortSignal): Dock
   }
 }
 
-/** Containers of commands whose holder is gone, and of programs whose caller is. */
+/** Containers of commands whose shim is gone, and of programs whose caller is. */
 async function sweep(daemon: Daemon, host: CommandHost, signal: AbortSignal): Promise<void> {
   for (const { Id, Labels } of await listContainers(daemon, 'exec', undefined, signal)) {
     if (isOrphan(daemon, Labels[COMMAND] ?? '')) await discard(daemon.docker.getContainer(Id))
@@ -52,10 +52,10 @@ async function sweep(daemon: Daemon, host: CommandHost, signal: AbortSignal): Pr
 
 async function clearUnheld(host: CommandHost, ref: CommandRef, signal: AbortSignal): Promise<void> {
   await settledState(host, ref, signal)
-  // Within the lock nobody starts it: what has no holder then has none.
+  // Within the lock no caller starts it: a command without a shim stays without one.
   await withLockFile(host.table, commandLock(host.home, ref), signal, async () => {
-    const state = await readHolderState(host.home, ref)
-    if (state === null || !isHeld(host, state)) await host.clear(ref, signal)
+    const state = await readShimState(host.home, ref)
+    if (state === null || !hasShim(host, state)) await host.clear(ref, signal)
   })
   await rmdir(commandsDir(host.home, ref.project)).catch(() => {})
 }

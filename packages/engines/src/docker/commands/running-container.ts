@@ -73,7 +73,7 @@ export async function startContainer(
   }
 }
 
-/** What is open is not left behind when the other one fails. */
+/** An open connection is closed when the other one fails. */
 async function both(first: Promise<Socket>, second: Promise<Socket>): Promise<[Socket, Socket]> {
   const [a, b] = await Promise.allSettled([first, second])
   if (a.status === 'fulfilled' && b.status === 'fulfilled') return [a.value, b.value]
@@ -102,7 +102,7 @@ interface Inspected {
 }
 
 /**
- * Asks until it is known. A daemon that restarts does not tell before it is back; a container that is gone was removed by force. An end
+ * Asks until it is known. A daemon that restarts does not answer before it is back; a container that is gone was removed by force. An end
  * that we asked for (`killing`) needs no other reason.
  */
 async function learnExit(target: Target, path: string, killing: AbortSignal): Promise<Omit<Exit, 'at'>> {

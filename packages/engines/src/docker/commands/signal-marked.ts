@@ -12,7 +12,7 @@ done`
 
 /**
  * Sends a signal to everything in a container that carries the marker, whatever group it is in. Answers how many there
- * were; none when the container does not run, or has no shell that could tell.
+ * were; none when the container does not run, or has no shell to ask.
  */
 export async function signalMarked(
   target: Target,
@@ -30,7 +30,7 @@ export async function signalMarked(
     const frames = createFrameReader()
     let printed = ''
     for await (const bytes of stream)
-      for (const piece of frames(bytes as Buffer)) printed += piece.bytes.toString('latin1')
+      for (const chunk of frames(bytes as Buffer)) printed += chunk.bytes.toString('latin1')
     return printed.split('\n').filter((line) => /^\d+$/.test(line)).length
   } catch (error) {
     if (error instanceof RefusedRequest && (error.statusCode === 404 || error.statusCode === 409)) return 0

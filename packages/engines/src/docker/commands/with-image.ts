@@ -2,7 +2,7 @@ import { type CommandContext, type CommandProgram, type Commands, EngineError } 
 import { getImage } from '../images.ts'
 import type { DockerMachine } from '../machine.ts'
 
-/** Commands whose image is fetched when it is not there: of a project that was never started nobody has asked for it yet. */
+/** Commands whose image is fetched when it is not there: a project that was never started has not fetched it yet. */
 export function withImages<C extends Pick<Commands, 'start' | 'exec'>>(commands: C, machine: DockerMachine): C {
   const orFetched = async <T>({ container }: CommandProgram, { signal }: CommandContext, act: () => Promise<T>) => {
     try {

@@ -72,7 +72,7 @@ export interface Printer {
 
 interface Shelf extends Printer {
   state(): CollectorState
-  /** What a crash left behind the state, or a full disk: it comes again. */
+  /** Drops bytes behind the state, left by a crash or a full disk: they come again. */
   dropUnfinished(): Promise<void>
   store(taken: Taken): Promise<void>
   finish(): void
@@ -98,7 +98,7 @@ interface Open {
   readonly recorder: LogRecorder
 }
 
-/** Content first, then the state, then the times: so neither of the later ones ever tells of what is not there. */
+/** Content first, then the state, then the times: so neither of the later ones ever points at missing content. */
 function shelfOf({ out, err, file, recorder }: Open, known: CollectorState, now: () => number): Shelf {
   let state = known
   let last: Promise<unknown> = Promise.resolve()

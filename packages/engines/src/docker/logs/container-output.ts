@@ -33,7 +33,7 @@ const OVER = new Set(['exited', 'dead', 'created'])
 
 /**
  * `gone`: removed, with all that it printed. One that was made and never started, by a process that was killed in between, has
- * printed all that it ever will: whoever waits for its last message would wait forever.
+ * printed all that it ever will: waiting for its last message would last forever.
  */
 export async function phaseOf(target: Target, container: string): Promise<'runs' | 'ended' | 'gone'> {
   try {
@@ -61,7 +61,7 @@ export interface StartedContainer {
 }
 
 /**
- * The end of the run before, or when it was made. When it started does not tell: Docker notes that a moment after the program has
+ * The end of the run before, or when it was made. The time of its start does not help: Docker notes that a moment after the program has
  * begun to print, and of a quick one even after it has ended. So only while it runs its end is surely that of the run before.
  */
 export function momentBeforeStart({ Created, State }: StartedContainer): number {

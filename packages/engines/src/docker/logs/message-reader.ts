@@ -142,7 +142,7 @@ function isNew(column: Column, bytes: Buffer, from: number, to: number, now: () 
 }
 
 /**
- * A file that is begun anew may hold the last message alone. Two equal lines of one nanosecond are one; pieces of a line, which have
+ * A file that is begun anew may hold the last message alone. Two equal lines of one nanosecond are one; parts of a line, which have
  * one time, have no line end.
  */
 function isLastLine({ last, lastFrom, lastTo }: Column, bytes: Buffer, from: number, to: number): boolean {

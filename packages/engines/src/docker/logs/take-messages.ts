@@ -3,11 +3,11 @@ import type { MessageReader, Taken } from './message-reader.ts'
 
 /** So much is stored at once; while that lasts, Docker waits. */
 const MOST = 512 * 1024
-/** What comes close together is stored together. */
+/** Messages that come close together are stored together. */
 const QUIET_MS = 5
 
 /**
- * Stores what comes, in big pieces, one after the other. Resolves when the connection has ended and everything is stored;
+ * Stores what comes, in big chunks, one after the other. Resolves when the connection has ended and everything is stored;
  * rejects with what could not be read or stored.
  */
 export function takeMessages(

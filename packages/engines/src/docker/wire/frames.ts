@@ -6,23 +6,23 @@
 export const FRAME_HEADER = 8
 export const STDERR = 2
 
-export interface Piece {
+export interface Chunk {
   readonly stream: 'stdout' | 'stderr'
   readonly bytes: Buffer
 }
 
-/** Takes frames apart as they come; a piece is as much of a frame as has come. */
-export function createFrameReader(): (bytes: Buffer) => Piece[] {
+/** Takes frames apart as they come; a chunk is as much of a frame as has come. */
+export function createFrameReader(): (bytes: Buffer) => Chunk[] {
   const header = Buffer.alloc(FRAME_HEADER)
   let known = 0
   let left = 0
-  let stream: Piece['stream'] = 'stdout'
+  let stream: Chunk['stream'] = 'stdout'
   return (bytes) => {
-    const pieces: Piece[] = []
+    const chunks: Chunk[] = []
     for (let at = 0; at < bytes.length; ) {
       if (left > 0) {
         const taken = Math.min(left, bytes.length - at)
-        pieces.push({ stream, bytes: bytes.subarray(at, at + taken) })
+        chunks.push({ stream, bytes: bytes.subarray(at, at + taken) })
         left -= taken
         at += taken
         continue
@@ -35,6 +35,6 @@ export function createFrameReader(): (bytes: Buffer) => Piece[] {
       stream = header[0] === STDERR ? 'stderr' : 'stdout'
       left = header.readUInt32BE(4)
     }
-    return pieces
+    return chunks
   }
 }

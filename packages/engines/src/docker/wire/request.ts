@@ -3,7 +3,7 @@ import { connect as connectTls } from 'node:tls'
 import type { Target } from './target.ts'
 
 /*
- * What a general client does not give: the connection itself, for streams of many megabytes and for programs' input and output.
+ * Access to the connection itself, which a general client does not give: for streams of many megabytes and for programs' input and output.
  * Questions are asked by HTTP/1.0, so that answers come as they are and not in a chunk for each line; only what is taken
  * over for both directions is asked by HTTP/1.1, whose `Upgrade` says so. It loads next to nothing, which is what a process
  * for every command wants.
@@ -62,7 +62,7 @@ export async function send(
   return { status, headers, body }
 }
 
-/** The answer's body as it comes, until the daemon closes the connection. Whoever takes it destroys it. */
+/** The answer's body as it comes, until the daemon closes the connection. The caller destroys it. */
 export async function open(
   target: Target,
   method: Method,
@@ -113,7 +113,7 @@ async function begin(
 function dial({ place }: Target): Socket {
   if ('path' in place) return connectPlain({ path: place.path, allowHalfOpen: true })
   const { host, port, tls } = place
-  // Nobody may close the one direction because the other has ended: programs go on printing after their input.
+  // The end of one direction must not close the other: programs go on printing after their input.
   const options = { host, port, allowHalfOpen: true }
   // An address is no name to ask for (RFC 6066); its certificate is checked for it all the same.
   const servername = isIP(host) === 0 ? { servername: host } : {}
@@ -135,7 +135,7 @@ function headOf({ place, prefix }: Target, method: Method, path: string, text: s
 
 const LONGEST_HEAD = 64 * 1024
 
-/** What comes behind the head stays in the socket. */
+/** The bytes behind the head stay in the socket. */
 function readHead(socket: Socket): Promise<Pick<Answer, 'status' | 'headers'>> {
   return new Promise((resolve, reject) => {
     let seen: Buffer = Buffer.alloc(0)
@@ -157,7 +157,7 @@ function readHead(socket: Socket): Promise<Pick<Answer, 'status' | 'headers'>> {
         }
         done()
         if (seen.length > end + 4) socket.unshift(seen.subarray(end + 4))
-        // Whoever reads on listens himself; until then a broken connection must not end the process.
+        // A reader listens itself; until then a broken connection must not end the process.
         socket.on('error', () => {})
         return resolve(parseHead(seen.toString('latin1', 0, end)))
       }

@@ -14,7 +14,7 @@ export interface Target {
   readonly prefix: string
 }
 
-/** What dockerode was told and does not say in its types. */
+/** Options of dockerode that are missing in its types. */
 interface Modem {
   readonly socketPath?: string | (() => Promise<string>)
   readonly host?: string

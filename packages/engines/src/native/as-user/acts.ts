@@ -5,7 +5,7 @@ import { enter, type Folder, findBeneath, inside, openFile } from './beneath.ts'
 import { asFilesError, FilesError } from './files-error.ts'
 
 /*
- * What is done with files of a project, as whoever this process is. The same code runs in the service when projects are its own
+ * Acts on files of a project, as the user of this process. The same code runs in the service when projects are its own
  * user, and else in a process that is the project's user.
  */
 
@@ -22,7 +22,7 @@ export interface ReadArgs {
   readonly path: string
   readonly maxBytes: number
   readonly links: 'inside' | 'none'
-  /** Only what belongs to this user itself: a hard link to somebody else's file does not. */
+  /** Only what belongs to this user itself: a hard link to another user's file does not. */
   readonly own: boolean
 }
 

@@ -3,7 +3,7 @@ import { type FileHandle, lstat, open, readlink, realpath } from 'node:fs/promis
 import { FilesError } from './files-error.ts'
 
 /*
- * Finding a file below a folder while somebody swaps folders for symbolic links. On Linux every step is taken from a descriptor
+ * Finding a file below a folder while a program swaps folders for symbolic links. On Linux every step is taken from a descriptor
  * of the folder before it (`/proc/self/fd/<n>/<name>` is what openat(2) does), so that nothing that is renamed meanwhile leads
  * out. Elsewhere each step is checked and then taken, which a race can beat; there the service and its projects are one user.
  */

@@ -1,12 +1,12 @@
 /**
- * What can go wrong with a file of a project. The message says what is true and never holds what was read.
+ * Errors with a file of a project. The message says what is true and never holds what was read.
  * - `missing`: it is not there.
  * - `outside`: its path leads out of the folder, or through a symbolic link where none is allowed.
  * - `not_a_file`, `not_a_folder`: there is something else in its place: a pipe, a device, a socket, a link.
  * - `denied`: the project's user may not.
  * - `exists`: it is there already.
  * - `too_large`, `too_many`: more bytes or entries than were asked for.
- * - `changed`: somebody replaced it at this moment.
+ * - `changed`: it was replaced at this moment.
  * - `disk_full`
  * - `timeout`: it took longer than allowed.
  * - `broken`: the process that acts as the project's user ended or answered nonsense, twice.
@@ -56,7 +56,7 @@ const sentences: Readonly<Record<FilesErrorCode, string>> = {
   failed: 'The system refused it.',
 }
 
-/** What the system said, as one of the codes above. */
+/** The system's error, as one of the codes above. */
 export function asFilesError(error: unknown): FilesError {
   if (error instanceof FilesError) return error
   const code = error instanceof Error && 'code' in error ? String(error.code) : 'UNKNOWN'
@@ -81,7 +81,7 @@ const codeOf: Readonly<Record<string, FilesErrorCode>> = {
   ESTALE: 'changed',
 }
 
-/** What came from a process that is not trusted. */
+/** An error from a process that is not trusted. */
 export function filesErrorOf(code: unknown): FilesError {
   return codes.includes(code as FilesErrorCode) ? new FilesError(code as FilesErrorCode) : new FilesError('broken')
 }

@@ -2,15 +2,16 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import type { Socket } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import type { Account } from '../account.ts'
-import { FilesError, filesErrorOf } from './files-error.ts'
-import { createFrameReader, encodeFrame, type FrameLimits, mostJson, type Reply, type Request } from './frames.ts'
+import { FilesError } from './files-error.ts'
+import { createFrameReader, encodeFrame } from './frames.ts'
+import { type Answer, type Call, createHelperCalls } from './helper-calls.ts'
 import { givingUpRights, systemPath } from './restricted.ts'
 
 /** One process that acts as a user. Whatever it answers is checked: a program of that user may have killed it. */
 export interface HelperProcess {
   readonly pid: number
   /** Throws `broken` when the process ended, `timeout` when it did not answer in time. */
-  call(call: Call): Promise<{ readonly value: unknown; readonly bytes: Buffer }>
+  call(call: Call): Promise<Answer>
   /** Calls that wait for their answer. */
   waiting(): number
   alive(): boolean
@@ -19,26 +20,8 @@ export interface HelperProcess {
   readonly gone: Promise<void>
 }
 
-export interface Call {
-  readonly act: string
-  readonly args: unknown
-  readonly bytes: Buffer
-  /** The most that its answer may hold. */
-  readonly maxBytes: number
-  readonly timeoutMs: number
-  readonly signal: AbortSignal | undefined
-}
-
-interface Waiting {
-  readonly maxBytes: number
-  done(answer: { readonly value: unknown; readonly bytes: Buffer }): void
-  fail(error: unknown): void
-}
-
 const program = fileURLToPath(new URL('./helper.ts', import.meta.url))
 const mostComplaint = 2_000
-/** One that was told to give up a call and still answers nothing is stopped or stuck. */
-const graceMs = 1_000
 
 export async function startHelper(account: Account, compiled: string | null): Promise<HelperProcess> {
   const argv = [
@@ -68,32 +51,21 @@ export async function startHelper(account: Account, compiled: string | null): Pr
 }
 
 function supervise(child: ChildProcess): HelperProcess {
-  const waiting = new Map<number, Waiting>()
-  let next = 1
   let alive = true
   let complaint = ''
-
+  const calls = createHelperCalls(
+    (request, body = Buffer.alloc(0)) => void child.stdin?.write(encodeFrame(request, body)),
+    (why) => broken(why),
+  )
   const broken = (why: string) => {
     if (!alive) return
     alive = false
     child.kill('SIGKILL')
-    for (const { fail } of waiting.values()) fail(new FilesError('broken', undefined, { cause: new Error(why) }))
-    waiting.clear()
+    calls.fail(new FilesError('broken', undefined, { cause: new Error(why) }))
   }
-  const limits = (): FrameLimits => ({
-    json: mostJson,
-    bytes: Math.max(0, ...[...waiting.values()].map(({ maxBytes }) => maxBytes)),
-  })
-  const read = createFrameReader(limits, ({ json, bytes }) => {
-    const reply = replyOf(json)
-    if (reply === null) return broken('it answered nonsense')
-    const call = waiting.get(reply.id)
-    // The answer to a call that was given up comes late.
-    if (call === undefined) return
-    if (bytes.length > call.maxBytes) return broken('it answered more than it was asked for')
-    waiting.delete(reply.id)
-    if ('error' in reply) call.fail(errorOf(reply))
-    else call.done({ value: reply.value, bytes })
+  const read = createFrameReader(calls.limits, ({ json, bytes }) => {
+    const fault = calls.take(json, bytes)
+    if (fault !== null) broken(fault)
   })
   child.stdout?.on('data', (chunk: Buffer) => {
     try {
@@ -107,7 +79,7 @@ function supervise(child: ChildProcess): HelperProcess {
   })
   child.stdin?.on('error', () => {})
   child.on('error', (error) => broken(String(error)))
-  // What waits for an answer has a timer; a process that nobody asks keeps nothing alive.
+  // Waiting calls have a timer; an idle process keeps nothing alive.
   child.unref()
   for (const pipe of [child.stdin, child.stdout, child.stderr]) (pipe as Socket | null)?.unref()
   const gone = new Promise<void>((resolve) => {
@@ -122,49 +94,11 @@ function supervise(child: ChildProcess): HelperProcess {
     pid: child.pid ?? 0,
     gone,
     alive: () => alive,
-    waiting: () => waiting.size,
+    waiting: () => calls.size,
     end: () => broken('it was ended'),
-    call: ({ act, args, bytes, maxBytes, timeoutMs, signal }) =>
-      new Promise((resolve, reject) => {
-        if (!alive) return reject(new FilesError('broken'))
-        const id = next
-        next += 1
-        const giveUp = (error: unknown) => {
-          settle(() => reject(error))
-          send({ id })
-          // Its late answer may be as large as before, until the process is known to have listened.
-          const late = setTimeout(() => broken('it did not answer'), graceMs)
-          waiting.set(id, { maxBytes, done: () => clearTimeout(late), fail: () => clearTimeout(late) })
-        }
-        const timer = setTimeout(() => giveUp(new FilesError('timeout')), timeoutMs)
-        const abort = () => giveUp(signal?.reason)
-        const settle = (answer: () => void) => {
-          clearTimeout(timer)
-          signal?.removeEventListener('abort', abort)
-          waiting.delete(id)
-          answer()
-        }
-        const send = (request: Request, body: Buffer = Buffer.alloc(0)) =>
-          child.stdin?.write(encodeFrame(request, body))
-        signal?.addEventListener('abort', abort, { once: true })
-        waiting.set(id, {
-          maxBytes,
-          done: (answer) => settle(() => resolve(answer)),
-          fail: (error) => settle(() => reject(error)),
-        })
-        send({ id, act, args }, bytes)
-      }),
+    call: async (call) => {
+      if (!alive) throw new FilesError('broken')
+      return calls.begin(call)
+    },
   }
-}
-
-function replyOf(json: unknown): Reply | null {
-  if (typeof json !== 'object' || json === null || !('id' in json) || typeof json.id !== 'number') return null
-  return 'value' in json || ('error' in json && typeof json.error === 'string') ? (json as Reply) : null
-}
-
-/** Of the words of a process that is not trusted nothing is passed on but the system's code. */
-function errorOf({ error, message }: Extract<Reply, { error: string }>): FilesError {
-  if (error !== 'failed') return filesErrorOf(error)
-  const code = /\(([A-Z0-9_]{1,40})\)/.exec(typeof message === 'string' ? message : '')?.[1] ?? 'UNKNOWN'
-  return new FilesError('failed', `The system refused it (${code}).`)
 }

@@ -139,7 +139,7 @@ export function projectFiles(perform: Perform): ProjectFiles {
   }
 }
 
-/** In this process: its user is that of the projects, or nobody else can write where it is used. */
+/** In this process: its user is that of the projects, or no other user can write where it is used. */
 export const performHere: Perform = async (act, args, { bytes = Buffer.alloc(0), signal, timeoutMs }) => {
   const late = AbortSignal.timeout(timeoutMs)
   const either = signal === undefined ? late : AbortSignal.any([signal, late])

@@ -19,7 +19,7 @@ export async function readWithTar(
   signal: AbortSignal | undefined,
 ): Promise<ReadonlyMap<string, Buffer | true> | null> {
   if (paths.length > mostPaths || !paths.every(isPlain)) return null
-  // Folders on the way are asked for as well: one that is a link is told as such.
+  // Folders on the way are asked for as well: one that is a link is reported as such.
   const names = new Set(['.', ...paths.flatMap(foldersOf), ...paths])
   const options = { maxOutput: maxBytes + (names.size + 2) * 2 * blockBytes, timeoutMs: usualMs }
   const ran = await runAsUser(account, [...archive, `--directory=${root}`, '--', ...names], {

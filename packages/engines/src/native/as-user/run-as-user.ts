@@ -62,7 +62,7 @@ export async function runAsUser(
 
 const mostErrors = 4096
 
-/** Whoever calls this ends it. */
+/** The caller ends it. */
 export async function startAsUser(
   account: Account | null,
   argv: readonly [string, ...string[]],

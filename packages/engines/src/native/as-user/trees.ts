@@ -5,12 +5,12 @@ import { FilesError } from './files-error.ts'
 import { runAsUser, startAsUser } from './run-as-user.ts'
 
 /*
- * Whole trees that belong to a project's user. The folder above one is ours alone, so the tree's own name leads where we put it;
+ * Whole trees that belong to a project's user. The folder above one belongs to the service alone, so the tree's own name leads where the service put it;
  * what is inside is touched by programs that run as the owner and never by root.
  */
 
 /**
- * Makes a folder in one of ours and gives it to the account; one that is there is given to it without what is inside. Throws
+ * Makes a folder in one of the service and gives it to the account; one that is there is given to it without what is inside. Throws
  * `not_a_folder` when there is something else.
  */
 export async function makeGivenFolder(path: string, account: Account | null, mode = 0o750): Promise<void> {
@@ -24,7 +24,7 @@ export async function makeGivenFolder(path: string, account: Account | null, mod
 }
 
 /**
- * Removes a folder in one of ours, as whom it was given to. Nothing there is a success. Throws `failed` when the user's programs
+ * Removes a folder in one of the service, as the user it was given to. Nothing there is a success. Throws `failed` when the user's programs
  * keep on filling it, or when it cannot be emptied.
  */
 export async function removeGivenFolder(path: string, signal?: AbortSignal): Promise<void> {
@@ -49,7 +49,7 @@ export async function removeGivenFolder(path: string, signal?: AbortSignal): Pro
 
 const removeTurns = 4
 
-/** Bytes on disk; null when nobody can tell. Folders that the user cannot read count for themselves alone. */
+/** Bytes on disk; null when it cannot be counted. Folders that the user cannot read count for themselves alone. */
 export async function sizeAsUser(
   account: Account | null,
   path: string,
@@ -104,7 +104,7 @@ export async function copyBetween(
   }
 }
 
-/** Who may have put something into it. What was never given away holds what we put there ourselves. */
+/** The user that may have put something into it. A folder that was never given away holds files of the service alone. */
 function ownerOf({ uid, gid }: { readonly uid: number; readonly gid: number }): Account | null {
   if (process.getuid?.() !== 0 || uid === 0) return null
   return { uid, gid: gid === 0 ? nogroup : gid }
@@ -119,7 +119,7 @@ async function empty(path: string, owner: Account | null, opened: boolean, signa
   await runAsUser(owner, ['rm', '-rf', '--', path], options)
 }
 
-/** The folder that is copied into keeps its own mode: nobody else may read it, whatever the other one allowed. */
+/** The folder that is copied into keeps its own mode: no other user may read it, whatever the other one allowed. */
 const keepTop = process.platform === 'linux' ? ['--no-overwrite-dir'] : []
 
 /** Everything that it says is listened to from its first moment. */
@@ -132,7 +132,7 @@ async function tar(account: Account | null, args: readonly string[], stdio: read
   return { child, ended }
 }
 
-/** What runs meanwhile writes on: that is no failure. */
+/** Running programs write on meanwhile: that is no failure. */
 function onlyChanged(words: string): boolean {
   return words
     .split('\n')

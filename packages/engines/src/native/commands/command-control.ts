@@ -3,16 +3,16 @@ import { type CommandRef, EngineError } from '@stackquay/engine-api'
 import { errorCode } from '../errors.ts'
 import { pause } from '../time.ts'
 
-/** What a pipe takes whole or not at all, however many write to it (PIPE_BUF). */
+/** A pipe takes so many bytes whole or not at all, however many write to it (PIPE_BUF). */
 const WHOLE = 4096
 const FIRST_WAIT_MS = 2
 const LONGEST_WAIT_MS = 50
 
 /**
- * Writes to a pipe of the holder, waiting while it is full. False: nobody has the other end any more. Throws `io_failed`
+ * Writes to a pipe of the shim, waiting while it is full. False: no process has the other end any more. Throws `io_failed`
  * when it stayed full to the deadline.
  */
-export async function tellHolder(
+export async function sendToShim(
   path: string,
   bytes: Uint8Array,
   options: { readonly ref: CommandRef; readonly deadlineMs: number; readonly signal: AbortSignal },

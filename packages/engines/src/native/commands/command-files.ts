@@ -6,16 +6,16 @@ import type { TerminalSize } from '@stackquay/engine-api/commands'
 import { readJson, writeJson } from '../atomic-file.ts'
 import { orNull } from '../errors.ts'
 import { commandDir, type Home } from '../home.ts'
-import { decodeState, type HolderState, STATE_BYTES } from './holder-state.ts'
-import { SEGMENTS } from './journal-format.ts'
+import { SEGMENTS } from './output-log-format.ts'
 import { makePipes } from './pipes.ts'
+import { decodeState, type ShimState, STATE_BYTES } from './shim-state.ts'
 
 /*
- * Everything about a command lies in a directory that only the engine enters. The holder gets what it needs as open
- * descriptors, so that no program can read another one's journal or put a link in its place.
+ * Everything about a command lies in a directory that only the engine enters. The shim gets what it needs as open
+ * descriptors, so that no program can read another one's output log or put a link in its place.
  */
 
-/** What the engine wrote down before the holder was started. */
+/** What the engine wrote down before the shim was started. */
 export interface CommandRecord {
   readonly version: 1
   readonly ref: CommandRef
@@ -23,7 +23,7 @@ export interface CommandRecord {
   readonly startedAt: string
   readonly terminal: TerminalSize | null
   readonly stop: StopPolicy
-  /** How many descriptors of pipes and segments the journal has is fixed by `version`. */
+  /** How many descriptors of pipes and segments the output log has is fixed by `version`. */
   readonly segmentBytes: number
 }
 
@@ -34,13 +34,13 @@ export const controlPath = (directory: string): string => join(directory, 'contr
 export const segmentPaths = (directory: string): string[] =>
   Array.from({ length: SEGMENTS }, (_, at) => join(directory, `journal.${at}`))
 
-export interface HolderFiles {
+export interface ShimFiles {
   /** From descriptor 3 on, in the order of `DESCRIPTORS`. */
   readonly handles: readonly FileHandle[]
 }
 
 /** Makes the directory and all that is in it, for a command that was never started. */
-export async function makeCommandFiles(home: Home, record: CommandRecord): Promise<HolderFiles> {
+export async function makeCommandFiles(home: Home, record: CommandRecord): Promise<ShimFiles> {
   const directory = commandDir(home, record.ref)
   await mkdir(directory, { recursive: true, mode: 0o700 })
   await writeJson(recordPath(directory), record)
@@ -53,7 +53,7 @@ export async function makeCommandFiles(home: Home, record: CommandRecord): Promi
     for (const path of segmentPaths(directory)) await bring(path, O_RDWR | O_CREAT | O_EXCL)
     await bring(statePath(directory), O_RDWR | O_CREAT | O_EXCL)
     await handles.at(-1)?.write(Buffer.alloc(STATE_BYTES, ' '), 0, STATE_BYTES, 0)
-    // Read and written by the holder itself, so that a pipe has no end while nobody writes.
+    // The shim opens them for reading and writing, so that a pipe without a writer does not end.
     for (const path of [keysPath(directory), controlPath(directory)]) await bring(path, O_RDWR | O_NONBLOCK)
     for (const path of output) await bring(path, O_RDONLY | O_NONBLOCK)
     for (const path of output) await bring(path, O_WRONLY)
@@ -71,8 +71,8 @@ export async function readCommandRecord(home: Home, ref: CommandRef): Promise<Co
     : null
 }
 
-/** Null when the holder never came to start its program, or could not start it, or when there is no such command. */
-export async function readHolderState(home: Home, ref: CommandRef): Promise<HolderState | null> {
+/** Null when the shim never came to start its program, or could not start it, or when there is no such command. */
+export async function readShimState(home: Home, ref: CommandRef): Promise<ShimState | null> {
   const file = await orNull(open(statePath(commandDir(home, ref)), constants.O_RDONLY))
   if (file === null) return null
   try {
@@ -82,7 +82,7 @@ export async function readHolderState(home: Home, ref: CommandRef): Promise<Hold
   }
 }
 
-export function readStateOf(file: FileHandle): HolderState | null {
+export function readStateOf(file: FileHandle): ShimState | null {
   const bytes = Buffer.alloc(STATE_BYTES)
   return decodeState(bytes.subarray(0, readSync(file.fd, bytes, 0, STATE_BYTES, 0)))
 }

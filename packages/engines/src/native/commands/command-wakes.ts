@@ -2,7 +2,7 @@ import { type FSWatcher, watch } from 'node:fs'
 import type { CommandRef } from '@stackquay/engine-api'
 import { commandDir, type Home } from '../home.ts'
 
-/** Also what tells that a holder was killed, which no file does. */
+/** Also how the end of a killed shim is seen, which no file shows. */
 const LOOK_MS = 500
 /** Where the system has no watch left to give. */
 const POLL_MS = 50

@@ -7,22 +7,22 @@ import { commandDir, commandLock, commandsDir, homeDir, isName, runDir, tmpDir }
 import { withLockFile } from '../lock.ts'
 import { pause } from '../time.ts'
 import { exists } from '../waiting.ts'
-import { tellHolder } from './command-control.ts'
-import { controlPath, keysPath, readHolderState } from './command-files.ts'
+import { sendToShim } from './command-control.ts'
+import { controlPath, keysPath, readShimState } from './command-files.ts'
 import type { CommandHost } from './command-host.ts'
 import { type CommandWakes, createCommandWakes } from './command-wakes.ts'
 import { endCommand } from './end-command.ts'
-import { findCommand, isHeld, settledState } from './find-command.ts'
+import { findCommand, hasShim, settledState } from './find-command.ts'
 import { noCommand, readCommand } from './read-command.ts'
 import { startCommand } from './start-command.ts'
 
-/** How long a program may leave what is typed unread before the one who types is told. */
+/** How long a program may leave what is typed unread before the typist gets an error. */
 const KEYS_MS = 30_000
-const HOLDER_GONE_MS = 5000
+const SHIM_GONE_MS = 5000
 /** How soon a resize must be taken. */
 const CONTROL_MS = 5000
 
-/** Commands of this home, whoever started them: all that is known of one lies on disk. */
+/** Commands of this home, of every instance: all that is known of one lies on disk. */
 export function createCommands(host: CommandHost, exec: Commands['exec'], closing: AbortSignal): Commands {
   const { home } = host
   const wakes = createCommandWakes(home)
@@ -33,7 +33,7 @@ export function createCommands(host: CommandHost, exec: Commands['exec'], closin
   const terminals = new Set<string>()
   const until = (signal: AbortSignal) => AbortSignal.any([signal, closing])
 
-  /** What is typed into one terminal keeps its order, and so do its sizes. */
+  /** Keystrokes for one terminal keep their order, and so do its sizes. */
   function inOrder<T>(key: string, act: () => Promise<T>): Promise<T> {
     const mine = (queues.get(key) ?? Promise.resolve()).then(act, act)
     queues.set(key, mine)
@@ -55,10 +55,10 @@ export function createCommands(host: CommandHost, exec: Commands['exec'], closin
       return inOrder(`${key} keys`, async () => {
         if (!terminals.has(key)) await refuseWithoutTerminal(host, ref)
         terminals.add(key)
-        // Having written down the end, its holder lives on for a moment, and would take what nobody reads.
-        if ((await readHolderState(home, ref))?.ended != null) throw hasEnded(ref)
+        // Having written down the end, its shim lives on for a moment, and would take input that no program reads.
+        if ((await readShimState(home, ref))?.ended != null) throw hasEnded(ref)
         const options = { ref, deadlineMs: KEYS_MS, signal: closing }
-        if (await tellHolder(keysPath(key), bytes, options)) return
+        if (await sendToShim(keysPath(key), bytes, options)) return
         terminals.delete(key)
         throw hasEnded(ref)
       })
@@ -89,12 +89,12 @@ async function resizeCommand(
   size: TerminalSize,
   signal: AbortSignal,
 ): Promise<void> {
-  if ((await readHolderState(host.home, ref))?.ended != null) return
+  if ((await readShimState(host.home, ref))?.ended != null) return
   await refuseWithoutTerminal(host, ref)
   const [cols, rows] = [size.cols, size.rows].map((value) => Math.min(Math.max(Math.trunc(value), 1), 10_000))
   const line = Buffer.from(`resize ${cols} ${rows}\n`)
   const path = controlPath(commandDir(host.home, ref))
-  if (!(await tellHolder(path, line, { ref, deadlineMs: CONTROL_MS, signal }))) return
+  if (!(await sendToShim(path, line, { ref, deadlineMs: CONTROL_MS, signal }))) return
   const change = wakes.listen(ref)
   const deadline = performance.now() + CONTROL_MS
   try {
@@ -109,7 +109,7 @@ async function resizeCommand(
   }
 }
 
-/** One that cannot be looked at is still held, as far as anybody knows; the others are told all the same. */
+/** One that cannot be looked at counts as there; the others are listed all the same. */
 async function listCommands(host: CommandHost, signal: AbortSignal): Promise<CommandRef[]> {
   const { commands } = host.home
   const found: CommandRef[] = []
@@ -131,12 +131,12 @@ async function removeCommand(host: CommandHost, ref: CommandRef, signal: AbortSi
   const { home } = host
   const state = await settledState(host, ref, signal)
   if (state !== null && state.ended === null) throw stillRuns(ref)
-  // Having written down the end, its holder is gone the next moment.
-  const deadline = performance.now() + HOLDER_GONE_MS
-  while (state !== null && isHeld(host, state) && performance.now() < deadline) await pause(5, signal)
+  // Having written down the end, its shim is gone the next moment.
+  const deadline = performance.now() + SHIM_GONE_MS
+  while (state !== null && hasShim(host, state) && performance.now() < deadline) await pause(5, signal)
   await withLockFile(host.table, commandLock(home, ref), signal, async () => {
-    // What was half started a moment ago may run by now; its control groups stay with it.
-    const now = await readHolderState(home, ref)
+    // A half-started one may run by now; its control groups stay with it.
+    const now = await readShimState(home, ref)
     if (now !== null && now.ended === null) throw stillRuns(ref)
     while (!host.removeGroups(ref) && performance.now() < deadline) await pause(5, signal)
     await rm(commandDir(home, ref), { recursive: true, force: true })
@@ -157,7 +157,7 @@ async function removeEmptyFolders(home: CommandHost['home'], project: string): P
 }
 
 async function refuseWithoutTerminal(host: CommandHost, ref: CommandRef): Promise<void> {
-  const state = await readHolderState(host.home, ref)
+  const state = await readShimState(host.home, ref)
   if (state === null) throw noCommand(ref)
   if (state.ended !== null) throw hasEnded(ref)
   if (state.size !== null) return

@@ -101,18 +101,18 @@ async function spawnWithPipes(machine: Machine, program: PreparedProgram, withIn
   }
   const { stdout, stderr } = pipes
   try {
-    const spawned = await spawnDetached(machine, program, [input, stdout.theirs, stderr.theirs])
+    const spawned = await spawnDetached(machine, program, [input, stdout.writeEnd, stderr.writeEnd])
     return {
       ...spawned,
       stdin: spawned.child.stdin,
-      stdout: new Socket({ fd: stdout.ours, readable: true, writable: false }),
-      stderr: new Socket({ fd: stderr.ours, readable: true, writable: false }),
+      stdout: new Socket({ fd: stdout.readEnd, readable: true, writable: false }),
+      stderr: new Socket({ fd: stderr.readEnd, readable: true, writable: false }),
     }
   } catch (error) {
-    for (const { ours } of [stdout, stderr]) closeSync(ours)
+    for (const { readEnd } of [stdout, stderr]) closeSync(readEnd)
     throw error
   } finally {
-    for (const { theirs } of [stdout, stderr]) closeSync(theirs)
+    for (const { writeEnd } of [stdout, stderr]) closeSync(writeEnd)
   }
 }
 
@@ -124,7 +124,7 @@ export async function endOrphanedExecs(machine: Machine, signal: AbortSignal): P
   const orphans = table.marked(uids).filter(({ marker }) => isOrphanedExec(machine, marker))
   for (const markers of new Set(orphans.map(({ marker }) => marker))) {
     const [, project = '', , , id = ''] = markers.split('.')
-    // Any program can say in its environment what it likes; only an id as ours are names a group, and nobody can guess one.
+    // Any program can say in its environment what it likes; only an id of the engine's form names a group, and no program can guess one.
     const group = isName(project) && isRunId(id) ? machine.confiner.group(project, commandUnit({ id })) : null
     // One that even SIGKILL does not end is nothing the service must wait for.
     await endFamily({ table, uids }, { leader: null, markers, policy, group }, signal).catch(() => {})
@@ -134,7 +134,7 @@ export async function endOrphanedExecs(machine: Machine, signal: AbortSignal): P
 
 interface Progress {
   at: number
-  /** Pieces that the caller has not taken yet. */
+  /** Chunks that the caller has not taken yet. */
   pending: number
 }
 
@@ -153,7 +153,7 @@ async function pump(
   }
 }
 
-/** Somebody nobody can find keeps the pipe open: what comes from there is not waited for. */
+/** A process that cannot be found keeps the pipe open: its output is not waited for. */
 async function untilQuiet(progress: Progress, signal: AbortSignal): Promise<void> {
   const begun = performance.now()
   while (!signal.aborted) {
@@ -181,7 +181,7 @@ async function feed(stdin: ExecIo['stdin'], to: Writable | null, signal: AbortSi
   to.end()
 }
 
-/** Also when nobody reads it any more. Leaves no listener behind: a long input comes here thousands of times. */
+/** Also without a reader. Leaves no listener behind: a long input comes here thousands of times. */
 async function drained(to: Writable): Promise<void> {
   const found = new AbortController()
   const { signal } = found

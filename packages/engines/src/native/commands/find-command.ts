@@ -6,13 +6,13 @@ import { endFamily, livingLeader } from '../family.ts'
 import { commandDir, commandLock, commandsDir } from '../home.ts'
 import { withLockFile } from '../lock.ts'
 import { commandMarkers } from '../marker.ts'
-import { readCommandRecord, readHolderState, segmentPaths, statePath } from './command-files.ts'
+import { readCommandRecord, readShimState, segmentPaths, statePath } from './command-files.ts'
 import type { CommandHost } from './command-host.ts'
-import { encodeState, type HolderState } from './holder-state.ts'
-import { journalExtent } from './journal-reader.ts'
+import { outputLogExtent } from './output-log-reader.ts'
+import { encodeState, type ShimState } from './shim-state.ts'
 import { clearHalfStarted } from './start-command.ts'
 
-/** What is true of a command now. One whose holder was killed has ended when this returns, with all that it ran. */
+/** The state of a command now. One whose shim was killed has ended when this returns, with all that it ran. */
 export async function findCommand(
   host: CommandHost,
   ref: CommandRef,
@@ -21,12 +21,12 @@ export async function findCommand(
   const record = await readCommandRecord(host.home, ref)
   const state = await settledState(host, ref, signal)
   if (record === null || state === null) return null
-  const output = await journalExtent(segmentPaths(commandDir(host.home, ref))).catch((error: unknown) => {
+  const output = await outputLogExtent(segmentPaths(commandDir(host.home, ref))).catch((error: unknown) => {
     if (isMissing(error)) return null
     throw error
   })
   if (output === null) return null
-  // Its holder has no rights to.
+  // Its shim has no rights to.
   if (state.ended !== null) host.removeGroups(ref)
   const { ended, program, size } = state
   return {
@@ -43,13 +43,9 @@ export async function findCommand(
 }
 
 /** Null when it was never started: then what a crash left of it is cleared away. */
-export async function settledState(
-  host: CommandHost,
-  ref: CommandRef,
-  signal: AbortSignal,
-): Promise<HolderState | null> {
-  const state = await readHolderState(host.home, ref)
-  if (state !== null && (state.ended !== null || isHeld(host, state))) return state
+export async function settledState(host: CommandHost, ref: CommandRef, signal: AbortSignal): Promise<ShimState | null> {
+  const state = await readShimState(host.home, ref)
+  if (state !== null && (state.ended !== null || hasShim(host, state))) return state
   if (state === null && (await readCommandRecord(host.home, ref)) === null) return null
   const lock = commandLock(host.home, ref)
   const settled = await withLockFile(host.table, lock, signal, () => settle(host, ref, 'lost', signal))
@@ -57,34 +53,34 @@ export async function settledState(
   return settled
 }
 
-export function isHeld(host: CommandHost, state: HolderState): boolean {
+export function hasShim(host: CommandHost, state: ShimState): boolean {
   return livingLeader(host.table, state.holder) !== null
 }
 
-/** The caller holds the lock. A holder that lives is left alone, unless it was asked to end and did not. */
+/** The caller holds the lock. A shim that lives is left alone, unless it was asked to end and did not. */
 export async function settle(
   host: CommandHost,
   ref: CommandRef,
   cause: 'lost' | 'cancelled',
   signal: AbortSignal,
-): Promise<HolderState | null> {
-  const state = (await readHolderState(host.home, ref)) ?? (await clearHalfStarted(host, ref, signal))
+): Promise<ShimState | null> {
+  const state = (await readShimState(host.home, ref)) ?? (await clearHalfStarted(host, ref, signal))
   if (state === null) return null
-  if (state.ended !== null || (cause === 'lost' && isHeld(host, state))) return state
+  if (state.ended !== null || (cause === 'lost' && hasShim(host, state))) return state
   const policy = { signal: 'SIGTERM', deadlineSeconds: 1 } as const
   const target = { leader: state.program, markers: commandMarkers(host.home, ref), policy, group: host.group(ref) }
   await endFamily(host.suspects(ref.project), target, signal)
   await host.clear(ref, signal)
-  // The holder may have come to its own end meanwhile.
-  const last = (await readHolderState(host.home, ref)) ?? state
+  // The shim may have ended by itself meanwhile.
+  const last = (await readShimState(host.home, ref)) ?? state
   if (last.ended !== null) return last
   const exit = { code: null, signal: null, at: host.now().toISOString() }
-  const settled: HolderState = { ...last, number: last.number + 1, ended: { exit, cause } }
-  await writeHolderState(host, ref, settled)
+  const settled: ShimState = { ...last, number: last.number + 1, ended: { exit, cause } }
+  await writeShimState(host, ref, settled)
   return settled
 }
 
-async function writeHolderState(host: CommandHost, ref: CommandRef, state: HolderState): Promise<void> {
+async function writeShimState(host: CommandHost, ref: CommandRef, state: ShimState): Promise<void> {
   const file = await open(statePath(commandDir(host.home, ref)), constants.O_RDWR)
   try {
     const { bytes, at } = encodeState(state)

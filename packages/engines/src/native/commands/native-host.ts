@@ -1,7 +1,7 @@
 import type { CommandRef, Commands } from '@stackquay/engine-api'
 import { suspectsOf } from '../isolation/confine.ts'
 import type { Machine } from '../machine.ts'
-import { commandProgramMarkers, commandUnit, holderUnit, newRunId } from '../marker.ts'
+import { commandProgramMarkers, commandUnit, newRunId, shimUnit } from '../marker.ts'
 import { cannotStart } from '../spawn.ts'
 import type { CommandHost } from './command-host.ts'
 import { createCommands } from './commands.ts'
@@ -11,7 +11,7 @@ import { preparedProgram } from './prepared-program.ts'
 /** Commands that are processes of this machine. */
 export function createNativeCommands(machine: Machine, closing: AbortSignal): Commands {
   const removeGroups = (ref: CommandRef) =>
-    [commandUnit(ref), holderUnit(ref)]
+    [commandUnit(ref), shimUnit(ref)]
       .map((unit) => machine.confiner.group(ref.project, unit)?.remove() ?? true)
       .every((isGone) => isGone)
   const host: CommandHost = {
@@ -23,10 +23,10 @@ export function createNativeCommands(machine: Machine, closing: AbortSignal): Co
       const confined = await machine.confiner.of(spec.ref.project, commandUnit(spec.ref), spec.limits)
       const program = await preparedProgram(machine, confined, spec.ref.project, spec, marker, context)
       const { account, signalsAreCodes, group } = confined
-      return { program, holder: account, signalsAreCodes, memoryEvents: group?.memoryEvents ?? null, elsewhere: null }
+      return { program, user: account, signalsAreCodes, memoryEvents: group?.memoryEvents ?? null, elsewhere: null }
     },
     cannotStart: ({ argv }, { code, message }) => cannotStart(argv[0], Object.assign(new Error(message), { code })),
-    holderGroups: (ref) => machine.confiner.group(ref.project, holderUnit(ref))?.make(null) ?? [],
+    shimGroups: (ref) => machine.confiner.group(ref.project, shimUnit(ref))?.make(null) ?? [],
     removeGroups,
     async clear(ref) {
       removeGroups(ref)

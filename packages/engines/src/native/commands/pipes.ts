@@ -10,8 +10,8 @@ import { DEFAULT_PATH } from '../path.ts'
 const { O_RDONLY, O_WRONLY, O_NONBLOCK } = constants
 
 /**
- * Named pipes. Those that programs get may be opened again by them, as `/dev/stdout`: everybody may open them, but only through a
- * descriptor, because nobody comes to their path.
+ * Named pipes. Those that programs get may be opened again by them, as `/dev/stdout`: any user may open them, but only through a
+ * descriptor, because no user can reach their path.
  */
 export async function makePipes(own: readonly string[], ofPrograms: readonly string[]): Promise<void> {
   const run = promisify(execFile)
@@ -23,8 +23,8 @@ export async function makePipes(own: readonly string[], ofPrograms: readonly str
 
 /** Descriptors of the two ends. */
 export interface Pipe {
-  readonly ours: number
-  readonly theirs: number
+  readonly readEnd: number
+  readonly writeEnd: number
 }
 
 export interface ProgramPipes {
@@ -44,8 +44,8 @@ export async function openProgramPipes(home: Home): Promise<ProgramPipes> {
     await mkdir(directory, { recursive: true, mode: 0o700 })
     await makePipes([], [stdout, stderr])
     return openAll((open) => ({
-      stdout: { ours: open(stdout, O_RDONLY | O_NONBLOCK), theirs: open(stdout, O_WRONLY) },
-      stderr: { ours: open(stderr, O_RDONLY | O_NONBLOCK), theirs: open(stderr, O_WRONLY) },
+      stdout: { readEnd: open(stdout, O_RDONLY | O_NONBLOCK), writeEnd: open(stdout, O_WRONLY) },
+      stderr: { readEnd: open(stderr, O_RDONLY | O_NONBLOCK), writeEnd: open(stderr, O_WRONLY) },
     }))
   } finally {
     await rm(directory, { recursive: true, force: true })

@@ -6,8 +6,8 @@ import { commandDir } from '../home.ts'
 import { readCommandRecord, readStateOf, segmentPaths, statePath } from './command-files.ts'
 import type { CommandHost } from './command-host.ts'
 import type { CommandWakes } from './command-wakes.ts'
-import { isHeld, settledState } from './find-command.ts'
-import { openJournal } from './journal-reader.ts'
+import { hasShim, settledState } from './find-command.ts'
+import { openOutputLog } from './output-log-reader.ts'
 
 /** Output after a position. Reads only when it is asked for more, so a slow reader holds nothing in memory. */
 export async function* readCommand(
@@ -23,18 +23,18 @@ export async function* readCommand(
   if (record === null || stateFile === null) throw noCommand(ref)
   const change = wakes.listen(ref)
   try {
-    const journal = await orNull(openJournal(segmentPaths(directory), after, record.terminal !== null))
-    if (journal === null) throw noCommand(ref)
+    const log = await orNull(openOutputLog(segmentPaths(directory), after, record.terminal !== null))
+    if (log === null) throw noCommand(ref)
     try {
       while (!signal.aborted) {
         const ended = await hasEnded(host, stateFile, ref, signal)
-        const batch = await journal.next()
+        const batch = await log.next()
         if (batch.length > 0) yield batch
         else if (ended || !follow) return
         else await change.changed(signal)
       }
     } finally {
-      await journal.close()
+      await log.close()
     }
   } finally {
     change.close()
@@ -46,7 +46,7 @@ export async function* readCommand(
 async function hasEnded(host: CommandHost, file: FileHandle, ref: CommandRef, signal: AbortSignal): Promise<boolean> {
   const state = readStateOf(file)
   if (state === null || state.ended !== null) return state !== null
-  if (isHeld(host, state)) return false
+  if (hasShim(host, state)) return false
   const settled = await settledState(host, ref, signal)
   return settled === null || settled.ended !== null
 }

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { type CommandContext, type CommandSpec, EngineError } from '@stackquay/engine-api'
 import { asEngineError, throwIfAborted } from '../errors.ts'
 import { endFamily } from '../family.ts'
-import { commandDir, commandLock, commandsDir, holderCache } from '../home.ts'
+import { commandDir, commandLock, commandsDir, shimCache } from '../home.ts'
 import { mostProcesses } from '../isolation/control-groups.ts'
 import { chainArgv } from '../isolation/launch.ts'
 import { withLockFile } from '../lock.ts'
@@ -14,20 +14,20 @@ import { commandMarkers, commandProgramMarkers, newRunId } from '../marker.ts'
 import { RUN_MARKER } from '../process-table.ts'
 import { spawnDetached } from '../spawn.ts'
 import { pause } from '../time.ts'
-import { type CommandRecord, makeCommandFiles, readHolderState } from './command-files.ts'
+import { type CommandRecord, makeCommandFiles, readShimState } from './command-files.ts'
 import type { CommandHost, PreparedCommand } from './command-host.ts'
-import type { HolderAnswer, HolderSpec } from './holder-spec.ts'
-import type { HolderState } from './holder-state.ts'
-import { segmentBytesOf } from './journal-format.ts'
+import { segmentBytesOf } from './output-log-format.ts'
+import type { ShimAnswer, ShimSpec } from './shim-spec.ts'
+import type { ShimState } from './shim-state.ts'
 
-/** A holder answers within a fraction of a second, on a very busy host within seconds. */
+/** A shim answers within a fraction of a second, on a very busy host within seconds. */
 const ANSWER_MS = 30_000
 const MOST_ERRORS = 16_384
-const HOLDER = fileURLToPath(new URL('./holder.ts', import.meta.url))
+const SHIM = fileURLToPath(new URL('./shim.ts', import.meta.url))
 
 /** Starts a command, unless it was started before. What a crash left half started is cleared away first. */
 export async function startCommand(host: CommandHost, spec: CommandSpec, context: CommandContext): Promise<void> {
-  if ((await readHolderState(host.home, spec.ref)) !== null) return
+  if ((await readShimState(host.home, spec.ref)) !== null) return
   try {
     await startOnce(host, spec, context)
   } catch (error) {
@@ -38,12 +38,12 @@ export async function startCommand(host: CommandHost, spec: CommandSpec, context
 
 async function startOnce(host: CommandHost, spec: CommandSpec, context: CommandContext): Promise<void> {
   await withLockFile(host.table, commandLock(host.home, spec.ref), context.signal, async () => {
-    if ((await readHolderState(host.home, spec.ref)) !== null) return
+    if ((await readShimState(host.home, spec.ref)) !== null) return
     if ((await clearHalfStarted(host, spec.ref, context.signal)) !== null) return
     try {
       const prepared = await host.prepare(withTerminal(spec), context)
       throwIfAborted(context.signal)
-      await startHolder(host, spec, prepared)
+      await startShim(host, spec, prepared)
     } catch (error) {
       await clearHalfStarted(host, spec.ref, new AbortController().signal)
       throw asEngineError(error, context.signal)
@@ -51,32 +51,32 @@ async function startOnce(host: CommandHost, spec: CommandSpec, context: CommandC
   })
 }
 
-/** What programs with a terminal are told about it. */
+/** Programs with a terminal get its kind in their environment. */
 function withTerminal(spec: CommandSpec): CommandSpec {
   if (spec.terminal === null) return spec
   return { ...spec, env: { TERM: 'xterm-256color', COLORTERM: 'truecolor', ...spec.env } }
 }
 
 /**
- * The caller holds the lock, and nothing says that the program was started. Answers what its holder wrote down in the last
+ * The caller holds the lock, and nothing says that the program was started. Answers what its shim wrote down in the last
  * moment: then the program did run, and must not run again.
  */
 export async function clearHalfStarted(
   host: CommandHost,
   ref: CommandSpec['ref'],
   signal: AbortSignal,
-): Promise<HolderState | null> {
+): Promise<ShimState | null> {
   const policy = { signal: 'SIGTERM', deadlineSeconds: 1 } as const
   const target = { leader: null, markers: commandMarkers(host.home, ref), policy, group: host.group(ref) }
   await endFamily(host.suspects(ref.project), target, signal)
-  const state = await readHolderState(host.home, ref)
+  const state = await readShimState(host.home, ref)
   if (state !== null) return state
   await host.clear(ref, signal)
   await rm(commandDir(host.home, ref), { recursive: true, force: true })
   return null
 }
 
-async function startHolder(host: CommandHost, spec: CommandSpec, prepared: PreparedCommand): Promise<void> {
+async function startShim(host: CommandHost, spec: CommandSpec, prepared: PreparedCommand): Promise<void> {
   const record: CommandRecord = {
     version: 1,
     ref: spec.ref,
@@ -85,12 +85,12 @@ async function startHolder(host: CommandHost, spec: CommandSpec, prepared: Prepa
     stop: spec.stop,
     segmentBytes: segmentBytesOf(spec.keepBytes),
   }
-  const told: HolderSpec = {
+  const shimSpec: ShimSpec = {
     ...prepared.program,
-    holder: prepared.holder,
+    user: prepared.user,
     signalsAreCodes: prepared.signalsAreCodes,
     memoryEvents: prepared.memoryEvents,
-    elsewhere: prepared.elsewhere?.told ?? null,
+    elsewhere: prepared.elsewhere?.shimSpec ?? null,
     terminal: spec.terminal,
     timeoutSeconds: spec.timeoutSeconds,
     idleSeconds: spec.idleSeconds,
@@ -98,7 +98,7 @@ async function startHolder(host: CommandHost, spec: CommandSpec, prepared: Prepa
     segmentBytes: record.segmentBytes,
     markers: commandProgramMarkers(host.home, spec.ref),
   }
-  const { answer, complaint } = await spawnHolder(host, record, told, prepared.elsewhere?.starter ?? null)
+  const { answer, complaint } = await spawnShim(host, record, shimSpec, prepared.elsewhere?.starter ?? null)
   if (answer === null) {
     const because = complaint === '' ? '' : ` (${complaint})`
     throw new EngineError(
@@ -111,12 +111,12 @@ async function startHolder(host: CommandHost, spec: CommandSpec, prepared: Prepa
 }
 
 /** Without an answer there is perhaps a reason. */
-async function spawnHolder(
+async function spawnShim(
   host: CommandHost,
   record: CommandRecord,
-  told: HolderSpec,
+  shimSpec: ShimSpec,
   starter: string | null,
-): Promise<{ readonly answer: HolderAnswer | null; readonly complaint: string }> {
+): Promise<{ readonly answer: ShimAnswer | null; readonly complaint: string }> {
   const { home } = host
   const { handles } = await makeCommandFiles(home, record)
   try {
@@ -125,12 +125,12 @@ async function spawnHolder(
       // It gives up the rights of this process itself, as soon as its program runs; its files need not be readable to projects.
       host,
       {
-        argv: joining(host.holderGroups(record.ref), [
+        argv: joining(host.shimGroups(record.ref), [
           process.execPath,
           '--max-old-space-size=64',
           '--max-semi-space-size=1',
           '--no-warnings',
-          HOLDER,
+          SHIM,
           binding,
           helper,
           starter ?? '',
@@ -138,14 +138,14 @@ async function spawnHolder(
         cwd: '/',
         env: {
           [RUN_MARKER]: `${commandMarkers(home, record.ref)}holder.${newRunId()}`,
-          NODE_COMPILE_CACHE: holderCache(home),
+          NODE_COMPILE_CACHE: shimCache(home),
         },
       },
       ['pipe', 'pipe', 'pipe', ...handles.map((handle) => handle.fd)],
     )
     child.unref()
     child.stdin?.on('error', () => {})
-    child.stdin?.end(JSON.stringify(told))
+    child.stdin?.end(JSON.stringify(shimSpec))
     let errors = ''
     child.stderr?.setEncoding('utf8').on('data', (text: string) => {
       if (errors.length < MOST_ERRORS) errors += text
@@ -163,7 +163,7 @@ async function spawnHolder(
     child.stderr?.destroy()
     if (answer === undefined) child.kill('SIGKILL')
     return {
-      answer: answer === undefined || answer === null ? null : (JSON.parse(answer) as HolderAnswer),
+      answer: answer === undefined || answer === null ? null : (JSON.parse(answer) as ShimAnswer),
       complaint: /^\w*Error: (.{1,300})/m.exec(errors)?.[1] ?? '',
     }
   } finally {

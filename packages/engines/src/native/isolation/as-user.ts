@@ -2,7 +2,7 @@ import { access } from 'node:fs/promises'
 import type { Account } from '../account.ts'
 import { runAsUser } from '../as-user/run-as-user.ts'
 
-/** What a short program of the system answered. */
+/** The answer of a short program of the system. */
 export interface Answer {
   readonly code: number | null
   readonly output: string

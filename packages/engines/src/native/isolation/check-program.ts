@@ -18,7 +18,7 @@ elif [ ! -e "$file" ]; then printf no_program
 elif [ ! -f "$file" ] || [ ! -x "$file" ]; then printf not_executable
 fi`
 
-/** Asked as the user: paths below a folder of a project lead where its programs put them, and nobody else follows them. */
+/** Asked as the user: paths below a folder of a project lead where its programs put them, and no other user follows them. */
 export async function lackOf(account: Account, cwd: string, program: string): Promise<Lack | null> {
   const ask = async (folders: readonly string[]) =>
     (await runAs(account, ['/bin/sh', '-c', CHECK, 'stackquay', cwd, program, ...folders])).output

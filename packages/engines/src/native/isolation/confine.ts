@@ -8,13 +8,13 @@ import type { Isolation } from './isolation.ts'
 import { chainArgv } from './launch.ts'
 import { sandboxArgv } from './sandbox.ts'
 
-/** What is started, as the kernel is given it. */
+/** A program as the kernel gets it. */
 export interface Program {
   readonly argv: readonly string[]
   /** Absolute. */
   readonly cwd: string
   readonly env: Record<string, string>
-  /** Whom the kernel makes it, where no chain of programs can. */
+  /** The user that the kernel gives it, where no chain of programs can. */
   readonly user?: Account
 }
 
@@ -23,7 +23,7 @@ export interface Confined {
   readonly account: Account | null
   /** Null where there are no control groups. */
   readonly group: ControlGroup | null
-  /** The kernel learns how it ended through a process of ours, which turns signals into exit codes. */
+  /** The kernel learns how it ended through a process of the engine, which turns signals into exit codes. */
   readonly signalsAreCodes: boolean
   /** To be started with the rights of this process; it gives them up by itself. */
   program(program: Program): Program
@@ -38,7 +38,7 @@ export interface Confiner {
   group(project: string, unit: string): ControlGroup | null
 }
 
-/** Limits are the unit's own; whoever only joins a unit leaves them as they are. */
+/** Limits are the unit's own; joining a unit leaves them as they are. */
 export function createConfiner(home: Home, accounts: Accounts, isolation: Isolation): Confiner {
   const groupOf = (project: string, unit: string) => isolation.groups?.unit(project, unit) ?? null
   return {
@@ -72,7 +72,7 @@ export function createConfiner(home: Home, accounts: Accounts, isolation: Isolat
   }
 }
 
-/** A limit that nobody keeps must not be believed in. */
+/** A limit that is not enforced must not look like one. */
 function refuseUnlimited({ groups }: Isolation, { cpus, memoryBytes, pids }: Limits): void {
   const why = whyNoLimits(groups)
   if (why === null || (cpus === null && memoryBytes === null && pids === null)) return
@@ -110,7 +110,7 @@ async function viewOf(home: Home, account: Account | null, project: string, isol
   }
 }
 
-/** What lies in a folder that is hidden is hidden with it. */
+/** Files in a hidden folder are hidden with it. */
 function outermost(paths: readonly string[]): readonly string[] {
   return paths.filter((path) => !paths.some((other) => path.startsWith(`${other}/`)))
 }

@@ -17,7 +17,7 @@ export type Controller = (typeof limiting)[number] | 'freezer'
 /** The kernel's numbers of the two file systems: whatever else is mounted over such a folder would take any file. */
 const MAGIC = { 1: 0x27_e0_eb, 2: 0x63_67_72_70 } as const
 
-/** What each controller is used by; a kernel may be built without. */
+/** The controllers that are used; a kernel may be built without one. */
 const FILES = {
   1: { memory: 'memory.limit_in_bytes', cpu: 'cpu.cfs_quota_us', pids: 'pids.max', freezer: 'freezer.state' },
   2: { memory: 'memory.max', cpu: 'cpu.max', pids: 'pids.max', freezer: 'cgroup.freeze' },
@@ -137,7 +137,7 @@ export function unitPaths(tree: Tree, base: string, project: string, unit: strin
 
 const MOST_TRIES = 20
 
-/** Whoever removes what is empty may come between any two of these: then they are made again. */
+/** Another process may remove the empty ones between any two of these: then they are made again. */
 export function makeFolders(tree: Tree, paths: UnitPaths): void {
   for (let again = 1; ; again += 1) {
     try {

@@ -66,7 +66,7 @@ export interface ControlGroup {
   remove(): boolean
 }
 
-/** Fork bombs end here also where nobody set a limit. */
+/** Fork bombs end here also without a limit of their own. */
 export const mostProcesses = 4096
 const CPU_PERIOD = 100_000
 
@@ -250,7 +250,7 @@ function kill(pid: number): void {
   } catch {}
 }
 
-/** Names of projects, workloads, jobs and commands become folders. One that begins with a dot leads elsewhere, or is ours. */
+/** Names of projects, workloads, jobs and commands become folders. One that begins with a dot leads elsewhere, or belongs to the service. */
 function safe(name: string): string {
   if (isSafe(name)) return name
   throw new EngineError('engine_cannot', `${JSON.stringify(name)} cannot be the name of a control group.`, {

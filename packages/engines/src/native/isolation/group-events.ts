@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 
-/** How often the kernel ended a program of a group because of its memory. Such a file everybody may read. */
+/** How often the kernel ended a program of a group because of its memory. Any user may read such a file. */
 export function memoryKillsIn(file: string | null): number {
   return file === null ? 0 : countIn(file, /^oom_kill (\d+)/m)
 }

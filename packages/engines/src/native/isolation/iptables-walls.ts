@@ -66,7 +66,7 @@ function onlyJump(chain: string, there: number): string[] {
   return [...Array<string>(there).fill(`-D OUTPUT -o lo -j ${chain}`), `-I OUTPUT 1 -o lo -j ${chain}`]
 }
 
-/** Whom these rules let through is said in nft-walls.ts; they are the same. */
+/** These rules let through the same callers as those of nft-walls.ts. */
 function chainText(chain: string, { ports, pairs, outside }: PortRules): string[] {
   const own = [...portsByUid(pairs)].flatMap(([uid, list]) =>
     multiports(list.map(String)).map((some) => ({ uid, some })),

@@ -10,7 +10,7 @@ export interface Isolation {
   readonly sandbox: Sandbox | null
   /** Folders of this service outside the engine's home, where other projects' files lie. */
   readonly hidden: readonly string[]
-  /** Folders that a sandbox hides from one project besides: the home of somebody whose user it has. */
+  /** Folders that a sandbox hides from one project besides: the home of the person whose user it has. */
   hiddenFrom(project: string): Promise<readonly string[]>
   /** Folders of a project outside the engine's own: its source, its tools. A sandbox shows these and no other project's. */
   folders(project: string): Promise<readonly FolderMount[]>

@@ -4,7 +4,7 @@ import { STOP_SIGNALS } from './sandbox.ts'
 
 /*
  * A program of a project is started by a chain in which each link replaces itself with the next, so that its process keeps its number:
- * a shell of ours (enters control groups) → bwrap → prlimit → setpriv (becomes the project's user, for ever) → env (its folder) →
+ * a shell of the engine (enters control groups) → bwrap → prlimit → setpriv (becomes the project's user, for ever) → env (its folder) →
  * the program. The folder is entered last, as that user: its path may lead elsewhere by now.
  */
 

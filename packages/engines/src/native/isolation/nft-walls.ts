@@ -18,7 +18,7 @@ export interface WallWriter {
  * (Docker does that at -100), so a published port counts by the number that the caller named.
  */
 const PRIORITY = -150
-/** A generation number as an element: who adds to a table that somebody else made anew fails instead of leaving most of it out. */
+/** A generation number as an element: adding to a table that another process made anew fails instead of leaving most of it out. */
 const MOST_GENERATIONS = 2 ** 31
 
 export function nftWalls(instance: string, uids: UidRange): WallWriter {
@@ -76,7 +76,7 @@ function wholeTable(table: string, { ports, pairs, outside }: PortRules, generat
   ].join('\n')
 }
 
-/** The rules are written each time: somebody may have flushed the chains and left the sets. */
+/** The rules are written each time: another process may have flushed the chains and left the sets. */
 function changes(
   table: string,
   before: { readonly rules: PortRules; readonly generation: number },
@@ -100,10 +100,10 @@ function changes(
 
 /**
  * Looked at is what opens a connection (SYN), what accepts one (SYN with ACK), and every datagram: later packets of TCP leave after two
- * comparisons. A project that listens on another's port is not heard, so that nobody is led to it, whoever trusts the port. Refused callers are
+ * comparisons. A project that listens on another's port is not heard, so no caller that trusts the port is led to it. Refused callers are
  * answered at once; who called the wrong listener waits for an answer, as there is no way to send one in place of the listener.
  *
- * Who is let through is named, not who is refused: a socket whose user the kernel does not tell counts as a project's.
+ * Who is let through is named, not who is refused: a socket whose user the kernel does not report counts as a project's.
  */
 function rulesOf(table: string, outside: readonly UidRange[]): string[] {
   const isOutside = `meta skuid { ${outside.map(({ from, to }) => (from === to ? from : `${from}-${to}`)).join(', ')} } accept`

@@ -16,7 +16,7 @@ export interface PortRules {
   readonly ports: ReadonlySet<number>
   /** `port uid`. */
   readonly pairs: ReadonlySet<string>
-  /** Whom the rules do not concern: all but the users of this instance's projects. Another instance has users and leases of its own. */
+  /** Users that the rules do not concern: all but those of this instance's projects. Another instance has users and leases of its own. */
   readonly outside: readonly UidRange[]
 }
 
@@ -33,7 +33,7 @@ export function portRules(rules: readonly PortRule[], users: UidRange | readonly
   }
 }
 
-/** What is left of all uids. */
+/** The rest of all uids. */
 function outsideOf(users: readonly UidRange[]): readonly UidRange[] {
   const found: UidRange[] = []
   let next = 0

@@ -9,7 +9,7 @@ import { checkedRange, type PortRule, portRules, type UidRange } from './port-ru
 export interface PortWalls {
   readonly kind: WallWriter['kind']
   /**
-   * These rules in place of those before, all at once. `users`: those of projects, whom alone they concern; the whole range unless told. Resolves when they, or newer ones, are in force. Rejects when they are not: what was
+   * These rules in place of those before, all at once. `users`: those of projects, whom alone they concern; the whole range by default. Resolves when they, or newer ones, are in force. Rejects when they are not: what was
    * in force before may still be, and the next call writes everything anew. Calls while one is under way become one.
    */
   set(rules: readonly PortRule[], users?: readonly number[]): Promise<void>
@@ -39,7 +39,7 @@ export async function openPortWalls(options: PortWallsOptions): Promise<OpenedPo
   const { instance, only } = options
   if (!/^[0-9a-f]{12}$/.test(instance)) throw new RangeError('An instance is twelve hexadecimal digits.')
   if (process.platform !== 'linux')
-    return { walls: null, why: 'Only Linux tells a firewall the user of a local caller.' }
+    return { walls: null, why: 'Only on Linux does a firewall know the user of a local caller.' }
   if (process.getuid?.() !== 0) return { walls: null, why: 'Only root can set rules of the firewall.' }
   const uids = checkedRange(options.uids)
   const writers = [nftWalls(instance, uids), iptablesWalls(instance, uids)]
@@ -80,7 +80,7 @@ function portWalls(
       onError(error)
       throw error
     }
-    // What another way wrote before knows nothing of today's ports and would refuse them.
+    // Rules that the other tool wrote before know nothing of today's ports and would refuse them.
     if (!isAlone) await Promise.all(all.filter((one) => one !== writer).map((one) => one.remove().catch(() => {})))
     isAlone = true
   }

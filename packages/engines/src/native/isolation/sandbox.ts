@@ -9,7 +9,7 @@ export interface Sandbox {
   readonly program: string
 }
 
-/** What a sandboxed program finds. */
+/** The view of a sandboxed program. */
 export interface SandboxView {
   /** Everything of this service; hidden but for what follows. */
   readonly hidden: readonly string[]

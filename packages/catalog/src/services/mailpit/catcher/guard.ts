@@ -22,7 +22,7 @@ export interface Refused {
 }
 
 /**
- * The port has no login: whoever reaches it may read. So a page elsewhere, which a browser on this machine would let reach
+ * The port has no login: everybody who reaches it may read. So a page elsewhere, which a browser on this machine would let reach
  * it, must not: neither by a name that it makes point here, nor by requests across sites. Who has the key need not be here.
  */
 export function refusal(request: IncomingMessage, place: Place, about: 'page' | 'data' | 'change'): Refused | null {
@@ -46,7 +46,7 @@ export function refusal(request: IncomingMessage, place: Place, about: 'page' | 
   return null
 }
 
-/** A name that somebody else made point here is none of ours (DNS rebinding); an address cannot be made to. */
+/** Other names may be made to point here (DNS rebinding); an address cannot. */
 function isOurs(host: string, place: Place): boolean {
   const match = /^(\[[0-9a-f:.]+\]|[a-z0-9.-]+)(?::(\d{1,5}))?$/i.exec(host)
   if (match === null || ![place.port, place.shownPort].includes(Number(match[2] ?? 80))) return false
@@ -65,7 +65,7 @@ function isLoopback(address: string): boolean {
 /** Browsers say where a request comes from, in one header or the other; programs that are none send neither. */
 function isSameSite({ headers, method }: IncomingMessage, about: 'page' | 'data' | 'change'): boolean {
   const from = headers['sec-fetch-site']
-  // A link to the page may stand anywhere: it shows nothing before it has asked for data itself.
+  // A link to the page may be anywhere: the page shows nothing before it loads data itself.
   if (about === 'page' && method === 'GET') return headers['sec-fetch-dest'] !== 'iframe' || from === 'same-origin'
   if (from !== undefined && from !== 'same-origin' && from !== 'none') return false
   const { origin } = headers

@@ -4,7 +4,7 @@ import { type AddressObject, type EmailAddress, MailParser } from 'mailparser'
 import type { InboxAddress, InboxAttachment } from '../inbox.ts'
 import { inboxLimits } from './inbox-terms.ts'
 
-/** What stands in a message file. Nothing about it is trusted: it runs in a thread that may be ended. */
+/** The content of a message file. It is not trusted: the reading runs in a thread that may be ended. */
 export interface Mail {
   readonly from: InboxAddress | null
   readonly to: readonly InboxAddress[]
@@ -52,7 +52,7 @@ export async function readAttachment(
   return content === null ? null : { fileName: attachments[index]?.fileName ?? null, content }
 }
 
-/** A message nobody can read is kept and shown as it came. */
+/** An unreadable message is kept and shown as it came. */
 export async function unreadable(path: string, problem: string): Promise<Mail> {
   const { text, truncated } = await sourceText(path)
   return {
@@ -105,7 +105,7 @@ interface Keeper {
 }
 
 function parse(path: string, keeper: Keeper): Promise<Parsed> {
-  // Turning text into HTML and HTML into text is work that a crafted message makes endless, and that nobody here needs.
+  // Turning text into HTML and HTML into text is work that a crafted message makes endless, and that is not needed here.
   const parser = new MailParser({
     skipHtmlToText: true,
     skipTextToHtml: true,

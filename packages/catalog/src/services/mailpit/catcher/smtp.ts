@@ -9,7 +9,7 @@ export interface SmtpDoor {
 }
 
 /**
- * Takes every message from everybody: it delivers nothing, so there is nobody to protect. Credentials are accepted whatever
+ * Takes every message: it delivers none, so there is no recipient to protect. Credentials are accepted whatever
  * they are, so that a program runs here with the settings it has elsewhere. A message is acknowledged when it is on the disk.
  */
 export async function openSmtp(port: number, host: string, store: MailStore, reader: Reader): Promise<SmtpDoor> {

@@ -4,9 +4,10 @@ import { pipeline } from 'node:stream/promises'
 import type { InboxMessage, InboxPage, InboxRefusal, InboxSummary } from '../inbox.ts'
 import { type Place, refusal } from './guard.ts'
 import { inboxLimits } from './inbox-terms.ts'
+import { strangers } from './message-index.ts'
 import { page, pageFiles } from './page.ts'
 import type { Reader } from './reader.ts'
-import { type MailStore, type StoredMail, strangers } from './store.ts'
+import type { MailStore, StoredMail } from './store.ts'
 
 export interface WebOptions extends Place {
   readonly store: MailStore
@@ -49,7 +50,7 @@ export async function openWeb(options: WebOptions): Promise<{ close(): Promise<v
       else refuse(response, 500, 'internal', 'The inbox could not answer; its log says why.')
     })
   })
-  // Whoever asks for a message and does not read it would hold its file open.
+  // A client that asks for a message and does not read it would hold its file open.
   server.timeout = 300_000
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)

@@ -16,7 +16,7 @@ export interface Database {
   close(): void
 }
 
-/** Thrown when nobody can say whether an act is on disk. */
+/** Thrown when it is unknown whether a write is on disk. */
 export class CommitError extends Error {
   constructor(cause: unknown) {
     super(`The transaction failed: ${(cause as Error).message}`, { cause })

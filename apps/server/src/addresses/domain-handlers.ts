@@ -1,0 +1,136 @@
+import { type Domain, ProblemError } from '@stackquay/contract'
+import { displayOf, type ExtraHost, ownNameObstacle, readHostName } from '@stackquay/domain'
+import { type DomainRow, type ProjectRow, type Store, TakenError } from '@stackquay/store'
+import type { Handlers } from '../http/handler.ts'
+import type { Network } from '../network/network.ts'
+import type { Known, Model } from '../projects/model.ts'
+import type { Resolver } from '../projects/resolver.ts'
+
+export interface DomainDeps {
+  readonly store: Store
+  readonly model: Model
+  readonly resolver: Resolver
+  readonly network: Network
+  readonly baseDomain: string
+  /** Ends when the proxy has taken the change, or a while has passed. */
+  published(project: string): Promise<void>
+}
+
+/** Names of a project. A name belongs to one project at a time, whoever asks first. */
+export function domainHandlers(deps: DomainDeps): Pick<Handlers, 'listDomains' | 'addDomain' | 'removeDomain'> {
+  const { store, model, resolver, network, baseDomain, published } = deps
+
+  const find = async (idOrSlug: string): Promise<Known> => {
+    const row = await store.projects.find(idOrSlug)
+    if (row === null) throw new ProblemError('not_found', `There is no project "${idOrSlug}".`)
+    return model.find(row.id) ?? (await model.renew(row.id))
+  }
+
+  return {
+    listDomains: async ({ params }) => {
+      const known = await find(params.id)
+      const own = [
+        automatic(resolver, known.row, { prefix: '', suffix: '' }, null),
+        ...known.resolved.extraHosts.map((extra) => automatic(resolver, known.row, extra, extra.workload)),
+      ]
+      const { domains } = network.of(known.row.id)
+      return { status: 200, body: { items: [...own, ...domains.map((row) => domainView(row, resolver))] } }
+    },
+
+    addDomain: async ({ params, body }, context) => {
+      const { row, resolved } = await find(params.id)
+      const host = hostOf(body.host)
+      const obstacle = ownNameObstacle(host, row.slug, { baseDomain })
+      if (obstacle !== null) throw refused('/host', 'not_yours', obstacle)
+      const workload = body.workload ?? null
+      if (workload !== null) checkWorkload(workload, resolved)
+      const domain = await store
+        .transaction(async (tx) => {
+          const made = await tx.network.addDomain({ host, project: row.id, workload })
+          await tx.audit.append(
+            context.audit({
+              action: 'domain.add',
+              target: row.slug,
+              project: row.id,
+              changes: { after: { host, workload } },
+            }),
+          )
+          await tx.events.append(changed(row))
+          return made
+        })
+        .catch(async (error: unknown) => {
+          if (!(error instanceof TakenError)) throw error
+          throw await heldElsewhere(host, row, error.holder)
+        })
+      await network.renew(row.id)
+      await published(row.id)
+      return { status: 201, body: domainView(domain, resolver) }
+    },
+
+    removeDomain: async ({ params }, context) => {
+      const { row } = await find(params.id)
+      const host = hostOf(params.host)
+      await store.transaction(async (tx) => {
+        const domain = await store.network.domain(host)
+        if (domain === null || domain.project !== row.id) {
+          throw new ProblemError('not_found', `The project "${row.slug}" has no extra name "${host}".`, {
+            hint: 'GET …/domains lists its names. Those that come with the project cannot be removed.',
+          })
+        }
+        await tx.network.removeDomain(host)
+        const changes = { before: { host, workload: domain.workload } }
+        await tx.audit.append(context.audit({ action: 'domain.remove', target: row.slug, project: row.id, changes }))
+        await tx.events.append(changed(row))
+      })
+      await network.renew(row.id)
+      await published(row.id)
+      return { status: 204 }
+    },
+  }
+
+  /** The holder is named to those who may see it, and to nobody else. */
+  async function heldElsewhere(host: string, row: ProjectRow, holder: string | null): Promise<ProblemError> {
+    const other = holder === null ? null : await store.projects.find(holder)
+    if (other?.id === row.id) return new ProblemError('conflict', `The project has the name "${host}" already.`)
+    return new ProblemError('conflict', `The name "${host}" belongs to another project.`, {
+      hint: 'Remove it there first, or choose another.',
+    })
+  }
+}
+
+/** Only what has a page can be shown. */
+export function checkWorkload(workload: string, resolved: Known['resolved']): void {
+  const pages = resolved.workloads.filter(({ ports }) => ports.some((port) => port.name === 'http'))
+  const names = pages.map(({ ref }) => ref.workload)
+  if (names.includes(workload)) return
+  const there = names.length === 0 ? 'It has none with a page.' : `There is ${names.join(', ')}.`
+  throw refused('/workload', 'unknown_workload', `The project has no workload "${workload}" with a page. ${there}`)
+}
+
+function hostOf(text: string): string {
+  const read = readHostName(text)
+  if (read.ok) return read.host
+  throw refused('/host', read.code, read.detail)
+}
+
+export function refused(pointer: string, code: string, detail: string): ProblemError {
+  return new ProblemError('validation_failed', detail, { errors: [{ pointer, code, detail }] })
+}
+
+export function changed({ id, slug, generation }: ProjectRow) {
+  return { type: 'project.changed', project: id, data: { id, slug, generation } } as const
+}
+
+function automatic(
+  resolver: Resolver,
+  { slug }: ProjectRow,
+  { prefix, suffix }: Pick<ExtraHost, 'prefix' | 'suffix'>,
+  workload: string | null,
+): Domain {
+  const host = resolver.host(slug, suffix, prefix)
+  return { host, display: host, automatic: true, workload, url: resolver.urlOf(host), createdAt: null }
+}
+
+function domainView({ host, workload, createdAt }: DomainRow, resolver: Resolver): Domain {
+  return { host, display: displayOf(host), automatic: false, workload, url: resolver.urlOf(host), createdAt }
+}

@@ -1,0 +1,218 @@
+import { ProblemError } from '@stackquay/contract'
+import { type Act, admit, kindOfActs, type Manner, mergeActs, type Unfinished } from '@stackquay/domain'
+import type { Orchestrator } from '@stackquay/orchestrator'
+import { newId, type OperationRow, type ProjectRow, type Store, type Transaction } from '@stackquay/store'
+import type { RequestContext } from '../http/handler.ts'
+import { outcomeEntry } from './journal.ts'
+import type { Model } from './model.ts'
+
+/** Which operation carries a request out. */
+export interface Accepted {
+  readonly operation: OperationRow
+  readonly isNew: boolean
+  /** Those that run and are to end, because this one stands against what they do. */
+  readonly ends: readonly OperationRow[]
+}
+
+type Asker = Pick<RequestContext, 'actor' | 'requestId'>
+
+/** Operations that began before there were acts, or are about one thing alone, say it by their kind. */
+export function actsOf({ kind, input }: Pick<OperationRow, 'kind' | 'input'>): readonly Act[] {
+  if (input.acts !== undefined) return input.acts as readonly Act[]
+  const workload = typeof input.workload === 'string' ? { workload: input.workload } : {}
+  switch (kind) {
+    case 'start':
+    case 'restart': {
+      const unpinned = input.unpinned as { reference: string; image: string | null } | undefined
+      return [
+        {
+          do: kind,
+          ...workload,
+          ...(input.newerImages === true ? { newerImages: true } : {}),
+          ...(unpinned === undefined || typeof input.workload !== 'string'
+            ? {}
+            : { unpinned: [{ workload: input.workload, ...unpinned }] }),
+        },
+      ]
+    }
+    case 'stop':
+      return [{ do: 'stop', ...workload }]
+    case 'reconcile':
+      return [{ do: 'reconcile' }]
+    case 'update':
+      return [{ do: 'update', ...(Array.isArray(input.touches) ? { touches: input.touches as string[] } : {}) }]
+    case 'create':
+    case 'duplicate':
+      return [{ do: 'start' }]
+    case 'delete':
+      return []
+    default:
+      return kind satisfies never
+  }
+}
+
+/** Others are let begin, and see themselves that they are cancelled: they have something to take back. */
+export function isMerged({ kind, input }: OperationRow): boolean {
+  return kind !== 'create' && kind !== 'duplicate' && kind !== 'delete' && input.alone !== true
+}
+
+/** One that runs and waits for the project, as the rules see it. A creation that has its source only starts what it made. */
+function seen(
+  operation: OperationRow,
+  { phase }: Pick<ProjectRow, 'phase'>,
+): Unfinished & { readonly row: OperationRow } {
+  const { id, kind, input } = operation
+  const creates = kind === 'create' || kind === 'duplicate'
+  const isAlone = kind === 'delete' || input.alone === true || input.deleteData !== undefined
+  const isMerged = !isAlone && !(creates && phase !== 'ready')
+  return {
+    row: operation,
+    id,
+    state: operation.state === 'queued' ? 'queued' : 'running',
+    acts: isMerged ? actsOf(operation) : null,
+    deletes: kind === 'delete',
+  }
+}
+
+/**
+ * Inside the transaction that writes the change, so that two requests cannot both be first: the operation that carries `act` out,
+ * new or waiting. Throws `busy`.
+ */
+export async function acceptAct(
+  tx: Transaction,
+  store: Store,
+  row: ProjectRow,
+  act: Act,
+  context: Asker,
+): Promise<Accepted> {
+  const admission = await admitted(store, row, 'merge', act)
+  const ends = admission.cancels.map((one) => one.row)
+  if (admission.type === 'merge') {
+    const before = admission.into.row
+    const acts = mergeActs(admission.into.acts ?? [], act)
+    const operation = await tx.operations.merge(before.id, {
+      kind: kindOfActs(acts),
+      input: { ...before.input, acts },
+      actor: context.actor,
+      requestId: context.requestId,
+    })
+    await tellOperation(tx, operation)
+    return { operation, isNew: false, ends }
+  }
+  const input = { acts: [act], desiredBefore: admission.desired }
+  return { operation: await queueOperation(tx, kindOfActs([act]), row.id, context, input), isNew: true, ends }
+}
+
+/** For what is never merged: only when nothing else runs or waits. */
+export async function acceptAlone(
+  tx: Transaction,
+  store: Store,
+  row: ProjectRow,
+  context: Asker,
+  input: Readonly<Record<string, unknown>>,
+): Promise<Accepted> {
+  await admitted(store, row, 'alone')
+  return {
+    operation: await queueOperation(tx, 'update', row.id, context, { ...input, alone: true }),
+    isNew: true,
+    ends: [],
+  }
+}
+
+/** What runs or waits is cancelled, then the project goes. */
+export async function acceptDelete(
+  tx: Transaction,
+  store: Store,
+  row: ProjectRow,
+  context: Asker,
+  input: Readonly<Record<string, unknown>>,
+): Promise<Accepted> {
+  const { cancels } = await admitted(store, row, 'delete')
+  const ends = []
+  for (const { row: operation, state } of cancels) {
+    if (state === 'queued') await cancelWaiting(tx, operation)
+    ends.push(operation)
+  }
+  return { operation: await queueOperation(tx, 'delete', row.id, context, input), isNew: true, ends }
+}
+
+/** A change that needs no operation of its own: nothing may run that would not bear it. */
+export async function acceptQuietly(store: Store, row: ProjectRow, manner: Exclude<Manner, 'delete'>): Promise<void> {
+  await admitted(store, row, manner)
+}
+
+async function admitted(store: Store, row: ProjectRow, manner: Manner, act?: Act) {
+  const [now, operations] = await Promise.all([store.projects.find(row.id), store.operations.unfinishedOf(row.id)])
+  const unfinished = operations.map((operation) => seen(operation, now ?? { phase: 'deleting' }))
+  const admission = admit(unfinished, manner, act)
+  if (admission.type === 'refuse') throw busy(admission.holder.row, row)
+  return { ...admission, desired: now?.desired ?? row.desired }
+}
+
+export function busy(holder: OperationRow, { slug }: Pick<ProjectRow, 'slug'>): ProblemError {
+  return new ProblemError('busy', `The operation ${holder.id} (${holder.kind}) holds the project "${slug}".`, {
+    hint: `Wait for it (GET /operations/${holder.id}?wait=60) or cancel it (POST /operations/${holder.id}/cancel).`,
+    extensions: { operation: holder.id },
+  })
+}
+
+/** It has done nothing. What people want of the project stays; whether it is to run is again what it was before. */
+export async function cancelWaiting(tx: Transaction, operation: OperationRow): Promise<OperationRow> {
+  const cancelled = await tx.operations.cancel(operation.id)
+  const { desiredBefore } = operation.input
+  const isAboutRunning = actsOf(operation).some((act) => act.do !== 'update' && act.do !== 'reconcile')
+  if (isAboutRunning && (desiredBefore === 'running' || desiredBefore === 'stopped'))
+    await tx.projects.setLifecycle(operation.project, { desired: desiredBefore })
+  await tellOperation(tx, cancelled)
+  await tx.audit.append(outcomeEntry(cancelled, { state: 'cancelled' }))
+  return cancelled
+}
+
+export async function queueOperation(
+  tx: Transaction,
+  kind: OperationRow['kind'],
+  project: string,
+  context: Asker,
+  input: Readonly<Record<string, unknown>>,
+): Promise<OperationRow> {
+  const operation = await tx.operations.insert({
+    id: newId('op'),
+    kind,
+    project,
+    actor: context.actor,
+    input,
+    requestId: context.requestId,
+  })
+  await tellOperation(tx, operation)
+  return operation
+}
+
+async function tellOperation(tx: Transaction, { id, kind, project, state, steps, progress, error }: OperationRow) {
+  await tx.events.append({
+    type: 'operation.changed',
+    project,
+    data: { id, kind, project, state, steps, progress, error },
+  })
+}
+
+/** After the transaction: begins the operation, or lets the waiting one rest; ends what stands against it. */
+export function begin(
+  { operation, isNew, ends }: Accepted,
+  { model, orchestrator }: { readonly model: Model; orchestrator(): Orchestrator },
+): void {
+  for (const { id, project, state } of ends) {
+    if (state === 'running') orchestrator().cancel(id)
+    else {
+      orchestrator().drop(id)
+      model.operationEnded(id, project)
+    }
+  }
+  model.setOperation(operation)
+  if (isNew) submitted(operation, orchestrator())
+  else orchestrator().postpone(operation.id)
+}
+
+/** Runs a stored operation. */
+export function submitted({ id, project, attempts }: OperationRow, orchestrator: Orchestrator): void {
+  orchestrator.submit({ id, project, attempts })
+}

@@ -1,0 +1,66 @@
+import type { ProjectView } from '@stackquay/contract'
+import { useQuery } from '@tanstack/react-query'
+import { lazy, Suspense } from 'react'
+import { projectStatsQuery } from '../../api/queries.ts'
+import { Panel } from '../../components/panel.tsx'
+import { Skeleton } from '../../components/skeleton.tsx'
+import { formatBytes, formatCpu } from '../../lib/format.ts'
+import { engineReason } from '../../modules/project-actions.ts'
+import { useStats } from '../../modules/use-stats.ts'
+import { texts } from '../../texts/index.ts'
+
+const t = texts.overview
+
+const StatsChart = lazy(async () => ({ default: (await import('../../modules/stats-chart.tsx')).StatsChart }))
+
+/** Round numbers of bytes for the axis: 1, 2, 5, 10 … MB. */
+const byteSteps = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1024, 2048, 5120, 10_240, 20_480, 51_200].map(
+  (size) => size * 1024 ** 2,
+)
+
+export function Usage({ project }: { project: ProjectView }) {
+  const answers = engineReason(project) === null
+  const running =
+    answers && project.status.workloads.some((workload) => workload.pid !== null || workload.state === 'running')
+  const history = useStats(project.id, running)
+  const disk = useQuery({ ...projectStatsQuery(project.id), enabled: answers }).data?.disk
+  return (
+    <Panel
+      title={t.stats}
+      actions={
+        disk && (
+          <span className="numbers text-sm text-ink-2">
+            {t.disk}: {disk.sourceBytes !== null && `${t.diskSource} ${formatBytes(disk.sourceBytes)} · `}
+            {t.diskData} {formatBytes(disk.dataBytes)}
+          </span>
+        )
+      }
+    >
+      {!running ? (
+        <p className="text-ink-2">{answers ? t.notRunning : t.notKnown}</p>
+      ) : history.points.length === 0 ? (
+        <p role="status" className="text-ink-2">
+          {t.waitingForStats}
+        </p>
+      ) : (
+        <Suspense fallback={<Skeleton className="h-48" />}>
+          <div className="grid grid-cols-1 gap-x-8 gap-y-6 md:grid-cols-2">
+            <StatsChart
+              title={t.cpu}
+              points={history.points}
+              numberOf={(workload) => workload.cpu}
+              format={formatCpu}
+            />
+            <StatsChart
+              title={t.memory}
+              points={history.points}
+              numberOf={(workload) => workload.memoryBytes}
+              format={formatBytes}
+              steps={byteSteps}
+            />
+          </div>
+        </Suspense>
+      )}
+    </Panel>
+  )
+}

@@ -1,0 +1,59 @@
+import type { ProxyRules, Share } from '@stackquay/contract'
+
+export interface DomainRow {
+  /** As it is looked up: lower case, ASCII; `*.example.org` for all names one label below. */
+  readonly host: string
+  readonly project: string
+  /** Where it leads; null: to what owns the project's URL. */
+  readonly workload: string | null
+  readonly createdAt: string
+}
+
+/** The rules as they are kept: a password as its argon2 hash. */
+export interface StoredRules extends Omit<ProxyRules, 'basicAuth'> {
+  readonly basicAuth: { readonly username: string; readonly passwordHash: string } | null
+}
+
+export interface RulesRow {
+  readonly project: string
+  /** Grows with every change. */
+  readonly revision: number
+  readonly rules: StoredRules
+}
+
+export interface ShareRow {
+  readonly id: string
+  readonly project: string
+  readonly provider: string
+  readonly workload: string | null
+  /** The host name under which the proxy knows it. */
+  readonly host: string
+  readonly url: string | null
+  readonly state: Share['state']
+  readonly detail: string | null
+  readonly passwordHash: string | null
+  readonly actor: string
+  readonly expiresAt: string
+  readonly createdAt: string
+}
+
+export interface NetworkReader {
+  domain(host: string): Promise<DomainRow | null>
+  domains(project: string): Promise<readonly DomainRow[]>
+  allDomains(): Promise<readonly DomainRow[]>
+  rules(project: string): Promise<RulesRow | null>
+  allRules(): Promise<readonly RulesRow[]>
+  share(project: string): Promise<ShareRow | null>
+  allShares(): Promise<readonly ShareRow[]>
+}
+
+export interface NetworkWriter {
+  /** Throws `TakenError` with the holding project when the host name is held. */
+  addDomain(domain: Omit<DomainRow, 'createdAt'>): Promise<DomainRow>
+  removeDomain(host: string): Promise<void>
+  putRules(project: string, rules: StoredRules): Promise<RulesRow>
+  /** In place of the one that the project has. */
+  putShare(share: Omit<ShareRow, 'createdAt' | 'detail'>): Promise<ShareRow>
+  updateShare(id: string, change: Partial<Pick<ShareRow, 'url' | 'state' | 'detail'>>): Promise<void>
+  deleteShare(id: string): Promise<void>
+}

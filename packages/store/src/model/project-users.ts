@@ -1,0 +1,40 @@
+export interface UserIds {
+  readonly uid: number
+  readonly gid: number
+}
+
+/** The system user of a project. It may not be made yet. */
+export interface ProjectUser extends UserIds {
+  readonly number: number
+  /** Null when the project is gone. */
+  readonly project: string | null
+  readonly name: string
+  /** The user that all projects shared, while files of this one may still belong to it. */
+  readonly before: UserIds | null
+  /** Somebody’s own user, who owns the project’s folder: never made and never removed for the project. */
+  readonly isOwner: boolean
+}
+
+export interface ProjectUserReader {
+  /** Also those of deleted projects. */
+  all(): Promise<readonly ProjectUser[]>
+}
+
+export interface ProjectUserWriter {
+  /** A number that was never given before. `name` makes the user's name of it. */
+  add(user: {
+    readonly project: string
+    readonly name: (number: number) => string
+    readonly uid: number
+    readonly gid: number
+    readonly before: UserIds | null
+    /** Default: false. */
+    readonly isOwner?: boolean
+  }): Promise<ProjectUser>
+  /** Another user of the machine had that uid. */
+  setIds(number: number, ids: UserIds): Promise<void>
+  /** All files of the project are its own user's now. */
+  setMoved(number: number): Promise<void>
+  /** The project is gone; its number and uid stay taken. */
+  retire(project: string): Promise<void>
+}

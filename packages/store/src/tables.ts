@@ -1,0 +1,77 @@
+import { auditReader, auditWriter } from './audit.ts'
+import type { Reading, Writing } from './context.ts'
+import { deviceReader, deviceWriter } from './devices.ts'
+import { eventReader, eventWriter } from './events.ts'
+import { idempotencyReader, idempotencyWriter } from './idempotency.ts'
+import { imageReader, imageWriter } from './images.ts'
+import { instanceReader, instanceWriter } from './instance.ts'
+import { keptDataReader, keptDataWriter } from './kept-data.ts'
+import { networkReader, networkWriter } from './network.ts'
+import { operationReader, operationWriter } from './operations.ts'
+import { portReader, portWriter } from './ports.ts'
+import { projectUserReader, projectUserWriter } from './project-users.ts'
+import { projectReader, projectWriter } from './projects.ts'
+import { runReader, runWriter } from './runs.ts'
+import { secretReader, secretWriter } from './secrets.ts'
+import { sessionReader, sessionWriter } from './sessions.ts'
+import { settingReader, settingWriter } from './settings.ts'
+import type { Store, Transaction } from './store.ts'
+import { terminalReader, terminalWriter } from './terminals.ts'
+import { ticketReader, ticketWriter } from './tickets.ts'
+import { tokenReader, tokenWriter } from './tokens.ts'
+import { userReader, userWriter } from './users.ts'
+import { webhookReader, webhookWriter } from './webhooks.ts'
+
+/** The reading half of every table. */
+export function readersOf(reading: Reading, checkpointFile: string | null): Pick<Store, keyof Transaction> {
+  return {
+    projects: projectReader(reading),
+    operations: operationReader(reading),
+    secrets: secretReader(reading),
+    ports: portReader(reading),
+    keptData: keptDataReader(reading),
+    projectUsers: projectUserReader(reading),
+    images: imageReader(reading),
+    users: userReader(reading),
+    sessions: sessionReader(reading),
+    devices: deviceReader(reading),
+    tickets: ticketReader(reading),
+    instance: instanceReader(reading),
+    tokens: tokenReader(reading),
+    audit: auditReader(reading, checkpointFile),
+    events: eventReader(reading),
+    idempotency: idempotencyReader(reading),
+    settings: settingReader(reading),
+    runs: runReader(reading),
+    terminals: terminalReader(reading),
+    webhooks: webhookReader(reading),
+    network: networkReader(reading),
+  }
+}
+
+/** The writing half of every table. */
+export function writersOf(writing: Writing): Transaction {
+  return {
+    projects: projectWriter(writing),
+    operations: operationWriter(writing),
+    secrets: secretWriter(writing),
+    ports: portWriter(writing),
+    keptData: keptDataWriter(writing),
+    projectUsers: projectUserWriter(writing),
+    images: imageWriter(writing),
+    users: userWriter(writing),
+    sessions: sessionWriter(writing),
+    devices: deviceWriter(writing),
+    tickets: ticketWriter(writing),
+    instance: instanceWriter(writing),
+    tokens: tokenWriter(writing),
+    audit: auditWriter(writing),
+    events: eventWriter(writing),
+    idempotency: idempotencyWriter(writing),
+    settings: settingWriter(writing),
+    runs: runWriter(writing),
+    terminals: terminalWriter(writing),
+    webhooks: webhookWriter(writing),
+    network: networkWriter(writing),
+  }
+}
