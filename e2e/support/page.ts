@@ -24,9 +24,13 @@ export interface OpenPage {
 }
 
 /** The page of a service in a browser of its own, as wide as on a desk, where the administrator is logged in. */
-export async function openPage(service: Service, timeoutMs = 30_000): Promise<OpenPage> {
+export async function openPage(
+  service: Service,
+  timeoutMs = 30_000,
+  { undisturbed = false }: { readonly undisturbed?: boolean } = {},
+): Promise<OpenPage> {
   await refuseUnbuiltPage()
-  const browser = await launchBrowser({ viewport: { width: 1280, height: 900 } })
+  const browser = await launchBrowser({ viewport: { width: 1280, height: 900 }, undisturbed })
   try {
     browser.context.setDefaultTimeout(timeoutMs)
     const page = await browser.page()

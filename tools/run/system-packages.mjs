@@ -41,7 +41,11 @@ export const systemPackages = [
   { debian: 'mariadb-server', programs: ['mariadbd'], usedBy: ['packages/catalog/', 'e2e/'] },
   // Users, sandboxes and access lists of projects. Their tests exist for root on Linux.
   { debian: 'passwd', programs: ['useradd'], usedBy: ['apps/server/', 'e2e/'] },
-  { debian: 'bubblewrap', programs: ['bwrap'], usedBy: ['packages/engines/', 'apps/server/', 'e2e/'] },
+  {
+    debian: 'bubblewrap',
+    programs: ['bwrap'],
+    usedBy: ['packages/engines/', 'packages/testkit/', 'apps/server/', 'e2e/'],
+  },
   { debian: 'acl', programs: ['setfacl'], usedBy: ['apps/server/', 'e2e/'] },
   { debian: 'util-linux', programs: ['setpriv'], usedBy: ['packages/engines/', 'apps/server/', 'e2e/'] },
   // OpenSearch is assembled from its published parts.

@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { type BrowserContext, chromium, type LaunchOptions, type Page } from 'playwright-core'
+import { undisturbed } from './undisturbed.ts'
 
 export interface Browser extends AsyncDisposable {
   readonly context: BrowserContext
@@ -28,10 +29,14 @@ export async function launchBrowser(
     readonly viewport?: { width: number; height: number }
     readonly locale?: string
     readonly dark?: boolean
+    /** Beside Docker daemons, whose networks come and go: it hears nothing of them. */
+    readonly undisturbed?: boolean
   } = {},
 ): Promise<Browser> {
-  const profile = await mkdtemp(join(tmpdir(), 'stackquay-browser-'))
-  const launch: LaunchOptions = { executablePath: browserProgram(), headless: true, args: flags }
+  const folder = await mkdtemp(join(tmpdir(), 'stackquay-browser-'))
+  const profile = join(folder, 'profile')
+  const program = options.undisturbed === true ? await undisturbed(browserProgram(), folder) : browserProgram()
+  const launch: LaunchOptions = { executablePath: program, headless: true, args: flags }
   const context = await chromium.launchPersistentContext(profile, {
     ...launch,
     viewport: options.viewport ?? { width: 1280, height: 800 },
@@ -41,7 +46,7 @@ export async function launchBrowser(
   })
   const close = async () => {
     await context.close()
-    await rm(profile, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 })
+    await rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 })
   }
   return { context, page: () => context.newPage(), close, [Symbol.asyncDispose]: close }
 }

@@ -1,12 +1,43 @@
 import assert from 'node:assert/strict'
-import { spawnSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { createServer as createHttpServer } from 'node:http'
 import { type AddressInfo, connect, createServer } from 'node:net'
 import { test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { type DockerLab, dockerLab } from '../src/docker-lab/index.ts'
-import { freePort, isAlive, spawnTracked, waitFor } from '../src/index.ts'
+import { freePort, isAlive, launchBrowser, spawnTracked, waitFor } from '../src/index.ts'
+
+test('an undisturbed browser goes on loading while networks of the machine come and go', async (t) => {
+  const waiting: (() => void)[] = []
+  await using server = createHttpServer((request, response) => {
+    if (request.url === '/') response.end('<p>here</p>')
+    else waiting.push(() => response.end())
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  await using browser = await launchBrowser({ undisturbed: true })
+  const page = await browser.page()
+  await page.goto(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`)
+  // More than a browser has connections for: what waits for one is what it gives up.
+  const answers = page.evaluate(() =>
+    Promise.all([1, 2, 3, 4, 5, 6, 7, 8, 9].map((one) => fetch(`/${one}`).then(({ status }) => status, String))),
+  )
+  await waitFor('the requests', () => waiting.length >= 6)
+  const link = `sqt${process.pid}`
+  const ip = (...args: string[]) => execFileSync('ip', args)
+  t.after(() => spawnSync('ip', ['link', 'del', `${link}a`], { stdio: 'ignore' }))
+  ip('link', 'add', `${link}a`, 'type', 'veth', 'peer', 'name', `${link}b`)
+  ip('address', 'add', '10.211.77.1/30', 'dev', `${link}a`)
+  for (const end of ['a', 'b']) ip('link', 'set', `${link}${end}`, 'up')
+  await delay(1000)
+  while (waiting.length > 0) {
+    for (const answer of waiting.splice(0)) answer()
+    await delay(200)
+  }
+  assert.deepEqual(await answers, Array(9).fill(200))
+})
 
 test('two labs at once see only their own containers, whose programs reach each other by name and the machine', async () => {
   await using first = await dockerLab({ images: ['redis'] })
