@@ -3,13 +3,14 @@ import { Agent, createServer, type IncomingHttpHeaders, type IncomingMessage, re
 import { createServer as createTcpServer } from 'node:net'
 import { after, before, describe, test } from 'node:test'
 import { hash } from '@node-rs/argon2'
+import { freePort } from '@stackquay/testkit/free-port'
 import { createProxyControl } from '../src/control.ts'
 import { createGate, isChanged } from '../src/gate/gate.ts'
 import { mayRedirect, placesOf, redirectGate } from '../src/gate/redirects.ts'
 import type { Visit } from '../src/gate/rule.ts'
 import { type Proxy as RunningProxy, startProxy } from '../src/proxy.ts'
 import type { Route, RouteRules, RouteTable, Target } from '../src/route-table.ts'
-import { closedPort, httpUpstream, portOf, proxyTo, route, table, tempHome, until, upstreamAt } from './support.ts'
+import { httpUpstream, portOf, proxyTo, route, table, tempHome, until, upstreamAt } from './support.ts'
 
 // Every rule at every kind of host, over HTTP and over an upgrade. Addresses of the loopback network stand for clients elsewhere.
 
@@ -581,7 +582,7 @@ function send(
 
 test('a request that waits for its project to come back passes the rules of the table that is in use then', async (t) => {
   const port = await httpUpstream(t, (_message, response) => response.end('the application'))
-  const closed = upstreamAt(await closedPort())
+  const closed = upstreamAt(await freePort())
   const proxy = await proxyTo(t, closed, { refusedWait: 20_000 })
   for (const isUpgrade of [false, true]) {
     await proxy.control.putRoutes(table([route('shop', closed)]))

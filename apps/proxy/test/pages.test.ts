@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { freePort } from '@stackquay/testkit/free-port'
 import { prefersJson } from '../src/answer.ts'
 import type { PageName, Target } from '../src/route-table.ts'
-import { ask, closedPort, httpUpstream, proxyTo, route, table, upstreamAt } from './support.ts'
+import { ask, httpUpstream, proxyTo, route, table, upstreamAt } from './support.ts'
 
 const browser = { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8' }
 const program = { accept: 'application/json' }
@@ -95,7 +96,7 @@ test('an unknown host gets 404 and learns nothing about what else is here', asyn
 })
 
 test('a project on which nothing listens gets 502 with what to do', async (t) => {
-  const closed = await closedPort()
+  const closed = await freePort()
   const { port } = await proxyTo(t, upstreamAt(closed))
   const html = await ask(port, { headers: browser })
   assert.equal(html.status, 502)

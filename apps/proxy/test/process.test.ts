@@ -6,8 +6,9 @@ import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
+import { freePort } from '@stackquay/testkit/free-port'
 import { createProxyControl, ensureProxy, ProxyError } from '../src/control.ts'
-import { alive, ask, closedPort, httpUpstream, portOf, route, table, tempHome, until, upstreamAt } from './support.ts'
+import { alive, ask, httpUpstream, portOf, route, table, tempHome, until, upstreamAt } from './support.ts'
 
 const control = join(import.meta.dirname, '../src/control.ts')
 
@@ -216,7 +217,7 @@ test('a project that is replaced on another port while a request is on its way i
   const home = await tempHome(t)
   const { proxy, port } = await started(home)
   const upstream = await httpUpstream(t, (_request, response) => response.end('moved'))
-  await proxy.putRoutes(table([route('shop', upstreamAt(await closedPort()))]))
+  await proxy.putRoutes(table([route('shop', upstreamAt(await freePort()))]))
   const answer = ask(port)
   await delay(10)
   await proxy.putRoutes(table([route('shop', upstreamAt(upstream))], 2))
@@ -236,7 +237,7 @@ test('another address: the old proxy finishes what it has, the new one takes ove
   const slow = ask(first.port, { path: '/slow' })
   await until(() => release.toString().includes('end'), 'the slow request is under way')
 
-  const listen = `127.0.0.1:${await closedPort()}`
+  const listen = `127.0.0.1:${await freePort()}`
   const second = await started(home, listen)
   assert.notEqual(second.pid, first.pid)
   assert.equal(second.port, Number(listen.split(':')[1]))
@@ -259,7 +260,7 @@ test('changed code: the next start replaces the proxy on the same port', async (
   await writeFile(join(folder, 'src/log.ts'), `// older\n${await readFile(join(folder, 'src/log.ts'), 'utf8')}`)
   const older = (await import(join(folder, 'src/control.ts'))) as typeof import('../src/control.ts')
 
-  const listen = `127.0.0.1:${await closedPort()}`
+  const listen = `127.0.0.1:${await freePort()}`
   const first = await (await older.ensureProxy({ home, listen })).status()
   const second = await started(home, listen)
   assert.notEqual(second.pid, first?.pid)

@@ -97,15 +97,6 @@ export function portOf(server: Server): number {
   return address.port
 }
 
-/** A port without a listener. */
-export async function closedPort(): Promise<number> {
-  const server = createTcpServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const port = portOf(server)
-  await new Promise((resolve) => server.close(resolve))
-  return port
-}
-
 export interface Answer {
   readonly status: number
   readonly headers: IncomingHttpHeaders

@@ -3,8 +3,9 @@ import { randomBytes } from 'node:crypto'
 import { createServer } from 'node:http'
 import { connect } from 'node:net'
 import { type TestContext, test } from 'node:test'
+import { freePort } from '@stackquay/testkit/free-port'
 import { WebSocket, WebSocketServer } from 'ws'
-import { closedPort, httpUpstream, portOf, proxyTo, raw, tcpUpstream, until, upstreamAt } from './support.ts'
+import { httpUpstream, portOf, proxyTo, raw, tcpUpstream, until, upstreamAt } from './support.ts'
 
 async function echoServer(t: TestContext) {
   const server = createServer()
@@ -133,7 +134,7 @@ test('an upgrade to a stopped, silent or unknown project is refused with the rea
   await control.putRoutes({
     version: 1,
     generation: 2,
-    routes: [{ hosts, project, target: upstreamAt(await closedPort()) }],
+    routes: [{ hosts, project, target: upstreamAt(await freePort()) }],
   })
   assert.match(await upgradeOf('shop.localhost'), /^HTTP\/1\.1 502 Bad Gateway[\s\S]*"code":"upstream_unreachable"/)
 })

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { Agent, request } from 'node:http'
 import { connect, createServer, type Socket } from 'node:net'
 import { test } from 'node:test'
+import { freePort } from '@stackquay/testkit/free-port'
 import { WebSocket, WebSocketServer } from 'ws'
 import {
   ask,
-  closedPort,
   httpUpstream,
   open,
   portOf,
@@ -73,7 +73,7 @@ test('a request with a body that was refused goes where the next table leads, be
     bodies.push(text)
     response.end('taken')
   })
-  const { port, control } = await proxyTo(t, upstreamAt(await closedPort()), { refusedWait: 60_000 })
+  const { port, control } = await proxyTo(t, upstreamAt(await freePort()), { refusedWait: 60_000 })
   const answer = ask(port, { method: 'POST', body: 'body' })
   await until(async () => (await control.status())!.held === 1, 'it waits', 20_000)
   await control.putRoutes(table([route('shop', upstreamAt(next))], 2))
@@ -83,7 +83,7 @@ test('a request with a body that was refused goes where the next table leads, be
 
 test('an upgrade that was refused goes where the next table leads', async (t) => {
   const next = await httpUpstream(t, (_request, response) => response.writeHead(418).end('short'))
-  const { port, control } = await proxyTo(t, upstreamAt(await closedPort()), { refusedWait: 60_000 })
+  const { port, control } = await proxyTo(t, upstreamAt(await freePort()), { refusedWait: 60_000 })
   const answer = raw(
     port,
     'GET / HTTP/1.1\r\nHost: shop.localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n',
@@ -95,7 +95,7 @@ test('an upgrade that was refused goes where the next table leads', async (t) =>
 })
 
 test('a refused request is tried again once, and then answered 502', async (t) => {
-  const { port } = await proxyTo(t, upstreamAt(await closedPort()))
+  const { port } = await proxyTo(t, upstreamAt(await freePort()))
   const answer = await ask(port, { method: 'POST', body: 'x', headers: { accept: 'application/json' } })
   assert.equal(answer.status, 502)
   assert.equal(JSON.parse(answer.text).code, 'upstream_unreachable')

@@ -3,22 +3,12 @@ import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { connect, createServer, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
+import { freePort } from '@stackquay/testkit/free-port'
 import { createProxyControl, ensureProxy } from '../src/control.ts'
 import type { Limits } from '../src/limits.ts'
 import { startProxy } from '../src/proxy.ts'
 import { whenBusy } from '../src/workers/busy.ts'
-import {
-  alive,
-  ask,
-  closedPort,
-  httpUpstream,
-  route,
-  table,
-  tcpUpstream,
-  tempHome,
-  until,
-  upstreamAt,
-} from './support.ts'
+import { alive, ask, httpUpstream, route, table, tcpUpstream, tempHome, until, upstreamAt } from './support.ts'
 
 /** Busy machines start processes slowly. */
 const patience = 25_000
@@ -201,7 +191,7 @@ test('a shutdown lets requests of all processes end, frees the address at once a
 
 test('when the main process is killed its workers end by themselves, and a new one serves on the same address', async (t) => {
   const home = await tempHome(t)
-  const listen = `127.0.0.1:${await closedPort()}`
+  const listen = `127.0.0.1:${await freePort()}`
   const first = await ensureProxy({ home, listen, workers: 3, startWithin: patience })
   await until(async () => (await first.status())?.workers.length === 3, 'all workers listen', patience)
   const { pid, workers } = (await first.status())!

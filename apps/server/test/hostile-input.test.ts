@@ -2,9 +2,8 @@ import assert from 'node:assert/strict'
 import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { longestTurn } from '@stackquay/testkit/event-loop'
 import { jsonShape } from '../src/json-shape.ts'
 import { createMatchers } from '../src/logs/log-match.ts'
 import { readResults } from '../src/runs/read-results.ts'
@@ -210,9 +209,9 @@ async function unblocked<Result>(
 ): Promise<Result> {
   const blocks: string[] = []
   for (let round = 0; round < 5; round += 1) {
-    const usual = await longestBlock(harmless)
+    const usual = await longestTurn(harmless)
     let result: Result | undefined
-    const block = await longestBlock(async () => {
+    const block = await longestTurn(async () => {
       result = await act()
     })
     const allowed = Math.max(50, 3 * usual)
@@ -220,13 +219,4 @@ async function unblocked<Result>(
     blocks.push(`${block.toFixed(0)} of ${allowed.toFixed(0)} ms`)
   }
   throw new Error(`${what}: the event loop stood still for ${blocks.join(', ')}`)
-}
-
-async function longestBlock(act: () => Promise<unknown>): Promise<number> {
-  const histogram = monitorEventLoopDelay({ resolution: 2 })
-  histogram.enable()
-  await act()
-  await sleep(4)
-  histogram.disable()
-  return histogram.max / 1e6
 }

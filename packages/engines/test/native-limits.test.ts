@@ -134,10 +134,13 @@ describe('limits on the native engine', () => {
   })
 
   test('a program that fails for want of processes says so at its end', { timeout: 20_000 }, async () => {
-    const source = 'for i in 1 2 3 4 5 6 7 8 9 10 11 12; do sleep 5 & done'
+    // Its start comes to its end first.
+    const started = join(harness.directory, 'many-started')
+    const source = `until [ -e '${started}' ]; do sleep 0.1; done; for i in 1 2 3 4 5 6 7 8 9 10 11 12; do sleep 5 & done`
     const workload = await talk.workload('many', { ...quiet, run: shell(source, { ...none, pids: 8 }) })
     const events = talk.watch()
     await talk.start(workload)
+    await writeFile(started, '')
     const event = await events.next((one) => one.type === 'exited')
     events.end()
     assert.ok(event.type === 'exited' && event.exit.outOfProcesses, JSON.stringify(event))

@@ -1,4 +1,5 @@
 export * from './browser.ts'
+export * from './event-loop.ts'
 export * from './free-port.ts'
 export * from './machine-state.ts'
 export * from './processes.ts'

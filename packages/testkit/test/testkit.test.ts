@@ -3,7 +3,16 @@ import { existsSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
-import { endAll, freePorts, isAlive, launchBrowser, spawnTracked, temporaryHome, waitFor } from '../src/index.ts'
+import {
+  endAll,
+  freePorts,
+  isAlive,
+  launchBrowser,
+  longestTurn,
+  spawnTracked,
+  temporaryHome,
+  waitFor,
+} from '../src/index.ts'
 
 test('a temporary home is there while it is used and gone after', async () => {
   let path = ''
@@ -22,6 +31,20 @@ test('free ports are all different and can be listened on', async () => {
   const server = createServer().listen(ports[0], '127.0.0.1')
   await waitFor('the port', () => server.listening)
   server.close()
+})
+
+test('a turn of the event loop is as long as it computes or stands still, and not what came in turns', async () => {
+  const computing = await longestTurn(async () => {
+    const begun = process.threadCpuUsage().user
+    while (process.threadCpuUsage().user - begun < 80_000);
+  })
+  assert.ok(computing >= 75, `${computing} ms`)
+  const still = await longestTurn(async () => {
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 80)
+  })
+  assert.ok(still >= 75, `${still} ms`)
+  const turns = await longestTurn(() => new Promise((resolve) => setTimeout(resolve, 400)))
+  assert.ok(turns < 200, `${turns} ms`)
 })
 
 test('waiting answers the first answer there is, through errors, and names what it waited for in vain', async () => {
