@@ -256,7 +256,7 @@ export async function openHouse({
     engine,
     published: () => published(),
     flights: async (host, port) => (keeper === null ? { requests: 0 } : keeper.flights(host, port)),
-    look: (project) => orchestrator.observations.refresh(project),
+    look: (project) => orchestrator.observations.current(project),
     now,
   })
   const { release, retire } = createLeaving({ isolation, files, config, onError })

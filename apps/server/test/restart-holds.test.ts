@@ -18,7 +18,7 @@ function observed(name: string, state: Observed['state'] = 'running'): Observed 
 const replace = (one: Workload): Change => ({ type: 'replace', workload: one, because: [] })
 
 /** Holds over a proxy that answers `flights` one after the other, the last one for good. */
-function holdsOver(flights: readonly ({ readonly requests: number } | undefined)[], seen: readonly Observed[] = []) {
+function holdsOver(flights: readonly ({ readonly requests: number } | undefined)[]) {
   const told: string[] = []
   const left = [...flights]
   const holds = createRestartHolds({
@@ -28,7 +28,7 @@ function holdsOver(flights: readonly ({ readonly requests: number } | undefined)
         return { let: () => void told.push(`let ${name}`) }
       },
     }),
-    engine: { observe: async () => seen, address: async () => ({ host: '127.0.0.1', port: 3000 }) },
+    engine: { address: async () => ({ host: '127.0.0.1', port: 3000 }) },
     published: async () => void told.push('published'),
     flights: async () => {
       const now = left.length > 1 ? left.shift() : left[0]
@@ -54,7 +54,7 @@ async function run(steps: readonly { run(context: never): Promise<void> }[]) {
 test('before a workload is stopped to be started again its requests wait and those under way are answered; then they go on', async () => {
   const web = workload('web')
   const seen = [observed('web')]
-  const { holds, told, stepsOf } = holdsOver([{ requests: 2 }, { requests: 1 }, { requests: 0 }], seen)
+  const { holds, told, stepsOf } = holdsOver([{ requests: 2 }, { requests: 1 }, { requests: 0 }])
   await run(holds.around({ project, changes: [replace(web)], wanted: [web], observed: seen }, stepsOf))
   assert.deepEqual(told, [
     'hold web for 30000 ms',
@@ -80,7 +80,7 @@ test('what uses a workload that is started again is held with it, and let go whe
   ]
   const wanted = [db, cache, web, other]
   const seen = wanted.map(({ ref }) => observed(ref.workload))
-  const { holds, told, stepsOf } = holdsOver([{ requests: 0 }], seen)
+  const { holds, told, stepsOf } = holdsOver([{ requests: 0 }])
   await run(holds.around({ project, changes: [replace(db), replace(cache)], wanted, observed: seen }, stepsOf))
   const course = told.filter((line) => !line.startsWith('flights') && line !== 'published' && line !== 'looked')
   assert.deepEqual(course, [
@@ -102,7 +102,7 @@ test('what uses a workload that is started again is held with it, and let go whe
 test('a stop without a start and a start of what was down hold nothing', async () => {
   const web = workload('web')
   const seen = [observed('web', 'stopped')]
-  const { holds, told, stepsOf } = holdsOver([{ requests: 0 }], seen)
+  const { holds, told, stepsOf } = holdsOver([{ requests: 0 }])
   const changes: readonly Change[] = [
     { type: 'stop', ref: web.ref, title: 'web', stop: { signal: 'SIGTERM', deadlineSeconds: 1 } },
     { type: 'start', workload: web },
@@ -115,7 +115,7 @@ test('a stop without a start and a start of what was down hold nothing', async (
 test('an operation that ended in between lets go of all that it held, once', async () => {
   const web = workload('web')
   const seen = [observed('web')]
-  const { holds, told, stepsOf } = holdsOver([{ requests: 0 }], seen)
+  const { holds, told, stepsOf } = holdsOver([{ requests: 0 }])
   const steps = holds.around({ project, changes: [replace(web)], wanted: [web], observed: seen }, stepsOf)
   await run(steps.slice(0, 2))
   assert.ok(!told.includes('let web'))
@@ -126,15 +126,15 @@ test('an operation that ended in between lets go of all that it held, once', asy
 })
 
 test('a proxy that does not say what it has under way is given a moment, and no more', async () => {
-  const { holds, told } = holdsOver([undefined], [observed('web')])
-  await holds.hold([{ project, workload: 'web' }], new AbortController().signal)
+  const { holds, told } = holdsOver([undefined])
+  await holds.hold([{ project, workload: 'web' }], [observed('web')], new AbortController().signal)
   assert.deepEqual(told, ['hold web for 30000 ms', 'published', 'flights undefined'])
 })
 
 test('a cancelled operation does not go on waiting for answers that never come', async () => {
-  const { holds, told } = holdsOver([{ requests: 1 }], [observed('web')])
+  const { holds, told } = holdsOver([{ requests: 1 }])
   const cancel = new AbortController()
-  const holding = holds.hold([{ project, workload: 'web' }], cancel.signal)
+  const holding = holds.hold([{ project, workload: 'web' }], [observed('web')], cancel.signal)
   await sleep(50)
   cancel.abort(new Error('cancelled'))
   await assert.rejects(holding)

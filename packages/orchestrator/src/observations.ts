@@ -8,26 +8,44 @@ export interface Observations {
   unknown(project: string): string | null
   /** Answers a look that began after the call. Calls at the same time share one. */
   refresh(project: string): Promise<readonly Observed[]>
+  /** Something was done to the project since the last look, or the engine told of something. */
+  outdate(project: string): void
+  /** The same; it is looked at soon, unless somebody looks before. */
+  refreshSoon(project: string): void
+  /** What was last seen where nothing is known to have changed since, else a new look. */
+  current(project: string): Promise<readonly Observed[]>
   forget(project: string): void
   /** Called when a look brought something else than the one before. */
   onChange(listener: (project: string) => void): void
 }
+
+/** So long what changes one after the other is waited for, to be looked at once. */
+const soonMs = 250
 
 export function createObservations(engine: Engine, signal: AbortSignal): Observations {
   const seen = new Map<string, readonly Observed[]>()
   const running = new Map<string, Promise<readonly Observed[]>>()
   const following = new Map<string, Promise<readonly Observed[]>>()
   const unknown = new Map<string, string>()
+  /** Of these the last look shows what is there, as far as anybody knows. */
+  const upToDate = new Set<string>()
+  const planned = new Map<string, NodeJS.Timeout>()
   const listeners: ((project: string) => void)[] = []
 
   const of = (project: string) => seen.get(project) ?? []
 
   const look = async (project: string): Promise<readonly Observed[]> => {
+    clearTimeout(planned.get(project))
+    planned.delete(project)
+    // Before it begins: what happens during the look may be missing in it.
+    upToDate.add(project)
     const observed = await engine.observe(project, signal).catch((error: unknown) => {
+      upToDate.delete(project)
       if (error instanceof EngineError && error.code === 'engine_unavailable') setUnknown(project, error.message)
       throw error
     })
     setUnknown(project, null)
+    if (observed.length === 0) upToDate.delete(project)
     if (JSON.stringify(observed) !== JSON.stringify(of(project))) {
       // Nothing is remembered of a project that has nothing, so that deleted ones leave no trace.
       if (observed.length === 0) seen.delete(project)
@@ -52,24 +70,45 @@ export function createObservations(engine: Engine, signal: AbortSignal): Observa
     return mine
   }
 
+  // A look that began before the call may have missed what the caller knows of: then one more follows it.
+  const refresh = (project: string): Promise<readonly Observed[]> => {
+    const now = running.get(project)
+    if (now === undefined) return begin(project)
+    const waiting = following.get(project)
+    if (waiting !== undefined) return waiting
+    const goOn = () => {
+      following.delete(project)
+      return running.get(project) ?? begin(project)
+    }
+    const next = now.then(goOn, goOn)
+    following.set(project, next)
+    return next
+  }
+
+  const outdate = (project: string) => {
+    upToDate.delete(project)
+  }
+
   return {
     of,
     unknown: (project) => unknown.get(project) ?? null,
-    // A look that began before the call may have missed what the caller knows of: then one more follows it.
-    refresh: (project) => {
+    refresh,
+    outdate,
+    refreshSoon: (project) => {
+      outdate(project)
+      if (planned.has(project) || signal.aborted) return
+      // Who needs to know asks for himself.
+      planned.set(project, setTimeout(() => void refresh(project).catch(() => undefined), soonMs).unref())
+    },
+    current: async (project) => {
       const now = running.get(project)
-      if (now === undefined) return begin(project)
-      const waiting = following.get(project)
-      if (waiting !== undefined) return waiting
-      const goOn = () => {
-        following.delete(project)
-        return running.get(project) ?? begin(project)
-      }
-      const next = now.then(goOn, goOn)
-      following.set(project, next)
-      return next
+      if (now !== undefined) await now.catch(() => undefined)
+      return upToDate.has(project) ? of(project) : refresh(project)
     },
     forget: (project) => {
+      clearTimeout(planned.get(project))
+      planned.delete(project)
+      upToDate.delete(project)
       seen.delete(project)
       unknown.delete(project)
     },

@@ -123,7 +123,6 @@ export function createOrchestrator(options: OrchestratorOptions): Orchestrator {
         })
         .finally(() => {
           active.delete(operation.id)
-          options.onChange(operation.project)
           end()
         })
     },

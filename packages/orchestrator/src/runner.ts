@@ -79,7 +79,7 @@ export function createRunner(
     })
     // What follows an outcome (clean-up, the wanted state) must not be lost to an error of its own.
     await observations
-      .refresh(operation.project)
+      .current(operation.project)
       .catch((error: unknown) => options.onError(error, `looking at ${operation.project}`))
     const settled = await settle(work, outcome)
     await journal.ended(operation.id, settled, steps)

@@ -73,6 +73,12 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     options.onChange(ref.project)
   }
 
+  /** What an operation does is looked at by itself when it ends; what is seen before is only to be shown. */
+  const look = async (project: string): Promise<void> => {
+    if (!lanes.isFree(project)) observations.refreshSoon(project)
+    else await observations.refresh(project)
+  }
+
   const stateOf = async (ref: WorkloadRef): Promise<Observed['state'] | undefined> =>
     (await observations.refresh(ref.project)).find((one) => one.ref.workload === ref.workload)?.state
 
@@ -165,7 +171,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     const before = observations.of(ref.project).find((one) => one.ref.workload === ref.workload)
     const startedAt = starts.get(key) ?? (before?.state === 'running' ? Date.parse(before.since) : now())
     const crashedAt = now()
-    await lookAgain(ref)
+    await look(ref.project).catch((error: unknown) => options.onError(error, ref))
     if (deciding.has(key)) return
     deciding.add(key)
     try {
@@ -243,17 +249,14 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
               supervision: { ...watch.supervision, gaveUp: false, reason: null, logTail: [] },
             })
           }
-          await observations.refresh(event.ref.project)
-          return
+          return look(event.ref.project)
         }
         case 'started':
           starts.set(keyOf(event.ref), now())
-          await observations.refresh(event.ref.project)
-          return
+          return look(event.ref.project)
         case 'unhealthy':
         case 'limited':
-          await observations.refresh(event.ref.project)
-          return
+          return look(event.ref.project)
         default:
           event satisfies never
       }

@@ -37,17 +37,18 @@ export type Outcome =
   | { readonly state: 'failed'; readonly error: unknown }
   | { readonly state: 'cancelled' }
 
-/** The engine's steps for these changes, as steps of an operation. */
+/** The engine's steps for these changes, as steps of an operation. `applied` is called after each, also when it failed. */
 export function engineSteps(
   engine: Engine,
   changes: readonly Change[],
   reveal: ApplyContext['reveal'],
+  applied: () => void,
 ): readonly WorkStep[] {
   return changes
     .flatMap((change) => engine.plan(change))
     .map((step) => ({
       id: step.id,
       title: step.title,
-      run: (context) => engine.apply(step, { signal: context.signal, output: context.output, reveal }),
+      run: (context) => engine.apply(step, { signal: context.signal, output: context.output, reveal }).finally(applied),
     }))
 }

@@ -24,9 +24,16 @@ export function carryOutActs(operation: OperationRow, deps: OperationDeps): Work
       giveUpAfter(outcome, failures, deps)
       if (outcome.state === 'cancelled') await settleCancelled(operation, acts, deps)
       if (stopsAll(acts)) await deps.release(project)
-      await finish(project, deps)
+      await finish(project, deps, { asKnown: outcome.state === 'succeeded' && isSettled(project, deps) })
     },
   }
+}
+
+/** Nothing stands in its way that may be gone now, and it has no images, whose builds are chosen while it is started. */
+function isSettled(project: string, { model, engines }: OperationDeps): boolean {
+  const known = model.find(project)
+  if (known === null || known.resolved.errors.length > 0) return false
+  return engines.named(known.row.engine)?.capabilities.images === false
 }
 
 async function stepsOfAct(

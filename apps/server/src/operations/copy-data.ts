@@ -37,6 +37,7 @@ async function copyData(original: string, copy: string, { signal }: StepContext,
     if (comesBack)
       await restartHolds.hold(
         up.map(({ ref }) => ref),
+        up,
         signal,
       )
     if (running) await bringTo(original, 'stopped', unresolved, signal, deps)
@@ -72,6 +73,8 @@ async function bringTo(
   const observed = await engine.observe(project, asked)
   const { changes } = planProject({ wanted, unresolved, observed, goal, keepChanged: true })
   const signal = AbortSignal.timeout(180_000)
-  for (const step of engineSteps(engine, changes, reveal)) await step.run({ signal, output: () => undefined })
-  await orchestrator().observations.refresh(project)
+  const { observations } = orchestrator()
+  const applied = () => observations.outdate(project)
+  for (const step of engineSteps(engine, changes, reveal, applied)) await step.run({ signal, output: () => undefined })
+  await observations.current(project)
 }

@@ -38,13 +38,16 @@ async function removeSteps(project: string, deps: OperationDeps): Promise<readon
   const observed = await deps.orchestrator().observations.refresh(project)
   const strays = straysOf(deps.engines.named(row.engine), row.id, { commands: true })
   const { changes } = planProject({ wanted: [], observed, goal: 'stopped', ...strays })
-  return engineSteps(deps.engine, changes, deps.reveal)
+  return engineSteps(deps.engine, changes, deps.reveal, () => deps.orchestrator().observations.outdate(project))
 }
 
-async function dataSteps(project: string, { engine, reveal }: OperationDeps): Promise<readonly WorkStep[]> {
+async function dataSteps(
+  project: string,
+  { engine, reveal, orchestrator }: OperationDeps,
+): Promise<readonly WorkStep[]> {
   const data = await engine.dataNames(project, forever)
   const changes = data.map((name): Change => ({ type: 'deleteData', project, data: name }))
-  return engineSteps(engine, changes, reveal)
+  return engineSteps(engine, changes, reveal, () => orchestrator().observations.outdate(project))
 }
 
 async function settle(project: string, outcome: Outcome, deps: OperationDeps): Promise<void> {

@@ -43,10 +43,18 @@ export async function findProject(store: Store, id: string): Promise<ProjectRow>
   return row
 }
 
-/** The status and the routes are right when the operation is reported as ended. */
-export async function finish(project: string, { model }: Pick<OperationDeps, 'model'>): Promise<void> {
-  await model.renew(project)
-  await model.settled()
+/**
+ * The status and the routes are right when the operation is reported as ended. `asKnown`: it changed nothing that the project resolves
+ * by; then it is resolved again only where the row is another one than it was gathered from.
+ */
+export async function finish(
+  project: string,
+  { model, store }: Pick<OperationDeps, 'model' | 'store'>,
+  { asKnown = false }: { readonly asKnown?: boolean } = {},
+): Promise<void> {
+  const revision = asKnown ? (await store.projects.find(project))?.revision : undefined
+  if (revision === undefined || model.find(project)?.row.revision !== revision) await model.renew(project)
+  await model.published(project)
 }
 
 /** Nothing is known of the project any more. */

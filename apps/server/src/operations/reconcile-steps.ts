@@ -43,7 +43,9 @@ export async function reconcileSteps(
 /** The engine's steps for one change, which remember when they fail. */
 export function stepsOf(change: Change, failures: Failures, deps: OperationDeps): readonly WorkStep[] {
   const ref = refOf(change)
-  return engineSteps(deps.engine, [change], deps.reveal).map((step) => ({
+  // Only so that the status is right early; who needs the answer looks for himself.
+  const applied = () => deps.orchestrator().observations.refreshSoon(projectOf(change))
+  return engineSteps(deps.engine, [change], deps.reveal, applied).map((step) => ({
     ...step,
     ...laneOf(change),
     run: async (context) => {
@@ -52,13 +54,6 @@ export function stepsOf(change: Change, failures: Failures, deps: OperationDeps)
       } catch (error) {
         if (ref !== null) failures.push({ ref, error })
         throw error
-      } finally {
-        // Only so that the status is right early; who needs the answer looks for himself.
-        if (ref !== null)
-          deps
-            .orchestrator()
-            .observations.refresh(ref.project)
-            .catch(() => undefined)
       }
     },
   }))
@@ -88,8 +83,9 @@ export async function stopNow(
   const strays = straysOf(engines.named(known.row.engine), project)
   const { changes } = planProject({ wanted, unresolved, observed, goal: 'stopped', ...strays, ...which })
   const context = { signal: AbortSignal.timeout(120_000), output: () => undefined }
-  for (const step of engineSteps(engine, changes, reveal)) await step.run(context)
-  return deps.orchestrator().observations.refresh(project)
+  const { observations } = deps.orchestrator()
+  for (const step of engineSteps(engine, changes, reveal, () => observations.outdate(project))) await step.run(context)
+  return observations.current(project)
 }
 
 /**
@@ -117,4 +113,8 @@ function refOf(change: Change): WorkloadRef | null {
     default:
       return change satisfies never
   }
+}
+
+function projectOf(change: Change): string {
+  return refOf(change)?.project ?? ('project' in change ? change.project : '')
 }

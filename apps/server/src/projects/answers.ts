@@ -74,7 +74,7 @@ export function createAnswers(deps: ChangeDeps): ProjectAnswers {
   }
 
   const changeOnce: ProjectAnswers['change'] = async (row, patch, context, action, query, options) => {
-    const proposed = await proposeChange(row, patch, deps, options)
+    const proposed = await proposeChange(row, patch, deps, { ...options, isShown: query.dryRun === true })
     requireMayRemove(context.principal, proposed.removal.deleteData)
     if (query.dryRun === true) return { status: 200, body: proposed.plan }
     if (!proposed.isChange && proposed.removal.deleteData.length + proposed.rotates.length === 0)

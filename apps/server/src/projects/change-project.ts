@@ -51,6 +51,8 @@ export interface ChangeDeps {
 export interface ProposedChange {
   readonly row: ProjectRow
   readonly spec: ProjectSpec
+  /** What the specification resolves to; secrets that the change sets are still to be sealed. */
+  readonly resolved: Resolved
   readonly aside: SetAside
   readonly changes: readonly Change[]
   readonly plan: Plan
@@ -81,6 +83,8 @@ export interface ChangeOptions {
   readonly drops?: { readonly name: string; readonly type: string }
   /** Secrets that get a new text, the workload that must learn it, and where what stands in its way is told. */
   readonly rotates?: { readonly workload: string; readonly pointer: string; readonly secrets: readonly SecretField[] }
+  /** Somebody reads the plan. What is carried out at once is looked at by its operation. Default: true. */
+  readonly isShown?: boolean
 }
 
 /** Merges, resolves and plans. Throws every problem of the change at once; writes nothing. */
@@ -88,7 +92,7 @@ export async function proposeChange(
   row: ProjectRow,
   patch: ProjectPatch,
   deps: ChangeDeps,
-  { naming = 'keeps', drops, rotates: rotation }: ChangeOptions = {},
+  { naming = 'keeps', drops, rotates: rotation, isShown = true }: ChangeOptions = {},
 ): Promise<ProposedChange> {
   const { engine, resolver, store } = deps
   const aside = await setSecretsAside(row.spec, patch, store)
@@ -125,7 +129,7 @@ export async function proposeChange(
   // What stood in the way before is no reason to refuse a change that does not touch it.
   const known = new Set(before.errors.map((error) => error.pointer + error.code))
   if (isChange) refuseErrors(resolved.errors.filter((error) => !known.has(error.pointer + error.code)))
-  const { observed, after } = await standOf(row, before, deps)
+  const { observed, after } = await standOf(row, before, deps, isShown ? 'now' : 'lastSeen')
   const shown = { deletesData: removal.deleteData, changes: changedFields(row.spec, spec) }
   // Sent back as it is, nothing happens, whatever state the project is in.
   const isNothing = !isChange && rotates.length + removal.deleteData.length === 0
@@ -138,7 +142,21 @@ export async function proposeChange(
   const request = { goal: isNothing ? ('running' as const) : row.desired, before: before.workloads, touches }
   const wanted = isNothing ? { ...resolved, unresolved: observed.map((one) => one.ref.workload) } : resolved
   const { changes, plan } = planOf(engine, wanted, observed, request, { ...shown, after })
-  return { row, spec, aside, changes, plan, isChange, isAboutPrograms, removal, rotates, touches, after, look }
+  return {
+    row,
+    spec,
+    resolved,
+    aside,
+    changes,
+    plan,
+    isChange,
+    isAboutPrograms,
+    removal,
+    rotates,
+    touches,
+    after,
+    look,
+  }
 }
 
 /** Whether a program that somebody may have installed meanwhile is all or part of what is wrong. */
@@ -222,12 +240,13 @@ export async function standOf(
   row: Pick<ProjectRow, 'id' | 'desired'>,
   now: Pick<Resolved, 'workloads'>,
   { store, orchestrator }: Pick<ChangeDeps, 'store' | 'orchestrator'>,
+  look: 'now' | 'lastSeen' = 'now',
 ): Promise<{ readonly observed: readonly Observed[]; readonly after: readonly OperationRow[] }> {
   const after = await store.operations.unfinishedOf(row.id)
   const { observations } = orchestrator()
   const observed =
     after.length === 0
-      ? await observations.refresh(row.id)
+      ? await (look === 'now' ? observations.refresh(row.id) : observations.current(row.id))
       : observedAfter(row.desired, now.workloads, observations.of(row.id))
   return { observed, after }
 }
@@ -292,7 +311,7 @@ export async function writeChange(
 ): Promise<OperationRow | null> {
   const { row, aside, removal, look } = proposed
   const { store } = deps
-  const accepted = await store.transaction(async (tx) => {
+  const { accepted, changed } = await store.transaction(async (tx) => {
     await refuseMoved(store, proposed)
     const accepted = await accept(tx, proposed, context, deps)
     if (look !== null) await refuseChanged(store, row, look)
@@ -321,12 +340,16 @@ export async function writeChange(
       project: row.id,
       data: { id: row.id, slug: row.slug, generation: changed.generation },
     })
-    return accepted
+    return { accepted, changed }
   })
-  if (proposed.isAboutPrograms) deps.resolver.handOver(row.id, accepted?.isNew === true ? 2 : 1)
+  const isNew = accepted?.isNew === true
+  // Its operation resolves it again, and remembers what was read of the source.
+  const isKnown = isNew && aside.texts.size + aside.dropped.length + proposed.rotates.length === 0
+  if (proposed.isAboutPrograms) deps.resolver.handOver(row.id, (isNew ? 1 : 0) + (isKnown ? 0 : 1))
   // First, so that nobody sees the change without the operation that holds the project for it.
   if (accepted !== null) begin(accepted, deps)
-  await deps.model.renew(row.id, proposed.isAboutPrograms ? 'handedOver' : 'remembered')
+  if (isKnown) deps.model.changed(changed, proposed.resolved)
+  else await deps.model.renew(row.id, proposed.isAboutPrograms ? 'handedOver' : 'remembered')
   return accepted?.operation ?? null
 }
 

@@ -17,11 +17,13 @@ import {
 } from '@stackquay/orchestrator'
 import type { NewAuditEntry, OperationRow, ProjectRow, Store, Transaction } from '@stackquay/store'
 import { filesProblem } from '../http/files-problem.ts'
-import type { Model } from './model.ts'
+import type { Foreseen, Model } from './model.ts'
 import { isEnded, operationView } from './view.ts'
 
 /** Output is told in batches: whole lines, at most so often. */
 const outputEveryMs = 100
+/** Steps that follow each other faster are told together. After a crash an operation begins again, whatever is stored of its steps. */
+const progressEveryMs = 250
 
 /** Writes an operation's course down, tells it as events, and appends the outcome to the audit log: one transaction each. */
 export function createJournal(options: {
@@ -40,6 +42,7 @@ export function createJournal(options: {
   let timer: NodeJS.Timeout | null = null
 
   const { begin, write } = createRecords(store, options.model, carried)
+  const course = createCourse(write, options.onError)
   const flush = async () => {
     if (timer !== null) clearTimeout(timer)
     timer = null
@@ -64,9 +67,7 @@ export function createJournal(options: {
       if (row !== null) running.set(id, row.project)
       return row !== null
     },
-    progress: async (id, steps, progress) => {
-      await write(id, { steps: steps.map(stepView), progress })
-    },
+    progress: async (id, steps, progress) => course.tell(id, { steps: steps.map(stepView), progress }),
     output: (id, step, lines) => {
       const project = running.get(id)
       if (project === undefined) return
@@ -83,7 +84,7 @@ export function createJournal(options: {
       )
     },
     ended: async (id, outcome, steps) => {
-      await flush()
+      await Promise.all([course.end(id), flush()])
       running.delete(id)
       const error = outcome.state === 'failed' ? problemOfFailure(outcome.error, steps) : null
       await write(
@@ -100,7 +101,48 @@ export function createJournal(options: {
       carried.delete(id)
     },
     carries: (id, { generation, spec }) => void carried.set(id, { generation, spec }),
-    flush,
+    flush: async () => {
+      await Promise.all([course.flush(), flush()])
+    },
+  }
+}
+
+/** What is told of steps is written a moment later, the newest alone. */
+function createCourse<Progress>(
+  write: (operation: string, progress: Progress) => Promise<void>,
+  onError: (error: unknown, what: string) => void,
+) {
+  const waiting = new Map<string, { newest: Progress; readonly timer: NodeJS.Timeout }>()
+  const writing = new Map<string, Promise<void>>()
+  const writeNow = (id: string) => {
+    const entry = waiting.get(id)
+    if (entry === undefined) return
+    clearTimeout(entry.timer)
+    waiting.delete(id)
+    const mine = (writing.get(id) ?? Promise.resolve())
+      .then(() => write(id, entry.newest))
+      .catch((error: unknown) => onError(error, 'telling the course of an operation'))
+      .finally(() => {
+        if (writing.get(id) === mine) writing.delete(id)
+      })
+    writing.set(id, mine)
+  }
+  return {
+    tell: (id: string, newest: Progress) => {
+      const entry = waiting.get(id)
+      if (entry !== undefined) entry.newest = newest
+      else waiting.set(id, { newest, timer: setTimeout(() => writeNow(id), progressEveryMs) })
+    },
+    /** What was not written yet is not needed any more, and nothing of it is written from here on. */
+    end: async (id: string) => {
+      clearTimeout(waiting.get(id)?.timer)
+      waiting.delete(id)
+      await writing.get(id)
+    },
+    flush: async () => {
+      for (const id of [...waiting.keys()]) writeNow(id)
+      await Promise.all(writing.values())
+    },
   }
 }
 
@@ -125,8 +167,9 @@ function createRecords(store: Store, model: () => Model, carried: Carried) {
     },
     write: async (id: string, change: Parameters<Transaction['operations']['update']>[1], outcome?: Outcome) => {
       const carries = carried.get(id)
-      let project: ProjectRow | null = null
+      let foreseen: Foreseen | null = null
       const row = await store.transaction(async (tx) => {
+        let project: ProjectRow | null = null
         const updated = await tx.operations.update(id, { ...change, ...generationOf(carries) })
         // In the same transaction: what was carried out is never asked for again, and nothing counts as carried out that was not.
         if (
@@ -136,11 +179,14 @@ function createRecords(store: Store, model: () => Model, carried: Carried) {
         )
           project = await tx.projects.carriedOut(updated.project, carries.generation, carries.spec)
         await tellChange(tx, updated)
-        if (outcome !== undefined) await tx.audit.append(outcomeEntry(updated, outcome))
+        if (outcome === undefined) return updated
+        await tx.audit.append(outcomeEntry(updated, outcome))
+        foreseen = model().foreseeEnd(id, updated.project, project)
+        if (foreseen?.event != null) await tx.events.append(foreseen.event)
         return updated
       })
-      if (project !== null) model().carriedOut(project)
-      told(row)
+      if (foreseen === null) told(row)
+      else (foreseen as Foreseen).took()
     },
   }
 }

@@ -6,6 +6,7 @@ import type { PortLease, ProjectRow, Store } from '@stackquay/store'
 import { rememberWriters } from './remember-writers.ts'
 import type { Resolver, SourceRead } from './resolver.ts'
 import { type ProjectParts, projectSummary } from './view.ts'
+import { workDone } from './work-done.ts'
 
 /**
  * What is known of every project right now: the stored row, what it resolves to, and the status derived from what the
@@ -15,14 +16,19 @@ export interface Model {
   load(): Promise<void>
   /** After a write of the row, its leases or its source: reads and resolves again. */
   renew(id: string, source?: SourceRead): Promise<Known>
+  /** After a write of the row alone, by who knows already what it resolves to. */
+  changed(row: ProjectRow, resolved: Resolved): void
   forget(id: string): void
   find(id: string): Known | null
   all(): readonly Known[]
   /** An operation that runs or waits, as it goes on. */
   setOperation(operation: OperationRecord): void
   operationEnded(id: string, project: string): void
-  /** The row as it is after an operation was carried out: its settings are those that are known. */
-  carriedOut(row: ProjectRow): void
+  /**
+   * Before the end of an operation is written: what follows from it, to be written with it. `row` is the project's as it is then, where
+   * the end changes it. Null for a project that is not known.
+   */
+  foreseeEnd(id: string, project: string, row: ProjectRow | null): Foreseen | null
   status(id: string): ProjectStatus & { workloads: WorkloadStatus[] }
   parts(id: string): ProjectParts | null
   /** The list item as JSON text, made again only when something in it changed. Null when the row is newer than what is known. */
@@ -30,11 +36,29 @@ export interface Model {
   /** Another number after anything changed that a summary is made from. */
   version(): number
   wanted(ref: WorkloadRef): Promise<Workload | null>
-  /** A status may have changed: it is compared, told as an event, and routes follow. */
+  /** A status may have changed: it is compared, told as an event, and routes follow; while an operation goes on, a moment later. */
   touched(id: string): void
+  /** Ends when the proxy has the project's routes as they are now. */
+  published(id: string): Promise<void>
   /** Ends when everything that was touched has been told. */
   settled(): Promise<void>
 }
+
+export interface Foreseen {
+  /** What is to be told of the project's status with the end; null when that stays as it is. */
+  readonly event: StatusEvent | null
+  /** It is written. */
+  took(): void
+}
+
+interface StatusEvent {
+  readonly type: 'project.status'
+  readonly project: string
+  readonly data: Record<string, unknown>
+}
+
+/** While an operation goes on, one thing happens after the other: so long they are gathered to be told at once. */
+const gatherMs = 250
 
 export interface Known {
   readonly row: ProjectRow
@@ -50,6 +74,8 @@ interface Entry extends Known {
   since: string
   told: string
   json: { readonly revision: number; readonly text: string } | null
+  /** Grows with whatever changes that the status is derived from. */
+  changes: number
 }
 
 export interface ModelOptions {
@@ -70,12 +96,14 @@ export function createModel(options: ModelOptions): Model {
   const entries = new Map<string, Entry>()
   const touchedIds = new Set<string>()
   let telling: Promise<void> | null = null
+  let later: NodeJS.Timeout | null = null
   let version = 0
   let forgotten = 0
 
   const outdate = (entry: Entry) => {
     entry.json = null
     entry.status = null
+    entry.changes += 1
     version += 1
   }
 
@@ -92,6 +120,7 @@ export function createModel(options: ModelOptions): Model {
       told: before?.told ?? '',
       status: null,
       json: null,
+      changes: 0,
     }
     entries.set(row.id, entry)
     version += 1
@@ -123,44 +152,49 @@ export function createModel(options: ModelOptions): Model {
     while (touchedIds.size > 0) {
       const ids = [...touchedIds]
       touchedIds.clear()
-      const news: { id: string; data: Record<string, unknown> }[] = []
+      const news: { readonly event: StatusEvent; readonly text: string }[] = []
       for (const id of ids) {
         const entry = entries.get(id)
         if (entry === undefined) continue
-        outdate(entry)
-        const now = status(id)
-        const { since: _since, ...compared } = now
-        const text = JSON.stringify(compared)
-        if (text === entry.told) continue
-        if (!entry.told.startsWith(`{"state":"${now.state}"`)) {
-          entry.since = options.now().toISOString()
-          outdate(entry)
-        }
-        entry.told = text
-        news.push({
-          id,
-          data: { id, slug: entry.row.slug, state: now.state, desired: now.desired, health: now.health },
-        })
+        const told = tellingOf(entry, status(id), options.now)
+        if (told === null) continue
+        Object.assign(entry, told.after, { json: null })
+        version += 1
+        news.push({ event: told.event, text: told.after.told })
       }
       await options.publish(ids)
       if (news.length === 0) continue
       await store.transaction(async (tx) => {
-        for (const { id, data } of news) await tx.events.append({ type: 'project.status', project: id, data })
+        for (const { event, text } of news) {
+          const entry = entries.get(event.project)
+          // The end of an operation was told meanwhile, and this is from before it.
+          if (entry?.told !== text) continue
+          // One that is being written comes before this: then it is looked at and told once more.
+          entry.changes += 1
+          await tx.events.append(event)
+        }
       })
     }
+  }
+
+  const tellNow = () => {
+    if (later !== null) clearTimeout(later)
+    later = null
+    telling ??= new Promise<void>((done) => setImmediate(done))
+      .then(tell)
+      .catch((error: unknown) => options.onError(error, 'telling a change of status'))
+      .finally(() => {
+        telling = null
+        if (touchedIds.size > 0) tellNow()
+      })
   }
 
   const touched = (id: string) => {
     touchedIds.add(id)
     const entry = entries.get(id)
     if (entry !== undefined) outdate(entry)
-    telling ??= new Promise<void>((done) => setImmediate(done))
-      .then(tell)
-      .catch((error: unknown) => options.onError(error, 'telling a change of status'))
-      .finally(() => {
-        telling = null
-        if (touchedIds.size > 0) touched([...touchedIds][0]!)
-      })
+    if ((entry?.operations.length ?? 0) === 0) tellNow()
+    else later ??= setTimeout(tellNow, gatherMs).unref()
   }
 
   const renew: Model['renew'] = async (id, source = 'now') => {
@@ -176,8 +210,46 @@ export function createModel(options: ModelOptions): Model {
     return entry
   }
 
+  const operations = operationsOf(entries, touched)
+
   return {
     renew,
+    changed: (row, resolved) => {
+      const before = entries.get(row.id)
+      if (before === undefined) return
+      put(row, resolved, before.leases)
+      touched(row.id)
+    },
+    published: (id) => options.publish([id]),
+    foreseeEnd: (id, project, row) => {
+      const entry = entries.get(project)
+      if (entry === undefined) return null
+      const after: Entry = {
+        ...entry,
+        ...(row !== null && isSameSettings(entry, row) ? { row } : {}),
+        operations: entry.operations.filter((operation) => operation.id !== id),
+        json: null,
+      }
+      const derived = statusOf(after, options.orchestrator())
+      const told = tellingOf(entry, derived, options.now)
+      Object.assign(after, told?.after ?? { status: derived })
+      const { changes } = entry
+      return {
+        event: told?.event ?? null,
+        took: () => {
+          if (entries.get(project) !== entry || entry.changes !== changes) {
+            if (row !== null) operations.carriedOut(row)
+            operations.operationEnded(id, project)
+            return
+          }
+          entries.set(project, after)
+          version += 1
+          // Its routes may show another page now.
+          touchedIds.add(project)
+          tellNow()
+        },
+      }
+    },
     status,
     parts,
     touched,
@@ -202,7 +274,8 @@ export function createModel(options: ModelOptions): Model {
     },
     find: (id) => entries.get(id) ?? null,
     all: () => [...entries.values()],
-    ...operationsOf(entries, touched),
+    setOperation: operations.setOperation,
+    operationEnded: operations.operationEnded,
     summaryJson: (id, revision) => {
       const entry = entries.get(id)
       if (entry === undefined || entry.row.revision !== revision) return null
@@ -226,6 +299,7 @@ export function createModel(options: ModelOptions): Model {
       return workload
     },
     settled: async () => {
+      if (touchedIds.size > 0) tellNow()
       while (telling !== null) await telling
     },
   }
@@ -233,6 +307,7 @@ export function createModel(options: ModelOptions): Model {
 
 function statusOf(entry: Entry, { observations, supervisor }: Orchestrator): ReturnType<Model['status']> {
   const { row, resolved, operations, since } = entry
+  workDone.derived.publish(row.id)
   return projectStatus({
     phase: row.phase,
     desired: row.desired,
@@ -248,29 +323,48 @@ function statusOf(entry: Entry, { observations, supervisor }: Orchestrator): Ret
   })
 }
 
-/** What is told of operations as they go on and end. */
-function operationsOf(
-  entries: Map<string, Entry>,
-  touched: (id: string) => void,
-): Pick<Model, 'setOperation' | 'operationEnded' | 'carriedOut'> {
+/** What is to be told of a status, and how the entry is then; null when nothing is new. */
+function tellingOf(
+  entry: Entry,
+  derived: ReturnType<Model['status']>,
+  now: () => Date,
+): { readonly event: StatusEvent; readonly after: Pick<Entry, 'since' | 'status' | 'told'> } | null {
+  const { since: _since, ...compared } = derived
+  const told = JSON.stringify(compared)
+  if (told === entry.told) return null
+  const { state, desired, health } = derived
+  const since = entry.told.startsWith(`{"state":"${state}"`) ? entry.since : now().toISOString()
+  const { id, slug } = entry.row
   return {
-    setOperation: (operation) => {
+    event: { type: 'project.status', project: id, data: { id, slug, state, desired, health } },
+    after: { since, status: { ...derived, since }, told },
+  }
+}
+
+/** A change came in between where they are not: whoever wrote it reads the row again. */
+function isSameSettings(entry: Entry, row: ProjectRow): boolean {
+  return entry.row.generation === row.generation && entry.row.revision <= row.revision
+}
+
+/** What is told of operations as they go on and end. */
+function operationsOf(entries: Map<string, Entry>, touched: (id: string) => void) {
+  return {
+    setOperation: (operation: OperationRecord) => {
       const entry = entries.get(operation.project)
       if (entry === undefined) return
       const others = entry.operations.filter(({ id }) => id !== operation.id)
       entry.operations = [...others, operation].sort(inTurn)
       touched(operation.project)
     },
-    operationEnded: (id, project) => {
+    operationEnded: (id: string, project: string) => {
       const entry = entries.get(project)
       if (entry === undefined) return
       entry.operations = entry.operations.filter((operation) => operation.id !== id)
       touched(project)
     },
-    carriedOut: (row) => {
+    carriedOut: (row: ProjectRow) => {
       const entry = entries.get(row.id)
-      // A change came in between: whoever wrote it reads the row again.
-      if (entry === undefined || entry.row.generation !== row.generation || entry.row.revision > row.revision) return
+      if (entry === undefined || !isSameSettings(entry, row)) return
       entries.set(row.id, { ...entry, row })
       touched(row.id)
     },

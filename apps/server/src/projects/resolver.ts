@@ -29,6 +29,7 @@ import type { OurPrograms } from '../catalogue/our-programs.ts'
 import type { Config } from '../config.ts'
 import type { FilesOf, SourcePlace } from './files-of.ts'
 import { createSourceMemory } from './source-memory.ts'
+import { workDone } from './work-done.ts'
 
 /** A project as far as resolving needs it; a project that is only planned has no leases and secrets yet. */
 export interface Resolvable extends SourcePlace {
@@ -165,6 +166,7 @@ export function createResolver(options: {
     files: readonly string[],
     sourceOf: (project: Resolvable, files: readonly string[]) => Promise<SourceFiles> = readNow,
   ): Promise<ResolveFacts> => {
+    workDone.resolved.publish(project.id)
     await catalogue.offers()
     const [source, leases, secrets] = await Promise.all([
       sourceOf(project, files),

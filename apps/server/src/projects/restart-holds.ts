@@ -11,7 +11,7 @@ export interface RestartHolds {
    */
   around(plan: HeldPlan, stepsOf: (change: Change) => readonly WorkStep[]): readonly WorkStep[]
   /** Requests to these wait from now on, at most half a minute, and those under way have been answered, or had five seconds for it. */
-  hold(workloads: readonly WorkloadRef[], signal: AbortSignal): Promise<void>
+  hold(workloads: readonly WorkloadRef[], observed: readonly Observed[], signal: AbortSignal): Promise<void>
   /** The same for what a service that was ended in the middle of an operation left held and stopped; with the next table. */
   goOn(workloads: readonly WorkloadRef[]): void
   /** Lets go of what is still held of a project: at the end of every operation, however it ended. */
@@ -27,7 +27,7 @@ export interface HeldPlan {
 
 export interface RestartHoldsOptions {
   readonly routes: () => Pick<Routes, 'hold'>
-  readonly engine: Pick<Engine, 'address' | 'observe'>
+  readonly engine: Pick<Engine, 'address'>
   /** Resolves when the proxy has the routes as they are now, or does not answer. */
   published(): Promise<void>
   /** What the proxy has under way at an address; undefined when it does not say. */
@@ -49,9 +49,9 @@ export function createRestartHolds(options: RestartHoldsOptions): RestartHolds {
   const { engine } = options
   const held = new Map<string, Map<string, { let(): void }>>()
 
-  const answered = async (ref: WorkloadRef, signal: AbortSignal) => {
+  const answered = async (ref: WorkloadRef, observed: readonly Observed[], signal: AbortSignal) => {
     const deadline = Date.now() + answeredMs
-    for (const address of await addressesOf(ref, signal)) {
+    for (const address of await addressesOf(ref, observed)) {
       for (;;) {
         const flights = await options.flights(address.host, address.port).catch(() => undefined)
         if (flights === undefined) await sleep(unknownMs, undefined, { signal })
@@ -62,18 +62,17 @@ export function createRestartHolds(options: RestartHoldsOptions): RestartHolds {
   }
 
   /** Of the program that runs now: what replaces it may have other ports. */
-  const addressesOf = async (ref: WorkloadRef, signal: AbortSignal) => {
-    const observed = await engine.observe(ref.project, signal)
+  const addressesOf = async (ref: WorkloadRef, observed: readonly Observed[]) => {
     const ports = observed.find((one) => one.ref.workload === ref.workload)?.ports ?? []
     const addresses = await Promise.all(ports.map(({ name }) => engine.address(ref, name)))
     return addresses.filter((address) => address !== null)
   }
 
-  const hold = async (workloads: readonly WorkloadRef[], signal: AbortSignal) => {
+  const hold: RestartHolds['hold'] = async (workloads, observed, signal) => {
     if (workloads.length === 0) return
     goOn(workloads)
     await options.published()
-    await Promise.all(workloads.map((ref) => answered(ref, signal)))
+    await Promise.all(workloads.map((ref) => answered(ref, observed, signal)))
   }
 
   const goOn = (workloads: readonly WorkloadRef[]) => {
@@ -105,7 +104,7 @@ export function createRestartHolds(options: RestartHoldsOptions): RestartHolds {
     goOn,
     letGo: (project) => letGo(project),
     around: (plan, stepsOf) => {
-      const { project, changes } = plan
+      const { project, changes, observed } = plan
       const readyAfter = holdsOf(plan)
       const first = changes.findIndex((change) => change.type === 'replace')
       const all = [...readyAfter.values()].flat().map((workload): WorkloadRef => ({ project, workload }))
@@ -120,7 +119,7 @@ export function createRestartHolds(options: RestartHoldsOptions): RestartHolds {
           return {
             ...step,
             run: async (context) => {
-              if (begins) await hold(all, context.signal)
+              if (begins) await hold(all, observed, context.signal)
               await step.run(context)
               if (back !== undefined) await letGo(project, back)
             },

@@ -9,6 +9,7 @@ import { shareListener } from '../network/share-listener.ts'
 import type { Known, Model } from './model.ts'
 import type { Resolver } from './resolver.ts'
 import { createRouteNames, type RouteNames } from './route-names.ts'
+import { workDone } from './work-done.ts'
 
 /**
  * Tells the proxy which host leads where, whenever that changed. Only the projects that changed are looked at, and only what differs is
@@ -68,6 +69,7 @@ export function createRoutes(options: RoutesOptions): Routes {
       generation += 1
       isTold = true
       const projects = different.map(({ project, routes }) => ({ project, routes }))
+      for (const { project } of projects) workDone.published.publish(project)
       await options.put({ changes: { version: 1, generation, since, projects }, whole })
     } catch (error) {
       for (const id of due) changed.add(id)

@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict'
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import { test } from 'node:test'
+import { openTestHouse, type TestHouse } from './house-support.ts'
+
+/** At most so often for one change of a variable of a running project with one workload. */
+const most = { resolved: 2, observed: 2, transactions: 3, derived: 3, published: 2 }
+
+test('a change of a variable looks at the project, writes and tells only as often as it must', async (t) => {
+  const house = await openTestHouse(t)
+  const { call, session } = house
+  const headers = await session()
+  const made = await call('createProject', {
+    body: { name: 'Shop', node: { command: ['node', 'app.js'] } },
+    query: { wait: '20' },
+    headers,
+  })
+  assert.equal(made.json.status.state, 'running', made.body)
+  await call('updateProject', { params: { id: 'shop' }, body: { env: { A: '0' } }, query: { wait: '20' }, headers })
+  await new Promise((resolve) => setTimeout(resolve, 600))
+  const counts = counted(t, house)
+  const { status, json } = await call('updateProject', {
+    params: { id: 'shop' },
+    body: { env: { A: '1' } },
+    query: { wait: '20' },
+    headers,
+  })
+  assert.equal(status, 200)
+  assert.equal(json.observedGeneration, json.generation)
+  // What is told a moment later counts too.
+  await new Promise((resolve) => setTimeout(resolve, 600))
+  t.diagnostic(JSON.stringify(counts))
+  for (const [what, count] of Object.entries(counts))
+    assert.ok(count <= most[what as keyof typeof most], `${what}: ${count}`)
+})
+
+function counted(t: { after(end: () => void): void }, { house, engine }: TestHouse): Record<keyof typeof most, number> {
+  const counts = { resolved: 0, observed: 0, transactions: 0, derived: 0, published: 0 }
+  const say = (what: string) =>
+    process.env.SHOW && console.log(what, new Error().stack?.split('\n').slice(3, 9).join('\n'))
+  for (const name of ['resolved', 'derived', 'published'] as const) {
+    const count = () => {
+      counts[name] += 1
+      say(name)
+    }
+    subscribe(`stackquay:${name}`, count)
+    t.after(() => unsubscribe(`stackquay:${name}`, count))
+  }
+  const { observe } = engine
+  engine.observe = (...args) => {
+    counts.observed += 1
+    say('observed')
+    return observe.apply(engine, args)
+  }
+  const store = house.store as { transaction: typeof house.store.transaction }
+  const { transaction } = store
+  store.transaction = (work) => {
+    counts.transactions += 1
+    say('transaction')
+    return transaction.call(store, work) as ReturnType<typeof work>
+  }
+  return counts
+}
