@@ -40,39 +40,39 @@ function above(limit: number, sizes: readonly (readonly [string, number])[]): Re
 
 /** What is above the limits today. These may become shorter, not longer, and leave the list when they are below the limit. */
 export const knownLongFiles: Readonly<Record<string, number>> = {
-  'apps/server/src/house.ts': 629,
+  'apps/server/src/house.ts': 495,
   'apps/server/src/runs/carry-out.ts': 407,
 }
 
 /** The same for functions. Migrations are never changed again. */
 export const knownLongFunctions: Readonly<Record<string, number>> = {
-  'apps/server/src/house.ts openHouse': 358,
+  'apps/server/src/house.ts openHouse': 351,
   'apps/server/src/runs/runs.ts createRuns': 206,
   'apps/server/src/shares/shares.ts createShares': 198,
   'apps/server/src/webhooks/dispatcher.ts createDispatcher': 178,
-  'apps/server/src/access/handlers.ts accessHandlers': 176,
-  'apps/server/src/projects/model.ts createModel': 172,
+  'apps/server/src/access/handlers.ts accessHandlers': 175,
+  'apps/server/src/projects/model.ts createModel': 91,
   'apps/server/src/webhooks/handlers.ts webhookHandlers': 169,
   'packages/store/src/migrations/0001-first.ts up': 169,
   'apps/server/src/isolation/project-users.ts openProjectUsers': 143,
-  'packages/orchestrator/src/orchestrator.ts createOrchestrator': 127,
-  'apps/server/src/projects/resolver.ts createResolver': 123,
+  'packages/orchestrator/src/orchestrator.ts createOrchestrator': 97,
+  'apps/server/src/projects/resolver.ts createResolver': 95,
   'apps/server/src/runs/own-data.ts createOwnData': 122,
   'apps/server/src/http/upgrade.ts createUpgrades': 127,
   'apps/server/src/runs/handlers.ts runHandlers': 116,
   'apps/server/src/http/frame-socket.ts openFrameSocket': 111,
-  'apps/server/src/projects/database-handlers.ts databaseHandlers': 107,
+  'apps/server/src/projects/database-handlers.ts databaseHandlers': 105,
   'apps/server/src/access/user-handlers.ts userHandlers': 100,
   'packages/store/src/migrations/0004-runs.ts up': 96,
   'apps/server/src/http/idempotency.ts createIdempotency': 89,
   'apps/server/src/streams/relay.ts createRelay': 89,
   'apps/server/src/projects/service-handlers.ts serviceHandlers': 87,
-  'apps/server/src/projects/restart-holds.ts createRestartHolds': 85,
+  'apps/server/src/projects/restart-holds.ts createRestartHolds': 84,
   'apps/server/src/catalogue/catalogue.ts createCatalogue': 162,
   'apps/server/src/http/app.ts createApp': 108,
   'apps/server/src/logs/log-handlers.ts logHandlers': 83,
   'apps/server/src/logs/log-reader.ts openLogReader': 167,
   'apps/server/src/mail/mail-handlers.ts mailHandlers': 129,
   'apps/server/src/shares/share-tunnels.ts createShareTunnels': 120,
-  'packages/orchestrator/src/supervisor.ts createSupervisor': 222,
+  'packages/orchestrator/src/supervisor.ts createSupervisor': 196,
 }

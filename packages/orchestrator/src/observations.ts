@@ -24,8 +24,6 @@ const soonMs = 250
 
 export function createObservations(engine: Engine, signal: AbortSignal): Observations {
   const seen = new Map<string, readonly Observed[]>()
-  const running = new Map<string, Promise<readonly Observed[]>>()
-  const following = new Map<string, Promise<readonly Observed[]>>()
   const unknown = new Map<string, string>()
   /** Of these the last look shows what is there, as far as anybody knows. */
   const upToDate = new Set<string>()
@@ -62,28 +60,8 @@ export function createObservations(engine: Engine, signal: AbortSignal): Observa
     for (const listener of listeners) listener(project)
   }
 
-  const begin = (project: string): Promise<readonly Observed[]> => {
-    const mine = look(project).finally(() => {
-      if (running.get(project) === mine) running.delete(project)
-    })
-    running.set(project, mine)
-    return mine
-  }
-
-  // A look that began before the call may have missed what the caller knows of: then one more follows it.
-  const refresh = (project: string): Promise<readonly Observed[]> => {
-    const now = running.get(project)
-    if (now === undefined) return begin(project)
-    const waiting = following.get(project)
-    if (waiting !== undefined) return waiting
-    const goOn = () => {
-      following.delete(project)
-      return running.get(project) ?? begin(project)
-    }
-    const next = now.then(goOn, goOn)
-    following.set(project, next)
-    return next
-  }
+  const looks = createLooks(look)
+  const { refresh } = looks
 
   const outdate = (project: string) => {
     upToDate.delete(project)
@@ -101,8 +79,7 @@ export function createObservations(engine: Engine, signal: AbortSignal): Observa
       planned.set(project, setTimeout(() => void refresh(project).catch(() => undefined), soonMs).unref())
     },
     current: async (project) => {
-      const now = running.get(project)
-      if (now !== undefined) await now.catch(() => undefined)
+      await looks.running(project)?.catch(() => undefined)
       return upToDate.has(project) ? of(project) : refresh(project)
     },
     forget: (project) => {
@@ -114,6 +91,36 @@ export function createObservations(engine: Engine, signal: AbortSignal): Observa
     },
     onChange: (listener) => {
       listeners.push(listener)
+    },
+  }
+}
+
+/** At most one look at a project at a time; who asks during one shares the next with all who do. */
+function createLooks(look: (project: string) => Promise<readonly Observed[]>) {
+  const running = new Map<string, Promise<readonly Observed[]>>()
+  const following = new Map<string, Promise<readonly Observed[]>>()
+  const begin = (project: string): Promise<readonly Observed[]> => {
+    const mine = look(project).finally(() => {
+      if (running.get(project) === mine) running.delete(project)
+    })
+    running.set(project, mine)
+    return mine
+  }
+  return {
+    running: (project: string) => running.get(project),
+    // A look that began before the call may have missed what the caller knows of: then one more follows it.
+    refresh: (project: string): Promise<readonly Observed[]> => {
+      const now = running.get(project)
+      if (now === undefined) return begin(project)
+      const waiting = following.get(project)
+      if (waiting !== undefined) return waiting
+      const goOn = () => {
+        following.delete(project)
+        return running.get(project) ?? begin(project)
+      }
+      const next = now.then(goOn, goOn)
+      following.set(project, next)
+      return next
     },
   }
 }

@@ -1,4 +1,4 @@
-import { type CrashHistory, noCrashes, planRestart, type Supervision } from '@stackquay/domain'
+import { noCrashes, planRestart, type Supervision } from '@stackquay/domain'
 import {
   type ApplyContext,
   type Engine,
@@ -14,6 +14,7 @@ import {
 } from '@stackquay/engine-api'
 import type { Lanes } from './lanes.ts'
 import type { Observations } from './observations.ts'
+import { createWatches, type Watch } from './watches.ts'
 
 export interface SupervisorOptions {
   readonly engine: Engine
@@ -42,36 +43,19 @@ export interface Supervisor {
   gaveUp(ref: WorkloadRef, reason: string, logTail: readonly string[]): void
 }
 
-/** Replaced at every change, never changed: whoever holds the one that is there knows that nothing happened since. */
-interface Watch {
-  readonly history: CrashHistory
-  readonly supervision: Supervision
-  readonly timer: NodeJS.Timeout | null
-}
-
 /** A start by itself, which runs no jobs, is not waited for any longer. */
 const quietMs = 30_000
 
 /** Starts again what ended by itself, with growing waits, and gives up on what does not stay up. */
 export function createSupervisor(options: SupervisorOptions): Supervisor {
   const { engine, lanes, observations, now, signal } = options
-  const watches = new Map<string, Map<string, Watch>>()
+  const watches = createWatches(options.onChange)
+  const { find, set, giveUp } = watches
   /** When runs began, as far as that was heard of. */
   const starts = new Map<string, number>()
   const deciding = new Set<string>()
 
-  signal.addEventListener('abort', () => {
-    for (const ofProject of watches.values())
-      for (const { timer } of ofProject.values()) if (timer !== null) clearTimeout(timer)
-  })
-
-  const find = (ref: WorkloadRef) => watches.get(ref.project)?.get(ref.workload)
-  const set = (ref: WorkloadRef, watch: Watch) => {
-    const ofProject = watches.get(ref.project) ?? new Map<string, Watch>()
-    ofProject.set(ref.workload, watch)
-    watches.set(ref.project, ofProject)
-    options.onChange(ref.project)
-  }
+  signal.addEventListener('abort', watches.stop)
 
   /** What an operation does is looked at by itself when it ends; what is seen before is only to be shown. */
   const look = async (project: string): Promise<void> => {
@@ -156,16 +140,6 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     await observations.refresh(ref.project).catch((error: unknown) => options.onError(error, ref))
   }
 
-  const giveUp = (ref: WorkloadRef, reason: string, logTail: readonly string[]) => {
-    const watch = find(ref)
-    if (watch?.timer != null) clearTimeout(watch.timer)
-    set(ref, {
-      history: noCrashes,
-      timer: null,
-      supervision: { restarts: watch?.supervision.restarts ?? 0, nextRestartAt: null, gaveUp: true, reason, logTail },
-    })
-  }
-
   const exited = async ({ ref, exit }: Extract<EngineEvent, { type: 'exited' }>) => {
     const key = keyOf(ref)
     const before = observations.of(ref.project).find((one) => one.ref.workload === ref.workload)
@@ -233,8 +207,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
   }
 
   return {
-    of: (project) =>
-      Object.fromEntries([...(watches.get(project) ?? [])].map(([name, watch]) => [name, watch.supervision])),
+    of: watches.of,
     handle: async (event) => {
       switch (event.type) {
         case 'exited':
@@ -265,15 +238,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
       for (const key of starts.keys())
         if (workload === undefined ? key.startsWith(`${project}/`) : key === `${project}/${workload}`)
           starts.delete(key)
-      const ofProject = watches.get(project)
-      if (ofProject === undefined) return
-      for (const [name, watch] of ofProject) {
-        if (workload !== undefined && name !== workload) continue
-        if (watch.timer !== null) clearTimeout(watch.timer)
-        ofProject.delete(name)
-      }
-      if (ofProject.size === 0) watches.delete(project)
-      options.onChange(project)
+      watches.forget(project, workload)
     },
     gaveUp: giveUp,
   }

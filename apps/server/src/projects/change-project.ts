@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util'
 import { databaseKindOf, databaseKinds, type SecretField, type ServiceFields, serviceKindOf } from '@stackquay/catalog'
 import type { FieldError, Plan, ProjectPatch } from '@stackquay/contract'
 import {
@@ -27,6 +26,7 @@ import type { RequestContext } from '../http/handler.ts'
 import type { Workers } from '../workers/workers.ts'
 import { type Accepted, acceptAct, acceptAlone, acceptQuietly, begin, busy } from './accept.ts'
 import type { EngineChoice } from './engine-choice.ts'
+import { limitsObstacle } from './engine-limits.ts'
 import { leftBehind } from './left-behind.ts'
 import type { Model } from './model.ts'
 import { randomText, refuseErrors } from './prepare.ts'
@@ -211,28 +211,6 @@ function removalOf(services: readonly string[], database: ChangeOptions['drops']
   for (const secret of databaseKindOf(database.type)?.secrets ?? [])
     removal.deleteSecrets.push(databaseSecret(database.name, secret.name))
   return removal
-}
-
-/** Why an engine sets no limits, and what to do; null when it does, or when nobody knows of it. */
-export function limitsUnavailable(engine: Engine | null): string | null {
-  if (engine === null || engine.capabilities.limits) return null
-  return engine.capabilities.withoutLimits ?? 'Choose an engine that runs containers for the project.'
-}
-
-/** An engine that cannot hold a program to its limits must not let a person believe that it does. */
-export function limitsObstacle(engine: Engine | null, before: ProjectSpec, after: ProjectSpec): readonly FieldError[] {
-  const { limits } = after
-  if (engine === null || engine.capabilities.limits) return []
-  if (limits === null || isDeepStrictEqual(limits, before.limits)) return []
-  const { workloads = {}, ...ofProject } = limits
-  const set = (pointer: string, fields: object) =>
-    Object.entries(fields).flatMap(([field, value]) => (value === null ? [] : [`${pointer}/${field}`]))
-  const pointers = [
-    ...set('/limits', ofProject),
-    ...Object.entries(workloads).flatMap(([name, own]) => set(`/limits/workloads/${name}`, own)),
-  ]
-  const detail = `The engine "${engine.id}" cannot limit what a program uses. ${limitsUnavailable(engine)} Leave it out or send null.`
-  return pointers.map((pointer) => ({ pointer, code: 'engine_cannot', detail }))
 }
 
 /** What a plan stands on: what is there, or what the operation that runs or waits is to reach. */

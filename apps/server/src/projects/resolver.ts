@@ -22,13 +22,13 @@ import {
   resolveProject,
   type SecretHandle,
 } from '@stackquay/domain'
-import { FilesError, type ProjectFiles } from '@stackquay/engines'
 import type { Store } from '@stackquay/store'
 import type { Catalogue } from '../catalogue/catalogue.ts'
 import type { OurPrograms } from '../catalogue/our-programs.ts'
 import type { Config } from '../config.ts'
 import type { FilesOf, SourcePlace } from './files-of.ts'
 import { createSourceMemory } from './source-memory.ts'
+import { createReadings, readSource, type SourceRead } from './source-readings.ts'
 import { workDone } from './work-done.ts'
 
 /** A project as far as resolving needs it; a project that is only planned has no leases and secrets yet. */
@@ -46,13 +46,6 @@ export interface Stand {
   /** Handle of a secret by its name, such as `database/main/password`, of so many characters. */
   secret(name: string, length: number): SecretHandle | null
 }
-
-/**
- * Where a look at a source comes from. `now`: read, by a process that acts as the project's user. `handedOver`: what a request read a
- * moment ago, else now. `remembered`: what was read the last time, where that is known, else now: quick, and enough where nothing
- * depends on the source, as at the start of the service.
- */
-export type SourceRead = 'now' | 'handedOver' | 'remembered'
 
 export interface Resolver {
   /** Reads what the runtimes want to know of the source, then resolves. */
@@ -102,11 +95,6 @@ export interface Resolver {
   readonly shareDomain: string
 }
 
-/** Of all files of one look together; what is beyond counts as there, without its content. */
-const mostSourceBytes = 1024 * 1024
-/** From a request to the operation that it began. */
-const momentMs = 250
-
 export function createResolver(options: {
   readonly config: Config
   readonly store: Pick<Store, 'ports' | 'secrets'>
@@ -133,33 +121,7 @@ export function createResolver(options: {
     toolsPath: join(config.home, 'tools', id),
   })
 
-  const readNow = async (project: Resolvable, files: readonly string[]) =>
-    readSource(await filesOf(project), project.path, files)
-  const lately = new Map<string, Read>()
-  const readForMoment = async (project: Resolvable, files: readonly string[]) => {
-    lately.delete(project.id)
-    const read: Read = { files, source: await readNow(project, files), handed: 0 }
-    lately.set(project.id, read)
-    setTimeout(() => lately.get(project.id) === read && lately.delete(project.id), momentMs).unref()
-    return read.source
-  }
-  const readAndRemember = async (project: Resolvable, files: readonly string[]) => {
-    const source = await readForMoment(project, files)
-    await memory.remember(project.id, files, source)
-    return source
-  }
-  const goOnOrRead = async (project: Resolvable, files: readonly string[]) => {
-    const read = lately.get(project.id)
-    if (read === undefined || read.handed === 0 || !files.every((name) => read.files.includes(name)))
-      return readAndRemember(project, files)
-    read.handed -= 1
-    const source = Object.fromEntries(Object.entries(read.source).filter(([name]) => files.includes(name)))
-    await memory.remember(project.id, files, source)
-    return source
-  }
-  const recallOrRead = async (project: Resolvable, files: readonly string[]) =>
-    (await memory.recall(project.id, files)) ?? readAndRemember(project, files)
-  const readings = { now: readAndRemember, handedOver: goOnOrRead, remembered: recallOrRead } as const
+  const { readings, readNow, readForMoment, handOver } = createReadings(memory, filesOf)
 
   const factsFor = async (
     project: Resolvable,
@@ -195,17 +157,14 @@ export function createResolver(options: {
     facts,
     resolve: async (project) => resolveProject(project.spec, await factsFor(project, workloadFiles(project.spec))),
     look: async (project, specs, source) => {
-      const read = source === 'now' ? readForMoment : recallOrRead
+      const read = source === 'now' ? readForMoment : readings.remembered
       const found = await factsFor(project, specs.flatMap(workloadFiles), read)
       return (spec, rotated = []) => resolveProject(spec, withRotated(found, rotated))
     },
     forget: memory.forget,
     resolveKnown: async (project, source) =>
       resolveProject(project.spec, await factsFor(project, workloadFiles(project.spec), readings[source])),
-    handOver: (project, times) => {
-      const read = lately.get(project)
-      if (read !== undefined) read.handed = times
-    },
+    handOver,
     commands: async (project) => resolveCommands(project.spec, await factsFor(project, commandFiles(project.spec))),
     stand: async (project, stand) => {
       const own = await factsFor(project, commandFiles(project.spec))
@@ -238,13 +197,6 @@ export function createResolver(options: {
         .sort((a, b) => b.detected.confidence - a.detected.confidence)
     },
   }
-}
-
-/** What was read of a source a moment ago, and how many may still go on with it. */
-interface Read {
-  readonly files: readonly string[]
-  readonly source: SourceFiles
-  handed: number
 }
 
 function withRotated(facts: ResolveFacts, rotated: readonly string[]): ResolveFacts {
@@ -296,25 +248,4 @@ function broughtFile(programs: OurPrograms, name: string): string {
       'Mend that, then try again.',
     )
   }
-}
-
-/**
- * What is there of the files that were asked for. A path that leads out of the folder, by a link too, is not there. A folder that
- * cannot be read has none of them: what is missing then is said by what is needed.
- */
-async function readSource(files: ProjectFiles, root: string, names: readonly string[]): Promise<SourceFiles> {
-  if (names.length === 0) return {}
-  const paths = [...new Set(names)]
-  const found = await files
-    .readMany({ root, paths, maxBytesEach: mostSourceBytes, maxBytes: mostSourceBytes })
-    .catch((error: unknown) => {
-      if (error instanceof FilesError && error.code !== 'broken' && error.code !== 'timeout')
-        return new Map<string, true>()
-      throw error
-    })
-  return Object.fromEntries([...found].map(([name, content]) => [name, textOf(content)]))
-}
-
-function textOf(content: Buffer | true): string | true {
-  return content === true || content.includes(0) ? true : content.toString('utf8')
 }
