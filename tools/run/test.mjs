@@ -1,8 +1,9 @@
 import { spawn } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import os from 'node:os'
 import { join, relative } from 'node:path'
 import { ensureClientGenerators } from './client-generators.mjs'
+import { isCrashTest } from './crash-tests.mjs'
 import { clearDockerLabs, ensureDockerImages, isDockerTest } from './docker-lab.mjs'
 import { ensurePage } from './page.mjs'
 import { childEnv, node, root } from './places.mjs'
@@ -17,7 +18,8 @@ const mostShown = 15
 /**
  * `npm test`, or `npm test -- manifest proxy`: files whose path contains one of the words. Words that begin with `-` go to Node.
  * Many tests run real programs under load beside each other. When a few files fail, each is run once more with nothing
- * beside it, and the end says which of them passed only then: a fault in the product fails twice.
+ * beside it, and the end says which of them passed only then: a fault in the product fails twice. Where a test of kills, crashes or
+ * random inputs failed, nothing is run again.
  */
 export async function run(args) {
   const words = args.filter((arg) => !arg.startsWith('-'))
@@ -35,16 +37,23 @@ export async function run(args) {
   if (code === 0 && phasesOf(files).length > 1) console.log(`\n${first.passed} passed, 0 failed`)
   if (code === 0 || failed === null || failed.length === 0 || failed.length > mostLookedAtAgain || files.length === 1)
     process.exit(code)
+  const once = failed.flatMap(({ file, titles }) =>
+    titles.filter((title) => isCrashTest(title, sourceOf(file))).map((title) => `  ${file}: ${title}`),
+  )
+  if (once.length > 0) {
+    console.log(`\nNot run again, for what fails once there may hide the next time:\n${once.join('\n')}`)
+    process.exit(code)
+  }
 
   let passed = first.passed
-  for (const file of failed) {
+  for (const { file } of failed) {
     console.log(`\nOnce more, with nothing beside it: ${file}\n`)
     const again = await runFiles([file], 1, options)
     if (again.code !== 0) process.exit(again.code)
     passed += again.passed
   }
   console.log(
-    `\nFlaky, passed only with nothing beside it: ${failed.join(', ')}. Tests of these files may count twice.`,
+    `\nFlaky, passed only with nothing beside it: ${failed.map(({ file }) => file).join(', ')}. Tests of these files may count twice.`,
   )
   console.log(`${passed} passed, 0 failed, ${failed.length} flaky`)
   process.exit(0)
@@ -78,7 +87,7 @@ async function runPhases(files, concurrency, options) {
   return all
 }
 
-/** Answers the exit code, how many tests passed, seconds by file, and the files that failed; null when the run did not come to its end. */
+/** Answers the exit code, how many tests passed, seconds by file, and which tests of which files failed; null when the run did not come to its end. */
 async function runFiles(files, concurrency, options) {
   const folder = mkdtempSync(join(os.tmpdir(), 'stackquay-test-'))
   const report = join(folder, 'report.json')
@@ -96,10 +105,15 @@ async function runFiles(files, concurrency, options) {
     ])
     clearDockerLabs(files)
     const { passed, failed, seconds } = read(report)
-    return { code, passed, seconds, failed: failed?.map((file) => relative(root, file)) ?? null }
+    const named = failed && Object.entries(failed).map(([file, titles]) => ({ file: relative(root, file), titles }))
+    return { code, passed, seconds, failed: named }
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
+}
+
+function sourceOf(file) {
+  return existsSync(join(root, file)) ? readFileSync(join(root, file), 'utf8') : ''
 }
 
 function read(report) {

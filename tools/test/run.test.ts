@@ -45,10 +45,30 @@ test('the report of a test run names the files that failed, also one that crashe
   const { NODE_TEST_CONTEXT: _own, ...env } = process.env
   const { code, stdout } = await run(['--test', `--test-reporter=${reporter}`, ...paths], env)
   assert.equal(code, 1)
-  const { passed, failed } = JSON.parse(stdout) as { passed: number; failed: string[] }
-  const bad = ['bad.test.mjs', 'crashed.test.mjs', 'sharing.test.mjs'].map((name) => join(folder, name))
-  assert.deepEqual(failed.toSorted(), bad)
+  const { passed, failed } = JSON.parse(stdout) as { passed: number; failed: Record<string, string[]> }
+  const [bad, crashed, sharing] = ['bad.test.mjs', 'crashed.test.mjs', 'sharing.test.mjs'].map((name) =>
+    join(folder, name),
+  )
+  assert.deepEqual(failed, { [bad!]: ['three'], [crashed!]: [crashed], [sharing!]: ['four'] })
   assert.equal(passed, 2)
+})
+
+test('a test of kills, crashes or random inputs is known by its title or by what its file takes', async () => {
+  const { isCrashTest } = (await import(pathToFileURL(join(root, 'tools/run/crash-tests.mjs')).href)) as {
+    isCrashTest(title: string, source: string): boolean
+  }
+  const plain = "import { test } from 'node:test'"
+  for (const title of ['a kill at 50 random moments', 'killed while it starts a command', '/repo/e2e/kill.test.ts'])
+    assert.ok(isCrashTest(title, plain), title)
+  assert.ok(isCrashTest('in any order', `${plain}\nimport { randomFrom } from '@stackquay/testkit/random'`))
+  assert.ok(isCrashTest('in any order', `${plain}\nimport { rounds } from '@stackquay/testkit/rounds'`))
+  assert.ok(!isCrashTest('skills and crashpads are listed', plain))
+  for (const file of [
+    'e2e/kill.test.ts',
+    'apps/server/test/interleavings.test.ts',
+    'apps/server/test/patch-property.test.ts',
+  ])
+    assert.ok(isCrashTest('', read(file)), file)
 })
 
 test('every script of package.json is a command of the wrapper', async () => {
