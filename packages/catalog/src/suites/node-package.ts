@@ -57,7 +57,7 @@ export const mostSuites = 50
  */
 export function runnerCalls(own: PackageJson, runner: string): readonly RunnerCall[] {
   const seen = new Set<string>()
-  return Object.entries(own.scripts).flatMap(([script, line]) => {
+  return own.scriptLines.flatMap(([script, line]) => {
     // Most of ten thousand scripts are told by this alone.
     if (seen.size === mostSuites || !line.includes(runner)) return []
     const words = simpleScript(line)

@@ -63,16 +63,17 @@ function installActions(input: RuntimeInput): readonly ActionParts[] {
 function scriptActions(input: RuntimeInput): readonly ActionParts[] {
   const manager = input.settings.packageManager as PackageManager
   const packageJson = readPackageJson(input.source, inSource(input.settings.package as string, 'package.json'))
-  const scripts = packageJson?.scripts ?? {}
-  return Object.entries(scripts)
+  const { scripts = {}, scriptLines = [] } = packageJson ?? {}
+  return Iterator.from(scriptLines)
     .filter(([name]) => isActionName(name) && !isHook(name, scripts))
-    .slice(0, mostScripts)
+    .take(mostScripts)
     .map(([name, text]) => ({
       name,
       label: `${manager} run ${name}`,
       summary: text,
       ...managerCall(input, runScriptWords(manager, name, [])),
     }))
+    .toArray()
 }
 
 /** `pretest` beside `test` runs with it; so does what package managers run around their own commands. */

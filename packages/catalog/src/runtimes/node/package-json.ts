@@ -4,6 +4,8 @@ import { sourceJson } from '../../source-json.ts'
 /** What is read of a package.json. Anything odd in it counts as absent: npm itself will say what is wrong. */
 export interface PackageJson {
   readonly scripts: Readonly<Record<string, string>>
+  /** The same in their order: of ten thousand, which every kind of suite looks through, a list is made once. */
+  readonly scriptLines: readonly (readonly [name: string, line: string])[]
   /** Names of all packages it asks for. */
   readonly dependencies: ReadonlySet<string>
   readonly main: string | null
@@ -32,6 +34,7 @@ function parsed(text: string): PackageJson {
 
 const empty: PackageJson = {
   scripts: bare([]),
+  scriptLines: [],
   dependencies: new Set(),
   main: null,
   packageManager: null,
@@ -41,10 +44,12 @@ const empty: PackageJson = {
 
 function toPackageJson(json: unknown): PackageJson {
   const fields = record(json)
+  const scriptLines = Object.entries(record(fields.scripts)).filter(
+    (entry): entry is [string, string] => typeof entry[1] === 'string',
+  )
   return {
-    scripts: bare(
-      Object.entries(record(fields.scripts)).filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
-    ),
+    scripts: bare(scriptLines),
+    scriptLines,
     dependencies: new Set(
       ['dependencies', 'devDependencies', 'optionalDependencies', 'peerDependencies'].flatMap((field) =>
         Object.keys(record(fields[field])),
@@ -59,7 +64,9 @@ function toPackageJson(json: unknown): PackageJson {
 
 /** Without what every object inherits: a script may be asked for by any name, `constructor` too. */
 function bare(entries: readonly (readonly [string, string])[]): Readonly<Record<string, string>> {
-  return Object.setPrototypeOf(Object.fromEntries(entries), null) as Readonly<Record<string, string>>
+  const all: Record<string, string> = Object.create(null)
+  for (const [name, line] of entries) all[name] = line
+  return all
 }
 
 function record(value: unknown): Readonly<Record<string, unknown>> {

@@ -23,7 +23,7 @@ export const nodeTest: SuiteType = {
 function find(input: SuiteInput): readonly SuiteDefinition[] {
   const found = nodePackage(input)
   if (found === null) return []
-  const scripts = Object.entries(found.own.scripts).filter(([, line]) => runsTests(line))
+  const scripts = found.own.scriptLines.filter(([, line]) => runsTests(line))
   if (scripts.length > 0) {
     return scripts.slice(0, mostSuites).map(([script, line], at) => ({
       ...common(found),
@@ -58,6 +58,7 @@ const otherRunners = ['mocha', 'ava', 'tap', 'jasmine', 'vitest', 'jest', 'uvu',
 
 /** By words: a script may be a very long line, written by anybody. */
 function runsTests(line: string): boolean {
+  if (!line.includes('--test')) return false
   const words = line.split(/\s+/)
   const program = words.findIndex((word) => word === 'node' || word === 'tsx')
   return program !== -1 && words.includes('--test', program + 1) && !words.some((word) => otherwise.test(word))
