@@ -15,6 +15,8 @@ export interface ChangeFlags extends WaitFlags {
 type ProjectChange =
   | 'updateProject'
   | 'applyManifest'
+  | 'applySettings'
+  | 'revertSettings'
   | 'createDatabase'
   | 'updateDatabase'
   | 'deleteDatabase'

@@ -26,5 +26,6 @@ export {
 export * from './resolve-facts.ts'
 export * from './resolve-project.ts'
 export * from './restart-policy.ts'
+export { type Reverted, revertSpec } from './revert.ts'
 export { changedFields, changesOf } from './shown-changes.ts'
 export * from './spec.ts'

@@ -65,7 +65,7 @@ function applyWarnings({ notApplied }: StatusFacts): ProjectStatus['warnings'] {
     {
       code: 'not_applied',
       detail: 'The newest settings are not applied.',
-      hint: 'Restart the project to apply them, or change them back.',
+      hint: 'Apply them, or revert to the settings that were carried out last.',
     },
   ]
 }

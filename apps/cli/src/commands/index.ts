@@ -39,6 +39,13 @@ export const commandEntries: readonly CommandEntry[] = [
   entry('Run', 'restart', '[project]', 'restart it', () => import('./restart.ts')),
   entry(
     'Run',
+    'settings',
+    '',
+    'apply settings that were not applied, or go back to those before',
+    () => import('./settings.ts'),
+  ),
+  entry(
+    'Run',
     'images',
     '[project] [workload]',
     'list builds of its images, or go back to one',

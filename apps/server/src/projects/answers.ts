@@ -33,6 +33,8 @@ export interface ProjectAnswers {
     context: RequestContext,
     status: 200 | 201,
   ): Promise<Reply<ProjectView>>
+  /** Once more on what others wrote meanwhile, when `once` throws `ChangedError`: a few times. */
+  again<Answer>(row: ProjectRow, context: RequestContext, once: (row: ProjectRow) => Promise<Answer>): Promise<Answer>
   /** Proposes a change and, unless it is a dry run or no change at all, writes it and answers the project. */
   change(
     row: ProjectRow,
@@ -83,28 +85,32 @@ export function createAnswers(deps: ChangeDeps): ProjectAnswers {
     return answerProject(row, operation, query.wait, context, 200)
   }
 
+  const again: ProjectAnswers['again'] = async (found, context, once) => {
+    for (let row = found, attempt = 1; ; attempt += 1) {
+      try {
+        return await once(row)
+      } catch (error) {
+        if (!(error instanceof ChangedError)) throw error
+        if (attempt === mostAttempts)
+          throw new ProblemError('busy', `The project "${row.slug}" is being changed all the time.`, {
+            hint: 'Try again.',
+          })
+        // Without If-Match it is about the project as it is, whatever was changed meanwhile; with it, only while the settings are the same.
+        row = (await store.projects.find(row.id)) ?? missing(row.slug)
+        holds(row, context)
+      }
+    }
+  }
+
   return {
     find: async (idOrSlug) => (await store.projects.find(idOrSlug)) ?? missing(idOrSlug),
     record,
     wait,
     holds,
     answerProject,
-    change: async (found, patch, context, action, query, options = {}) => {
-      for (let row = found, attempt = 1; ; attempt += 1) {
-        try {
-          return await changeOnce(row, patch, context, action, query, options)
-        } catch (error) {
-          if (!(error instanceof ChangedError)) throw error
-          if (attempt === mostAttempts)
-            throw new ProblemError('busy', `The project "${row.slug}" is being changed all the time.`, {
-              hint: 'Try again.',
-            })
-          // Without If-Match it is about the project as it is, whatever was changed meanwhile; with it, only while the settings are the same.
-          row = (await store.projects.find(row.id)) ?? missing(row.slug)
-          holds(row, context)
-        }
-      }
-    },
+    again,
+    change: (found, patch, context, action, query, options = {}) =>
+      again(found, context, (row) => changeOnce(row, patch, context, action, query, options)),
   }
 }
 

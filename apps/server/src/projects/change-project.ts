@@ -8,17 +8,14 @@ import {
   databaseWorkload,
   mergeProject,
   type Offers,
-  observedAfter,
-  type PlanRequest,
   type ProjectSpec,
-  planProject,
   type Resolved,
   sameSpec,
   serviceSecret,
   touchedBy,
   withPrimaryMarked,
 } from '@stackquay/domain'
-import type { Change, Engine, Observed } from '@stackquay/engine-api'
+import type { Change, Engine } from '@stackquay/engine-api'
 import type { Orchestrator } from '@stackquay/orchestrator'
 import { ChangedError, type OperationRow, type ProjectRow, type Store, type Transaction } from '@stackquay/store'
 import type { Catalogue } from '../catalogue/catalogue.ts'
@@ -29,8 +26,8 @@ import type { EngineChoice } from './engine-choice.ts'
 import { limitsObstacle } from './engine-limits.ts'
 import { leftBehind } from './left-behind.ts'
 import type { Model } from './model.ts'
+import { planOf, standOf } from './plan.ts'
 import { randomText, refuseErrors } from './prepare.ts'
-import { removalsOf } from './removals.ts'
 import type { Resolver } from './resolver.ts'
 import { type SetAside, sealSpec, setSecretsAside } from './secrets-aside.ts'
 
@@ -87,14 +84,14 @@ export interface ChangeOptions {
   readonly isShown?: boolean
 }
 
-/** Merges, resolves and plans. Throws every problem of the change at once; writes nothing. */
+/** Merges, then resolves and plans. Throws every problem of the change at once; writes nothing. */
 export async function proposeChange(
   row: ProjectRow,
   patch: ProjectPatch,
   deps: ChangeDeps,
   { naming = 'keeps', drops, rotates: rotation, isShown = true }: ChangeOptions = {},
 ): Promise<ProposedChange> {
-  const { engine, resolver, store } = deps
+  const { store } = deps
   const aside = await setSecretsAside(row.spec, patch, store)
   const added = Object.keys(aside.patch.databases ?? {}).filter((name) => !Object.hasOwn(row.spec.databases, name))
   const asks = asksAboutData(row.spec.services, aside.patch)
@@ -115,6 +112,22 @@ export async function proposeChange(
   const full = merged.ok ? merged.spec : row.spec
   const spec: ProjectSpec = drops === undefined ? full : { ...full, databases: withoutDatabase(full, drops.name) }
   const removal = removalOf(merged.ok ? merged.removesData : [], drops)
+  return proposeSpec(row, { spec, aside, removal, rotation, look, isShown }, deps)
+}
+
+/** What a project is to become: its specification, and what comes with it. */
+export interface Wanted extends Pick<ProposedChange, 'spec' | 'aside' | 'removal' | 'look'> {
+  readonly rotation?: ChangeOptions['rotates']
+  readonly isShown: boolean
+}
+
+/** The second half of a proposal: resolves and plans. Throws what newly stands in the way; writes nothing. */
+export async function proposeSpec(
+  row: ProjectRow,
+  { spec, aside, removal, rotation, look, isShown }: Wanted,
+  deps: ChangeDeps,
+): Promise<ProposedChange> {
+  const { engine, resolver, store } = deps
   const rotates = rotation?.secrets ?? []
   const rotated = rotates.map((secret) => secret.name)
   // A name, or nothing at all, changes no program: nobody waits for a process that reads the source.
@@ -211,73 +224,6 @@ function removalOf(services: readonly string[], database: ChangeOptions['drops']
   for (const secret of databaseKindOf(database.type)?.secrets ?? [])
     removal.deleteSecrets.push(databaseSecret(database.name, secret.name))
   return removal
-}
-
-/** What a plan stands on: what is there, or what the operation that runs or waits is to reach. */
-export async function standOf(
-  row: Pick<ProjectRow, 'id' | 'desired'>,
-  now: Pick<Resolved, 'workloads'>,
-  { store, orchestrator }: Pick<ChangeDeps, 'store' | 'orchestrator'>,
-  look: 'now' | 'lastSeen' = 'now',
-): Promise<{ readonly observed: readonly Observed[]; readonly after: readonly OperationRow[] }> {
-  const after = await store.operations.unfinishedOf(row.id)
-  const { observations } = orchestrator()
-  const observed =
-    after.length === 0
-      ? await (look === 'now' ? observations.refresh(row.id) : observations.current(row.id))
-      : observedAfter(row.desired, now.workloads, observations.of(row.id))
-  return { observed, after }
-}
-
-/** The plan as it is shown: the same functions that the operation runs, over what is there now. */
-export function planOf(
-  engine: Engine,
-  resolved: Resolved,
-  observed: readonly Observed[],
-  request: Partial<PlanRequest> & Pick<PlanRequest, 'goal'>,
-  {
-    deletesData = [],
-    changes: fields = [],
-    after = [],
-  }: {
-    readonly deletesData?: readonly string[]
-    readonly changes?: Plan['plan']['changes']
-    /** What runs and waits: `observed` is what it is to reach. */
-    readonly after?: readonly Pick<OperationRow, 'id'>[]
-  } = {},
-): { readonly changes: readonly Change[]; readonly plan: Plan } {
-  const { workloads: wanted, unresolved } = resolved
-  const result = planProject({ wanted, unresolved, observed, ...request })
-  const project = wanted[0]?.ref.project ?? observed[0]?.ref.project ?? ''
-  const first = deletesData.length === 0 ? [] : removalsOf(result.changes, project, deletesData)
-  const changes = [...first, ...result.changes.filter((change) => !first.includes(change))]
-  const steps = changes.flatMap((change) => {
-    const because = change.type === 'replace' ? [...change.because] : []
-    const workload =
-      change.type === 'start' || change.type === 'replace'
-        ? change.workload.ref.workload
-        : change.type === 'deleteData' || change.type === 'strays'
-          ? null
-          : change.ref.workload
-    return engine.plan(change).map((step) => ({ title: step.title, workload, because }))
-  })
-  return {
-    changes,
-    plan: {
-      plan: {
-        steps,
-        starts: [...result.summary.starts],
-        restarts: [...result.summary.restarts],
-        stops: [...result.summary.stops],
-        keepsRunning: [...result.summary.keepsRunning],
-        deletesData: [...deletesData],
-        changes: fields,
-        warnings: resolved.errors.map((error) => error.detail),
-        after: after.at(-1)?.id ?? null,
-        exact: after.length === 0,
-      },
-    },
-  }
 }
 
 /** Writes specification, operation, audit entry and event in one transaction; then tells the orchestrator. */

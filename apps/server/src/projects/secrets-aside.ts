@@ -64,25 +64,64 @@ export async function sealSpec(
   return { ...spec, env: Object.fromEntries(env), services }
 }
 
+/**
+ * The specification from before, whose secrets that were replaced or dropped since are to be sealed anew: what is sealed by the name
+ * now is another text. Throws `SecretError` for one that cannot be opened any more.
+ */
+export async function restoredSecrets(
+  spec: ProjectSpec,
+  now: ProjectSpec,
+  store: Reading,
+): Promise<{ readonly spec: ProjectSpec; readonly aside: SetAside }> {
+  const handles = handlesOf(now)
+  const before = handlesOf(spec)
+  const texts = new Map<string, Secret>()
+  for (const [name, handle] of before) {
+    if (!isSameHandle(handle, handles.get(name)))
+      texts.set(name, await store.secrets.reveal(handle.secret, handle.version))
+  }
+  const dropped = [...handles.keys()].filter((name) => !before.has(name))
+  const restored = pendingWhere(spec, (name) => texts.has(name))
+  return { spec: restored, aside: { patch: {}, env: {}, texts, dropped, errors: [] } }
+}
+
+/** Secrets of variables and of services, by their names. */
+function handlesOf(spec: ProjectSpec): ReadonlyMap<string, SecretHandle> {
+  const handles = new Map<string, SecretHandle>()
+  for (const [name, variable] of Object.entries(spec.env))
+    if (variable.secret) handles.set(variableSecret(name), variable.ref)
+  for (const { kind, path, name } of serviceSecrets) {
+    const handle = at(spec.services[kind], path)
+    if (isReference(handle)) handles.set(name, handle)
+  }
+  return handles
+}
+
+function isSameHandle(one: SecretHandle, other: SecretHandle | undefined): boolean {
+  return one.secret === other?.secret && one.version === other.version
+}
+
 /** The specification for another project, whose secrets are still to be sealed there; names of them. */
 export function withPendingSecrets(spec: ProjectSpec): {
   readonly spec: ProjectSpec
   readonly names: readonly string[]
 } {
-  const names: string[] = []
+  return { spec: pendingWhere(spec, () => true), names: [...handlesOf(spec).keys()] }
+}
+
+/** The specification with those of its secrets still to be sealed. */
+function pendingWhere(spec: ProjectSpec, isPendingNow: (name: string) => boolean): ProjectSpec {
   const env = Object.entries(spec.env).map(([name, variable]) => {
-    if (!variable.secret) return [name, variable] as const
-    names.push(variableSecret(name))
-    return [name, { ...variable, ref: pending }] as const
+    const waits = variable.secret && isPendingNow(variableSecret(name))
+    return [name, waits ? { ...variable, ref: pending } : variable] as const
   })
   const services = { ...spec.services }
   for (const { kind, path, name } of serviceSecrets) {
     const settings = services[kind]
-    if (settings === undefined || !isReference(at(settings, path))) continue
-    services[kind] = put(settings, path, pending)
-    names.push(name)
+    if (settings !== undefined && isReference(at(settings, path)) && isPendingNow(name))
+      services[kind] = put(settings, path, pending)
   }
-  return { spec: { ...spec, env: Object.fromEntries(env), services }, names }
+  return { ...spec, env: Object.fromEntries(env), services }
 }
 
 async function variablesOf(

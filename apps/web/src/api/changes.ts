@@ -65,6 +65,17 @@ export async function updateProject(project: string, patch: ProjectPatch): Promi
   return held(await client.call('updateProject', { params: { id: project }, body: patch as never }))
 }
 
+const settingsCalls = { apply: 'applySettings', revert: 'revertSettings' } as const
+
+export async function planSettings(act: 'apply' | 'revert', project: string, signal: AbortSignal): Promise<Plan> {
+  return client.plan(settingsCalls[act], { params: { id: project } }, { signal })
+}
+
+/** Settings that were not carried out are carried out, or given up. */
+export async function settleSettings(act: 'apply' | 'revert', project: string): Promise<ProjectView> {
+  return held((await client.call(settingsCalls[act], { params: { id: project } })) as ProjectView)
+}
+
 export async function duplicateProject(project: string, body: { name: string }): Promise<ProjectView> {
   return held(await client.call('duplicateProject', { params: { id: project }, body }))
 }

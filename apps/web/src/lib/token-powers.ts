@@ -80,7 +80,16 @@ export const powers = {
   change: {
     scope: 'operate',
     unrestricted: false,
-    operations: ['updateProject', 'useImage', 'putProjectEnv', 'deleteProjectEnv', 'createDatabase', 'updateDatabase'],
+    operations: [
+      'updateProject',
+      'applySettings',
+      'revertSettings',
+      'useImage',
+      'putProjectEnv',
+      'deleteProjectEnv',
+      'createDatabase',
+      'updateDatabase',
+    ],
   },
   publish: { scope: 'operate', unrestricted: false, operations: ['addDomain', 'removeDomain', 'endShare'] },
   secrets: {

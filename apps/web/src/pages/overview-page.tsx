@@ -5,6 +5,7 @@ import { ExternalLink } from '../components/external-link.tsx'
 import { Panel } from '../components/panel.tsx'
 import { CurrentOperation } from '../modules/current-operation.tsx'
 import { engineSilence } from '../modules/engine-silence.tsx'
+import { NotAppliedActs, notApplied } from '../modules/not-applied.tsx'
 import { texts } from '../texts/index.ts'
 import { About } from './overview/about.tsx'
 import { LastFailure, LastOperations } from './overview/last-operations.tsx'
@@ -49,6 +50,7 @@ function Warnings({ project }: { project: ProjectView }) {
           <div className="min-w-0">
             <p className="font-medium break-words">{warning.detail}</p>
             <p className="break-words text-ink-2">{warning.hint}</p>
+            {warning.code === notApplied && <NotAppliedActs project={project} />}
           </div>
         </div>
       ))}

@@ -416,6 +416,16 @@ export const en = {
     delete: 'Delete…',
     copyUrl: 'Copy URL',
   },
+  notApplied: {
+    apply: 'Apply',
+    revert: 'Revert',
+    titles: { apply: 'Apply the newest settings?', revert: 'Revert to the settings before?' },
+    details: {
+      apply: 'What does not run as the settings say is started or restarted.',
+      revert: 'The newest settings are given up. What is carried out again are those that were carried out last.',
+    },
+    begun: { apply: 'Settings are being applied.', revert: 'Settings are being reverted.' },
+  },
   overview: {
     urls: 'URLs',
     noUrl: 'No server of this project has a URL.',

@@ -133,6 +133,39 @@ export const updateProject = operation({
   removes: 'data',
 })
 
+export const applySettings = operation({
+  id: 'applySettings',
+  method: 'POST',
+  path: '/projects/{id}/apply',
+  tag: 'Lifecycle',
+  summary: 'Apply settings that were not carried out',
+  description: 'After a change was cancelled or failed (`not_applied`). Nothing that runs as it is wanted is touched.',
+  access: operate,
+  params: id,
+  query: change,
+  results: { 200: Project },
+  problems: ['validation_failed', 'conflict', 'busy', 'precondition_failed', 'unavailable_here', 'engine_cannot'],
+  audit: 'project.apply',
+  dryRun: true,
+})
+
+export const revertSettings = operation({
+  id: 'revertSettings',
+  method: 'POST',
+  path: '/projects/{id}/revert',
+  tag: 'Lifecycle',
+  summary: 'Go back to the settings that were carried out last',
+  description:
+    'Settings that were not applied (`not_applied`) are given up, with the texts of their secrets. Refused where that would leave data behind.',
+  access: operate,
+  params: id,
+  query: change,
+  results: { 200: Project },
+  problems: ['validation_failed', 'conflict', 'busy', 'precondition_failed', 'unavailable_here', 'engine_cannot'],
+  audit: 'project.revert',
+  dryRun: true,
+})
+
 export const deleteProject = operation({
   id: 'deleteProject',
   method: 'DELETE',

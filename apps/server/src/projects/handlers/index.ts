@@ -1,6 +1,7 @@
 import type { ProjectPatch } from '@stackquay/contract'
 import type { Handlers } from '../../http/handler.ts'
 import type { ProjectAnswers } from '../answers.ts'
+import { applyAndRevertHandlers } from './apply-and-revert.ts'
 import { createHandlers } from './create-project.ts'
 import { deleteHandler } from './delete-project.ts'
 import type { ProjectsDeps } from './deps.ts'
@@ -13,6 +14,7 @@ import { withoutReadOnly } from './without-read-only.ts'
 type ProjectHandlers = ReturnType<typeof createHandlers> &
   ReturnType<typeof startAndStopHandlers> &
   ReturnType<typeof operationHandlers> &
+  ReturnType<typeof applyAndRevertHandlers> &
   Pick<Handlers, 'listProjects' | 'getProject' | 'updateProject' | 'deleteProject' | 'duplicateProject'>
 
 export function projectHandlers(deps: ProjectsDeps, answers: ProjectAnswers): ProjectHandlers {
@@ -22,6 +24,7 @@ export function projectHandlers(deps: ProjectsDeps, answers: ProjectAnswers): Pr
     ...createHandlers(deps, answers),
     ...startAndStopHandlers(deps, answers),
     ...operationHandlers(deps, answers),
+    ...applyAndRevertHandlers(deps, answers),
     listProjects: listHandler(deps),
     deleteProject: deleteHandler(deps, answers),
     duplicateProject: duplicateHandler(deps, answers),

@@ -1,0 +1,46 @@
+import type { FieldError } from '@stackquay/contract'
+import type { ProjectSpec } from './spec.ts'
+
+export type Reverted =
+  | { readonly ok: true; readonly spec: ProjectSpec }
+  | { readonly ok: false; readonly errors: readonly FieldError[] }
+
+/**
+ * The settings as they were carried out last, to be the newest ones again. The name stays: it needs nothing to be carried out. No data
+ * is deleted and none is handed to an older version by going back, so where databases or versions differ it is refused. Pure.
+ */
+export function revertSpec(now: ProjectSpec, held: ProjectSpec): Reverted {
+  const errors = [...databaseErrors(now, held), ...serviceErrors(now, held)]
+  return errors.length > 0 ? { ok: false, errors } : { ok: true, spec: { ...held, name: now.name } }
+}
+
+function databaseErrors(now: ProjectSpec, held: ProjectSpec): readonly FieldError[] {
+  const names = [...new Set([...Object.keys(now.databases), ...Object.keys(held.databases)])]
+  return names.flatMap((name) => {
+    const [newest, before] = [entry(now.databases, name), entry(held.databases, name)]
+    if (before === undefined)
+      return [error(`/databases/${name}`, `The database "${name}" is new. Drop it first, or apply the settings.`)]
+    if (newest === undefined)
+      return [error(`/databases/${name}`, `The database "${name}" was dropped. Apply the settings.`)]
+    if (newest.type === before.type && newest.version === before.version) return []
+    const detail = `The database "${name}" was to become ${newest.type} ${newest.version}, and may have data of it. Apply the settings.`
+    return [error(`/databases/${name}/version`, detail)]
+  })
+}
+
+function serviceErrors(now: ProjectSpec, held: ProjectSpec): readonly FieldError[] {
+  return Object.entries(held.services).flatMap(([name, before]) => {
+    const newest = entry(now.services, name)
+    if (newest === undefined || newest.version === before.version) return []
+    const detail = `"${name}" was to become version ${newest.version}, and may have data of it. Apply the settings.`
+    return [error(`/${name}/version`, detail)]
+  })
+}
+
+function entry<Value>(map: Readonly<Record<string, Value>>, name: string): Value | undefined {
+  return Object.hasOwn(map, name) ? map[name] : undefined
+}
+
+function error(pointer: string, detail: string): FieldError {
+  return { pointer, code: 'holds_data', detail }
+}
