@@ -65,7 +65,7 @@ function applyWarnings({ notApplied }: StatusFacts): ProjectStatus['warnings'] {
     {
       code: 'not_applied',
       detail: 'The newest settings are not applied.',
-      hint: 'Apply them, or revert to the settings that were carried out last.',
+      hint: 'Apply them, or revert to the settings that were applied last.',
     },
   ]
 }

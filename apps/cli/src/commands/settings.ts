@@ -7,18 +7,17 @@ const acts = [
   {
     name: 'apply',
     operation: 'applySettings',
-    summary: 'carry out settings that were not applied',
+    summary: 'apply settings that were changed and not applied',
     description:
-      'Carry out settings of a project that were changed and not applied: their operation failed or was cancelled.',
+      'Apply settings of a project that were changed and not applied: their operation failed or was cancelled.',
     done: 'The settings are applied',
   },
   {
     name: 'revert',
     operation: 'revertSettings',
-    summary: 'go back to the settings that were carried out last',
-    description:
-      'Give up settings of a project that were not applied, and go back to those that were carried out last.',
-    done: 'The settings are those that were carried out last',
+    summary: 'go back to the settings that were applied last',
+    description: 'Give up settings of a project that were not applied, and go back to those that were applied last.',
+    done: 'The settings are those that were applied last',
   },
 ] as const
 

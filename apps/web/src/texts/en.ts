@@ -419,10 +419,10 @@ export const en = {
   notApplied: {
     apply: 'Apply',
     revert: 'Revert',
-    titles: { apply: 'Apply the newest settings?', revert: 'Revert to the settings before?' },
+    titles: { apply: 'Apply the newest settings?', revert: 'Revert to the settings that were applied last?' },
     details: {
       apply: 'What does not run as the settings say is started or restarted.',
-      revert: 'The newest settings are given up. What is carried out again are those that were carried out last.',
+      revert: 'The newest settings are given up; those that were applied last become the newest again.',
     },
     begun: { apply: 'Settings are being applied.', revert: 'Settings are being reverted.' },
   },

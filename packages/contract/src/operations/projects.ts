@@ -138,7 +138,7 @@ export const applySettings = operation({
   method: 'POST',
   path: '/projects/{id}/apply',
   tag: 'Lifecycle',
-  summary: 'Apply settings that were not carried out',
+  summary: 'Apply settings that were not applied',
   description: 'After a change was cancelled or failed (`not_applied`). Nothing that runs as it is wanted is touched.',
   access: operate,
   params: id,
@@ -154,7 +154,7 @@ export const revertSettings = operation({
   method: 'POST',
   path: '/projects/{id}/revert',
   tag: 'Lifecycle',
-  summary: 'Go back to the settings that were carried out last',
+  summary: 'Go back to the settings that were applied last',
   description:
     'Settings that were not applied (`not_applied`) are given up, with the texts of their secrets. Refused where that would leave data behind.',
   access: operate,
