@@ -40,13 +40,13 @@ function above(limit: number, sizes: readonly (readonly [string, number])[]): Re
 
 /** What is above the limits today. These may become shorter, not longer, and leave the list when they are below the limit. */
 export const knownLongFiles: Readonly<Record<string, number>> = {
-  'apps/server/src/house.ts': 495,
+  'apps/server/src/house.ts': 476,
   'apps/server/src/runs/carry-out.ts': 407,
 }
 
 /** The same for functions. Migrations are never changed again. */
 export const knownLongFunctions: Readonly<Record<string, number>> = {
-  'apps/server/src/house.ts openHouse': 351,
+  'apps/server/src/house.ts openHouse': 335,
   'apps/server/src/runs/runs.ts createRuns': 206,
   'apps/server/src/shares/shares.ts createShares': 198,
   'apps/server/src/webhooks/dispatcher.ts createDispatcher': 178,
@@ -55,7 +55,7 @@ export const knownLongFunctions: Readonly<Record<string, number>> = {
   'apps/server/src/webhooks/handlers.ts webhookHandlers': 169,
   'packages/store/src/migrations/0001-first.ts up': 169,
   'apps/server/src/isolation/project-users.ts openProjectUsers': 143,
-  'packages/orchestrator/src/orchestrator.ts createOrchestrator': 97,
+  'packages/orchestrator/src/orchestrator.ts createOrchestrator': 91,
   'apps/server/src/projects/resolver.ts createResolver': 95,
   'apps/server/src/runs/own-data.ts createOwnData': 122,
   'apps/server/src/http/upgrade.ts createUpgrades': 127,
@@ -74,5 +74,5 @@ export const knownLongFunctions: Readonly<Record<string, number>> = {
   'apps/server/src/logs/log-reader.ts openLogReader': 167,
   'apps/server/src/mail/mail-handlers.ts mailHandlers': 129,
   'apps/server/src/shares/share-tunnels.ts createShareTunnels': 120,
-  'packages/orchestrator/src/supervisor.ts createSupervisor': 196,
+  'packages/orchestrator/src/supervisor.ts createSupervisor': 185,
 }

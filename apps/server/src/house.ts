@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { Engine, SecretRef } from '@stackquay/engine-api'
 import { createUserFiles, networkEnvironment } from '@stackquay/engines'
-import { createOrchestrator, type Orchestrator } from '@stackquay/orchestrator'
+import { createOrchestrator } from '@stackquay/orchestrator'
 import { openStore, type Store } from '@stackquay/store'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
@@ -41,20 +41,17 @@ import type { PortsKeeper } from './ports/held-ports.ts'
 import type { InheritedSockets } from './ports/inherited-sockets.ts'
 import { createAnswers } from './projects/answers.ts'
 import { databaseHandlers } from './projects/database-handlers.ts'
-import { limitsUnavailable } from './projects/engine-limits.ts'
 import { envHandlers } from './projects/env-handlers.ts'
 import { createFilesOf } from './projects/files-of.ts'
 import { projectHandlers } from './projects/handlers/index.ts'
 import { imageHandlers } from './projects/image-handlers.ts'
 import { createImageRecords } from './projects/images.ts'
-import { createJournal } from './projects/journal.ts'
 import { manifestHandlers } from './projects/manifest-handlers.ts'
-import { createModel, type Model } from './projects/model.ts'
+import { openProjects } from './projects/open-projects.ts'
 import { createPortWallsKeeper } from './projects/port-walls-keeper.ts'
 import { equipProject } from './projects/prepare.ts'
 import { createResolver } from './projects/resolver.ts'
 import { createRestartHolds } from './projects/restart-holds.ts'
-import { createRoutes, type Routes } from './projects/routes.ts'
 import { serviceHandlers } from './projects/service-handlers.ts'
 import { createSources } from './projects/sources.ts'
 import { statsHandlers } from './projects/stats-handlers.ts'
@@ -102,7 +99,7 @@ export interface HouseOptions {
   readonly ports?: PortsKeeper
 }
 
-/** The composition root: the one place that picks store, clock and engine, and puts the rooms together. */
+/** The composition root: the one place that picks store, clock and engine, and puts the parts together. */
 export async function openHouse({
   config,
   log,
@@ -182,31 +179,8 @@ export async function openHouse({
     }
   })
   const network = createNetwork(store)
-  let orchestrator: Orchestrator
-  let routes: Routes
-  let looked = false
-  const model: Model = createModel({
-    store,
-    resolver,
-    orchestrator: () => orchestrator,
-    // Before all were looked at, those that were not would seem to be stopped; the proxy goes on with the table it has.
-    publish: async (projects) => {
-      if (looked) await routes.publish(projects)
-    },
-    onError,
-    limitsUnavailable: (name) => limitsUnavailable(named(name)),
-    now,
-  })
-  routes = createRoutes({
-    model: () => model,
-    resolver,
-    engine,
-    config,
-    network,
-    put: async (publication) => keeper?.put(publication),
-    onError,
-  })
-  const journal = createJournal({ store, model: () => model, now, onError })
+  const core = openProjects({ store, resolver, engine, named, config, network, keeper, now, onError })
+  const { lanes, observations, watches, routes, model, journal } = core
   const runs = createRuns({
     store,
     engine,
@@ -219,7 +193,7 @@ export async function openHouse({
     maxMinutes: config.runMaxMinutes,
     reveal,
     equip: (project, signal) => equipProject(project, { store, model, engine, config, provision }, signal),
-    exclusively: (project, run) => orchestrator.exclusively(project, run),
+    exclusively: lanes.enter,
     now,
     onError,
   })
@@ -252,11 +226,11 @@ export async function openHouse({
     onError,
   })
   const restartHolds = createRestartHolds({
-    routes: () => routes,
+    routes,
     engine,
     published: () => published(),
     flights: async (host, port) => (keeper === null ? { requests: 0 } : keeper.flights(host, port)),
-    look: (project) => orchestrator.observations.current(project),
+    look: observations.current,
     now,
   })
   const { release, retire } = createLeaving({ isolation, files, config, onError })
@@ -280,21 +254,27 @@ export async function openHouse({
     terminals,
     workers,
     restartHolds,
-    orchestrator: () => orchestrator,
+    lanes,
+    observations,
+    watches,
   })
-  orchestrator = createOrchestrator({
+  const orchestrator = createOrchestrator({
     engine,
+    lanes,
+    observations,
+    watches,
+    life: core.life,
     reveal,
     journal,
     work,
     wanted: model.wanted,
     projects: () => model.all().map(({ row }) => row.id),
-    onReachable: async () => {
-      if (looked) await reconcile({ store, model, orchestrator })
-    },
-    onChange: model.touched,
     onError,
     now,
+  })
+  const resuming = { store, model, observations, orchestrator }
+  orchestrator.onReachable(async () => {
+    if (core.isLookedAt()) await reconcile(resuming)
   })
 
   const ended = await endSessionsOfOtherOrigin(store, `${config.publicUrl} at ${addressText(config.listen)}`)
@@ -306,11 +286,11 @@ export async function openHouse({
     setup.used()
   }
 
-  orchestrator.observations.onChange((project) => images.observed(project, orchestrator.observations.of(project)))
+  observations.onChange((project) => images.observed(project, observations.of(project)))
   /** One whose engine does not answer shows that; it is looked at again when it does. */
   const lookAt = (project: string) =>
-    orchestrator.observations.refresh(project).catch((error: unknown) => {
-      if (orchestrator.observations.unknown(project) === null) throw error
+    observations.refresh(project).catch((error: unknown) => {
+      if (observations.unknown(project) === null) throw error
     })
   const wake = async () => {
     await portWalls?.renew().catch((error: unknown) => onError(error, 'walls around ports'))
@@ -318,11 +298,11 @@ export async function openHouse({
     // Before the first look, so that nothing that ends between the two goes unseen.
     orchestrator.watch()
     for (const known of model.all()) await lookAt(known.row.id)
-    await holdInterrupted({ store, model, orchestrator, restartHolds })
-    looked = true
+    await holdInterrupted({ ...resuming, restartHolds })
+    core.lookedAt()
     // Now, not after all that is taken up: what was deleted while nobody looked would still have an address.
     void routes.publishAll()
-    await resumeOperations({ store, model, orchestrator })
+    await resumeOperations(resuming)
     await endOrphans(model, engine.all)
     await retireLeft(isolation.users, store).catch((error: unknown) => onError(error, 'taking users away'))
     await endLeftData({ store, ownData, onError })
@@ -358,7 +338,8 @@ export async function openHouse({
     engine,
     engines: { usual, named },
     workers,
-    orchestrator: () => orchestrator,
+    observations,
+    orchestrator,
   }
   const answers = createAnswers(changing)
   const logs = logHandlers({ store, engine, model, workers })

@@ -22,12 +22,12 @@ function holdsOver(flights: readonly ({ readonly requests: number } | undefined)
   const told: string[] = []
   const left = [...flights]
   const holds = createRestartHolds({
-    routes: () => ({
+    routes: {
       hold: (_project, name, until) => {
         told.push(`hold ${name} for ${until - 1000} ms`)
         return { let: () => void told.push(`let ${name}`) }
       },
-    }),
+    },
     engine: { address: async () => ({ host: '127.0.0.1', port: 3000 }) },
     published: async () => void told.push('published'),
     flights: async () => {

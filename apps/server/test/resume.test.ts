@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Orchestrator } from '@stackquay/orchestrator'
+import type { Observations, Orchestrator } from '@stackquay/orchestrator'
 import type { OperationRow, ProjectRow, Store } from '@stackquay/store'
 import { waitFor } from '@stackquay/testkit/wait-for'
 import type { Known, Model } from '../src/projects/model.ts'
@@ -69,13 +69,14 @@ test('a project that nothing may be merged into keeps no other from being brough
     all: () => rows.map((row) => ({ row, resolved: resolved(row.id) }) as unknown as Known),
     setOperation() {},
   }
+  const observations = { unknown: () => null, of: () => [] }
   const orchestrator = {
-    observations: { unknown: () => null, of: () => [] },
     submit: ({ project }: { project: string }) => queued.push(project),
   }
   await reconcile({
     store: store as unknown as Store,
     model: model as unknown as Model,
+    observations: observations as unknown as Observations,
     orchestrator: orchestrator as unknown as Orchestrator,
   })
   assert.deepEqual(queued, ['prj_down'])

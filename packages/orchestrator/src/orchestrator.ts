@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Engine, Workload, WorkloadRef } from '@stackquay/engine-api'
-import { createLanes } from './lanes.ts'
-import { createObservations, type Observations } from './observations.ts'
+import type { Lanes } from './lanes.ts'
+import type { Observations } from './observations.ts'
 import { CancelledError, type Journal, type StepRecord } from './run-operation.ts'
 import { closing, createRunner, dropped, type Submitted } from './runner.ts'
-import { createSupervisor, type Supervisor } from './supervisor.ts'
+import { createSupervisor } from './supervisor.ts'
+import type { Watches } from './watches.ts'
 import type { engineSteps, Outcome, Work } from './work.ts'
 
 /** An operation as the orchestrator needs it. */
@@ -16,6 +17,11 @@ export interface QueuedOperation {
 
 export interface OrchestratorOptions {
   readonly engine: Engine
+  readonly lanes: Lanes
+  readonly observations: Observations
+  readonly watches: Watches
+  /** Aborted when it is closed: whatever still looks or starts ends with it. */
+  readonly life: AbortController
   readonly reveal: Parameters<typeof engineSteps>[2]
   readonly journal: Journal & {
     /** From here on nothing is merged into it any more. False when it was cancelled while it waited: then it does not begin. */
@@ -27,17 +33,11 @@ export interface OrchestratorOptions {
   wanted(ref: WorkloadRef): Promise<Workload | null>
   /** Ids of all projects: they are looked at when an engine is lost, and when it is back. */
   projects(): readonly string[]
-  /** An engine that was lost is back, and all projects were looked at. */
-  onReachable?(): Promise<void>
-  /** Something that a project's status is derived from changed. */
-  onChange(project: string): void
   onError(error: unknown, what: string): void
   readonly now: () => Date
 }
 
 export interface Orchestrator {
-  readonly observations: Observations
-  readonly supervisor: Supervisor
   /** Runs a stored operation in its project's lane. Returns at once. */
   submit(operation: QueuedOperation): void
   /** A request was merged into an operation that waits: it begins when none has come for a moment. */
@@ -48,10 +48,10 @@ export interface Orchestrator {
   drop(operation: string): void
   /** Ends when the operation has, or when the signal aborts; whichever is first. */
   ended(operation: string, signal: AbortSignal): Promise<void>
-  /** Runs work in a project's lane that is no operation of it, when what is before it has ended. */
-  exclusively<T>(project: string, work: () => Promise<T>): Promise<T>
   /** Begins to follow the engine's events. */
   watch(): void
+  /** Called when an engine that was lost is back, after all projects were looked at. */
+  onReachable(listener: () => Promise<void>): void
   /** Lets running steps end at a safe place and forgets nothing: operations go on at the next start. */
   close(): Promise<void>
 }
@@ -62,22 +62,14 @@ const followAgainMs = 1_000
 const restMs = 100
 
 export function createOrchestrator(options: OrchestratorOptions): Orchestrator {
-  const { engine, now } = options
-  const life = new AbortController()
-  const lanes = createLanes()
-  const observations = createObservations(engine, life.signal)
+  const { engine, lanes, observations, life, now } = options
   const supervisor = createSupervisor({
-    engine,
-    lanes,
-    observations,
-    reveal: options.reveal,
-    wanted: options.wanted,
-    onChange: options.onChange,
+    ...options,
     onError: (error, ref) => options.onError(error, `supervising ${ref.workload} of ${ref.project}`),
     now: () => now().getTime(),
     signal: life.signal,
   })
-  observations.onChange(options.onChange)
+  const listeners: (() => Promise<void>)[] = []
   const active = new Map<string, Submitted>()
 
   const run = createRunner(options, observations)
@@ -92,7 +84,9 @@ export function createOrchestrator(options: OrchestratorOptions): Orchestrator {
         for await (const event of engine.watch(life.signal)) {
           if (event.type === 'unreachable' || event.type === 'reachable') {
             void lookAtAll()
-              .then(() => (event.type === 'reachable' ? options.onReachable?.() : undefined))
+              .then(() =>
+                event.type === 'reachable' ? Promise.all(listeners.map((listener) => listener())) : undefined,
+              )
               .catch((error: unknown) => options.onError(error, `the engine is ${event.type}`))
             continue
           }
@@ -110,8 +104,6 @@ export function createOrchestrator(options: OrchestratorOptions): Orchestrator {
   }
 
   return {
-    observations,
-    supervisor,
     submit: (operation) => {
       const { promise: ended, resolve: end } = Promise.withResolvers<void>()
       const submitted: Submitted = { controller: new AbortController(), ended, end, restUntil: 0 }
@@ -148,8 +140,10 @@ export function createOrchestrator(options: OrchestratorOptions): Orchestrator {
       signal.addEventListener('abort', () => resolve(), { once: true })
       await Promise.race([running.ended, promise])
     },
-    exclusively: (project, work) => lanes.enter(project, work),
     watch: () => void follow(),
+    onReachable: (listener) => {
+      listeners.push(listener)
+    },
     close: async () => {
       for (const { controller } of active.values()) controller.abort(closing)
       await Promise.allSettled([...active.values()].map((running) => running.ended))

@@ -1,4 +1,4 @@
-import { noCrashes, planRestart, type Supervision } from '@stackquay/domain'
+import { noCrashes, planRestart } from '@stackquay/domain'
 import {
   type ApplyContext,
   type Engine,
@@ -14,17 +14,16 @@ import {
 } from '@stackquay/engine-api'
 import type { Lanes } from './lanes.ts'
 import type { Observations } from './observations.ts'
-import { createWatches, type Watch } from './watches.ts'
+import type { Watch, Watches } from './watches.ts'
 
 export interface SupervisorOptions {
   readonly engine: Engine
   readonly lanes: Lanes
   readonly observations: Observations
+  readonly watches: Watches
   readonly reveal: ApplyContext['reveal']
   /** The workload as it is wanted now, or null when it is not to run. */
   wanted(ref: WorkloadRef): Promise<Workload | null>
-  /** Something about a project's supervision changed. */
-  onChange(project: string): void
   /** For the log of the service. */
   onError(error: unknown, ref: WorkloadRef): void
   readonly now: () => number
@@ -35,12 +34,7 @@ export interface SupervisorOptions {
 export type WorkloadEvent = Extract<EngineEvent, { readonly ref: WorkloadRef }>
 
 export interface Supervisor {
-  of(project: string): Readonly<Record<string, Supervision>>
   handle(event: WorkloadEvent): Promise<void>
-  /** A person started, stopped or changed it, or it is gone: what was counted before does not matter any more. */
-  reset(project: string, workload?: string): void
-  /** It failed to start in an operation: it stays down, with this reason. */
-  gaveUp(ref: WorkloadRef, reason: string, logTail: readonly string[]): void
 }
 
 /** A start by itself, which runs no jobs, is not waited for any longer. */
@@ -48,11 +42,8 @@ const quietMs = 30_000
 
 /** Starts again what ended by itself, with growing waits, and gives up on what does not stay up. */
 export function createSupervisor(options: SupervisorOptions): Supervisor {
-  const { engine, lanes, observations, now, signal } = options
-  const watches = createWatches(options.onChange)
+  const { engine, lanes, observations, watches, now, signal } = options
   const { find, set, giveUp } = watches
-  /** When runs began, as far as that was heard of. */
-  const starts = new Map<string, number>()
   const deciding = new Set<string>()
 
   signal.addEventListener('abort', watches.stop)
@@ -143,7 +134,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
   const exited = async ({ ref, exit }: Extract<EngineEvent, { type: 'exited' }>) => {
     const key = keyOf(ref)
     const before = observations.of(ref.project).find((one) => one.ref.workload === ref.workload)
-    const startedAt = starts.get(key) ?? (before?.state === 'running' ? Date.parse(before.since) : now())
+    const startedAt = watches.startedAt(ref) ?? (before?.state === 'running' ? Date.parse(before.since) : now())
     const crashedAt = now()
     await look(ref.project).catch((error: unknown) => options.onError(error, ref))
     if (deciding.has(key)) return
@@ -207,7 +198,6 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
   }
 
   return {
-    of: watches.of,
     handle: async (event) => {
       switch (event.type) {
         case 'exited':
@@ -225,7 +215,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
           return look(event.ref.project)
         }
         case 'started':
-          starts.set(keyOf(event.ref), now())
+          watches.started(event.ref, now())
           return look(event.ref.project)
         case 'unhealthy':
         case 'limited':
@@ -234,13 +224,6 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
           event satisfies never
       }
     },
-    reset: (project, workload) => {
-      for (const key of starts.keys())
-        if (workload === undefined ? key.startsWith(`${project}/`) : key === `${project}/${workload}`)
-          starts.delete(key)
-      watches.forget(project, workload)
-    },
-    gaveUp: giveUp,
   }
 }
 

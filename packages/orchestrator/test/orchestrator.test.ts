@@ -1,14 +1,20 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createFakeEngine, type FakeEngine } from '@stackquay/engine-api/fake-engine'
+import { createLanes, type Lanes } from '../src/lanes.ts'
+import { createObservations, type Observations } from '../src/observations.ts'
 import { createOrchestrator, type Orchestrator } from '../src/orchestrator.ts'
 import { InterruptedError } from '../src/runner.ts'
+import { createWatches, type Watches } from '../src/watches.ts'
 import type { Outcome, Work } from '../src/work.ts'
 import { project, quiet, until, workload } from './support.ts'
 
 interface Orchestrated {
   readonly engine: FakeEngine
   readonly orchestrator: Orchestrator
+  readonly lanes: Lanes
+  readonly observations: Observations
+  readonly watches: Watches
   /** What an operation does, by its id; without an entry it succeeds at once. */
   readonly works: Map<string, Partial<Work> | Error>
   /** What happened, in order. */
@@ -27,8 +33,16 @@ async function withOrchestrator(work: (all: Orchestrated) => Promise<void>): Pro
   const course: string[] = []
   const outcomes = new Map<string, Outcome>()
   const errors: string[] = []
+  const life = new AbortController()
+  const lanes = createLanes()
+  const observations = createObservations(engine, life.signal)
+  const watches = createWatches()
   const orchestrator = createOrchestrator({
     engine,
+    lanes,
+    observations,
+    watches,
+    life,
     reveal: async () => '',
     journal: {
       started: async (id) => {
@@ -53,7 +67,6 @@ async function withOrchestrator(work: (all: Orchestrated) => Promise<void>): Pro
       }
     },
     wanted: async (ref) => (ref.workload === 'web' ? workload('web') : null),
-    onChange: () => undefined,
     onError: (error, what) => errors.push(`${what}: ${(error as Error).message}`),
     projects: () => [],
     now: () => new Date(),
@@ -62,6 +75,9 @@ async function withOrchestrator(work: (all: Orchestrated) => Promise<void>): Pro
     await work({
       engine,
       orchestrator,
+      lanes,
+      observations,
+      watches,
       works,
       course,
       outcomes,
@@ -126,7 +142,7 @@ test('operations of one project wait for each other; another project’s does no
 })
 
 test('what an operation left behind was seen before it is settled', async () => {
-  await withOrchestrator(async ({ submit, ended, works, orchestrator, engine }) => {
+  await withOrchestrator(async ({ submit, ended, works, engine, observations }) => {
     const one = workload('web')
     let seen: readonly string[] = []
     works.set('op_1', {
@@ -139,7 +155,7 @@ test('what an operation left behind was seen before it is settled', async () => 
           })),
       ],
       settle: async () => {
-        seen = orchestrator.observations.of(project).map(({ ref, state }) => `${ref.workload} ${state}`)
+        seen = observations.of(project).map(({ ref, state }) => `${ref.workload} ${state}`)
       },
     })
     submit('op_1')
@@ -253,8 +269,8 @@ test('when the service ends, operations are neither settled nor ended, and waiti
 })
 
 test('work beside operations has the project for itself', async () => {
-  await withOrchestrator(async ({ submit, ended, orchestrator, course }) => {
-    const beside = orchestrator.exclusively(project, async () => {
+  await withOrchestrator(async ({ submit, ended, course, lanes }) => {
+    const beside = lanes.enter(project, async () => {
       await quiet()
       course.push('beside')
       return 7
@@ -267,16 +283,16 @@ test('work beside operations has the project for itself', async () => {
 })
 
 test('what the engine tells is followed: a crash is seen and counted', async () => {
-  await withOrchestrator(async ({ engine, orchestrator }) => {
+  await withOrchestrator(async ({ engine, orchestrator, observations, watches }) => {
     orchestrator.watch()
     const one = workload('web')
     for (const step of engine.plan({ type: 'start', workload: one }))
       await engine.apply(step, { signal: never, output: () => undefined, reveal: async () => '' })
-    await until('it is seen', () => orchestrator.observations.of(project)[0]?.state === 'running')
+    await until('it is seen', () => observations.of(project)[0]?.state === 'running')
     engine.crash(one.ref)
-    await until('it is counted', () => orchestrator.supervisor.of(project).web?.restarts === 1)
-    assert.equal(orchestrator.observations.of(project)[0]?.state, 'exited')
-    await until('it runs again', () => orchestrator.observations.of(project)[0]?.state === 'running')
+    await until('it is counted', () => watches.of(project).web?.restarts === 1)
+    assert.equal(observations.of(project)[0]?.state, 'exited')
+    await until('it runs again', () => observations.of(project)[0]?.state === 'running')
   })
 })
 
@@ -296,13 +312,13 @@ test('an engine whose events break off is followed again', async () => {
 })
 
 test('after the end nothing is started any more', async () => {
-  await withOrchestrator(async ({ engine, orchestrator }) => {
+  await withOrchestrator(async ({ engine, orchestrator, watches }) => {
     orchestrator.watch()
     const one = workload('web')
     for (const step of engine.plan({ type: 'start', workload: one }))
       await engine.apply(step, { signal: never, output: () => undefined, reveal: async () => '' })
     engine.crash(one.ref)
-    await until('it is counted', () => orchestrator.supervisor.of(project).web !== undefined)
+    await until('it is counted', () => watches.of(project).web !== undefined)
     await orchestrator.close()
     await new Promise((resolve) => setTimeout(resolve, 300))
     assert.equal(engine.machine.workloads.get('prj_1/web')?.state, 'exited')

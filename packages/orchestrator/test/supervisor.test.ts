@@ -17,7 +17,7 @@ function stopTime(t: TestContext, clock: { ahead: number }) {
   }
 }
 
-const seenAs = ({ supervisor }: Supervised, name: string) => supervisor.of(project)[name]
+const seenAs = ({ watches }: Supervised, name: string) => watches.of(project)[name]
 
 /** A wish that holds the lane until it is let go. */
 function holdLane({ lanes }: Supervised) {
@@ -141,7 +141,7 @@ test('what is not wanted, or never to be restarted, stays down', async () => {
     await all.start(workload('once', { restart: { kind: 'never' } }))
     all.engine.crash({ project, workload: 'once' })
     await quiet()
-    assert.deepEqual(all.supervisor.of(project), {})
+    assert.deepEqual(all.watches.of(project), {})
   })
 })
 
@@ -205,7 +205,7 @@ test('an operation that gave it up is right', async () => {
     const letGo = holdLane(all)
     all.engine.crash(ref)
     await quiet()
-    all.supervisor.gaveUp(ref, 'It did not start.', ['why'])
+    all.watches.giveUp(ref, 'It did not start.', ['why'])
     await letGo()
     await quiet()
     assert.deepEqual(seenAs(all, 'web'), {
@@ -260,10 +260,10 @@ test('a restart that an operation made pointless is not done', async (t) => {
     await until('a restart is planned', () => seenAs(all, 'web')?.nextRestartAt != null)
     const letGo = holdLane(all)
     await pass(200)
-    all.supervisor.reset(project)
+    all.watches.forget(project)
     await letGo()
     assert.deepEqual(all.done(), [])
-    assert.deepEqual(all.supervisor.of(project), {})
+    assert.deepEqual(all.watches.of(project), {})
   })
 })
 
@@ -305,7 +305,7 @@ test('one that is well after it was given up and then crashes is started again',
   await withSupervisor(async (all) => {
     const pass = stopTime(t, all.clock)
     await all.start(web)
-    all.supervisor.gaveUp(ref, 'It was not ready.', [])
+    all.watches.giveUp(ref, 'It was not ready.', [])
     all.engine.setHealth(ref, 'healthy')
     await until('it is well', () => seenAs(all, 'web')?.gaveUp === false)
     all.engine.crash(ref)
@@ -383,11 +383,11 @@ test('a reset forgets one workload or all of a project, with what was planned', 
     await all.start(db)
     all.engine.crash(ref)
     all.engine.crash(db.ref)
-    await until('both are counted', () => Object.keys(all.supervisor.of(project)).length === 2)
-    all.supervisor.reset(project, 'web')
-    assert.deepEqual(Object.keys(all.supervisor.of(project)), ['db'])
-    all.supervisor.reset(project)
-    assert.deepEqual(all.supervisor.of(project), {})
+    await until('both are counted', () => Object.keys(all.watches.of(project)).length === 2)
+    all.watches.forget(project, 'web')
+    assert.deepEqual(Object.keys(all.watches.of(project)), ['db'])
+    all.watches.forget(project)
+    assert.deepEqual(all.watches.of(project), {})
     await pass(10_000)
     assert.deepEqual(all.done(), [])
   })

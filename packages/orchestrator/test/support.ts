@@ -3,6 +3,7 @@ import { createFakeEngine, type FakeEngine } from '@stackquay/engine-api/fake-en
 import { createLanes, type Lanes } from '../src/lanes.ts'
 import { createObservations, type Observations } from '../src/observations.ts'
 import { createSupervisor, type Supervisor } from '../src/supervisor.ts'
+import { createWatches, type Watches } from '../src/watches.ts'
 
 export const project = 'prj_1'
 
@@ -54,6 +55,7 @@ export interface Supervised {
   readonly lanes: Lanes
   readonly observations: Observations
   readonly supervisor: Supervisor
+  readonly watches: Watches
   /** What is wanted; take one out and it is not to run any more. */
   readonly wanted: Map<string, Workload>
   readonly errors: unknown[]
@@ -78,15 +80,17 @@ export async function withSupervisor(work: (all: Supervised) => Promise<void>): 
   const clock = { ahead: 0 }
   const onChange = new Set<() => void>()
   let told = 0
+  const watches = createWatches()
+  watches.onChange(() => {
+    for (const listener of onChange) listener()
+  })
   const supervisor = createSupervisor({
     engine,
     lanes,
     observations,
+    watches,
     reveal: async () => '',
     wanted: async (ref: WorkloadRef) => wanted.get(ref.workload) ?? null,
-    onChange: () => {
-      for (const listener of onChange) listener()
-    },
     onError: (error) => errors.push(error),
     now: () => Date.now() + clock.ahead,
     signal: life.signal,
@@ -102,6 +106,7 @@ export async function withSupervisor(work: (all: Supervised) => Promise<void>): 
       lanes,
       observations,
       supervisor,
+      watches,
       wanted,
       errors,
       clock,

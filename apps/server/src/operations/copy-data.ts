@@ -8,8 +8,7 @@ import { findProject, type OperationDeps } from './operation-deps.ts'
 export function copyDataSteps(row: ProjectRow, { input }: OperationRow, deps: OperationDeps): readonly WorkStep[] {
   const original = input.of
   if (typeof original !== 'string') return []
-  const run: WorkStep['run'] = (context) =>
-    deps.orchestrator().exclusively(original, () => copyData(original, row.id, context, deps))
+  const run: WorkStep['run'] = (context) => deps.lanes.enter(original, () => copyData(original, row.id, context, deps))
   return [{ id: 'copy-data', title: 'Copy databases and kept data', run }]
 }
 
@@ -67,13 +66,12 @@ async function bringTo(
   goal: 'running' | 'stopped',
   unresolved: readonly string[],
   asked: AbortSignal,
-  { model, engine, reveal, orchestrator }: OperationDeps,
+  { model, engine, reveal, observations }: OperationDeps,
 ): Promise<void> {
   const { workloads: wanted } = (await model.renew(project)).resolved
   const observed = await engine.observe(project, asked)
   const { changes } = planProject({ wanted, unresolved, observed, goal, keepChanged: true })
   const signal = AbortSignal.timeout(180_000)
-  const { observations } = orchestrator()
   const applied = () => observations.outdate(project)
   for (const step of engineSteps(engine, changes, reveal, applied)) await step.run({ signal, output: () => undefined })
   await observations.current(project)

@@ -49,8 +49,8 @@ async function settle(id: string, outcome: Outcome, failures: Failures, deps: Op
 
 /** A creation that failed before there was a source leaves nothing. */
 async function undo(row: ProjectRow, deps: OperationDeps): Promise<void> {
-  const { sources, engine, reveal, orchestrator } = deps
-  const applied = () => orchestrator().observations.outdate(row.id)
+  const { sources, engine, reveal, observations } = deps
+  const applied = () => observations.outdate(row.id)
   await sources.undo(row)
   for (const name of await engine.dataNames(row.id, forever)) {
     for (const step of engineSteps(engine, [{ type: 'deleteData', project: row.id, data: name }], reveal, applied)) {

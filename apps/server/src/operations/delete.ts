@@ -35,19 +35,19 @@ async function removeSteps(project: string, deps: OperationDeps): Promise<readon
   const row = await deps.store.projects.find(project)
   // The creation that was cancelled for this left nothing.
   if (row === null) return []
-  const observed = await deps.orchestrator().observations.refresh(project)
+  const observed = await deps.observations.refresh(project)
   const strays = straysOf(deps.engines.named(row.engine), row.id, { commands: true })
   const { changes } = planProject({ wanted: [], observed, goal: 'stopped', ...strays })
-  return engineSteps(deps.engine, changes, deps.reveal, () => deps.orchestrator().observations.outdate(project))
+  return engineSteps(deps.engine, changes, deps.reveal, () => deps.observations.outdate(project))
 }
 
 async function dataSteps(
   project: string,
-  { engine, reveal, orchestrator }: OperationDeps,
+  { engine, reveal, observations }: OperationDeps,
 ): Promise<readonly WorkStep[]> {
   const data = await engine.dataNames(project, forever)
   const changes = data.map((name): Change => ({ type: 'deleteData', project, data: name }))
-  return engineSteps(engine, changes, reveal, () => orchestrator().observations.outdate(project))
+  return engineSteps(engine, changes, reveal, () => observations.outdate(project))
 }
 
 async function settle(project: string, outcome: Outcome, deps: OperationDeps): Promise<void> {

@@ -1,6 +1,7 @@
 import { ProblemError } from '@stackquay/contract'
 import type { SecretRef } from '@stackquay/engine-api'
 import type { Accounts } from '@stackquay/engines'
+import type { Lanes, Watches } from '@stackquay/orchestrator'
 import type { ProjectRow, Store } from '@stackquay/store'
 import type { Config } from '../config.ts'
 import type { Provision } from '../isolation/provision.ts'
@@ -12,7 +13,9 @@ import type { Runs } from '../runs/runs.ts'
 import type { Terminals } from '../terminals/terminals.ts'
 
 /** What operations work with. */
-export interface OperationDeps extends ChangeDeps {
+export interface OperationDeps extends Omit<ChangeDeps, 'orchestrator'> {
+  readonly lanes: Lanes
+  readonly watches: Watches
   readonly sources: Sources
   readonly config: Config
   readonly accounts: Accounts

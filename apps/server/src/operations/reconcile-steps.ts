@@ -30,13 +30,13 @@ export async function reconcileSteps(
   const partly = touched !== undefined || request.keepChanged === true
   const known =
     request.goal === 'running' ? await prepareProject(project, deps, forever, { partly }) : await model.renew(project)
-  const observed = await deps.orchestrator().observations.refresh(project)
+  const observed = await deps.observations.refresh(project)
   carries?.(known.row)
   const { workloads: wanted, unresolved } = known.resolved
   const touches = touched === undefined ? {} : { touches: await touched(known.row, wanted, observed) }
   const strays = request.goal === 'stopped' ? straysOf(engines.named(known.row.engine), project) : {}
   const { changes } = planProject({ wanted, unresolved, observed, ...strays, ...request, ...touches })
-  deps.orchestrator().supervisor.reset(project, request.only)
+  deps.watches.forget(project, request.only)
   return restartHolds.around({ project, changes, wanted, observed }, (change) => stepsOf(change, failures, deps))
 }
 
@@ -44,7 +44,7 @@ export async function reconcileSteps(
 export function stepsOf(change: Change, failures: Failures, deps: OperationDeps): readonly WorkStep[] {
   const ref = refOf(change)
   // Only so that the status is right early; who needs the answer looks for himself.
-  const applied = () => deps.orchestrator().observations.refreshSoon(projectOf(change))
+  const applied = () => deps.observations.refreshSoon(projectOf(change))
   return engineSteps(deps.engine, [change], deps.reveal, applied).map((step) => ({
     ...step,
     ...laneOf(change),
@@ -60,12 +60,12 @@ export function stepsOf(change: Change, failures: Failures, deps: OperationDeps)
 }
 
 /** After an operation that failed: what could not be started stays down, with the reason. */
-export function giveUpAfter(outcome: Outcome, failures: Failures, deps: Pick<OperationDeps, 'orchestrator'>): void {
+export function giveUpAfter(outcome: Outcome, failures: Failures, deps: Pick<OperationDeps, 'watches'>): void {
   if (outcome.state !== 'failed') return
   for (const { ref, error } of failures) {
     const reason = error instanceof Error ? error.message : String(error)
     const logTail = error instanceof EngineError ? error.logTail : []
-    deps.orchestrator().supervisor.gaveUp(ref, reason, logTail)
+    deps.watches.giveUp(ref, reason, logTail)
   }
 }
 
@@ -77,13 +77,13 @@ export async function stopNow(
 ): Promise<readonly Observed[]> {
   const { model, engine, engines, reveal } = deps
   const known = await model.renew(project)
-  const observed = await deps.orchestrator().observations.refresh(project)
+  const observed = await deps.observations.refresh(project)
   const which = only === undefined ? {} : { only }
   const { workloads: wanted, unresolved } = known.resolved
   const strays = straysOf(engines.named(known.row.engine), project)
   const { changes } = planProject({ wanted, unresolved, observed, goal: 'stopped', ...strays, ...which })
   const context = { signal: AbortSignal.timeout(120_000), output: () => undefined }
-  const { observations } = deps.orchestrator()
+  const { observations } = deps
   for (const step of engineSteps(engine, changes, reveal, () => observations.outdate(project))) await step.run(context)
   return observations.current(project)
 }

@@ -33,7 +33,7 @@ async function removalSteps(
   const { deleteData: doomed = [] } = removal
   if (doomed.length === 0) return []
   const { workloads: wanted, unresolved } = (await deps.model.renew(project)).resolved
-  const observed = await deps.orchestrator().observations.refresh(project)
+  const observed = await deps.observations.refresh(project)
   const { changes } = planProject({ wanted, unresolved, observed, goal: 'stopped' })
   return removalsOf(changes, project, doomed).flatMap((change) => {
     const steps = stepsOf(change, failures, deps)

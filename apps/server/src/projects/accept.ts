@@ -198,18 +198,18 @@ async function tellOperation(tx: Transaction, { id, kind, project, state, steps,
 /** After the transaction: begins the operation, or lets the waiting one rest; ends what stands against it. */
 export function begin(
   { operation, isNew, ends }: Accepted,
-  { model, orchestrator }: { readonly model: Model; orchestrator(): Orchestrator },
+  { model, orchestrator }: { readonly model: Model; readonly orchestrator: Orchestrator },
 ): void {
   for (const { id, project, state } of ends) {
-    if (state === 'running') orchestrator().cancel(id)
+    if (state === 'running') orchestrator.cancel(id)
     else {
-      orchestrator().drop(id)
+      orchestrator.drop(id)
       model.operationEnded(id, project)
     }
   }
   model.setOperation(operation)
-  if (isNew) submitted(operation, orchestrator())
-  else orchestrator().postpone(operation.id)
+  if (isNew) submitted(operation, orchestrator)
+  else orchestrator.postpone(operation.id)
 }
 
 /** Runs a stored operation. */

@@ -57,9 +57,7 @@ export function createAnswers(deps: ChangeDeps): ProjectAnswers {
 
   const wait: ProjectAnswers['wait'] = async (operation, seconds, context) => {
     if (seconds === undefined || seconds === 0) return operation
-    await deps
-      .orchestrator()
-      .ended(operation.id, AbortSignal.any([context.signal, AbortSignal.timeout(seconds * 1000)]))
+    await deps.orchestrator.ended(operation.id, AbortSignal.any([context.signal, AbortSignal.timeout(seconds * 1000)]))
     return (await store.operations.find(operation.id)) ?? operation
   }
 

@@ -16,7 +16,7 @@ import {
   withPrimaryMarked,
 } from '@stackquay/domain'
 import type { Change, Engine } from '@stackquay/engine-api'
-import type { Orchestrator } from '@stackquay/orchestrator'
+import type { Observations, Orchestrator } from '@stackquay/orchestrator'
 import { ChangedError, type OperationRow, type ProjectRow, type Store, type Transaction } from '@stackquay/store'
 import type { Catalogue } from '../catalogue/catalogue.ts'
 import type { RequestContext } from '../http/handler.ts'
@@ -41,7 +41,8 @@ export interface ChangeDeps {
   readonly engines: EngineChoice
   /** For what may take long because of what was sent. */
   readonly workers: Pick<Workers, 'run'>
-  orchestrator(): Orchestrator
+  readonly observations: Observations
+  readonly orchestrator: Orchestrator
 }
 
 /** A change of a specification, looked at from all sides and not yet written. */

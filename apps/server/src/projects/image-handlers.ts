@@ -20,7 +20,7 @@ export function imageHandlers(
 
   const imagesOf = async (row: ProjectRow, workloads: readonly Workload[]): Promise<readonly WorkloadImages[]> => {
     const [uses, pins] = await Promise.all([store.images.uses(row.id), store.images.pins(row.id)])
-    const observed = deps.orchestrator().observations.of(row.id)
+    const observed = deps.observations.of(row.id)
     return workloads.flatMap((workload) => {
       const { container } = workload.run
       if (container === undefined) return []

@@ -28,7 +28,7 @@ const progressEveryMs = 250
 /** Writes an operation's course down, tells it as events, and appends the outcome to the audit log: one transaction each. */
 export function createJournal(options: {
   readonly store: Store
-  readonly model: () => Model
+  readonly model: Model
   readonly now: () => Date
   onError(error: unknown, what: string): void
 }): OrchestratorOptions['journal'] & {
@@ -149,10 +149,10 @@ function createCourse<Progress>(
 type Carried = Map<string, Pick<ProjectRow, 'generation' | 'spec'>>
 
 /** The row, the event and, at the end, the audit entry and what counts as carried out: one transaction each. */
-function createRecords(store: Store, model: () => Model, carried: Carried) {
+function createRecords(store: Store, model: Model, carried: Carried) {
   const told = (row: OperationRow) => {
-    if (isEnded(row)) model().operationEnded(row.id, row.project)
-    else model().setOperation(operationView(row))
+    if (isEnded(row)) model.operationEnded(row.id, row.project)
+    else model.setOperation(operationView(row))
   }
   return {
     /** Null when it was cancelled while it waited. */
@@ -181,7 +181,7 @@ function createRecords(store: Store, model: () => Model, carried: Carried) {
         await tellChange(tx, updated)
         if (outcome === undefined) return updated
         await tx.audit.append(outcomeEntry(updated, outcome))
-        foreseen = model().foreseeEnd(id, updated.project, project)
+        foreseen = model.foreseeEnd(id, updated.project, project)
         if (foreseen?.event != null) await tx.events.append(foreseen.event)
         return updated
       })

@@ -25,25 +25,25 @@ export interface Foreseen {
 export function createKnownOperations(entries: Entries, telling: Telling, now: () => Date): KnownOperations {
   const operationEnded: KnownOperations['operationEnded'] = (id, project) => {
     const entry = entries.find(project)
-    if (entry === undefined) return
+    if (entry === null) return
     entry.operations = without(entry, id)
     telling.touched(project)
   }
   const carriedOut = (row: ProjectRow) => {
     const entry = entries.find(row.id)
-    if (entry !== undefined && isSameSettings(entry, row)) entries.set({ ...entry, row })
+    if (entry !== null && isSameSettings(entry, row)) entries.set({ ...entry, row })
   }
   return {
     setOperation: (operation) => {
       const entry = entries.find(operation.project)
-      if (entry === undefined) return
+      if (entry === null) return
       entry.operations = [...without(entry, operation.id), operation].sort(inTurn)
       telling.touched(operation.project)
     },
     operationEnded,
     foreseeEnd: (id, project, row) => {
       const entry = entries.find(project)
-      if (entry === undefined) return null
+      if (entry === null) return null
       const ended: Entry = {
         ...entry,
         ...(row !== null && isSameSettings(entry, row) ? { row } : {}),

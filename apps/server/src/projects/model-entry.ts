@@ -1,7 +1,7 @@
 import type { OperationRecord, ProjectStatus, WorkloadStatus } from '@stackquay/contract'
 import { projectStatus, type Resolved } from '@stackquay/domain'
 import type { Workload } from '@stackquay/engine-api'
-import type { Orchestrator } from '@stackquay/orchestrator'
+import type { Observations, Watches } from '@stackquay/orchestrator'
 import type { PortLease, ProjectRow } from '@stackquay/store'
 import { workDone } from './work-done.ts'
 
@@ -34,7 +34,7 @@ export interface StatusEvent {
 
 /** All projects that are known. */
 export interface Entries {
-  find(id: string): Entry | undefined
+  find(id: string): Entry | null
   all(): readonly Entry[]
   put(row: ProjectRow, resolved: Resolved, leases: readonly PortLease[]): Entry
   /** In the place of what is known of the project. */
@@ -52,16 +52,22 @@ export interface Entries {
   version(): number
 }
 
-export function createEntries(orchestrator: () => Orchestrator): Entries {
+/** What a status is derived from beside what is stored. */
+export interface Seen {
+  readonly observations: Pick<Observations, 'of' | 'unknown'>
+  readonly watches: Pick<Watches, 'of'>
+}
+
+export function createEntries(seen: Seen): Entries {
   const entries = new Map<string, Entry>()
   let version = 0
   const grow = (entry: Entry) => {
     entry.json = null
     version += 1
   }
-  const derive = (entry: Entry) => statusOf(entry, orchestrator())
+  const derive = (entry: Entry) => statusOf(entry, seen)
   return {
-    find: (id) => entries.get(id),
+    find: (id) => entries.get(id) ?? null,
     all: () => [...entries.values()],
     put: (row, resolved, leases) => {
       const before = entries.get(row.id)
@@ -107,7 +113,7 @@ export function createEntries(orchestrator: () => Orchestrator): Entries {
   }
 }
 
-function statusOf(entry: Entry, { observations, supervisor }: Orchestrator): Status {
+function statusOf(entry: Entry, { observations, watches }: Seen): Status {
   const { row, resolved, operations, since } = entry
   workDone.derived.publish(row.id)
   return projectStatus({
@@ -119,7 +125,7 @@ function statusOf(entry: Entry, { observations, supervisor }: Orchestrator): Sta
     kinds: resolved.kinds,
     observed: observations.of(row.id),
     unknown: observations.unknown(row.id),
-    supervision: supervisor.of(row.id),
+    supervision: watches.of(row.id),
     obstacles: obstaclesOf(entry),
     since,
   })

@@ -1,13 +1,13 @@
 import type { Resolved } from '@stackquay/domain'
 import type { Workload, WorkloadRef } from '@stackquay/engine-api'
-import type { Orchestrator } from '@stackquay/orchestrator'
+import type { Observations, Watches } from '@stackquay/orchestrator'
 import type { ProjectRow, Store } from '@stackquay/store'
 import { createKnownOperations, type KnownOperations } from './known-operations.ts'
-import { createEntries, type Entry, type Known, type Status } from './model-entry.ts'
+import type { Entries, Entry, Known, Status } from './model-entry.ts'
 import { rememberWriters } from './remember-writers.ts'
 import type { Resolver } from './resolver.ts'
 import type { SourceRead } from './source-readings.ts'
-import { createTelling, type Telling, type TellingOptions } from './telling.ts'
+import type { Telling, TellingOptions } from './telling.ts'
 import { type ProjectParts, projectSummary } from './view.ts'
 
 export type { Foreseen } from './known-operations.ts'
@@ -37,25 +37,28 @@ export interface Model extends KnownOperations, Telling {
   published(id: string): Promise<void>
 }
 
-export interface ModelOptions extends TellingOptions {
+export interface ModelOptions extends Pick<TellingOptions, 'publish' | 'now'> {
   readonly store: Store
   readonly resolver: Resolver
-  /** Made after the model, because it calls it: asked for when needed. */
-  orchestrator(): Orchestrator
+  readonly entries: Entries
+  readonly telling: Telling
+  readonly observations: Observations
+  readonly watches: Watches
   /** Why an engine sets no limits, and what to do; null when it does. */
   limitsUnavailable(engine: ProjectRow['engine']): string | null
 }
 
 export function createModel(options: ModelOptions): Model {
   const { store, resolver } = options
-  const entries = createEntries(options.orchestrator)
-  const telling = createTelling(entries, options)
+  const { entries, telling, observations, watches } = options
   const { touched } = telling
+  observations.onChange(touched)
+  watches.onChange(touched)
   let forgotten = 0
 
   const parts = (id: string): ProjectParts | null => {
     const entry = entries.find(id)
-    if (entry === undefined) return null
+    if (entry === null) return null
     return {
       row: entry.row,
       engine: entry.row.engine,
@@ -84,7 +87,7 @@ export function createModel(options: ModelOptions): Model {
     renew,
     changed: (row, resolved) => {
       const before = entries.find(row.id)
-      if (before === undefined) return
+      if (before === null) return
       entries.put(row, resolved, before.leases)
       touched(row.id)
     },
@@ -107,15 +110,14 @@ export function createModel(options: ModelOptions): Model {
     forget: (id) => {
       forgotten += 1
       entries.delete(id)
-      const { observations, supervisor } = options.orchestrator()
       observations.forget(id)
-      supervisor.reset(id)
+      watches.forget(id)
     },
-    find: (id) => entries.find(id) ?? null,
+    find: entries.find,
     all: entries.all,
     summaryJson: (id, revision) => {
       const entry = entries.find(id)
-      if (entry === undefined || entry.row.revision !== revision) return null
+      if (entry === null || entry.row.revision !== revision) return null
       if (entry.json === null || entry.json.revision !== revision) {
         const made = parts(id)
         if (made === null) return null

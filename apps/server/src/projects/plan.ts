@@ -1,7 +1,7 @@
 import type { Plan } from '@stackquay/contract'
 import { observedAfter, type PlanRequest, planProject, type Resolved } from '@stackquay/domain'
 import type { Change, Engine, Observed } from '@stackquay/engine-api'
-import type { Orchestrator } from '@stackquay/orchestrator'
+import type { Observations } from '@stackquay/orchestrator'
 import type { OperationRow, ProjectRow, Store } from '@stackquay/store'
 import { removalsOf } from './removals.ts'
 
@@ -9,11 +9,10 @@ import { removalsOf } from './removals.ts'
 export async function standOf(
   row: Pick<ProjectRow, 'id' | 'desired'>,
   now: Pick<Resolved, 'workloads'>,
-  { store, orchestrator }: { readonly store: Store; orchestrator(): Orchestrator },
+  { store, observations }: { readonly store: Store; readonly observations: Observations },
   look: 'now' | 'lastSeen' = 'now',
 ): Promise<{ readonly observed: readonly Observed[]; readonly after: readonly OperationRow[] }> {
   const after = await store.operations.unfinishedOf(row.id)
-  const { observations } = orchestrator()
   const observed =
     after.length === 0
       ? await (look === 'now' ? observations.refresh(row.id) : observations.current(row.id))

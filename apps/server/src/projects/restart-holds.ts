@@ -26,7 +26,7 @@ export interface HeldPlan {
 }
 
 export interface RestartHoldsOptions {
-  readonly routes: () => Pick<Routes, 'hold'>
+  readonly routes: Pick<Routes, 'hold'>
   readonly engine: Pick<Engine, 'address'>
   /** Resolves when the proxy has the routes as they are now, or does not answer. */
   published(): Promise<void>
@@ -79,7 +79,7 @@ export function createRestartHolds(options: RestartHoldsOptions): RestartHolds {
     const until = options.now().getTime() + heldMs
     for (const { project, workload } of workloads) {
       const ofProject = held.get(project) ?? new Map<string, { let(): void }>()
-      ofProject.set(workload, options.routes().hold(project, workload, until))
+      ofProject.set(workload, options.routes.hold(project, workload, until))
       held.set(project, ofProject)
     }
   }

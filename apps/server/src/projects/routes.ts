@@ -6,7 +6,7 @@ import type { Config } from '../config.ts'
 import type { Network } from '../network/network.ts'
 import { routeRules } from '../network/route-rules.ts'
 import { shareListener } from '../network/share-listener.ts'
-import type { Known, Model } from './model.ts'
+import type { Entries, Known, Status } from './model-entry.ts'
 import type { Resolver } from './resolver.ts'
 import { createRouteNames, type RouteNames } from './route-names.ts'
 import { workDone } from './work-done.ts'
@@ -32,7 +32,7 @@ export interface Publication {
 }
 
 export interface RoutesOptions {
-  readonly model: () => Pick<Model, 'all' | 'find' | 'status'>
+  readonly projects: Pick<Entries, 'all' | 'find' | 'status'>
   readonly resolver: Resolver
   readonly engine: Engine
   readonly config: Config
@@ -42,7 +42,7 @@ export interface RoutesOptions {
 }
 
 export function createRoutes(options: RoutesOptions): Routes {
-  const { model } = options
+  const { projects } = options
   let generation = Date.now()
   /** By project, as the last publication told them. */
   const told = new Map<string, Made>()
@@ -68,9 +68,9 @@ export function createRoutes(options: RoutesOptions): Routes {
       const since = generation
       generation += 1
       isTold = true
-      const projects = different.map(({ project, routes }) => ({ project, routes }))
-      for (const { project } of projects) workDone.published.publish(project)
-      await options.put({ changes: { version: 1, generation, since, projects }, whole })
+      const changed = different.map(({ project, routes }) => ({ project, routes }))
+      for (const { project } of changed) workDone.published.publish(project)
+      await options.put({ changes: { version: 1, generation, since, projects: changed }, whole })
     } catch (error) {
       for (const id of due) changed.add(id)
       throw error
@@ -98,7 +98,7 @@ export function createRoutes(options: RoutesOptions): Routes {
   return {
     publish,
     publishAll: () => {
-      const known = model().all()
+      const known = projects.all()
       return publish([...known.map(({ row }) => row.id), ...told.keys()])
     },
     hold: (project, workload, until) => {
@@ -143,17 +143,17 @@ async function differencesOf(
   told: ReadonlyMap<string, Made>,
   making: Making,
 ): Promise<readonly (Made & { readonly project: string })[]> {
-  const { model, network, resolver, names } = making
+  const { projects, network, resolver, names } = making
   // Names first: the set grows by those who have one that is another project's now.
   for (const id of due) {
-    const known = model().find(id)
+    const known = projects.find(id)
     const given = known === null ? [] : network.of(id).domains.map(({ host }) => host)
     const own = known === null ? [] : ownHosts(known, resolver).map(({ host }) => host)
     for (const other of names.renew(id, own, given)) due.add(other)
   }
   const different = []
   for (const project of due) {
-    const known = model().find(project)
+    const known = projects.find(project)
     const routes = known === null ? [] : await routesOf(known, making)
     const text = JSON.stringify(routes)
     if (text !== (told.get(project)?.text ?? '[]')) different.push({ project, routes, text })
@@ -195,7 +195,7 @@ async function routesOf(known: Known, options: Making): Promise<readonly Route[]
     if (!names.isOwn(host)) add(workload === resolved.front?.workload ? null : workload, host)
   }
 
-  const status = options.model().status(row.id)
+  const status = options.projects.status(row.id)
   const entrance = (workload: string | null) => (workload === null ? resolved.front : { workload, port: 'http' })
   const routes = [...hostsOf].map(
     async ([workload, hosts]): Promise<Route> => ({
@@ -224,7 +224,7 @@ async function routesOf(known: Known, options: Making): Promise<readonly Route[]
 
 async function targetOf(
   { row }: Known,
-  status: ReturnType<Model['status']>,
+  status: Status,
   to: { readonly workload: string; readonly port: string } | null,
   { engine, config, holds }: Making,
   readers: 'people' | 'strangers',
@@ -268,8 +268,8 @@ function pageFor(project: string, workload: string | undefined): PageName {
 }
 
 function detailOf(
-  status: ReturnType<Model['status']>,
-  workload: ReturnType<Model['status']>['workloads'][number] | undefined,
+  status: Status,
+  workload: Status['workloads'][number] | undefined,
 ): { detail?: string; logTail?: readonly string[] } {
   const detail = workload?.reason ?? status.warnings[0]?.detail
   const logTail = workload?.logTail ?? []

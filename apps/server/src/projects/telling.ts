@@ -29,8 +29,8 @@ export function createTelling(entries: Entries, { store, publish, onError, now }
 
   const newsOf = (id: string): readonly News[] => {
     const entry = entries.find(id)
-    const told = entry === undefined ? null : tellingOf(entry, entries.status(id), now)
-    if (entry === undefined || told === null) return []
+    const told = entry === null ? null : tellingOf(entry, entries.status(id), now)
+    if (entry === null || told === null) return []
     Object.assign(entry, told.after)
     entries.grow(entry)
     return [{ event: told.event, text: told.after.told }]
@@ -72,7 +72,7 @@ export function createTelling(entries: Entries, { store, publish, onError, now }
     touched: (id) => {
       touchedIds.add(id)
       const entry = entries.find(id)
-      if (entry !== undefined) entries.outdate(entry)
+      if (entry !== null) entries.outdate(entry)
       if ((entry?.operations.length ?? 0) === 0) tellNow()
       else later ??= setTimeout(tellNow, gatherMs).unref()
     },

@@ -1,7 +1,7 @@
 import { ProblemError } from '@stackquay/contract'
 import { planProject, stopsAll } from '@stackquay/domain'
 import type { Observed } from '@stackquay/engine-api'
-import type { Orchestrator } from '@stackquay/orchestrator'
+import type { Observations, Orchestrator } from '@stackquay/orchestrator'
 import type { OperationRow, Store } from '@stackquay/store'
 import { acceptAct, actsOf, begin } from '../projects/accept.ts'
 import type { Model } from '../projects/model.ts'
@@ -11,14 +11,14 @@ import type { RestartHolds } from '../projects/restart-holds.ts'
 export async function holdInterrupted({
   store,
   model,
-  orchestrator,
+  observations,
   restartHolds,
 }: Reconciling & { readonly restartHolds: RestartHolds }): Promise<void> {
   for (const { kind, project } of await store.operations.unfinished()) {
     const known = model.find(project)
     if (known === null || known.row.desired !== 'running' || (kind !== 'restart' && kind !== 'update')) continue
     const isUp = ({ state, health }: Observed) => state === 'running' && health !== 'starting'
-    const up = orchestrator.observations.of(project).filter(isUp)
+    const up = observations.of(project).filter(isUp)
     const down = known.resolved.workloads.filter(({ ref }) => !up.some((one) => one.ref.workload === ref.workload))
     restartHolds.goOn(down.map(({ ref }) => ref))
   }
@@ -27,7 +27,7 @@ export async function holdInterrupted({
 /** Goes on with operations that a crash interrupted, and starts or stops what is not as it should be. */
 export async function resumeOperations(deps: Reconciling): Promise<void> {
   const { store, model, orchestrator } = deps
-  const begun = { model, orchestrator: () => orchestrator }
+  const begun = { model, orchestrator }
   const unfinished = await store.operations.unfinished()
   for (const operation of [...unfinished].sort(inTurn)) begin({ operation, isNew: true, ends: [] }, begun)
   for (const operation of unfinished) {
@@ -50,24 +50,25 @@ function inTurn(one: OperationRow, other: OperationRow): number {
 export interface Reconciling {
   readonly store: Store
   readonly model: Model
+  readonly observations: Observations
   readonly orchestrator: Orchestrator
 }
 
 /** Starts or stops what is not as it should be. What cannot be looked at is left alone, and what an operation holds. */
-export async function reconcile({ store, model, orchestrator }: Reconciling): Promise<void> {
+export async function reconcile({ store, model, observations, orchestrator }: Reconciling): Promise<void> {
   const held = new Set((await store.operations.unfinished()).map((operation) => operation.project))
   for (const { row, resolved } of model.all()) {
-    if (held.has(row.id) || row.phase !== 'ready' || orchestrator.observations.unknown(row.id) !== null) continue
+    if (held.has(row.id) || row.phase !== 'ready' || observations.unknown(row.id) !== null) continue
     // What stands in the way of one workload is no reason to leave the others down.
     const { workloads: wanted, unresolved } = resolved
-    const observed = orchestrator.observations.of(row.id)
+    const observed = observations.of(row.id)
     const { changes } = planProject({ wanted, unresolved, observed, goal: row.desired, keepChanged: true })
     if (changes.length === 0) continue
     try {
       const accepted = await store.transaction((tx) =>
         acceptAct(tx, store, row, { do: 'reconcile' }, { actor: 'system', requestId: '' }),
       )
-      begin(accepted, { model, orchestrator: () => orchestrator })
+      begin(accepted, { model, orchestrator })
     } catch (error) {
       // A person was quicker, and what was asked for is never merged. The other projects are looked at all the same.
       if (!(error instanceof ProblemError && error.code === 'busy')) throw error

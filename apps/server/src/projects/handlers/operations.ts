@@ -45,12 +45,12 @@ export function operationHandlers(
         return now?.state === 'queued' && isMerged(now) ? cancelWaiting(tx, now) : null
       })
       if (dropped !== null) {
-        orchestrator().drop(id)
+        orchestrator.drop(id)
         await model.renew(project)
         model.operationEnded(id, project)
         return { status: 200, body: operationView(dropped) }
       }
-      orchestrator().cancel(id)
+      orchestrator.cancel(id)
       const ended = await wait(operation, query.wait, context)
       return { status: isEnded(ended) ? 200 : 202, body: operationView(ended) }
     },

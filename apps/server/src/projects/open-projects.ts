@@ -1,0 +1,95 @@
+import type { Engine } from '@stackquay/engine-api'
+import {
+  createLanes,
+  createObservations,
+  createWatches,
+  type Lanes,
+  type Observations,
+  type Watches,
+} from '@stackquay/orchestrator'
+import type { ProjectRow, Store } from '@stackquay/store'
+import type { Config } from '../config.ts'
+import type { Network } from '../network/network.ts'
+import type { ProxyKeeper } from '../proxy-keeper.ts'
+import { limitsUnavailable } from './engine-limits.ts'
+import { createJournal } from './journal.ts'
+import { createModel, type Model } from './model.ts'
+import { createEntries } from './model-entry.ts'
+import type { Resolver } from './resolver.ts'
+import { createRoutes, type Routes } from './routes.ts'
+import { createTelling } from './telling.ts'
+
+/** What is known of all projects, and who is told of it. Each is made from those above it: none asks back. */
+export interface Projects {
+  readonly lanes: Lanes
+  readonly observations: Observations
+  readonly watches: Watches
+  /** Of what looks at workloads and starts them again. */
+  readonly life: AbortController
+  readonly routes: Routes
+  readonly model: Model
+  readonly journal: ReturnType<typeof createJournal>
+  /** From now on the proxy is told: all projects were looked at. */
+  lookedAt(): void
+  isLookedAt(): boolean
+}
+
+export function openProjects({
+  store,
+  resolver,
+  engine,
+  named,
+  config,
+  network,
+  keeper,
+  now,
+  onError,
+}: {
+  readonly store: Store
+  readonly resolver: Resolver
+  readonly engine: Engine
+  /** The engine of this name; null when it is not open. */
+  named(name: ProjectRow['engine']): Engine | null
+  readonly config: Config
+  readonly network: Network
+  readonly keeper: ProxyKeeper | null
+  readonly now: () => Date
+  onError(error: unknown, what: string): void
+}): Projects {
+  const life = new AbortController()
+  const observations = createObservations(engine, life.signal)
+  const watches = createWatches()
+  const entries = createEntries({ observations, watches })
+  const put = async (publication: Parameters<ProxyKeeper['put']>[0]) => keeper?.put(publication)
+  const routes = createRoutes({ projects: entries, resolver, engine, config, network, put, onError })
+  let isLookedAt = false
+  // Before all were looked at, those that were not would seem to be stopped; the proxy goes on with the table it has.
+  const publish = async (projects: readonly string[]) => {
+    if (isLookedAt) await routes.publish(projects)
+  }
+  const telling = createTelling(entries, { store, publish, onError, now })
+  const model = createModel({
+    store,
+    resolver,
+    entries,
+    telling,
+    observations,
+    watches,
+    publish,
+    limitsUnavailable: (name) => limitsUnavailable(named(name)),
+    now,
+  })
+  return {
+    lanes: createLanes(),
+    observations,
+    watches,
+    life,
+    routes,
+    model,
+    journal: createJournal({ store, model, now, onError }),
+    lookedAt: () => {
+      isLookedAt = true
+    },
+    isLookedAt: () => isLookedAt,
+  }
+}
