@@ -3,10 +3,12 @@ import { readFileSync, rmSync } from 'node:fs'
 import { mkdtemp } from 'node:fs/promises'
 import os from 'node:os'
 import { join } from 'node:path'
+import { saysCrash } from './crash-tests.mjs'
 import { clearDockerLabs, ensureDockerImages } from './docker-lab.mjs'
 import { ensurePage } from './page.mjs'
 import { childEnv, node, root } from './places.mjs'
 import { Refusal } from './refusal.mjs'
+import { runSlowed } from './slowed.mjs'
 import { ensureSystemPackages } from './system-packages.mjs'
 import { allTestFiles } from './test-files.mjs'
 
@@ -17,9 +19,40 @@ const HOUR_MS = 3_600_000
 
 /**
  * `npm run soak`: the tests that repeat themselves, with their full counts, one file after the other. `-- matrix strays`: the files whose
- * path contains one of the words. Ends with a table of what was run how often.
+ * path contains one of the words. Ends with a table of what was run how often. `-- slowed [words] [--times=20]`: tests of kills and
+ * crashes instead, each so often with all their processes slowed to a fifth.
  */
-export async function run(words) {
+export async function run(args) {
+  if (args[0] === 'slowed') return soakSlowed(args.slice(1))
+  return soakRounds(args)
+}
+
+async function soakSlowed(args) {
+  const times = Number(
+    /^--times=(\d{1,4})$/.exec(args.find((arg) => arg.startsWith('--')) ?? '--times=20')?.[1] ?? Number.NaN,
+  )
+  const words = args.filter((arg) => !arg.startsWith('--'))
+  const files = allTestFiles()
+    .filter((file) => saysCrash(readFileSync(join(root, file), 'utf8')))
+    .filter((file) => words.length === 0 || words.some((word) => file.includes(word)))
+  if (!(times > 0)) throw new Refusal('--times takes a number, such as --times=20.')
+  if (files.length === 0) throw new Refusal(`No test of kills or crashes matches ${words.join(' or ')}.`)
+  await ensureSystemPackages(files)
+  ensureDockerImages(files)
+  await ensurePage()
+  const log = join(os.tmpdir(), `stackquay-slowed-${process.pid}.log`)
+  const rows = await runSlowed(files, times, log)
+  clearDockerLabs(files)
+  const faults = rows.reduce((sum, row) => sum + row.faults, 0)
+  const lines = rows.map(
+    ({ file, runs, faults, seconds }) => `| ${file} | ${runs} | ${faults} | ${Math.round(seconds)} s |`,
+  )
+  console.log(`\n${['| file | runs | faults | time |', '| --- | ---: | ---: | ---: |', ...lines].join('\n')}`)
+  console.log(faults === 0 ? '\nNo faults.' : `\n${faults} faults; what was printed stands in ${log}.`)
+  process.exitCode = faults === 0 ? 0 : 1
+}
+
+async function soakRounds(words) {
   const files = allTestFiles()
     .filter((file) => repeating.test(`/${file}`))
     .filter((file) => words.length === 0 || words.some((word) => file.includes(word)))

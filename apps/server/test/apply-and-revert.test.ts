@@ -11,11 +11,8 @@ async function withNotApplied(t: Parameters<typeof openTestHouse>[0], patch: obj
   const env = { A: '1', T: { value: 'old', secret: true }, GONE: { value: 'kept', secret: true } }
   const { id } = (await ask('POST', '/projects?wait=30', { name: 'Shop', static: {}, env })).body
   const hang = engine.hangNext('start')
-  const restart = await ask('POST', '/projects/shop/restart')
-  await waitFor(
-    'the restart to begin',
-    async () => (await house.store.operations.find(restart.body.id))?.state === 'running',
-  )
+  await ask('POST', '/projects/shop/restart')
+  await hang.reached
   const changed = await ask('PATCH', '/projects/shop', patch)
   assert.equal(changed.status, 200, JSON.stringify(changed.body))
   assert.equal((await ask('POST', `/operations/${changed.body.operation?.id}/cancel`)).status, 200)
@@ -61,7 +58,7 @@ test('what was not applied is applied, once', async (t) => {
   assert.deepEqual(await warnings(house), [])
   for (const act of ['apply', 'revert']) {
     const { status, body } = await ask<ProblemAnswer>('POST', `/projects/shop/${act}`)
-    assert.deepEqual([status, body.code], [409, 'conflict'])
+    assert.deepEqual([status, body.code], [409, 'nothing_to_apply'])
     assert.match(body.detail, /are applied already/)
   }
 })
@@ -99,7 +96,7 @@ test('nothing goes back that would leave a database behind, and nothing is chang
   const { house } = await withNotApplied(t, { env: { A: '2' }, databases: { main: { type: 'postgresql' } } })
   const before = (await house.ask('GET', '/projects/shop')).body
   const { status, body } = await house.ask<ProblemAnswer>('POST', '/projects/shop/revert')
-  assert.deepEqual([status, body.code], [409, 'conflict'])
+  assert.deepEqual([status, body.code], [409, 'cannot_revert'])
   assert.match(String(body.hint), /The database "main" is new\. Drop it first, or apply the settings\./)
   const { generation, databases } = (await house.ask('GET', '/projects/shop')).body
   assert.deepEqual([generation, Object.keys(databases)], [before.generation, ['main']])

@@ -168,6 +168,14 @@ describe('every operation that is to be recorded', () => {
       const { id } = (await call('runAction', { params: { id: 'runner', action: 'node.hello' } })).json
       return call('cancelRun', { params: { id: 'runner', run: id }, query: { wait: '10' } })
     },
+    applySettings: async (call) => {
+      await leaveNotApplied(call, 'c')
+      return call('applySettings', { params: { id: 'runner' }, query: { wait: '10' } })
+    },
+    revertSettings: async (call) => {
+      await leaveNotApplied(call, 'd')
+      return call('revertSettings', { params: { id: 'runner' }, query: { wait: '10' } })
+    },
     addDomain: (call) => call('addDomain', { params: { id: 'runner' }, body: { host: 'runner.example.org' } }),
     removeDomain: (call) => call('removeDomain', { params: { id: 'runner', host: 'runner.example.org' } }),
     putProxyRules: (call) =>
@@ -252,6 +260,18 @@ describe('every operation that is to be recorded', () => {
 
   async function hook(call: Parameters<Drive>[0]): Promise<{ hook: string }> {
     return { hook: (await call('listWebhooks')).json.items[0].id }
+  }
+
+  /** A change of settings that waited, and was cancelled. */
+  async function leaveNotApplied(call: Parameters<Drive>[0], value: string): Promise<void> {
+    await call('startProject', { params: { id: 'runner' }, query: { wait: '10' } })
+    const hang = opened.engine.hangNext('start')
+    const { id: restart } = (await call('restartProject', { params: { id: 'runner' } })).json
+    await hang.reached
+    const { operation } = (await call('updateProject', { params: { id: 'runner' }, body: { env: { A: value } } })).json
+    await call('cancelOperation', { params: { op: operation.id } })
+    hang.release()
+    await call('getOperation', { params: { op: restart }, query: { wait: '10' } })
   }
 
   /** A project with an action and a suite. */

@@ -28,10 +28,7 @@ for (const [what, stop, after] of [
     const { id } = (await first.ask('POST', '/projects?wait=30', { name: 'Shop', static: {}, redis: {} })).body
     const hang = first.engine.hangNext('start')
     const restart = (await first.ask<OperationAnswer>('POST', '/projects/shop/restart')).body
-    await waitFor(
-      'the restart to hang',
-      async () => (await first.store.operations.find(restart.id))?.state === 'running',
-    )
+    await hang.reached
     const waiting = (await first.ask<OperationAnswer>('POST', '/projects/shop/stop', stop)).body
     const house = await first.reopen()
     hang.release()

@@ -128,14 +128,14 @@ function createWorld(given: ReadonlyMap<string, StandIn> = new Map()) {
     }
   }
   const options = {
-    model: () => ({
+    projects: {
       all: () => [...projects.keys()].map(known),
       find: known,
       status: (id: string) => {
         const state = projects.get(id)?.port === undefined ? 'stopped' : 'running'
         return { state, workloads: [{ name: 'web', state }], warnings: [] }
       },
-    }),
+    },
     engine: {
       address: async ({ project }: { project: string }) => {
         if (fails) {

@@ -39,6 +39,8 @@ export const problemKinds = {
   method_not_allowed: kind(405, 'Method not allowed', 'See the reference for the methods of this path.'),
   busy: kind(409, 'Another operation holds the project', 'Wait for it, or cancel it.', true),
   conflict: kind(409, 'Already taken', 'Choose another.'),
+  nothing_to_apply: kind(409, 'The newest settings are applied', 'There is nothing to do.'),
+  cannot_revert: kind(409, 'The settings cannot be reverted', 'Apply the newest ones, or change them.'),
   not_running: kind(409, 'It is not running', 'Start the project, then try again.', true),
   last_admin: kind(409, 'The last administrator cannot be removed', 'Make another user an administrator first.'),
   secret_key_external: kind(

@@ -9,8 +9,8 @@ export type StepName = Step['do'] | (string & {})
 export interface FakeFaults {
   /** The next step of that kind (or with that id) fails, once. */
   failNext(step: StepName, error?: EngineError): void
-  /** The next step of that kind (or with that id) goes on until it is aborted or `release` is called. */
-  hangNext(step: StepName): { release(): void }
+  /** The next step of that kind (or with that id) goes on until it is aborted or `release` is called. `reached` ends when it does. */
+  hangNext(step: StepName): { release(): void; readonly reached: Promise<void> }
   /** From now on every step takes so long. */
   slow(milliseconds: number): void
 }
@@ -18,14 +18,15 @@ export interface FakeFaults {
 /** The faults, and the act that lets a step meet those that are meant for it. */
 export function createFakeFaults(): FakeFaults & { meet(step: Step, signal: AbortSignal): Promise<void> } {
   const failures = new Map<string, EngineError>()
-  const hangs = new Map<string, Promise<void>>()
+  const hangs = new Map<string, { readonly over: Promise<void>; reach(): void }>()
   let delay = 0
   return {
     async meet(step, signal) {
       if (signal.aborted) throw aborted()
       if (delay > 0) await pause(delay, signal)
       const hang = take(hangs, step)
-      if (hang !== undefined) await Promise.race([hang, rejectOnAbort(signal)])
+      hang?.reach()
+      if (hang !== undefined) await Promise.race([hang.over, rejectOnAbort(signal)])
       const failure = take(failures, step)
       if (failure !== undefined) throw failure
     },
@@ -33,9 +34,10 @@ export function createFakeFaults(): FakeFaults & { meet(step: Step, signal: Abor
       failures.set(step, error)
     },
     hangNext(step) {
-      const { promise, resolve } = Promise.withResolvers<void>()
-      hangs.set(step, promise)
-      return { release: resolve }
+      const over = Promise.withResolvers<void>()
+      const reached = Promise.withResolvers<void>()
+      hangs.set(step, { over: over.promise, reach: reached.resolve })
+      return { release: over.resolve, reached: reached.promise }
     },
     slow(milliseconds) {
       delay = milliseconds

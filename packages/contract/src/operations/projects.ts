@@ -144,7 +144,14 @@ export const applySettings = operation({
   params: id,
   query: change,
   results: { 200: Project },
-  problems: ['validation_failed', 'conflict', 'busy', 'precondition_failed', 'unavailable_here', 'engine_cannot'],
+  problems: [
+    'validation_failed',
+    'nothing_to_apply',
+    'busy',
+    'precondition_failed',
+    'unavailable_here',
+    'engine_cannot',
+  ],
   audit: 'project.apply',
   dryRun: true,
 })
@@ -161,7 +168,15 @@ export const revertSettings = operation({
   params: id,
   query: change,
   results: { 200: Project },
-  problems: ['validation_failed', 'conflict', 'busy', 'precondition_failed', 'unavailable_here', 'engine_cannot'],
+  problems: [
+    'validation_failed',
+    'nothing_to_apply',
+    'cannot_revert',
+    'busy',
+    'precondition_failed',
+    'unavailable_here',
+    'engine_cannot',
+  ],
   audit: 'project.revert',
   dryRun: true,
 })

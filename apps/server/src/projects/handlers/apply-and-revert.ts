@@ -47,9 +47,7 @@ async function notApplied(id: string, context: RequestContext, { find, holds }: 
 
 function requireNotApplied(row: ProjectRow): void {
   if (row.phase === 'ready' && row.observedGeneration < row.generation) return
-  throw new ProblemError('conflict', `The newest settings of "${row.slug}" are applied already.`, {
-    hint: 'There is nothing to do.',
-  })
+  throw new ProblemError('nothing_to_apply', `The newest settings of "${row.slug}" are applied already.`)
 }
 
 /** Carried out like a change that touches whatever is not as it is wanted. */
@@ -66,19 +64,16 @@ async function apply(row: ProjectRow, context: RequestContext, deps: ProjectsDep
 }
 
 async function proposeRevert(row: ProjectRow, isShown: boolean, deps: ProjectsDeps) {
-  if (row.heldSpec === null)
-    throw new ProblemError('conflict', `No settings of "${row.slug}" were ever carried out.`, {
-      hint: 'Apply the newest ones, or change them.',
-    })
+  if (row.heldSpec === null) throw new ProblemError('cannot_revert', `No settings of "${row.slug}" were ever applied.`)
   const reverted = revertSpec(row.spec, row.heldSpec)
   if (!reverted.ok)
-    throw new ProblemError('conflict', 'Going back would leave data behind.', {
+    throw new ProblemError('cannot_revert', 'Going back would leave data behind.', {
       hint: reverted.errors.map(({ detail }) => detail).join(' '),
       errors: reverted.errors,
     })
   const { spec, aside } = await restoredSecrets(reverted.spec, row.spec, deps.store).catch((error: unknown) => {
     if (!(error instanceof SecretError)) throw error
-    throw new ProblemError('conflict', `A secret of the settings from before cannot be opened: ${error.message}`, {
+    throw new ProblemError('cannot_revert', `A secret of the settings from before cannot be opened: ${error.message}`, {
       hint: 'Set it anew and apply the settings.',
     })
   })
