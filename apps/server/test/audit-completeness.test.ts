@@ -170,11 +170,11 @@ describe('every operation that is to be recorded', () => {
     },
     applySettings: async (call) => {
       await leaveNotApplied(call, 'c')
-      return call('applySettings', { params: { id: 'runner' }, query: { wait: '10' } })
+      return call('applySettings', { params: { id: 'still' }, query: { wait: '10' } })
     },
     revertSettings: async (call) => {
       await leaveNotApplied(call, 'd')
-      return call('revertSettings', { params: { id: 'runner' }, query: { wait: '10' } })
+      return call('revertSettings', { params: { id: 'still' }, query: { wait: '10' } })
     },
     addDomain: (call) => call('addDomain', { params: { id: 'runner' }, body: { host: 'runner.example.org' } }),
     removeDomain: (call) => call('removeDomain', { params: { id: 'runner', host: 'runner.example.org' } }),
@@ -264,11 +264,12 @@ describe('every operation that is to be recorded', () => {
 
   /** A change of settings that waited, and was cancelled. */
   async function leaveNotApplied(call: Parameters<Drive>[0], value: string): Promise<void> {
-    await call('startProject', { params: { id: 'runner' }, query: { wait: '10' } })
+    const body = { name: 'Still', node: { command: ['node', 'app.js'] } }
+    await call('createProject', { body, query: { wait: '10' } })
     const hang = opened.engine.hangNext('start')
-    const { id: restart } = (await call('restartProject', { params: { id: 'runner' } })).json
+    const { id: restart } = (await call('restartProject', { params: { id: 'still' } })).json
     await hang.reached
-    const { operation } = (await call('updateProject', { params: { id: 'runner' }, body: { env: { A: value } } })).json
+    const { operation } = (await call('updateProject', { params: { id: 'still' }, body: { env: { A: value } } })).json
     await call('cancelOperation', { params: { op: operation.id } })
     hang.release()
     await call('getOperation', { params: { op: restart }, query: { wait: '10' } })
