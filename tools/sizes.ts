@@ -50,7 +50,6 @@ export const knownLongFunctions: Readonly<Record<string, number>> = {
   'apps/server/src/runs/runs.ts createRuns': 206,
   'apps/server/src/shares/shares.ts createShares': 198,
   'apps/server/src/webhooks/dispatcher.ts createDispatcher': 178,
-  'apps/server/src/access/handlers.ts accessHandlers': 175,
   'apps/server/src/projects/model.ts createModel': 91,
   'apps/server/src/webhooks/handlers.ts webhookHandlers': 169,
   'packages/store/src/migrations/0001-first.ts up': 169,
