@@ -8,8 +8,9 @@ import type { FrameSocket, Handlers, Reply, RequestContext, StreamHandlers } fro
 import { roleInsufficient } from '../http/refusal-problem.ts'
 import { requireScope } from '../http/rights.ts'
 import type { Resolver } from '../projects/resolver.ts'
+import type { WantedRun } from './queue-run.ts'
 import { actionView, isOver, shownRun, suiteView, testCaseView } from './run-view.ts'
-import type { Runs, WantedRun } from './runs.ts'
+import type { Runs } from './runs.ts'
 import { createWatchRun } from './watch-run.ts'
 
 export interface RunHandlersDeps {

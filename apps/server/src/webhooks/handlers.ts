@@ -1,11 +1,13 @@
-import { ProblemError, visibleText, type Webhook, type WebhookDelivery } from '@stackquay/contract'
-import { type DeliveryRow, newId, type Store, TakenError, type WebhookRow } from '@stackquay/store'
+import { ProblemError } from '@stackquay/contract'
+import { newId, type Store, TakenError, type WebhookRow } from '@stackquay/store'
 import type { Handlers } from '../http/handler.ts'
 import { projectIds } from '../projects/project-ids.ts'
+import { deliveryHandlers } from './delivery-handlers.ts'
 import type { Dispatcher } from './dispatcher.ts'
 import { addressObstacle } from './receivers.ts'
 import { sealedKeys, webhookSecret } from './sealed-keys.ts'
 import { newWebhookSecret, rotated, writeKeys } from './signature.ts'
+import { findWebhook, webhookView } from './webhook-view.ts'
 
 export interface WebhookDeps {
   readonly store: Store
@@ -14,11 +16,15 @@ export interface WebhookDeps {
 }
 
 /** Where events are sent. The signing secret is answered when it is made, and never again. */
-export function webhookHandlers({ store, dispatcher, now }: WebhookDeps) {
+export function webhookHandlers(deps: WebhookDeps) {
+  return { ...hookHandlers(deps), ...rotateHandler(deps), ...deliveryHandlers(deps) }
+}
+
+function hookHandlers({ store, dispatcher }: WebhookDeps) {
   return {
     async listWebhooks() {
       const rows = await store.webhooks.all()
-      return { status: 200, body: { items: await Promise.all(rows.map(viewOf)) } }
+      return { status: 200, body: { items: await Promise.all(rows.map((row) => webhookView(store, row))) } }
     },
 
     async createWebhook({ body }, context) {
@@ -37,7 +43,7 @@ export function webhookHandlers({ store, dispatcher, now }: WebhookDeps) {
           return made
         })
         .catch(nameTaken(name))
-      return { status: 201, body: { ...(await viewOf(row)), secret } }
+      return { status: 201, body: { ...(await webhookView(store, row)), secret } }
     },
 
     async updateWebhook({ params, body }, context) {
@@ -45,7 +51,7 @@ export function webhookHandlers({ store, dispatcher, now }: WebhookDeps) {
       const projects = body.projects === undefined ? undefined : await projectIds(store, body.projects)
       const row = await store
         .transaction(async (tx) => {
-          const before = await find(params.hook)
+          const before = await findWebhook(store, params.hook)
           const change = {
             ...(body.name === undefined ? {} : { name: body.name }),
             ...(body.url === undefined ? {} : { url: body.url }),
@@ -71,12 +77,12 @@ export function webhookHandlers({ store, dispatcher, now }: WebhookDeps) {
         })
         .catch(nameTaken(body.name ?? ''))
       dispatcher.wake()
-      return { status: 200, body: await viewOf(row) }
+      return { status: 200, body: await webhookView(store, row) }
     },
 
     async deleteWebhook({ params }, context) {
       await store.transaction(async (tx) => {
-        const row = await find(params.hook)
+        const row = await findWebhook(store, params.hook)
         await tx.webhooks.delete(row.id)
         await tx.secrets.delete(null, webhookSecret(row.id))
         const changes = { before: shown(row) }
@@ -85,10 +91,14 @@ export function webhookHandlers({ store, dispatcher, now }: WebhookDeps) {
       })
       return { status: 204 }
     },
+  } satisfies Partial<Handlers>
+}
 
+function rotateHandler({ store, now }: WebhookDeps) {
+  return {
     async rotateWebhookSecret({ params }, context) {
       const { row, secret } = await store.transaction(async (tx) => {
-        const found = await find(params.hook)
+        const found = await findWebhook(store, params.hook)
         const before = await sealedKeys(store, found.id)
         const next = before === null ? { current: newWebhookSecret(), previous: null } : rotated(before, now())
         await tx.secrets.put(null, webhookSecret(found.id), writeKeys(next))
@@ -96,97 +106,9 @@ export function webhookHandlers({ store, dispatcher, now }: WebhookDeps) {
         await tx.audit.append(context.audit({ action: 'webhook.rotate', target: found.name, changes }))
         return { row: found, secret: next.current }
       })
-      return { status: 200, body: { ...(await viewOf(row)), secret } }
-    },
-
-    async testWebhook({ params }, context) {
-      const delivery = await store.transaction(async (tx) => {
-        const row = await find(params.hook)
-        await tx.audit.append(context.audit({ action: 'webhook.test', target: row.name }))
-        return await tx.webhooks.insertDelivery({
-          id: newId('msg'),
-          webhook: row.id,
-          eventSeq: null,
-          type: 'webhook.test',
-          project: null,
-          // Not for the dispatcher: it is sent here, once.
-          nextAttemptAt: null,
-          payload: {
-            type: 'webhook.test',
-            timestamp: now().toISOString(),
-            seq: null,
-            project: null,
-            data: { webhook: row.id, name: row.name },
-          },
-        })
-      })
-      return { status: 200, body: deliveryView((await dispatcher.attempt(delivery)) ?? delivery) }
-    },
-
-    async listDeliveries({ params, query }) {
-      const { limit = 50, cursor, state } = query
-      const row = await find(params.hook)
-      const rows = await store.webhooks.deliveries({
-        webhook: row.id,
-        limit: limit + 1,
-        ...(cursor === undefined ? {} : { cursor }),
-        ...(state === undefined ? {} : { state }),
-      })
-      const items = rows.slice(0, limit).map(deliveryView)
-      return { status: 200, body: { items, nextCursor: rows.length > limit ? items.at(-1)!.id : null } }
-    },
-
-    async redeliver({ params }, context) {
-      const delivery = await store.transaction(async (tx) => {
-        const row = await find(params.hook)
-        const found = await store.webhooks.delivery(params.delivery)
-        if (found === null || found.webhook !== row.id) {
-          throw new ProblemError('not_found', `"${row.name}" has no delivery "${params.delivery}".`)
-        }
-        await tx.audit.append(
-          context.audit({ action: 'webhook.redeliver', target: row.name, changes: { after: { delivery: found.id } } }),
-        )
-        const { attempts } = found
-        return await tx.webhooks.updateDelivery(found.id, {
-          state: 'pending',
-          attempts,
-          nextAttemptAt: now().toISOString(),
-        })
-      })
-      dispatcher.wake()
-      if (delivery === null) throw new ProblemError('not_found', 'The delivery was forgotten just now.')
-      return { status: 202, body: deliveryView(delivery) }
+      return { status: 200, body: { ...(await webhookView(store, row)), secret } }
     },
   } satisfies Partial<Handlers>
-
-  async function find(id: string): Promise<WebhookRow> {
-    const row = await store.webhooks.find(id)
-    if (row === null) throw new ProblemError('not_found', `There is no webhook "${id}".`)
-    return row
-  }
-
-  async function viewOf(row: WebhookRow): Promise<Webhook> {
-    const [last] = await store.webhooks.deliveries({ webhook: row.id, limit: 1 })
-    const lastDelivery =
-      last === undefined ? null : { state: last.state, at: last.attempts.at(-1)?.at ?? last.createdAt }
-    const { id, url, enabled, disabledReason, createdAt } = row
-    return {
-      id,
-      name: visibleText(row.name),
-      url,
-      events: [...row.events],
-      projects: [...row.projects],
-      enabled,
-      disabledReason,
-      createdAt,
-      lastDelivery,
-    }
-  }
-}
-
-function deliveryView(row: DeliveryRow): WebhookDelivery {
-  const { id, webhook, type, project, state, nextAttemptAt, createdAt, payload } = row
-  return { id, webhook, type, project, state, attempts: [...row.attempts], nextAttemptAt, createdAt, payload }
 }
 
 function shown({ name, url, events, projects, enabled }: WebhookRow) {
