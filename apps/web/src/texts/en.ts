@@ -1655,6 +1655,8 @@ export const en = {
       'project.start': 'Start project',
       'project.stop': 'Stop project',
       'project.restart': 'Restart project',
+      'project.apply': 'Apply settings',
+      'project.revert': 'Revert settings',
       'project.image': 'Choose image build',
       'project.env.set': 'Set variable',
       'project.env.delete': 'Delete variable',
