@@ -47,7 +47,7 @@ export const knownLongFiles: Readonly<Record<string, number>> = {
 /** The same for functions. Migrations are never changed again. */
 export const knownLongFunctions: Readonly<Record<string, number>> = {
   'apps/server/src/house.ts openHouse': 335,
-  'apps/server/src/shares/shares.ts createShares': 198,
+  'apps/server/src/shares/shares.ts createShares': 137,
   'apps/server/src/webhooks/dispatcher.ts createDispatcher': 86,
   'apps/server/src/projects/model.ts createModel': 91,
   'packages/store/src/migrations/0001-first.ts up': 169,
