@@ -114,3 +114,28 @@ test('while they are being carried out, going back is carried out after it', asy
   assert.deepEqual(own(await environment(house, id)), { A: '1', B: undefined, T: 'old', GONE: 'kept' })
   assert.deepEqual(await warnings(house), [])
 })
+
+test('what concerns no program that runs is given up at once; a service that is new is switched off, and its data is kept', async (t) => {
+  const { house, id } = await withNotApplied(t, { env: { T: { value: 'new' }, ONLY: 'x' }, redis: {} })
+  const { ask, store } = house
+  const reverted = await ask('POST', '/projects/shop/revert?wait=30')
+  assert.equal(reverted.status, 200, JSON.stringify(reverted.body))
+  assert.equal(reverted.body.observedGeneration, reverted.body.generation)
+  assert.deepEqual(await warnings(house), [])
+  assert.equal((await store.projects.find(id))?.spec.services.redis?.enabled, false)
+  // A secret that is for a runtime which is off is in no program.
+  const hidden = { value: 'one', secret: true, runtimes: ['python'] }
+  await ask('PATCH', '/projects/shop?wait=30', { env: { HIDDEN: hidden } })
+  const hang = house.engine.hangNext('start')
+  await ask('POST', '/projects/shop/restart')
+  await hang.reached
+  const changed = await ask('PATCH', '/projects/shop', { env: { HIDDEN: { value: 'two' }, A: '9' } })
+  await ask('POST', `/operations/${changed.body.operation?.id}/cancel`)
+  hang.release()
+  await waitFor('the restart to end', async () => (await store.operations.unfinishedOf(id)).length === 0)
+  const back = await ask('POST', '/projects/shop/revert?wait=30')
+  assert.deepEqual([back.status, back.body.observedGeneration], [200, back.body.generation])
+  assert.deepEqual(await warnings(house), [])
+  const shown = await ask<{ value: string }>('GET', '/projects/shop/env/HIDDEN?reveal=true')
+  assert.equal(shown.body.value, 'one')
+})

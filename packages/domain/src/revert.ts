@@ -1,3 +1,4 @@
+import { serviceKindOf } from '@stackquay/catalog'
 import type { FieldError } from '@stackquay/contract'
 import type { ProjectSpec } from './spec.ts'
 
@@ -6,12 +7,16 @@ export type Reverted =
   | { readonly ok: false; readonly errors: readonly FieldError[] }
 
 /**
- * The settings as they were carried out last, to be the newest ones again. The name stays: it needs nothing to be carried out. No data
- * is deleted and none is handed to an older version by going back, so where databases or versions differ it is refused. Pure.
+ * The settings as they were carried out last, to be the newest ones again. The name stays: it needs nothing to be carried out. A service
+ * that is new is switched off and keeps what it has, as any service that is switched off. No data is deleted and none is handed to
+ * an older version by going back, so where databases, versions or what else data goes by differ it is refused. Pure.
  */
 export function revertSpec(now: ProjectSpec, held: ProjectSpec): Reverted {
   const errors = [...databaseErrors(now, held), ...serviceErrors(now, held)]
-  return errors.length > 0 ? { ok: false, errors } : { ok: true, spec: { ...held, name: now.name } }
+  if (errors.length > 0) return { ok: false, errors }
+  const fresh = Object.entries(now.services).filter(([name]) => entry(held.services, name) === undefined)
+  const off = Object.fromEntries(fresh.map(([name, settings]) => [name, { ...settings, enabled: false }]))
+  return { ok: true, spec: { ...held, name: now.name, services: { ...held.services, ...off } } }
 }
 
 function databaseErrors(now: ProjectSpec, held: ProjectSpec): readonly FieldError[] {
@@ -31,9 +36,12 @@ function databaseErrors(now: ProjectSpec, held: ProjectSpec): readonly FieldErro
 function serviceErrors(now: ProjectSpec, held: ProjectSpec): readonly FieldError[] {
   return Object.entries(held.services).flatMap(([name, before]) => {
     const newest = entry(now.services, name)
-    if (newest === undefined || newest.version === before.version) return []
-    const detail = `"${name}" was to become version ${newest.version}, and may have data of it. Apply the settings.`
-    return [error(`/${name}/version`, detail)]
+    const fields = ['version', ...(serviceKindOf(name)?.settings.ofData ?? [])]
+    return fields.flatMap((field) => {
+      if (newest === undefined || newest[field] === before[field]) return []
+      const detail = `"${field}" of "${name}" was to become ${String(newest[field])}, and it may have data of that. Apply the settings.`
+      return [error(`/${name}/${field}`, detail)]
+    })
   })
 }
 

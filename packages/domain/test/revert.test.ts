@@ -38,8 +38,21 @@ test('nothing goes back where a database came, went or is of another version, or
   assert.deepEqual(pointers({ ...spec, services: { redis: { enabled: true, version: '8' } as never } }, spec), [
     '/redis/version holds_data',
   ])
+  const storage = { enabled: true, version: '1', publicRead: false } as never
+  const open = { enabled: true, version: '1', publicRead: true } as never
+  assert.deepEqual(pointers({ ...spec, services: { storage: open } }, { ...spec, services: { storage } }), [
+    '/storage/publicRead holds_data',
+  ])
   // A name that every object inherits is no database.
   assert.deepEqual(pointers(spec, { ...spec, databases: { main, constructor: main } as never }), [
     '/databases/constructor holds_data',
   ])
+})
+
+test('a service that is new is switched off, with all that was set of it: its data stays known', () => {
+  const mail = { enabled: true, version: '1', keep: 7 } as never
+  assert.deepEqual(revertSpec({ ...spec, services: { ...spec.services, mail } }, spec), {
+    ok: true,
+    spec: { ...spec, services: { ...spec.services, mail: { enabled: false, version: '1', keep: 7 } } },
+  })
 })

@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Engine, Workload, WorkloadRef } from '@stackquay/engine-api'
+import { followEngine } from './follow-engine.ts'
 import type { Lanes } from './lanes.ts'
 import type { Observations } from './observations.ts'
 import { CancelledError, type Journal, type StepRecord } from './run-operation.ts'
@@ -56,13 +56,11 @@ export interface Orchestrator {
   close(): Promise<void>
 }
 
-const followAgainMs = 1_000
-
 /** A waiting operation begins so long after the last request that was merged into it. */
 const restMs = 100
 
 export function createOrchestrator(options: OrchestratorOptions): Orchestrator {
-  const { engine, lanes, observations, life, now } = options
+  const { lanes, observations, life, now } = options
   const supervisor = createSupervisor({
     ...options,
     onError: (error, ref) => options.onError(error, `supervising ${ref.workload} of ${ref.project}`),
@@ -73,35 +71,6 @@ export function createOrchestrator(options: OrchestratorOptions): Orchestrator {
   const active = new Map<string, Submitted>()
 
   const run = createRunner(options, observations)
-
-  /** One that cannot be looked at says so in its status. */
-  const lookAtAll = () => Promise.allSettled(options.projects().map((project) => observations.refresh(project)))
-
-  /** An engine whose events break off is followed again: without them nothing that crashed would be started. */
-  const follow = async () => {
-    while (!life.signal.aborted) {
-      try {
-        for await (const event of engine.watch(life.signal)) {
-          if (event.type === 'unreachable' || event.type === 'reachable') {
-            void lookAtAll()
-              .then(() =>
-                event.type === 'reachable' ? Promise.all(listeners.map((listener) => listener())) : undefined,
-              )
-              .catch((error: unknown) => options.onError(error, `the engine is ${event.type}`))
-            continue
-          }
-          supervisor.handle(event).catch((error: unknown) => {
-            if (!life.signal.aborted) options.onError(error, `event ${event.type}`)
-          })
-        }
-        return
-      } catch (error) {
-        if (life.signal.aborted) return
-        options.onError(error, 'following the engine')
-        await sleep(followAgainMs, undefined, { ref: false })
-      }
-    }
-  }
 
   return {
     submit: (operation) => {
@@ -140,7 +109,7 @@ export function createOrchestrator(options: OrchestratorOptions): Orchestrator {
       signal.addEventListener('abort', () => resolve(), { once: true })
       await Promise.race([running.ended, promise])
     },
-    watch: () => void follow(),
+    watch: () => void followEngine(options, supervisor, listeners),
     onReachable: (listener) => {
       listeners.push(listener)
     },

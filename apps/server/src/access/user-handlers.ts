@@ -14,6 +14,8 @@ export interface UserDeps {
  */
 export function userHandlers({ store }: UserDeps) {
   return {
+    ...changeHandler({ store }),
+
     async listUsers({ query }) {
       const { limit = 50, cursor = '' } = query
       const rows = (await store.users.list()).filter(({ username }) => username > cursor)
@@ -40,18 +42,40 @@ export function userHandlers({ store }: UserDeps) {
     },
 
     async getUser({ params }) {
-      return { status: 200, body: viewOf(await find(params.uid)) }
+      return { status: 200, body: viewOf(await findUser(params.uid, store)) }
     },
 
+    async deleteUser({ params }, context) {
+      await store.transaction(async (tx) => {
+        const user = await findUser(params.uid, store)
+        await keepAnAdmin(user, context, store)
+        const tokens = await store.tokens.of(user.id, { limit: 1000 })
+        await tx.users.delete(user.id)
+        const { username, role, disabled } = user
+        await tx.audit.append(
+          context.audit({
+            action: 'user.delete',
+            target: username,
+            changes: { before: { username, role, disabled, tokens: tokens.map(({ name }) => name) } },
+          }),
+        )
+      })
+      return { status: 204 }
+    },
+  } satisfies Partial<Handlers>
+}
+
+function changeHandler({ store }: UserDeps) {
+  return {
     async changeUser({ params, body }, context) {
       const { sessionId } = sessionOf(context)
-      await find(params.uid)
+      await findUser(params.uid, store)
       const passwordHash = body.password === undefined ? undefined : await hashPassword(body.password, 'known')
       const changed = await store.transaction(async (tx) => {
         // Transactions come one at a time, so what is read here is what the change is made to.
-        const before = await find(params.uid)
+        const before = await findUser(params.uid, store)
         const { role = before.role, disabled = before.disabled } = body
-        if (role !== 'admin' || disabled) await keepAnAdmin(before, context)
+        if (role !== 'admin' || disabled) await keepAnAdmin(before, context, store)
         if (role === before.role && disabled === before.disabled && passwordHash === undefined) return before
         const after = await tx.users.update(before.id, {
           role,
@@ -77,40 +101,22 @@ export function userHandlers({ store }: UserDeps) {
       })
       return { status: 200, body: viewOf(changed) }
     },
-
-    async deleteUser({ params }, context) {
-      await store.transaction(async (tx) => {
-        const user = await find(params.uid)
-        await keepAnAdmin(user, context)
-        const tokens = await store.tokens.of(user.id, { limit: 1000 })
-        await tx.users.delete(user.id)
-        const { username, role, disabled } = user
-        await tx.audit.append(
-          context.audit({
-            action: 'user.delete',
-            target: username,
-            changes: { before: { username, role, disabled, tokens: tokens.map(({ name }) => name) } },
-          }),
-        )
-      })
-      return { status: 204 }
-    },
   } satisfies Partial<Handlers>
+}
 
-  async function find(id: string): Promise<UserRow> {
-    const user = await store.users.find(id)
-    if (user === null) throw new ProblemError('not_found', `There is no user "${id}".`)
-    return user
-  }
+async function findUser(id: string, store: UserDeps['store']): Promise<UserRow> {
+  const user = await store.users.find(id)
+  if (user === null) throw new ProblemError('not_found', `There is no user "${id}".`)
+  return user
+}
 
-  /** Throws when nobody could manage the service afterwards. */
-  async function keepAnAdmin(user: UserRow, context: RequestContext): Promise<void> {
-    if (!isAdmin(user)) return
-    const others = (await store.users.list()).filter((other) => other.id !== user.id && isAdmin(other))
-    if (others.length > 0) return
-    const self = user.id === sessionOf(context).user.id
-    throw new ProblemError('last_admin', `${self ? 'You are' : `"${user.username}" is`} the last administrator.`)
-  }
+/** Throws when nobody could manage the service afterwards. */
+async function keepAnAdmin(user: UserRow, context: RequestContext, store: UserDeps['store']): Promise<void> {
+  if (!isAdmin(user)) return
+  const others = (await store.users.list()).filter((other) => other.id !== user.id && isAdmin(other))
+  if (others.length > 0) return
+  const self = user.id === sessionOf(context).user.id
+  throw new ProblemError('last_admin', `${self ? 'You are' : `"${user.username}" is`} the last administrator.`)
 }
 
 function isAdmin({ role, disabled }: UserRow): boolean {

@@ -65,6 +65,8 @@ export interface ProposedChange {
   readonly after: readonly OperationRow[]
   /** What was decided by the data that was there; it holds only while nobody else acts on the project. */
   readonly look: { readonly busyWith: OperationRow | null } | null
+  /** To what was carried out last: where nothing differs from it, nothing is left to be done. */
+  readonly goesBack: boolean
 }
 
 /** What goes for good; empty for most changes. */
@@ -113,11 +115,11 @@ export async function proposeChange(
   const full = merged.ok ? merged.spec : row.spec
   const spec: ProjectSpec = drops === undefined ? full : { ...full, databases: withoutDatabase(full, drops.name) }
   const removal = removalOf(merged.ok ? merged.removesData : [], drops)
-  return proposeSpec(row, { spec, aside, removal, rotation, look, isShown }, deps)
+  return proposeSpec(row, { spec, aside, removal, rotation, look, goesBack: false, isShown }, deps)
 }
 
 /** What a project is to become: its specification, and what comes with it. */
-export interface Wanted extends Pick<ProposedChange, 'spec' | 'aside' | 'removal' | 'look'> {
+export interface Wanted extends Pick<ProposedChange, 'spec' | 'aside' | 'removal' | 'look' | 'goesBack'> {
   readonly rotation?: ChangeOptions['rotates']
   readonly isShown: boolean
 }
@@ -125,7 +127,7 @@ export interface Wanted extends Pick<ProposedChange, 'spec' | 'aside' | 'removal
 /** The second half of a proposal: resolves and plans. Throws what newly stands in the way; writes nothing. */
 export async function proposeSpec(
   row: ProjectRow,
-  { spec, aside, removal, rotation, look, isShown }: Wanted,
+  { spec, aside, removal, rotation, look, goesBack, isShown }: Wanted,
   deps: ChangeDeps,
 ): Promise<ProposedChange> {
   const { engine, resolver, store } = deps
@@ -170,6 +172,7 @@ export async function proposeSpec(
     touches,
     after,
     look,
+    goesBack,
   }
 }
 
@@ -247,6 +250,7 @@ export async function writeChange(
     // Nothing is to be done for it. What an earlier change has not reached is still to be done, unless this one takes it back.
     const isAsHeld =
       row.desired === 'stopped' ||
+      proposed.goesBack ||
       row.observedGeneration === row.generation ||
       (row.heldSpec !== null && sameSpec({ ...spec, name: row.heldSpec.name }, row.heldSpec))
     if (accepted === null && isAsHeld) await tx.projects.carriedOut(row.id, changed.generation, spec)

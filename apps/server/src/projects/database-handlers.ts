@@ -23,17 +23,17 @@ export interface DatabaseDeps extends Pick<ChangeDeps, 'store' | 'engine'> {
   reveal(ref: SecretRef): Promise<string>
 }
 
-export function databaseHandlers(
-  { store, engine, reveal }: DatabaseDeps,
-  { find, record, holds, change }: ProjectAnswers,
-): DatabaseHandlers {
+export function databaseHandlers(deps: DatabaseDeps, answers: ProjectAnswers): DatabaseHandlers {
+  const { find, record, holds, change } = answers
   /** Type of a database that was dropped, and whose data is still there because its deletion was cut off. */
   const leftOver = async (row: ProjectRow, name: string, signal: AbortSignal): Promise<string | undefined> => {
-    const data = await engine.dataNames(row.id, signal)
+    const data = await deps.engine.dataNames(row.id, signal)
     return databaseKinds.find((kind) => data.includes(databaseWorkload(kind.name, name)))?.name
   }
 
   return {
+    ...credentialHandlers(deps, answers),
+
     listDatabases: async ({ params }) => {
       const row = await find(params.id)
       const { databases } = record(row.id)
@@ -78,7 +78,14 @@ export function databaseHandlers(
       }
       return change(row, {}, context, 'database.delete', query, { drops: { name: params.db, type } })
     },
+  }
+}
 
+function credentialHandlers(
+  { store, reveal }: DatabaseDeps,
+  { find, holds, change }: ProjectAnswers,
+): Pick<DatabaseHandlers, 'getDatabaseCredentials' | 'rotateDatabaseCredentials'> {
+  return {
     getDatabaseCredentials: async ({ params }, context) => {
       const row = await find(params.id)
       const { database, kind } = databaseOf(row, params.db)

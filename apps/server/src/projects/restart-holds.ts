@@ -46,33 +46,13 @@ const lookEveryMs = 20
 const unknownMs = 100
 
 export function createRestartHolds(options: RestartHoldsOptions): RestartHolds {
-  const { engine } = options
   const held = new Map<string, Map<string, { let(): void }>>()
-
-  const answered = async (ref: WorkloadRef, observed: readonly Observed[], signal: AbortSignal) => {
-    const deadline = Date.now() + answeredMs
-    for (const address of await addressesOf(ref, observed)) {
-      for (;;) {
-        const flights = await options.flights(address.host, address.port).catch(() => undefined)
-        if (flights === undefined) await sleep(unknownMs, undefined, { signal })
-        if (flights === undefined || flights.requests === 0 || Date.now() > deadline) break
-        await sleep(lookEveryMs, undefined, { signal })
-      }
-    }
-  }
-
-  /** Of the program that runs now: what replaces it may have other ports. */
-  const addressesOf = async (ref: WorkloadRef, observed: readonly Observed[]) => {
-    const ports = observed.find((one) => one.ref.workload === ref.workload)?.ports ?? []
-    const addresses = await Promise.all(ports.map(({ name }) => engine.address(ref, name)))
-    return addresses.filter((address) => address !== null)
-  }
 
   const hold: RestartHolds['hold'] = async (workloads, observed, signal) => {
     if (workloads.length === 0) return
     goOn(workloads)
     await options.published()
-    await Promise.all(workloads.map((ref) => answered(ref, observed, signal)))
+    await Promise.all(workloads.map((ref) => answered(ref, observed, signal, options)))
   }
 
   const goOn = (workloads: readonly WorkloadRef[]) => {
@@ -128,6 +108,31 @@ export function createRestartHolds(options: RestartHoldsOptions): RestartHolds {
       })
     },
   }
+}
+
+/** Ends when what is under way to the workload was answered, or had its time for it. */
+async function answered(
+  ref: WorkloadRef,
+  observed: readonly Observed[],
+  signal: AbortSignal,
+  { engine, flights: flightsTo }: Pick<RestartHoldsOptions, 'engine' | 'flights'>,
+): Promise<void> {
+  const deadline = Date.now() + answeredMs
+  for (const address of await addressesOf(ref, observed, engine)) {
+    for (;;) {
+      const flights = await flightsTo(address.host, address.port).catch(() => undefined)
+      if (flights === undefined) await sleep(unknownMs, undefined, { signal })
+      if (flights === undefined || flights.requests === 0 || Date.now() > deadline) break
+      await sleep(lookEveryMs, undefined, { signal })
+    }
+  }
+}
+
+/** Of the program that runs now: what replaces it may have other ports. */
+async function addressesOf(ref: WorkloadRef, observed: readonly Observed[], engine: Pick<Engine, 'address'>) {
+  const ports = observed.find((one) => one.ref.workload === ref.workload)?.ports ?? []
+  const addresses = await Promise.all(ports.map(({ name }) => engine.address(ref, name)))
+  return addresses.filter((address) => address !== null)
 }
 
 /** Which workloads answer again after which change: replaced ones after their own, what uses them after the last of those. */

@@ -78,5 +78,5 @@ async function proposeRevert(row: ProjectRow, isShown: boolean, deps: ProjectsDe
     })
   })
   const removal = { deleteData: [], deleteSecrets: [], releasePorts: [] }
-  return proposeSpec(row, { spec, aside, removal, look: null, isShown }, deps)
+  return proposeSpec(row, { spec, aside, removal, look: null, goesBack: true, isShown }, deps)
 }
