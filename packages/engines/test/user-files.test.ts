@@ -13,6 +13,7 @@ import { rounds } from '@stackquay/testkit/rounds'
 import { createFrameReader, encodeFrame } from '../src/native/as-user/frames.ts'
 import {
   copyBetween,
+  copyToGive,
   createUserFiles,
   FilesError,
   type FilesErrorCode,
@@ -263,6 +264,29 @@ for (const account of users) {
       const info = await lstat(join(to, 'run'))
       assert.deepEqual([info.mode & 0o700, info.uid], [0o700, other?.uid ?? process.getuid?.()])
       assert.equal((await lstat(to)).mode & 0o007, 0, 'no other user reads it')
+      await removeGivenFolder(to)
+    })
+
+    test('files of the service are copied and given whole, and a folder that was filled half is removed', async (t) => {
+      const { place } = await tree(t, null)
+      const [from, to] = [join(place, 'ours'), join(place, 'given')]
+      await mkdir(join(from, 'deep/empty'), { recursive: true })
+      await mkdir(join(from, 'node_modules'))
+      await writeFile(join(from, 'deep/run'), '#!', { mode: 0o755 })
+      await symlink('nowhere', join(from, 'link'))
+      await makeGivenFolder(to, null)
+      const given = { account, path: to }
+      const signal = AbortSignal.timeout(30_000)
+      await copyToGive({ path: from, without: ['node_modules'] }, given, signal)
+      assert.deepEqual((await readdir(to, { recursive: true })).sort(), ['deep', 'deep/empty', 'deep/run', 'link'])
+      for (const name of ['.', 'deep', 'deep/empty', 'deep/run', 'link'])
+        assert.equal((await lstat(join(to, name))).uid, account?.uid ?? process.getuid?.(), name)
+      assert.equal((await lstat(join(to, 'deep/run'))).mode & 0o777, 0o755)
+      await assert.rejects(copyToGive({ path: from }, given, signal), { code: 'EEXIST' }, 'nothing is overwritten')
+      await removeGivenFolder(to)
+      await makeGivenFolder(to, null)
+      await assert.rejects(copyToGive({ path: from }, given, AbortSignal.abort()), { name: 'AbortError' })
+      assert.equal((await lstat(to)).uid, process.getuid?.(), 'it is given last')
       await removeGivenFolder(to)
     })
   })

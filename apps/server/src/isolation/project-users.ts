@@ -81,32 +81,31 @@ export async function openProjectUsers(options: ProjectUsersOptions): Promise<Pr
   /** What was written down comes first: a user that is made is known, also after a crash in between. */
   const make = async (project: string): Promise<Account> => {
     for (;;) {
-      const row = rows.get(project) ?? (await add(project, null))
-      const existing = await findSystemUser(row.name)
+      const known = rows.get(project)
+      const row = known ?? (await add(project, null))
+      // For a number that was just given out nobody has made one; a name that is taken all the same, `useradd` reports.
+      const existing = known === undefined ? null : await findSystemUser(row.name)
       if (row.isOwner) return ownerStill(row, existing)
       if (existing !== null && existing.uid === row.uid) return { ...namedAccount(row), gid: existing.gid }
-      const result =
-        existing !== null
-          ? 'name_taken'
-          : await addSystemUser({ name: row.name, uid: row.uid, home: options.homeOf(project) }).catch(
-              (error: Error) => {
-                throw unavailable(
-                  `The project has no user of its own, and none can be made: ${error.message}.`,
-                  'Let the service make users (useradd), or choose another level with STACKQUAY_ISOLATION.',
-                )
-              },
-            )
-      if (result === 'name_taken') {
+      const added = existing !== null ? 'name_taken' : await addUser(row, project)
+      if (added === 'uid_taken') await changeUid(row)
+      else if (added === 'name_taken') {
         // A user of that name is there for something else and is left alone; the project gets the next number.
         await store.transaction((tx) => tx.projectUsers.retire(project))
         rows.delete(project)
-        continue
+      } else {
+        if (added.gid !== row.gid) await keepIds(row, added)
+        return { ...namedAccount(row), gid: added.gid }
       }
-      if (result === 'uid_taken') await changeUid(row)
-      const made = await findSystemUser(row.name)
-      if (result === 'added' && made !== null && made.gid !== row.gid) await keepIds(row, made)
     }
   }
+  const addUser = ({ name, uid }: ProjectUser, project: string) =>
+    addSystemUser({ name, uid, home: options.homeOf(project) }).catch((error: Error) => {
+      throw unavailable(
+        `The project has no user of its own, and none can be made: ${error.message}.`,
+        'Let the service make users (useradd), or choose another level with STACKQUAY_ISOLATION.',
+      )
+    })
   const changeUid = (row: ProjectUser) =>
     inTurn(async () => {
       const uid = await freeUid()

@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process'
+import { readFile } from 'node:fs/promises'
 import { promisify } from 'node:util'
 import type { Account } from '@stackquay/engines'
 
@@ -20,24 +21,31 @@ export interface SystemUser extends Account {
 /** By name or number, as every program of the machine sees it; null when there is none. */
 export async function findSystemUser(key: string | number): Promise<SystemUser | null> {
   const found = await execute('getent', ['passwd', String(key)]).catch(() => null)
-  const [name, , uid, gid, , home = '', shell = ''] = found?.stdout.trim().split(':') ?? []
+  return found === null ? null : userOf(found.stdout.trim())
+}
+
+function userOf(line: string): SystemUser | null {
+  const [name, , uid, gid, , home = '', shell = ''] = line.split(':')
   if (name === undefined || uid === undefined || gid === undefined) return null
   return { name, uid: Number(uid), gid: Number(gid), home, shell }
 }
 
 /** Whether a user or a group has that number: files of a group are open to whoever gets its number later. */
 export async function isIdTaken(id: number): Promise<boolean> {
-  if ((await findSystemUser(id)) !== null) return true
-  return execute('getent', ['group', String(id)]).then(
+  const group = execute('getent', ['group', String(id)]).then(
     () => true,
     () => false,
   )
+  return (await findSystemUser(id)) !== null || group
 }
 
 /** `uid_taken` and `name_taken`: by somebody who is none of ours, and stays as he is. */
-export type AddResult = 'added' | 'uid_taken' | 'name_taken'
+export type AddResult = SystemUser | 'uid_taken' | 'name_taken'
 
-/** Adds a user who cannot log in, with a group of its own. Throws what the machine said when it cannot. */
+/**
+ * Adds a user who cannot log in, with a group of its own, whose number is the uid unless somebody took it in the same moment. Throws
+ * what the machine said when it cannot.
+ */
 export async function addSystemUser(user: { name: string; uid: number; home: string }): Promise<AddResult> {
   const argv = [
     '--no-log-init',
@@ -63,13 +71,22 @@ export async function addSystemUser(user: { name: string; uid: number; home: str
       () => null,
       (error: unknown) => error as { code?: number | string; stderr?: string },
     )
-    if (failure === null) return 'added'
+    if (failure === null) return addedUser(user.name)
     if (failure.code === UID_TAKEN) return 'uid_taken'
     if (failure.code === NAME_TAKEN) return 'name_taken'
     const isLocked = typeof failure.code === 'number' && LOCKED.includes(failure.code)
     if (!isLocked || wait > 3000) throw new Error(failureText(failure))
     await new Promise((resolve) => setTimeout(resolve, wait * (0.5 + Math.random())))
   }
+}
+
+/** `useradd` writes to the machine's own list, whatever others there are. */
+async function addedUser(name: string): Promise<SystemUser> {
+  const lines = (await readFile('/etc/passwd', 'utf8').catch(() => '')).split('\n')
+  const line = lines.find((one) => one.startsWith(`${name}:`))
+  const added = (line === undefined ? null : userOf(line)) ?? (await findSystemUser(name))
+  if (added === null) throw new Error(`useradd added "${name}", and nobody finds it`)
+  return added
 }
 
 /** Removes a user and its group. Files stay. A user who is not there is fine. */

@@ -38,13 +38,15 @@ async function settle(id: string, outcome: Outcome, failures: Failures, deps: Op
   if (row === null) return
   if (row.phase === 'creating' && outcome.state !== 'succeeded') return undo(row, deps)
   await sources.keep(row)
-  const { workloads, errors } = (await model.renew(id)).resolved
-  if (workloads.length + errors.length === 0 && row.desired === 'running')
-    await store.transaction((tx) => tx.projects.setLifecycle(id, { desired: 'stopped' }))
+  if (row.desired === 'running') {
+    const { workloads, errors } = (await model.renew(id)).resolved
+    if (workloads.length + errors.length === 0)
+      await store.transaction((tx) => tx.projects.setLifecycle(id, { desired: 'stopped' }))
+  }
   await deps.restartHolds.letGo(id)
   giveUpAfter(outcome, failures, deps)
   if (outcome.state === 'cancelled') await stopAfterCancel(id, deps)
-  await finish(id, deps)
+  await finish(id, deps, { asKnown: true })
 }
 
 /** A creation that failed before there was a source leaves nothing. */

@@ -22,7 +22,7 @@ export function createNewFolders(projectsDir: string) {
   const note = (folder: NewFolder) => join(projectsDir, `.made-${folder.id}`)
 
   return {
-    /** `fill` gets a folder that the account owns and nobody else may read. */
+    /** `fill` gets a folder that the account owns and nobody else may read; with no account, the service does. */
     appear: async (
       folder: NewFolder,
       account: Account | null,

@@ -1,3 +1,4 @@
+import { lstat } from 'node:fs/promises'
 import type { SourceFiles } from '@stackquay/catalog'
 import { FilesError, type ProjectFiles } from '@stackquay/engines'
 import type { FilesOf, SourcePlace } from './files-of.ts'
@@ -18,7 +19,7 @@ const momentMs = 250
 /** The ways in which what runtimes want to know of a source is had. */
 export function createReadings(memory: ReturnType<typeof createSourceMemory>, filesOf: FilesOf) {
   const readNow = async (project: SourcePlace, files: readonly string[]) =>
-    readSource(await filesOf(project), project.path, files)
+    (await isThere(project.path)) ? readSource(await filesOf(project), project.path, files) : {}
   const lately = new Map<string, Read>()
   const readForMoment = async (project: SourcePlace, files: readonly string[]) => {
     lately.delete(project.id)
@@ -54,6 +55,14 @@ export function createReadings(memory: ReturnType<typeof createSourceMemory>, fi
       if (read !== undefined) read.handed = times
     },
   }
+}
+
+/** A project that is being created has no folder yet. */
+async function isThere(path: string): Promise<boolean> {
+  return lstat(path).then(
+    () => true,
+    (error: NodeJS.ErrnoException) => error.code !== 'ENOENT',
+  )
 }
 
 /** What was read of a source a moment ago, and how many may still go on with it. */

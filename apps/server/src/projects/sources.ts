@@ -7,6 +7,7 @@ import { ProblemError } from '@stackquay/contract'
 import {
   type Accounts,
   copyBetween,
+  copyToGive,
   FilesError,
   type FilesErrorCode,
   type NetworkEnvironment,
@@ -61,13 +62,10 @@ export function createSources({ config, accounts, files, network }: SourcesOptio
     },
     fromTemplate: async (name, to, signal) => {
       const account = await accounts.of(to.id)
-      await appear(to, account, async (path) => {
-        const template = templateOf(name)
-        if (template === undefined) throw new ProblemError('not_found', `There is no template "${name}".`)
-        // Ours: read with our rights, because the user may not be able to read it where it lies.
-        const source = { account: null, path: templateFolder(template), without: ['node_modules'] }
-        await copyBetween(source, { account, path }, signal)
-      })
+      const template = templateOf(name)
+      if (template === undefined) throw new ProblemError('not_found', `There is no template "${name}".`)
+      const source = { path: templateFolder(template), without: ['node_modules'] }
+      await appear(to, null, (path) => copyToGive(source, { account, path }, signal))
     },
     empty: async (to) => appear(to, await accounts.of(to.id), async () => {}),
     fromFolder: async (source, to, signal) => {

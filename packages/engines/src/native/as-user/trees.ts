@@ -1,5 +1,7 @@
 import { once } from 'node:events'
-import { lchown, lstat, mkdir, rmdir } from 'node:fs/promises'
+import { constants } from 'node:fs'
+import { copyFile, lchown, lstat, mkdir, readdir, readlink, rmdir, symlink } from 'node:fs/promises'
+import { join } from 'node:path'
 import type { Account } from '../account.ts'
 import { FilesError } from './files-error.ts'
 import { runAsUser, startAsUser } from './run-as-user.ts'
@@ -101,6 +103,40 @@ export async function copyBetween(
   } finally {
     signal.removeEventListener('abort', end)
     end()
+  }
+}
+
+/**
+ * Copies files of the service's own into a new folder of the service that nobody else can enter, and gives all of it to the account,
+ * the folder last: no program of anybody's takes part, and nothing can be swapped meanwhile.
+ */
+export async function copyToGive(
+  from: { readonly path: string; readonly without?: readonly string[] },
+  to: { readonly account: Account | null; readonly path: string },
+  signal: AbortSignal,
+): Promise<void> {
+  const give = async (path: string) => {
+    if (to.account !== null) await lchown(path, to.account.uid, to.account.gid)
+  }
+  const copyFolder = async (source: string, target: string): Promise<void> => {
+    for (const entry of await readdir(source, { withFileTypes: true })) {
+      signal.throwIfAborted()
+      if (from.without?.includes(entry.name)) continue
+      const [path, copy] = [join(source, entry.name), join(target, entry.name)]
+      if (entry.isDirectory()) {
+        await mkdir(copy, 0o755)
+        await copyFolder(path, copy)
+      } else if (entry.isSymbolicLink()) await symlink(await readlink(path), copy)
+      else await copyFile(path, copy, constants.COPYFILE_EXCL)
+      await give(copy)
+    }
+  }
+  try {
+    await copyFolder(from.path, to.path)
+    await give(to.path)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    throw code === 'ENOSPC' || code === 'EDQUOT' ? new FilesError('disk_full') : error
   }
 }
 
