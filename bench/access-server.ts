@@ -10,13 +10,13 @@ import { createSessionCookie } from '../apps/server/src/access/session-cookie.ts
 import { hashOf, newTokenValue, shownPrefix } from '../apps/server/src/access/token-value.ts'
 import { auditHandlers } from '../apps/server/src/audit/handlers.ts'
 import { createAdmission } from '../apps/server/src/http/admission.ts'
-import { type AppDeps, createApp } from '../apps/server/src/http/app.ts'
+import { createHttpApp, type HttpAppDeps } from '../apps/server/src/http/app.ts'
 import { createClientReader } from '../apps/server/src/http/client.ts'
 import { createDeniedLog } from '../apps/server/src/http/denied-log.ts'
 import { createOriginRules } from '../apps/server/src/http/origin.ts'
 import { sayPort } from './helper-process.ts'
 
-// The service's door over a store with so many audit entries. Operations other than those of the audit log answer nothing.
+// The service’s HTTP app over a store with so many audit entries. Operations other than those of the audit log answer nothing.
 const entries = Number(process.argv[2])
 const home = mkdtempSync(join(tmpdir(), 'stackquay-bench-'))
 process.once('exit', () => rmSync(home, { recursive: true, force: true }))
@@ -59,16 +59,16 @@ const log = { warn: console.warn, error: console.error }
 const nothing = async () => ({ status: 204 })
 const calls = operationList.filter(({ id, stream }) => stream === undefined && id !== 'getOpenapi')
 const authenticator = createAuthenticator({ store, cookie: createSessionCookie('bench'), log })
-const app = createApp({
+const app = createHttpApp({
   handlers: {
     ...Object.fromEntries(calls.map(({ id }) => [id, nothing])),
     ...auditHandlers({ store }),
-  } as unknown as AppDeps['handlers'],
+  } as unknown as HttpAppDeps['handlers'],
   streams: Object.fromEntries(
     operationList
       .filter(({ id, stream }) => stream === 'websocket' && id !== 'watchEvents')
       .map(({ id }) => [id, async () => {}]),
-  ) as unknown as AppDeps['streams'],
+  ) as unknown as HttpAppDeps['streams'],
   store,
   settings: { version: 'bench', listenHost: '127.0.0.1' },
   authenticator,

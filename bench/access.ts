@@ -16,10 +16,10 @@ const megabytes = (bytes: number) => bytes / 1048576
 
 export const benchmark: Benchmark = {
   title: 'Access: bearer check, audit search and export',
-  about: `The service's own door over a store in a process of its own ([access-server.ts](../access-server.ts)), over HTTP with a
+  about: `The service’s own HTTP app over a store in a process of its own ([access-server.ts](../access-server.ts)), over HTTP with a
 bearer token, one request after the other. A search is a page of 50; each kind of search counts for itself, and the slowest is
 held against the promise. An export is read to its end; its memory is the highest resident size while it is made, compared
-with the size before, for a log of that length and for one ten times as long. The bearer check is the door's own, called in that
+with the size before, for a log of that length and for one ten times as long. The bearer check is the service’s own, called in that
 process 10,000 times in a row; the benchmark "bearer" measures it from outside.`,
   measure: async ({ quick }) => {
     const [rounds, entries] = quick ? [20, 2_000] : [200, 10_000]

@@ -7,7 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { type DockerService, lines, startDockerService } from '../e2e/support/docker-service.ts'
 import { makeSourceRoot } from '../e2e/support/source-root.ts'
 import { atMost, type Benchmark, type Measured } from './benchmark.ts'
-import { residentMemory } from './house.ts'
+import { residentMemory } from './instance.ts'
 import { lastLine, type Reading, readAll } from './logs.ts'
 import { median, medianRatio } from './numbers.ts'
 

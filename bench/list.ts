@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { atLeast, type Benchmark } from './benchmark.ts'
 import { type HelperProcess, startHelper } from './helper-process.ts'
-import { makeProjects, projectCount, withService } from './house.ts'
+import { makeProjects, projectCount, withService } from './instance.ts'
 import { median, medianRatio, perSecond } from './numbers.ts'
 import { requestsPerSecond, requireWrk } from './wrk.ts'
 

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { finished } from 'node:stream/promises'
 import type { Service } from '../e2e/support/service.ts'
 import { atMost, type Benchmark } from './benchmark.ts'
-import { residentMemory, withService } from './house.ts'
+import { residentMemory, withService } from './instance.ts'
 
 const megabyte = 1024 * 1024
 const workload = 'web'

@@ -4,7 +4,7 @@ import { createClient } from '@stackquay/client'
 import { createProxyControl } from '@stackquay/proxy/control'
 import { atMost, type Benchmark } from './benchmark.ts'
 import { commands, startByCommand } from './command.ts'
-import { makeProjects, projectCount, proxyPid, type Resident, residentMemory, withService } from './house.ts'
+import { makeProjects, projectCount, proxyPid, type Resident, residentMemory, withService } from './instance.ts'
 import { median } from './numbers.ts'
 
 export const benchmark: Benchmark = {

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Benchmark } from './benchmark.ts'
-import { makeProjects, projectCount, withService } from './house.ts'
+import { makeProjects, projectCount, withService } from './instance.ts'
 import { median, milliseconds, quantile } from './numbers.ts'
 
 export const benchmark: Benchmark = {

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Client } from '@stackquay/client'
 import { atLeast, atMost, atMostTimes, type Bar, type Benchmark, type Table } from './benchmark.ts'
 import { root } from './command.ts'
-import { cpuMilliseconds, proxyPid, residentMemory } from './house.ts'
+import { cpuMilliseconds, proxyPid, residentMemory } from './instance.ts'
 import { median, medianRatio, milliseconds, quantile } from './numbers.ts'
 import { createProjects, newScaleHome, type RunningScale, type ScaleHome } from './scale-home.ts'
 

@@ -5,7 +5,7 @@ import { Agent, request } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Service } from '../e2e/support/service.ts'
 import { atMost, type Benchmark } from './benchmark.ts'
-import { withService } from './house.ts'
+import { withService } from './instance.ts'
 import { measureIsolation } from './isolation-start.ts'
 import { median, milliseconds, quantile } from './numbers.ts'
 

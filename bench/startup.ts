@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { atMost, type Benchmark } from './benchmark.ts'
 import { commands, startByCommand } from './command.ts'
-import { makeProjects, projectCount, withService } from './house.ts'
+import { makeProjects, projectCount, withService } from './instance.ts'
 import { median, milliseconds, quantile } from './numbers.ts'
 
 export const benchmark: Benchmark = {

@@ -1,7 +1,7 @@
 import { spawn as spawnTerminal } from '@lydell/node-pty'
 import { WebSocket } from 'ws'
 import type { Service } from '../e2e/support/service.ts'
-import { withService } from './house.ts'
+import { withService } from './instance.ts'
 
 /**
  * From a keystroke to its echo by `cat`, as a page or `stq shell` has it: through the WebSocket, the service, the holder, the

@@ -31,7 +31,7 @@ export const fileAccess: readonly FileAccess[] = [
   { path: 'apps/server/src/bundled.ts', why: 'programs of the installation' },
   { path: 'apps/server/src/config.ts', why: 'files that an administrator names in the settings' },
   { path: 'apps/server/src/home.ts', why: 'makes the home and the folder above projects' },
-  { path: 'apps/server/src/house.ts', why: 'looks for the built page' },
+  { path: 'apps/server/src/app.ts', why: 'looks for the built page' },
   { path: 'apps/server/src/instance-lock.ts', why: 'the socket of the instance, in the home' },
   { path: 'apps/server/src/isolation/folder-owner.ts', why: '/etc/login.defs' },
   { path: 'apps/server/src/isolation/provision.ts', why: '/proc' },
@@ -62,7 +62,7 @@ export const fileAccess: readonly FileAccess[] = [
   { path: 'packages/catalog/src/runtimes/go/go-watch.ts', why: 'a workload, runs as the user of the project' },
   { path: 'packages/catalog/src/runtimes/static/find-file.ts', why: 'a workload, runs as the user of the project' },
   { path: 'packages/catalog/src/services/mailpit/catcher/', why: 'a workload, runs as the user of the project' },
-  { path: 'packages/catalog/src/services/opensearch/door/', why: 'a workload, runs as the user of the project' },
+  { path: 'packages/catalog/src/services/opensearch/auth-proxy/', why: 'a workload, runs as the user of the project' },
   { path: 'packages/catalog/src/services/storage/server/', why: 'a workload, runs as the user of the project' },
   { path: 'packages/catalog/src/suites/test-output/', why: 'a test runner’s front, runs as the user of the project' },
 

@@ -40,13 +40,13 @@ function above(limit: number, sizes: readonly (readonly [string, number])[]): Re
 
 /** What is above the limits today. These may become shorter, not longer, and leave the list when they are below the limit. */
 export const knownLongFiles: Readonly<Record<string, number>> = {
-  'apps/server/src/house.ts': 476,
+  'apps/server/src/app.ts': 476,
   'apps/server/src/runs/carry-out.ts': 407,
 }
 
 /** The same for functions. Migrations are never changed again. */
 export const knownLongFunctions: Readonly<Record<string, number>> = {
-  'apps/server/src/house.ts openHouse': 335,
+  'apps/server/src/app.ts createApp': 335,
   'apps/server/src/shares/shares.ts createShares': 137,
   'apps/server/src/webhooks/dispatcher.ts createDispatcher': 86,
   'apps/server/src/projects/model.ts createModel': 91,
@@ -62,7 +62,7 @@ export const knownLongFunctions: Readonly<Record<string, number>> = {
   'apps/server/src/streams/relay.ts createRelay': 89,
   'apps/server/src/projects/service-handlers.ts serviceHandlers': 87,
   'apps/server/src/catalogue/catalogue.ts createCatalogue': 162,
-  'apps/server/src/http/app.ts createApp': 108,
+  'apps/server/src/http/app.ts createHttpApp': 108,
   'apps/server/src/logs/log-handlers.ts logHandlers': 83,
   'apps/server/src/logs/log-reader.ts openLogReader': 167,
   'apps/server/src/shares/share-tunnels.ts createShareTunnels': 120,

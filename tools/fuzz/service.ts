@@ -8,11 +8,11 @@ import { createInterface } from 'node:readline'
 import { createFakeEngine } from '@stackquay/engine-api/fake-engine'
 import { sweep } from '@stackquay/testkit/machine-state'
 import { pino } from 'pino'
+import { createApp } from '../../apps/server/src/app.ts'
 import { readConfig } from '../../apps/server/src/config.ts'
-import { openHouse } from '../../apps/server/src/house.ts'
 import type { Account, Counts } from './account.ts'
 
-// The whole service for a fuzzer, in a process of its own: real door, real store and real handlers, over an engine in memory
+// The whole service for a fuzzer, in a process of its own: real HTTP app, real store and real handlers, over an engine in memory
 // and in a home of its own, so that whatever a random request creates harms nobody. Says its account as the first line; each
 // line that it is sent it answers with what it has counted since; it ends when its input does.
 
@@ -43,14 +43,14 @@ engine.toolchainsFound = Object.entries({ node: '26.10.0', python: '3.13.2', go:
     bundled: true,
   }),
 )
-const house = await openHouse({
+const app = await createApp({
   config,
   log: pino({ level: 'warn' }, pino.destination(2)),
   say: () => undefined,
   engine,
 })
 let counts: Counts = { requests: 0, succeeded: 0, failures: [] }
-house.app.addHook('onResponse', async (request, reply) => {
+app.http.addHook('onResponse', async (request, reply) => {
   const failures =
     reply.statusCode >= 500
       ? [`${reply.statusCode} ${request.method} ${request.url} ${reply.getHeader('x-request-id')}`]
@@ -61,14 +61,14 @@ house.app.addHook('onResponse', async (request, reply) => {
     failures: [...counts.failures, ...failures].slice(-50),
   }
 })
-const url = await house.app.listen({ host: config.listen.host, port })
-await house.ready
+const url = await app.http.listen({ host: config.listen.host, port })
+await app.ready
 console.log(JSON.stringify(await makeAccount()))
 for await (const _ of createInterface(process.stdin)) {
   console.log(JSON.stringify(counts))
   counts = { requests: 0, succeeded: 0, failures: [] }
 }
-await house.close()
+await app.close()
 // Users, walls and control groups of its projects are the machine's, and outlive a service.
 await sweep(home)
 process.exit(0)

@@ -6,7 +6,7 @@ import { basename, join } from 'node:path'
 import { before, type TestContext, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
-import { openTestHouse } from '../../apps/server/test/house-support.ts'
+import { openTestApp } from '../../apps/server/test/app-support.ts'
 import { root } from '../repository.ts'
 
 interface Generators {
@@ -64,10 +64,10 @@ function expected(name: string) {
 
 /** A folder with the document as a service answers it, and that service: its address and a token. */
 async function workshop(t: TestContext, sources: readonly string[]) {
-  const house = await openTestHouse(t)
-  const url = await house.house.app.listen({ host: '127.0.0.1', port: 0 })
-  const headers = { ...(await house.session()), origin: 'http://localhost' }
-  const token = await house.call('createToken', { body: { name: 'clients', scope: 'admin' }, headers })
+  const app = await openTestApp(t)
+  const url = await app.app.http.listen({ host: '127.0.0.1', port: 0 })
+  const headers = { ...(await app.session()), origin: 'http://localhost' }
+  const token = await app.call('createToken', { body: { name: 'clients', scope: 'admin' }, headers })
   assert.equal(token.status, 201, token.body)
 
   const folder = await mkdtemp(join(tmpdir(), 'stackquay-client-'))

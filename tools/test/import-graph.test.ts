@@ -74,10 +74,10 @@ test('the way round a circle is a shortest one', () => {
 
 test('of folders, only those beside each other count', () => {
   const files = graph({
-    's/http/door.ts': 's/access/deep/tokens.ts s/clock.ts',
+    's/http/app.ts': 's/access/deep/tokens.ts s/clock.ts',
     's/access/deep/tokens.ts': 's/http/rights.ts s/access/users.ts',
     's/access/users.ts': 's/access/deep/tokens.ts',
-    's/main.ts': 's/http/door.ts',
+    's/main.ts': 's/http/app.ts',
     's/http/rights.ts': 's/main.ts',
     's/clock.ts': '',
   })

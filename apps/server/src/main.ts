@@ -1,9 +1,9 @@
 import { StoreUnusableError } from '@stackquay/store'
 import { pino } from 'pino'
+import { type App, createApp } from './app.ts'
 import { collectAfterStart } from './collect-after-start.ts'
 import { type Config, ConfigError, readConfig } from './config.ts'
 import { BootError } from './home.ts'
-import { type House, openHouse } from './house.ts'
 import { HomeInUseError } from './instance-lock.ts'
 import { type HeldAddress, heldAddresses } from './ports/held-addresses.ts'
 import { createPortsKeeper } from './ports/held-ports.ts'
@@ -34,19 +34,19 @@ async function main(): Promise<void> {
     addresses: () => portsOf(config, sockets),
     onError: (error, what) => log.error({ err: error }, what),
   })
-  const house = await openHouse({ config, log, say, sockets, ports })
+  const app = await createApp({ config, log, say, sockets, ports })
   try {
-    await listenPage(house.app, config.listen, sockets.page)
+    await listenPage(app.http, config.listen, sockets.page)
   } catch (error) {
-    await house.close()
+    await app.close()
     throw error
   }
   // Behind the page: its own socket holds the port until then.
   if (sharesPorts()) ports.start()
-  greet(house, config)
-  collectAfterStart(house.ready)
-  const isEnding = endOn(house)
-  await house.ready.catch((error: unknown) => {
+  greet(app, config)
+  collectAfterStart(app.ready)
+  const isEnding = endOn(app)
+  await app.ready.catch((error: unknown) => {
     // Ended while it still looked for projects: the end is under way, and must be allowed to close what is open.
     if (!isEnding()) throw error
   })
@@ -62,21 +62,21 @@ async function portsOf(config: Config, sockets: InheritedSockets): Promise<reado
   ]
 }
 
-function greet(house: House, config: ReturnType<typeof readConfig>): void {
+function greet(app: App, config: ReturnType<typeof readConfig>): void {
   say(`Stackquay answers at ${config.publicUrl}`)
   if (config.proxy !== null) say(`Projects answer at http://<name>.${config.baseDomain}:${config.proxy.port}`)
-  const code = house.setup.value()
+  const code = app.setup.value()
   if (code !== null)
     say(`\nFirst start: open ${config.publicUrl} and make the administrator with this one-time code: ${code}\n`)
 }
 
-function endOn(house: House): () => boolean {
+function endOn(app: App): () => boolean {
   let ending = false
   const end = () => {
     if (ending) process.exit(130)
     ending = true
     say('Ending. Projects and their addresses stay up; start again to manage them.')
-    house.close().then(
+    app.close().then(
       () => process.exit(0),
       (error: unknown) => refuse(error),
     )

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { type Operation, operationList, type Scope, scopes } from '@stackquay/contract'
 import { WebSocket } from 'ws'
-import { bearer, openTestDoor, type TestDoor, urlOf } from './http-support.ts'
+import { bearer, openTestHttpApp, type TestHttpApp, urlOf } from './http-support.ts'
 
 /** Everybody who may knock. What each may expect follows from an operation's declaration alone. */
 interface Visitor {
@@ -40,7 +40,7 @@ const sessionOf = (role: Scope, flaw: 'none' | 'origin') => (operation: Operatio
 
 describe('who may do what', () => {
   const ended: (() => unknown)[] = []
-  let door: TestDoor
+  let http: TestHttpApp
   let address: string
   let visitors: readonly Visitor[]
   let own: string
@@ -50,13 +50,13 @@ describe('who may do what', () => {
     // The handlers only say that they were reached: a real log-out, for one, would end the visitor.
     const reached = async () => ({ status: 200, body: {} })
     const calls = operationList.filter(({ stream, id }) => stream === undefined && id !== 'getOpenapi')
-    door = await openTestDoor(
+    http = await openTestHttpApp(
       { after: (end) => ended.push(end as () => unknown) },
       { handlers: Object.fromEntries(calls.map(({ id }) => [id, reached])) },
     )
-    address = await door.listen()
-    own = (await door.project('own')).id
-    other = (await door.project('other')).id
+    address = await http.listen()
+    own = (await http.project('own')).id
+    other = (await http.project('other')).id
     visitors = await everybody()
   })
   after(async () => {
@@ -64,18 +64,18 @@ describe('who may do what', () => {
   })
 
   async function everybody(): Promise<readonly Visitor[]> {
-    const token = async (options: Parameters<TestDoor['token']>[0]) => bearer((await door.token(options)).value)
-    const inThePast = new Date(door.clock.time - 1000).toISOString()
-    const revoked = await door.token()
-    await door.store.transaction((tx) => tx.tokens.delete(revoked.id))
-    const dora = await door.user('admin', 'dora')
+    const token = async (options: Parameters<TestHttpApp['token']>[0]) => bearer((await http.token(options)).value)
+    const inThePast = new Date(http.clock.time - 1000).toISOString()
+    const revoked = await http.token()
+    await http.store.transaction((tx) => tx.tokens.delete(revoked.id))
+    const dora = await http.user('admin', 'dora')
     const ofDisabled = await token({ owner: dora.id })
-    await door.store.transaction((tx) => tx.users.update(dora.id, { disabled: true }))
+    await http.store.transaction((tx) => tx.users.update(dora.id, { disabled: true }))
     const { authorization } = await token({})
     const mistyped = `${authorization.slice(0, -1)}${authorization.endsWith('a') ? 'b' : 'a'}`
     const sessions = Object.fromEntries(
       await Promise.all(
-        scopes.map(async (role) => [role, await door.openSession((await door.user(role)).id)] as const),
+        scopes.map(async (role) => [role, await http.openSession((await http.user(role)).id)] as const),
       ),
     ) as Record<Scope, { cookie: string; 'x-csrf-token': string }>
     const { cookie } = sessions.admin
@@ -158,7 +158,7 @@ describe('who may do what', () => {
     }
   })
 
-  /** The problem's code of a refusal; `passes` when the door let in, whatever was behind it. */
+  /** The problem's code of a refusal; `passes` when the HTTP app let the call in, whatever was behind it. */
   async function knock(operation: Operation, { headers, id }: Visitor): Promise<string> {
     const leaving = new AbortController()
     const answer = await fetch(address + urlOf(operation, { id, name: 'A', db: 'main' }), {

@@ -5,7 +5,7 @@ import { after, before, describe, test } from 'node:test'
 import { inboxSecret, serviceKinds } from '@stackquay/catalog'
 import { operationList } from '@stackquay/contract'
 import { serviceSecret } from '@stackquay/domain'
-import { admin, type Called, type CallOptions, openTestHouse, type TestHouse } from './house-support.ts'
+import { admin, type Called, type CallOptions, openTestApp, type TestApp } from './app-support.ts'
 import { mail, openInbox, type TestInbox } from './inbox-support.ts'
 
 /** Calls an operation so that it succeeds, whatever stands before it. */
@@ -13,18 +13,18 @@ type Drive = (call: (id: string, options?: CallOptions) => Promise<Called>) => P
 
 describe('every operation that is to be recorded', () => {
   const ended: (() => unknown)[] = []
-  let opened: TestHouse
+  let opened: TestApp
   let session: Record<string, string>
   let readToken: string
   let inbox: TestInbox
 
   before(async () => {
     const t = { after: (end: unknown) => ended.push(end as () => unknown) }
-    opened = await openTestHouse(t, { setUp: false, images: true })
+    opened = await openTestApp(t, { setUp: false, images: true })
     inbox = await openInbox(t, async () => {
-      const project = (await opened.house.store.projects.find('shop'))!
-      const handle = (await opened.house.store.secrets.find(project.id, serviceSecret(catcher.name, inboxSecret)))!
-      return (await opened.house.store.secrets.reveal(handle.secret)).expose()
+      const project = (await opened.app.store.projects.find('shop'))!
+      const handle = (await opened.app.store.secrets.find(project.id, serviceSecret(catcher.name, inboxSecret)))!
+      return (await opened.app.store.secrets.reveal(handle.secret)).expose()
     })
     // The pretended mail catcher runs nothing: where it would answer stands a real server.
     const { address } = opened.engine
@@ -41,7 +41,7 @@ describe('every operation that is to be recorded', () => {
   const patch = (body: object) => ({ params: shop, body, query: { wait: '10' } })
   const drives: Readonly<Record<string, Drive>> = {
     completeSetup: (call) =>
-      call('completeSetup', { body: { ...admin, code: opened.house.setup.value() }, headers: { cookie: '' } }),
+      call('completeSetup', { body: { ...admin, code: opened.app.setup.value() }, headers: { cookie: '' } }),
     login: (call) => call('login', { body: admin }),
     logout: async (call) => call('logout', { headers: await opened.session() }),
     endSession: async (call) => {
@@ -219,7 +219,7 @@ describe('every operation that is to be recorded', () => {
       const answer = await drive(call)
       assert.ok(answer.status < 300, `${id}: ${answer.status} ${answer.body}`)
       const { audit } = recorded.find((operation) => operation.id === id)!
-      const entries = await opened.house.store.audit.list({ limit: 20, q: requestId })
+      const entries = await opened.app.store.audit.list({ limit: 20, q: requestId })
       const entry = entries.find(({ action, outcome }) => action === audit && outcome === 'success')
       assert.ok(entry, `${id}: ${JSON.stringify(entries)}`)
       assert.equal(entry.actor, 'ada')
@@ -245,7 +245,7 @@ describe('every operation that is to be recorded', () => {
       const headers = { authorization: `Bearer ${readToken}`, 'x-request-id': `refused-${id}` }
       const answer = await (own[id]?.() ?? opened.call(id, { params: { ...shop, name: 'A' }, headers }))
       assert.ok([401, 403].includes(answer.status), `${id}: ${answer.status}`)
-      const [entry, ...more] = await opened.house.store.audit.list({ limit: 20, q: `refused-${id}` })
+      const [entry, ...more] = await opened.app.store.audit.list({ limit: 20, q: `refused-${id}` })
       assert.deepEqual(
         [entry?.action, entry?.outcome, entry?.actor, more.length],
         [audit, 'denied', id === 'login' ? 'anonymous' : 'ada (token: reader)', 0],
@@ -255,7 +255,7 @@ describe('every operation that is to be recorded', () => {
   })
 
   test('and the chain over all of that holds', async () => {
-    assert.equal((await opened.house.store.audit.verify()).ok, true)
+    assert.equal((await opened.app.store.audit.verify()).ok, true)
   })
 
   async function hook(call: Parameters<Drive>[0]): Promise<{ hook: string }> {
@@ -291,15 +291,15 @@ describe('every operation that is to be recorded', () => {
 })
 
 test('a set-up that is refused is recorded with the name that was tried', async (t) => {
-  const { call, house } = await openTestHouse(t, { setUp: false })
+  const { call, app } = await openTestApp(t, { setUp: false })
   const answer = await call('completeSetup', { body: { username: 'eve', password: 'long enough', code: 'guess' } })
   assert.equal(answer.status, 403)
-  const [entry] = await house.store.audit.list({ limit: 1, outcome: 'denied' })
+  const [entry] = await app.store.audit.list({ limit: 1, outcome: 'denied' })
   assert.deepEqual([entry?.action, entry?.target], ['setup.complete', 'eve'])
 })
 
 test('a secret variable that is shown to somebody is recorded by its name, and one that is not shown is not', async (t) => {
-  const opened = await openTestHouse(t)
+  const opened = await openTestApp(t)
   const session = await opened.session()
   await opened.call('createProject', {
     body: { name: 'Shop', env: { KEY: { value: 'sesame', secret: true }, PLAIN: 'x' } },
@@ -310,7 +310,7 @@ test('a secret variable that is shown to somebody is recorded by its name, and o
     .json
   const read = (name: string, query: Record<string, string>, headers = session) =>
     opened.call('getProjectEnvValue', { params: { id: 'shop', name }, query, headers })
-  const reads = () => opened.house.store.audit.list({ limit: 10, action: 'project.env.read', outcome: 'success' })
+  const reads = () => opened.app.store.audit.list({ limit: 10, action: 'project.env.read', outcome: 'success' })
   await opened.call('getProjectEnv', { params: { id: 'shop' }, headers: session })
   assert.equal((await read('KEY', {})).json.value, null)
   assert.equal((await read('PLAIN', { reveal: 'true' })).json.value, 'x')
@@ -325,7 +325,7 @@ test('a secret variable that is shown to somebody is recorded by its name, and o
 })
 
 test('a visit of the page, a change, a copy and a project file answer no secret variable', async (t) => {
-  const opened = await openTestHouse(t)
+  const opened = await openTestApp(t)
   const headers = await opened.session()
   const wait = { wait: '10' }
   const answers = [
@@ -358,7 +358,7 @@ test('a visit of the page, a change, a copy and a project file answer no secret 
     assert.ok(!body.includes('sesame'), body)
   }
   assert.deepEqual(answers.filter(({ status }) => status === 422).length, 0)
-  assert.ok(!JSON.stringify(await opened.house.store.events.after(0, 1000)).includes('sesame'))
+  assert.ok(!JSON.stringify(await opened.app.store.events.after(0, 1000)).includes('sesame'))
   const copied = await opened.call('getProjectEnvValue', {
     params: { id: 'copy', name: 'KEY' },
     query: { reveal: 'true' },

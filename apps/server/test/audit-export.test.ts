@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { test } from 'node:test'
 import type { AuditEntry } from '@stackquay/contract'
 import type { NewAuditEntry } from '@stackquay/store'
-import { bearer, openTestDoor, type TestDoor } from './http-support.ts'
+import { bearer, openTestHttpApp, type TestHttpApp } from './http-support.ts'
 
 const entry: NewAuditEntry = {
   actor: 'ada',
@@ -19,12 +19,12 @@ const entry: NewAuditEntry = {
   userAgent: null,
 }
 
-async function withEntries(door: TestDoor, entries: readonly Partial<NewAuditEntry>[]) {
-  await door.store.transaction(async (tx) => {
+async function withEntries(http: TestHttpApp, entries: readonly Partial<NewAuditEntry>[]) {
+  await http.store.transaction(async (tx) => {
     for (const one of entries) await tx.audit.append({ ...entry, ...one })
   })
-  const { value } = await door.token()
-  return (query = '') => door.app.inject({ url: `/api/v1/audit/export${query}`, headers: bearer(value) })
+  const { value } = await http.token()
+  return (query = '') => http.app.inject({ url: `/api/v1/audit/export${query}`, headers: bearer(value) })
 }
 
 const lines = (body: string) =>
@@ -34,12 +34,12 @@ const lines = (body: string) =>
     .map((line) => JSON.parse(line) as AuditEntry)
 
 test('JSON Lines hold every entry, oldest first, with a chain that anybody can follow', async (t) => {
-  const door = await openTestDoor(t)
+  const http = await openTestHttpApp(t)
   const many = Array.from({ length: 1234 }, (_, index) => ({
     target: `nümber ${index}`,
     changes: { after: { b: index, a: [1] } },
   }))
-  const answer = await (await withEntries(door, many))()
+  const answer = await (await withEntries(http, many))()
   assert.equal(answer.statusCode, 200)
   assert.equal(answer.headers['content-type'], 'application/jsonl; charset=utf-8')
   assert.match(String(answer.headers['content-disposition']), /^attachment; filename="stackquay-audit-[\d-]+\.jsonl"$/)
@@ -57,8 +57,8 @@ test('JSON Lines hold every entry, oldest first, with a chain that anybody can f
 })
 
 test('the same filters as in the list, and the export itself is recorded but not in it', async (t) => {
-  const door = await openTestDoor(t)
-  const ask = await withEntries(door, [{ actor: 'grace' }, { actor: 'grace (token: ci)', outcome: 'denied' }, {}])
+  const http = await openTestHttpApp(t)
+  const ask = await withEntries(http, [{ actor: 'grace' }, { actor: 'grace (token: ci)', outcome: 'denied' }, {}])
   assert.deepEqual(
     lines((await ask('?actor=grace')).body).map(({ actor }) => actor),
     ['grace', 'grace (token: ci)'],
@@ -66,16 +66,16 @@ test('the same filters as in the list, and the export itself is recorded but not
   assert.equal(lines((await ask('?actor=grace&outcome=denied')).body).length, 1)
   assert.equal((await ask('?q=nowhere')).body, '')
   assert.equal((await ask('?format=xml')).statusCode, 400)
-  const [own] = await door.store.audit.list({ limit: 1 })
+  const [own] = await http.store.audit.list({ limit: 1 })
   assert.deepEqual([own?.action, own?.changes], ['audit.export', { format: 'jsonl', q: 'nowhere' }])
 })
 
 test('CSV is quoted as RFC 4180 says, and no cell is a formula', async (t) => {
-  const door = await openTestDoor(t)
+  const http = await openTestHttpApp(t)
   const nasty = ['=1+1', '+1', '-1', '@SUM(A1)', '\t=1', '＝1', ' =1', 'a,b', 'a"b', 'a\r\nb', 'plain']
   const answer = await (
     await withEntries(
-      door,
+      http,
       nasty.map((target) => ({ target })),
     )
   )('?format=csv&action=project.start')
@@ -90,28 +90,28 @@ test('CSV is quoted as RFC 4180 says, and no cell is a formula', async (t) => {
 })
 
 test('a question by HEAD is answered without making the export', async (t) => {
-  const door = await openTestDoor(t)
-  await withEntries(door, [{}])
-  const { value } = await door.token()
-  const answer = await door.app.inject({ method: 'HEAD', url: '/api/v1/audit/export', headers: bearer(value) })
+  const http = await openTestHttpApp(t)
+  await withEntries(http, [{}])
+  const { value } = await http.token()
+  const answer = await http.app.inject({ method: 'HEAD', url: '/api/v1/audit/export', headers: bearer(value) })
   assert.deepEqual([answer.statusCode, answer.body], [200, ''])
 })
 
 test('a reader who goes away in the middle ends the export, and the service goes on', async (t) => {
-  const door = await openTestDoor(t)
+  const http = await openTestHttpApp(t)
   await withEntries(
-    door,
+    http,
     Array.from({ length: 5000 }, () => ({ changes: { after: 'x'.repeat(2000) } })),
   )
-  const { value } = await door.token()
-  const address = await door.listen()
+  const { value } = await http.token()
+  const address = await http.listen()
   const leaving = new AbortController()
   const answer = await fetch(`${address}/api/v1/audit/export`, { headers: bearer(value), signal: leaving.signal })
   await answer.body!.getReader().read()
   leaving.abort()
   const health = await fetch(`${address}/api/v1/audit?limit=1`, { headers: bearer(value) })
   assert.equal(health.status, 200)
-  assert.deepEqual(door.errors, [])
+  assert.deepEqual(http.errors, [])
 })
 
 /** JSON with sorted keys: what the documentation says the hash is made over. */

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { test } from 'node:test'
-import { openTestHouse, type TestHouse } from './house-support.ts'
+import { openTestApp, type TestApp } from './app-support.ts'
 
 /** At most so often for one change of a variable of a running project with one workload. */
 const most = { resolved: 2, observed: 2, transactions: 3, derived: 3, published: 2 }
 
 test('a change of a variable looks at the project, writes and tells only as often as it must', async (t) => {
-  const house = await openTestHouse(t)
-  const { call, session } = house
+  const app = await openTestApp(t)
+  const { call, session } = app
   const headers = await session()
   const made = await call('createProject', {
     body: { name: 'Shop', node: { command: ['node', 'app.js'] } },
@@ -18,7 +18,7 @@ test('a change of a variable looks at the project, writes and tells only as ofte
   assert.equal(made.json.status.state, 'running', made.body)
   await call('updateProject', { params: { id: 'shop' }, body: { env: { A: '0' } }, query: { wait: '20' }, headers })
   await new Promise((resolve) => setTimeout(resolve, 600))
-  const counts = counted(t, house)
+  const counts = counted(t, app)
   const { status, json } = await call('updateProject', {
     params: { id: 'shop' },
     body: { env: { A: '1' } },
@@ -34,7 +34,7 @@ test('a change of a variable looks at the project, writes and tells only as ofte
     assert.ok(count <= most[what as keyof typeof most], `${what}: ${count}`)
 })
 
-function counted(t: { after(end: () => void): void }, { house, engine }: TestHouse): Record<keyof typeof most, number> {
+function counted(t: { after(end: () => void): void }, { app, engine }: TestApp): Record<keyof typeof most, number> {
   const counts = { resolved: 0, observed: 0, transactions: 0, derived: 0, published: 0 }
   const say = (what: string) =>
     process.env.SHOW && console.log(what, new Error().stack?.split('\n').slice(3, 9).join('\n'))
@@ -52,7 +52,7 @@ function counted(t: { after(end: () => void): void }, { house, engine }: TestHou
     say('observed')
     return observe.apply(engine, args)
   }
-  const store = house.store as { transaction: typeof house.store.transaction }
+  const store = app.store as { transaction: typeof app.store.transaction }
   const { transaction } = store
   store.transaction = (work) => {
     counts.transactions += 1

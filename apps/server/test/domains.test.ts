@@ -1,23 +1,23 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Domain, Problem } from '@stackquay/contract'
-import { openTestHouse, type TestHouse } from './projects-support.ts'
+import { openTestApp, type TestApp } from './projects-support.ts'
 
 type Listed = { items: Domain[] }
 
-async function project(house: TestHouse, name = 'Shop', more: object = {}): Promise<string> {
-  const made = await house.ask('POST', '/projects?wait=30', { name, node: {}, start: false, ...more })
+async function project(app: TestApp, name = 'Shop', more: object = {}): Promise<string> {
+  const made = await app.ask('POST', '/projects?wait=30', { name, node: {}, start: false, ...more })
   assert.equal(made.status, 201, JSON.stringify(made.body))
   return made.body.id
 }
 
-const add = (house: TestHouse, slug: string, body: object) =>
-  house.ask<Domain & Problem>('POST', `/projects/${slug}/domains`, body)
+const add = (app: TestApp, slug: string, body: object) =>
+  app.ask<Domain & Problem>('POST', `/projects/${slug}/domains`, body)
 
 test('a project has the names that come with it, and those that are added, until they are removed', async (t) => {
-  const house = await openTestHouse(t)
-  await project(house)
-  const before = await house.ask<Listed>('GET', '/projects/shop/domains')
+  const app = await openTestApp(t)
+  await project(app)
+  const before = await app.ask<Listed>('GET', '/projects/shop/domains')
   assert.deepEqual(before.body.items, [
     {
       host: 'shop.localhost',
@@ -29,7 +29,7 @@ test('a project has the names that come with it, and those that are added, until
     },
   ])
 
-  const made = await add(house, 'shop', { host: 'Shop.Example.org.', workload: 'node' })
+  const made = await add(app, 'shop', { host: 'Shop.Example.org.', workload: 'node' })
   assert.equal(made.status, 201, JSON.stringify(made.body))
   const { createdAt, ...rest } = made.body
   assert.ok(Date.parse(createdAt!) > 0)
@@ -40,84 +40,81 @@ test('a project has the names that come with it, and those that are added, until
     workload: 'node',
     url: 'http://shop.example.org',
   })
-  const { items } = (await house.ask<Listed>('GET', '/projects/shop/domains')).body
+  const { items } = (await app.ask<Listed>('GET', '/projects/shop/domains')).body
   assert.deepEqual(items.at(-1), made.body)
 
-  assert.equal((await house.ask('DELETE', '/projects/shop/domains/shop.example.org')).status, 204)
-  assert.equal((await house.ask<Listed>('GET', '/projects/shop/domains')).body.items.length, 1)
-  const gone = await house.ask<Problem>('DELETE', '/projects/shop/domains/shop.example.org')
+  assert.equal((await app.ask('DELETE', '/projects/shop/domains/shop.example.org')).status, 204)
+  assert.equal((await app.ask<Listed>('GET', '/projects/shop/domains')).body.items.length, 1)
+  const gone = await app.ask<Problem>('DELETE', '/projects/shop/domains/shop.example.org')
   assert.equal(gone.status, 404)
   assert.match(gone.body.detail ?? '', /no extra name "shop\.example\.org"/)
 })
 
 test('names of other alphabets are kept as they are looked up and shown as people read them; so are wildcards', async (t) => {
-  const house = await openTestHouse(t)
-  await project(house)
-  const books = await add(house, 'shop', { host: 'BÜCHER.example' })
+  const app = await openTestApp(t)
+  await project(app)
+  const books = await add(app, 'shop', { host: 'BÜCHER.example' })
   assert.equal(books.body.host, 'xn--bcher-kva.example')
   assert.equal(books.body.display, 'bücher.example')
-  const all = await add(house, 'shop', { host: '*.例え.example' })
+  const all = await add(app, 'shop', { host: '*.例え.example' })
   assert.equal(all.body.host, '*.xn--r8jz45g.example')
   assert.equal(all.body.display, '*.例え.example')
-  const same = await add(house, 'shop', { host: 'xn--bcher-kva.example' })
+  const same = await add(app, 'shop', { host: 'xn--bcher-kva.example' })
   assert.equal(same.status, 409, 'one spelling is the other')
-  const removed = await house.ask('DELETE', `/projects/shop/domains/${encodeURIComponent('bücher.example')}`)
+  const removed = await app.ask('DELETE', `/projects/shop/domains/${encodeURIComponent('bücher.example')}`)
   assert.equal(removed.status, 204)
-  assert.equal(
-    (await house.ask('DELETE', `/projects/shop/domains/${encodeURIComponent('*.例え.example')}`)).status,
-    204,
-  )
+  assert.equal((await app.ask('DELETE', `/projects/shop/domains/${encodeURIComponent('*.例え.example')}`)).status, 204)
 })
 
 test('a name belongs to one project, also when twenty ask for it at once', async (t) => {
-  const house = await openTestHouse(t)
-  const ids = [await project(house, 'One'), await project(house, 'Two'), await project(house, 'Three')]
+  const app = await openTestApp(t)
+  const ids = [await project(app, 'One'), await project(app, 'Two'), await project(app, 'Three')]
   const answers = await Promise.all(
-    Array.from({ length: 21 }, (_, index) => add(house, ids[index % 3]!, { host: 'wanted.example.org' })),
+    Array.from({ length: 21 }, (_, index) => add(app, ids[index % 3]!, { host: 'wanted.example.org' })),
   )
   assert.equal(answers.filter(({ status }) => status === 201).length, 1)
   assert.ok(answers.every(({ status }) => status === 201 || status === 409))
-  const rows = await house.store.network.allDomains()
+  const rows = await app.store.network.allDomains()
   assert.equal(rows.length, 1)
   const loser = ids.find((id) => id !== rows[0]!.project)!
-  const refused = await add(house, loser, { host: 'wanted.example.org' })
+  const refused = await add(app, loser, { host: 'wanted.example.org' })
   assert.equal(refused.body.code, 'conflict')
   // Whoever asks may not be allowed to know the other project.
   assert.equal(refused.body.detail, 'The name "wanted.example.org" belongs to another project.')
-  const again = await add(house, rows[0]!.project, { host: 'wanted.example.org' })
+  const again = await add(app, rows[0]!.project, { host: 'wanted.example.org' })
   assert.equal(again.body.detail, 'The project has the name "wanted.example.org" already.')
-  const stolen = await house.ask('DELETE', `/projects/${loser}/domains/wanted.example.org`)
+  const stolen = await app.ask('DELETE', `/projects/${loser}/domains/wanted.example.org`)
   assert.equal(stolen.status, 404, 'nobody removes the name of another project')
 })
 
 test('a name that was removed, or whose project was deleted, is anybody’s', async (t) => {
-  const house = await openTestHouse(t)
-  await project(house, 'One')
-  await project(house, 'Two')
-  assert.equal((await add(house, 'one', { host: 'a.example.org' })).status, 201)
-  assert.equal((await house.ask('DELETE', '/projects/one/domains/a.example.org')).status, 204)
-  assert.equal((await add(house, 'two', { host: 'a.example.org' })).status, 201)
-  assert.equal((await house.ask('DELETE', '/projects/two?confirm=two&data=delete&wait=30')).status, 200)
-  assert.equal((await add(house, 'one', { host: 'a.example.org' })).status, 201)
+  const app = await openTestApp(t)
+  await project(app, 'One')
+  await project(app, 'Two')
+  assert.equal((await add(app, 'one', { host: 'a.example.org' })).status, 201)
+  assert.equal((await app.ask('DELETE', '/projects/one/domains/a.example.org')).status, 204)
+  assert.equal((await add(app, 'two', { host: 'a.example.org' })).status, 201)
+  assert.equal((await app.ask('DELETE', '/projects/two?confirm=two&data=delete&wait=30')).status, 200)
+  assert.equal((await add(app, 'one', { host: 'a.example.org' })).status, 201)
 })
 
 test('names of other projects, of the instance and of shares are refused, and names below its own are the project’s', async (t) => {
-  const house = await openTestHouse(t)
-  await project(house)
+  const app = await openTestApp(t)
+  await project(app)
   for (const host of ['other.localhost', 'localhost', 'x.share.localhost', 'shop.localhost', '*.other.localhost']) {
-    const refused = await add(house, 'shop', { host })
+    const refused = await add(app, 'shop', { host })
     assert.equal(refused.status, 422, host)
     assert.equal(refused.body.errors?.[0]?.pointer, '/host')
     assert.equal(refused.body.errors?.[0]?.code, 'not_yours')
   }
-  assert.equal((await add(house, 'shop', { host: '*.localhost' })).status, 422)
+  assert.equal((await add(app, 'shop', { host: '*.localhost' })).status, 422)
   for (const host of ['api.shop.localhost', '*.shop.localhost'])
-    assert.equal((await add(house, 'shop', { host })).status, 201, host)
+    assert.equal((await add(app, 'shop', { host })).status, 201, host)
 })
 
 test('what is no host name is refused with a sentence about why', async (t) => {
-  const house = await openTestHouse(t)
-  await project(house)
+  const app = await openTestApp(t)
+  await project(app)
   const wrong: readonly (readonly [string, RegExp])[] = [
     ['http://a.example.org', /scheme, port and path/],
     ['a.example.org:80', /scheme, port and path/],
@@ -128,30 +125,30 @@ test('what is no host name is refused with a sentence about why', async (t) => {
     [`${'a'.repeat(64)}.example.org`, /63|no host name/],
   ]
   for (const [host, why] of wrong) {
-    const refused = await add(house, 'shop', { host })
+    const refused = await add(app, 'shop', { host })
     assert.equal(refused.status, 422, host)
     assert.match(refused.body.detail ?? '', why, host)
   }
-  const nowhere = await add(house, 'shop', { host: 'a.example.org', workload: 'redis' })
+  const nowhere = await add(app, 'shop', { host: 'a.example.org', workload: 'redis' })
   assert.equal(nowhere.status, 422)
   assert.equal(nowhere.body.detail, 'The project has no workload "redis" with a page. There is node.')
-  assert.equal((await add(house, 'nobody', { host: 'a.example.org' })).status, 404)
-  assert.deepEqual(await house.store.network.allDomains(), [])
+  assert.equal((await add(app, 'nobody', { host: 'a.example.org' })).status, 404)
+  assert.deepEqual(await app.store.network.allDomains(), [])
 })
 
 test('reading suffices for none of it, operating for all of it, and each change is recorded', async (t) => {
-  const house = await openTestHouse(t)
-  const id = await project(house)
-  const reader = await house.as('read')
+  const app = await openTestApp(t)
+  const id = await project(app)
+  const reader = await app.as('read')
   assert.equal((await reader('POST', '/projects/shop/domains', { host: 'a.example.org' })).status, 403)
   assert.equal((await reader('GET', '/projects/shop/domains')).status, 200)
-  const operator = await house.as('operate')
+  const operator = await app.as('operate')
   assert.equal((await operator('POST', '/projects/shop/domains', { host: 'a.example.org' })).status, 201)
   assert.equal((await operator('DELETE', '/projects/shop/domains/a.example.org')).status, 204)
-  const elsewhere = await house.as('operate', [await project(house, 'Other')])
+  const elsewhere = await app.as('operate', [await project(app, 'Other')])
   assert.ok([403, 404].includes((await elsewhere('POST', '/projects/shop/domains', { host: 'b.example.org' })).status))
 
-  const entries = await house.store.audit.list({ limit: 50, project: id })
+  const entries = await app.store.audit.list({ limit: 50, project: id })
   const ours = entries.filter(({ action, outcome }) => action.startsWith('domain.') && outcome === 'success')
   assert.deepEqual(
     ours.map(({ action, changes }) => [action, changes]),
@@ -163,10 +160,10 @@ test('reading suffices for none of it, operating for all of it, and each change 
 })
 
 test('names are there after a restart', async (t) => {
-  const house = await openTestHouse(t)
-  await project(house)
-  await add(house, 'shop', { host: 'a.example.org' })
-  const again = await house.reopen()
+  const app = await openTestApp(t)
+  await project(app)
+  await add(app, 'shop', { host: 'a.example.org' })
+  const again = await app.reopen()
   const { items } = (await again.ask<Listed>('GET', '/projects/shop/domains')).body
   assert.deepEqual(
     items.map(({ host }) => host),

@@ -4,18 +4,18 @@ import type { AuditEntry } from '@stackquay/contract'
 import { EngineError } from '@stackquay/engine-api'
 import { createOutputLines, unfinished } from '../src/terminals/output-lines.ts'
 import { createStdinChannel } from '../src/terminals/stdin-channel.ts'
-import { openTestHouse, type ProblemAnswer, type TestHouse } from './projects-support.ts'
+import { openTestApp, type ProblemAnswer, type TestApp } from './projects-support.ts'
 import { connect } from './terminals-support.ts'
 
-async function withProject(t: { after(end: () => unknown): void }): Promise<TestHouse> {
-  const house = await openTestHouse(t)
-  house.engine.machine.files.has = () => true
-  const made = await house.ask('POST', '/projects?wait=30', { name: 'Shop', node: {}, start: false })
+async function withProject(t: { after(end: () => unknown): void }): Promise<TestApp> {
+  const app = await openTestApp(t)
+  app.engine.machine.files.has = () => true
+  const made = await app.ask('POST', '/projects?wait=30', { name: 'Shop', node: {}, start: false })
   assert.equal(made.status, 201, JSON.stringify(made.body))
-  return house
+  return app
 }
 
-const exec = (house: TestHouse, body: object) => house.ask<string>('POST', '/projects/shop/exec', body)
+const exec = (app: TestApp, body: object) => app.ask<string>('POST', '/projects/shop/exec', body)
 const linesOf = (text: string) =>
   text
     .trimEnd()
@@ -23,12 +23,12 @@ const linesOf = (text: string) =>
     .map((line) => JSON.parse(line))
 
 test('a program’s output comes as lines of JSON, with its exit code at the end', async (t) => {
-  const house = await withProject(t)
-  house.engine.nextCommand({
+  const app = await withProject(t)
+  app.engine.nextCommand({
     output: [{ text: 'one\n' }, { stream: 'stderr', text: 'two ✓\n' }],
     exit: { code: 7 },
   })
-  const answer = await exec(house, { argv: ['true', 'a', 's3cret'] })
+  const answer = await exec(app, { argv: ['true', 'a', 's3cret'] })
   assert.equal(answer.status, 200)
   assert.match(String(answer.headers['content-type']), /^application\/x-ndjson/)
   assert.deepEqual(linesOf(answer.body), [
@@ -36,15 +36,15 @@ test('a program’s output comes as lines of JSON, with its exit code at the end
     { stderr: 'two ✓\n' },
     { exit: { code: 7, signal: null } },
   ])
-  const { items } = (await house.ask<{ items: AuditEntry[] }>('GET', '/audit?action=exec.run')).body
+  const { items } = (await app.ask<{ items: AuditEntry[] }>('GET', '/audit?action=exec.run')).body
   assert.deepEqual(items[0]?.changes, { after: { program: 'true', arguments: 2, workload: 'node' } })
   assert.equal(JSON.stringify(items).includes('s3cret'), false, 'arguments are nobody’s but the program’s')
 })
 
 test('a missing program is a problem that says so, before anything runs', async (t) => {
-  const house = await withProject(t)
+  const app = await withProject(t)
   const refusal = async (body: object) => {
-    const { status, body: problem } = await house.ask<ProblemAnswer>('POST', '/projects/shop/exec', body)
+    const { status, body: problem } = await app.ask<ProblemAnswer>('POST', '/projects/shop/exec', body)
     return { status, code: problem.code, hint: problem.hint }
   }
   assert.equal((await refusal({ argv: ['no-such-program'] })).code, 'program_not_found')
@@ -52,9 +52,9 @@ test('a missing program is a problem that says so, before anything runs', async 
   assert.equal((await refusal({ argv: ['true\0'] })).code, 'validation_failed')
   assert.equal((await refusal({ argv: ['true'], workload: 'rust' })).code, 'not_found')
   assert.equal((await refusal({ argv: [] })).status, 422)
-  const audited = async () => (await house.ask<{ items: AuditEntry[] }>('GET', '/audit?action=exec.run')).body.items
+  const audited = async () => (await app.ask<{ items: AuditEntry[] }>('GET', '/audit?action=exec.run')).body.items
   assert.deepEqual(await audited(), [])
-  house.engine.nextCommand({ error: new EngineError('io_failed', 'No more processes.', { hint: 'Wait.' }) })
+  app.engine.nextCommand({ error: new EngineError('io_failed', 'No more processes.', { hint: 'Wait.' }) })
   assert.equal((await refusal({ argv: ['true'] })).code, 'io_failed')
   assert.deepEqual(
     (await audited()).map(({ outcome }) => outcome),
@@ -64,9 +64,9 @@ test('a missing program is a problem that says so, before anything runs', async 
 })
 
 test('over a WebSocket a program runs, gets signals, and says how it ended', async (t) => {
-  const house = await withProject(t)
-  house.engine.nextCommand({ output: [{ text: 'out' }, { stream: 'stderr', text: 'err' }], exit: null })
-  const peer = await connect(t, house, '/projects/shop/exec/ws')
+  const app = await withProject(t)
+  app.engine.nextCommand({ output: [{ text: 'out' }, { stream: 'stderr', text: 'err' }], exit: null })
+  const peer = await connect(t, app, '/projects/shop/exec/ws')
   peer.send({ type: 'run', argv: ['true'] })
   assert.equal(typeof (await peer.frame('start')).pid, 'number')
   await peer.shows('err')
@@ -78,40 +78,40 @@ test('over a WebSocket a program runs, gets signals, and says how it ended', asy
 })
 
 test('a program ends with the project that it runs in', async (t) => {
-  const house = await withProject(t)
-  house.engine.nextCommand({ output: [{ text: 'out' }], exit: null })
-  const peer = await connect(t, house, '/projects/shop/exec/ws')
+  const app = await withProject(t)
+  app.engine.nextCommand({ output: [{ text: 'out' }], exit: null })
+  const peer = await connect(t, app, '/projects/shop/exec/ws')
   peer.send({ type: 'run', argv: ['true'] })
   await peer.shows('out')
-  const deleted = await house.ask<{ state: string }>('DELETE', '/projects/shop?confirm=shop&wait=30')
+  const deleted = await app.ask<{ state: string }>('DELETE', '/projects/shop?confirm=shop&wait=30')
   assert.equal(deleted.body.state, 'succeeded')
   const { problem } = await peer.frame('error')
   assert.deepEqual([problem.code, problem.detail], ['aborted', 'The project is being deleted.'])
 })
 
 test('a frame that is none ends the conversation with what would be right', async (t) => {
-  const house = await withProject(t)
-  const peer = await connect(t, house, '/projects/shop/exec/ws')
+  const app = await withProject(t)
+  const peer = await connect(t, app, '/projects/shop/exec/ws')
   peer.send({ type: 'run', argv: 'ls' })
   const { problem } = await peer.frame('error')
   assert.equal(problem.code, 'invalid_request')
   assert.match(problem.hint, /"argv"/)
-  const missing = await connect(t, house, '/projects/shop/exec/ws')
+  const missing = await connect(t, app, '/projects/shop/exec/ws')
   missing.send({ type: 'run', argv: ['no-such-program'] })
   assert.equal((await missing.frame('error')).problem.code, 'program_not_found')
   assert.equal(await missing.closed, 4422)
 })
 
 test('a key for repetitions does not keep the answer from coming', async (t) => {
-  const house = await withProject(t)
-  house.engine.nextCommand({ output: [{ text: 'one\n' }], exit: { code: 0 } })
-  const answer = await house.ask<string>('POST', '/projects/shop/exec', { argv: ['true'] }, { 'idempotency-key': 'k1' })
+  const app = await withProject(t)
+  app.engine.nextCommand({ output: [{ text: 'one\n' }], exit: { code: 0 } })
+  const answer = await app.ask<string>('POST', '/projects/shop/exec', { argv: ['true'] }, { 'idempotency-key': 'k1' })
   assert.deepEqual(linesOf(answer.body), [{ stdout: 'one\n' }, { exit: { code: 0, signal: null } }])
 })
 
 test('who may only read runs nothing', async (t) => {
-  const house = await withProject(t)
-  const reader = await house.as('read')
+  const app = await withProject(t)
+  const reader = await app.as('read')
   assert.equal((await reader('POST', '/projects/shop/exec', { argv: ['true'] })).status, 403)
 })
 

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { parseGitUrl } from '../src/source/git-url.ts'
-import { openTestHouse, type ProblemAnswer } from './projects-support.ts'
+import { openTestApp, type ProblemAnswer } from './projects-support.ts'
 
 test('addresses of repositories are read as git, curl and ssh read them, and shown without credentials', () => {
   const shown = (text: string) => {
@@ -102,11 +102,11 @@ test('every other address is refused at once, with what to do, and starts nothin
   t.after(() => {
     process.env.PATH = PATH
   })
-  const house = await openTestHouse(t)
-  await house.ask('GET', '/projects')
+  const app = await openTestApp(t)
+  await app.ask('GET', '/projects')
   for (const url of refusedUrls) {
     const before = performance.now()
-    const answer = await house.ask<ProblemAnswer>('POST', '/projects', { name: 'Nothing', git: { url } })
+    const answer = await app.ask<ProblemAnswer>('POST', '/projects', { name: 'Nothing', git: { url } })
     const took = performance.now() - before
     assert.deepEqual([url, answer.status, answer.body.code], [url, 422, 'source_failed'], JSON.stringify(answer.body))
     assert.ok(took < 200, `${url} took ${took} ms`)
@@ -115,5 +115,5 @@ test('every other address is refused at once, with what to do, and starts nothin
     assert.ok(!JSON.stringify(answer.body).includes('secret-word'), JSON.stringify(answer.body))
   }
   assert.equal(existsSync(log), false, 'a program was started')
-  assert.equal(existsSync(join(house.folder, 'git')), false)
+  assert.equal(existsSync(join(app.folder, 'git')), false)
 })

@@ -9,7 +9,7 @@ import { createMatchers } from '../src/logs/log-match.ts'
 import { readResults } from '../src/runs/read-results.ts'
 import { TaskLimitError } from '../src/workers/lane.ts'
 import { createWorkers } from '../src/workers/workers.ts'
-import { openTestHouse } from './house-support.ts'
+import { openTestApp } from './app-support.ts'
 
 const letters = [...'abcdefghijklmnopqrst']
 const manifests: Readonly<Record<string, string>> = {
@@ -46,7 +46,7 @@ const bodies: Readonly<Record<string, string>> = {
 test('who sends a project file or a body that is hard to read keeps nobody else waiting', {
   timeout: 240_000,
 }, async (t) => {
-  const { call, session } = await openTestHouse(t)
+  const { call, session } = await openTestApp(t)
   const headers = { ...(await session()), 'content-type': 'application/json' }
   await call('createProject', { body: { name: 'Shop' }, query: { wait: '10' }, headers })
   const shop = { id: 'shop' }
@@ -81,7 +81,7 @@ test('whose source holds package files that are hard to read keeps nobody else w
   const root = await mkdtemp(join(tmpdir(), 'stackquay-hostile-'))
   t.after(() => rm(root, { recursive: true, force: true }))
   await chmod(root, 0o755)
-  const { call, session } = await openTestHouse(t, { env: { STACKQUAY_ALLOWED_ROOTS: root } })
+  const { call, session } = await openTestApp(t, { env: { STACKQUAY_ALLOWED_ROOTS: root } })
   const headers = await session()
   const scripts = JSON.stringify({ scripts: many(10_000, 'node x.js', 's') })
   const files: Readonly<Record<string, string>> = {

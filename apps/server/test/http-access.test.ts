@@ -2,17 +2,17 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { type Operation, operationList, scopes } from '@stackquay/contract'
 import { includes } from '@stackquay/domain/access'
-import { auditOf, bearer, openTestDoor, type TestDoor, urlOf } from './http-support.ts'
+import { auditOf, bearer, openTestHttpApp, type TestHttpApp, urlOf } from './http-support.ts'
 
 describe('who may do what, over every operation', () => {
   const ended: (() => unknown)[] = []
-  let door: TestDoor
+  let http: TestHttpApp
   let own: { id: string }
   let other: { id: string }
   before(async () => {
-    door = await openTestDoor({ after: (end) => ended.push(end as () => unknown) })
-    own = await door.project('own')
-    other = await door.project('other')
+    http = await openTestHttpApp({ after: (end) => ended.push(end as () => unknown) })
+    own = await http.project('own')
+    other = await http.project('other')
   })
   after(async () => {
     for (const end of ended) await end()
@@ -21,7 +21,7 @@ describe('who may do what, over every operation', () => {
   // Event streams answer without an end; their turn comes in the tests of streams.
   const closed = operationList.filter(({ access, stream }) => access.kind !== 'public' && stream !== 'sse')
   const ask = async (operation: Operation, headers: Record<string, string>, id = own.id) => {
-    const answer = await door.app.inject({
+    const answer = await http.app.inject({
       method: operation.method,
       url: urlOf(operation, { id, name: 'A', db: 'main' }),
       headers,
@@ -37,12 +37,12 @@ describe('who may do what, over every operation', () => {
       assert.equal(code, 'unauthorized')
       assert.match(String(answer.headers['www-authenticate']), /^Bearer/)
     }
-    assert.equal((await door.store.audit.list({ limit: 10, outcome: 'denied' })).length, 0)
+    assert.equal((await http.store.audit.list({ limit: 10, outcome: 'denied' })).length, 0)
   })
 
   for (const scope of scopes) {
-    test(`a token of scope ${scope} passes the door of exactly what its scope includes`, async () => {
-      const { value } = await door.token({ scope })
+    test(`a token of scope ${scope} passes the http of exactly what its scope includes`, async () => {
+      const { value } = await http.token({ scope })
       for (const operation of closed) {
         const { answer, problem, code } = await ask(operation, bearer(value))
         const { access } = operation
@@ -61,7 +61,7 @@ describe('who may do what, over every operation', () => {
   }
 
   test('a restricted token is refused other projects alike, existing or not, by id and by slug', async () => {
-    const { value } = await door.token({ projects: [own.id] })
+    const { value } = await http.token({ projects: [own.id] })
     for (const operation of closed.filter(({ access }) => access.kind === 'scope' && access.project)) {
       for (const ref of [other.id, 'other', 'prj_none', 'nowhere']) {
         const { answer, problem } = await ask(operation, bearer(value), ref)
@@ -73,15 +73,15 @@ describe('who may do what, over every operation', () => {
   })
 
   test('a restricted token enters its own project by id and by slug', async () => {
-    const { value } = await door.token({ projects: [own.id] })
+    const { value } = await http.token({ projects: [own.id] })
     for (const id of [own.id, 'own']) {
-      const answer = await door.app.inject({ url: `/api/v1/projects/${id}`, headers: bearer(value) })
+      const answer = await http.app.inject({ url: `/api/v1/projects/${id}`, headers: bearer(value) })
       assert.equal(answer.statusCode, 200, answer.body)
     }
   })
 
   test('the instance and creation are closed to a restricted token, whatever its scope; lists, catalogue and itself are open', async () => {
-    const { value } = await door.token({ projects: [own.id] })
+    const { value } = await http.token({ projects: [own.id] })
     const refused = closed.filter(
       ({ access }) => access.kind === 'scope' && (access.instance || access.unrestricted) && !access.session,
     )
@@ -89,28 +89,28 @@ describe('who may do what, over every operation', () => {
     for (const operation of refused)
       assert.equal((await ask(operation, bearer(value))).code, 'token_restricted', operation.id)
     for (const path of ['/projects', '/runtimes', '/services', '/auth/me', '/health', '/operations']) {
-      const answer = await door.app.inject({ url: `/api/v1${path}`, headers: bearer(value) })
+      const answer = await http.app.inject({ url: `/api/v1${path}`, headers: bearer(value) })
       assert.equal(answer.statusCode, 200, path)
     }
   })
 
   test('a session of a low role is told its role and the one it needs', async () => {
-    await door.user('read', 'rita')
-    const { headers } = await door.session('rita')
-    const answer = await door.app.inject({ method: 'POST', url: '/api/v1/projects/own/start', headers })
+    await http.user('read', 'rita')
+    const { headers } = await http.session('rita')
+    const answer = await http.app.inject({ method: 'POST', url: '/api/v1/projects/own/start', headers })
     assert.equal(answer.statusCode, 403)
     const { code, detail } = answer.json()
     assert.deepEqual([code, detail], ['role_insufficient', 'Your role is read; this needs operate.'])
   })
 
   test('a refused change stands in the audit log with who, what, where and why', async () => {
-    const { value } = await door.token({ scope: 'read', name: 'ci' })
-    await door.app.inject({
+    const { value } = await http.token({ scope: 'read', name: 'ci' })
+    await http.app.inject({
       method: 'POST',
       url: '/api/v1/projects/own/stop',
       headers: { ...bearer(value), 'x-request-id': 'find-me' },
     })
-    const entry = (await auditOf(door.store, 'denied', 1)).find(({ requestId }) => requestId === 'find-me')
+    const entry = (await auditOf(http.store, 'denied', 1)).find(({ requestId }) => requestId === 'find-me')
     assert.ok(entry)
     assert.deepEqual(
       [entry.actor, entry.action, entry.target, entry.changes],
@@ -120,48 +120,48 @@ describe('who may do what, over every operation', () => {
 })
 
 test('a bad bearer token never falls back to a good cookie', async (t) => {
-  const door = await openTestDoor(t)
-  const { cookie } = await door.session('ada')
-  const { value } = await door.token()
+  const http = await openTestHttpApp(t)
+  const { cookie } = await http.session('ada')
+  const { value } = await http.token()
   const typo = `${value.slice(0, -1)}${value.endsWith('a') ? 'b' : 'a'}`
   for (const authorization of [`Bearer ${typo}`, 'Bearer', 'Bearer x', `Basic ${btoa('a:b')}`, '']) {
-    const answer = await door.app.inject({ url: '/api/v1/auth/me', headers: { cookie, authorization } })
+    const answer = await http.app.inject({ url: '/api/v1/auth/me', headers: { cookie, authorization } })
     assert.equal(answer.statusCode, 401, authorization)
   }
 })
 
 test('revocation, expiry, demotion and disabling hold for the very next request', async (t) => {
-  const door = await openTestDoor(t)
-  const owner = await door.user('admin', 'owen')
-  const me = (value: string) => door.app.inject({ url: '/api/v1/auth/me', headers: bearer(value) })
+  const http = await openTestHttpApp(t)
+  const owner = await http.user('admin', 'owen')
+  const me = (value: string) => http.app.inject({ url: '/api/v1/auth/me', headers: bearer(value) })
 
-  const revoked = await door.token({ owner: owner.id })
+  const revoked = await http.token({ owner: owner.id })
   assert.equal((await me(revoked.value)).statusCode, 200)
-  await door.store.transaction((tx) => tx.tokens.delete(revoked.id))
+  await http.store.transaction((tx) => tx.tokens.delete(revoked.id))
   assert.equal((await me(revoked.value)).statusCode, 401)
 
-  const expiring = await door.token({ owner: owner.id, expiresAt: new Date(door.clock.time + 1000).toISOString() })
+  const expiring = await http.token({ owner: owner.id, expiresAt: new Date(http.clock.time + 1000).toISOString() })
   assert.equal((await me(expiring.value)).statusCode, 200)
-  door.clock.time += 1001
+  http.clock.time += 1001
   assert.equal((await me(expiring.value)).statusCode, 401)
 
-  const kept = await door.token({ owner: owner.id, name: 'kept' })
-  await door.store.transaction((tx) => tx.users.update(owner.id, { role: 'read' }))
+  const kept = await http.token({ owner: owner.id, name: 'kept' })
+  await http.store.transaction((tx) => tx.users.update(owner.id, { role: 'read' }))
   assert.equal((await me(kept.value)).json().scope, 'read')
-  const start = await door.app.inject({ method: 'POST', url: '/api/v1/projects/x/start', headers: bearer(kept.value) })
+  const start = await http.app.inject({ method: 'POST', url: '/api/v1/projects/x/start', headers: bearer(kept.value) })
   assert.equal(start.json().code, 'scope_insufficient')
   assert.match(start.json().detail, /made with admin, but owen’s role is read now/)
 
-  await door.store.transaction((tx) => tx.users.update(owner.id, { disabled: true }))
+  await http.store.transaction((tx) => tx.users.update(owner.id, { disabled: true }))
   assert.equal((await me(kept.value)).statusCode, 401)
 })
 
 test('a changing request with a session needs both its halves and may not come from another site', async (t) => {
-  const door = await openTestDoor(t, { settings: { trustedOrigins: ['http://localhost:5173'] } })
-  const { cookie, csrfToken } = await door.session('ada')
+  const http = await openTestHttpApp(t, { settings: { trustedOrigins: ['http://localhost:5173'] } })
+  const { cookie, csrfToken } = await http.session('ada')
   const stop = async (headers: Record<string, string>) =>
     (
-      await door.app.inject({
+      await http.app.inject({
         method: 'POST',
         url: '/api/v1/projects/x/stop',
         headers: { host: 'localhost:8700', cookie, ...headers },
@@ -181,15 +181,15 @@ test('a changing request with a session needs both its halves and may not come f
 })
 
 test('a bearer request needs neither a CSRF token nor our own origin', async (t) => {
-  const door = await openTestDoor(t)
-  const { value } = await door.token()
+  const http = await openTestHttpApp(t)
+  const { value } = await http.token()
   const headers = { ...bearer(value), origin: 'https://ci.example', host: 'quay.example.com' }
-  assert.equal((await door.app.inject({ method: 'POST', url: '/api/v1/projects/x/stop', headers })).statusCode, 200)
+  assert.equal((await http.app.inject({ method: 'POST', url: '/api/v1/projects/x/stop', headers })).statusCode, 200)
 })
 
 test('a page of another site cannot log anybody in', async (t) => {
-  const door = await openTestDoor(t)
-  const answer = await door.app.inject({
+  const http = await openTestHttpApp(t)
+  const answer = await http.app.inject({
     method: 'POST',
     url: '/api/v1/auth/login',
     headers: { origin: 'https://evil.example', host: 'localhost:8700' },
@@ -199,9 +199,9 @@ test('a page of another site cannot log anybody in', async (t) => {
 })
 
 test('names that public DNS could point at this machine are refused, except to bearer tokens and the health check', async (t) => {
-  const door = await openTestDoor(t, { settings: { baseUrl: 'https://quay.example.org' } })
+  const http = await openTestHttpApp(t, { settings: { baseUrl: 'https://quay.example.org' } })
   const ask = async (host: string, path = '/setup') =>
-    (await door.app.inject({ url: `/api/v1${path}`, headers: { host } })).statusCode
+    (await http.app.inject({ url: `/api/v1${path}`, headers: { host } })).statusCode
   for (const host of [
     'localhost:8700',
     'a.localhost',

@@ -11,12 +11,12 @@ import { ChangedError, TakenError } from '@stackquay/store'
 import { bindOperations } from '../src/http/bind.ts'
 import { ifMatchHolds } from '../src/http/preconditions.ts'
 import { requireProject, requireScope } from '../src/http/rights.ts'
-import { auditOf, bearer, openTestDoor } from './http-support.ts'
+import { auditOf, bearer, openTestHttpApp } from './http-support.ts'
 
 test('every answer carries a request id, no-store and the security headers, whatever went wrong', async (t) => {
-  const door = await openTestDoor(t)
+  const http = await openTestHttpApp(t)
   for (const url of ['/api/v1/health', '/api/v1/projects', '/api/v1/nowhere', '/%zz', '/api/docs']) {
-    const { headers } = await door.app.inject({ url })
+    const { headers } = await http.app.inject({ url })
     assert.match(String(headers['x-request-id']), /^req_[0-9a-z]+$/, url)
     assert.equal(headers['cache-control'], 'no-store')
     assert.match(String(headers['content-security-policy']), /^default-src 'self'; .*frame-ancestors 'none'/)
@@ -26,8 +26,8 @@ test('every answer carries a request id, no-store and the security headers, what
 })
 
 test('a sane request id is taken over into answer and problem, another one is replaced', async (t) => {
-  const door = await openTestDoor(t)
-  const ask = (id: string) => door.app.inject({ url: '/api/v1/projects', headers: { 'x-request-id': id } })
+  const http = await openTestHttpApp(t)
+  const ask = (id: string) => http.app.inject({ url: '/api/v1/projects', headers: { 'x-request-id': id } })
   const taken = await ask('trace-1:abc')
   assert.equal(taken.headers['x-request-id'], 'trace-1:abc')
   assert.equal(taken.json().requestId, 'trace-1:abc')
@@ -36,8 +36,8 @@ test('a sane request id is taken over into answer and problem, another one is re
 })
 
 test('a problem has all members of its catalogue entry', async (t) => {
-  const door = await openTestDoor(t)
-  const answer = await door.app.inject({ url: '/api/v1/projects?limit=5' })
+  const http = await openTestHttpApp(t)
+  const answer = await http.app.inject({ url: '/api/v1/projects?limit=5' })
   assert.equal(answer.headers['content-type'], 'application/problem+json')
   const { requestId, detail, ...rest } = answer.json()
   assert.ok(requestId && detail)
@@ -54,9 +54,9 @@ test('a problem has all members of its catalogue entry', async (t) => {
 })
 
 test('all fields that are wrong are named at once, with the nearest known name', async (t) => {
-  const door = await openTestDoor(t)
-  const { value } = await door.token()
-  const answer = await door.app.inject({
+  const http = await openTestHttpApp(t)
+  const { value } = await http.token()
+  const answer = await http.app.inject({
     method: 'PATCH',
     url: '/api/v1/projects/shop',
     headers: bearer(value),
@@ -90,29 +90,29 @@ test('all fields that are wrong are named at once, with the nearest known name',
 })
 
 test('a wrong query is a 400 that names the parameter, and an unknown one is refused too', async (t) => {
-  const door = await openTestDoor(t)
-  const { value } = await door.token()
-  const answer = await door.app.inject({
+  const http = await openTestHttpApp(t)
+  const { value } = await http.token()
+  const answer = await http.app.inject({
     url: '/api/v1/projects?limit=many&stat=running&limt=1',
     headers: bearer(value),
   })
   assert.equal(answer.statusCode, 400)
   const pointers = answer.json().errors.map(({ pointer }: { pointer: string }) => pointer)
   assert.deepEqual(pointers.sort(), ['?limit', '?limt', '?stat'])
-  assert.equal((await door.app.inject({ url: '/api/v1/runtimes?x=1', headers: bearer(value) })).statusCode, 400)
+  assert.equal((await http.app.inject({ url: '/api/v1/runtimes?x=1', headers: bearer(value) })).statusCode, 400)
 })
 
 test('what is parsed reaches the handler: parameters decoded, query converted, body with defaults', async (t) => {
-  const door = await openTestDoor(t)
-  const { value } = await door.token()
-  await door.app.inject({ url: '/api/v1/projects?limit=999&q=a%20b', headers: bearer(value) })
-  await door.app.inject({
+  const http = await openTestHttpApp(t)
+  const { value } = await http.token()
+  await http.app.inject({ url: '/api/v1/projects?limit=999&q=a%20b', headers: bearer(value) })
+  await http.app.inject({
     method: 'POST',
     url: '/api/v1/projects/my%2Dshop/start?dryRun&wait=999',
     headers: bearer(value),
   })
   assert.deepEqual(
-    door.calls.map(({ input }) => input),
+    http.calls.map(({ input }) => input),
     [
       { params: undefined, query: { limit: 200, q: 'a b' }, body: undefined },
       { params: { id: 'my-shop' }, query: { dryRun: true, wait: 300 }, body: undefined },
@@ -121,10 +121,10 @@ test('what is parsed reaches the handler: parameters decoded, query converted, b
 })
 
 test('bodies that cannot be read are refused with the status that says why', async (t) => {
-  const door = await openTestDoor(t)
-  const { value } = await door.token()
+  const http = await openTestHttpApp(t)
+  const { value } = await http.token()
   const patch = (payload: string | Buffer, type?: string) =>
-    door.app.inject({
+    http.app.inject({
       method: 'PATCH',
       url: '/api/v1/projects/shop',
       headers: { ...bearer(value), ...(type === undefined ? {} : { 'content-type': type }) },
@@ -145,8 +145,8 @@ test('bodies that cannot be read are refused with the status that says why', asy
 })
 
 test('nothing of a body is read before the caller is known: a stranger’s broken megabytes answer 401', async (t) => {
-  const door = await openTestDoor(t)
-  const answer = await door.app.inject({
+  const http = await openTestHttpApp(t)
+  const answer = await http.app.inject({
     method: 'PATCH',
     url: '/api/v1/projects/shop',
     headers: { 'content-type': 'application/json' },
@@ -156,28 +156,28 @@ test('nothing of a body is read before the caller is known: a stranger’s broke
 })
 
 test('an empty body stands for an absent one where the body is optional', async (t) => {
-  const door = await openTestDoor(t)
-  const { value } = await door.token()
+  const http = await openTestHttpApp(t)
+  const { value } = await http.token()
   const headers = { ...bearer(value), 'content-type': 'application/json' }
-  const answer = await door.app.inject({ method: 'POST', url: '/api/v1/projects/shop/start', headers, payload: '' })
+  const answer = await http.app.inject({ method: 'POST', url: '/api/v1/projects/shop/start', headers, payload: '' })
   assert.equal(answer.statusCode, 200, answer.body)
 })
 
 test('an unknown path is 404 and a known one with another method 405, with what is allowed', async (t) => {
-  const door = await openTestDoor(t)
-  assert.equal((await door.app.inject({ url: '/api/v1/nowhere' })).json().code, 'not_found')
-  const wrong = await door.app.inject({ method: 'DELETE', url: '/api/v1/projects' })
+  const http = await openTestHttpApp(t)
+  assert.equal((await http.app.inject({ url: '/api/v1/nowhere' })).json().code, 'not_found')
+  const wrong = await http.app.inject({ method: 'DELETE', url: '/api/v1/projects' })
   assert.equal(wrong.json().code, 'method_not_allowed')
   assert.equal(wrong.headers.allow, 'GET, HEAD, POST')
-  const stream = await door.app.inject({ method: 'HEAD', url: '/api/v1/events' })
+  const stream = await http.app.inject({ method: 'HEAD', url: '/api/v1/events' })
   assert.deepEqual([stream.statusCode, stream.headers.allow], [405, 'GET'])
 })
 
 test('HEAD answers like GET without the body', async (t) => {
-  const door = await openTestDoor(t)
+  const http = await openTestHttpApp(t)
   const [get, head] = [
-    await door.app.inject({ url: '/api/v1/health' }),
-    await door.app.inject({ method: 'HEAD', url: '/api/v1/health' }),
+    await http.app.inject({ url: '/api/v1/health' }),
+    await http.app.inject({ method: 'HEAD', url: '/api/v1/health' }),
   ]
   assert.equal(head.statusCode, 200)
   assert.equal(head.headers['content-length'], get.headers['content-length'])
@@ -186,7 +186,7 @@ test('HEAD answers like GET without the body', async (t) => {
 
 test('ETags are strong and quoted; If-None-Match saves the body; If-Match reaches the handler', async (t) => {
   const seen: (string | null)[] = []
-  const door = await openTestDoor(t, {
+  const http = await openTestHttpApp(t, {
     handlers: {
       getProject: async (_input: unknown, { ifMatch }: { ifMatch: string | null }) => {
         seen.push(ifMatch)
@@ -194,9 +194,9 @@ test('ETags are strong and quoted; If-None-Match saves the body; If-Match reache
       },
     },
   })
-  const { value } = await door.token()
+  const { value } = await http.token()
   const get = (headers: Record<string, string> = {}) =>
-    door.app.inject({ url: '/api/v1/projects/x', headers: { ...bearer(value), ...headers } })
+    http.app.inject({ url: '/api/v1/projects/x', headers: { ...bearer(value), ...headers } })
   const answer = await get()
   assert.equal(answer.headers.etag, '"7"')
   assert.equal(answer.body, '{"id":"x"}')
@@ -225,27 +225,27 @@ test('what handlers throw becomes its problem; what nobody foresaw says nothing 
     internal_error: () => new Error('password=hunter2'),
   }
   let next: () => unknown = () => undefined
-  const door = await openTestDoor(t, {
+  const http = await openTestHttpApp(t, {
     handlers: {
       getProject: async () => {
         throw next()
       },
     },
   })
-  const { value } = await door.token()
+  const { value } = await http.token()
   for (const [code, error] of Object.entries(thrown)) {
     next = error
-    const answer = await door.app.inject({ url: '/api/v1/projects/x', headers: bearer(value) })
+    const answer = await http.app.inject({ url: '/api/v1/projects/x', headers: bearer(value) })
     assert.equal(answer.json().code, code)
     assert.ok(!answer.body.includes('hunter2'))
     if (code === 'engine_cannot')
       assert.deepEqual([answer.json().capability, answer.headers['x-extra']], ['limits', '1'])
   }
-  assert.equal(door.errors.length, 1)
+  assert.equal(http.errors.length, 1)
 })
 
-test('a need that only the handler sees is refused and recorded like one at the door', async (t) => {
-  const door = await openTestDoor(t, {
+test('a need that only the handler sees is refused and recorded like one before it', async (t) => {
+  const http = await openTestHttpApp(t, {
     handlers: {
       updateProject: async (_input: unknown, context: Parameters<typeof requireScope>[0]) => {
         requireScope(context, 'admin')
@@ -257,53 +257,53 @@ test('a need that only the handler sees is refused and recorded like one at the 
       },
     },
   })
-  const shop = await door.project('shop')
-  const { value } = await door.token({ scope: 'operate', projects: [shop.id], name: 'ci' })
-  const answer = await door.app.inject({
+  const shop = await http.project('shop')
+  const { value } = await http.token({ scope: 'operate', projects: [shop.id], name: 'ci' })
+  const answer = await http.app.inject({
     method: 'PATCH',
     url: '/api/v1/projects/shop',
     headers: bearer(value),
     payload: {},
   })
   assert.equal(answer.json().code, 'scope_insufficient')
-  assert.equal((await auditOf(door.store, 'denied', 1))[0]?.action, 'project.update')
+  assert.equal((await auditOf(http.store, 'denied', 1))[0]?.action, 'project.update')
   for (const op of ['op_known', 'op_none']) {
     assert.equal(
-      (await door.app.inject({ url: `/api/v1/operations/${op}`, headers: bearer(value) })).json().code,
+      (await http.app.inject({ url: `/api/v1/operations/${op}`, headers: bearer(value) })).json().code,
       'project_forbidden',
     )
   }
 })
 
 test('what the contract says raises the need is refused before the handler, on the parsed body, and recorded', async (t) => {
-  const door = await openTestDoor(t)
-  await door.project('shop')
-  const operator = await door.token({ scope: 'operate', name: 'ci' })
+  const http = await openTestHttpApp(t)
+  await http.project('shop')
+  const operator = await http.token({ scope: 'operate', name: 'ci' })
   const patch = (payload: object, value: string) =>
-    door.app.inject({ method: 'PATCH', url: '/api/v1/projects/shop', headers: bearer(value), payload })
+    http.app.inject({ method: 'PATCH', url: '/api/v1/projects/shop', headers: bearer(value), payload })
   const deletes = { redis: { enabled: false, removeData: true } }
   const refused = await patch(deletes, operator.value)
   assert.deepEqual(
     [refused.statusCode, refused.json().code, refused.json().detail],
     [403, 'scope_insufficient', 'The token "ci" has scope operate; this needs scope admin.'],
   )
-  assert.deepEqual(door.calls, [])
-  assert.equal((await auditOf(door.store, 'denied', 1))[0]?.action, 'project.update')
+  assert.deepEqual(http.calls, [])
+  assert.equal((await auditOf(http.store, 'denied', 1))[0]?.action, 'project.update')
   // A body that is not valid is told so first, and a text is no field.
   assert.equal((await patch({ redis: { ...deletes.redis, colour: 'red' } }, operator.value)).statusCode, 422)
   const text = { env: { NOTE: JSON.stringify(deletes) }, status: { removeData: true } }
   assert.equal((await patch(text, operator.value)).statusCode, 200)
-  const admin = await door.token({ scope: 'admin', name: 'root' })
+  const admin = await http.token({ scope: 'admin', name: 'root' })
   assert.equal((await patch(deletes, admin.value)).statusCode, 200)
 })
 
 test('a flood of refused changes is counted instead of written out', async (t) => {
-  const door = await openTestDoor(t)
-  const { value } = await door.token({ scope: 'read' })
+  const http = await openTestHttpApp(t)
+  const { value } = await http.token({ scope: 'read' })
   for (let turn = 0; turn < 30; turn++)
-    await door.app.inject({ method: 'POST', url: '/api/v1/projects/x/stop', headers: bearer(value) })
-  await door.app.close()
-  const entries = await door.store.audit.list({ limit: 100, outcome: 'denied' })
+    await http.app.inject({ method: 'POST', url: '/api/v1/projects/x/stop', headers: bearer(value) })
+  await http.app.close()
+  const entries = await http.store.audit.list({ limit: 100, outcome: 'denied' })
   assert.equal(entries.length, 6)
   assert.deepEqual(entries[0]?.changes, { reason: 'scope_insufficient', furtherRefusals: 25 })
 })
@@ -311,7 +311,7 @@ test('a flood of refused changes is counted instead of written out', async (t) =
 test('the signal of a request aborts when its caller goes away', async (t) => {
   const aborted = Promise.withResolvers<void>()
   const reached = Promise.withResolvers<void>()
-  const door = await openTestDoor(t, {
+  const http = await openTestHttpApp(t, {
     handlers: {
       getProject: async (_input: unknown, { signal }: { signal: AbortSignal }) => {
         signal.addEventListener('abort', () => aborted.resolve())
@@ -321,8 +321,8 @@ test('the signal of a request aborts when its caller goes away', async (t) => {
       },
     },
   })
-  const { value } = await door.token()
-  const address = await door.listen()
+  const { value } = await http.token()
+  const address = await http.listen()
   const caller = new AbortController()
   const asked = fetch(`${address}/api/v1/projects/x`, { headers: bearer(value), signal: caller.signal }).catch(
     (error: Error) => error.name,
@@ -334,8 +334,8 @@ test('the signal of a request aborts when its caller goes away', async (t) => {
 })
 
 test('what is no HTTP, or has too many headers, still gets a problem', async (t) => {
-  const door = await openTestDoor(t)
-  const { port } = new URL(await door.listen())
+  const http = await openTestHttpApp(t)
+  const { port } = new URL(await http.listen())
   const send = async (bytes: string) => {
     const socket = connect(Number(port), '127.0.0.1')
     await once(socket, 'connect')
@@ -378,10 +378,10 @@ test('the server does not boot with an operation without access, without a handl
 })
 
 test('the description and its page are open to everybody', async (t) => {
-  const door = await openTestDoor(t)
-  const document = (await door.app.inject({ url: '/api/v1/openapi.json' })).json()
+  const http = await openTestHttpApp(t)
+  const document = (await http.app.inject({ url: '/api/v1/openapi.json' })).json()
   assert.equal(document.openapi, '3.1.0')
-  const page = await door.app.inject({ url: '/api/docs' })
+  const page = await http.app.inject({ url: '/api/docs' })
   assert.match(String(page.headers['content-type']), /^text\/html/)
   for (const { id, path } of operationList) {
     assert.ok(document.paths[`/api/v1${path}`], path)
@@ -397,8 +397,8 @@ test('the page’s own addresses answer its start, its hashed files stay valid, 
   await writeFile(join(folder, 'index.html'), '<!doctype html><title>start</title>')
   await writeFile(join(folder, 'assets', 'app-1a2b.js'), 'console.log("plain")')
   await writeFile(join(folder, 'assets', 'app-1a2b.js.br'), 'squeezed')
-  const door = await openTestDoor(t, { webFolder: folder })
-  const get = (url: string, headers: Record<string, string> = {}) => door.app.inject({ url, headers })
+  const http = await openTestHttpApp(t, { webFolder: folder })
+  const get = (url: string, headers: Record<string, string> = {}) => http.app.inject({ url, headers })
   const html = { accept: 'text/html,*/*' }
   for (const path of ['/', '/projects/shop', '/login?next=%2F']) {
     const answer = await get(path, html)

@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { type EventRecord, operationList } from '@stackquay/contract'
 import { WebSocket } from 'ws'
 import type { FrameSocket } from '../src/http/handler.ts'
-import { bearer, openTestDoor, type TestDoor, ticketed } from './http-support.ts'
+import { bearer, openTestHttpApp, type TestHttpApp, ticketed } from './http-support.ts'
 
 interface Frame {
   readonly type: string
@@ -43,30 +43,30 @@ function follow(address: string, path: string, headers: Record<string, string>) 
   return { socket, frames, closed, refused, until }
 }
 
-const say = (door: TestDoor, project: string | null, count = 1, from = 0) =>
-  door.store.transaction(async (tx) => {
+const say = (http: TestHttpApp, project: string | null, count = 1, from = 0) =>
+  http.store.transaction(async (tx) => {
     for (let index = 0; index < count; index++)
       await tx.events.append({ type: 'project.changed', project, data: { index: from + index } })
   })
 const events = (frames: readonly Frame[]) => frames.filter(({ type }) => type === 'event')
 
 test('events arrive as frames in order, and ?after= goes on without loss or repetition', async (t) => {
-  const door = await openTestDoor(t)
-  const { value } = await door.token({ scope: 'read' })
-  const address = await door.listen()
-  await say(door, null, 3)
+  const http = await openTestHttpApp(t)
+  const { value } = await http.token({ scope: 'read' })
+  const address = await http.listen()
+  await say(http, null, 3)
   const first = follow(address, '/events/ws', bearer(value))
   const [start] = await first.until((frames) => frames.length > 0)
   assert.equal(start?.type, 'start')
-  await say(door, 'prj_a', 5, 3)
+  await say(http, 'prj_a', 5, 3)
   await first.until((frames) => events(frames).length === 5)
   const last = first.frames.at(-1)!.seq
   first.socket.close()
   await first.closed
-  await say(door, 'prj_a', 5, 8)
+  await say(http, 'prj_a', 5, 8)
   const second = follow(address, `/events/ws?after=${last}`, bearer(value))
   await second.until((frames) => events(frames).length >= 5)
-  await say(door, null, 700, 13)
+  await say(http, null, 700, 13)
   await second.until((frames) => events(frames).length >= 705)
   const heard = [...events(first.frames), ...events(second.frames)]
   assert.deepEqual(
@@ -78,14 +78,14 @@ test('events arrive as frames in order, and ?after= goes on without loss or repe
 })
 
 test('a restricted token hears of its own projects alone', async (t) => {
-  const door = await openTestDoor(t)
-  const shop = await door.project('shop')
-  const { value } = await door.token({ scope: 'read', projects: [shop.id] })
-  const client = follow(await door.listen(), '/events/ws', bearer(value))
+  const http = await openTestHttpApp(t)
+  const shop = await http.project('shop')
+  const { value } = await http.token({ scope: 'read', projects: [shop.id] })
+  const client = follow(await http.listen(), '/events/ws', bearer(value))
   await client.until((frames) => frames.length > 0)
-  await say(door, 'prj_other')
-  await say(door, null)
-  await say(door, shop.id)
+  await say(http, 'prj_other')
+  await say(http, null)
+  await say(http, shop.id)
   await client.until((frames) => events(frames).length > 0)
   assert.deepEqual(
     events(client.frames).map(({ event }) => event?.project),
@@ -95,11 +95,11 @@ test('a restricted token hears of its own projects alone', async (t) => {
 })
 
 test('before the upgrade every refusal is plain HTTP with its problem', async (t) => {
-  const door = await openTestDoor(t)
-  const shop = await door.project('shop')
-  const address = await door.listen()
-  const { value } = await door.token({ projects: [shop.id] })
-  const { cookie, headers: session } = await door.session('ada')
+  const http = await openTestHttpApp(t)
+  const shop = await http.project('shop')
+  const address = await http.listen()
+  const { value } = await http.token({ projects: [shop.id] })
+  const { cookie, headers: session } = await http.session('ada')
   const refusal = async (path: string, headers: Record<string, string>) => {
     const { status, problem } = await follow(address, path, headers).refused
     assert.ok(problem.requestId)
@@ -117,11 +117,11 @@ test('before the upgrade every refusal is plain HTTP with its problem', async (t
 })
 
 test('a stream that changes something leaves an audit entry when it is refused', async (t) => {
-  const door = await openTestDoor(t)
-  const shop = await door.project('shop')
-  const address = await door.listen()
-  const { value } = await door.token({ scope: 'read', name: 'reader' })
-  const { headers: session } = await door.session('ada')
+  const http = await openTestHttpApp(t)
+  const shop = await http.project('shop')
+  const address = await http.listen()
+  const { value } = await http.token({ scope: 'read', name: 'reader' })
+  const { headers: session } = await http.session('ada')
   const changing = operationList.filter(({ stream, audit }) => stream === 'websocket' && audit !== undefined)
   assert.ok(changing.length > 3)
   for (const { id, path, audit } of changing) {
@@ -136,7 +136,7 @@ test('a stream that changes something leaves an audit entry when it is refused',
       const target = ticket === undefined ? filled : `${filled}?ticket=${ticket}`
       const { problem } = await follow(address, target, { ...sent, 'x-request-id': requestId }).refused
       assert.equal(problem.code, kind)
-      const entries = await door.store.audit.list({ limit: 5, q: requestId })
+      const entries = await http.store.audit.list({ limit: 5, q: requestId })
       assert.deepEqual(
         entries.map(({ action, outcome, project, changes }) => ({ action, outcome, project, changes })),
         [{ action: audit, outcome: 'denied', project: shop.id, changes: { reason: kind } }],
@@ -147,15 +147,15 @@ test('a stream that changes something leaves an audit entry when it is refused',
 })
 
 test('events can be asked for by project and by type, and what is none is refused', async (t) => {
-  const door = await openTestDoor(t)
-  const shop = await door.project('shop')
-  const blog = await door.project('blog')
-  const address = await door.listen()
-  const { value } = await door.token({})
-  const { value: restricted } = await door.token({ name: 'restricted', projects: [shop.id] })
+  const http = await openTestHttpApp(t)
+  const shop = await http.project('shop')
+  const blog = await http.project('blog')
+  const address = await http.listen()
+  const { value } = await http.token({})
+  const { value: restricted } = await http.token({ name: 'restricted', projects: [shop.id] })
   const client = follow(address, '/events/ws?project=blog&types=run.*,project.changed&after=0', bearer(value))
   await client.until((frames) => frames.length > 0)
-  await door.store.transaction(async (tx) => {
+  await http.store.transaction(async (tx) => {
     for (const project of [shop.id, blog.id]) {
       for (const type of ['project.status', 'run.changed', 'project.changed'] as const)
         await tx.events.append({ type, project, data: {} })
@@ -180,31 +180,31 @@ test('events can be asked for by project and by type, and what is none is refuse
 })
 
 test('a page of our own follows with its cookie and a ticket', async (t) => {
-  const door = await openTestDoor(t)
-  const address = await door.listen()
-  const { cookie, headers } = await door.session('ada')
-  const client = follow(address, await ticketed(door, headers, '/events/ws'), { cookie, origin: address })
+  const http = await openTestHttpApp(t)
+  const address = await http.listen()
+  const { cookie, headers } = await http.session('ada')
+  const client = follow(address, await ticketed(http, headers, '/events/ws'), { cookie, origin: address })
   await client.until((frames) => frames.length > 0)
   client.socket.close()
 })
 
 test('a WebSocket address asked without an upgrade says what it is', async (t) => {
-  const door = await openTestDoor(t)
-  const { value } = await door.token()
-  const answer = await door.app.inject({ url: '/api/v1/events/ws', headers: bearer(value) })
+  const http = await openTestHttpApp(t)
+  const { value } = await http.token()
+  const answer = await http.app.inject({ url: '/api/v1/events/ws', headers: bearer(value) })
   assert.equal(answer.statusCode, 400)
   assert.equal(answer.json().detail, 'This is a WebSocket.')
 })
 
 test('revocation, demotion and logging out close open streams within a second', async (t) => {
-  const door = await openTestDoor(t)
-  const address = await door.listen()
-  const owner = await door.user('admin', 'owen')
-  const shop = await door.project('shop')
-  const revoked = await door.token({ name: 'revoked' })
-  const demoted = await door.token({ owner: owner.id, name: 'demoted', projects: [shop.id] })
-  const { headers, cookie } = await door.session('ada')
-  const path = await ticketed(door, headers, '/events/ws')
+  const http = await openTestHttpApp(t)
+  const address = await http.listen()
+  const owner = await http.user('admin', 'owen')
+  const shop = await http.project('shop')
+  const revoked = await http.token({ name: 'revoked' })
+  const demoted = await http.token({ owner: owner.id, name: 'demoted', projects: [shop.id] })
+  const { headers, cookie } = await http.session('ada')
+  const path = await ticketed(http, headers, '/events/ws')
   const clients = {
     revoked: follow(address, '/events/ws', bearer(revoked.value)),
     disabled: follow(address, '/events/ws', bearer(demoted.value)),
@@ -215,11 +215,11 @@ test('revocation, demotion and logging out close open streams within a second', 
   await Promise.all(Object.values(clients).map(({ until }) => until((frames) => frames.length > 0)))
 
   const began = performance.now()
-  await door.store.transaction(async (tx) => {
+  await http.store.transaction(async (tx) => {
     await tx.tokens.delete(revoked.id)
     await tx.users.update(owner.id, { disabled: true })
   })
-  await door.app.inject({ method: 'POST', url: '/api/v1/auth/logout', headers })
+  await http.app.inject({ method: 'POST', url: '/api/v1/auth/logout', headers })
   for (const [name, { closed, frames }] of Object.entries(clients)) {
     assert.deepEqual(await closed, { code: 4401, reason: 'unauthorized' }, name)
     assert.equal(frames.at(-1)?.problem?.code, 'unauthorized', name)
@@ -231,7 +231,7 @@ test('revocation, demotion and logging out close open streams within a second', 
 test('a slow reader is held back instead of being buffered for', async (t) => {
   let sent = 0
   const ended = Promise.withResolvers<void>()
-  const door = await openTestDoor(t, {
+  const http = await openTestHttpApp(t, {
     streams: {
       watchProjectLogs: async (_input: unknown, _context: unknown, socket: FrameSocket) => {
         try {
@@ -245,8 +245,8 @@ test('a slow reader is held back instead of being buffered for', async (t) => {
       },
     },
   })
-  const { value } = await door.token()
-  const address = await door.listen()
+  const { value } = await http.token()
+  const address = await http.listen()
   const client = follow(address, '/projects/x/logs/ws', bearer(value))
   await client.until((frames) => frames.length > 0)
   client.socket.pause()
@@ -266,7 +266,7 @@ test('a slow reader is held back instead of being buffered for', async (t) => {
 
 test('a handler that fails closes with its status, one that ends closes normally, and the service’s end says so', async (t) => {
   const running = Promise.withResolvers<void>()
-  const door = await openTestDoor(t, {
+  const http = await openTestHttpApp(t, {
     streams: {
       watchProjectLogs: async ({ params }: { params: { id: string } }, _context: unknown, socket: FrameSocket) => {
         if (params.id === 'broken') throw new Error('inside')
@@ -276,8 +276,8 @@ test('a handler that fails closes with its status, one that ends closes normally
       },
     },
   })
-  const { value } = await door.token()
-  const address = await door.listen()
+  const { value } = await http.token()
+  const address = await http.listen()
   const open = (id: string) => follow(address, `/projects/${id}/logs/ws`, bearer(value))
   const broken = open('broken')
   assert.deepEqual(await broken.closed, { code: 4500, reason: 'internal_error' })
@@ -285,16 +285,16 @@ test('a handler that fails closes with its status, one that ends closes normally
   assert.equal((await open('done').closed).code, 1000)
   const forever = open('forever')
   await running.promise
-  await door.app.close()
+  await http.app.close()
   assert.equal((await forever.closed).code, 1001)
 })
 
 test('server-sent events have ids, start with the position, and resume by Last-Event-ID before ?after=', async (t) => {
-  const door = await openTestDoor(t)
-  const { value } = await door.token({ scope: 'read' })
-  const address = await door.listen()
-  await say(door, 'prj_a', 4)
-  const { last } = await door.store.events.range()
+  const http = await openTestHttpApp(t)
+  const { value } = await http.token({ scope: 'read' })
+  const address = await http.listen()
+  await say(http, 'prj_a', 4)
+  const { last } = await http.store.events.range()
   const read = async (path: string, headers: Record<string, string>, enough: string) => {
     const caller = new AbortController()
     const answer = await fetch(`${address}/api/v1${path}`, {
@@ -320,25 +320,25 @@ test('server-sent events have ids, start with the position, and resume by Last-E
 })
 
 test('a position that is not kept, or was never reached, is gone', async (t) => {
-  const door = await openTestDoor(t)
-  const { value } = await door.token({ scope: 'read' })
-  await say(door, null, 10)
-  const { last } = await door.store.events.range()
-  await door.store.transaction((tx) => tx.events.trim(last - 2))
+  const http = await openTestHttpApp(t)
+  const { value } = await http.token({ scope: 'read' })
+  await say(http, null, 10)
+  const { last } = await http.store.events.range()
+  await http.store.transaction((tx) => tx.events.trim(last - 2))
   const ask = async (after: number) =>
-    (await door.app.inject({ url: `/api/v1/events?after=${after}`, headers: bearer(value) })).json()
+    (await http.app.inject({ url: `/api/v1/events?after=${after}`, headers: bearer(value) })).json()
   for (const after of [last - 5, last + 1]) {
     const problem = await ask(after)
     assert.deepEqual([problem.status, problem.code, problem.first, problem.last], [410, 'too_old', last - 2, last])
   }
-  const address = await door.listen()
+  const address = await http.listen()
   const client = follow(address, `/events/ws?after=${last - 5}`, bearer(value))
   assert.deepEqual(await client.closed, { code: 4410, reason: 'too_old' })
 })
 
 test('an upgrade to another protocol is answered as plain HTTP', async (t) => {
-  const door = await openTestDoor(t)
-  const { port } = new URL(await door.listen())
+  const http = await openTestHttpApp(t)
+  const { port } = new URL(await http.listen())
   const socket = connect(Number(port), '127.0.0.1')
   socket.write(
     'GET /api/v1/health HTTP/1.1\r\nhost: localhost\r\nconnection: upgrade, http2-settings\r\nupgrade: h2c\r\n\r\n',
@@ -350,7 +350,7 @@ test('an upgrade to another protocol is answered as plain HTTP', async (t) => {
 
 test('the service stops within seconds, whoever follows or waits', async (t) => {
   const waiting = Promise.withResolvers<void>()
-  const door = await openTestDoor(t, {
+  const http = await openTestHttpApp(t, {
     handlers: {
       getProject: async (_input: unknown, { signal }: { signal: AbortSignal }) => {
         waiting.resolve()
@@ -359,13 +359,13 @@ test('the service stops within seconds, whoever follows or waits', async (t) => 
       },
     },
   })
-  const { value } = await door.token()
-  const address = await door.listen()
+  const { value } = await http.token()
+  const address = await http.listen()
   const following = await fetch(`${address}/api/v1/events`, { headers: bearer(value) })
   const asked = fetch(`${address}/api/v1/projects/x`, { headers: bearer(value) }).catch(() => 'cut off')
   await waiting.promise
   const began = performance.now()
-  await door.app.close()
+  await http.app.close()
   assert.ok(performance.now() - began < 5000)
   assert.match(await following.text(), /event: start/)
   assert.equal(await asked, 'cut off')

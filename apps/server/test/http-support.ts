@@ -13,7 +13,7 @@ import { hashPassword } from '../src/access/passwords.ts'
 import { createSessionCookie, newSessionSecret } from '../src/access/session-cookie.ts'
 import { hashOf, newTokenValue, shownPrefix } from '../src/access/token-value.ts'
 import { auditHandlers } from '../src/audit/handlers.ts'
-import { type AppDeps, type AppSettings, createApp } from '../src/http/app.ts'
+import { createHttpApp, type HttpAppDeps, type HttpAppSettings } from '../src/http/app.ts'
 import type { Authenticator } from '../src/http/authenticator.ts'
 import { createDeniedLog } from '../src/http/denied-log.ts'
 import type { Handlers, RequestContext, StreamHandlers } from '../src/http/handler.ts'
@@ -23,13 +23,13 @@ export const password = 'correct horse battery'
 export const setupCode = 'CODE-1234'
 export const testCookie = createSessionCookie('test')
 
-export interface TestDoor {
+export interface TestHttpApp {
   readonly app: FastifyInstance
   readonly store: Store
   /** The database’s file. */
   readonly database: string
   readonly authenticator: Authenticator
-  /** Errors that the door wrote to its log. */
+  /** Errors that the HTTP app wrote to its log. */
   readonly errors: object[]
   readonly clock: { time: number }
   /** How long answers to log-ins were held back, in milliseconds; here they are not. */
@@ -47,24 +47,24 @@ export interface TestDoor {
   project(slug: string): Promise<{ id: string }>
   /** Logs in over HTTP. */
   session(username: string): Promise<{ cookie: string; csrfToken: string; headers: Record<string, string> }>
-  /** A session that was not made over HTTP, for doors that answer a login otherwise. */
+  /** A session that was not made over HTTP, for apps that answer a login otherwise. */
   openSession(user: string): Promise<{ cookie: string; 'x-csrf-token': string }>
   /** Listens on a port of the system's choice and answers the address. */
   listen(): Promise<string>
 }
 
-/** A door over a real store. Operations of projects are answered by echoes; access and audit are the real ones. */
-export async function openTestDoor(
+/** The HTTP app over a real store. Operations of projects are answered by echoes; access and audit are the real ones. */
+export async function openTestHttpApp(
   t: Pick<TestContext, 'after'>,
   options: {
     handlers?: Partial<Record<keyof Handlers, unknown>>
     streams?: Partial<Record<keyof StreamHandlers, unknown>>
-    settings?: Partial<AppSettings>
+    settings?: Partial<HttpAppSettings>
     webFolder?: string
     admin?: false
   } = {},
-): Promise<TestDoor> {
-  const folder = await mkdtemp(join(tmpdir(), 'stackquay-door-'))
+): Promise<TestHttpApp> {
+  const folder = await mkdtemp(join(tmpdir(), 'stackquay-http-'))
   const clock = { time: Date.now() }
   const now = () => clock.time
   const keys = keyPlace(folder, null)
@@ -81,7 +81,7 @@ export async function openTestDoor(
     error: (details: object) => errors.push(details),
   }
   const authenticator = createAuthenticator({ store, cookie: testCookie, log, now })
-  const calls: TestDoor['calls'] = []
+  const calls: TestHttpApp['calls'] = []
   const denied = createDeniedLog({ store, log })
   const waits: number[] = []
   const echoes = Object.fromEntries(
@@ -99,8 +99,8 @@ export async function openTestDoor(
     operationList
       .filter(({ id, stream }) => stream === 'websocket' && id !== 'watchEvents')
       .map(({ id }) => [id, async () => {}]),
-  ) as unknown as AppDeps['streams']
-  const app = createApp({
+  ) as unknown as HttpAppDeps['streams']
+  const app = createHttpApp({
     handlers: {
       ...echoes,
       ...accessHandlers({
@@ -115,7 +115,7 @@ export async function openTestDoor(
       ...auditHandlers({ store, now }),
       ...options.handlers,
     } as unknown as Handlers,
-    streams: { ...streams, ...options.streams } as AppDeps['streams'],
+    streams: { ...streams, ...options.streams } as HttpAppDeps['streams'],
     store,
     settings: { version: '0.0.0-test', listenHost: '127.0.0.1', ...options.settings },
     authenticator,
@@ -220,8 +220,8 @@ export async function auditOf(store: Store, outcome: 'success' | 'denied', atLea
 }
 
 /** The same path with a new ticket of the session in it; both are below `/api/v1`. */
-export async function ticketed(door: TestDoor, headers: Record<string, string>, path: string): Promise<string> {
-  const answer = await door.app.inject({
+export async function ticketed(http: TestHttpApp, headers: Record<string, string>, path: string): Promise<string> {
+  const answer = await http.app.inject({
     method: 'POST',
     url: '/api/v1/auth/tickets',
     headers,

@@ -6,10 +6,10 @@ import { EngineError } from '@stackquay/engine-api'
 import { waitFor } from '@stackquay/testkit'
 import {
   type OperationAnswer,
-  openTestHouse,
+  openTestApp,
   type PlanAnswer,
   type ProblemAnswer,
-  type TestHouse,
+  type TestApp,
 } from './projects-support.ts'
 
 const postgresql = databaseKindOf('postgresql')!
@@ -19,23 +19,23 @@ const reference = postgresql.image.reference(postgresql.releases[0]!.version)
 /** What is seen of a workload is written down a moment later. */
 const until = (what: string, check: () => Promise<boolean>) => waitFor(what, check, { timeoutMs: 30_000 })
 
-/** A house whose engine runs images, and in it a project with a database that runs. */
-async function openShop(t: TestContext): Promise<TestHouse & { id: string; images(): Promise<WorkloadImages> }> {
-  const house = await openTestHouse(t, { images: true })
+/** A app whose engine runs images, and in it a project with a database that runs. */
+async function openShop(t: TestContext): Promise<TestApp & { id: string; images(): Promise<WorkloadImages> }> {
+  const app = await openTestApp(t, { images: true })
   const body = { name: 'Shop', engine: 'docker', databases: { main: { type: 'postgresql' } } }
-  const made = await house.ask('POST', '/projects?wait=30', body)
+  const made = await app.ask('POST', '/projects?wait=30', body)
   assert.deepEqual([made.status, made.body.engine], [201, 'docker'], JSON.stringify(made.body))
   const images = async () => {
-    const { status, body: answer } = await house.ask<{ items: WorkloadImages[] }>('GET', '/projects/shop/images')
+    const { status, body: answer } = await app.ask<{ items: WorkloadImages[] }>('GET', '/projects/shop/images')
     assert.equal(status, 200)
     return answer.items.find(({ workload }) => workload === database)!
   }
   await until('the build is written down', async () => (await images()).current !== null)
-  return { ...house, id: made.body.id, images }
+  return { ...app, id: made.body.id, images }
 }
 
 const use = (build: 'previous' | 'latest', workload = database) => ({ workload, use: build })
-const runsFrom = ({ engine }: TestHouse, id: string) => engine.machine.workloads.get(`${id}/${database}`)?.image
+const runsFrom = ({ engine }: TestApp, id: string) => engine.machine.workloads.get(`${id}/${database}`)?.image
 
 test('a restart keeps the build that a workload has; newer images are taken when that is asked for', async (t) => {
   const shop = await openShop(t)
@@ -151,7 +151,7 @@ test('a build is chosen while the project restarts: the waiting operation takes 
 })
 
 test('an engine that runs no images refuses what is about them', async (t) => {
-  const { ask } = await openTestHouse(t)
+  const { ask } = await openTestApp(t)
   const made = await ask('POST', '/projects?wait=30', { name: 'Shop', databases: { main: { type: 'postgresql' } } })
   assert.equal(made.body.engine, 'native')
   for (const [path, body] of [
@@ -170,7 +170,7 @@ test('an engine that runs no images refuses what is about them', async (t) => {
 })
 
 test('a project is on the engine that was asked for, and its copy too', async (t) => {
-  const { ask, engine, store } = await openTestHouse(t, { images: true })
+  const { ask, engine, store } = await openTestApp(t, { images: true })
   engine.setUnavailable('Nobody answers at unix:///var/run/docker.sock.')
   const away = await ask<ProblemAnswer>('POST', '/projects', { name: 'Boxed', engine: 'docker' })
   assert.deepEqual([away.status, away.body.code], [422, 'unavailable_here'])
@@ -199,7 +199,7 @@ test('a project is on the engine that was asked for, and its copy too', async (t
 })
 
 test('limits are told as they are, and a whole answer sent back changes nothing', async (t) => {
-  const { ask } = await openTestHouse(t, { images: true })
+  const { ask } = await openTestApp(t, { images: true })
   const limits = { cpus: 1.5, workloads: { [database]: { memoryBytes: 2 ** 30 } } }
   const body = { name: 'Shop', engine: 'docker', databases: { main: { type: 'postgresql' } }, limits, start: false }
   const made = await ask('POST', '/projects?wait=30', body)

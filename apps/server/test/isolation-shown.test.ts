@@ -5,7 +5,7 @@ import type { DiagnosticCheck, IsolationState } from '@stackquay/contract'
 import { type ChosenIsolation, chooseIsolation, isolationLevels, type Offers } from '../src/isolation/level.ts'
 import { gaps, notPrevented } from '../src/isolation/not-prevented.ts'
 import { isolationChecks } from '../src/system/isolation-checks.ts'
-import { openTestHouse } from './house-support.ts'
+import { openTestApp } from './app-support.ts'
 
 const everything: Offers = { root: true, sandbox: null, groups: null, ports: null }
 const ordinary: Offers = { root: false, sandbox: 'bubblewrap is not installed.', groups: 'no', ports: 'no' }
@@ -25,7 +25,7 @@ async function checksOf(
 }
 
 test('health tells callers with credentials how projects are isolated, and nobody else', async (t) => {
-  const { call, session } = await openTestHouse(t, { env: { STACKQUAY_ISOLATION: 'shared' } })
+  const { call, session } = await openTestApp(t, { env: { STACKQUAY_ISOLATION: 'shared' } })
   const headers = await session()
   const made = await call('createToken', { headers, body: { name: 'ci', scope: 'read' } })
   const token = made.json.value as string

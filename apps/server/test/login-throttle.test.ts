@@ -4,7 +4,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { createPasswordQueue } from '../src/access/password-queue.ts'
 import { createThrottle, networkOf } from '../src/access/throttle.ts'
-import { auditOf, openTestDoor, password, type TestDoor } from './http-support.ts'
+import { auditOf, openTestHttpApp, password, type TestHttpApp } from './http-support.ts'
 
 interface Attempt {
   readonly password?: string
@@ -13,8 +13,8 @@ interface Attempt {
   readonly username?: string
 }
 
-const login = (door: TestDoor, { password: given = password, deviceKey, from, username = 'ada' }: Attempt = {}) =>
-  door.app.inject({
+const login = (http: TestHttpApp, { password: given = password, deviceKey, from, username = 'ada' }: Attempt = {}) =>
+  http.app.inject({
     method: 'POST',
     url: '/api/v1/auth/login',
     payload: { username, password: given, ...(deviceKey === undefined ? {} : { deviceKey }) },
@@ -22,87 +22,87 @@ const login = (door: TestDoor, { password: given = password, deviceKey, from, us
   })
 const wrong = { password: 'wrong password' }
 
-async function fail(door: TestDoor, times: number, attempt: Attempt = {}): Promise<number[]> {
+async function fail(http: TestHttpApp, times: number, attempt: Attempt = {}): Promise<number[]> {
   const statuses: number[] = []
-  for (let turn = 0; turn < times; turn++) statuses.push((await login(door, { ...wrong, ...attempt })).statusCode)
+  for (let turn = 0; turn < times; turn++) statuses.push((await login(http, { ...wrong, ...attempt })).statusCode)
   return statuses
 }
 
 test('a stranger who guesses keeps out neither a browser that logged in before nor people of other networks', async (t) => {
-  const door = await openTestDoor(t)
-  const { deviceKey } = (await login(door, { from: '127.0.0.1' })).json()
+  const http = await openTestHttpApp(t)
+  const { deviceKey } = (await login(http, { from: '127.0.0.1' })).json()
   assert.match(deviceKey, /^[\w-]{43}$/)
-  assert.deepEqual(await fail(door, 8), [401, 401, 401, 401, 401, 429, 429, 429])
-  assert.equal((await login(door)).statusCode, 429, 'a new browser of the same network waits')
-  const known = await login(door, { deviceKey })
+  assert.deepEqual(await fail(http, 8), [401, 401, 401, 401, 401, 429, 429, 429])
+  assert.equal((await login(http)).statusCode, 429, 'a new browser of the same network waits')
+  const known = await login(http, { deviceKey })
   assert.equal(known.statusCode, 200, known.body)
   assert.equal(known.json().deviceKey, undefined, 'the key is told once')
-  assert.equal((await login(door, { from: '203.0.113.9' })).statusCode, 200)
-  assert.equal((await login(door, { username: 'ADA', ...wrong })).statusCode, 429, 'another spelling is the same name')
+  assert.equal((await login(http, { from: '203.0.113.9' })).statusCode, 200)
+  assert.equal((await login(http, { username: 'ADA', ...wrong })).statusCode, 429, 'another spelling is the same name')
 })
 
 test('a stranger who makes up device keys, or brings the key of another person, has no counter of his own', async (t) => {
-  const door = await openTestDoor(t)
-  await door.user('operate', 'eve')
-  const { deviceKey } = (await login(door, { username: 'eve' })).json()
+  const http = await openTestHttpApp(t)
+  await http.user('operate', 'eve')
+  const { deviceKey } = (await login(http, { username: 'eve' })).json()
   const statuses: number[] = []
   for (let turn = 0; turn < 6; turn++) {
     const key = turn % 2 === 0 ? deviceKey : `made up ${turn}`
-    statuses.push((await login(door, { ...wrong, deviceKey: key })).statusCode)
+    statuses.push((await login(http, { ...wrong, deviceKey: key })).statusCode)
   }
   assert.deepEqual(statuses, [401, 401, 401, 401, 401, 429])
 })
 
 test('a device key saves nobody the password, and its own failures count', async (t) => {
-  const door = await openTestDoor(t)
-  const { deviceKey } = (await login(door)).json()
-  assert.deepEqual(await fail(door, 6, { deviceKey }), [401, 401, 401, 401, 401, 429])
-  assert.equal((await login(door, { deviceKey })).headers['retry-after'], '30')
-  assert.equal((await login(door)).statusCode, 200, 'a new browser has another counter')
+  const http = await openTestHttpApp(t)
+  const { deviceKey } = (await login(http)).json()
+  assert.deepEqual(await fail(http, 6, { deviceKey }), [401, 401, 401, 401, 401, 429])
+  assert.equal((await login(http, { deviceKey })).headers['retry-after'], '30')
+  assert.equal((await login(http)).statusCode, 200, 'a new browser has another counter')
 })
 
 test('answers wait 1, 2, 4 and 8 seconds, then the counter is closed, twice as long each time', async (t) => {
-  const door = await openTestDoor(t)
+  const http = await openTestHttpApp(t)
   // All at once: parallel attempts must not slip through together.
-  const failures = await Promise.all(Array.from({ length: 8 }, () => login(door, wrong)))
+  const failures = await Promise.all(Array.from({ length: 8 }, () => login(http, wrong)))
   assert.deepEqual(failures.map(({ statusCode }) => statusCode).sort(), [401, 401, 401, 401, 401, 429, 429, 429])
-  assert.deepEqual(door.waits, [1000, 2000, 4000, 8000])
-  const blocked = await login(door)
+  assert.deepEqual(http.waits, [1000, 2000, 4000, 8000])
+  const blocked = await login(http)
   assert.equal(blocked.json().code, 'throttled')
   assert.equal(blocked.headers['retry-after'], '30')
   assert.equal(blocked.headers.ratelimit, '"failures";r=0;t=30')
   assert.equal(blocked.headers['ratelimit-policy'], '"failures";q=5;w=900')
-  door.clock.time += 30_000
-  assert.equal((await login(door, wrong)).statusCode, 401)
-  assert.equal((await login(door)).headers['retry-after'], '60')
-  door.clock.time += 60_000
-  assert.equal((await login(door)).statusCode, 200)
-  assert.equal((await login(door, wrong)).statusCode, 401, 'a success forgets the failures')
+  http.clock.time += 30_000
+  assert.equal((await login(http, wrong)).statusCode, 401)
+  assert.equal((await login(http)).headers['retry-after'], '60')
+  http.clock.time += 60_000
+  assert.equal((await login(http)).statusCode, 200)
+  assert.equal((await login(http, wrong)).statusCode, 401, 'a success forgets the failures')
 })
 
 test('names that do not exist are throttled like those that do', async (t) => {
-  const door = await openTestDoor(t)
-  const unknown = await fail(door, 7, { username: 'nobody' })
-  const waits = door.waits.splice(0)
-  assert.deepEqual(unknown, await fail(door, 7))
-  assert.deepEqual(waits, door.waits)
+  const http = await openTestHttpApp(t)
+  const unknown = await fail(http, 7, { username: 'nobody' })
+  const waits = http.waits.splice(0)
+  assert.deepEqual(unknown, await fail(http, 7))
+  assert.deepEqual(waits, http.waits)
 })
 
 test('guessing a thousand names writes a few audit entries and a count', async (t) => {
-  const door = await openTestDoor(t)
-  for (let turn = 0; turn < 40; turn++) await login(door, { ...wrong, username: `name-${turn}` })
-  assert.equal((await auditOf(door.store, 'denied', 5)).length, 5)
+  const http = await openTestHttpApp(t)
+  for (let turn = 0; turn < 40; turn++) await login(http, { ...wrong, username: `name-${turn}` })
+  assert.equal((await auditOf(http.store, 'denied', 5)).length, 5)
 })
 
 test('a new password, and logging out everywhere, end the device keys; each ends by itself too', async (t) => {
-  const door = await openTestDoor(t)
-  const session = await door.session('ada')
+  const http = await openTestHttpApp(t)
+  const session = await http.session('ada')
   const headers = { ...session.headers, 'sec-fetch-site': 'same-origin' }
   const send = (method: 'GET' | 'POST' | 'DELETE', path: string, payload?: object) =>
-    door.app.inject({ method, url: `/api/v1${path}`, headers, ...(payload === undefined ? {} : { payload }) })
+    http.app.inject({ method, url: `/api/v1${path}`, headers, ...(payload === undefined ? {} : { payload }) })
   const known = async () => (await send('GET', '/auth/devices')).json().items
-  const newKey = async () => (await login(door)).json().deviceKey
-  const keyWorks = async (deviceKey: string) => (await login(door, { deviceKey })).json().deviceKey === undefined
+  const newKey = async () => (await login(http)).json().deviceKey
+  const keyWorks = async (deviceKey: string) => (await login(http, { deviceKey })).json().deviceKey === undefined
 
   const key = await newKey()
   assert.ok(await keyWorks(key))
@@ -118,32 +118,32 @@ test('a new password, and logging out everywhere, end the device keys; each ends
   const changed = await send('POST', '/auth/password', { current: password, new: 'another good password' })
   assert.equal(changed.statusCode, 204, changed.body)
   assert.deepEqual(await known(), [])
-  const again = await login(door, { password: 'another good password', deviceKey: third })
+  const again = await login(http, { password: 'another good password', deviceKey: third })
   assert.notEqual(again.json().deviceKey, undefined)
-  const [entry] = await auditOf(door.store, 'success', 1)
+  const [entry] = await auditOf(http.store, 'success', 1)
   assert.deepEqual(entry?.changes, { after: { device: (await known())[0].id } })
-  assert.ok(!JSON.stringify(await door.store.audit.list({ limit: 100 })).includes(again.json().deviceKey))
+  assert.ok(!JSON.stringify(await http.store.audit.list({ limit: 100 })).includes(again.json().deviceKey))
 })
 
 test('a user’s device keys are not without number', async (t) => {
-  const door = await openTestDoor(t)
-  const { id } = (await door.store.users.byName('ada'))!
-  const first = (await login(door)).json().deviceKey
+  const http = await openTestHttpApp(t)
+  const { id } = (await http.store.users.byName('ada'))!
+  const first = (await login(http)).json().deviceKey
   for (let turn = 0; turn < 60; turn++) {
-    door.clock.time += 1000
+    http.clock.time += 1000
     const device = { id: `dev_${turn}`, hash: `hash ${turn}`, user: id, ip: null, userAgent: null }
-    await door.store.transaction((tx) => tx.devices.insert(device))
+    await http.store.transaction((tx) => tx.devices.insert(device))
   }
-  assert.equal((await door.store.devices.of(id)).length, 50)
-  assert.notEqual((await login(door, { deviceKey: first })).json().deviceKey, undefined)
+  assert.equal((await http.store.devices.of(id)).length, 50)
+  assert.notEqual((await login(http, { deviceKey: first })).json().deviceKey, undefined)
 })
 
 test('who has taken a session cannot guess the password without end, and spoils that session alone', async (t) => {
-  const door = await openTestDoor(t)
-  const taken = await door.session('ada')
-  const own = await door.session('ada')
+  const http = await openTestHttpApp(t)
+  const taken = await http.session('ada')
+  const own = await http.session('ada')
   const ask = (headers: object, path: string, payload: object) =>
-    door.app.inject({
+    http.app.inject({
       method: 'POST',
       url: `/api/v1${path}`,
       headers: { ...headers, 'sec-fetch-site': 'same-origin' },

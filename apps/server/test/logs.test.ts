@@ -11,7 +11,7 @@ import { type LogDeps, logHandlers } from '../src/logs/log-handlers.ts'
 import { levelOf } from '../src/logs/log-level.ts'
 import { createMatchers } from '../src/logs/log-match.ts'
 import { createWorkers } from '../src/workers/workers.ts'
-import { openTestHouse } from './projects-support.ts'
+import { openTestApp } from './projects-support.ts'
 
 const project = 'prj_logs'
 
@@ -226,7 +226,7 @@ test('a download has all lines as text or JSON, and stops when its reader leaves
 })
 
 test('the API answers logs, refuses a bad expression by its reason, and names a download safely', async (t) => {
-  const { ask, engine } = await openTestHouse(t)
+  const { ask, engine } = await openTestApp(t)
   const body = { name: 'A "b"\\ ; x=ü', template: 'express', start: true }
   const created = await ask('POST', '/projects?wait=30', body)
   assert.equal(created.status, 201)

@@ -2,20 +2,20 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { inboxPaths, inboxSecret, serviceKinds } from '@stackquay/catalog'
 import { serviceSecret } from '@stackquay/domain'
-import { type CallOptions, openTestHouse } from './house-support.ts'
+import { type CallOptions, openTestApp } from './app-support.ts'
 import { mail, openInbox } from './inbox-support.ts'
 
 const catcher = serviceKinds.find((kind) => kind.inboxPort !== undefined)!
 
 /** A project whose mail catcher runs; where it would answer stands a real server that wants its key. */
 async function withInbox(t: TestContext) {
-  const opened = await openTestHouse(t)
+  const opened = await openTestApp(t)
   const headers = await opened.session()
   const call = (id: string, options: CallOptions = {}) =>
     opened.call(id, { ...options, params: { id: 'shop', ...options.params }, headers })
   const made = await call('createProject', { body: { name: 'Shop', [catcher.name]: {} }, query: { wait: '20' } })
   assert.equal(made.json.status.state, 'running', made.body)
-  const { store } = opened.house
+  const { store } = opened.app
   const key = async () => {
     const handle = await store.secrets.find(made.json.id, serviceSecret(catcher.name, inboxSecret))
     return (await store.secrets.reveal(handle!.secret)).expose()
@@ -29,7 +29,7 @@ async function withInbox(t: TestContext) {
   return { ...opened, call, inbox, id: made.json.id as string }
 }
 
-test('mails are listed, searched, read, marked and deleted through the door, with the key of the catcher', async (t) => {
+test('mails are listed, searched, read, marked and deleted through the API, with the key of the catcher', async (t) => {
   const { call, inbox } = await withInbox(t)
   const all = await call('listMail')
   assert.deepEqual(
@@ -96,7 +96,7 @@ test('what the catcher refuses, and an answer that is no inbox, are told as such
 })
 
 test('without a catcher there is no inbox; one that does not run says how to read it', async (t) => {
-  const { call, house, id } = await withInbox(t)
+  const { call, app, id } = await withInbox(t)
   await call('stopProject', { query: { wait: '20' } })
   const stopped = await call('listMail')
   assert.deepEqual([stopped.status, stopped.json.code], [409, 'not_running'])
@@ -107,7 +107,7 @@ test('without a catcher there is no inbox; one that does not run says how to rea
   assert.ok(none.json.hint.includes(catcher.name))
   const deleted = await call('deleteAllMail')
   assert.equal(deleted.status, 404)
-  const entries = await house.store.audit.list({ limit: 10, action: 'mail.delete', project: id })
+  const entries = await app.store.audit.list({ limit: 10, action: 'mail.delete', project: id })
   assert.deepEqual(
     entries.filter(({ outcome }) => outcome === 'success'),
     [],

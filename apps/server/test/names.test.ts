@@ -3,8 +3,8 @@ import { test } from 'node:test'
 import { visibleText } from '@stackquay/contract'
 import { newId } from '@stackquay/store'
 import { testCaseView } from '../src/runs/run-view.ts'
-import { openTestHouse } from './house-support.ts'
-import { auditOf, bearer, openTestDoor } from './http-support.ts'
+import { openTestApp } from './app-support.ts'
+import { auditOf, bearer, openTestHttpApp } from './http-support.ts'
 
 /** One of each sort that cannot be seen, and what makes it dangerous. */
 const hostile: Readonly<Record<string, string>> = {
@@ -24,7 +24,7 @@ const hostile: Readonly<Record<string, string>> = {
 }
 
 test('nobody names a project, token or webhook with characters that cannot be seen', async (t) => {
-  const { call, session } = await openTestHouse(t)
+  const { call, session } = await openTestApp(t)
   const headers = await session()
   const wait = { wait: '10' }
   await call('createProject', { body: { name: 'Shop' }, query: wait, headers })
@@ -54,7 +54,7 @@ test('nobody names a project, token or webhook with characters that cannot be se
 })
 
 test('names are kept composed and without blanks around them, and every script can be written', async (t) => {
-  const { call, session } = await openTestHouse(t)
+  const { call, session } = await openTestApp(t)
   const headers = await session()
   const named = async (name: string) => (await call('createToken', { body: { name }, headers })).json.name
   assert.equal(await named('  Cafe\u0301 \u3000'), 'Café')
@@ -63,7 +63,7 @@ test('names are kept composed and without blanks around them, and every script c
 })
 
 test('no token passes for another in the audit log', async (t) => {
-  const { call, session, house } = await openTestHouse(t)
+  const { call, session, app } = await openTestApp(t)
   const headers = await session()
   for (const name of ['ci) root (token: ops', '（token: ci）', 'ci\ufe5a']) {
     const { status, json } = await call('createToken', { body: { name }, headers })
@@ -75,28 +75,28 @@ test('no token passes for another in the audit log', async (t) => {
     assert.equal((await call('createUser', { body, headers })).status, 422, username)
   }
   assert.deepEqual(
-    (await house.store.users.list()).map(({ username }) => username),
+    (await app.store.users.list()).map(({ username }) => username),
     ['ada'],
   )
 })
 
 test('tokens of before with such names stay, and are shown and recorded with their characters written out', async (t) => {
-  const door = await openTestDoor(t)
-  const { value } = await door.token({ name: 'ci\u202e) root (x' })
+  const http = await openTestHttpApp(t)
+  const { value } = await http.token({ name: 'ci\u202e) root (x' })
   const headers = bearer(value)
-  const me = await door.app.inject({ url: '/api/v1/auth/me', headers })
+  const me = await http.app.inject({ url: '/api/v1/auth/me', headers })
   assert.equal(me.json().name, 'ci\\u{202e}) root (x')
-  await door.project('shop')
-  await door.app.inject({ method: 'POST', url: '/api/v1/tokens', headers, payload: { name: 'x' } })
-  const [entry] = await auditOf(door.store, 'denied', 1)
+  await http.project('shop')
+  await http.app.inject({ method: 'POST', url: '/api/v1/tokens', headers, payload: { name: 'x' } })
+  const [entry] = await auditOf(http.store, 'denied', 1)
   assert.equal(entry?.actor, 'ada (token: ci\\u{202e}\\u{29} root \\u{28}x)')
 })
 
 test('a name that somebody tried to log in with cannot rewrite the audit log', async (t) => {
-  const door = await openTestDoor(t)
+  const http = await openTestHttpApp(t)
   const payload = { username: 'eve\u202e\u001b[1A', password: 'wrong password' }
-  await door.app.inject({ method: 'POST', url: '/api/v1/auth/login', payload })
-  const [entry] = await auditOf(door.store, 'denied', 1)
+  await http.app.inject({ method: 'POST', url: '/api/v1/auth/login', payload })
+  const [entry] = await auditOf(http.store, 'denied', 1)
   assert.equal(entry?.target, 'eve\\u{202e}\\u{1b}[1A')
 })
 

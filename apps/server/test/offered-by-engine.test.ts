@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openTestHouse } from './house-support.ts'
+import { openTestApp } from './app-support.ts'
 
 interface Offered {
   readonly name: string
@@ -14,7 +14,7 @@ const availableOf = (offered: readonly Offered[], name: string) =>
     .map(({ version }) => version)
 
 test('an engine of images offers every release, one of the machine what was found there', async (t) => {
-  const { call, session } = await openTestHouse(t)
+  const { call, session } = await openTestApp(t)
   const headers = await session()
   const runtimesOf = async (query: Record<string, string>) => (await call('listRuntimes', { headers, query })).json
   const onMachine = await runtimesOf({ engine: 'native' })
@@ -31,7 +31,7 @@ test('an engine of images offers every release, one of the machine what was foun
 })
 
 test('an engine that there is not is refused with the names of those that there are', async (t) => {
-  const { call, session } = await openTestHouse(t)
+  const { call, session } = await openTestApp(t)
   const answer = await call('listRuntimes', { headers: await session(), query: { engine: 'podman' } })
   assert.equal(answer.status, 400)
   assert.match(answer.body, /native.*docker/s)

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { encodingFor } from '../src/http/openapi-answer.ts'
-import { openTestDoor } from './http-support.ts'
+import { openTestHttpApp } from './http-support.ts'
 
 const url = '/api/v1/openapi.json'
 
 test('the document is answered without white space, under the hash of its content', async (t) => {
-  const { app } = await openTestDoor(t)
+  const { app } = await openTestHttpApp(t)
   const first = await app.inject({ url })
   assert.equal(first.statusCode, 200)
   assert.equal(first.body, JSON.stringify(JSON.parse(first.body)))
@@ -17,7 +17,7 @@ test('the document is answered without white space, under the hash of its conten
 })
 
 test('who has the document is told so, in 304', async (t) => {
-  const { app } = await openTestDoor(t)
+  const { app } = await openTestHttpApp(t)
   for (const encoding of ['identity', 'gzip', 'br']) {
     const headers = { 'accept-encoding': encoding }
     const { etag } = (await app.inject({ url, headers })).headers
@@ -31,7 +31,7 @@ test('who has the document is told so, in 304', async (t) => {
 })
 
 test('the document is compressed for those who take it, under a tag of its own', async (t) => {
-  const { app } = await openTestDoor(t)
+  const { app } = await openTestHttpApp(t)
   const plain = await app.inject({ url })
   const gzipped = await app.inject({ url, headers: { 'accept-encoding': 'gzip' } })
   const brotli = await app.inject({ url, headers: { 'accept-encoding': 'gzip, deflate, br' } })

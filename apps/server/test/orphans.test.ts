@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Diagnostics, Orphan } from '@stackquay/contract'
 import type { z } from 'zod'
-import { openTestHouse, type ProblemAnswer } from './projects-support.ts'
+import { openTestApp, type ProblemAnswer } from './projects-support.ts'
 
 type DiagnosticsAnswer = z.output<typeof Diagnostics>
 
 test('what engines hold for projects that are gone is listed, and goes when an administrator says so', async (t) => {
-  const { ask, as, engine, store } = await openTestHouse(t)
+  const { ask, as, engine, store } = await openTestApp(t)
   await ask('POST', '/projects?wait=30', { name: 'Shop', databases: { main: { type: 'postgresql' } } })
   const { id } = (await store.projects.find('shop'))!
   assert.equal((await ask('POST', '/projects/shop/terminals', {})).status, 201)
@@ -48,7 +48,7 @@ test('what engines hold for projects that are gone is listed, and goes when an a
 })
 
 test('what a project owns is no orphan', async (t) => {
-  const { ask, engine, store } = await openTestHouse(t)
+  const { ask, engine, store } = await openTestApp(t)
   await ask('POST', '/projects?wait=30', { name: 'Shop', databases: { main: { type: 'postgresql' } } })
   const { id } = (await store.projects.find('shop'))!
   for (const name of [id, 'shop']) {
@@ -60,7 +60,7 @@ test('what a project owns is no orphan', async (t) => {
 })
 
 test('engines are told with their readiness, their projects and what of ours is on them', async (t) => {
-  const { ask, engine } = await openTestHouse(t)
+  const { ask, engine } = await openTestApp(t)
   engine.usage = async () => [{ what: 'containers', count: 2, sizeBytes: null }]
   const look = async () => (await ask<DiagnosticsAnswer>('GET', '/system/diagnostics')).body
   const [state] = (await look()).engines

@@ -16,13 +16,13 @@ import type { Step } from '@stackquay/engine-api'
 import { rounds } from '@stackquay/testkit/rounds'
 import {
   type OperationAnswer,
-  openTestHouse,
+  openTestApp,
   type PlanAnswer,
   type ProblemAnswer,
-  type TestHouse,
+  type TestApp,
 } from './projects-support.ts'
 
-// Any project and any PATCH, through the door, over an engine in memory. What must come of it is said here a second time, from
+// Any project and any PATCH, through the API, over an engine in memory. What must come of it is said here a second time, from
 // the specification's section 4.2 and not from our code.
 
 type Fields = Record<string, unknown>
@@ -209,7 +209,7 @@ function randomEnv(random: Random, before: Readonly<Record<string, Variable>>): 
 }
 
 /** Everything that a dry run must leave as it is. */
-async function everything({ store, engine, ask }: TestHouse, id: string): Promise<unknown> {
+async function everything({ store, engine, ask }: TestApp, id: string): Promise<unknown> {
   const { last } = await store.events.range()
   // A status that became another through what was before is told when there is time.
   const told = (await store.events.after(Math.max(0, last - 50), 50)).filter(({ type }) => type !== 'project.status')
@@ -229,7 +229,7 @@ async function everything({ store, engine, ask }: TestHouse, id: string): Promis
 }
 
 /** A project whose folder has what every runtime looks for; it runs unless told otherwise. */
-async function project({ ask, engine }: TestHouse, name: string, body: object, start = true): Promise<ProjectView> {
+async function project({ ask, engine }: TestApp, name: string, body: object, start = true): Promise<ProjectView> {
   // Whether files are there is another test's matter.
   engine.machine.files.has = () => true
   const made = await ask('POST', '/projects?wait=30', { ...body, name, start: false })
@@ -246,7 +246,7 @@ async function project({ ask, engine }: TestHouse, name: string, body: object, s
 }
 
 test('a random PATCH of a random project is the merge of both and nothing else, its dry run writes nothing and shows what then runs', async (t) => {
-  const all = await openTestHouse(t, { images: true })
+  const all = await openTestApp(t, { images: true })
   const { ask, engine, store } = all
   const counts = { merged: 0, work: 0, none: 0, refused: 0, removed: 0 }
   let wanted = 0
@@ -367,7 +367,7 @@ const whole = {
 }
 
 test('for every runtime and service: PATCH with its own GET object plans nothing, restarts nothing and leaves no entry', async (t) => {
-  const all = await openTestHouse(t, { images: true })
+  const all = await openTestApp(t, { images: true })
   const { ask } = all
   const { id, status } = await project(all, 'whole', whole)
   assert.equal(status.state, 'running', JSON.stringify(status))
@@ -392,7 +392,7 @@ test('for every runtime and service: PATCH with its own GET object plans nothing
 })
 
 test('one changed variable of one runtime in a project of 6 workloads: 1 restart, which says which and why', async (t) => {
-  const all = await openTestHouse(t, { images: true })
+  const all = await openTestApp(t, { images: true })
   const { ask, engine } = all
   const { id, status } = await project(all, 'six', {
     node: {},

@@ -8,8 +8,8 @@ import { createFakeEngine, type FakeEngine } from '@stackquay/engine-api/fake-en
 import { newId, type Store } from '@stackquay/store'
 import { pino } from 'pino'
 import { hashOf, newTokenValue, shownPrefix } from '../src/access/token-value.ts'
+import { type App, createApp } from '../src/app.ts'
 import { readConfig } from '../src/config.ts'
-import { type House, openHouse } from '../src/house.ts'
 
 export interface Answer<T> {
   readonly status: number
@@ -25,8 +25,8 @@ export type Ask = <T = ProjectView & { code?: string }>(
   headers?: Readonly<Record<string, string>>,
 ) => Promise<Answer<T>>
 
-export interface TestHouse {
-  readonly house: House
+export interface TestApp {
+  readonly app: App
   readonly store: Store
   readonly engine: FakeEngine
   readonly folder: string
@@ -35,8 +35,8 @@ export interface TestHouse {
   as(scope: Scope, projects?: readonly string[]): Promise<Ask>
   /** What the service wrote to its log as an error. */
   readonly errors: readonly string[]
-  /** Ends this house and opens another over the same home and machine. */
-  reopen(over?: { readonly without?: readonly string[]; readonly now?: () => Date }): Promise<TestHouse>
+  /** Ends this app and opens another over the same home and machine. */
+  reopen(over?: { readonly without?: readonly string[]; readonly now?: () => Date }): Promise<TestApp>
 }
 
 export type PlanAnswer = Plan
@@ -61,8 +61,8 @@ const toolchainsHere = [
   ...runtimeKinds.flatMap(({ helpers }) => helpers.map(({ name }) => toolchain(name, '12.0.0'))),
 ]
 
-/** The whole house over a temporary home and a fake engine, whose machine has whatever the catalogue can use. */
-export async function openTestHouse(
+/** The whole app over a temporary home and a fake engine, whose machine has whatever the catalogue can use. */
+export async function openTestApp(
   t: Pick<TestContext, 'after'>,
   over: {
     readonly folder?: string
@@ -75,7 +75,7 @@ export async function openTestHouse(
     /** Settings beside those of every test. */
     readonly env?: Readonly<Record<string, string>>
   } = {},
-): Promise<TestHouse> {
+): Promise<TestApp> {
   const folder = over.folder ?? (await mkdtemp(join(tmpdir(), 'stackquay-projects-')))
   const engine = createFakeEngine({
     ...(over.engine === undefined ? {} : { machine: over.engine.machine }),
@@ -101,7 +101,7 @@ export async function openTestHouse(
     STACKQUAY_RUN_AS: '65534:65534',
     ...over.env,
   })
-  const house = await openHouse({
+  const app = await createApp({
     config,
     log,
     say: () => undefined,
@@ -112,7 +112,7 @@ export async function openTestHouse(
   const close = async () => {
     if (!isOpen) return
     isOpen = false
-    await house.close()
+    await app.close()
   }
   let hasSuccessor = false
   t.after(async () => {
@@ -120,12 +120,12 @@ export async function openTestHouse(
     // Whoever came after lives in the folder, and takes it down at its own end.
     if (!hasSuccessor) await rm(folder, { recursive: true, force: true })
   })
-  await house.ready
+  await app.ready
 
   const as = async (scope: Scope, projects: readonly string[] = []): Promise<Ask> => {
     const value = newTokenValue()
-    const owner = (await house.store.users.byName('ada'))!.id
-    await house.store.transaction((tx) =>
+    const owner = (await app.store.users.byName('ada'))!.id
+    await app.store.transaction((tx) =>
       tx.tokens.insert({
         id: newId('tok'),
         hash: hashOf(value),
@@ -138,7 +138,7 @@ export async function openTestHouse(
       }),
     )
     return async <T>(method: Method, path: string, body?: object, headers?: Readonly<Record<string, string>>) => {
-      const answer = await house.app.inject({
+      const answer = await app.http.inject({
         method,
         url: `/api/v1${path}`,
         headers: { authorization: `Bearer ${value}`, ...headers },
@@ -151,8 +151,8 @@ export async function openTestHouse(
   }
 
   return {
-    house,
-    store: house.store,
+    app,
+    store: app.store,
     engine,
     folder,
     ask: await as('admin'),
@@ -161,7 +161,7 @@ export async function openTestHouse(
     reopen: async (more = {}) => {
       hasSuccessor = true
       await close()
-      return openTestHouse(t, { folder, engine, images: engine.capabilities.images, ...more })
+      return openTestApp(t, { folder, engine, images: engine.capabilities.images, ...more })
     },
   }
 }

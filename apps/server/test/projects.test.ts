@@ -8,15 +8,15 @@ import { EngineError } from '@stackquay/engine-api'
 import {
   type Ask,
   type OperationAnswer,
-  openTestHouse,
+  openTestApp,
   type PlanAnswer,
   type ProblemAnswer,
-  type TestHouse,
+  type TestApp,
 } from './projects-support.ts'
 
 /** A project that serves its folder, as it is after it was made and configured; stopped unless `start`. */
 async function shop(
-  { ask, engine }: TestHouse,
+  { ask, engine }: TestApp,
   { start = false, more = {}, name = 'Shop' }: { start?: boolean; more?: object; name?: string } = {},
 ): Promise<ProjectView> {
   const made = await ask('POST', '/projects?wait=10', { name, static: {}, start: false, ...more })
@@ -43,11 +43,11 @@ async function until(what: string, ask: () => Promise<boolean>): Promise<void> {
   }
 }
 
-const actions = async ({ store }: TestHouse) =>
+const actions = async ({ store }: TestApp) =>
   (await store.audit.list({ limit: 100 })).map(({ action }) => action).filter((action) => !action.startsWith('auth'))
 
 test('an empty project is made stopped, with its folder, and can be enabled and started', async (t) => {
-  const all = await openTestHouse(t)
+  const all = await openTestApp(t)
   const { ask, engine } = all
   const made = await ask('POST', '/projects?wait=10', { name: 'My Shop' })
   assert.equal(made.status, 201)
@@ -78,7 +78,7 @@ test('an empty project is made stopped, with its folder, and can be enabled and 
 })
 
 test('a project that is made with a database and nothing else runs it', async (t) => {
-  const { ask } = await openTestHouse(t)
+  const { ask } = await openTestApp(t)
   const made = await ask('POST', '/projects?wait=10', { name: 'Data', databases: { main: { type: 'postgres' } } })
   assert.deepEqual(
     [made.body.status.state, made.body.status.desired, states(made.body)],
@@ -87,7 +87,7 @@ test('a project that is made with a database and nothing else runs it', async (t
 })
 
 test('a name that is taken is refused with its holder; so is one without letters, and one that is reserved', async (t) => {
-  const all = await openTestHouse(t)
+  const all = await openTestApp(t)
   await shop(all)
   const taken = await all.ask<ProblemAnswer>('POST', '/projects', { name: 'SHOP' })
   assert.deepEqual([taken.status, taken.body.code, pointers(taken)], [409, 'conflict', ['/name taken']])
@@ -98,7 +98,7 @@ test('a name that is taken is refused with its holder; so is one without letters
 })
 
 test('a dry run shows the plan and writes nothing', async (t) => {
-  const all = await openTestHouse(t)
+  const all = await openTestApp(t)
   const before = await shop(all, { start: true })
   const events = await actions(all)
   const answer = await all.ask<PlanAnswer>('PATCH', '/projects/shop?dryRun=true', {
@@ -120,7 +120,7 @@ test('a dry run shows the plan and writes nothing', async (t) => {
 })
 
 test('a dry run of a creation makes neither project nor folder', async (t) => {
-  const all = await openTestHouse(t)
+  const all = await openTestApp(t)
   const answer = await all.ask<PlanAnswer>('POST', '/projects?dryRun=true', { name: 'Shop', static: {} })
   assert.equal(answer.status, 200)
   assert.deepEqual(answer.body.plan.starts, ['static'])
@@ -130,7 +130,7 @@ test('a dry run of a creation makes neither project nor folder', async (t) => {
 })
 
 test('a PATCH that changes nothing keeps the generation, begins no operation and leaves no entry', async (t) => {
-  const all = await openTestHouse(t)
+  const all = await openTestApp(t)
   const env = { PLAIN: 'x', TOKEN: { value: 'hush', secret: true } }
   const before = await shop(all, { start: true, more: { env, healthCheck: { path: '/' } } })
   const entries = await actions(all)
@@ -144,7 +144,7 @@ test('a PATCH that changes nothing keeps the generation, begins no operation and
 })
 
 test('a change is one entry with before and after, never the text of a secret', async (t) => {
-  const all = await openTestHouse(t)
+  const all = await openTestApp(t)
   await shop(all)
   await all.ask('PATCH', '/projects/shop', {
     name: 'Store',
@@ -160,7 +160,7 @@ test('a change is one entry with before and after, never the text of a secret', 
 })
 
 test('If-Match that does not hold changes nothing', async (t) => {
-  const all = await openTestHouse(t)
+  const all = await openTestApp(t)
   const { generation } = await shop(all)
   const old = await all.ask<ProblemAnswer>('PATCH', '/projects/shop', { name: 'A' }, { 'if-match': '"99"' })
   assert.deepEqual([old.status, old.body.code], [412, 'precondition_failed'])
@@ -170,14 +170,14 @@ test('If-Match that does not hold changes nothing', async (t) => {
 })
 
 test('a project is never answered with 304: its state changes without the ETag, which guards writes', async (t) => {
-  const all = await openTestHouse(t)
+  const all = await openTestApp(t)
   const { generation } = await shop(all)
   const again = await all.ask('GET', '/projects/shop', undefined, { 'if-none-match': `"${generation}"` })
   assert.deepEqual([again.status, again.headers.etag], [200, `"${generation}"`])
 })
 
 test('all wrong fields of a body are answered at once, variables too', async (t) => {
-  const all = await openTestHouse(t)
+  const all = await openTestApp(t)
   await shop(all)
   const answer = await all.ask<ProblemAnswer>('PATCH', '/projects/shop', {
     static: { version: '9' },
@@ -196,7 +196,7 @@ test('all wrong fields of a body are answered at once, variables too', async (t)
 })
 
 test('limits are refused by an engine that cannot hold them', async (t) => {
-  const all = await openTestHouse(t)
+  const all = await openTestApp(t)
   await shop(all)
   const answer = await all.ask<ProblemAnswer>('PATCH', '/projects/shop', { limits: { cpus: 2, memoryBytes: null } })
   assert.deepEqual(
@@ -209,7 +209,7 @@ test('limits are refused by an engine that cannot hold them', async (t) => {
 })
 
 test('while an operation runs requests are accepted: one operation waits and carries all of them', async (t) => {
-  const all = await openTestHouse(t)
+  const all = await openTestApp(t)
   const { ask, engine, store } = all
   const { id, generation } = await shop(all)
   const hang = engine.hangNext('start')
@@ -246,7 +246,7 @@ test('while an operation runs requests are accepted: one operation waits and car
 })
 
 test('what deletes data is never merged: it is refused while something runs, and refuses all else but a deletion', async (t) => {
-  const all = await openTestHouse(t)
+  const all = await openTestApp(t)
   const { ask, engine } = all
   await shop(all, { more: { databases: { main: { type: 'postgres' } } } })
   const hang = engine.hangNext('start')
@@ -272,7 +272,7 @@ test('what deletes data is never merged: it is refused while something runs, and
 })
 
 test('a stop ends a start that runs, and a start after it the other way round; the last one counts', async (t) => {
-  const all = await openTestHouse(t)
+  const all = await openTestApp(t)
   const { ask, engine } = all
   await shop(all)
   engine.hangNext('start:static')
@@ -296,7 +296,7 @@ test('a stop ends a start that runs, and a start after it the other way round; t
 })
 
 test('a waiting operation that is cancelled reverts no setting: it is told that it is not applied, until it is', async (t) => {
-  const all = await openTestHouse(t)
+  const all = await openTestApp(t)
   const { ask, engine, store } = all
   const { id, generation } = await shop(all)
   await ask('POST', '/projects/shop/start?wait=10')
@@ -329,7 +329,7 @@ test('a waiting operation that is cancelled reverts no setting: it is told that 
 })
 
 test('a start that is cancelled ends what it began and the project stays stopped', async (t) => {
-  const all = await openTestHouse(t)
+  const all = await openTestApp(t)
   const { ask, engine } = all
   await shop(all, { more: { databases: { main: { type: 'postgres' } } } })
   engine.hangNext('start:static')
@@ -346,7 +346,7 @@ test('a start that is cancelled ends what it began and the project stays stopped
 })
 
 test('a start of one workload that is cancelled ends that one and leaves the others running', async (t) => {
-  const all = await openTestHouse(t)
+  const all = await openTestApp(t)
   const { ask, engine } = all
   await shop(all, { more: { databases: { main: { type: 'postgres' } } } })
   await ask('POST', '/projects/shop/start?wait=10', { workload: 'postgresql-main' })
@@ -369,7 +369,7 @@ test('a start of one workload that is cancelled ends that one and leaves the oth
 })
 
 test('a start that fails says the step, the reason and the last lines, and the workload stays down', async (t) => {
-  const all = await openTestHouse(t)
+  const all = await openTestApp(t)
   const { ask, engine } = all
   await shop(all)
   engine.failNext(
@@ -386,7 +386,7 @@ test('a start that fails says the step, the reason and the last lines, and the w
 })
 
 test('a database that dies while a change goes on runs again after it', async (t) => {
-  const all = await openTestHouse(t)
+  const all = await openTestApp(t)
   const { ask, engine } = all
   const { id } = await shop(all, { start: true, more: { databases: { main: { type: 'postgres' } } } })
   const hang = engine.hangNext('start:static')
@@ -404,7 +404,7 @@ test('a database that dies while a change goes on runs again after it', async (t
 })
 
 test('a project that is being changed from nothing to something is starting, not failed', async (t) => {
-  const all = await openTestHouse(t)
+  const all = await openTestApp(t)
   const { ask, engine } = all
   await shop(all, { start: true })
   await ask('PATCH', '/projects/shop?wait=10', { static: { enabled: false } })
@@ -417,7 +417,7 @@ test('a project that is being changed from nothing to something is starting, not
 })
 
 test('a deletion wants the slug typed, keeps the files and leaves no trace of the project', async (t) => {
-  const all = await openTestHouse(t)
+  const all = await openTestApp(t)
   const { ask, engine } = all
   const { id, path } = await shop(all, { start: true, more: { databases: { main: { type: 'postgres' } } } })
   await writeFile(join(path, 'index.html'), 'mine')
@@ -438,7 +438,7 @@ test('a deletion wants the slug typed, keeps the files and leaves no trace of th
 })
 
 test('a deletion with its data deletes the data', async (t) => {
-  const all = await openTestHouse(t)
+  const all = await openTestApp(t)
   await shop(all, { start: true, more: { databases: { main: { type: 'postgres' } } } })
   const plan = await all.ask<PlanAnswer>('DELETE', '/projects/shop?data=delete&dryRun=true')
   assert.deepEqual(plan.body.plan.deletesData, ['postgresql-main'])
@@ -447,7 +447,7 @@ test('a deletion with its data deletes the data', async (t) => {
 })
 
 test('a deletion that fails leaves the project usable', async (t) => {
-  const all = await openTestHouse(t)
+  const all = await openTestApp(t)
   const { ask, engine } = all
   await shop(all, { start: true })
   engine.failNext('stop')
@@ -458,7 +458,7 @@ test('a deletion that fails leaves the project usable', async (t) => {
 })
 
 test('dropping a database wants its name typed and deletes data, password and port', async (t) => {
-  const all = await openTestHouse(t)
+  const all = await openTestApp(t)
   const { ask, engine, store } = all
   const { id } = await shop(all, { start: true, more: { databases: { main: { type: 'postgres' } } } })
   assert.equal((await ask('PATCH', '/projects/shop', { databases: { main: null } })).status, 422)
@@ -474,7 +474,7 @@ test('dropping a database wants its name typed and deletes data, password and po
 })
 
 test('credentials are complete, audited, and nowhere else', async (t) => {
-  const all = await openTestHouse(t)
+  const all = await openTestApp(t)
   const { ask, engine } = all
   const project = await shop(all, { start: true, more: { databases: { main: { type: 'postgres' } } } })
   const { body } = await ask<Record<string, string>>('GET', '/projects/shop/databases/main/credentials')
@@ -488,7 +488,7 @@ test('credentials are complete, audited, and nowhere else', async (t) => {
 })
 
 test('secrets read as null in every list; who reveals one is written down', async (t) => {
-  const all = await openTestHouse(t)
+  const all = await openTestApp(t)
   await shop(all, { more: { env: { PLAIN: 'x', TOKEN: { value: 'hush', secret: true } } } })
   type Env = { env: ProjectView['env']; injected: string[] }
   const read = async (ask: Ask) => (await ask<Env>('GET', '/projects/shop/env')).body.env
@@ -511,7 +511,7 @@ test('secrets read as null in every list; who reveals one is written down', asyn
 })
 
 test('a variable is set, kept, made secret, made readable again and removed', async (t) => {
-  const all = await openTestHouse(t)
+  const all = await openTestApp(t)
   const { ask, store } = all
   const { id } = await shop(all)
   const env = async (body: object) => {
@@ -533,7 +533,7 @@ test('a variable is set, kept, made secret, made readable again and removed', as
 })
 
 test('a copy has the files, the data and the texts of secrets, and ports of its own', async (t) => {
-  const all = await openTestHouse(t)
+  const all = await openTestApp(t)
   const { ask, engine, store } = all
   const original = await shop(all, {
     start: true,
@@ -567,7 +567,7 @@ test('a copy has the files, the data and the texts of secrets, and ports of its 
 })
 
 test('a project file that was written by us changes nothing when it is applied', async (t) => {
-  const all = await openTestHouse(t)
+  const all = await openTestApp(t)
   const { ask } = all
   await shop(all, {
     start: true,
@@ -597,7 +597,7 @@ test('a project file that was written by us changes nothing when it is applied',
 })
 
 test('an unknown project is 404, an unknown operation too', async (t) => {
-  const { ask } = await openTestHouse(t)
+  const { ask } = await openTestApp(t)
   for (const path of ['', '/env', '/databases', '/manifest', '/logs', '/stats'])
     assert.equal((await ask('GET', `/projects/nobody${path}`)).status, 404, path)
   assert.equal((await ask('PATCH', '/projects/nobody', {})).status, 404)
@@ -606,7 +606,7 @@ test('an unknown project is 404, an unknown operation too', async (t) => {
 })
 
 test('a token that is restricted to a project sees that one alone', async (t) => {
-  const all = await openTestHouse(t)
+  const all = await openTestApp(t)
   const mine = await shop(all)
   const other = await shop(all, { name: 'Other' })
   const ask = await all.as('admin', [mine.id])
@@ -629,7 +629,7 @@ test('a token that is restricted to a project sees that one alone', async (t) =>
 })
 
 test('lists can be narrowed by state and by words, page by page', async (t) => {
-  const all = await openTestHouse(t)
+  const all = await openTestApp(t)
   await shop(all, { start: true })
   for (const name of ['Two', 'Three']) await shop(all, { name })
   type List = { items: { slug: string }[]; nextCursor: string | null }
@@ -645,7 +645,7 @@ test('lists can be narrowed by state and by words, page by page', async (t) => {
 })
 
 test('one workload is started and stopped alone; one that there is not is refused with those that there are', async (t) => {
-  const all = await openTestHouse(t)
+  const all = await openTestApp(t)
   const { ask } = all
   await shop(all, { more: { databases: { main: { type: 'postgres' } } } })
   await ask('POST', '/projects/shop/start?wait=10', { workload: 'postgresql-main' })
@@ -665,7 +665,7 @@ test('one workload is started and stopped alone; one that there is not is refuse
 })
 
 test('a workload that crashed and is then stopped by a person stays stopped', async (t) => {
-  const all = await openTestHouse(t)
+  const all = await openTestApp(t)
   const { ask, engine } = all
   const { id } = await shop(all, { start: true, more: { databases: { main: { type: 'postgres' } } } })
   engine.crash({ project: id, workload: 'static' })
@@ -683,7 +683,7 @@ test('a workload that crashed and is then stopped by a person stays stopped', as
 })
 
 test('when the service is started anew it finds the projects as they are and starts what fell', async (t) => {
-  const first = await openTestHouse(t)
+  const first = await openTestApp(t)
   const project = await shop(first, { start: true, more: { databases: { main: { type: 'postgres' } } } })
   const pid = first.engine.machine.workloads.get(`${project.id}/static`)?.pid
   first.engine.machine.workloads.get(`${project.id}/postgresql-main`)!.state = 'exited'
@@ -697,7 +697,7 @@ test('when the service is started anew it finds the projects as they are and sta
 })
 
 test('an operation that the end of the service cut off goes on at the next start', async (t) => {
-  const first = await openTestHouse(t)
+  const first = await openTestApp(t)
   await shop(first)
   first.engine.hangNext('start')
   const { body } = await first.ask<OperationAnswer>('POST', '/projects/shop/start')

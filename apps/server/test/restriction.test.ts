@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { apiPrefix, operationList } from '@stackquay/contract'
 import { WebSocket } from 'ws'
-import { type Called, openTestHouse } from './house-support.ts'
+import { type Called, openTestApp } from './app-support.ts'
 
 test('a token that is restricted to projects never hears of another one: no id, no slug, no name, no path', async (t) => {
-  const { call, session, house, home } = await openTestHouse(t)
+  const { call, session, app, home } = await openTestApp(t)
   const headers = await session()
   const wait = { wait: '10' }
   const hidden = { name: 'Zebra & Söhne', slug: 'zebra-company' }
@@ -84,7 +84,7 @@ test('a token that is restricted to projects never hears of another one: no id, 
   assert.deepEqual([known.status, known.json.code], [unknown.status, unknown.json.code])
   assert.equal((await ask('cancelOperation', { op: items[0].id })).status, 403)
 
-  const address = await house.app.listen({ host: '127.0.0.1', port: 0 })
+  const address = await app.http.listen({ host: '127.0.0.1', port: 0 })
   const socket = new WebSocket(`${address.replace('http', 'ws')}${apiPrefix}/events/ws?after=0`, {
     headers: restricted,
   })
@@ -112,23 +112,23 @@ test('a token that is restricted to projects never hears of another one: no id, 
 })
 
 test('a refusal is found under the project that it was about', async (t) => {
-  const { call, session, house } = await openTestHouse(t)
+  const { call, session, app } = await openTestApp(t)
   const headers = await session()
   const { id } = (await call('createProject', { body: { name: 'Shop' }, query: { wait: '10' }, headers })).json
   const { value } = (await call('createToken', { body: { name: 'reader', scope: 'read' }, headers })).json
   await call('stopProject', { params: { id: 'shop' }, headers: { authorization: `Bearer ${value}` } })
-  const [entry] = await house.store.audit.list({ limit: 5, project: id, outcome: 'denied' })
+  const [entry] = await app.store.audit.list({ limit: 5, project: id, outcome: 'denied' })
   assert.deepEqual([entry?.action, entry?.target], ['project.stop', 'shop'])
 })
 
 test('the last administrator’s removal, a forbidden folder and endless trying of passwords are recorded as refused', async (t) => {
-  const { call, session, house } = await openTestHouse(t)
+  const { call, session, app } = await openTestApp(t)
   const headers = await session()
   const { userId } = (await call('getMe', { headers })).json
   await call('deleteUser', { params: { uid: userId }, headers })
   await call('createProject', { body: { name: 'Etc', path: '/etc' }, headers })
   for (let turn = 0; turn < 7; turn++) await call('login', { body: { username: 'ada', password: 'wrong' } })
-  const denied = await house.store.audit.list({ limit: 50, outcome: 'denied' })
+  const denied = await app.store.audit.list({ limit: 50, outcome: 'denied' })
   const reasons = denied.map(
     ({ action, changes }) => `${action} ${(changes as { reason?: string } | null)?.reason ?? ''}`,
   )

@@ -5,9 +5,9 @@ import type { OperationRow, ProjectRow, Store } from '@stackquay/store'
 import { waitFor } from '@stackquay/testkit/wait-for'
 import type { Known, Model } from '../src/projects/model.ts'
 import { reconcile } from '../src/resume/operations.ts'
-import { type OperationAnswer, openTestHouse, type TestHouse } from './projects-support.ts'
+import { type OperationAnswer, openTestApp, type TestApp } from './projects-support.ts'
 
-const states = ({ engine }: TestHouse, id: string) =>
+const states = ({ engine }: TestApp, id: string) =>
   Object.fromEntries(
     [...engine.machine.workloads.values()]
       .filter(({ workload }) => workload.ref.project === id)
@@ -23,20 +23,20 @@ for (const [what, stop, after] of [
   ['of the project ends what ran', undefined, { static: 'stopped', redis: 'stopped' }],
 ] as const)
   test(`a stop that waited when the service ended: one ${what}`, async (t) => {
-    const first = await openTestHouse(t)
+    const first = await openTestApp(t)
     first.engine.machine.files.has = () => true
     const { id } = (await first.ask('POST', '/projects?wait=30', { name: 'Shop', static: {}, redis: {} })).body
     const hang = first.engine.hangNext('start')
     const restart = (await first.ask<OperationAnswer>('POST', '/projects/shop/restart')).body
     await hang.reached
     const waiting = (await first.ask<OperationAnswer>('POST', '/projects/shop/stop', stop)).body
-    const house = await first.reopen()
+    const app = await first.reopen()
     hang.release()
-    await waitFor('both to end', async () => (await house.store.operations.unfinishedOf(id)).length === 0)
-    const ended = async (operation: string) => (await house.store.operations.find(operation))?.state
+    await waitFor('both to end', async () => (await app.store.operations.unfinishedOf(id)).length === 0)
+    const ended = async (operation: string) => (await app.store.operations.find(operation))?.state
     assert.equal(await ended(waiting.id), 'succeeded')
     assert.equal(await ended(restart.id), stop === undefined ? 'cancelled' : 'succeeded')
-    assert.deepEqual(states(house, id), after)
+    assert.deepEqual(states(app, id), after)
   })
 
 test('a project that nothing may be merged into keeps no other from being brought to what is wanted', async () => {

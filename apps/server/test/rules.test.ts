@@ -2,23 +2,23 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Problem, ProxyRules } from '@stackquay/contract'
 import { passwordHolds } from '../src/access/passwords.ts'
-import { openTestHouse, type TestHouse } from './projects-support.ts'
+import { openTestApp, type TestApp } from './projects-support.ts'
 
 const path = '/projects/shop/proxy-rules'
 
-async function shop(house: TestHouse): Promise<string> {
-  const made = await house.ask('POST', '/projects?wait=30', { name: 'Shop', node: {}, start: false })
+async function shop(app: TestApp): Promise<string> {
+  const made = await app.ask('POST', '/projects?wait=30', { name: 'Shop', node: {}, start: false })
   assert.equal(made.status, 201, JSON.stringify(made.body))
   return made.body.id
 }
 
-const put = (house: TestHouse, body: object, headers: Record<string, string> = {}) =>
-  house.ask<ProxyRules & Problem>('PUT', path, body, headers)
+const put = (app: TestApp, body: object, headers: Record<string, string> = {}) =>
+  app.ask<ProxyRules & Problem>('PUT', path, body, headers)
 
 test('PUT replaces all rules; what is absent is off', async (t) => {
-  const house = await openTestHouse(t)
-  await shop(house)
-  const none = await house.ask<ProxyRules>('GET', path)
+  const app = await openTestApp(t)
+  await shop(app)
+  const none = await app.ask<ProxyRules>('GET', path)
   assert.deepEqual(none.body, {
     allowIps: [],
     basicAuth: null,
@@ -27,7 +27,7 @@ test('PUT replaces all rules; what is absent is off', async (t) => {
     responseHeaders: [],
     cors: null,
   })
-  const first = await put(house, {
+  const first = await put(app, {
     allowIps: ['192.0.2.1', '2001:DB8::/32', '192.0.2.1'],
     redirects: [{ from: '/old/*', to: '/new/*' }],
     requestHeaders: [{ name: 'X-From', value: 'proxy' }],
@@ -38,66 +38,66 @@ test('PUT replaces all rules; what is absent is off', async (t) => {
   assert.deepEqual(first.body.redirects, [{ from: '/old/*', host: null, to: '/new/*', status: 308 }])
   assert.equal(first.body.allowIps.length, 2, 'each block once')
   assert.equal(first.body.cors?.credentials, false)
-  const second = await put(house, { redirects: [{ from: '/a', to: '/b', status: 302 }] })
+  const second = await put(app, { redirects: [{ from: '/a', to: '/b', status: 302 }] })
   assert.deepEqual(second.body, { ...none.body, redirects: [{ from: '/a', host: null, to: '/b', status: 302 }] })
-  assert.deepEqual((await house.ask('GET', path)).body, second.body)
+  assert.deepEqual((await app.ask('GET', path)).body, second.body)
 })
 
 test('a change made upon an old reading is refused by its ETag, and of two at the same moment one is', async (t) => {
-  const house = await openTestHouse(t)
-  await shop(house)
-  const { headers } = await house.ask('GET', path)
+  const app = await openTestApp(t)
+  await shop(app)
+  const { headers } = await app.ask('GET', path)
   const etag = String(headers.etag)
   const race = await Promise.all([
-    put(house, { allowIps: ['192.0.2.1'] }, { 'if-match': etag }),
-    put(house, { allowIps: ['192.0.2.2'] }, { 'if-match': etag }),
+    put(app, { allowIps: ['192.0.2.1'] }, { 'if-match': etag }),
+    put(app, { allowIps: ['192.0.2.2'] }, { 'if-match': etag }),
   ])
   assert.deepEqual(race.map(({ status }) => status).sort(), [200, 412])
-  const stale = await put(house, {}, { 'if-match': etag })
+  const stale = await put(app, {}, { 'if-match': etag })
   assert.equal(stale.body.code, 'precondition_failed')
   const won = race.find(({ status }) => status === 200)!
   assert.notEqual(won.headers.etag, etag)
-  assert.equal((await put(house, {}, { 'if-match': String(won.headers.etag) })).status, 200)
-  assert.equal((await put(house, {}, { 'if-match': '*' })).status, 200)
+  assert.equal((await put(app, {}, { 'if-match': String(won.headers.etag) })).status, 200)
+  assert.equal((await put(app, {}, { 'if-match': '*' })).status, 200)
 })
 
 test('a password is kept as its hash: never answered, recorded, or told as an event', async (t) => {
-  const house = await openTestHouse(t)
-  const id = await shop(house)
+  const app = await openTestApp(t)
+  const id = await shop(app)
   const password = 'a walrus in the bath'
   const answers: unknown[] = []
-  const sent = await put(house, { basicAuth: { username: 'guest', password } })
+  const sent = await put(app, { basicAuth: { username: 'guest', password } })
   assert.equal(sent.status, 200, JSON.stringify(sent.body))
   assert.deepEqual(sent.body.basicAuth, { username: 'guest' })
-  answers.push(sent.body, (await house.ask('GET', path)).body)
-  const kept = (await house.store.network.rules(id))!.rules.basicAuth!
+  answers.push(sent.body, (await app.ask('GET', path)).body)
+  const kept = (await app.store.network.rules(id))!.rules.basicAuth!
   assert.match(kept.passwordHash, /^\$argon2id\$/)
   assert.ok(await passwordHolds(password, kept.passwordHash))
 
-  const same = await put(house, { basicAuth: { username: 'guest' }, allowIps: ['192.0.2.0/24'] })
+  const same = await put(app, { basicAuth: { username: 'guest' }, allowIps: ['192.0.2.0/24'] })
   assert.deepEqual(same.body.basicAuth, { username: 'guest' })
-  assert.deepEqual((await house.store.network.rules(id))!.rules.basicAuth, kept, 'the one that is set stays')
-  const other = await put(house, { basicAuth: { username: 'somebody' } })
+  assert.deepEqual((await app.store.network.rules(id))!.rules.basicAuth, kept, 'the one that is set stays')
+  const other = await put(app, { basicAuth: { username: 'somebody' } })
   assert.equal(other.status, 422)
   assert.equal(other.body.errors?.[0]?.pointer, '/basicAuth/password')
-  assert.deepEqual((await house.store.network.rules(id))!.rules.basicAuth, kept)
+  assert.deepEqual((await app.store.network.rules(id))!.rules.basicAuth, kept)
 
-  answers.push((await house.ask('GET', '/projects/shop')).body, (await house.ask('GET', '/projects')).body)
-  answers.push(await house.store.audit.list({ limit: 100 }), await house.store.events.after(0, 1000), house.errors)
+  answers.push((await app.ask('GET', '/projects/shop')).body, (await app.ask('GET', '/projects')).body)
+  answers.push(await app.store.audit.list({ limit: 100 }), await app.store.events.after(0, 1000), app.errors)
   const text = JSON.stringify(answers)
   assert.ok(!text.includes(password))
   assert.ok(!text.includes('$argon2'))
   assert.ok(text.includes('[secret]'), 'that there is a new one is recorded')
 
-  await put(house, {})
-  const without = await put(house, { basicAuth: { username: 'guest' } })
+  await put(app, {})
+  const without = await put(app, { basicAuth: { username: 'guest' } })
   assert.equal(without.status, 422, 'one that was taken away does not come back')
 })
 
 test('everything that is wrong is said at once, each at its place, and nothing is changed', async (t) => {
-  const house = await openTestHouse(t)
-  const id = await shop(house)
-  const refused = await put(house, {
+  const app = await openTestApp(t)
+  const id = await shop(app)
+  const refused = await put(app, {
     allowIps: ['192.0.2.1', '300.1.1.1', '10.0.0.0/40'],
     redirects: [
       { from: 'old', to: '/new' },
@@ -126,13 +126,13 @@ test('everything that is wrong is said at once, each at its place, and nothing i
     pointers.some((pointer) => pointer.startsWith('/cors')),
     pointers.join(' '),
   )
-  assert.equal(await house.store.network.rules(id), null)
+  assert.equal(await app.store.network.rules(id), null)
 })
 
 test('a redirect that leads back to where it came from is refused', async (t) => {
-  const house = await openTestHouse(t)
-  await shop(house)
-  const refused = await put(house, {
+  const app = await openTestApp(t)
+  await shop(app)
+  const refused = await put(app, {
     redirects: [
       { from: '/a', to: '/b' },
       { from: '/b', to: 'http://shop.localhost/a' },
@@ -143,14 +143,14 @@ test('a redirect that leads back to where it came from is refused', async (t) =>
 })
 
 test('rules are set by administrators alone, and each change is recorded with what was before', async (t) => {
-  const house = await openTestHouse(t)
-  const id = await shop(house)
-  const operator = await house.as('operate')
+  const app = await openTestApp(t)
+  const id = await shop(app)
+  const operator = await app.as('operate')
   assert.equal((await operator('PUT', path, {})).status, 403)
   assert.equal((await operator('GET', path)).status, 200)
-  await put(house, { allowIps: ['192.0.2.1'] })
-  await put(house, {})
-  const entries = await house.store.audit.list({ limit: 50, project: id, action: 'proxy-rules.replace' })
+  await put(app, { allowIps: ['192.0.2.1'] })
+  await put(app, {})
+  const entries = await app.store.audit.list({ limit: 50, project: id, action: 'proxy-rules.replace' })
   // biome-ignore lint/suspicious/noExplicitAny: whatever the entry says.
   const [last, first] = entries.filter(({ outcome }) => outcome === 'success').map(({ changes }) => changes as any)
   assert.equal(first.before, null)
@@ -159,10 +159,10 @@ test('rules are set by administrators alone, and each change is recorded with wh
 })
 
 test('rules are there after a restart, with the same ETag', async (t) => {
-  const house = await openTestHouse(t)
-  await shop(house)
-  const before = await put(house, { basicAuth: { username: 'guest', password: 'a walrus in the bath' } })
-  const again = await house.reopen()
+  const app = await openTestApp(t)
+  await shop(app)
+  const before = await put(app, { basicAuth: { username: 'guest', password: 'a walrus in the bath' } })
+  const again = await app.reopen()
   const after = await again.ask<ProxyRules>('GET', path)
   assert.deepEqual(after.body, before.body)
   assert.equal(after.headers.etag, before.headers.etag)

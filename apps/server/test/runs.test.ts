@@ -8,36 +8,36 @@ import { EngineError } from '@stackquay/engine-api'
 import { WebSocket } from 'ws'
 import type { z } from 'zod'
 import { planOf } from '../src/runs/run-plan.ts'
-import { type OperationAnswer, openTestHouse, type ProblemAnswer, type TestHouse } from './projects-support.ts'
+import { type OperationAnswer, openTestApp, type ProblemAnswer, type TestApp } from './projects-support.ts'
 
 type Tests = z.infer<typeof TestsSchema>
 
 const scripts = { build: 'vite build', hello: 'echo hello', slow: 'sleep 100' }
 
 /** A stopped project of Node.js with a few scripts. */
-async function shop({ ask }: TestHouse, more: object = {}): Promise<ProjectView> {
+async function shop({ ask }: TestApp, more: object = {}): Promise<ProjectView> {
   const made = await ask('POST', '/projects?wait=60', { name: 'Shop', node: {}, start: false, ...more })
   assert.equal(made.status, 201, JSON.stringify(made.body))
   await writeFile(join(made.body.path, 'package.json'), JSON.stringify({ name: 'shop', scripts }))
   return made.body
 }
 
-const run = (house: TestHouse, action: string, wait = 60) =>
-  house.ask<Run & ProblemAnswer>('POST', `/projects/shop/actions/node.${action}?wait=${wait}`)
+const run = (app: TestApp, action: string, wait = 60) =>
+  app.ask<Run & ProblemAnswer>('POST', `/projects/shop/actions/node.${action}?wait=${wait}`)
 /** Runs the only suite, whose tests write these cases; answers the run at its end. */
-async function runSuite(house: TestHouse, write: (path: string) => Promise<void>, exit: number): Promise<Run> {
-  const { suites } = (await house.ask<Tests>('GET', '/projects/shop/tests')).body
+async function runSuite(app: TestApp, write: (path: string) => Promise<void>, exit: number): Promise<Run> {
+  const { suites } = (await app.ask<Tests>('GET', '/projects/shop/tests')).body
   assert.equal(suites.length, 1, JSON.stringify(suites))
-  const started = (await house.ask<Run>('POST', `/projects/shop/tests/${suites[0]?.id}`)).body
+  const started = (await app.ask<Run>('POST', `/projects/shop/tests/${suites[0]?.id}`)).body
   const ref = { project: started.project, id: started.id }
-  await until('the tests run', async () => house.engine.command(ref) !== null)
-  const plan = planOf((await house.store.runs.find(started.id))!)
-  await write(join(house.folder, 'results', started.id, plan.results?.file ?? 'unknown'))
-  house.engine.command(ref)!.finish({ code: exit })
-  return readRun(house, started.id)
+  await until('the tests run', async () => app.engine.command(ref) !== null)
+  const plan = planOf((await app.store.runs.find(started.id))!)
+  await write(join(app.folder, 'results', started.id, plan.results?.file ?? 'unknown'))
+  app.engine.command(ref)!.finish({ code: exit })
+  return readRun(app, started.id)
 }
 
-const readRun = async ({ ask }: TestHouse, id: string, wait = 60) =>
+const readRun = async ({ ask }: TestApp, id: string, wait = 60) =>
   (await ask<Run>('GET', `/projects/shop/runs/${id}?wait=${wait}`)).body
 
 async function until(what: string, ask: () => Promise<boolean>): Promise<void> {
@@ -49,17 +49,17 @@ async function until(what: string, ask: () => Promise<boolean>): Promise<void> {
 }
 
 /** Starts a run and waits until its command is there. */
-async function begun(house: TestHouse, action: string) {
-  const { body } = await run(house, action, 0)
+async function begun(app: TestApp, action: string) {
+  const { body } = await run(app, action, 0)
   const ref = { project: body.project, id: body.id }
-  await until('the command runs', async () => house.engine.command(ref) !== null)
-  return { id: body.id, command: house.engine.command(ref)! }
+  await until('the command runs', async () => app.engine.command(ref) !== null)
+  return { id: body.id, command: app.engine.command(ref)! }
 }
 
 test('scripts of the source are actions, each with the program that it runs', async (t) => {
-  const house = await openTestHouse(t)
-  await shop(house)
-  const { body } = await house.ask<{ items: Action[] }>('GET', '/projects/shop/actions')
+  const app = await openTestApp(t)
+  await shop(app)
+  const { body } = await app.ask<{ items: Action[] }>('GET', '/projects/shop/actions')
   const hello = body.items.find(({ id }) => id === 'node.hello')
   assert.ok(hello, JSON.stringify(body))
   assert.deepEqual(
@@ -69,157 +69,157 @@ test('scripts of the source are actions, each with the program that it runs', as
 })
 
 test('a run of a stopped project is answered at its end, with its output, an event and an audit entry', async (t) => {
-  const house = await openTestHouse(t)
-  const project = await shop(house)
-  house.engine.nextCommand({ output: [{ text: 'hello\n' }, { stream: 'stderr', text: 'wörld\n' }], exit: { code: 0 } })
-  const { status, body } = await run(house, 'hello')
+  const app = await openTestApp(t)
+  const project = await shop(app)
+  app.engine.nextCommand({ output: [{ text: 'hello\n' }, { stream: 'stderr', text: 'wörld\n' }], exit: { code: 0 } })
+  const { status, body } = await run(app, 'hello')
   assert.equal(status, 200, JSON.stringify(body))
   assert.deepEqual(
     [body.state, body.exitCode, body.error, body.kind, body.name, body.label, body.runtime, body.phase],
     ['succeeded', 0, null, 'action', 'node.hello', 'npm run hello', 'node', null],
   )
   assert.ok(body.durationSeconds !== null && body.output !== null)
-  const output = await house.ask<string>('GET', `/projects/shop/runs/${body.id}/output`)
+  const output = await app.ask<string>('GET', `/projects/shop/runs/${body.id}/output`)
   assert.equal(output.body, 'hello\nwörld\n')
   assert.match(String(output.headers['content-type']), /^text\/plain/)
-  const events = (await house.store.events.after(0, 1000)).filter(({ type }) => type === 'run.changed')
+  const events = (await app.store.events.after(0, 1000)).filter(({ type }) => type === 'run.changed')
   assert.deepEqual([events.at(0)?.data.state, events.at(-1)?.data.state], ['queued', 'succeeded'])
   assert.ok(events.every((event) => event.project === project.id && !('plan' in event.data)))
-  const [entry] = await house.store.audit.list({ limit: 1, action: 'action.run' })
+  const [entry] = await app.store.audit.list({ limit: 1, action: 'action.run' })
   assert.deepEqual(
     [entry?.target, entry?.outcome, entry?.changes],
     ['shop', 'success', { run: body.id, name: 'node.hello' }],
   )
-  assert.deepEqual(house.errors, [])
+  assert.deepEqual(app.errors, [])
 })
 
 test('another exit code is a failed run, not an error', async (t) => {
-  const house = await openTestHouse(t)
-  await shop(house)
-  house.engine.nextCommand({ exit: { code: 3 } })
-  const { body } = await run(house, 'hello')
+  const app = await openTestApp(t)
+  await shop(app)
+  app.engine.nextCommand({ exit: { code: 3 } })
+  const { body } = await run(app, 'hello')
   assert.deepEqual([body.state, body.exitCode, body.error], ['failed', 3, null])
 })
 
 test('an unknown action, an unknown run and a run of another project are not there', async (t) => {
-  const house = await openTestHouse(t)
-  await shop(house)
-  await house.ask('POST', '/projects?wait=60', { name: 'Other', node: {}, start: false })
-  house.engine.nextCommand({ exit: { code: 0 } })
-  const { body } = await run(house, 'hello')
-  assert.equal((await run(house, 'nothing')).status, 404)
+  const app = await openTestApp(t)
+  await shop(app)
+  await app.ask('POST', '/projects?wait=60', { name: 'Other', node: {}, start: false })
+  app.engine.nextCommand({ exit: { code: 0 } })
+  const { body } = await run(app, 'hello')
+  assert.equal((await run(app, 'nothing')).status, 404)
   for (const path of [
     `/projects/shop/runs/run_1`,
     `/projects/other/runs/${body.id}`,
     `/projects/other/runs/${body.id}/output`,
   ])
-    assert.equal((await house.ask('GET', path)).status, 404, path)
-  assert.equal((await house.ask('POST', `/projects/other/runs/${body.id}/cancel`)).status, 404)
+    assert.equal((await app.ask('GET', path)).status, 404, path)
+  assert.equal((await app.ask('POST', `/projects/other/runs/${body.id}/cancel`)).status, 404)
 })
 
 test('one run of an action at a time; the answer names the one that runs, and others may run beside it', async (t) => {
-  const house = await openTestHouse(t)
-  await shop(house)
-  const first = await begun(house, 'slow')
-  const second = await run(house, 'slow')
+  const app = await openTestApp(t)
+  await shop(app)
+  const first = await begun(app, 'slow')
+  const second = await run(app, 'slow')
   assert.deepEqual([second.status, second.body.code, second.body.run], [409, 'busy', first.id])
-  house.engine.nextCommand({ exit: { code: 0 } })
-  assert.equal((await run(house, 'hello')).body.state, 'succeeded')
+  app.engine.nextCommand({ exit: { code: 0 } })
+  assert.equal((await run(app, 'hello')).body.state, 'succeeded')
   first.command.finish()
-  assert.equal((await readRun(house, first.id)).state, 'succeeded')
-  house.engine.nextCommand({ exit: { code: 0 } })
-  assert.equal((await run(house, 'slow')).body.state, 'succeeded')
+  assert.equal((await readRun(app, first.id)).state, 'succeeded')
+  app.engine.nextCommand({ exit: { code: 0 } })
+  assert.equal((await run(app, 'slow')).body.state, 'succeeded')
 })
 
 test('two requests at once start one run', async (t) => {
-  const house = await openTestHouse(t)
-  await shop(house)
-  const answers = await Promise.all([run(house, 'slow', 0), run(house, 'slow', 0), run(house, 'slow', 0)])
+  const app = await openTestApp(t)
+  await shop(app)
+  const answers = await Promise.all([run(app, 'slow', 0), run(app, 'slow', 0), run(app, 'slow', 0)])
   assert.deepEqual(answers.map(({ status }) => status).sort(), [202, 409, 409])
 })
 
 test('at most eight runs go on in a project', async (t) => {
-  const house = await openTestHouse(t)
-  const project = await shop(house)
+  const app = await openTestApp(t)
+  const project = await shop(app)
   const many = Object.fromEntries(Array.from({ length: 9 }, (_, at) => [`s${at}`, 'sleep 9']))
   await writeFile(join(project.path, 'package.json'), JSON.stringify({ scripts: many }))
-  for (let at = 0; at < 8; at += 1) assert.equal((await run(house, `s${at}`, 0)).status, 202)
-  const ninth = await run(house, 's8', 0)
+  for (let at = 0; at < 8; at += 1) assert.equal((await run(app, `s${at}`, 0)).status, 202)
+  const ninth = await run(app, 's8', 0)
   assert.deepEqual([ninth.status, ninth.body.code], [409, 'busy'])
 })
 
 test('a cancelled run is cancelled, its slot is free, and cancelling it again is a success', async (t) => {
-  const house = await openTestHouse(t)
-  await shop(house)
-  const { id } = await begun(house, 'slow')
-  const cancelled = await house.ask<Run>('POST', `/projects/shop/runs/${id}/cancel?wait=60`)
+  const app = await openTestApp(t)
+  await shop(app)
+  const { id } = await begun(app, 'slow')
+  const cancelled = await app.ask<Run>('POST', `/projects/shop/runs/${id}/cancel?wait=60`)
   assert.deepEqual([cancelled.status, cancelled.body.state, cancelled.body.signal], [200, 'cancelled', 'SIGTERM'])
-  assert.equal((await house.ask<Run>('POST', `/projects/shop/runs/${id}/cancel?wait=60`)).body.state, 'cancelled')
-  house.engine.nextCommand({ exit: { code: 0 } })
-  assert.equal((await run(house, 'slow')).body.state, 'succeeded')
-  assert.equal((await house.store.audit.list({ limit: 9, action: 'run.cancel' })).length, 2)
+  assert.equal((await app.ask<Run>('POST', `/projects/shop/runs/${id}/cancel?wait=60`)).body.state, 'cancelled')
+  app.engine.nextCommand({ exit: { code: 0 } })
+  assert.equal((await run(app, 'slow')).body.state, 'succeeded')
+  assert.equal((await app.store.audit.list({ limit: 9, action: 'run.cancel' })).length, 2)
 })
 
 test('dependencies are installed first; an installation that fails shows its last lines and starts nothing', async (t) => {
-  const house = await openTestHouse(t)
-  const project = await shop(house)
+  const app = await openTestApp(t)
+  const project = await shop(app)
   await writeFile(join(project.path, 'package.json'), JSON.stringify({ scripts, dependencies: { vite: '8' } }))
-  house.engine.failNext(
+  app.engine.failNext(
     'job',
     new EngineError('job_failed', 'Install dependencies failed.', { hint: 'See.', logTail: ['npm error 404'] }),
   )
-  const { body } = await run(house, 'build')
+  const { body } = await run(app, 'build')
   assert.deepEqual([body.state, body.error?.code, body.error?.logTail], ['failed', 'job_failed', ['npm error 404']])
   assert.deepEqual([body.startedAt, body.exitCode, body.output], [null, null, null])
-  assert.equal((await house.engine.commands.list(AbortSignal.timeout(5_000))).length, 0)
+  assert.equal((await app.engine.commands.list(AbortSignal.timeout(5_000))).length, 0)
 })
 
 test('a run that is cancelled while dependencies are installed starts nothing', async (t) => {
-  const house = await openTestHouse(t)
-  const project = await shop(house)
+  const app = await openTestApp(t)
+  const project = await shop(app)
   await writeFile(join(project.path, 'package.json'), JSON.stringify({ scripts, dependencies: { vite: '8' } }))
-  const job = house.engine.hangNext('job')
+  const job = app.engine.hangNext('job')
   t.after(job.release)
-  const { body } = await run(house, 'build', 0)
-  await until('it installs', async () => house.engine.applied.some(({ step }) => step.do === 'job'))
-  const during = await readRun(house, body.id, 0)
+  const { body } = await run(app, 'build', 0)
+  await until('it installs', async () => app.engine.applied.some(({ step }) => step.do === 'job'))
+  const during = await readRun(app, body.id, 0)
   assert.equal(during.state, 'running')
   assert.match(during.phase ?? '', /dependencies/)
-  const cancelled = await house.ask<Run>('POST', `/projects/shop/runs/${body.id}/cancel?wait=60`)
+  const cancelled = await app.ask<Run>('POST', `/projects/shop/runs/${body.id}/cancel?wait=60`)
   assert.deepEqual([cancelled.body.state, cancelled.body.error], ['cancelled', null])
-  assert.equal((await house.engine.commands.list(AbortSignal.timeout(5_000))).length, 0)
+  assert.equal((await app.engine.commands.list(AbortSignal.timeout(5_000))).length, 0)
 })
 
 test('a program that is missing is told as the error of the run', async (t) => {
-  const house = await openTestHouse(t)
-  await shop(house)
-  house.engine.nextCommand({ error: new EngineError('program_not_found', 'There is no npm.', { hint: 'Install it.' }) })
-  const { body } = await run(house, 'hello')
+  const app = await openTestApp(t)
+  await shop(app)
+  app.engine.nextCommand({ error: new EngineError('program_not_found', 'There is no npm.', { hint: 'Install it.' }) })
+  const { body } = await run(app, 'hello')
   assert.deepEqual([body.state, body.error?.code, body.error?.hint], ['failed', 'program_not_found', 'Install it.'])
 })
 
 test('secrets reach the program and stand in no row, frame, event or audit entry', async (t) => {
-  const house = await openTestHouse(t)
-  await shop(house, { env: { KEY: { value: 'open sesame', secret: true } } })
-  house.engine.nextCommand({ exit: { code: 0 } })
-  const { body } = await run(house, 'hello')
-  const command = house.engine.command({ project: body.project, id: body.id })!
+  const app = await openTestApp(t)
+  await shop(app, { env: { KEY: { value: 'open sesame', secret: true } } })
+  app.engine.nextCommand({ exit: { code: 0 } })
+  const { body } = await run(app, 'hello')
+  const command = app.engine.command({ project: body.project, id: body.id })!
   assert.equal(command.env.KEY, 'open sesame')
   const told = JSON.stringify([
-    await house.store.runs.find(body.id),
-    await house.store.events.after(0, 1000),
-    await house.store.audit.list({ limit: 100 }),
+    await app.store.runs.find(body.id),
+    await app.store.events.after(0, 1000),
+    await app.store.audit.list({ limit: 100 }),
     body,
   ])
   assert.ok(!told.includes('sesame'), told)
 })
 
 test('a run goes on while the service is away: it is followed to its end afterwards, and never started twice', async (t) => {
-  const house = await openTestHouse(t)
-  await shop(house)
-  const { id, command } = await begun(house, 'slow')
+  const app = await openTestApp(t)
+  await shop(app)
+  const { id, command } = await begun(app, 'slow')
   command.print('before\n')
-  const next = await house.reopen()
+  const next = await app.reopen()
   assert.equal((await readRun(next, id, 0)).state, 'running')
   command.print('after\n')
   command.finish({ code: 4 })
@@ -230,35 +230,35 @@ test('a run goes on while the service is away: it is followed to its end afterwa
 })
 
 test('what ended while the service was away is found with its exit code', async (t) => {
-  const house = await openTestHouse(t)
-  await shop(house)
-  const { id, command } = await begun(house, 'slow')
-  const machine = house.engine.machine
-  await house.house.close()
+  const app = await openTestApp(t)
+  await shop(app)
+  const { id, command } = await begun(app, 'slow')
+  const machine = app.engine.machine
+  await app.app.close()
   command.finish({ code: 7 })
   assert.equal(machine.commands.size, 1)
-  const ended = await readRun(await house.reopen(), id)
+  const ended = await readRun(await app.reopen(), id)
   assert.deepEqual([ended.state, ended.exitCode], ['failed', 7])
 })
 
 test('a run whose command is lost fails and says so', async (t) => {
-  const house = await openTestHouse(t)
-  await shop(house)
-  const { id, command } = await begun(house, 'slow')
-  await house.house.close()
+  const app = await openTestApp(t)
+  await shop(app)
+  const { id, command } = await begun(app, 'slow')
+  await app.app.close()
   command.finish({ code: null }, 'lost')
-  const lost = await readRun(await house.reopen(), id)
+  const lost = await readRun(await app.reopen(), id)
   assert.deepEqual([lost.state, lost.error?.code, lost.error?.retryable], ['failed', 'interrupted', true])
 })
 
 test('a run that was only prepared when the service ended begins again and has one command', async (t) => {
-  const house = await openTestHouse(t)
-  const project = await shop(house)
+  const app = await openTestApp(t)
+  const project = await shop(app)
   await writeFile(join(project.path, 'package.json'), JSON.stringify({ scripts, dependencies: { vite: '8' } }))
-  house.engine.hangNext('job')
-  const { body } = await run(house, 'build', 0)
-  await until('it installs', async () => house.engine.applied.some(({ step }) => step.do === 'job'))
-  const next = await house.reopen()
+  app.engine.hangNext('job')
+  const { body } = await run(app, 'build', 0)
+  await until('it installs', async () => app.engine.applied.some(({ step }) => step.do === 'job'))
+  const next = await app.reopen()
   const ref = { project: body.project, id: body.id }
   await until('the command runs', async () => next.engine.command(ref) !== null)
   next.engine.command(ref)!.finish()
@@ -266,13 +266,13 @@ test('a run that was only prepared when the service ended begins again and has o
 })
 
 test('a run whose service was ended in the moment before its command began has one command, and so has one after it', async (t) => {
-  const house = await openTestHouse(t)
-  await shop(house)
-  const { id, command } = await begun(house, 'slow')
-  const { machine } = house.engine
-  await house.house.close()
+  const app = await openTestApp(t)
+  await shop(app)
+  const { id, command } = await begun(app, 'slow')
+  const { machine } = app.engine
+  await app.app.close()
   machine.commands.clear()
-  const next = await house.reopen()
+  const next = await app.reopen()
   await until('the command runs', async () => next.engine.command(command.spec.ref) !== null)
   const again = await next.reopen()
   again.engine.command(command.spec.ref)!.finish()
@@ -281,91 +281,88 @@ test('a run whose service was ended in the moment before its command began has o
 })
 
 test('a run that was cancelled as the service ended is cancelled by the next', async (t) => {
-  const house = await openTestHouse(t)
-  await shop(house)
-  const { id } = await begun(house, 'slow')
-  const row = (await house.store.runs.find(id))!
-  await house.store.transaction((tx) => tx.runs.update(id, { plan: { ...row.plan, cancelled: true } }))
-  assert.equal((await readRun(await house.reopen(), id)).state, 'cancelled')
+  const app = await openTestApp(t)
+  await shop(app)
+  const { id } = await begun(app, 'slow')
+  const row = (await app.store.runs.find(id))!
+  await app.store.transaction((tx) => tx.runs.update(id, { plan: { ...row.plan, cancelled: true } }))
+  assert.equal((await readRun(await app.reopen(), id)).state, 'cancelled')
 })
 
 test('commands that nobody remembers are ended and removed at the start', async (t) => {
-  const house = await openTestHouse(t)
-  await shop(house)
-  const { id, command } = await begun(house, 'slow')
-  await house.store.transaction(async (tx) => {
+  const app = await openTestApp(t)
+  await shop(app)
+  const { id, command } = await begun(app, 'slow')
+  await app.store.transaction(async (tx) => {
     await tx.runs.update(id, { state: 'failed' })
     await tx.runs.keepNewest(command.spec.ref.project, 'action', 'node.slow', 0)
   })
-  const next = await house.reopen()
+  const next = await app.reopen()
   await until('it is gone', async () => next.engine.command(command.spec.ref) === null)
   assert.equal(command.state.cause, 'cancelled')
 })
 
 test('a project that is deleted ends its runs first and leaves nothing of them', async (t) => {
-  const house = await openTestHouse(t)
-  await shop(house)
-  const { id, command } = await begun(house, 'slow')
-  const removed = await house.ask<OperationAnswer>('DELETE', '/projects/shop?confirm=shop&wait=60')
+  const app = await openTestApp(t)
+  await shop(app)
+  const { id, command } = await begun(app, 'slow')
+  const removed = await app.ask<OperationAnswer>('DELETE', '/projects/shop?confirm=shop&wait=60')
   assert.equal(removed.body.state, 'succeeded', JSON.stringify(removed.body))
   assert.equal(removed.body.steps[0]?.title, 'End runs and terminals')
   assert.equal(command.state.cause, 'cancelled')
-  assert.equal(await house.store.runs.find(id), null)
-  assert.equal((await house.engine.commands.list(AbortSignal.timeout(5_000))).length, 0)
-  assert.deepEqual(house.errors, [])
+  assert.equal(await app.store.runs.find(id), null)
+  assert.equal((await app.engine.commands.list(AbortSignal.timeout(5_000))).length, 0)
+  assert.deepEqual(app.errors, [])
 })
 
 test('a project that is deleted while dependencies are installed does not wait for them', async (t) => {
-  const house = await openTestHouse(t)
-  const project = await shop(house)
+  const app = await openTestApp(t)
+  const project = await shop(app)
   await writeFile(join(project.path, 'package.json'), JSON.stringify({ scripts, dependencies: { vite: '8' } }))
-  t.after(house.engine.hangNext('job').release)
-  await run(house, 'build', 0)
-  await until('it installs', async () => house.engine.applied.some(({ step }) => step.do === 'job'))
-  const removed = await house.ask<OperationAnswer>('DELETE', '/projects/shop?confirm=shop&wait=60')
+  t.after(app.engine.hangNext('job').release)
+  await run(app, 'build', 0)
+  await until('it installs', async () => app.engine.applied.some(({ step }) => step.do === 'job'))
+  const removed = await app.ask<OperationAnswer>('DELETE', '/projects/shop?confirm=shop&wait=60')
   assert.equal(removed.body.state, 'succeeded', JSON.stringify(removed.body))
-  assert.deepEqual(house.errors, [])
+  assert.deepEqual(app.errors, [])
 })
 
 test('the newest 100 runs of an action are remembered, the newest 20 with their output', async (t) => {
-  const house = await openTestHouse(t)
-  const project = await shop(house)
+  const app = await openTestApp(t)
+  const project = await shop(app)
   for (let at = 0; at < 103; at += 1) {
-    house.engine.nextCommand({ output: [{ text: `${at}\n` }], exit: { code: 0 } })
-    assert.equal((await run(house, 'hello')).body.state, 'succeeded')
+    app.engine.nextCommand({ output: [{ text: `${at}\n` }], exit: { code: 0 } })
+    assert.equal((await run(app, 'hello')).body.state, 'succeeded')
   }
   await until('the old ones are forgotten', async () => {
-    const rows = await house.store.runs.list({ project: project.id, limit: 200 })
-    return rows.length === 100 && (await house.engine.commands.list(AbortSignal.timeout(5_000))).length === 20
+    const rows = await app.store.runs.list({ project: project.id, limit: 200 })
+    return rows.length === 100 && (await app.engine.commands.list(AbortSignal.timeout(5_000))).length === 20
   })
-  const first = await house.ask<{ items: Run[]; nextCursor: string }>('GET', '/projects/shop/runs?limit=30')
+  const first = await app.ask<{ items: Run[]; nextCursor: string }>('GET', '/projects/shop/runs?limit=30')
   assert.deepEqual(
     first.body.items.map(({ output }) => output !== null),
     Array.from({ length: 30 }, (_, at) => at < 20),
   )
-  const second = await house.ask<{ items: Run[] }>(
-    'GET',
-    `/projects/shop/runs?limit=200&cursor=${first.body.nextCursor}`,
-  )
+  const second = await app.ask<{ items: Run[] }>('GET', `/projects/shop/runs?limit=200&cursor=${first.body.nextCursor}`)
   assert.equal(second.body.items.length, 70)
-  const gone = await house.ask<ProblemAnswer>('GET', `/projects/shop/runs/${second.body.items[0]?.id}/output`)
+  const gone = await app.ask<ProblemAnswer>('GET', `/projects/shop/runs/${second.body.items[0]?.id}/output`)
   assert.equal(gone.status, 404)
 })
 
 test('a run of tests whose results cannot be read is decided by its exit code, and says why there are no counts', async (t) => {
-  const house = await openTestHouse(t)
-  const project = await shop(house)
+  const app = await openTestApp(t)
+  const project = await shop(app)
   await writeFile(join(project.path, 'package.json'), JSON.stringify({ scripts: { test: 'node --test' } }))
   await writeFile(join(project.path, 'a.test.js'), "import { test } from 'node:test'\ntest('a', () => {})\n")
-  const missing = await runSuite(house, async () => undefined, 0)
+  const missing = await runSuite(app, async () => undefined, 0)
   assert.deepEqual([missing.state, missing.tests, missing.error?.code], ['succeeded', null, 'io_failed'])
-  const linked = await runSuite(house, (path) => symlink('/etc/passwd', path), 1)
+  const linked = await runSuite(app, (path) => symlink('/etc/passwd', path), 1)
   assert.deepEqual([linked.state, linked.tests, linked.error?.code], ['failed', null, 'io_failed'])
   assert.ok(!JSON.stringify(linked).includes('root:'))
-  await until('nothing of them is left', async () => (await readdir(join(house.folder, 'results'))).length === 0)
-  const cases = await house.ask<{ items: unknown[] }>('GET', `/projects/shop/runs/${linked.id}/tests`)
+  await until('nothing of them is left', async () => (await readdir(join(app.folder, 'results'))).length === 0)
+  const cases = await app.ask<{ items: unknown[] }>('GET', `/projects/shop/runs/${linked.id}/tests`)
   assert.deepEqual(cases.body.items, [])
-  assert.deepEqual(house.errors, [])
+  assert.deepEqual(app.errors, [])
 })
 
 interface Watched {
@@ -374,22 +371,22 @@ interface Watched {
   readonly closed: Promise<number>
 }
 
-async function listen({ house }: TestHouse): Promise<string> {
-  await house.app.listen({ host: '127.0.0.1', port: 0 })
-  return `ws://127.0.0.1:${(house.app.server.address() as AddressInfo).port}/api/v1`
+async function listen({ app }: TestApp): Promise<string> {
+  await app.http.listen({ host: '127.0.0.1', port: 0 })
+  return `ws://127.0.0.1:${(app.http.server.address() as AddressInfo).port}/api/v1`
 }
 
-const watchers = new WeakMap<TestHouse, Promise<string>>()
+const watchers = new WeakMap<TestApp, Promise<string>>()
 
 async function watch(
   t: TestContext,
-  house: TestHouse,
+  app: TestApp,
   path: string,
   who: 'read' | 'operate' | Record<string, string> = 'operate',
 ): Promise<Watched> {
-  const address = watchers.get(house) ?? listen(house)
-  watchers.set(house, address)
-  const session = typeof who === 'string' ? await sessionOf(house, who) : who
+  const address = watchers.get(app) ?? listen(app)
+  watchers.set(app, address)
+  const session = typeof who === 'string' ? await sessionOf(app, who) : who
   const socket = new WebSocket((await address) + path, { headers: session })
   t.after(() => socket.terminate())
   const frames: RunFrame[] = []
@@ -401,14 +398,14 @@ async function watch(
 }
 
 /** Headers of a new token of ada's. */
-async function sessionOf({ house }: TestHouse, scope: 'read' | 'operate'): Promise<Record<string, string>> {
-  const login = await house.app.inject({
+async function sessionOf({ app }: TestApp, scope: 'read' | 'operate'): Promise<Record<string, string>> {
+  const login = await app.http.inject({
     method: 'POST',
     url: '/api/v1/auth/login',
     payload: { username: 'ada', password: 'correct horse battery' },
   })
   const cookie = String(login.headers['set-cookie']).split(';')[0]!
-  const token = await house.app.inject({
+  const token = await app.http.inject({
     method: 'POST',
     url: '/api/v1/tokens',
     headers: { cookie, 'x-csrf-token': login.json().csrfToken },
@@ -422,10 +419,10 @@ const textOf = (frames: readonly RunFrame[]) =>
   frames.map((frame) => (frame.type === 'output' ? frame.text : '')).join('')
 
 test('a socket without a run starts one, once, and is told how it went', async (t) => {
-  const house = await openTestHouse(t)
-  await shop(house)
-  house.engine.nextCommand({ output: [{ text: 'one\n' }, { stream: 'stderr', text: 'two\n' }], exit: { code: 5 } })
-  const { frames, closed } = await watch(t, house, '/projects/shop/actions/node.hello/ws')
+  const app = await openTestApp(t)
+  await shop(app)
+  app.engine.nextCommand({ output: [{ text: 'one\n' }, { stream: 'stderr', text: 'two\n' }], exit: { code: 5 } })
+  const { frames, closed } = await watch(t, app, '/projects/shop/actions/node.hello/ws')
   assert.equal(await closed, 1000, JSON.stringify(frames))
   assert.equal(frames[0]?.type, 'start')
   const told = frames.filter(({ type }) => type !== 'status')
@@ -434,32 +431,32 @@ test('a socket without a run starts one, once, and is told how it went', async (
   const exit = frames.at(-1)!
   assert.ok(exit.type === 'exit' && exit.code === 5 && exit.run.state === 'failed')
   assert.ok(frames.every((frame, at) => at === 0 || frame.seq >= frames[at - 1]!.seq))
-  assert.equal((await house.store.audit.list({ limit: 9, action: 'action.run' })).length, 1)
+  assert.equal((await app.store.audit.list({ limit: 9, action: 'action.run' })).length, 1)
 })
 
 test('a reader goes on after any frame that he read, and misses and repeats nothing', async (t) => {
-  const house = await openTestHouse(t)
-  await shop(house)
-  const { id, command } = await begun(house, 'slow')
+  const app = await openTestApp(t)
+  await shop(app)
+  const { id, command } = await begun(app, 'slow')
   for (let at = 0; at < 40; at += 1) command.print(`line ${at} é\n`, at % 3 === 0 ? 'stderr' : 'stdout')
   command.finish()
-  await readRun(house, id)
-  const whole = await watch(t, house, `/projects/shop/runs/${id}/ws`)
+  await readRun(app, id)
+  const whole = await watch(t, app, `/projects/shop/runs/${id}/ws`)
   assert.equal(await whole.closed, 1000)
   const outputs = whole.frames.filter((frame) => frame.type === 'output')
   assert.ok(outputs.length > 10)
   for (const [at, { seq }] of outputs.entries()) {
-    const rest = await watch(t, house, `/projects/shop/actions/node.slow/ws?run=${id}&after=${seq}`)
+    const rest = await watch(t, app, `/projects/shop/actions/node.slow/ws?run=${id}&after=${seq}`)
     assert.equal(await rest.closed, 1000)
     assert.equal(textOf(rest.frames), textOf(outputs.slice(at + 1)))
   }
 })
 
 test('a position that nobody was told is refused, and so is the run of another action', async (t) => {
-  const house = await openTestHouse(t)
-  await shop(house)
-  house.engine.nextCommand({ output: [{ text: 'hello\n' }], exit: { code: 0 } })
-  const { body } = await run(house, 'hello')
+  const app = await openTestApp(t)
+  await shop(app)
+  app.engine.nextCommand({ output: [{ text: 'hello\n' }], exit: { code: 0 } })
+  const { body } = await run(app, 'hello')
   for (const [path, code] of [
     [`/projects/shop/runs/${body.id}/ws?after=3`, 4400],
     [`/projects/shop/runs/${body.id}/ws?after=9999`, 4400],
@@ -467,23 +464,23 @@ test('a position that nobody was told is refused, and so is the run of another a
     [`/projects/shop/tests/node.hello/ws?run=${body.id}`, 4404],
     ['/projects/shop/actions/node.hello/ws?after=5', 4400],
   ] as const) {
-    const { closed } = await watch(t, house, path)
+    const { closed } = await watch(t, app, path)
     assert.equal(await closed, code, path)
   }
-  await house.engine.commands.remove({ project: body.project, id: body.id })
-  assert.equal(await (await watch(t, house, `/projects/shop/runs/${body.id}/ws?after=6`)).closed, 4410)
-  const silent = await watch(t, house, `/projects/shop/runs/${body.id}/ws`)
+  await app.engine.commands.remove({ project: body.project, id: body.id })
+  assert.equal(await (await watch(t, app, `/projects/shop/runs/${body.id}/ws?after=6`)).closed, 4410)
+  const silent = await watch(t, app, `/projects/shop/runs/${body.id}/ws`)
   assert.equal(await silent.closed, 1000)
   assert.deepEqual(typesOf(silent.frames), ['start', 'exit'])
 })
 
 test('output that was more than is kept begins with a gap of as many bytes', async (t) => {
-  const house = await openTestHouse(t)
-  await shop(house)
-  const { id, command } = await begun(house, 'slow')
+  const app = await openTestApp(t)
+  await shop(app)
+  const { id, command } = await begun(app, 'slow')
   for (let at = 0; at < 70; at += 1) command.print(`${String(at).padEnd((1 << 20) - 1, '.')}\n`)
   command.finish()
-  const { frames, closed } = await watch(t, house, `/projects/shop/runs/${id}/ws`)
+  const { frames, closed } = await watch(t, app, `/projects/shop/runs/${id}/ws`)
   assert.equal(await closed, 1000)
   const gap = frames.find((frame) => frame.type === 'gap')
   assert.ok(gap?.type === 'gap' && gap.bytes === gap.seq && gap.bytes > 0, JSON.stringify(typesOf(frames)))
@@ -491,23 +488,23 @@ test('output that was more than is kept begins with a gap of as many bytes', asy
 })
 
 test('a watcher may cancel when his scope allows it; one who may only read is refused, and that is written down', async (t) => {
-  const house = await openTestHouse(t)
-  await shop(house)
-  const { id } = await begun(house, 'slow')
-  const session = await sessionOf(house, 'read')
+  const app = await openTestApp(t)
+  await shop(app)
+  const { id } = await begun(app, 'slow')
+  const session = await sessionOf(app, 'read')
   const tryToCancel = async () => {
-    const reader = await watch(t, house, `/projects/shop/runs/${id}/ws`, session)
+    const reader = await watch(t, app, `/projects/shop/runs/${id}/ws`, session)
     await until('he follows', async () => reader.frames.length > 0)
     reader.socket.send('{"type":"cancel"}')
     assert.equal(await reader.closed, 4403)
   }
   await tryToCancel()
-  const [refused] = await house.store.audit.list({ limit: 1, action: 'run.cancel' })
-  assert.deepEqual([refused?.outcome, (await readRun(house, id, 0)).state], ['denied', 'running'])
+  const [refused] = await app.store.audit.list({ limit: 1, action: 'run.cancel' })
+  assert.deepEqual([refused?.outcome, (await readRun(app, id, 0)).state], ['denied', 'running'])
   for (let times = 0; times < 8; times += 1) await tryToCancel()
-  const refusals = await house.store.audit.list({ limit: 20, action: 'run.cancel' })
+  const refusals = await app.store.audit.list({ limit: 20, action: 'run.cancel' })
   assert.ok(refusals.length < 9, 'nobody can fill the log with it')
-  const operator = await watch(t, house, `/projects/shop/runs/${id}/ws`)
+  const operator = await watch(t, app, `/projects/shop/runs/${id}/ws`)
   await until('he follows', async () => operator.frames.length > 0)
   operator.socket.send('{"type":"cancel"}')
   assert.equal(await operator.closed, 1000)
@@ -516,13 +513,13 @@ test('a watcher may cancel when his scope allows it; one who may only read is re
 })
 
 test('closing the socket ends nothing', async (t) => {
-  const house = await openTestHouse(t)
-  await shop(house)
-  const { frames, socket, closed } = await watch(t, house, '/projects/shop/actions/node.slow/ws')
+  const app = await openTestApp(t)
+  await shop(app)
+  const { frames, socket, closed } = await watch(t, app, '/projects/shop/actions/node.slow/ws')
   await until('it runs', async () => frames.some((frame) => frame.type === 'status' && frame.run.startedAt !== null))
   socket.close()
   await closed
   const started = frames[0]!
   assert.ok(started.type === 'start')
-  assert.equal((await readRun(house, started.run.id, 0)).state, 'running')
+  assert.equal((await readRun(app, started.run.id, 0)).state, 'running')
 })

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { openStore } from '@stackquay/store'
 import { keyPlace, sealingKeyOf } from '../src/sealing-key.ts'
-import { admin, openTestHouse } from './house-support.ts'
+import { admin, openTestApp } from './app-support.ts'
 
 function folder(t: TestContext): string {
   const path = mkdtempSync(join(tmpdir(), 'stackquay-key-'))
@@ -15,7 +15,7 @@ function folder(t: TestContext): string {
 }
 
 test('the key is named, shown and replaced to an admin who says the password again', async (t) => {
-  const { call, session, home, house } = await openTestHouse(t)
+  const { call, session, home, app } = await openTestApp(t)
   const headers = await session()
   const body = { password: admin.password }
   const before = (await call('getSecretKey', { headers })).json
@@ -33,12 +33,12 @@ test('the key is named, shown and replaced to an admin who says the password aga
   assert.equal(statSync(join(home, 'secret.key')).mode & 0o777, 0o600)
   assert.equal(existsSync(join(home, 'secret.key.next')), false)
   assert.equal((await call('revealSecretKey', { headers, body })).json.id, replaced.json.id)
-  assert.equal((await house.store.audit.verify()).ok, true)
-  assert.ok(!JSON.stringify(await house.store.audit.list({ limit: 50 })).includes(shown.json.key))
+  assert.equal((await app.store.audit.verify()).ok, true)
+  assert.ok(!JSON.stringify(await app.store.audit.list({ limit: 50 })).includes(shown.json.key))
 })
 
 test('a given key is taken; one that is no key, or the one in use, is refused', async (t) => {
-  const { call, session } = await openTestHouse(t)
+  const { call, session } = await openTestApp(t)
   const headers = await session()
   const replace = (key: string) => call('replaceSecretKey', { headers, body: { password: admin.password, key } })
   const next = randomBytes(32)
@@ -51,12 +51,12 @@ test('a given key is taken; one that is no key, or the one in use, is refused', 
 })
 
 test('wrong passwords are recorded', async (t) => {
-  const { call, session, house } = await openTestHouse(t)
+  const { call, session, app } = await openTestApp(t)
   const headers = await session()
   const wrong = { headers, body: { password: 'wrong password' } }
   assert.equal((await call('revealSecretKey', wrong)).json.code, 'login_failed')
   assert.equal((await call('replaceSecretKey', wrong)).json.code, 'login_failed')
-  const entries = await house.store.audit.list({ limit: 5, outcome: 'denied' })
+  const entries = await app.store.audit.list({ limit: 5, outcome: 'denied' })
   assert.deepEqual(
     entries.map(({ action, actor }) => `${actor} ${action}`),
     ['ada secret_key.replace', 'ada secret_key.reveal'],
@@ -65,7 +65,7 @@ test('wrong passwords are recorded', async (t) => {
 
 test('a key from the environment is shown, and replaced where it is kept', async (t) => {
   const key = randomBytes(32)
-  const { call, session, home } = await openTestHouse(t, { env: { STACKQUAY_SECRET_KEY: key.toString('hex') } })
+  const { call, session, home } = await openTestApp(t, { env: { STACKQUAY_SECRET_KEY: key.toString('hex') } })
   const headers = await session()
   const body = { password: admin.password }
   assert.equal((await call('getSecretKey', { headers })).json.source, 'environment')

@@ -5,9 +5,9 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { createFakeEngine } from '@stackquay/engine-api/fake-engine'
 import { pino } from 'pino'
+import { createApp } from '../src/app.ts'
 import { readConfig } from '../src/config.ts'
-import { openHouse } from '../src/house.ts'
-import { admin } from './house-support.ts'
+import { admin } from './app-support.ts'
 
 test('sessions outlive a restart at the same address, and end at a start under another', async (t) => {
   const home = await mkdtemp(join(tmpdir(), 'stackquay-origin-'))
@@ -15,7 +15,7 @@ test('sessions outlive a restart at the same address, and end at a start under a
   let headers: Record<string, string> = {}
   const said: string[] = []
   const at = async (listen: string, logsIn = false) => {
-    const house = await openHouse({
+    const app = await createApp({
       config: readConfig({
         STACKQUAY_HOME: home,
         STACKQUAY_LISTEN: listen,
@@ -29,15 +29,15 @@ test('sessions outlive a restart at the same address, and end at a start under a
       engine: createFakeEngine({}),
     })
     try {
-      await house.ready
+      await app.ready
       if (logsIn) {
-        const answer = await house.app.inject({ method: 'POST', url: '/api/v1/auth/login', payload: admin })
+        const answer = await app.http.inject({ method: 'POST', url: '/api/v1/auth/login', payload: admin })
         const cookie = String(answer.headers['set-cookie']).split(';')[0]!
         headers = { cookie, 'x-csrf-token': answer.json().csrfToken }
       }
-      return (await house.app.inject({ url: '/api/v1/auth/me', headers })).statusCode
+      return (await app.http.inject({ url: '/api/v1/auth/me', headers })).statusCode
     } finally {
-      await house.close()
+      await app.close()
     }
   }
   assert.equal(await at('127.0.0.1:8700', true), 200)

@@ -3,7 +3,7 @@ import { apiPrefix } from '@stackquay/contract'
 import { newId } from '@stackquay/store'
 import { WebSocket } from 'ws'
 import { hashOf, newTokenValue, shownPrefix } from '../src/access/token-value.ts'
-import type { TestHouse } from './projects-support.ts'
+import type { TestApp } from './projects-support.ts'
 
 /** A peer of a stream with everything it was sent. */
 export interface Peer {
@@ -25,13 +25,13 @@ export interface Peer {
 }
 
 /** Connects with a token of an administrator, and resolves when the socket is open or was refused. */
-export async function connect(t: Pick<TestContext, 'after'>, house: TestHouse, path: string): Promise<Peer> {
-  if (!house.house.app.server.listening) await house.house.app.listen({ host: '127.0.0.1', port: 0 })
-  const address = house.house.app.server.address()
-  if (address === null || typeof address === 'string') throw new Error('The house does not listen.')
+export async function connect(t: Pick<TestContext, 'after'>, app: TestApp, path: string): Promise<Peer> {
+  if (!app.app.http.server.listening) await app.app.http.listen({ host: '127.0.0.1', port: 0 })
+  const address = app.app.http.server.address()
+  if (address === null || typeof address === 'string') throw new Error('The app does not listen.')
   const value = newTokenValue()
-  const owner = (await house.store.users.byName('ada'))!.id
-  await house.store.transaction((tx) =>
+  const owner = (await app.store.users.byName('ada'))!.id
+  await app.store.transaction((tx) =>
     tx.tokens.insert({
       id: newId('tok'),
       hash: hashOf(value),

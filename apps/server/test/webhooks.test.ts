@@ -15,7 +15,7 @@ import { addressObstacle } from '../src/webhooks/receivers.ts'
 import { nextAttempt, retryAfter, retrySeconds } from '../src/webhooks/retries.ts'
 import { webhookSecret } from '../src/webhooks/sealed-keys.ts'
 import { newWebhookSecret, rotated, signedHeaders, writeKeys } from '../src/webhooks/signature.ts'
-import { openTestHouse, type TestHouse } from './house-support.ts'
+import { openTestApp, type TestApp } from './app-support.ts'
 
 test('a signature is the one of Standard Webhooks, and after a rotation both keys sign for a day', () => {
   // The example of the specification.
@@ -132,7 +132,7 @@ test('whose name leads to a metadata address when the connection is made gets no
 })
 
 test('an event arrives signed, once, with its id; the delivery is in the log', async (t) => {
-  const { opened, call } = await house(t)
+  const { opened, call } = await app(t)
   const receiver = await receive(t)
   const hook = (
     await call('createWebhook', {
@@ -158,12 +158,12 @@ test('an event arrives signed, once, with its id; the delivery is in the log', a
   assert.equal(log[0].attempts[0].status, 200)
   const listed = await call('listWebhooks')
   assert.ok(!listed.body.includes('whsec_'))
-  const audit = await opened.house.store.audit.list({ limit: 50, action: 'webhook.create' })
+  const audit = await opened.app.store.audit.list({ limit: 50, action: 'webhook.create' })
   assert.ok(!JSON.stringify(audit).includes('whsec_') && !JSON.stringify(audit).includes('key=1'))
 })
 
 test('a receiver that fails gets the same delivery again, with the same id', async (t) => {
-  const { call } = await house(t)
+  const { call } = await app(t)
   const receiver = await receive(t, (count) => (count === 0 ? 503 : 204))
   const body = { name: 'ci', url: receiver.url, events: ['project.created'] }
   const hook = (await call('createWebhook', { body })).json
@@ -179,7 +179,7 @@ test('a receiver that fails gets the same delivery again, with the same id', asy
 })
 
 test('a webhook of one project hears nothing of another; one that is off hears nothing', async (t) => {
-  const { call } = await house(t)
+  const { call } = await app(t)
   const receiver = await receive(t)
   const shop = (await call('createProject', { body: { name: 'Shop', start: false }, query: { wait: '10' } })).json
   const common = { url: receiver.url, events: ['project.changed', 'project.created', 'project.deleted'] }
@@ -195,7 +195,7 @@ test('a webhook of one project hears nothing of another; one that is off hears n
 })
 
 test('a test is sent at once and once; a refusal of the receiver is its answer', async (t) => {
-  const { call } = await house(t)
+  const { call } = await app(t)
   const receiver = await receive(t, () => 401)
   const hook = (await call('createWebhook', { body: { name: 'ci', url: receiver.url, events: ['run.changed'] } })).json
   const { json } = await call('testWebhook', { params: { hook: hook.id } })
@@ -211,7 +211,7 @@ test('a test is sent at once and once; a refusal of the receiver is its answer',
 })
 
 test('410 switches a webhook off, and the audit log says why; switching it on gives it a new chance', async (t) => {
-  const { opened, call } = await house(t)
+  const { opened, call } = await app(t)
   const receiver = await receive(t, () => 410)
   const hook = (await call('createWebhook', { body: { name: 'ci', url: receiver.url, events: ['project.created'] } }))
     .json
@@ -219,7 +219,7 @@ test('410 switches a webhook off, and the audit log says why; switching it on gi
   const find = async () => (await call('listWebhooks')).json.items.find((one: { id: string }) => one.id === hook.id)
   await comes(async () => (await find()).enabled === false)
   assert.match((await find()).disabledReason, /410/)
-  const [entry] = await opened.house.store.audit.list({ limit: 5, action: 'webhook.update' })
+  const [entry] = await opened.app.store.audit.list({ limit: 5, action: 'webhook.update' })
   assert.equal(entry?.actor, 'system')
   const on = await call('updateWebhook', { params: { hook: hook.id }, body: { enabled: true } })
   assert.equal(on.json.enabled, true)
@@ -268,7 +268,7 @@ test('a webhook that is made or switched on hears nothing of what was before, al
 })
 
 test('a slow receiver holds up its own deliveries only', async (t) => {
-  const { call } = await house(t)
+  const { call } = await app(t)
   const gate = Promise.withResolvers<void>()
   t.after(() => gate.resolve())
   const slow = await receive(t, async () => {
@@ -290,7 +290,7 @@ test('a slow receiver holds up its own deliveries only', async (t) => {
 })
 
 test('a new secret signs from now on, and what an address may not hold is refused', async (t) => {
-  const { call } = await house(t)
+  const { call } = await app(t)
   const receiver = await receive(t)
   const hook = (await call('createWebhook', { body: { name: 'ci', url: receiver.url, events: ['run.changed'] } })).json
   const next = (await call('rotateWebhookSecret', { params: { hook: hook.id } })).json
@@ -320,16 +320,16 @@ function comes(ask: () => boolean | Promise<boolean>) {
   return waitFor('the delivery', ask, { timeoutMs: 30_000 })
 }
 
-async function house(t: TestContext) {
-  const opened = await openTestHouse(t)
+async function app(t: TestContext) {
+  const opened = await openTestApp(t)
   const headers = await opened.session()
-  const call: TestHouse['call'] = (id, options = {}) =>
+  const call: TestApp['call'] = (id, options = {}) =>
     opened.call(id, { ...options, headers: { ...headers, ...options.headers } })
   return { opened, call }
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every kind.
-async function deliveries(call: TestHouse['call'], hook: string, until: (items: any[]) => boolean): Promise<any[]> {
+async function deliveries(call: TestApp['call'], hook: string, until: (items: any[]) => boolean): Promise<any[]> {
   // biome-ignore lint/suspicious/noExplicitAny: see above.
   let items: any[] = []
   await comes(async () => {

@@ -18,7 +18,7 @@ const programs: Readonly<Record<string, Program>> = {
   'static-server': { file: './runtimes/static/static-server.ts', packages: [] },
   'test-output': { file: './suites/test-output/test-output.ts', packages: [] },
   'go-watch': { file: './runtimes/go/go-watch.ts', packages: [] },
-  'search-door': { file: './services/opensearch/door/search-door.ts', packages: [] },
+  'search-auth-proxy': { file: './services/opensearch/auth-proxy/search-auth-proxy.ts', packages: [] },
   'mail-catcher': { file: './services/mailpit/catcher/mail-catcher.ts', packages: ['smtp-server', 'mailparser'] },
   'object-storage': { file: './services/storage/server/object-storage.ts', packages: [] },
 }

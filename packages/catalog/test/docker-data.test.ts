@@ -1,6 +1,6 @@
 import { after, before, describe } from 'node:test'
 import { databaseKindOf, serviceKindOf } from '@stackquay/catalog'
-import { type DockerHouse, dockerHouse } from './support/docker-stage.ts'
+import { type DockerFixture, dockerFixture } from './support/docker-stage.ts'
 import { mailJourneys } from './support/mail-journeys.ts'
 import { mariadbJourneys } from './support/mariadb-journeys.ts'
 import { memcachedJourneys } from './support/memcached-journeys.ts'
@@ -11,16 +11,16 @@ import { storageJourneys } from './support/storage-journeys.ts'
 
 /** What databases and services promise for their data, in containers: on one Docker, all at once. */
 describe('Kept data in containers', { concurrency: true }, () => {
-  let house: DockerHouse
+  let fixture: DockerFixture
 
   before(async () => {
-    house = await dockerHouse({ images: ['postgres', 'mariadb', 'redis', 'memcached', 'rabbitmq', 'node'] })
+    fixture = await dockerFixture({ images: ['postgres', 'mariadb', 'redis', 'memcached', 'rabbitmq', 'node'] })
   })
 
-  after(() => house?.close())
+  after(() => fixture?.close())
 
-  const database = (name: string) => () => house.stage(databaseKindOf(name)!)
-  const service = (name: string) => () => house.stage(serviceKindOf(name)!)
+  const database = (name: string) => () => fixture.stage(databaseKindOf(name)!)
+  const service = (name: string) => () => fixture.stage(serviceKindOf(name)!)
 
   postgresqlJourneys('in a container', database('postgresql'))
   mariadbJourneys('in a container', database('mariadb'))

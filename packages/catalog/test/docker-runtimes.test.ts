@@ -4,25 +4,25 @@ import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { waitFor } from '@stackquay/testkit'
 import { type DockerProject, dockerProject } from './support/docker-project.ts'
-import { type DockerHouse, dockerHouse, oursOn } from './support/docker-stage.ts'
+import { type DockerFixture, dockerFixture, oursOn } from './support/docker-stage.ts'
 import { buildPhpImage } from './support/php-image.ts'
 import { without } from './support/real-runs.ts'
 import { nodeTestSource, pytestSource } from './support/suite-sources.ts'
 
 /** Small sources, as the service resolves them, on our Docker engine: all at once. */
 describe('Runtimes in containers', { concurrency: true }, () => {
-  let house: DockerHouse
+  let fixture: DockerFixture
 
   before(async () => {
     const ours = (['node', 'python', 'ruby'] as const).map((name) => oursOn(name))
-    house = await dockerHouse({ images: ['node', 'python', 'ruby', 'golang', 'php', 'nginx', ...ours] })
-    await buildPhpImage(house.lab, oursOn('php').tag, join(house.folder, 'php-context'))
+    fixture = await dockerFixture({ images: ['node', 'python', 'ruby', 'golang', 'php', 'nginx', ...ours] })
+    await buildPhpImage(fixture.lab, oursOn('php').tag, join(fixture.folder, 'php-context'))
   })
 
-  after(() => house?.close())
+  after(() => fixture?.close())
 
   test('Node.js: dependencies are installed, and kept over a restart', async () => {
-    const project = await dockerProject(house, 'node', {
+    const project = await dockerProject(fixture, 'node', {
       'package.json': JSON.stringify({
         type: 'module',
         scripts: { dev: 'node server.js' },
@@ -44,7 +44,7 @@ createServer((_request, answer) => answer.end('a day has ' + ms('1d') + ' ms')).
 
   test('Python: an application of Flask with what its requirements name', async () => {
     const project = await dockerProject(
-      house,
+      fixture,
       'python',
       {
         'requirements.txt': 'flask\n',
@@ -64,8 +64,8 @@ def index():
   })
 
   test('Go: built, run, and built again when its source changes in development', async () => {
-    const production = await dockerProject(house, 'go', goSource('built'), { mode: 'production' })
-    const development = await dockerProject(house, 'go', goSource('first'), { mode: 'development' })
+    const production = await dockerProject(fixture, 'go', goSource('built'), { mode: 'production' })
+    const development = await dockerProject(fixture, 'go', goSource('first'), { mode: 'development' })
     await Promise.all([answers(production, 'built'), answers(development, 'first')])
     writeFileSync(join(development.path, 'main.go'), goSource('second')['main.go']!)
     const isSecond = async () => (await development.ask()).text === 'second'
@@ -73,7 +73,7 @@ def index():
   })
 
   test('Ruby: a server with the gem that its Gemfile names', async () => {
-    const project = await dockerProject(house, 'ruby', rubySource, {
+    const project = await dockerProject(fixture, 'ruby', rubySource, {
       preset: 'rack',
       command: ['bundle', 'exec', 'ruby', 'server.rb'],
     })
@@ -82,7 +82,7 @@ def index():
 
   test('PHP: a page behind FPM', async () => {
     const project = await dockerProject(
-      house,
+      fixture,
       'php',
       { 'public/index.php': `<?php echo 'hello from ', PHP_SAPI;` },
       { preset: 'plain', documentRoot: 'public' },
@@ -91,12 +91,12 @@ def index():
   })
 
   test('Static files: a folder as it is', async () => {
-    const project = await dockerProject(house, 'static', { 'index.html': '<h1>hello</h1>' })
+    const project = await dockerProject(fixture, 'static', { 'index.html': '<h1>hello</h1>' })
     await answers(project, '<h1>hello</h1>')
   })
 
   test('node:test: its results are those that people saw', async () => {
-    const project = await dockerProject(house, 'node', nodeTestSource, { server: false })
+    const project = await dockerProject(fixture, 'node', nodeTestSource, { server: false })
     const { output, code, results } = await project.test('node-test')
     assert.deepEqual(outcomes(results), { passed: 4, failed: 2, skipped: 2 }, output)
     assert.match(output, /pass 4\n/)
@@ -104,7 +104,7 @@ def index():
   })
 
   test('pytest: its results are those that people saw', async () => {
-    const project = await dockerProject(house, 'python', without(pytestSource, 'tests/test_broken.py'), {
+    const project = await dockerProject(fixture, 'python', without(pytestSource, 'tests/test_broken.py'), {
       server: false,
     })
     const { output, code, results } = await project.test('pytest')
@@ -113,7 +113,7 @@ def index():
   })
 
   test('go test: our program passes its events on and keeps them', async () => {
-    const project = await dockerProject(house, 'go', {
+    const project = await dockerProject(fixture, 'go', {
       ...goSource('tested'),
       'main_test.go': `package main
 

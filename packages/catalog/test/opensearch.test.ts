@@ -22,7 +22,7 @@ import { after, before, describe, test } from 'node:test'
 import { type ServiceInput, serviceKindOf, type WorkloadSpec } from '@stackquay/catalog'
 import { revealValue } from '@stackquay/engine-api'
 import { programFile } from '../src/folders.ts'
-import { patience } from '../src/services/opensearch/door/patience.ts'
+import { patience } from '../src/services/opensearch/auth-proxy/patience.ts'
 import { serviceInput } from './support/inputs.ts'
 import { freePort, type Machine, type Running, runJob, start } from './support/run-workload.ts'
 
@@ -31,17 +31,17 @@ const hostile = `it's "quoted" $HOME \\ %41 #@/ : é`
 const uid = process.getuid?.() === 0 ? nobody() : undefined
 
 describe('The OpenSearch service', () => {
-  test('is a door on the port that clients use, with the server behind it on loopback', () => {
+  test('is an auth proxy on the port that clients use, with the server behind it on loopback', () => {
     const bind = (port: string) => (port === 'http' ? '0.0.0.0' : '127.0.0.1')
     const spec = kind.toWorkload(serviceInput(kind, { exposePort: true }, { bind }))
     assert.equal(spec.name, 'opensearch')
     assert.deepEqual(spec.run.argv.slice(1), [
-      programFile('search-door'),
+      programFile('search-auth-proxy'),
       ...['--host', '0.0.0.0', '--port', '30000', '--user', 'admin'],
       ...['--server-port', '30001', '--transport-port', '30002'],
       ...['--program', '/tools/bin/program', '--data', '{data:opensearch}'],
     ])
-    assert.deepEqual(spec.env, { DOOR_PASSWORD: [{ secret: 'password', version: 1 }] })
+    assert.deepEqual(spec.env, { AUTH_PROXY_PASSWORD: [{ secret: 'password', version: 1 }] })
     assert.deepEqual(spec.data, [{ name: 'opensearch' }])
     assert.deepEqual(spec.ports, [
       { name: 'http', port: 30000, hostPort: 30000, bind: '0.0.0.0' },
@@ -106,8 +106,8 @@ describe('The OpenSearch service', () => {
 })
 
 /**
- * Answers like OpenSearch on its own port where the door asks, and tells of everything else what it received. It listens
- * where the door told it, and is done with "opening its indexes" after a moment.
+ * Answers like OpenSearch on its own port where the auth proxy asks, and tells of everything else what it received. It listens
+ * where the auth proxy told it, and is done with "opening its indexes" after a moment.
  */
 const standIn = `#!${process.execPath}
 const { createServer } = require('node:http')
@@ -119,7 +119,7 @@ createServer(async (request, response) => {
   const json = (body) => response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body))
   if (request.url.startsWith('/_nodes/_local')) return json({ nodes: { a: { process: { id: process.pid } } } })
   if (request.url.startsWith('/_cluster/health')) return json({ status: Date.now() < open ? 'red' : 'yellow' })
-  if (request.url === '/told') return json({ settings, password: process.env.DOOR_PASSWORD ?? null, conf: process.env.OPENSEARCH_PATH_CONF })
+  if (request.url === '/told') return json({ settings, password: process.env.AUTH_PROXY_PASSWORD ?? null, conf: process.env.OPENSEARCH_PATH_CONF })
   if (request.url === '/hung-up') return json(hungUp)
   if (request.url === '/slow') return response.on('close', () => hungUp++).write('one ')
   if (request.url === '/full') return response.writeHead(413, { connection: 'close' }).end('too large')
@@ -134,7 +134,7 @@ process.on('SIGTERM', () => process.exit(143))
 process.on('unhandledRejection', () => {})
 `
 
-describe('The door, with a stand-in for OpenSearch behind it', () => {
+describe('The auth proxy, with a stand-in for OpenSearch behind it', () => {
   let place: Place
   let program: string
 
@@ -163,7 +163,7 @@ describe('The door, with a stand-in for OpenSearch behind it', () => {
       assert.equal((await ask(place, 'GET', '/', { headers: { authorization: 'Bearer x' } })).status, 401)
       assert.equal((await ask(place, 'GET', '/')).status, 200)
       const { stdout } = spawnSync('ps', ['-ww', '-o', 'args=', '-p', String(child.pid)], { encoding: 'utf8' })
-      assert.match(stdout, /search-door/)
+      assert.match(stdout, /search-auth-proxy/)
       assert.ok(!stdout.includes('quoted'))
     })
   })
@@ -332,7 +332,7 @@ describe('The door, with a stand-in for OpenSearch behind it', () => {
     await assert.rejects(fetch(`http://127.0.0.1:${place.input.hostPort('server')}/`))
   })
 
-  test('stops the server also when the signal reaches the door alone', async () => {
+  test('stops the server also when the signal reaches the auth proxy alone', async () => {
     await withServer(place, async ({ child }) => {
       const ended = new Promise((resolve) => child.once('exit', resolve))
       process.kill(child.pid!, 'SIGTERM')
@@ -393,7 +393,7 @@ describe('The door, with a stand-in for OpenSearch behind it', () => {
 })
 
 /** The server, its network module and Lucene are what OpenSearch publishes; see `assemble` for what is not. */
-describe('OpenSearch behind the door', () => {
+describe('OpenSearch behind the auth proxy', () => {
   let place: Place
   let written = 0
 

@@ -46,7 +46,7 @@ function faults(spec: ProjectSpec, patch: object, world: World = {}): readonly s
   return result.ok ? [] : result.errors.map(({ pointer, code }) => `${pointer} ${code}`)
 }
 
-/** As the door reads a body. */
+/** As the API reads a body. */
 const isBody = (patch: object) => ProjectPatch.safeParse(patch).success
 
 const [newest, older] = [0, 1].map(

@@ -140,7 +140,7 @@ export interface Stored {
   readonly databases: Readonly<Record<string, { readonly type: string; readonly version: string }>>
 }
 
-/** A patch without variables, which are said differently at the door and behind it. */
+/** A patch without variables, which are said differently in the API and behind it. */
 export function randomPatch(random: Random, stored: Stored, taste: Taste): ProjectPatch {
   const patch: ProjectPatch = {}
   if (random.chance(0.3)) patch.name = `Shop ${random.below(9)}`

@@ -28,7 +28,7 @@ import { createUpgrades } from './upgrade.ts'
 import { watchEventsHandler } from './watch-events.ts'
 import { serveWebPage } from './web-page.ts'
 
-export interface AppSettings {
+export interface HttpAppSettings {
   readonly version: string
   /** The host of the listening address, `127.0.0.1`; its name is one of ours. */
   readonly listenHost: string
@@ -40,23 +40,23 @@ export interface AppSettings {
   readonly trustedProxies?: readonly string[] | undefined
 }
 
-export interface AppLog {
+export interface HttpAppLog {
   warn(details: object, message: string): void
   error(details: object, message: string): void
 }
 
-export interface AppDeps {
+export interface HttpAppDeps {
   readonly handlers: Handlers
-  /** `watchEvents` is the door's own. */
+  /** `watchEvents` is the HTTP app’s own. */
   readonly streams: Omit<StreamHandlers, 'watchEvents'>
   readonly store: Store
-  readonly settings: AppSettings
+  readonly settings: HttpAppSettings
   readonly authenticator: Authenticator
   /** Closed with the app. */
   readonly denied: DeniedLog
   /** The built web page; null when there is none. */
   readonly webFolder: string | null
-  readonly log: AppLog
+  readonly log: HttpAppLog
   readonly now?: () => number
 }
 
@@ -72,7 +72,7 @@ declare module 'fastify' {
  * authorization, parsing, handler, answer. Not listening yet. Throws when an operation has no access or no handler.
  * Closing it ends all streams, then writes what the authenticator and the denied log still hold.
  */
-export function createApp(deps: AppDeps): FastifyInstance {
+export function createHttpApp(deps: HttpAppDeps): FastifyInstance {
   const { store, settings, authenticator, denied, log, now = Date.now } = deps
   const hub = createEventsHub(store)
   const origins = createOriginRules(settings)

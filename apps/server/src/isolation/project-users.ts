@@ -1,7 +1,7 @@
 import { EngineError } from '@stackquay/engine-api'
 import { type Account, type Accounts, runAs } from '@stackquay/engines'
 import type { ProjectUser, Store, Transaction, UserIds } from '@stackquay/store'
-import { addSystemUser, findSystemUser, isIdTaken, removeSystemUser, type SystemUser } from './system-users.ts'
+import { addSystemUser, findSystemUser, localIds, removeSystemUser, type SystemUser } from './system-users.ts'
 
 /** A system user for each project, made when something of the project first runs; or the owner of its folder. */
 export interface ProjectUsers extends Accounts {
@@ -62,8 +62,9 @@ export async function openProjectUsers(options: ProjectUsersOptions): Promise<Pr
   }
 
   const freeUid = async (): Promise<number> => {
+    const local = await localIds()
     for (let uid = options.uids.from; uid <= options.uids.to; uid += 1)
-      if (!taken.has(uid) && !(await isIdTaken(uid))) return uid
+      if (!taken.has(uid) && !local.has(uid)) return uid
     throw unavailable(
       `All uids from ${options.uids.from} to ${options.uids.to} are taken.`,
       'Give projects a larger range with STACKQUAY_PROJECT_UIDS.',

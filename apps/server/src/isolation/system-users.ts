@@ -30,13 +30,17 @@ function userOf(line: string): SystemUser | null {
   return { name, uid: Number(uid), gid: Number(gid), home, shell }
 }
 
-/** Whether a user or a group has that number: files of a group are open to whoever gets its number later. */
-export async function isIdTaken(id: number): Promise<boolean> {
-  const group = execute('getent', ['group', String(id)]).then(
-    () => true,
-    () => false,
-  )
-  return (await findSystemUser(id)) !== null || group
+/**
+ * Numbers of the machine's own users and groups: files of a group are open to whoever gets its number later. Users of a directory
+ * (LDAP) are not among them; `useradd` knows these, and refuses.
+ */
+export async function localIds(): Promise<ReadonlySet<number>> {
+  const files = await Promise.all(['/etc/passwd', '/etc/group'].map(linesOf))
+  return new Set(files.flat().map((line) => Number(line.split(':')[2])))
+}
+
+async function linesOf(file: string): Promise<readonly string[]> {
+  return (await readFile(file, 'utf8').catch(() => '')).split('\n')
 }
 
 /** `uid_taken` and `name_taken`: by somebody who is none of ours, and stays as he is. */
@@ -82,8 +86,7 @@ export async function addSystemUser(user: { name: string; uid: number; home: str
 
 /** `useradd` writes to the machine's own list, whatever others there are. */
 async function addedUser(name: string): Promise<SystemUser> {
-  const lines = (await readFile('/etc/passwd', 'utf8').catch(() => '')).split('\n')
-  const line = lines.find((one) => one.startsWith(`${name}:`))
+  const line = (await linesOf('/etc/passwd')).find((one) => one.startsWith(`${name}:`))
   const added = (line === undefined ? null : userOf(line)) ?? (await findSystemUser(name))
   if (added === null) throw new Error(`useradd added "${name}", and nobody finds it`)
   return added

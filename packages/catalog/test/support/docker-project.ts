@@ -14,7 +14,7 @@ import type { Container, Workload } from '@stackquay/engine-api'
 import { freePorts } from '@stackquay/testkit'
 import { images } from '@stackquay/testkit/docker-lab'
 import { readTestResults, type TestResults } from '../../src/results/test-results.ts'
-import { account, type DockerHouse, imageNameOf, projectFacts } from './docker-stage.ts'
+import { account, type DockerFixture, imageNameOf, projectFacts } from './docker-stage.ts'
 import { settingsOf } from './inputs.ts'
 
 /** A project with one runtime, whose source is on this machine and whose programs run in containers. */
@@ -31,13 +31,13 @@ export interface DockerProject {
 }
 
 export async function dockerProject(
-  house: DockerHouse,
+  fixture: DockerFixture,
   name: string,
   files: Readonly<Record<string, string>>,
   said: Readonly<Record<string, unknown>> = {},
 ): Promise<DockerProject> {
   const kind = runtimeKindOf(name)!
-  const place = mkdtempSync(join(house.folder, `${name}-`))
+  const place = mkdtempSync(join(fixture.folder, `${name}-`))
   const [path, toolsPath] = ['project', 'tools'].map((folder) => join(place, folder)) as [string, string]
   for (const folder of [place, path, toolsPath]) mkdirSync(folder, { recursive: true })
   for (const [file, text] of Object.entries(files)) {
@@ -48,7 +48,7 @@ export async function dockerProject(
 
   const settings = settingsOf(kind, { version: lineOf(kind), ...said })
   const spec: ProjectSpec = { ...emptySpec('shop'), runtimes: { [name]: settings } }
-  const project = projectFacts(house.projectId(), path, toolsPath)
+  const project = projectFacts(fixture.projectId(), path, toolsPath)
   const wanted = [
     ...kind.sourceFiles(settings),
     ...kind.commandFiles(settings),
@@ -62,8 +62,8 @@ export async function dockerProject(
     helpers: () => ({}),
     lease: (_workload, port) => ports[port === 'http' ? 0 : 1]!,
     secret: (secret) => ({ secret, version: 1 }),
-    ourProgram: (program) => ({ node: process.execPath, file: house.programFile(program) }),
-    containers: house.facts,
+    ourProgram: (program) => ({ node: process.execPath, file: fixture.programFile(program) }),
+    containers: fixture.facts,
     publishAddress: '127.0.0.1',
   }
   const server = (): Workload => {
@@ -77,7 +77,7 @@ export async function dockerProject(
     path,
     async start() {
       let output = ''
-      await house
+      await fixture
         .apply({ type: 'start', workload: server() }, {}, (text) => {
           output += text
         })
@@ -87,7 +87,7 @@ export async function dockerProject(
     },
     stop() {
       const { ref, title, stop } = server()
-      return house.apply({ type: 'stop', ref, title, stop })
+      return fixture.apply({ type: 'stop', ref, title, stop })
     },
     async ask(at = '/') {
       const answer = await fetch(`http://127.0.0.1:${ports[0]}${at}`)
@@ -99,10 +99,10 @@ export async function dockerProject(
       const found = suites.filter((suite) => suite.runner === runner)
       if (found.length !== 1) throw new Error(`It has ${found.length} suites of ${runner}.`)
       for (const job of environment.setup)
-        await house.apply({ type: 'job', ref: { project: project.id, workload: name }, job, force: false })
+        await fixture.apply({ type: 'job', ref: { project: project.id, workload: name }, job, force: false })
       const results = mkdtempSync(join(place, 'results-'))
       giveAway(results)
-      return runSuite(house, found[0]!, { ...environment, project: project.id, results })
+      return runSuite(fixture, found[0]!, { ...environment, project: project.id, results })
     },
   }
 }
@@ -117,7 +117,7 @@ interface SuitePlace {
 
 /** As the service runs it: a command in a container of its own that sees the folder for its results too. */
 async function runSuite(
-  { engine }: DockerHouse,
+  { engine }: DockerFixture,
   suite: FoundSuite,
   { env, cwd, container, project, results }: SuitePlace,
 ) {

@@ -38,7 +38,7 @@ export const account = { uid: 48_211, gid: 48_211 }
 const instance = 'catalog'
 
 /** A Docker of its own with our engine over it, for the workloads of many projects at once. */
-export interface DockerHouse {
+export interface DockerFixture {
   readonly lab: DockerLab
   readonly engine: Engine
   readonly facts: ContainerFacts
@@ -53,7 +53,7 @@ export interface DockerHouse {
   close(): Promise<void>
 }
 
-export async function dockerHouse(options: DockerLabOptions): Promise<DockerHouse> {
+export async function dockerFixture(options: DockerLabOptions): Promise<DockerFixture> {
   const lab = await dockerLab(options)
   const folder = mkdtempSync(join(tmpdir(), 'stackquay-docker-'))
   chmodSync(folder, 0o755)
@@ -63,7 +63,7 @@ export async function dockerHouse(options: DockerLabOptions): Promise<DockerHous
   const facts = containerFacts(home)
   const programs = createOurPrograms(home)
   let projects = 0
-  const house: DockerHouse = {
+  const fixture: DockerFixture = {
     lab,
     engine,
     facts,
@@ -73,7 +73,7 @@ export async function dockerHouse(options: DockerLabOptions): Promise<DockerHous
       projects += 1
       return `prj_${projects}`
     },
-    stage: (kind) => dockerStage(house, kind),
+    stage: (kind) => dockerStage(fixture, kind),
     async apply(change, secrets = {}, tell = () => {}) {
       const context = contextOf(secrets, tell)
       for (const step of engine.plan(change)) await engine.apply(step, context)
@@ -84,7 +84,7 @@ export async function dockerHouse(options: DockerLabOptions): Promise<DockerHous
       rmSync(folder, { recursive: true, force: true })
     },
   }
-  return house
+  return fixture
 }
 
 /** The lab's image of a kind stands for every release that the kind has. */
@@ -125,8 +125,8 @@ interface DockerProject extends Machine {
   readonly project: string
 }
 
-function dockerStage(house: DockerHouse, kind: DatabaseType | ServiceType): Stage {
-  const { lab, engine } = house
+function dockerStage(fixture: DockerFixture, kind: DatabaseType | ServiceType): Stage {
+  const { lab, engine } = fixture
   const image: TypeImage = kind.image
   const name = imageNameOf(image.reference(''))
   const line = kind.lineOf(images[name].split(':')[1]!)
@@ -134,7 +134,7 @@ function dockerStage(house: DockerHouse, kind: DatabaseType | ServiceType): Stag
   const never = new AbortController().signal
 
   const project: Stage['project'] = (data, secrets): DockerProject => {
-    const id = house.projectId()
+    const id = fixture.projectId()
     const path = join(lab.folder, 'data/volumes', `stackquay-${instance}.${id}.data.${data}`, '_data')
     return { project: id, data: { [data]: path }, secrets }
   }
@@ -149,7 +149,7 @@ function dockerStage(house: DockerHouse, kind: DatabaseType | ServiceType): Stag
         facts: { project: projectFacts(idOf(machine)) },
         needsPrograms: toolchain === null,
       },
-      house.facts,
+      fixture.facts,
     )
     return container
   }
@@ -173,7 +173,7 @@ function dockerStage(house: DockerHouse, kind: DatabaseType | ServiceType): Stag
       containerServiceInput(kind as ServiceType, said, {
         hostPort: await portsOf(kind as ServiceType),
         ...(toolchain === null
-          ? { ourProgram: (name) => ({ node: image.node ?? process.execPath, file: house.programFile(name) }) }
+          ? { ourProgram: (name) => ({ node: image.node ?? process.execPath, file: fixture.programFile(name) }) }
           : { toolchain }),
         ...over,
       }),
@@ -185,13 +185,13 @@ function dockerStage(house: DockerHouse, kind: DatabaseType | ServiceType): Stag
     },
     async start(spec, machine) {
       const workload = workloadOf({ ...inContainer(spec, containerFor(spec.name, machine)), setup: [] }, idOf(machine))
-      await engineSteps(house, { type: 'start', workload }, machine, (step) => step !== 'ready')
-      return started(house, workload, machine)
+      await engineSteps(fixture, { type: 'start', workload }, machine, (step) => step !== 'ready')
+      return started(fixture, workload, machine)
     },
     async runJob(job, machine) {
       let output = ''
       try {
-        await house.apply(jobStep(job, machine, dataOf(machine)), machine.secrets, (text) => {
+        await fixture.apply(jobStep(job, machine, dataOf(machine)), machine.secrets, (text) => {
           output += text
         })
         return { code: 0, output }
@@ -201,7 +201,7 @@ function dockerStage(house: DockerHouse, kind: DatabaseType | ServiceType): Stag
       }
     },
     async killJob(job, machine, milliseconds) {
-      const ended = house.apply(jobStep(job, machine, dataOf(machine)), machine.secrets).catch(() => {})
+      const ended = fixture.apply(jobStep(job, machine, dataOf(machine)), machine.secrets).catch(() => {})
       const container = `stackquay-${instance}.${idOf(machine)}.${dataOf(machine)}.job.${job.name}`
       const isRunning = async () =>
         (await lab.try(['inspect', '-f', '{{.State.Running}}', container])).stdout === 'true\n'
@@ -225,7 +225,7 @@ export function projectFacts(id: string, path = '/nowhere', toolsPath = '/nowher
 }
 
 async function engineSteps(
-  { engine }: DockerHouse,
+  { engine }: DockerFixture,
   change: Change,
   { secrets }: Machine,
   wanted: (step: string) => boolean,
@@ -238,10 +238,10 @@ async function engineSteps(
       )
 }
 
-function started(house: DockerHouse, workload: Workload, machine: Machine) {
+function started(fixture: DockerFixture, workload: Workload, machine: Machine) {
   const { ref, title, stop } = workload
   const observed = async () => {
-    const all = await house.engine.observe(ref.project, new AbortController().signal)
+    const all = await fixture.engine.observe(ref.project, new AbortController().signal)
     return all.find((one) => one.ref.workload === ref.workload)
   }
   const ended = async (): Promise<End> => {
@@ -257,26 +257,26 @@ function started(house: DockerHouse, workload: Workload, machine: Machine) {
   }
   return {
     pid: null,
-    output: () => outputOf(house.engine, ref),
+    output: () => outputOf(fixture.engine, ref),
     async ready(seconds?: number) {
       const { health } = workload
       const patient = seconds === undefined || health.kind === 'none' ? health : { ...health, timeoutSeconds: seconds }
       try {
         await engineSteps(
-          house,
+          fixture,
           { type: 'start', workload: { ...workload, health: patient } },
           machine,
           (step) => step === 'ready',
         )
       } catch (error) {
-        throw new Error(`${(error as Error).message}\n${await outputOf(house.engine, ref)}`, { cause: error })
+        throw new Error(`${(error as Error).message}\n${await outputOf(fixture.engine, ref)}`, { cause: error })
       }
     },
     async stop(signal?: 'SIGKILL') {
       if (signal === 'SIGKILL') {
         const container = `stackquay-${instance}.${ref.project}.${ref.workload}`
-        await house.lab.try(['kill', container])
-      } else await house.apply({ type: 'stop', ref, title, stop })
+        await fixture.lab.try(['kill', container])
+      } else await fixture.apply({ type: 'stop', ref, title, stop })
       return ended()
     },
     ended,

@@ -16,7 +16,7 @@ const username = 'admin'
  * passes on what it is given.
  *
  * The server behind it listens on loopback alone, on a port that nobody is told. That is no lock: whoever may run programs
- * on this machine, as any user, can look for that port and needs no password there. What the door keeps out is everything
+ * on this machine, as any user, can look for that port and needs no password there. What the auth proxy keeps out is everything
  * else: other machines when the port is published, and clients with no, a wrong or an old password.
  */
 export const opensearch: ServiceType = {
@@ -88,7 +88,7 @@ export const opensearch: ServiceType = {
 const newest: Readonly<Record<string, string>> = { '2.19': '2.19.4', '3.3': '3.3.2' }
 
 function toWorkload(input: ServiceInput): WorkloadSpec {
-  const { node, file } = input.ourProgram('search-door')
+  const { node, file } = input.ourProgram('search-auth-proxy')
   const data = dataPath(opensearch.name)
   const http = input.listen('http')
   const line = opensearch.lineOf(input.toolchain?.version ?? '')
@@ -107,12 +107,12 @@ function toWorkload(input: ServiceInput): WorkloadSpec {
       ],
       cwd: data,
     },
-    env: { DOOR_PASSWORD: input.secret('password') },
+    env: { AUTH_PROXY_PASSWORD: input.secret('password') },
     data: [{ name: opensearch.name }],
     ports: [servicePort(input, 'http'), ...innerPorts(input, 'server', 'transport')],
     setup: [configJob(opensearch.name, line, Number(input.settings.heap))],
     requires: [],
-    // The door says 503 until the server behind it has its indexes open, and to whoever brings no password 401 from then on.
+    // The auth proxy says 503 until the server behind it has its indexes open, and to whoever brings no password 401 from then on.
     health: { kind: 'http', port: 'http', path: '/', status: [401, 401], timeoutSeconds: 600 },
     restart: { kind: 'always' },
     // Each write is in the log on disk before it is answered (`index.translog.durability: request`, the default).

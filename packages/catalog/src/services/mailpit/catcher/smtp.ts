@@ -3,7 +3,7 @@ import { inboxLimits } from './inbox-terms.ts'
 import type { Reader } from './reader.ts'
 import type { Incoming, MailStore } from './store.ts'
 
-export interface SmtpDoor {
+export interface SmtpListener {
   /** Ends when messages that were arriving are kept, or refused. */
   close(): Promise<void>
 }
@@ -12,7 +12,7 @@ export interface SmtpDoor {
  * Takes every message: it delivers none, so there is no recipient to protect. Credentials are accepted whatever
  * they are, so that a program runs here with the settings it has elsewhere. A message is acknowledged when it is on the disk.
  */
-export async function openSmtp(port: number, host: string, store: MailStore, reader: Reader): Promise<SmtpDoor> {
+export async function openSmtp(port: number, host: string, store: MailStore, reader: Reader): Promise<SmtpListener> {
   const arriving = new Set<Promise<void>>()
   const server = new SMTPServer({
     name: 'localhost',

@@ -7,8 +7,8 @@ import { patience } from './patience.ts'
 import { untilReady } from './readiness.ts'
 
 /**
- * `search-door --host ADDRESS --port N --user NAME --server-port N --transport-port N --program FILE --data FOLDER`, with the
- * password in DOOR_PASSWORD: starts OpenSearch, which listens on loopback, and lets in to it who has the password. Ends when
+ * `search-auth-proxy --host ADDRESS --port N --user NAME --server-port N --transport-port N --program FILE --data FOLDER`, with the
+ * password in AUTH_PROXY_PASSWORD: starts OpenSearch, which listens on loopback, and lets in to it who has the password. Ends when
  * OpenSearch ends.
  */
 const { values: options } = parseArgs({
@@ -23,7 +23,7 @@ const { values: options } = parseArgs({
   },
 })
 const { host, port, user, 'server-port': serverPort, 'transport-port': transportPort, program, data } = options
-const password = process.env.DOOR_PASSWORD ?? ''
+const password = process.env.AUTH_PROXY_PASSWORD ?? ''
 if (
   !host ||
   !port ||
@@ -32,11 +32,11 @@ if (
   !transportPort ||
   !program ||
   !data ||
-  // An empty password would be a door that stands open.
+  // An empty password would be a proxy that lets anybody in.
   password === ''
 ) {
   console.error(
-    'Usage: DOOR_PASSWORD=… search-door --host ADDRESS --port N --user NAME --server-port N --transport-port N --program FILE --data FOLDER',
+    'Usage: AUTH_PROXY_PASSWORD=… search-auth-proxy --host ADDRESS --port N --user NAME --server-port N --transport-port N --program FILE --data FOLDER',
   )
   process.exit(2)
 }
@@ -45,21 +45,21 @@ const mayEnter = createCheck(user, password)
 let isReady = false
 let isStopping = false
 
-const door = createServer(patience, (request, response) => {
+const proxy = createServer(patience, (request, response) => {
   if (admit(request, response)) forward(request, response, Number(serverPort))
 })
-door.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
+proxy.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
   if (!admit(request, response)) return
   response.writeContinue()
   forward(request, response, Number(serverPort))
 })
 
 // The port first: when it is taken, no server has been started for nothing.
-door.on('error', (error) => {
+proxy.on('error', (error) => {
   console.error(`OpenSearch cannot be reached on ${host}:${port}: ${error.message}`)
   process.exit(1)
 })
-door.listen(Number(port), host, startServer)
+proxy.listen(Number(port), host, startServer)
 
 function startServer(): void {
   const server = launch({

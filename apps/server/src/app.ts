@@ -24,7 +24,7 @@ import type { Config } from './config.ts'
 import { engineKind } from './engine-kinds.ts'
 import { openEngines } from './engines.ts'
 import { compiledFolder, openHome, openProjectsFolder } from './home.ts'
-import { createApp } from './http/app.ts'
+import { createHttpApp } from './http/app.ts'
 import { createDeniedLog } from './http/denied-log.ts'
 import type { Handlers, StreamHandlers } from './http/handler.ts'
 import { lockHome } from './instance-lock.ts'
@@ -75,8 +75,9 @@ import { createDispatcher } from './webhooks/dispatcher.ts'
 import { webhookHandlers } from './webhooks/handlers.ts'
 import { createWorkers } from './workers/workers.ts'
 
-export interface House {
-  readonly app: FastifyInstance
+export interface App {
+  /** Serves the API and the page. */
+  readonly http: FastifyInstance
   readonly store: Store
   readonly setup: SetupCode
   /** Ends when projects were found and unfinished operations go on. */
@@ -85,22 +86,22 @@ export interface House {
   close(): Promise<void>
 }
 
-export interface HouseOptions {
+export interface AppOptions {
   readonly config: Config
   readonly log: Logger
   /** Words for the person at the terminal. */
   say(text: string): void
   readonly now?: () => Date
-  /** For tests of the house itself: another engine in place of this machine's. */
+  /** For tests of the app itself: another engine in place of this machine's. */
   readonly engine?: Engine
   /** Sockets that were opened for the service by whoever started it. */
   readonly sockets?: InheritedSockets
-  /** Who keeps the ports of page and proxy; closed with the house. */
+  /** Who keeps the ports of page and proxy; closed with the app. */
   readonly ports?: PortsKeeper
 }
 
 /** The composition root: the one place that picks store, clock and engine, and puts the parts together. */
-export async function openHouse({
+export async function createApp({
   config,
   log,
   say,
@@ -108,7 +109,7 @@ export async function openHouse({
   engine: given,
   sockets = {},
   ports,
-}: HouseOptions): Promise<House> {
+}: AppOptions): Promise<App> {
   await openHome(config.home)
   const unlock = await lockHome(join(config.home, 'server.sock'), config.home)
   await openProjectsFolder(config.projectsDir, config.home)
@@ -393,7 +394,7 @@ export async function openHouse({
     ...runStreams({ store, engine, resolver, runs, ready, denied }),
     ...terminalStreams({ store, engine, resolver, filesOf, reveal, terminals }),
   }
-  const app = createApp({
+  const http = createHttpApp({
     handlers,
     streams,
     store,
@@ -410,7 +411,7 @@ export async function openHouse({
   })
 
   return {
-    app,
+    http,
     store,
     setup,
     ready,
@@ -421,7 +422,7 @@ export async function openHouse({
       ports?.close()
       // Whatever fails on the way, the store is closed and the home let go.
       try {
-        await app.close()
+        await http.close()
         await terminals.close()
         await shares.close()
         await dispatcher.close()

@@ -8,13 +8,13 @@ import { createFakeEngine, type FakeEngine } from '@stackquay/engine-api/fake-en
 import { sweep } from '@stackquay/testkit'
 import type { InjectOptions } from 'fastify'
 import { pino } from 'pino'
+import { type App, createApp } from '../src/app.ts'
 import { readConfig } from '../src/config.ts'
-import { type House, openHouse } from '../src/house.ts'
 
 export const admin = { username: 'ada', password: 'correct horse battery' }
 
-export interface TestHouse {
-  readonly house: House
+export interface TestApp {
+  readonly app: App
   readonly engine: FakeEngine
   readonly home: string
   /** Everything that the service wrote to its log. */
@@ -39,12 +39,12 @@ export interface Called {
   readonly json: any
 }
 
-/** The whole service over an engine in memory: the real door, store and handlers, in a home of its own. */
-export async function openTestHouse(
+/** The whole service over an engine in memory: the real HTTP app, store and handlers, in a home of its own. */
+export async function openTestApp(
   t: Pick<TestContext, 'after'>,
   { env = {}, setUp = true, images = false }: { env?: Record<string, string>; setUp?: boolean; images?: boolean } = {},
-): Promise<TestHouse> {
-  const home = await mkdtemp(join(tmpdir(), 'stackquay-house-'))
+): Promise<TestApp> {
+  const home = await mkdtemp(join(tmpdir(), 'stackquay-app-'))
   const engine = createFakeEngine({ images })
   for (const [name, version, program] of toolchains) {
     const directory = '/fake/bin'
@@ -60,7 +60,7 @@ export async function openTestHouse(
     engine.toolchainsFound = [...engine.toolchainsFound, found]
   }
   let written = ''
-  const house = await openHouse({
+  const app = await createApp({
     config: readConfig({
       STACKQUAY_HOME: home,
       STACKQUAY_LISTEN: '127.0.0.1:1',
@@ -75,17 +75,17 @@ export async function openTestHouse(
     engine,
   })
   t.after(async () => {
-    await house.close()
+    await app.close()
     await sweep(home)
     await rm(home, { recursive: true, force: true })
   })
-  await house.ready
+  await app.ready
   const call = async (
     id: string,
     { params = {}, query = {}, body, headers = {} }: CallOptions = {},
   ): Promise<Called> => {
     const { method, path } = operationOf(id)
-    const answer = await house.app.inject({
+    const answer = await app.http.inject({
       method,
       url: apiPrefix + path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(params[name] ?? 'x')),
       query: { ...query },
@@ -101,7 +101,7 @@ export async function openTestHouse(
     }
   }
   return {
-    house,
+    app,
     engine,
     home,
     log: () => written,

@@ -15,7 +15,7 @@ export function launch({ program, data, serverPort, transportPort }: Launch): Ch
   // Libraries that it unpacks at each start stay behind when it is killed.
   rmSync(temporary, { recursive: true, force: true })
   for (const folder of [temporary, join(data, 'logs')]) mkdirSync(folder, { recursive: true, mode: 0o700 })
-  const { DOOR_PASSWORD: _, ...env } = process.env
+  const { AUTH_PROXY_PASSWORD: _, ...env } = process.env
   const settings = {
     'network.host': '127.0.0.1',
     'http.port': serverPort,
