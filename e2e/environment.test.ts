@@ -147,7 +147,7 @@ function sha256(text: string): string {
 function randomValues(count: number): ReadonlyMap<string, string> {
   const random = randomFrom(20_261_121)
   const pick = <T>(items: readonly T[]): T => items[Math.floor(random() * items.length)]!
-  const pieces = [
+  const chunks = [
     '$HOME',
     ['$', '{PATH}'].join(''),
     '$(id)',
@@ -213,9 +213,9 @@ function randomValues(count: number): ReadonlyMap<string, string> {
   return new Map(
     Array.from({ length: count }, (_, index) => {
       const length = 1 + Math.floor(random() * 40)
-      const text = special[index] ?? Array.from({ length }, () => pick(pieces)).join('')
+      const text = special[index] ?? Array.from({ length }, () => pick(chunks)).join('')
       // Whatever escapes the rest of a text in an answer or a file leaves the mark as it is.
-      return [`V_${index}`, index < special.length ? text : `${text}mark${index}mark${pick(pieces)}`]
+      return [`V_${index}`, index < special.length ? text : `${text}mark${index}mark${pick(chunks)}`]
     }),
   )
 }

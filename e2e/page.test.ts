@@ -323,7 +323,7 @@ async function assertAccessible(page: Page, screen: string): Promise<void> {
         .withTags(rules)
         // Base UI's own: it takes the focus at the edge of a dialog and hands it on at once.
         .exclude('[data-base-ui-focus-guard]')
-        // In one piece: the page has no frames that would have to be asked one by one.
+        // In one chunk: the page has no frames that would have to be asked one by one.
         .setLegacyMode()
       const { violations } = await builder.analyze()
       for (const { id, nodes } of violations)

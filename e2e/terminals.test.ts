@@ -110,8 +110,8 @@ describe('terminals and programs of a project', () => {
     peer.send({ type: 'eof' })
     const { code } = await peer.frame('exit')
     assert.equal(code, 0)
-    assert.ok(Buffer.concat(peer.pieces.map((piece) => piece.subarray(1))).equals(bytes))
-    assert.ok(peer.pieces.every((piece) => piece[0] === 1))
+    assert.ok(Buffer.concat(peer.chunks.map((chunk) => chunk.subarray(1))).equals(bytes))
+    assert.ok(peer.chunks.every((chunk) => chunk[0] === 1))
   })
 
   it('holds a program whose output nobody reads, without growing', async () => {

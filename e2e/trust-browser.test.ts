@@ -273,7 +273,7 @@ describe('a browser session against the projects of its host', () => {
         const etag = first.headers.get('etag') ?? ''
         let got = 0
         const broke = await (async () => {
-          for await (const piece of first.body as unknown as AsyncIterable<Uint8Array>) got += piece.length
+          for await (const chunk of first.body as unknown as AsyncIterable<Uint8Array>) got += chunk.length
         })().then(
           () => false,
           () => true,

@@ -25,7 +25,10 @@ export const fileAccess: readonly FileAccess[] = [
   { path: 'packages/engines/src/native/as-user/acts.ts', why: 'runs as the user of the project' },
   { path: 'packages/engines/src/native/as-user/beneath.ts', why: 'runs as the user of the project' },
   { path: 'packages/engines/src/native/as-user/helper.ts', why: 'makes its threads before it gives up its rights' },
-  { path: 'packages/engines/src/native/as-user/trees.ts', why: 'names in our own folders, never what is inside' },
+  {
+    path: 'packages/engines/src/native/as-user/trees.ts',
+    why: 'names in our own folders; inside one only before it is given to a user',
+  },
 
   // The service.
   { path: 'apps/server/src/bundled.ts', why: 'programs of the installation' },
@@ -35,10 +38,14 @@ export const fileAccess: readonly FileAccess[] = [
   { path: 'apps/server/src/instance-lock.ts', why: 'the socket of the instance, in the home' },
   { path: 'apps/server/src/isolation/folder-owner.ts', why: '/etc/login.defs' },
   { path: 'apps/server/src/isolation/provision.ts', why: '/proc' },
+  { path: 'apps/server/src/isolation/system-users.ts', why: '/etc/passwd and /etc/group' },
   { path: 'apps/server/src/network/providers/program-on-path.ts', why: 'programs on the PATH of the service' },
   { path: 'apps/server/src/ports/', why: 'the note of who holds the ports, in the home; /proc' },
   { path: 'apps/server/src/catalogue/container-facts.ts', why: 'Dockerfiles of the installation, and `toolchains`' },
-  { path: 'apps/server/src/projects/files-of.ts', why: 'asks for the owner of a folder, and nothing else' },
+  {
+    path: 'apps/server/src/projects/files-of.ts',
+    why: 'asks whether a folder is there and whose it is, and nothing else',
+  },
   { path: 'apps/server/src/projects/new-folder.ts', why: 'names in the folder above projects, which is ours' },
   { path: 'apps/server/src/catalogue/our-programs.ts', why: 'programs of the installation, copied to `toolchains`' },
   { path: 'apps/server/src/projects/prepare.ts', why: 'makes `tools`, which is ours' },

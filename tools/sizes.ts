@@ -53,7 +53,7 @@ export const knownLongFunctions: Readonly<Record<string, number>> = {
   'packages/store/src/migrations/0001-first.ts up': 169,
   'apps/server/src/isolation/project-users.ts openProjectUsers': 143,
   'apps/server/src/projects/resolver.ts createResolver': 95,
-  'apps/server/src/runs/own-data.ts createOwnData': 122,
+  'apps/server/src/runs/test-environments.ts createTestEnvironments': 122,
   'apps/server/src/http/upgrade.ts createUpgrades': 127,
   'apps/server/src/runs/handlers.ts runHandlers': 116,
   'apps/server/src/http/frame-socket.ts openFrameSocket': 111,

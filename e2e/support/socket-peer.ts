@@ -4,7 +4,7 @@ import { type Service, until } from './service.ts'
 /** The other end of a terminal or an exec over a WebSocket. */
 export interface Peer {
   readonly socket: WebSocket
-  readonly pieces: Buffer[]
+  readonly chunks: Buffer[]
   bytes(): Buffer
   type(text: string): void
   send(message: object): void
@@ -19,18 +19,18 @@ export async function connect(service: Service, path: string): Promise<Peer> {
   const socket = new WebSocket(`${service.url.replace('http', 'ws')}/api/v1${path}`, {
     headers: { authorization: `Bearer ${service.token}` },
   })
-  const pieces: Buffer[] = []
+  const chunks: Buffer[] = []
   // biome-ignore lint/suspicious/noExplicitAny: tests look into frames of every kind.
   const frames: any[] = []
   socket.on('message', (data: Buffer, isBinary) => {
-    if (isBinary) pieces.push(data)
+    if (isBinary) chunks.push(data)
     else frames.push(JSON.parse(data.toString()))
   })
   const opened = Promise.withResolvers<void>()
   socket.on('open', opened.resolve)
   socket.on('error', opened.reject)
   await opened.promise
-  const bytes = () => Buffer.concat(pieces)
+  const bytes = () => Buffer.concat(chunks)
   const shown = () => `${JSON.stringify(frames)} ${JSON.stringify(bytes().subarray(-500).toString())}`
   const wait = async (look: () => boolean, what: string, withinMs?: number) => {
     await until(async () => look() || socket.readyState === WebSocket.CLOSED, what, withinMs).catch((error: Error) => {
@@ -40,7 +40,7 @@ export async function connect(service: Service, path: string): Promise<Peer> {
   }
   return {
     socket,
-    pieces,
+    chunks,
     bytes,
     type: (text) => socket.send(Buffer.from(text)),
     send: (message) => socket.send(JSON.stringify(message)),

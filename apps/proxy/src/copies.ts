@@ -3,7 +3,7 @@
  * the chunk has left: memory that is new each time costs the kernel as much as the copying itself.
  */
 
-const pieceBytes = 256 * 1024
+const chunkBytes = 256 * 1024
 /** More than this many are rarely needed at once; the collector takes the rest. */
 const mostKept = 32
 const free: Buffer[] = []
@@ -18,16 +18,16 @@ const nothing = () => {}
 
 export function copyOf(bytes: Buffer, start: number, end: number): Copy {
   const size = end - start
-  if (size < pieceBytes / 4 || size > pieceBytes) {
+  if (size < chunkBytes / 4 || size > chunkBytes) {
     const copy = Buffer.allocUnsafe(size)
     bytes.copy(copy, 0, start, end)
     return { bytes: copy, done: nothing }
   }
-  const memory = free.pop() ?? Buffer.allocUnsafeSlow(pieceBytes)
+  const memory = free.pop() ?? Buffer.allocUnsafeSlow(chunkBytes)
   bytes.copy(memory, 0, start, end)
   let isDone = false
   return {
-    bytes: size === pieceBytes ? memory : memory.subarray(0, size),
+    bytes: size === chunkBytes ? memory : memory.subarray(0, size),
     done: () => {
       if (isDone) return
       isDone = true

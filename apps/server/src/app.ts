@@ -49,7 +49,7 @@ import { createImageRecords } from './projects/images.ts'
 import { manifestHandlers } from './projects/manifest-handlers.ts'
 import { openProjects } from './projects/open-projects.ts'
 import { createPortWallsKeeper } from './projects/port-walls-keeper.ts'
-import { equipProject } from './projects/prepare.ts'
+import { provisionProject } from './projects/prepare.ts'
 import { createResolver } from './projects/resolver.ts'
 import { createRestartHolds } from './projects/restart-holds.ts'
 import { serviceHandlers } from './projects/service-handlers.ts'
@@ -59,9 +59,9 @@ import { createProxyKeeper, type ProxyKeeper } from './proxy-keeper.ts'
 import { endLeftData, endOrphans, sweepLeftFolders } from './resume/leftovers.ts'
 import { holdInterrupted, reconcile, resumeOperations } from './resume/operations.ts'
 import { runHandlers, runStreams } from './runs/handlers.ts'
-import { createOwnData } from './runs/own-data.ts'
 import { createResultsFolders } from './runs/results-folder.ts'
 import { createRuns } from './runs/runs.ts'
+import { createTestEnvironments } from './runs/test-environments.ts'
 import { keyPlace } from './sealing-key.ts'
 import { type SetupCode, setupCode } from './setup-code.ts'
 import { shareHandlers } from './shares/share-handlers.ts'
@@ -76,7 +76,6 @@ import { webhookHandlers } from './webhooks/handlers.ts'
 import { createWorkers } from './workers/workers.ts'
 
 export interface App {
-  /** Serves the API and the page. */
   readonly http: FastifyInstance
   readonly store: Store
   readonly setup: SetupCode
@@ -157,11 +156,11 @@ export async function createApp({
   const sources = createSources({ config, accounts, files, network: networkEnvironment(process.env) })
   const provision = createProvision({ isolation, store, engine, config, report: (text) => log.info(text) })
   const reveal = async (ref: SecretRef) => (await store.secrets.reveal(ref.secret, ref.version)).expose()
-  const ownData = createOwnData({ store, resolver, engine, config, reveal })
+  const testEnvironments = createTestEnvironments({ store, resolver, engine, config, reveal })
   const portWalls =
     isolation.walls === null
       ? null
-      : createPortWallsKeeper({ store, accounts, walls: isolation.walls, runPorts: ownData.ports, onError })
+      : createPortWallsKeeper({ store, accounts, walls: isolation.walls, runPorts: testEnvironments.ports, onError })
   if (portWalls !== null) isolation.beforeStarts(portWalls.ready)
   const keeper: ProxyKeeper | null =
     config.proxy === null
@@ -181,20 +180,20 @@ export async function createApp({
   })
   const network = createNetwork(store)
   const core = openProjects({ store, resolver, engine, named, config, network, keeper, now, onError })
-  const { lanes, observations, watches, routes, model, journal } = core
+  const { queues, observations, watches, routes, model, progressLog } = core
   const runs = createRuns({
     store,
     engine,
     resolver,
     accounts,
     files,
-    ownData,
+    testEnvironments,
     workers,
     results: createResultsFolders(config.home, files),
     maxMinutes: config.runMaxMinutes,
     reveal,
-    equip: (project, signal) => equipProject(project, { store, model, engine, config, provision }, signal),
-    exclusively: lanes.enter,
+    provision: (project, signal) => provisionProject(project, { store, model, engine, config, provision }, signal),
+    exclusively: queues.enter,
     now,
     onError,
   })
@@ -213,7 +212,7 @@ export async function createApp({
     const enough = sleep(publishMs, undefined, { ref: false, signal: life.signal }).catch(() => undefined)
     await Promise.race([routes.publish(projects), enough])
   }
-  const surroundings = { path: process.env.PATH ?? '', ssh: config.shareSsh }
+  const environment = { path: process.env.PATH ?? '', ssh: config.shareSsh }
   const shares = createShares({
     store,
     engine,
@@ -221,7 +220,7 @@ export async function createApp({
     resolver,
     network,
     config,
-    surroundings,
+    environment,
     published,
     now,
     onError,
@@ -250,23 +249,23 @@ export async function createApp({
     retire,
     filesOf,
     reveal,
-    carries: journal.carries,
+    carries: progressLog.carries,
     runs,
     terminals,
     workers,
     restartHolds,
-    lanes,
+    queues,
     observations,
     watches,
   })
   const orchestrator = createOrchestrator({
     engine,
-    lanes,
+    queues,
     observations,
     watches,
     life: core.life,
     reveal,
-    journal,
+    progressLog,
     work,
     wanted: model.wanted,
     projects: () => model.all().map(({ row }) => row.id),
@@ -306,12 +305,12 @@ export async function createApp({
     await resumeOperations(resuming)
     await endOrphans(model, engine.all)
     await retireLeft(isolation.users, store).catch((error: unknown) => onError(error, 'taking users away'))
-    await endLeftData({ store, ownData, onError })
+    await endLeftData({ store, testEnvironments, onError })
     // From here on it is known which ports the runs have that go on.
     await portWalls?.renew().catch((error: unknown) => onError(error, 'walls around ports'))
-    await runs.takeUp()
+    await runs.resume()
     await terminals.resume()
-    await shares.takeUp()
+    await shares.resume()
     for (const known of model.all()) model.touched(known.row.id)
     await routes.publishAll()
   }
@@ -356,7 +355,7 @@ export async function createApp({
     ...pick(statsHandlers({ store, engine, accounts }), ['getProjectStats']),
     ...domainHandlers({ store, model, resolver, network, baseDomain: config.baseDomain, published }),
     ...rulesHandlers({ store, model, resolver, network, published }),
-    ...shareHandlers({ store, model, shares, surroundings, proxy: () => keeper?.control() ?? null }),
+    ...shareHandlers({ store, model, shares, environment, proxy: () => keeper?.control() ?? null }),
     ...trafficHandlers({ store, proxy: () => (keeper === null ? 'off' : keeper.control()) }),
     ...runHandlers({ store, engine, resolver, runs }),
     ...terminalHandlers({ store, engine, resolver, filesOf, reveal, terminals }),
@@ -429,7 +428,7 @@ export async function createApp({
         await runs.close()
         await orchestrator.close()
         await workers.close()
-        await journal.flush()
+        await progressLog.flush()
         await model.settled()
         await images.settled()
         life.abort()

@@ -6,8 +6,8 @@ import { bundledPrograms } from './bundled.ts'
 import type { Config } from './config.ts'
 import { engineKind } from './engine-kinds.ts'
 import type { InstanceIsolation } from './isolation/isolation.ts'
-import { isOwnData } from './own-data-id.ts'
 import { registryAuth } from './registry-auth.ts'
+import { isTestEnvironment } from './test-environment-id.ts'
 
 export interface OpenedEngines {
   readonly engines: Engines
@@ -91,7 +91,7 @@ async function firstThatAnswers(opened: ReadonlyMap<EngineName, Engine>): Promis
 /** The engine that a project names; a test run's own data is where its project is. */
 function engineOf(store: Store): (id: string) => Promise<EngineName | null> {
   return async (id) => {
-    const project = isOwnData(id) ? (await store.runs.find(id))?.project : id
+    const project = isTestEnvironment(id) ? (await store.runs.find(id))?.project : id
     return project === undefined ? null : ((await store.projects.find(project))?.engine ?? null)
   }
 }

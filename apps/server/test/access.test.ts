@@ -240,8 +240,8 @@ test('the audit log is listed newest first, filtered and paged, and its chain ho
   const second = await list(`?limit=1&cursor=${first.nextCursor}`)
   assert.equal(second.items[0].seq, all.items[1].seq)
   assert.equal((await list('?cursor=abc')).code, 'invalid_request')
-  const verdict = (await http.app.inject({ url: '/api/v1/audit/verify', headers: bearer(value) })).json()
-  assert.deepEqual([verdict.ok, verdict.entries, verdict.firstBroken], [true, all.items.length, null])
+  const decision = (await http.app.inject({ url: '/api/v1/audit/verify', headers: bearer(value) })).json()
+  assert.deepEqual([decision.ok, decision.entries, decision.firstBroken], [true, all.items.length, null])
 })
 
 test('the setting of trusted proxies holds for the service itself: who logs in is noted with his own address', async (t) => {

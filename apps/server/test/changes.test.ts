@@ -78,7 +78,7 @@ test('a database whose deletion failed holds its name until it is dropped again,
   assert.deepEqual(await dataOf(app, id), [mainWorkload])
 
   const operator = await app.as('operate')
-  for (const { name: type } of databaseKinds.filter((kind) => kind.nameObstacle('main') === null)) {
+  for (const { name: type } of databaseKinds.filter((kind) => kind.nameBlocker('main') === null)) {
     const taken = await operator('POST', '/projects/shop/databases', { name: 'main', type })
     assert.deepEqual([taken.status, pointers(taken)], [422, ['/databases/main data_exists']], type)
   }

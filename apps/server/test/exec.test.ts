@@ -70,7 +70,7 @@ test('over a WebSocket a program runs, gets signals, and says how it ended', asy
   peer.send({ type: 'run', argv: ['true'] })
   assert.equal(typeof (await peer.frame('start')).pid, 'number')
   await peer.shows('err')
-  assert.deepEqual(peer.pieces, [Buffer.from('\x01out'), Buffer.from('\x02err')])
+  assert.deepEqual(peer.chunks, [Buffer.from('\x01out'), Buffer.from('\x02err')])
   peer.send({ type: 'signal', signal: 'SIGINT' })
   const { code, signal } = await peer.frame('exit')
   assert.deepEqual([code, signal], [null, 'SIGINT'])

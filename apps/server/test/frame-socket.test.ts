@@ -30,7 +30,7 @@ test('a peer that is gone is noticed also while its messages wait', async (t) =>
     taken += 1
     return new Promise<void>(() => {})
   })
-  // More than the network takes in one piece: its end lies behind what nobody reads.
+  // More than the network takes in one chunk: its end lies behind what nobody reads.
   for (let index = 0; index < 300; index += 1) peer.send(Buffer.alloc(60_000))
   await waitFor('the first message', () => taken === 1)
   peer.terminate()

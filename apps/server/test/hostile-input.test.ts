@@ -7,7 +7,7 @@ import { longestTurn } from '@stackquay/testkit/event-loop'
 import { jsonShape } from '../src/json-shape.ts'
 import { createMatchers } from '../src/logs/log-match.ts'
 import { readResults } from '../src/runs/read-results.ts'
-import { TaskLimitError } from '../src/workers/lane.ts'
+import { TaskLimitError } from '../src/workers/thread-pool.ts'
 import { createWorkers } from '../src/workers/workers.ts'
 import { openTestApp } from './app-support.ts'
 
@@ -164,7 +164,7 @@ test('a pattern that never ends, and a report that is no report, keep nobody els
   }
 })
 
-test('a task that passes its limit is ended, and the next one of its lane gets a new thread', async (t) => {
+test('a task that passes its limit is ended, and the next one of its pool gets a new thread', async (t) => {
   const workers = createWorkers()
   t.after(() => workers.close())
   const endless = { pattern: '(a+)+$', text: `${'a'.repeat(60)}!` }

@@ -16,8 +16,8 @@ const position = { time: '2026-01-02T03:04:05.000Z', cursors: { 'a-web': '0.1.2'
 
 test('what is made of bytes equals what is made of lines, whatever was printed', async (t) => {
   const random = randomFrom(20_260_101)
-  for (const [round, pieces] of [plainPieces, allPieces, brokenPieces].entries()) {
-    const batches = await batchesOf(t, bytesOf(random, pieces), bytesOf(random, pieces))
+  for (const [round, chunks] of [plainChunks, allChunks, brokenChunks].entries()) {
+    const batches = await batchesOf(t, bytesOf(random, chunks), bytesOf(random, chunks))
     assert.ok(batches.some(({ columns }) => columns !== null))
     for (const batch of batches) assertSame(batch, `round ${round}`)
     const some = batches.map((batch) =>
@@ -47,7 +47,7 @@ test('no line that tells a level is taken for one that tells none', () => {
   let levels = 0
   for (let at = 0; at < 60_000; at++) {
     const count = one(random, [1, 2, 3, 4, 6, 12])
-    const text = Array.from({ length: count }, () => one(random, levelPieces)).join('')
+    const text = Array.from({ length: count }, () => one(random, levelChunks)).join('')
     const bytes = Buffer.from(text)
     const isTold = levelOf(text) !== null
     if (isTold) levels += 1
@@ -74,8 +74,8 @@ function assertSame(batch: LogBatch, what: string): void {
   assert.ok(texts(batch) === texts(slow), what)
 }
 
-function inside(piece: Buffer): string {
-  const text = piece.toString()
+function inside(chunk: Buffer): string {
+  const text = chunk.toString()
   JSON.parse(text)
   return text.slice(1, -1)
 }
@@ -109,9 +109,9 @@ async function batchesOf(t: TestContext, out: Buffer, err: Buffer): Promise<LogB
   return Array.fromAsync(engine.logBatches({ project, workload: 'web' }, {}, signal))
 }
 
-const plainPieces = ['a', 'served a request', '=', 'level=warn ', 'ERROR ', 'ä', '🙂', ' ', '\n', '\n', '\n\n']
-const allPieces = [
-  ...plainPieces,
+const plainChunks = ['a', 'served a request', '=', 'level=warn ', 'ERROR ', 'ä', '🙂', ' ', '\n', '\n', '\n\n']
+const allChunks = [
+  ...plainChunks,
   '"',
   '\\',
   '\r\n',
@@ -123,8 +123,8 @@ const allPieces = [
   '\u2028',
   '{"level":30,',
 ]
-const brokenPieces = [...allPieces, Buffer.from([0xff]), Buffer.from([0xe2, 0x82]), Buffer.from([0xed, 0xa0, 0x80])]
-const levelPieces = [
+const brokenChunks = [...allChunks, Buffer.from([0xff]), Buffer.from([0xe2, 0x82]), Buffer.from([0xed, 0xa0, 0x80])]
+const levelChunks = [
   ...[
     'E0102 ',
     '12:M ',
@@ -177,9 +177,9 @@ const levelPieces = [
   ...[' ', ' ', ' ', '-', '|', '(', 'x'.repeat(90), '€'.repeat(80), '1', '\u00a0', '\u2028'],
 ]
 
-function bytesOf(random: () => number, pieces: readonly (string | Buffer)[]): Buffer {
+function bytesOf(random: () => number, chunks: readonly (string | Buffer)[]): Buffer {
   const all: Buffer[] = []
-  for (let at = 0; at < 12_000; at++) all.push(Buffer.from(one(random, pieces)))
+  for (let at = 0; at < 12_000; at++) all.push(Buffer.from(one(random, chunks)))
   for (const length of [65_535, 65_536, 65_537, 70_000])
     all.push(Buffer.from('\n'), Buffer.from('ü'.repeat(length / 2)))
   all.push(Buffer.from(`\n${'"'.repeat(64 * 1024)}\n`), Buffer.from('the end without an end'))

@@ -155,7 +155,7 @@ function serviceAfter(
   const wrong: string[] = []
   if (writtenBy !== undefined && before !== undefined) {
     const isKept = after.version === before.version || after.version === writtenBy
-    if (!isKept && kind.dataObstacle(writtenBy, String(after.version)) !== null) wrong.push(`/${kind.name}/version`)
+    if (!isKept && kind.dataBlocker(writtenBy, String(after.version)) !== null) wrong.push(`/${kind.name}/version`)
     for (const field of kind.settings.ofData) if (after[field] !== before[field]) wrong.push(`/${kind.name}/${field}`)
   }
   return { after, wrong }

@@ -186,7 +186,7 @@ function ask(port: number, path: string): Promise<string | null> {
   return new Promise((resolve, reject) => {
     get({ host: '127.0.0.1', port, path, agent: false, headers: { host: 'shop.localhost' } }, async (answer) => {
       let text = ''
-      for await (const piece of answer) text += piece
+      for await (const chunk of answer) text += chunk
       resolve(answer.statusCode === 200 ? text : null)
     }).once('error', reject)
   })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ProblemError } from '@stackquay/contract'
 import type { FrameSocket } from '../src/http/handler.ts'
-import { createRelay, type StreamPiece, type StreamSource } from '../src/streams/relay.ts'
+import { createRelay, type StreamChunk, type StreamSource } from '../src/streams/relay.ts'
 
 const problem = () => new ProblemError('not_found', 'It is gone.')
 
@@ -37,7 +37,7 @@ function reader(taken: () => Promise<void> = async () => {}) {
   return { socket, texts, leave: () => leaving.abort(new Error('gone')) }
 }
 
-test('twenty readers get the same, and each piece is made once', async () => {
+test('twenty readers get the same, and each chunk is made once', async () => {
   const made: number[] = []
   const relay = createRelay(numbers(50, made))
   const readers = Array.from({ length: 20 }, () => reader())
@@ -74,13 +74,13 @@ test('one that takes nothing keeps nobody waiting, and reads anew what is not he
   assert.ok(made.length >= before + 900, 'most of it was not held')
 })
 
-test('a reader that leaves while others wait for the same piece does not take it from them', async () => {
-  const piece = Promise.withResolvers<StreamPiece | null>()
+test('a reader that leaves while others wait for the same chunk does not take it from them', async () => {
+  const chunk = Promise.withResolvers<StreamChunk | null>()
   const asked = Promise.withResolvers<AbortSignal>()
   const source: StreamSource = {
     next: (after, signal) => {
       asked.resolve(signal)
-      return after === 0 ? piece.promise : Promise.resolve(null)
+      return after === 0 ? chunk.promise : Promise.resolve(null)
     },
   }
   const relay = createRelay(source)
@@ -91,7 +91,7 @@ test('a reader that leaves while others wait for the same piece does not take it
   leaver.leave()
   assert.equal(await left, 0)
   assert.equal(signal.aborted, false)
-  piece.resolve({ frames: [{ kind: 'binary', bytes: Buffer.from('x') }], to: 1 })
+  chunk.resolve({ frames: [{ kind: 'binary', bytes: Buffer.from('x') }], to: 1 })
   assert.equal(await stayed, 1)
   assert.deepEqual(stayer.texts, ['x'])
 })
@@ -142,7 +142,7 @@ test('an end may be followed by more: it is asked for again', async () => {
   assert.deepEqual(one.texts, ['1', '2', '3', '4', '5'])
 })
 
-test('pieces without frames move the position on, and numbered frames are given their type', async () => {
+test('chunks without frames move the position on, and numbered frames are given their type', async () => {
   const relay = createRelay<string>({
     next: async (after) => {
       if (after === 'a') return { frames: [], to: 'b' }

@@ -101,7 +101,7 @@ test('a stand has data of its own, and folders and tools of the project', async 
   await writeFile(join(own.path, 'package.json'), '{"dependencies":{"pg":"8"}}')
   await writeFile(join(own.path, '.env'), 'DB_PORT=24601\nAPP_NAME=Own\n')
   const usual = await resolver().commands(own)
-  const { resolved, commands } = await resolver().stand(own, {
+  const { resolved, commands } = await resolver().inTestEnvironment(own, {
     id: 'run_1',
     lease: (workload, port) => (workload === 'postgresql-main' && port === 'postgresql' ? 31_000 : null),
     secret: (name, length) => ({ secret: `${name}:${length}`, version: 1 }),

@@ -108,7 +108,7 @@ test('a stop without a start and a start of what was down hold nothing', async (
     { type: 'start', workload: web },
   ]
   await run(holds.around({ project, changes, wanted: [web], observed: seen }, stepsOf))
-  await holds.letGo(project)
+  await holds.release(project)
   assert.deepEqual(told, ['stop stop', 'start stop', 'ready stop', 'stop start', 'start start', 'ready start'])
 })
 
@@ -119,8 +119,8 @@ test('an operation that ended in between lets go of all that it held, once', asy
   const steps = holds.around({ project, changes: [replace(web)], wanted: [web], observed: seen }, stepsOf)
   await run(steps.slice(0, 2))
   assert.ok(!told.includes('let web'))
-  await holds.letGo(project)
-  await holds.letGo(project)
+  await holds.release(project)
+  await holds.release(project)
   assert.deepEqual(told.slice(-3), ['looked', 'let web', 'published'])
   assert.equal(told.filter((line) => line === 'let web').length, 1)
 })
@@ -138,6 +138,6 @@ test('a cancelled operation does not go on waiting for answers that never come',
   await sleep(50)
   cancel.abort(new Error('cancelled'))
   await assert.rejects(holding)
-  await holds.letGo(project)
+  await holds.release(project)
   assert.ok(told.includes('let web'))
 })

@@ -31,14 +31,14 @@ test('whatever rules are accepted, the proxy takes them, and what it says with t
     const gate = createGate(route!)
     for (const path of ['/a', '/a/b', '/old', '/', '//evil.example/x', '/\\evil.example', '/b%C3%BCro/x?y=1']) {
       for (const method of ['GET', 'OPTIONS']) {
-        const verdict = gate?.check(visit(method, path))
-        if (verdict === undefined || verdict instanceof Promise) continue
-        const sent = verdict.pass
-          ? [verdict.request, verdict.response].flatMap((changes) => [
+        const decision = gate?.check(visit(method, path))
+        if (decision === undefined || decision instanceof Promise) continue
+        const sent = decision.pass
+          ? [decision.request, decision.response].flatMap((changes) => [
               ...(changes?.names ?? []).map((name) => [name, ''] as const),
               ...pairs(changes?.pairs ?? []),
             ])
-          : verdict.answer.headers
+          : decision.answer.headers
         for (const [name, value] of sent) {
           validateHeaderName(name)
           validateHeaderValue(name, value)

@@ -133,32 +133,32 @@ test('texts without end are cut', () => {
   )
 })
 
-const piece = (from: number, text: string, more: Partial<CommandOutput> = {}): CommandOutput => {
+const chunk = (from: number, text: string, more: Partial<CommandOutput> = {}): CommandOutput => {
   const bytes = Buffer.from(text)
   return { stream: 'stdout', time: 1_000, bytes, from, to: from + bytes.length, ...more }
 }
-const shown = (pieces: readonly CommandOutput[], after = 0) =>
-  framesOf(pieces, after).map(({ bytes }) => {
+const shown = (chunks: readonly CommandOutput[], after = 0) =>
+  framesOf(chunks, after).map(({ bytes }) => {
     const { type, seq, stream, text, bytes: missing } = JSON.parse(bytes.toString())
     return type === 'gap' ? `gap ${missing} ${seq}` : `${stream} ${text.length > 20 ? text.length : text} ${seq}`
   })
 
 test('neighbours of one stream and one moment share a frame, and a frame’s position is behind its last byte', () => {
-  assert.deepEqual(shown([piece(0, 'one\n'), piece(4, 'two\n')]), ['stdout one\ntwo\n 8'])
-  assert.deepEqual(shown([piece(0, 'a'), piece(1, 'b', { stream: 'stderr' }), piece(2, 'c')]), [
+  assert.deepEqual(shown([chunk(0, 'one\n'), chunk(4, 'two\n')]), ['stdout one\ntwo\n 8'])
+  assert.deepEqual(shown([chunk(0, 'a'), chunk(1, 'b', { stream: 'stderr' }), chunk(2, 'c')]), [
     'stdout a 1',
     'stderr b 2',
     'stdout c 3',
   ])
-  assert.deepEqual(shown([piece(0, 'a'), piece(1, 'b', { time: 1_500 })]), ['stdout a 1', 'stdout b 2'])
-  assert.deepEqual(shown([piece(0, 'x'.repeat(60_000)), piece(60_000, 'y'.repeat(10_000))]), [
+  assert.deepEqual(shown([chunk(0, 'a'), chunk(1, 'b', { time: 1_500 })]), ['stdout a 1', 'stdout b 2'])
+  assert.deepEqual(shown([chunk(0, 'x'.repeat(60_000)), chunk(60_000, 'y'.repeat(10_000))]), [
     'stdout 60000 60000',
     'stdout 10000 70000',
   ])
 })
 
-test('what is missing in front of a piece or between two is a gap of as many bytes', () => {
-  assert.deepEqual(shown([piece(100, 'a'), piece(200, 'b')], 40), [
+test('what is missing in front of a chunk or between two is a gap of as many bytes', () => {
+  assert.deepEqual(shown([chunk(100, 'a'), chunk(200, 'b')], 40), [
     'gap 60 100',
     'stdout a 101',
     'gap 99 200',

@@ -519,7 +519,7 @@ test('4.2.4 publicRead of a bucket that is there is refused with the way out, an
 /** A service, with two of the machine's versions of which the older cannot read what the newer wrote. */
 const oneWay = keepers.flatMap((kind) => {
   const [newer, older] = kind.releases.slice(0, 2).map(({ version }) => version)
-  return newer !== undefined && older !== undefined && kind.dataObstacle(newer, older) !== null
+  return newer !== undefined && older !== undefined && kind.dataBlocker(newer, older) !== null
     ? [{ kind, newer, older }]
     : []
 })
@@ -537,7 +537,7 @@ test('a version that kept data cannot be read by is refused with the way out, wh
     assert.ok(dataOf(app, id).includes(kind.name))
     await patch(app, { [kind.name]: { enabled: false, removeData: true } })
     assert.equal((await patch(app, { [kind.name]: { enabled: true, version: older } })).status, 200)
-    if (kind.dataObstacle(older, newer) !== null) continue
+    if (kind.dataBlocker(older, newer) !== null) continue
 
     // What never ran wrote nothing: the way back is open until it does.
     await app.ask('POST', '/projects/shop/stop?wait=30')

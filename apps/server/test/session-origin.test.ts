@@ -17,7 +17,7 @@ function openHttpApp(t: Parameters<typeof openTestHttpApp>[0], settings = {}) {
       getMailSource: async () => ({
         status: 200,
         headers: { 'content-type': 'message/rfc822' },
-        stream: pieces(file),
+        stream: chunks(file),
         length: file.length,
         etag: 'one',
       }),
@@ -278,7 +278,7 @@ test('an open stream ends with its session, although its ticket is long over', a
 })
 
 test('what a program sends beyond the announced length never leaves', async (t) => {
-  const reply = (length: number) => async () => ({ status: 200, stream: pieces(file), length, etag: 'x' })
+  const reply = (length: number) => async () => ({ status: 200, stream: chunks(file), length, etag: 'x' })
   const http = await openTestHttpApp(t, { handlers: { getMailSource: reply(12), getRunOutput: reply(500) } })
   const address = await http.listen()
   const { headers } = await http.session('ada')
@@ -338,6 +338,6 @@ function upgradeStatus(address: string, path: string, headers: Record<string, st
   })
 }
 
-async function* pieces(bytes: Buffer): AsyncGenerator<Buffer> {
+async function* chunks(bytes: Buffer): AsyncGenerator<Buffer> {
   for (let from = 0; from < bytes.length; from += 7) yield bytes.subarray(from, from + 7)
 }

@@ -6,9 +6,9 @@ import { test } from 'node:test'
 import { ConfigError, readConfig } from '../src/config.ts'
 import { findProvider, shareProviders } from '../src/network/providers/index.ts'
 import { programOnPath } from '../src/network/providers/program-on-path.ts'
-import type { Surroundings } from '../src/network/providers/provider.ts'
+import type { ProviderEnvironment } from '../src/network/providers/provider.ts'
 
-const nowhere: Surroundings = { path: '', ssh: null }
+const nowhere: ProviderEnvironment = { path: '', ssh: null }
 const server = { user: 'gate', host: 'tunnel.example.org', port: 22 }
 
 test('every folder of a provider is in the list, and nothing else', async () => {

@@ -12,7 +12,7 @@ export interface Peer {
   readonly frames: any[]
   /** All binary frames after one another. */
   bytes(): Buffer
-  readonly pieces: Buffer[]
+  readonly chunks: Buffer[]
   /** The close code, or the HTTP status when it was never opened. */
   readonly closed: Promise<number>
   send(message: object | Uint8Array): void
@@ -49,14 +49,14 @@ export async function connect(t: Pick<TestContext, 'after'>, app: TestApp, path:
   t.after(() => socket.terminate())
   // biome-ignore lint/suspicious/noExplicitAny: tests look into frames of every kind.
   const frames: any[] = []
-  const pieces: Buffer[] = []
+  const chunks: Buffer[] = []
   const closed = Promise.withResolvers<number>()
   const listeners = new Set<() => void>()
   const stir = () => {
     for (const listener of [...listeners]) listener()
   }
   socket.on('message', (data: Buffer, isBinary) => {
-    if (isBinary) pieces.push(data)
+    if (isBinary) chunks.push(data)
     else frames.push(JSON.parse(data.toString()))
     stir()
   })
@@ -76,7 +76,7 @@ export async function connect(t: Pick<TestContext, 'after'>, app: TestApp, path:
       const found = look()
       if (found !== undefined) return found
       if (late.aborted || socket.readyState === WebSocket.CLOSED) {
-        throw new Error(`No ${what}: ${JSON.stringify(frames)} ${Buffer.concat(pieces).toString().slice(-500)}`)
+        throw new Error(`No ${what}: ${JSON.stringify(frames)} ${Buffer.concat(chunks).toString().slice(-500)}`)
       }
       const { promise, resolve } = Promise.withResolvers<void>()
       listeners.add(resolve)
@@ -92,8 +92,8 @@ export async function connect(t: Pick<TestContext, 'after'>, app: TestApp, path:
   return {
     socket,
     frames,
-    pieces,
-    bytes: () => Buffer.concat(pieces),
+    chunks,
+    bytes: () => Buffer.concat(chunks),
     closed: closed.promise,
     send: (message) => socket.send(message instanceof Uint8Array ? message : JSON.stringify(message)),
     frame: (type) =>
@@ -103,7 +103,7 @@ export async function connect(t: Pick<TestContext, 'after'>, app: TestApp, path:
         seen = at + 1
         return frames[at]
       }),
-    shows: (text) => until(`"${text}"`, () => (Buffer.concat(pieces).includes(text) ? true : undefined)).then(() => {}),
+    shows: (text) => until(`"${text}"`, () => (Buffer.concat(chunks).includes(text) ? true : undefined)).then(() => {}),
     close: () => socket.close(),
   }
 }

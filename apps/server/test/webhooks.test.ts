@@ -11,7 +11,7 @@ import { waitFor } from '@stackquay/testkit'
 import { keyPlace } from '../src/sealing-key.ts'
 import { createDispatcher } from '../src/webhooks/dispatcher.ts'
 import { post } from '../src/webhooks/post.ts'
-import { addressObstacle } from '../src/webhooks/receivers.ts'
+import { addressBlocker } from '../src/webhooks/receivers.ts'
 import { nextAttempt, retryAfter, retrySeconds } from '../src/webhooks/retries.ts'
 import { webhookSecret } from '../src/webhooks/sealed-keys.ts'
 import { newWebhookSecret, rotated, signedHeaders, writeKeys } from '../src/webhooks/signature.ts'
@@ -67,7 +67,7 @@ const metadata = {
 }
 
 test('nobody has events sent to an address at which a cloud hands out credentials, however it is written', () => {
-  for (const [whose, address] of Object.entries(metadata)) assert.notEqual(addressObstacle(address), null, whose)
+  for (const [whose, address] of Object.entries(metadata)) assert.notEqual(addressBlocker(address), null, whose)
   for (const address of Object.values(metadata).filter((one) => !one.includes(':'))) {
     const [a, b, c, d] = address.split('.').map((part) => Number(part).toString(16).padStart(2, '0'))
     const written = [
@@ -82,16 +82,16 @@ test('nobody has events sent to an address at which a cloud hands out credential
       `::ffff:0:${address}`,
       `fd00::5efe:${address}`,
     ]
-    for (const one of written) assert.notEqual(addressObstacle(one), null, one)
+    for (const one of written) assert.notEqual(addressBlocker(one), null, one)
     const [first = 0, second = 0, third = 0, fourth = 0] = address.split('.').map(Number)
     const decimal = ((first * 256 + second) * 256 + third) * 256 + fourth
     for (const host of [String(decimal), `0x${decimal.toString(16)}`, `${first}.${second}.${third * 256 + fourth}`])
-      assert.notEqual(addressObstacle(new URL(`http://${host}/`).hostname), null, host)
+      assert.notEqual(addressBlocker(new URL(`http://${host}/`).hostname), null, host)
   }
   for (const name of ['metadata.google.internal', 'Metadata.Google.Internal.', 'metadata.goog'])
-    assert.notEqual(addressObstacle(name), null, name)
+    assert.notEqual(addressBlocker(name), null, name)
   for (const address of ['0.0.0.0', '::', '224.0.0.1', 'ff02::1'])
-    assert.notEqual(addressObstacle(address), null, address)
+    assert.notEqual(addressBlocker(address), null, address)
 })
 
 test('services of the own network and of the internet receive events', () => {
@@ -103,7 +103,7 @@ test('services of the own network and of the internet receive events', () => {
     '::ffff:10.0.0.1',
     '2606:4700::1111',
   ])
-    assert.equal(addressObstacle(address), null, address)
+    assert.equal(addressBlocker(address), null, address)
 })
 
 test('whose name leads to a metadata address when the connection is made gets nothing, whatever it led to before', async () => {

@@ -3,14 +3,14 @@ import { test } from 'node:test'
 import { RunOutput } from '../src/lib/run-output.ts'
 
 const time = Date.parse('2026-03-01T12:00:00.000Z')
-const outputOf = (...pieces: readonly (readonly [stream: 'stdout' | 'stderr', text: string])[]) => {
+const outputOf = (...chunks: readonly (readonly [stream: 'stdout' | 'stderr', text: string])[]) => {
   const output = new RunOutput()
-  for (const [stream, text] of pieces) output.append({ stream, time, text })
+  for (const [stream, text] of chunks) output.append({ stream, time, text })
   return output
 }
 const textsOf = (output: RunOutput) => output.lines.map((line) => line.text)
 
-test('a line that comes in pieces is one line', () => {
+test('a line that comes in chunks is one line', () => {
   const output = outputOf(['stdout', 'compi'], ['stdout', 'ling\nli'], ['stdout', 'nking\n'])
   assert.deepEqual(textsOf(output), ['compiling', 'linking'])
 })
@@ -35,7 +35,7 @@ test('a carriage return begins the line again, however it is cut; with a line fe
   assert.deepEqual(textsOf(outputOf(['stdout', 'done\r'], ['stdout', '\nnext\n'])), ['done', 'next'])
 })
 
-test('empty lines stay, and a piece that ends a line adds none', () => {
+test('empty lines stay, and a chunk that ends a line adds none', () => {
   assert.deepEqual(textsOf(outputOf(['stdout', 'a\n\nb\n'])), ['a', '', 'b'])
 })
 

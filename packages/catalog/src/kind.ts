@@ -124,7 +124,7 @@ export interface DatabaseType {
   readonly install: InstallHint
   readonly keepsData: true
   /** Why a database cannot have this name, or null when it can. */
-  nameObstacle(name: string): string | null
+  nameBlocker(name: string): string | null
   /** Secrets it needs, made once when it is created and kept until its data is deleted. */
   readonly secrets: readonly SecretField[]
   toWorkload(input: DatabaseInput): WorkloadSpec
@@ -167,7 +167,7 @@ export interface ServiceType {
   /** Names of the variables that runtimes of the project receive. */
   readonly injects: readonly string[]
   /** Why data that the release line `from` wrote cannot be opened by `to`, and null when it can. Only asked when there is data. */
-  dataObstacle(from: string, to: string): string | null
+  dataBlocker(from: string, to: string): string | null
   /** Whether a program runs here with these settings; of an external one the runtimes get only the address. Absent: always. */
   runsHere?(settings: ServiceFields): boolean
   /** Pure; asked only when a program runs here. Its name is the kind's. */

@@ -401,7 +401,7 @@ describe('Sources that want to do harm', () => {
     }
   })
 
-  test('that are not what their names promise are no obstacle', () => {
+  test('that are not what their names promise are no blocker', () => {
     const files = [...new Set(runtimeKinds.flatMap((kind) => filesOf(kind.name)))]
     const random = randomFrom(20_261_122)
     const pieces = [

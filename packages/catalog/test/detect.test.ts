@@ -56,7 +56,7 @@ test('Source trees are recognised by what they ask for', () => {
   for (const [source, expected] of cases) assert.equal(detected(source), expected, JSON.stringify(source))
 })
 
-test('Files too large to read, or folders in their place, are no obstacle', () => {
+test('Files too large to read, or folders in their place, are no blocker', () => {
   for (const kind of runtimeKinds) {
     const files = kind.sourceFiles({ ...kind.settings.defaults(), version: '1', port: 1 } as never)
     assert.doesNotThrow(() => kind.detect(Object.fromEntries(files.map((file) => [file, true as const]))))

@@ -56,7 +56,7 @@ describe('The mail catcher', () => {
     )
     assert.ok(kind.ports.some(({ name }) => name === kind.inboxPort))
     assert.equal(kind.lineOf('1.2.3'), '1')
-    assert.equal(kind.dataObstacle('1', '1'), null)
+    assert.equal(kind.dataBlocker('1', '1'), null)
     assert.deepEqual(
       kind.secrets.map(({ name }) => name),
       ['apiKey'],

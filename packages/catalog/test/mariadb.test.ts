@@ -91,8 +91,8 @@ describe('A MariaDB database', () => {
 
   test('cannot have a name that every server has already', () => {
     for (const name of ['mysql', 'sys', 'information_schema', 'performance_schema', 'root'])
-      assert.match(kind.nameObstacle(name)!, /^MariaDB keeps the name/)
-    for (const name of ['main', 'mysql2', 'test', 'system']) assert.equal(kind.nameObstacle(name), null)
+      assert.match(kind.nameBlocker(name)!, /^MariaDB keeps the name/)
+    for (const name of ['main', 'mysql2', 'test', 'system']) assert.equal(kind.nameBlocker(name), null)
   })
 
   test('counts its release lines by two numbers', () => {

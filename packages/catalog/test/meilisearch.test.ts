@@ -68,12 +68,12 @@ describe('The Meilisearch service', () => {
   })
 
   test('lets data of 1.12 and later go to a later line, and no other data to another line', () => {
-    assert.equal(kind.dataObstacle('1.12', '1.13'), null)
-    assert.equal(kind.dataObstacle('1.13', '1.56'), null)
-    assert.equal(kind.dataObstacle('1.9', '1.9'), null)
-    assert.match(kind.dataObstacle('1.9', '1.10')!, /only open data of 1\.12 and later.*choose 1\.9 again/)
-    assert.match(kind.dataObstacle('1.11', '1.56')!, /this is of 1\.11/)
-    assert.match(kind.dataObstacle('1.56', '1.9')!, /^Meilisearch 1\.9 cannot open data that 1\.56 wrote/)
+    assert.equal(kind.dataBlocker('1.12', '1.13'), null)
+    assert.equal(kind.dataBlocker('1.13', '1.56'), null)
+    assert.equal(kind.dataBlocker('1.9', '1.9'), null)
+    assert.match(kind.dataBlocker('1.9', '1.10')!, /only open data of 1\.12 and later.*choose 1\.9 again/)
+    assert.match(kind.dataBlocker('1.11', '1.56')!, /this is of 1\.11/)
+    assert.match(kind.dataBlocker('1.56', '1.9')!, /^Meilisearch 1\.9 cannot open data that 1\.56 wrote/)
   })
 })
 

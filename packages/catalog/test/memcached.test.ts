@@ -35,7 +35,7 @@ describe('The Memcached service', () => {
 
   test('keeps no data, so there is none to delete and none that another version could not read', () => {
     assert.equal(kind.keepsData, false)
-    assert.equal(kind.dataObstacle('1.6', '1.5'), null)
+    assert.equal(kind.dataBlocker('1.6', '1.5'), null)
     assert.equal(kind.settings.patch.safeParse({ enabled: false, removeData: true }).success, false)
   })
 

@@ -71,8 +71,8 @@ describe('A MySQL database', () => {
 
   test('cannot have a name that every server has already', () => {
     for (const name of ['mysql', 'sys', 'information_schema', 'performance_schema', 'root'])
-      assert.match(kind.nameObstacle(name)!, /^MySQL keeps the name/)
-    assert.equal(kind.nameObstacle('main'), null)
+      assert.match(kind.nameBlocker(name)!, /^MySQL keeps the name/)
+    assert.equal(kind.nameBlocker('main'), null)
   })
 
   test('counts its release lines by two numbers', () => {

@@ -96,12 +96,12 @@ describe('The OpenSearch service', () => {
   })
 
   test('lets data go to a later line of its major and of the next, no further, and never back', () => {
-    assert.equal(kind.dataObstacle('2.19', '2.19'), null)
-    assert.equal(kind.dataObstacle('2.9', '2.19'), null)
-    assert.equal(kind.dataObstacle('2.19', '3.8'), null)
-    assert.match(kind.dataObstacle('2.19', '2.9')!, /^OpenSearch 2\.9 cannot open data that 2\.19 wrote/)
-    assert.match(kind.dataObstacle('3.0', '2.19')!, /choose 3\.0 again/)
-    assert.match(kind.dataObstacle('1.3', '3.8')!, /opens data of 2 at the earliest.*choose a version 2 first/)
+    assert.equal(kind.dataBlocker('2.19', '2.19'), null)
+    assert.equal(kind.dataBlocker('2.9', '2.19'), null)
+    assert.equal(kind.dataBlocker('2.19', '3.8'), null)
+    assert.match(kind.dataBlocker('2.19', '2.9')!, /^OpenSearch 2\.9 cannot open data that 2\.19 wrote/)
+    assert.match(kind.dataBlocker('3.0', '2.19')!, /choose 3\.0 again/)
+    assert.match(kind.dataBlocker('1.3', '3.8')!, /opens data of 2 at the earliest.*choose a version 2 first/)
   })
 })
 

@@ -89,19 +89,19 @@ describe('The RabbitMQ service', () => {
   })
 
   test('says over which versions data has to go, and that there is no way back', () => {
-    assert.equal(kind.dataObstacle('3.10', '3.10'), null)
-    assert.equal(kind.dataObstacle('3.12', '3.13'), null)
-    assert.equal(kind.dataObstacle('3.13', '4.2'), null)
-    assert.equal(kind.dataObstacle('4.3', '4.4'), null)
+    assert.equal(kind.dataBlocker('3.10', '3.10'), null)
+    assert.equal(kind.dataBlocker('3.12', '3.13'), null)
+    assert.equal(kind.dataBlocker('3.13', '4.2'), null)
+    assert.equal(kind.dataBlocker('4.3', '4.4'), null)
     assert.equal(
-      kind.dataObstacle('3.10', '4.3'),
+      kind.dataBlocker('3.10', '4.3'),
       'RabbitMQ 4.3 cannot open data that 3.10 wrote. Start it with 3.11, 3.12, 3.13, and 4.2 first, or remove the data.',
     )
     assert.equal(
-      kind.dataObstacle('4.2', '3.13'),
+      kind.dataBlocker('4.2', '3.13'),
       'RabbitMQ 3.13 cannot open data that 4.2 wrote. Choose 4.2 again, or remove the data.',
     )
-    assert.match(kind.dataObstacle('3.9', '4.9')!, /Choose 3\.9 again/)
+    assert.match(kind.dataBlocker('3.9', '4.9')!, /Choose 3\.9 again/)
   })
 })
 

@@ -140,12 +140,12 @@ describe('The Redis service', () => {
   })
 
   test('lets data go to a later line and not to an earlier one', () => {
-    assert.equal(kind.dataObstacle('7.0', '7.0'), null)
-    assert.equal(kind.dataObstacle('6.2', '7.0'), null)
-    assert.equal(kind.dataObstacle('7.4', '8.0'), null)
-    assert.equal(kind.dataObstacle('8.8', '8.10'), null)
-    assert.match(kind.dataObstacle('8.10', '8.8')!, /^Redis 8\.8 cannot read data that 8\.10 wrote/)
-    assert.match(kind.dataObstacle('8.0', '7.4')!, /choose 8\.0 again/)
+    assert.equal(kind.dataBlocker('7.0', '7.0'), null)
+    assert.equal(kind.dataBlocker('6.2', '7.0'), null)
+    assert.equal(kind.dataBlocker('7.4', '8.0'), null)
+    assert.equal(kind.dataBlocker('8.8', '8.10'), null)
+    assert.match(kind.dataBlocker('8.10', '8.8')!, /^Redis 8\.8 cannot read data that 8\.10 wrote/)
+    assert.match(kind.dataBlocker('8.0', '7.4')!, /choose 8\.0 again/)
   })
 })
 

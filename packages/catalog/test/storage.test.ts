@@ -62,7 +62,7 @@ describe('The kind', () => {
     assert.deepEqual(kind.settings.ofData, ['publicRead'])
     assert.equal(kind.settings.patch.safeParse({ publicRead: true, exposePort: true, hostPort: 1 }).success, true)
     assert.equal(kind.settings.patch.safeParse({ public: true }).success, false)
-    assert.equal(kind.dataObstacle('1', '1'), null)
+    assert.equal(kind.dataBlocker('1', '1'), null)
   })
 })
 

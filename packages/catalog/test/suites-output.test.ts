@@ -19,11 +19,11 @@ async function run(format: string, script: string, started?: (pid: number) => vo
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] })
   let [stdout, stderr] = ['', '']
   child.stdout.once('data', () => started?.(child.pid!))
-  child.stdout.on('data', (piece) => {
-    stdout += piece
+  child.stdout.on('data', (chunk) => {
+    stdout += chunk
   })
-  child.stderr.on('data', (piece) => {
-    stderr += piece
+  child.stderr.on('data', (chunk) => {
+    stderr += chunk
   })
   const [code, signal] = (await once(child, 'close')) as [number | null, string | null]
   return { code, signal, stdout, stderr, results: await readFile(results, 'utf8').catch(() => '') }
@@ -76,8 +76,8 @@ describe('The program between a runner and its results', () => {
       env: { PATH: '/nowhere', HOME: home },
     })
     let stderr = ''
-    child.stderr.on('data', (piece) => {
-      stderr += piece
+    child.stderr.on('data', (chunk) => {
+      stderr += chunk
     })
     const [code] = (await once(child, 'close')) as [number]
     assert.deepEqual([code, stderr], [127, 'no-such-cargo is not installed here, or not in PATH.\n'])

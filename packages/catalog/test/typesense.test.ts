@@ -67,11 +67,11 @@ describe('The Typesense service', () => {
   })
 
   test('lets data go to a later line and not to an earlier one', () => {
-    assert.equal(kind.dataObstacle('29', '30'), null)
-    assert.equal(kind.dataObstacle('30', '30'), null)
-    assert.equal(kind.dataObstacle('0.25', '26'), null)
-    assert.match(kind.dataObstacle('30', '29')!, /choose 30 again/)
-    assert.match(kind.dataObstacle('26', '0.25')!, /^Typesense 0\.25 is not made to read data that 26 wrote/)
+    assert.equal(kind.dataBlocker('29', '30'), null)
+    assert.equal(kind.dataBlocker('30', '30'), null)
+    assert.equal(kind.dataBlocker('0.25', '26'), null)
+    assert.match(kind.dataBlocker('30', '29')!, /choose 30 again/)
+    assert.match(kind.dataBlocker('26', '0.25')!, /^Typesense 0\.25 is not made to read data that 26 wrote/)
   })
 })
 

@@ -13,7 +13,7 @@ export interface FollowTerminalOptions extends FollowOptions {
   readonly after?: number
   readonly cols?: number
   readonly rows?: number
-  /** Output as it came, each byte once. The next piece waits for a promise. */
+  /** Output as it came, each byte once. The next chunk waits for a promise. */
   readonly onOutput: (bytes: Uint8Array) => void | Promise<void>
   /** `start` comes with every connection: its `seq` is the offset of the bytes that follow. `gap`: some are not kept any more. */
   readonly onFrame?: (frame: TerminalStep) => void

@@ -9,7 +9,7 @@ const signal = () => AbortSignal.timeout(25_000)
 const terminal = { id: 'term_1' }
 const all = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte))
 
-test('against a stand-in: a terminal cut after every piece goes on at the byte, with the size that holds now', {
+test('against a stand-in: a terminal cut after every chunk goes on at the byte, with the size that holds now', {
   timeout: 60_000,
 }, async () => {
   const queries: URLSearchParams[] = []
@@ -26,18 +26,18 @@ test('against a stand-in: a terminal cut after every piece goes on at the byte, 
       socket.send(JSON.stringify({ type: 'exit', seq: after, code: 7, signal: null }))
     },
   })
-  const pieces: Uint8Array[] = []
+  const chunks: Uint8Array[] = []
   const session = createClient({ baseUrl: service.url }).followTerminal('shop', 'term_1', {
     cols: 80,
     rows: 24,
     signal: signal(),
     onOutput: (bytes) => {
-      if (pieces.length === 0) session.resize(120, 40)
-      pieces.push(bytes)
+      if (chunks.length === 0) session.resize(120, 40)
+      chunks.push(bytes)
     },
   })
   const end = await session.ended
-  assert.deepEqual(Buffer.concat(pieces), all)
+  assert.deepEqual(Buffer.concat(chunks), all)
   assert.deepEqual([end?.code, end?.signal], [7, null])
   assert.equal(queries[0]!.toString(), 'cols=80&rows=24')
   assert.equal(queries[1]!.toString(), 'after=37&cols=120&rows=40')
@@ -243,7 +243,7 @@ test('against a stand-in: a program that cannot run, a refusal and a lost connec
 test('against a stand-in: a reader that does not take the output of a program holds it, and then gets all of it', {
   timeout: 60_000,
 }, async () => {
-  const piece = Buffer.concat([Buffer.from([1]), Buffer.alloc(256 * 1024, 'x')])
+  const chunk = Buffer.concat([Buffer.from([1]), Buffer.alloc(256 * 1024, 'x')])
   const total = 400
   let sent = 0
   await using service = await standIn({
@@ -251,7 +251,7 @@ test('against a stand-in: a reader that does not take the output of a program ho
       await once(socket, 'message')
       socket.send(JSON.stringify({ type: 'start', seq: 1, pid: 42 }))
       for (; sent < total && socket.readyState === 1; sent++)
-        await new Promise<void>((resolve) => socket.send(piece, () => resolve()))
+        await new Promise<void>((resolve) => socket.send(chunk, () => resolve()))
       socket.send(JSON.stringify({ type: 'exit', seq: 2, code: 0, signal: null }))
     },
   })
@@ -267,9 +267,9 @@ test('against a stand-in: a reader that does not take the output of a program ho
     { argv: ['yes'] },
     {
       signal: AbortSignal.timeout(50_000),
-      onOutput: async (_stream, piece) => {
+      onOutput: async (_stream, chunk) => {
         await released
-        bytes += piece.length
+        bytes += chunk.length
       },
     },
   )
@@ -278,7 +278,7 @@ test('against a stand-in: a reader that does not take the output of a program ho
     before = sent
     await new Promise((resolve) => setTimeout(resolve, 300))
   }
-  assert.ok(sent < total, `${sent} pieces were sent to a reader that took none`)
+  assert.ok(sent < total, `${sent} chunks were sent to a reader that took none`)
   release()
   await session.ended
   assert.equal(bytes, total * 256 * 1024)

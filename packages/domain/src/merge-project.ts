@@ -163,9 +163,9 @@ function mergeDatabases(
       })
       continue
     }
-    const obstacle = before === undefined ? kind.nameObstacle(name) : null
-    if (obstacle !== null) {
-      errors.push({ pointer, code: 'reserved_name', detail: `${obstacle} Choose another.` })
+    const blocker = before === undefined ? kind.nameBlocker(name) : null
+    if (blocker !== null) {
+      errors.push({ pointer, code: 'reserved_name', detail: `${blocker} Choose another.` })
       continue
     }
     if (before !== undefined && kind.name !== before.type) {

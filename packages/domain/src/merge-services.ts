@@ -97,12 +97,12 @@ function mergeService(
   )
   if (writtenBy !== null && before !== undefined) {
     const isKept = merged.version === before.version || merged.version === writtenBy
-    const obstacle = isKept ? null : kind.dataObstacle(writtenBy, String(merged.version))
-    if (obstacle !== null)
+    const blocker = isKept ? null : kind.dataBlocker(writtenBy, String(merged.version))
+    if (blocker !== null)
       refuse(
         'version',
         'version_change_refused',
-        `${obstacle} Its data stays as it is. To begin anew, send "enabled": false with "removeData": true first.`,
+        `${blocker} Its data stays as it is. To begin anew, send "enabled": false with "removeData": true first.`,
       )
     for (const field of kind.settings.ofData) {
       if (merged[field] === before[field]) continue

@@ -21,7 +21,7 @@ export interface StatusFacts {
   readonly observed: readonly Observed[]
   readonly supervision: Readonly<Record<string, Supervision>>
   /** What stands in the way of running it: toolchains that are gone, scripts that do not exist. */
-  readonly obstacles: readonly { readonly code: string; readonly detail: string; readonly hint: string }[]
+  readonly blockers: readonly { readonly code: string; readonly detail: string; readonly hint: string }[]
   readonly since: string
   /** Set while the engine does not answer: then nothing is known, least of all that something stopped. */
   readonly unknown?: string | null
@@ -40,7 +40,7 @@ export function projectStatus(facts: StatusFacts): ProjectStatus & { workloads: 
     warnings: [
       ...engineWarnings(facts),
       ...applyWarnings(facts),
-      ...facts.obstacles,
+      ...facts.blockers,
       ...workloads.flatMap(warningsOf),
       ...limitWarnings(facts),
     ],
@@ -137,8 +137,8 @@ function projectState(facts: StatusFacts, workloads: readonly WorkloadStatus[]):
   if (facts.operation?.kind === 'stop') return 'stopping'
   if (facts.desired === 'stopped')
     return going.length === 0 ? 'stopped' : facts.operation === null ? 'degraded' : 'stopping'
-  if (workloads.length === 0) return facts.obstacles.length > 0 ? 'failed' : 'stopped'
-  if (up.length === workloads.length && facts.obstacles.length === 0)
+  if (workloads.length === 0) return facts.blockers.length > 0 ? 'failed' : 'stopped'
+  if (up.length === workloads.length && facts.blockers.length === 0)
     return facts.operation?.kind === 'restart' ? 'starting' : 'running'
   if (facts.operation !== null && facts.operation.kind !== 'update') return 'starting'
   if (workloads.some((workload) => workload.state === 'crashed'))

@@ -55,7 +55,7 @@ export function resolveConnections(spec: ProjectSpec, facts: ResolveFacts): Conn
     const settings = spec.services[type.name]
     return settings?.enabled === true ? [{ type, settings }] : []
   })
-  const absent = facts.stand === undefined ? [] : enabled.filter(({ type }) => type.forTests === 'none')
+  const absent = facts.testEnvironment === undefined ? [] : enabled.filter(({ type }) => type.forTests === 'none')
   for (const { type } of absent) for (const port of type.ports) redirects.add(type.name, port.name, nowhere)
   const services = enabled
     .filter((one) => !absent.includes(one))
@@ -73,7 +73,7 @@ export function resolveConnections(spec: ProjectSpec, facts: ResolveFacts): Conn
     injected,
     variablesOf: (runtime) => {
       const own = ownVariables(spec, runtime, withheld)
-      if (facts.stand === undefined) return { ...injected, ...own }
+      if (facts.testEnvironment === undefined) return { ...injected, ...own }
       const folder = packageFolder(runtime === null ? null : (spec.runtimes[runtime] ?? null))
       return { ...redirects.inFiles(facts.source, folder), ...redirects.variables(own), ...injected }
     },
@@ -98,7 +98,7 @@ function connectService(
   resolving: Resolving,
 ): { readonly service: Connections['services'][number]; readonly variables: Variables } {
   const { facts, needs } = resolving
-  const settings = facts.stand === undefined ? wanted : inTestEnvironment(type, wanted)
+  const settings = facts.testEnvironment === undefined ? wanted : inTestEnvironment(type, wanted)
   const leased = (port: string) => leasedPort(type.name, port, resolving)
   const connection: ServiceConnection = {
     project: facts.project,

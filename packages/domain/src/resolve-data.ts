@@ -82,7 +82,7 @@ export function resolveDatabase(
     bind,
     listen: facts.containers === null ? { address: bind, port: leased } : { address: '0.0.0.0', port: connection.port },
     name: workload,
-    throwaway: facts.stand !== undefined,
+    throwaway: facts.testEnvironment !== undefined,
   })
   const wanted = { workload, spec, facts, needsPrograms: false }
   const placed =
@@ -94,5 +94,5 @@ export function resolveDatabase(
 
 /** A test environment publishes nothing. */
 function publishAddress(facts: ResolveFacts): PortBinding['bind'] {
-  return facts.stand === undefined ? facts.publishAddress : '127.0.0.1'
+  return facts.testEnvironment === undefined ? facts.publishAddress : '127.0.0.1'
 }

@@ -28,5 +28,5 @@ export interface ResolveFacts {
    * - an external service is replaced by one here, and a service without one for tests (`forTests: 'none'`) leaves no variables;
    * - nothing is published, and data may be quicker than safe.
    */
-  readonly stand?: { leaseOfProject(workload: string, port: string): number | null }
+  readonly testEnvironment?: { leaseOfProject(workload: string, port: string): number | null }
 }

@@ -22,12 +22,12 @@ export interface Redirects {
 /** A port on which nothing listens. */
 export const nowhere = 1
 
-export function createRedirects({ stand }: Pick<ResolveFacts, 'stand'>): Redirects {
+export function createRedirects({ testEnvironment }: Pick<ResolveFacts, 'testEnvironment'>): Redirects {
   const ports = new Map<string, string>()
   const text = (from: string) => from.replace(/(?<![\d.])\d{2,5}(?![\d.])/g, (number) => ports.get(number) ?? number)
   return {
     add: (workload, port, to) => {
-      const ofProject = stand?.leaseOfProject(workload, port) ?? null
+      const ofProject = testEnvironment?.leaseOfProject(workload, port) ?? null
       if (ofProject !== null) ports.set(String(ofProject), String(to))
     },
     text,

@@ -9,7 +9,7 @@ export function whatChanged(before: Workload, after: Workload): readonly string[
     reasons.push('its command changed')
   if (differ(({ run }) => [run.container?.image, run.container?.build])) reasons.push('its image changed')
   if (differ(({ run }) => [run.container?.limits, run.limits])) reasons.push('its limits changed')
-  if (differ(({ run }) => surroundings(run.container))) reasons.push('what it runs in changed')
+  if (differ(({ run }) => containerEnvironment(run.container))) reasons.push('what it runs in changed')
   if (differ(({ ports }) => ports)) reasons.push('its ports changed')
   if (differ(({ setup }) => setup.map(withoutContainer))) {
     const isSecret = !differ(({ setup }) => withoutVersions(setup.map(withoutContainer)))
@@ -34,7 +34,7 @@ function variablesThatChanged(before: Workload, after: Workload): string[] {
 }
 
 /** What is neither its image nor its limits, which have words of their own. */
-function surroundings(container: Container | undefined): unknown {
+function containerEnvironment(container: Container | undefined): unknown {
   if (container === undefined) return null
   const { image: _image, build: _build, limits: _limits, ...rest } = container
   return rest

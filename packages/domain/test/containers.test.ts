@@ -147,15 +147,15 @@ test('commands run in the image of their runtime, and a project without one has 
 })
 
 test('data of a test run stands in a network of its own, where the same names lead to it', () => {
-  const stand: ResolveFacts = {
+  const inTests: ResolveFacts = {
     ...facts,
     project: { ...facts.project, id: 'run_1' },
-    stand: { leaseOfProject: facts.lease },
+    testEnvironment: { leaseOfProject: facts.lease },
   }
-  const [environment] = resolveCommands(shop(), stand).environments
+  const [environment] = resolveCommands(shop(), inTests).environments
   assert.equal(environment?.container?.network, 'run_1')
   assert.deepEqual(environment?.container?.folders[0], { path: '/srv/shop', readOnly: false })
-  assert.equal(workload('postgresql-main', shop(), stand).run.container?.network, 'run_1')
+  assert.equal(workload('postgresql-main', shop(), inTests).run.container?.network, 'run_1')
   assert.equal(environment?.env.DATABASE_HOST, 'postgresql-main')
 })
 

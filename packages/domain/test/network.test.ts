@@ -1,13 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import {
-  bytesOf,
-  checkRules,
-  displayOf,
-  ownNameObstacle,
-  readAddressRange,
-  readHostName,
-} from '../src/network/index.ts'
+import { bytesOf, checkRules, displayOf, ownNameBlocker, readAddressRange, readHostName } from '../src/network/index.ts'
 
 const none = { allowIps: [], redirects: [], requestHeaders: [], responseHeaders: [], cors: null }
 const redirect = (from: string, to: string, host: string | null = null) => ({ from, to, host, status: 308 as const })
@@ -69,7 +62,7 @@ describe('host names', () => {
       'example.org',
       'notdev.example.org',
     ])
-      assert.equal(ownNameObstacle(host, 'shop', own), null, host)
+      assert.equal(ownNameBlocker(host, 'shop', own), null, host)
     for (const host of [
       'dev.example.org',
       '*.dev.example.org',
@@ -78,7 +71,7 @@ describe('host names', () => {
       'x.blog.dev.example.org',
       'abc.share.dev.example.org',
     ])
-      assert.notEqual(ownNameObstacle(host, 'shop', own), null, host)
+      assert.notEqual(ownNameBlocker(host, 'shop', own), null, host)
   })
 })
 

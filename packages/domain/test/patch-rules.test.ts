@@ -196,7 +196,7 @@ test('4.2.3 the version of kept data changes only to one that can read it, and s
           const patch = { [kind.name]: { version: to } }
           assert.ok(asksAboutData(spec.services, patch as ProjectPatch))
           assert.equal(service(merged(spec, patch, { offers }), kind).version, to, 'without data every version will do')
-          if (kind.dataObstacle(from, to) === null) {
+          if (kind.dataBlocker(from, to) === null) {
             assert.equal(service(merged(spec, patch, { offers, data: [kind.name] }), kind).version, to)
             continue
           }
@@ -240,9 +240,9 @@ test('4.2.3 what counts is the version that wrote the data, not one that was onl
           const spec = merged(empty, { [kind.name]: { enabled: false, version: between } }, { offers })
           const patch = { [kind.name]: { version: to } } as ProjectPatch
           const result = mergeProject(spec, patch, {}, offers, 'keeps', new Map([[kind.name, from]]))
-          const way = to === from || kind.dataObstacle(from, to) === null
+          const way = to === from || kind.dataBlocker(from, to) === null
           assert.equal(result.ok, way, `${kind.name}: ${from}, then ${between}, then ${to}`)
-          if (!way && kind.dataObstacle(between, to) === null) led += 1
+          if (!way && kind.dataBlocker(between, to) === null) led += 1
         }
   }
   assert.ok(led > 0, 'some way round would have led there')

@@ -32,7 +32,7 @@ const supervised = (more: Partial<Supervision> = {}): Supervision => ({
 const soon = supervised({ nextRestartAt: since })
 const over = supervised({ gaveUp: true })
 
-const obstacle = { code: 'unavailable_here', detail: 'Node.js 26 is gone.', hint: 'Install it.' }
+const blocker = { code: 'unavailable_here', detail: 'Node.js 26 is gone.', hint: 'Install it.' }
 
 function status(more: Partial<StatusFacts> = {}) {
   return projectStatus({
@@ -47,7 +47,7 @@ function status(more: Partial<StatusFacts> = {}) {
     kinds: { db: 'database', web: 'runtime' },
     observed: [seen('db'), seen('web')],
     supervision: {},
-    obstacles: [],
+    blockers: [],
     since,
     ...more,
   })
@@ -160,8 +160,8 @@ const table: readonly [title: string, facts: Partial<StatusFacts>, state: string
     'stopped stopped',
   ],
   ['nothing of it runs and nobody is at it', down, 'failed', 'stopped stopped'],
-  ['it runs and something stands in the way', { obstacles: [obstacle] }, 'degraded', 'running running'],
-  ['nothing can be run', { wanted: [], obstacles: [obstacle], ...down }, 'failed', ''],
+  ['it runs and something stands in the way', { blockers: [blocker] }, 'degraded', 'running running'],
+  ['nothing can be run', { wanted: [], blockers: [blocker], ...down }, 'failed', ''],
   ['there is nothing to run', { wanted: [], ...down }, 'stopped', ''],
 ]
 
@@ -219,7 +219,7 @@ test('warnings say what is wrong and what to do, for the project and for each wo
   const codes = (facts: Partial<StatusFacts>) => status(facts).warnings.map(({ code }) => code)
   assert.deepEqual(codes({}), [])
   const web = (more: Partial<Observed>) => ({ observed: [seen('db'), seen('web', more)] })
-  assert.deepEqual(codes({ obstacles: [obstacle] }), ['unavailable_here'])
+  assert.deepEqual(codes({ blockers: [blocker] }), ['unavailable_here'])
   assert.deepEqual(codes(web({ state: 'waiting' })), ['waiting'])
   assert.deepEqual(codes(web({ health: 'unhealthy' })), ['unhealthy'])
   assert.deepEqual(codes({ ...web({ state: 'exited' }), supervision: { web: soon } }), ['backing_off'])

@@ -47,15 +47,15 @@ const spec = (more: Partial<ProjectSpec>): ProjectSpec => ({ ...emptySpec('Shop'
 const postgresql = { type: 'postgresql', version: '18', exposePort: true }
 const developmentPort = facts.lease('postgresql-main', 'postgresql')!
 
-/** A stand: ports from 31,000, secrets of its own. */
-const stand: ResolveFacts = {
+/** A test environment: ports from 31,000, secrets of its own. */
+const environment: ResolveFacts = {
   ...facts,
   project: { ...facts.project, id: 'run_1' },
   lease: (workload, port) => 31_000 + `${workload}/${port}`.length,
   secret: (name) => ({ secret: `own_${name}`, version: 1 }),
-  stand: { leaseOfProject: facts.lease },
+  testEnvironment: { leaseOfProject: facts.lease },
 }
-const standPort = String(stand.lease('postgresql-main', 'postgresql'))
+const environmentPort = String(environment.lease('postgresql-main', 'postgresql'))
 
 const envOf = (environments: readonly NamedEnvironment[], name = environments[0]?.name) =>
   environments.find((environment) => environment.name === name)!.env
@@ -97,7 +97,7 @@ test('a runtime that is off has no commands, one whose server is off has all', (
   )
 })
 
-test('settings that cannot run are no obstacle: the commands are there to mend them', () => {
+test('settings that cannot run are no blocker: the commands are there to mend them', () => {
   const broken = spec({ runtimes: { node: settings('node', { script: 'lost' }), python: settings('python') } })
   assert.notEqual(resolveProject(broken, facts).errors.length, 0)
   const { environments, actions } = resolveCommands(broken, facts)
@@ -140,7 +140,7 @@ test('commands get the variables of the server: injected ones, then the person�
   assert.equal('PORT' in own, false)
 })
 
-test('in a stand no variable leads to the project’s own data', () => {
+test('in a test environment no variable leads to the project’s own data', () => {
   const url = `postgres://main:secret@127.0.0.1:${developmentPort}/main`
   const env = {
     DATABASE_URL: { secret: false, value: url },
@@ -150,7 +150,7 @@ test('in a stand no variable leads to the project’s own data', () => {
   } as const
   const of = spec({ runtimes: { node: settings('node') }, databases: { main: postgresql }, env })
   const written = {
-    ...stand,
+    ...environment,
     source: {
       ...facts.source,
       '.env': `# mine\nDB_PORT=${developmentPort}\nexport DB_URL="${url}" # here\nAPP_NAME=Shop\nLONG=${'x'.repeat(5000)}${developmentPort}\n`,
@@ -162,37 +162,37 @@ test('in a stand no variable leads to the project’s own data', () => {
   assert.equal(plain.includes(String(developmentPort)), false)
   assert.equal(plain.includes('sec_database'), false)
   assert.deepEqual(own.DATABASE_PASSWORD, [{ secret: 'own_database/main/password', version: 1 }])
-  assert.equal(own.REPORTING_DSN, `postgres://main:secret@127.0.0.1:${standPort}/main`)
+  assert.equal(own.REPORTING_DSN, `postgres://main:secret@127.0.0.1:${environmentPort}/main`)
   assert.equal(own.DB_URL, own.REPORTING_DSN)
-  assert.deepEqual([own.DB_PORT, own.DATABASE_PORT], [standPort, standPort])
+  assert.deepEqual([own.DB_PORT, own.DATABASE_PORT], [environmentPort, environmentPort])
   assert.equal(own.OTHER, env.OTHER.value)
   assert.equal('APP_NAME' in own, false)
 })
 
-test('a stand has workloads of its own id, on loopback, and keeps the folders of the project', () => {
+test('a test environment has workloads of its own id, on loopback, and keeps the folders of the project', () => {
   const of = spec({ runtimes: { node: settings('node') }, databases: { main: postgresql } })
-  const resolved = resolveProject({ ...of, runtimes: {} }, stand)
+  const resolved = resolveProject({ ...of, runtimes: {} }, environment)
   assert.deepEqual(
     resolved.workloads.map(({ ref, ports }) => ({ ref, bind: ports.map(({ bind }) => bind) })),
     [{ ref: { project: 'run_1', workload: 'postgresql-main' }, bind: ['127.0.0.1'] }],
   )
-  const [place] = resolveCommands(of, stand).environments
+  const [place] = resolveCommands(of, environment).environments
   const [usual] = resolveCommands(of, facts).environments
   assert.deepEqual([place!.cwd, place!.setup, place!.env.PATH], [usual!.cwd, usual!.setup, usual!.env.PATH])
 })
 
-test('in a stand a service elsewhere is replaced by one here', () => {
+test('in a test environment a service elsewhere is replaced by one here', () => {
   const external = { host: 'cache.example', port: 6379, username: null, password: null, tls: false }
   const of = spec({ runtimes: { node: settings('node') }, services: { redis: service('redis', { external }) } })
   assert.match(JSON.stringify(envOf(resolveCommands(of, facts).environments)), /cache\.example/)
-  assert.doesNotMatch(JSON.stringify(envOf(resolveCommands(of, stand).environments)), /cache\.example/)
+  assert.doesNotMatch(JSON.stringify(envOf(resolveCommands(of, environment).environments)), /cache\.example/)
   assert.deepEqual(
-    resolveProject({ ...of, runtimes: {} }, stand).workloads.map(({ ref }) => ref),
+    resolveProject({ ...of, runtimes: {} }, environment).workloads.map(({ ref }) => ref),
     [{ project: 'run_1', workload: 'redis' }],
   )
 })
 
-test('in a stand a service that test runs do not have leaves no variable, not even one that was set by hand', () => {
+test('in a test environment a service that test runs do not have leaves no variable, not even one that was set by hand', () => {
   for (const kind of serviceKinds.filter(({ forTests }) => forTests === 'none')) {
     const [injected] = kind.injects
     const port = facts.lease(kind.name, kind.ports[0]!.name)
@@ -201,16 +201,20 @@ test('in a stand a service that test runs do not have leaves no variable, not ev
       BY_HAND: { secret: false, value: `http://127.0.0.1:${port}` },
     } as const
     const of = spec({ runtimes: { node: settings('node') }, services: { [kind.name]: service(kind.name) }, env })
-    const own = envOf(resolveCommands(of, stand).environments)
+    const own = envOf(resolveCommands(of, environment).environments)
     for (const name of kind.injects) assert.equal(name in own, false, `${kind.name}: ${name}`)
     assert.equal(own.BY_HAND, 'http://127.0.0.1:1')
-    assert.deepEqual(resolveProject({ ...of, runtimes: {} }, stand).workloads, [])
+    assert.deepEqual(resolveProject({ ...of, runtimes: {} }, environment).workloads, [])
   }
 })
 
-test('a stand that has no ports and secrets yet says which it needs', () => {
+test('a test environment that has no ports and secrets yet says which it needs', () => {
   const of = spec({ databases: { main: postgresql } })
-  const { missingLeases, missingSecrets } = resolveProject(of, { ...stand, lease: () => null, secret: () => null })
+  const { missingLeases, missingSecrets } = resolveProject(of, {
+    ...environment,
+    lease: () => null,
+    secret: () => null,
+  })
   assert.deepEqual(missingLeases, [{ workload: 'postgresql-main', port: 'postgresql' }])
   assert.deepEqual(missingSecrets, [{ name: 'database/main/password', length: 32 }])
 })

@@ -1,8 +1,8 @@
 import type { Engine, Workload, WorkloadRef } from '@stackquay/engine-api'
 import { followEngine } from './follow-engine.ts'
-import type { Lanes } from './lanes.ts'
 import type { Observations } from './observations.ts'
-import { CancelledError, type Journal, type StepRecord } from './run-operation.ts'
+import type { ProjectQueues } from './project-queues.ts'
+import { CancelledError, type ProgressLog, type StepRecord } from './run-operation.ts'
 import { closing, createRunner, dropped, type Submitted } from './runner.ts'
 import { createSupervisor } from './supervisor.ts'
 import type { Watches } from './watches.ts'
@@ -17,13 +17,13 @@ export interface QueuedOperation {
 
 export interface OrchestratorOptions {
   readonly engine: Engine
-  readonly lanes: Lanes
+  readonly queues: ProjectQueues
   readonly observations: Observations
   readonly watches: Watches
   /** Aborted when it is closed: whatever still looks or starts ends with it. */
   readonly life: AbortController
   readonly reveal: Parameters<typeof engineSteps>[2]
-  readonly journal: Journal & {
+  readonly progressLog: ProgressLog & {
     /** From here on nothing is merged into it any more. False when it was cancelled while it waited: then it does not begin. */
     started(operation: string): Promise<boolean>
     ended(operation: string, outcome: Outcome, steps: readonly StepRecord[]): Promise<void>
@@ -38,7 +38,7 @@ export interface OrchestratorOptions {
 }
 
 export interface Orchestrator {
-  /** Runs a stored operation in its project's lane. Returns at once. */
+  /** Runs a stored operation in its project's queue. Returns at once. */
   submit(operation: QueuedOperation): void
   /** A request was merged into an operation that waits: it begins when none has come for a moment. */
   postpone(operation: string): void
@@ -60,7 +60,7 @@ export interface Orchestrator {
 const restMs = 100
 
 export function createOrchestrator(options: OrchestratorOptions): Orchestrator {
-  const { lanes, observations, life, now } = options
+  const { queues, observations, life, now } = options
   const supervisor = createSupervisor({
     ...options,
     onError: (error, ref) => options.onError(error, `supervising ${ref.workload} of ${ref.project}`),
@@ -77,7 +77,7 @@ export function createOrchestrator(options: OrchestratorOptions): Orchestrator {
       const { promise: ended, resolve: end } = Promise.withResolvers<void>()
       const submitted: Submitted = { controller: new AbortController(), ended, end, restUntil: 0 }
       active.set(operation.id, submitted)
-      void lanes
+      void queues
         .enter(operation.project, () => run(operation, submitted))
         .catch((error: unknown) => {
           if (error !== closing) options.onError(error, `operation ${operation.id}`)
@@ -117,7 +117,7 @@ export function createOrchestrator(options: OrchestratorOptions): Orchestrator {
       for (const { controller } of active.values()) controller.abort(closing)
       await Promise.allSettled([...active.values()].map((running) => running.ended))
       life.abort(closing)
-      await lanes.allFree()
+      await queues.allFree()
     },
   }
 }

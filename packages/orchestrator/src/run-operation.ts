@@ -11,7 +11,7 @@ export interface StepRecord {
 }
 
 /** Where an operation's course is written down and told. */
-export interface Journal {
+export interface ProgressLog {
   progress(operation: string, steps: readonly StepRecord[], progress: number): Promise<void>
   output(operation: string, step: string, lines: readonly string[]): void
 }
@@ -32,11 +32,11 @@ export class DeadlineError extends Error {
 export async function runOperation(options: {
   readonly operation: string
   readonly work: Work
-  readonly journal: Journal
+  readonly progressLog: ProgressLog
   readonly signal: AbortSignal
   readonly now: () => Date
 }): Promise<{ readonly outcome: Outcome; readonly steps: readonly StepRecord[] }> {
-  const { operation, work, journal, now } = options
+  const { operation, work, progressLog, now } = options
   const deadline = startDeadline(work.deadlineSeconds)
   const signal = AbortSignal.any([options.signal, deadline.signal])
   const records: StepRecord[] = []
@@ -51,8 +51,8 @@ export async function runOperation(options: {
   const runStep = async (step: WorkStep, index: number): Promise<void> => {
     signal.throwIfAborted()
     records[index] = { ...records[index]!, state: 'running', startedAt: time() }
-    await journal.progress(operation, [...records], progress())
-    const tail = createTail((lines) => journal.output(operation, step.id, lines))
+    await progressLog.progress(operation, [...records], progress())
+    const tail = createTail((lines) => progressLog.output(operation, step.id, lines))
     try {
       await step.run({ signal, output: tail.output })
       signal.throwIfAborted()
@@ -95,7 +95,7 @@ export async function runOperation(options: {
   }
   for (const [index, record] of records.entries()) {
     if (record.state === 'pending') records[index] = { ...record, state: 'skipped' }
-    // The journal itself failed between the beginning of the step and its end.
+    // The progress log itself failed between the beginning of the step and its end.
     if (record.state === 'running') records[index] = { ...record, state: 'failed', finishedAt: time() }
   }
   return { outcome, steps: records }
@@ -106,30 +106,31 @@ interface NumberedStep {
   readonly index: number
 }
 
-/** Steps that may run beside each other; one without a lane is alone. */
+/** Steps that may run beside each other; one without a branch is alone. */
 function groupsOf(steps: readonly NumberedStep[]): readonly (readonly NumberedStep[])[] {
   const groups: NumberedStep[][] = []
   for (const numbered of steps) {
     const last = groups.at(-1)
-    if (last !== undefined && numbered.step.lane !== undefined && last[0]?.step.lane !== undefined) last.push(numbered)
+    if (last !== undefined && numbered.step.branch !== undefined && last[0]?.step.branch !== undefined)
+      last.push(numbered)
     else groups.push([numbered])
   }
   return groups
 }
 
 /**
- * Lanes beside each other, steps of a lane one after the other. After a failure no further step begins; what runs is waited
+ * Branches beside each other, steps of a branch one after the other. After a failure no further step begins; what runs is waited
  * for, so that nothing goes on behind an operation that has ended.
  */
 async function runBeside(
   steps: readonly NumberedStep[],
   run: (numbered: NumberedStep) => Promise<void>,
 ): Promise<void> {
-  const lanes = Map.groupBy(steps, ({ step }) => step.lane?.name)
+  const branches = Map.groupBy(steps, ({ step }) => step.branch?.name)
   const ends = new Map<string | undefined, Promise<void>>()
   let failure: { readonly error: unknown } | null = null
-  const runLane = async (own: readonly NumberedStep[]) => {
-    await Promise.all((own[0]?.step.lane?.after ?? []).map((name) => ends.get(name)))
+  const runBranch = async (own: readonly NumberedStep[]) => {
+    await Promise.all((own[0]?.step.branch?.after ?? []).map((name) => ends.get(name)))
     for (const numbered of own) {
       if (failure !== null) return
       try {
@@ -139,8 +140,8 @@ async function runBeside(
       }
     }
   }
-  // In the order of the plan, in which a lane stands behind those that it waits for.
-  for (const [name, own] of lanes) ends.set(name, runLane(own))
+  // In the order of the plan, in which a branch stands behind those that it waits for.
+  for (const [name, own] of branches) ends.set(name, runBranch(own))
   await Promise.all(ends.values())
   if (failure !== null) throw (failure as { readonly error: unknown }).error
 }

@@ -35,10 +35,10 @@ export const dropped = new Error('it was cancelled before it began')
 
 /** Runs one operation to its end, in its project's turn. */
 export function createRunner(
-  options: Pick<OrchestratorOptions, 'journal' | 'work' | 'onError' | 'now'>,
+  options: Pick<OrchestratorOptions, 'progressLog' | 'work' | 'onError' | 'now'>,
   observations: Observations,
 ): (operation: QueuedOperation, submitted: Submitted) => Promise<void> {
-  const { journal, now } = options
+  const { progressLog, now } = options
   const settle = async (work: Work, outcome: Outcome): Promise<Outcome> => {
     try {
       await work.settle(outcome)
@@ -58,22 +58,22 @@ export function createRunner(
     if (operation.attempts >= maxAttempts) {
       const error = new InterruptedError(`The service was ended ${operation.attempts} times while this ran.`)
       // Written down before anything else is tried: what ended the service may be in there too.
-      await journal.ended(operation.id, { state: 'failed', error }, [])
+      await progressLog.ended(operation.id, { state: 'failed', error }, [])
       await settle(await options.work(operation.id), { state: 'failed', error })
       return
     }
-    if (!(await journal.started(operation.id))) return
+    if (!(await progressLog.started(operation.id))) return
     let work: Work
     try {
       work = await options.work(operation.id)
     } catch (error) {
-      await journal.ended(operation.id, { state: 'failed', error }, [])
+      await progressLog.ended(operation.id, { state: 'failed', error }, [])
       return
     }
     const { outcome, steps } = await runOperation({
       operation: operation.id,
       work,
-      journal,
+      progressLog,
       signal: controller.signal,
       now,
     })
@@ -82,6 +82,6 @@ export function createRunner(
       .current(operation.project)
       .catch((error: unknown) => options.onError(error, `looking at ${operation.project}`))
     const settled = await settle(work, outcome)
-    await journal.ended(operation.id, settled, steps)
+    await progressLog.ended(operation.id, settled, steps)
   }
 }

@@ -12,13 +12,13 @@ import {
   type Workload,
   type WorkloadRef,
 } from '@stackquay/engine-api'
-import type { Lanes } from './lanes.ts'
 import type { Observations } from './observations.ts'
+import type { ProjectQueues } from './project-queues.ts'
 import type { Watch, Watches } from './watches.ts'
 
 export interface SupervisorOptions {
   readonly engine: Engine
-  readonly lanes: Lanes
+  readonly queues: ProjectQueues
   readonly observations: Observations
   readonly watches: Watches
   readonly reveal: ApplyContext['reveal']
@@ -42,7 +42,7 @@ const quietMs = 30_000
 
 /** Starts again what ended by itself, with growing waits, and gives up on what does not stay up. */
 export function createSupervisor(options: SupervisorOptions): Supervisor {
-  const { engine, lanes, observations, watches, now, signal } = options
+  const { engine, queues, observations, watches, now, signal } = options
   const { find, set, giveUp } = watches
   const deciding = new Set<string>()
 
@@ -50,7 +50,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
 
   /** What an operation does is looked at by itself when it ends; what is seen before is only to be shown. */
   const look = async (project: string): Promise<void> => {
-    if (!lanes.isFree(project)) observations.refreshSoon(project)
+    if (!queues.isFree(project)) observations.refreshSoon(project)
     else await observations.refresh(project)
   }
 
@@ -63,20 +63,20 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
       if (kinds.includes(step.do)) await engine.apply(step, context)
   }
 
-  /** Starts it when the lane is free and `mayStart` says so then. Answers the workload once it was started. */
+  /** Starts it when the queue is free and `mayStart` says so then. Answers the workload once it was started. */
   const startQuietly = async (
     ref: WorkloadRef,
     mayStart: () => Promise<boolean>,
     how: { readonly kinds: readonly Step['do'][]; readonly deadline: AbortSignal | null },
   ): Promise<Workload | null> => {
     for (;;) {
-      await lanes.whenFree(ref.project)
+      await queues.whenFree(ref.project)
       if (signal.aborted || !(await mayStart())) return null
       let started: Workload | null = null
-      const isDone = await lanes.enterQuietly(ref.project, async (laneSignal) => {
+      const isDone = await queues.enterQuietly(ref.project, async (queueSignal) => {
         const workload = await options.wanted(ref)
         if (workload === null) return
-        await apply(workload, how.kinds, anyOf(laneSignal, signal, how.deadline))
+        await apply(workload, how.kinds, anyOf(queueSignal, signal, how.deadline))
         started = workload
       })
       // An operation that arrived meanwhile may have been about another workload: it is looked at again.
@@ -106,7 +106,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     if (workload !== null) await becomeReady(ref, workload)
   }
 
-  /** Outside the lane: a workload that this one waits for may have to be started meanwhile. */
+  /** Outside the queue: a workload that this one waits for may have to be started meanwhile. */
   const becomeReady = async (ref: WorkloadRef, workload: Workload) => {
     const before = find(ref)
     try {
@@ -141,7 +141,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     deciding.add(key)
     try {
       // An operation decides first. It may have started it again, given it up, or been about something else.
-      await lanes.whenFree(ref.project)
+      await queues.whenFree(ref.project)
       if (signal.aborted || (await stateOf(ref)) !== 'exited') return
       await decide(ref, exit, startedAt, crashedAt)
     } finally {

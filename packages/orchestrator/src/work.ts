@@ -4,15 +4,15 @@ import type { ApplyContext, Change, Engine } from '@stackquay/engine-api'
 export interface WorkStep {
   readonly id: string
   readonly title: string
-  /** Steps that follow each other and have lanes run beside each other. One without waits for all before it, and all wait for it. */
-  readonly lane?: Lane
+  /** Steps that follow each other and have branches run beside each other. One without waits for all before it, and all wait for it. */
+  readonly branch?: Branch
   run(context: StepContext): Promise<void>
 }
 
-export interface Lane {
-  /** Steps of one lane run in their order. */
+export interface Branch {
+  /** Steps of one branch run in their order. */
   readonly name: string
-  /** Lanes among the same steps that must have ended first. */
+  /** Branches among the same steps that must have ended first. */
   readonly after: readonly string[]
 }
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createFakeEngine, type FakeEngine } from '@stackquay/engine-api/fake-engine'
-import { createLanes, type Lanes } from '../src/lanes.ts'
 import { createObservations, type Observations } from '../src/observations.ts'
 import { createOrchestrator, type Orchestrator } from '../src/orchestrator.ts'
+import { createProjectQueues, type ProjectQueues } from '../src/project-queues.ts'
 import { InterruptedError } from '../src/runner.ts'
 import { createWatches, type Watches } from '../src/watches.ts'
 import type { Outcome, Work } from '../src/work.ts'
@@ -12,7 +12,7 @@ import { project, quiet, until, workload } from './support.ts'
 interface Orchestrated {
   readonly engine: FakeEngine
   readonly orchestrator: Orchestrator
-  readonly lanes: Lanes
+  readonly queues: ProjectQueues
   readonly observations: Observations
   readonly watches: Watches
   /** What an operation does, by its id; without an entry it succeeds at once. */
@@ -34,17 +34,17 @@ async function withOrchestrator(work: (all: Orchestrated) => Promise<void>): Pro
   const outcomes = new Map<string, Outcome>()
   const errors: string[] = []
   const life = new AbortController()
-  const lanes = createLanes()
+  const queues = createProjectQueues()
   const observations = createObservations(engine, life.signal)
   const watches = createWatches()
   const orchestrator = createOrchestrator({
     engine,
-    lanes,
+    queues,
     observations,
     watches,
     life,
     reveal: async () => '',
-    journal: {
+    progressLog: {
       started: async (id) => {
         course.push(`${id} started`)
         return true
@@ -75,7 +75,7 @@ async function withOrchestrator(work: (all: Orchestrated) => Promise<void>): Pro
     await work({
       engine,
       orchestrator,
-      lanes,
+      queues,
       observations,
       watches,
       works,
@@ -269,8 +269,8 @@ test('when the service ends, operations are neither settled nor ended, and waiti
 })
 
 test('work beside operations has the project for itself', async () => {
-  await withOrchestrator(async ({ submit, ended, course, lanes }) => {
-    const beside = lanes.enter(project, async () => {
+  await withOrchestrator(async ({ submit, ended, course, queues }) => {
+    const beside = queues.enter(project, async () => {
       await quiet()
       course.push('beside')
       return 7

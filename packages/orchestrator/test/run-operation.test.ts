@@ -27,7 +27,7 @@ async function run(
   const result = await runOperation({
     operation: 'op_1',
     work,
-    journal: {
+    progressLog: {
       progress: async (_operation, steps, progress) => {
         if (more.failProgress === true) throw new Error('the disk is full')
         told.push({ states: states(steps), progress })
@@ -195,14 +195,14 @@ test('when the service ends, nothing is decided about the operation', async () =
   )
 })
 
-test('a journal that cannot write fails the operation, and no step is left running in the record', async () => {
+test('a progress log that cannot write fails the operation, and no step is left running in the record', async () => {
   const { outcome, steps } = await run([[step('a', () => assert.fail('not run')), step('b')]], { failProgress: true })
   assert.equal(outcome.state, 'failed')
   assert.equal(states(steps), 'failed skipped')
 })
 
-/** A step of a lane that says when it begins and ends, and ends when the test lets it. */
-function laned(course: string[]) {
+/** A step of a branch that says when it begins and ends, and ends when the test lets it. */
+function branched(course: string[]) {
   const ends = new Map<string, PromiseWithResolvers<void>>()
   const endOf = (id: string) => {
     const known = ends.get(id) ?? Promise.withResolvers<void>()
@@ -216,7 +216,7 @@ function laned(course: string[]) {
         await endOf(id).promise
         course.push(`${id} ends`)
       }),
-      lane: { name, after },
+      branch: { name, after },
     }),
     end: async (id: string) => {
       endOf(id).resolve()
@@ -231,54 +231,54 @@ function laned(course: string[]) {
 
 const settled = () => new Promise<void>((resolve) => setImmediate(() => setImmediate(resolve)))
 
-test('lanes run beside each other, and one that waits for others begins when they have ended', async () => {
+test('branches run beside each other, and one that waits for others begins when they have ended', async () => {
   const course: string[] = []
-  const lanes = laned(course)
+  const branches = branched(course)
   const steps = [
-    lanes.step('redis', 'redis'),
-    lanes.step('init', 'database'),
-    lanes.step('database', 'database'),
-    lanes.step('web', 'web', ['redis', 'database', 'one that is not there']),
+    branches.step('redis', 'redis'),
+    branches.step('init', 'database'),
+    branches.step('database', 'database'),
+    branches.step('web', 'web', ['redis', 'database', 'one that is not there']),
   ]
   const running = run([[...steps, step('after all', () => void course.push('after all'))]])
   await settled()
   assert.deepEqual(course.splice(0), ['redis begins', 'init begins'])
-  await lanes.end('init')
-  await lanes.end('redis')
+  await branches.end('init')
+  await branches.end('redis')
   assert.deepEqual(course.splice(0), ['init ends', 'database begins', 'redis ends'])
-  await lanes.end('database')
+  await branches.end('database')
   assert.deepEqual(course.splice(0), ['database ends', 'web begins'])
-  await lanes.end('web')
+  await branches.end('web')
   assert.deepEqual((await running).outcome, { state: 'succeeded' })
   assert.deepEqual(course, ['web ends', 'after all'])
 })
 
-test('when a lane fails, what runs beside it ends, nothing more begins, and its error is the outcome', async () => {
+test('when a branch fails, what runs beside it ends, nothing more begins, and its error is the outcome', async () => {
   const course: string[] = []
-  const lanes = laned(course)
+  const branches = branched(course)
   const running = run([
     [
-      lanes.step('redis', 'redis'),
-      lanes.step('init', 'database'),
-      lanes.step('database', 'database'),
-      lanes.step('web', 'web', ['redis']),
+      branches.step('redis', 'redis'),
+      branches.step('init', 'database'),
+      branches.step('database', 'database'),
+      branches.step('web', 'web', ['redis']),
     ],
   ])
   await settled()
-  await lanes.fail('redis')
-  await lanes.end('init')
+  await branches.fail('redis')
+  await branches.end('init')
   const { outcome, steps } = await running
   assert.equal(outcome.state === 'failed' && (outcome.error as Error).message, 'redis failed')
   assert.equal(states(steps), 'failed succeeded skipped skipped')
 })
 
-test('a cancellation reaches every lane', async () => {
+test('a cancellation reaches every branch', async () => {
   const abort = new AbortController()
   const running = run(
     [
       [
-        { ...step('a', forever), lane: { name: 'a', after: [] } },
-        { ...step('b', forever), lane: { name: 'b', after: [] } },
+        { ...step('a', forever), branch: { name: 'a', after: [] } },
+        { ...step('b', forever), branch: { name: 'b', after: [] } },
       ],
     ],
     { signal: abort.signal },

@@ -19,10 +19,10 @@ function stopTime(t: TestContext, clock: { ahead: number }) {
 
 const seenAs = ({ watches }: Supervised, name: string) => watches.of(project)[name]
 
-/** A wish that holds the lane until it is let go. */
-function holdLane({ lanes }: Supervised) {
+/** A wish that holds the queue until it is let go. */
+function holdQueue({ queues }: Supervised) {
   const { promise, resolve } = Promise.withResolvers<void>()
-  const held = lanes.enter(project, () => promise)
+  const held = queues.enter(project, () => promise)
   return async () => {
     resolve()
     await held
@@ -174,11 +174,11 @@ test('a crash while an operation holds the project is counted when that has ende
   await withSupervisor(async (all) => {
     const pass = stopTime(t, all.clock)
     await all.start(web)
-    const letGo = holdLane(all)
+    const release = holdQueue(all)
     all.engine.crash(ref)
     await quiet()
     assert.equal(seenAs(all, 'web'), undefined)
-    await letGo()
+    await release()
     await until('a restart is planned', () => seenAs(all, 'web')?.nextRestartAt != null)
     await pass(200)
     await until('it runs again', () => all.state('web') === 'running')
@@ -188,11 +188,11 @@ test('a crash while an operation holds the project is counted when that has ende
 test('an operation that started it again leaves nothing to do', async () => {
   await withSupervisor(async (all) => {
     await all.start(web)
-    const letGo = holdLane(all)
+    const release = holdQueue(all)
     all.engine.crash(ref)
     await quiet()
     await all.start(web)
-    await letGo()
+    await release()
     await quiet()
     assert.equal(seenAs(all, 'web'), undefined)
     assert.equal(all.state('web'), 'running')
@@ -202,11 +202,11 @@ test('an operation that started it again leaves nothing to do', async () => {
 test('an operation that gave it up is right', async () => {
   await withSupervisor(async (all) => {
     await all.start(web)
-    const letGo = holdLane(all)
+    const release = holdQueue(all)
     all.engine.crash(ref)
     await quiet()
     all.watches.giveUp(ref, 'It did not start.', ['why'])
-    await letGo()
+    await release()
     await quiet()
     assert.deepEqual(seenAs(all, 'web'), {
       restarts: 0,
@@ -224,11 +224,11 @@ test('a restart whose time comes while an operation holds the project is done af
     await all.start(web)
     all.engine.crash(ref)
     await until('a restart is planned', () => seenAs(all, 'web')?.nextRestartAt != null)
-    const letGo = holdLane(all)
+    const release = holdQueue(all)
     await pass(200)
     assert.deepEqual(all.done(), [])
     assert.notEqual(seenAs(all, 'web')?.nextRestartAt, null, 'it still waits for its start')
-    await letGo()
+    await release()
     await until('it runs again', () => all.state('web') === 'running')
   })
 })
@@ -243,7 +243,7 @@ test('a restart steps aside for an operation and is done after it', async (t) =>
     await pass(200)
     await until('it is starting', () => all.done().includes('start:web'))
     let state: string | undefined
-    await all.lanes.enter(project, async () => {
+    await all.queues.enter(project, async () => {
       state = all.state('web')
     })
     assert.equal(state, 'exited')
@@ -258,10 +258,10 @@ test('a restart that an operation made pointless is not done', async (t) => {
     await all.start(web)
     all.engine.crash(ref)
     await until('a restart is planned', () => seenAs(all, 'web')?.nextRestartAt != null)
-    const letGo = holdLane(all)
+    const release = holdQueue(all)
     await pass(200)
     all.watches.forget(project)
-    await letGo()
+    await release()
     assert.deepEqual(all.done(), [])
     assert.deepEqual(all.watches.of(project), {})
   })
@@ -346,11 +346,11 @@ test('a file that appears starts what waited for it, with its jobs', async () =>
 test('a file that appears while an operation holds the project starts it afterwards', async () => {
   await withSupervisor(async (all) => {
     await all.start(workload('web', { requires: [{ anyOf: ['/srv/app.py'], hint: 'Add app.py.' }] }))
-    const letGo = holdLane(all)
+    const release = holdQueue(all)
     all.engine.addFile('/srv/app.py')
     await quiet()
     assert.equal(all.state('web'), 'waiting')
-    await letGo()
+    await release()
     await until('it runs', () => all.state('web') === 'running')
   })
 })

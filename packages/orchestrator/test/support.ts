@@ -1,7 +1,7 @@
 import { fingerprintOf, type Job, type Workload, type WorkloadRef } from '@stackquay/engine-api'
 import { createFakeEngine, type FakeEngine } from '@stackquay/engine-api/fake-engine'
-import { createLanes, type Lanes } from '../src/lanes.ts'
 import { createObservations, type Observations } from '../src/observations.ts'
+import { createProjectQueues, type ProjectQueues } from '../src/project-queues.ts'
 import { createSupervisor, type Supervisor } from '../src/supervisor.ts'
 import { createWatches, type Watches } from '../src/watches.ts'
 
@@ -52,7 +52,7 @@ export async function quiet(): Promise<void> {
 
 export interface Supervised {
   readonly engine: FakeEngine
-  readonly lanes: Lanes
+  readonly queues: ProjectQueues
   readonly observations: Observations
   readonly supervisor: Supervisor
   readonly watches: Watches
@@ -73,7 +73,7 @@ export interface Supervised {
 export async function withSupervisor(work: (all: Supervised) => Promise<void>): Promise<void> {
   const engine = createFakeEngine()
   const life = new AbortController()
-  const lanes = createLanes()
+  const queues = createProjectQueues()
   const observations = createObservations(engine, life.signal)
   const wanted = new Map<string, Workload>()
   const errors: unknown[] = []
@@ -86,7 +86,7 @@ export async function withSupervisor(work: (all: Supervised) => Promise<void>): 
   })
   const supervisor = createSupervisor({
     engine,
-    lanes,
+    queues,
     observations,
     watches,
     reveal: async () => '',
@@ -103,7 +103,7 @@ export async function withSupervisor(work: (all: Supervised) => Promise<void>): 
   try {
     await work({
       engine,
-      lanes,
+      queues,
       observations,
       supervisor,
       watches,
@@ -127,7 +127,7 @@ export async function withSupervisor(work: (all: Supervised) => Promise<void>): 
     })
   } finally {
     life.abort()
-    await lanes.allFree()
+    await queues.allFree()
     await engine.close()
     await watching
   }

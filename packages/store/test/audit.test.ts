@@ -4,7 +4,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
 import { hashOf } from '../src/audit-chain.ts'
 import { openStore } from '../src/index.ts'
-import { auditEntry, newProject, tamper, tempStore, verdictOf } from './temp-store.ts'
+import { auditEntry, newProject, tamper, tempStore, verifyAudit } from './temp-store.ts'
 
 async function withEntries(test: TestContext, count: number) {
   const temp = await tempStore(test)
@@ -31,12 +31,12 @@ test('the hash is SHA-256 over the hash before and the canonical JSON of the res
 
 test('a long whole chain is verified to its end, also after it was opened again', async (t) => {
   const { store, options } = await withEntries(t, 1203)
-  assert.deepEqual(await verdictOf(store), { ok: true, entries: 1203, firstBroken: null })
+  assert.deepEqual(await verifyAudit(store), { ok: true, entries: 1203, firstBroken: null })
   await store.close()
   const again = await openStore(options)
   t.after(() => again.close())
   await again.transaction((tx) => tx.audit.append(auditEntry()))
-  assert.deepEqual(await verdictOf(again), { ok: true, entries: 1204, firstBroken: null })
+  assert.deepEqual(await verifyAudit(again), { ok: true, entries: 1204, firstBroken: null })
 })
 
 test('the chain is verified while entries are appended', async (t) => {
@@ -62,7 +62,7 @@ test('the chain holds for texts and changes of every kind', async (t) => {
     await tx.audit.append(auditEntry({ changes: undefined }))
     await tx.audit.append(auditEntry({ changes: JSON.parse('{"__proto__": {"a": 1}}') }))
   })
-  assert.deepEqual(await verdictOf(store), { ok: true, entries: odd.length + 2, firstBroken: null })
+  assert.deepEqual(await verifyAudit(store), { ok: true, entries: odd.length + 2, firstBroken: null })
 })
 
 test('the service itself cannot change or delete an entry', async (t) => {
@@ -144,7 +144,7 @@ test('an entry added at the end with a right hash but without the key is found',
     file,
     `insert into audit select 4, 'aud_forged', time, 'eve', action, target, project, outcome, changes, request_id, operation_id, source, ip, user_agent, '${last.hash}', '${hashOf(forged)}', search from audit where seq = 3`,
   )
-  assert.deepEqual(await verdictOf(store), { ok: false, entries: 4, firstBroken: 4 })
+  assert.deepEqual(await verifyAudit(store), { ok: false, entries: 4, firstBroken: 4 })
 })
 
 test('a chain computed anew from a changed entry on, without the key, is found', async (t) => {
@@ -153,7 +153,7 @@ test('a chain computed anew from a changed entry on, without the key, is found',
   assert.ok(last)
   const forged = { ...last, actor: 'eve' }
   tamper(file, `update audit set actor = 'eve', hash = '${hashOf(forged)}' where seq = 3`)
-  assert.deepEqual(await verdictOf(store), { ok: false, entries: 3, firstBroken: 3 })
+  assert.deepEqual(await verifyAudit(store), { ok: false, entries: 3, firstBroken: 3 })
 })
 
 test('entries are listed newest first, by what was asked, and a cursor goes on where the page ended', async (t) => {

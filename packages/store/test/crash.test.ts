@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openStore } from '../src/index.ts'
-import { child, keyText, tempStore, verdictOf } from './temp-store.ts'
+import { child, keyText, tempStore, verifyAudit } from './temp-store.ts'
 
 test('a process killed at random moments loses nothing it was told is written, and leaves nothing half written', async (t) => {
   const { store, file, options } = await tempStore(t)
@@ -31,7 +31,7 @@ test('a process killed at random moments loses nothing it was told is written, a
       // Project, secret, event and audit entry stand or fall together.
       const events = await opened.events.after(0, 100_000)
       assert.deepEqual(events.map((event) => event.data.slug).sort(), slugs.toSorted())
-      assert.deepEqual(await verdictOf(opened), { ok: true, entries: projects.length, firstBroken: null })
+      assert.deepEqual(await verifyAudit(opened), { ok: true, entries: projects.length, firstBroken: null })
       const last = projects.at(-1)
       assert.ok(last)
       const secret = await opened.secrets.find(last.id, 'PASSWORD')

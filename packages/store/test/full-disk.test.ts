@@ -9,7 +9,7 @@ import { test } from 'node:test'
 import { Kysely, sql } from 'kysely'
 import { SqliteDialect, SqliteFile } from '../src/dialect.ts'
 import { openStore, StoreFullError, StoreUnusableError } from '../src/index.ts'
-import { auditEntry, newProject, spec, tempFile, verdictOf } from './temp-store.ts'
+import { auditEntry, newProject, spec, tempFile, verifyAudit } from './temp-store.ts'
 
 const big = () => spec('big', { env: { BIG: { secret: false, value: randomBytes(30_000).toString('hex') } } })
 
@@ -68,7 +68,7 @@ test('on a full disk a change fails with a clear error, nothing written is lost,
   assert.ok(written > 0)
   assert.ok(statfsSync(disk).bavail < 100)
   assert.equal((await store.projects.all()).length, written)
-  assert.deepEqual(await verdictOf(store), { ok: true, entries: written, firstBroken: null })
+  assert.deepEqual(await verifyAudit(store), { ok: true, entries: written, firstBroken: null })
 
   await store.close()
   rmSync(ballast)

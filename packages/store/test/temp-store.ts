@@ -106,7 +106,7 @@ export function child(test: TestContext, script: string, ...args: readonly strin
 export const keyText = (options: StoreOptions) => options.sealingKey.key.toString('hex')
 
 /** What `verify` found, without the words for it. */
-export async function verdictOf(store: Store) {
+export async function verifyAudit(store: Store) {
   const { ok, entries, firstBroken } = await store.audit.verify()
   return { ok, entries, firstBroken }
 }

@@ -5,7 +5,7 @@ import type { EventRecord } from '@stackquay/contract'
 import { Kysely } from 'kysely'
 import { SqliteDialect, SqliteFile } from '../src/dialect.ts'
 import { openStore, StoreBusyError } from '../src/index.ts'
-import { auditEntry, child, keyText, newProject, tempFile, tempStore, verdictOf } from './temp-store.ts'
+import { auditEntry, child, keyText, newProject, tempFile, tempStore, verifyAudit } from './temp-store.ts'
 
 test('a transaction that throws leaves nothing: no row, no audit entry, no event, no number used up', async (t) => {
   const { store } = await tempStore(t)
@@ -25,7 +25,7 @@ test('a transaction that throws leaves nothing: no row, no audit entry, no event
   assert.deepEqual(await store.ports.all(), [])
   assert.equal(await store.settings.get('theme'), null)
   assert.deepEqual(await store.events.range(), { first: 0, last: 0 })
-  assert.deepEqual(await verdictOf(store), { ok: true, entries: 0, firstBroken: null })
+  assert.deepEqual(await verifyAudit(store), { ok: true, entries: 0, firstBroken: null })
   assert.equal(heard.length, 0)
 
   await store.transaction((tx) => tx.events.append({ type: 'project.changed', project: null, data: {} }))
@@ -81,7 +81,7 @@ test('a hundred transactions at once run one after the other, and listeners hear
     Array.from({ length: 100 }, (_, index) => index),
   )
   assert.equal((await store.projects.find(id))?.revision, 101)
-  assert.deepEqual(await verdictOf(store), { ok: true, entries: 100, firstBroken: null })
+  assert.deepEqual(await verifyAudit(store), { ok: true, entries: 100, firstBroken: null })
 })
 
 test('transactions in a row leave the event loop its turns', async (t) => {
@@ -160,7 +160,7 @@ test('two processes write to the same file in turn; neither fails and the chain 
   assert.equal((await other.ended).code, 0, other.complaints())
   assert.ok(mine > 1)
   assert.equal((await store.projects.all()).length, mine + 60)
-  assert.deepEqual(await verdictOf(store), { ok: true, entries: mine + 60, firstBroken: null })
+  assert.deepEqual(await verifyAudit(store), { ok: true, entries: mine + 60, firstBroken: null })
 })
 
 test('a second store on the same file waits for the write lock without holding up the event loop', async (t) => {

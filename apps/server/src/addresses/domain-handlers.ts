@@ -1,5 +1,5 @@
 import { type Domain, ProblemError } from '@stackquay/contract'
-import { displayOf, type ExtraHost, ownNameObstacle, readHostName } from '@stackquay/domain'
+import { displayOf, type ExtraHost, ownNameBlocker, readHostName } from '@stackquay/domain'
 import { type DomainRow, type ProjectRow, type Store, TakenError } from '@stackquay/store'
 import type { Handlers } from '../http/handler.ts'
 import type { Network } from '../network/network.ts'
@@ -40,8 +40,8 @@ export function domainHandlers(deps: DomainDeps): Pick<Handlers, 'listDomains' |
     addDomain: async ({ params, body }, context) => {
       const { row, resolved } = await find(params.id)
       const host = hostOf(body.host)
-      const obstacle = ownNameObstacle(host, row.slug, { baseDomain })
-      if (obstacle !== null) throw refused('/host', 'not_yours', obstacle)
+      const blocker = ownNameBlocker(host, row.slug, { baseDomain })
+      if (blocker !== null) throw refused('/host', 'not_yours', blocker)
       const workload = body.workload ?? null
       if (workload !== null) checkWorkload(workload, resolved)
       const domain = await store

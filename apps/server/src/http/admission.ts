@@ -21,7 +21,7 @@ export interface AdmissionDeps {
   readonly resolveProject: (idOrSlug: string) => Promise<{ readonly id: string } | null>
 }
 
-export interface Arrival {
+export interface AdmissionRequest {
   readonly operation: Operation
   readonly params: Readonly<Record<string, string>>
   readonly message: IncomingMessage
@@ -37,21 +37,21 @@ export interface Arrival {
  * memory and have no restriction, which are most requests; a promise where something has to be looked up.
  */
 export function createAdmission({ authenticator, origins, client, resolveProject }: AdmissionDeps) {
-  return function admit(arrival: Arrival): Admission | Promise<Admission> {
-    const { operation } = arrival
+  return function admit(request: AdmissionRequest): Admission | Promise<Admission> {
+    const { operation } = request
     try {
-      if (operation.access.kind === 'public' || arrival.message.headers.authorization === undefined) guard(arrival)
+      if (operation.access.kind === 'public' || request.message.headers.authorization === undefined) guard(request)
       if (operation.access.kind === 'public')
-        return operation.access.known === true ? recognize(arrival) : { principal: anonymous, refusal: null }
-      const known = identify(arrival)
-      if (!(known instanceof Promise)) return authorize(arrival, known)
-      return known.then((session) => authorize(arrival, session)).catch(refusedBy)
+        return operation.access.known === true ? recognize(request) : { principal: anonymous, refusal: null }
+      const known = identify(request)
+      if (!(known instanceof Promise)) return authorize(request, known)
+      return known.then((session) => authorize(request, session)).catch(refusedBy)
     } catch (error) {
       return refusedBy(error)
     }
   }
 
-  function identify({ operation, message, again }: Arrival): Principal | Promise<Principal> {
+  function identify({ operation, message, again }: AdmissionRequest): Principal | Promise<Principal> {
     const { headers } = message
     if (again?.kind === 'session') return authenticator.sessionAgain(again.sessionId)
     const use = again === undefined
@@ -71,33 +71,33 @@ export function createAdmission({ authenticator, origins, client, resolveProject
   }
 
   /** Anybody may ask for the health, under whatever name a load balancer uses. */
-  function guard({ operation, message: { headers, method } }: Arrival): void {
+  function guard({ operation, message: { headers, method } }: AdmissionRequest): void {
     if (operation.id !== 'getHealth') origins.checkHost(headers)
     if (method !== 'GET' && method !== 'HEAD') origins.checkOrigin(headers)
   }
 
   /** Never refuses: what is wrong with the credentials makes the caller a stranger. */
-  function recognize(arrival: Arrival): Admission | Promise<Admission> {
-    const { headers } = arrival.message
+  function recognize(request: AdmissionRequest): Admission | Promise<Admission> {
+    const { headers } = request.message
     const stranger: Admission = { principal: anonymous, refusal: null }
     if (headers.authorization === undefined && headers.cookie === undefined) return stranger
     const look = async (): Promise<Admission> => {
       origins.checkHost(headers)
-      return { principal: await identify(arrival), refusal: null }
+      return { principal: await identify(request), refusal: null }
     }
     return look().catch(() => stranger)
   }
 
-  function authorize(arrival: Arrival, principal: Principal): Admission | Promise<Admission> {
-    const { operation, params } = arrival
+  function authorize(request: AdmissionRequest, principal: Principal): Admission | Promise<Admission> {
+    const { operation, params } = request
     const { access } = operation
     const ref = access.kind === 'scope' && access.project ? params.id : undefined
-    if (ref === undefined || mayEnter(principal, ref)) return verdict(operation, principal, ref)
-    return resolveProject(ref).then((project) => verdict(operation, principal, ref, project?.id ?? null))
+    if (ref === undefined || mayEnter(principal, ref)) return decide(operation, principal, ref)
+    return resolveProject(ref).then((project) => decide(operation, principal, ref, project?.id ?? null))
   }
 }
 
-function verdict(
+function decide(
   operation: Operation,
   principal: Principal,
   ref?: string,

@@ -34,8 +34,8 @@ export async function* bytesOf(
   { from, to }: { readonly from: number; readonly to: number },
 ): AsyncGenerator<Uint8Array> {
   let position = 0
-  for await (const piece of stream) {
-    const bytes = typeof piece === 'string' ? Buffer.from(piece) : piece
+  for await (const chunk of stream) {
+    const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk
     const start = Math.max(from - position, 0)
     const end = Math.min(to + 1 - position, bytes.length)
     if (start < end) yield bytes.subarray(start, end)

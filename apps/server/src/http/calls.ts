@@ -21,7 +21,7 @@ export interface CallsDeps {
   readonly recordDenial: RecordDenial
 }
 
-/** What leaves: an answer whole, or piece by piece. */
+/** What leaves: an answer whole, or chunk by chunk. */
 interface Sent extends Answer<string | Buffer> {
   readonly stream?: AsyncIterable<string | Uint8Array>
   readonly length?: number | undefined

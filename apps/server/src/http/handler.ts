@@ -45,7 +45,7 @@ export interface Reply<Body> {
   readonly status: number
   readonly body?: Body
   readonly json?: string | Buffer
-  /** Sent piece by piece, as the reader takes them; `headers` then name the content type. */
+  /** Sent chunk by chunk, as the reader takes them; `headers` then name the content type. */
   readonly stream?: AsyncIterable<string | Uint8Array>
   /** How many bytes the stream has. With an `etag` it may be asked for in parts, so that a download can go on. */
   readonly length?: number

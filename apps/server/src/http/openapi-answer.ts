@@ -59,7 +59,7 @@ export function encodingFor(header: string | string[] | undefined): Encoding | n
       .toLowerCase()
       .split(',')
       .map((part) => {
-        const [name = '', ...parameters] = part.split(';').map((piece) => piece.trim())
+        const [name = '', ...parameters] = part.split(';').map((chunk) => chunk.trim())
         const weight = parameters.find((parameter) => parameter.startsWith('q='))
         return [name, weight === undefined ? 1 : Number(weight.slice(2)) || 0] as const
       }),

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { type Operation, ProblemError } from '@stackquay/contract'
 import { type WebSocket, WebSocketServer } from 'ws'
-import type { Admission, Arrival } from './admission.ts'
+import type { Admission, AdmissionRequest } from './admission.ts'
 import type { AnyInput, AnyStreamHandler } from './bind.ts'
 import type { ClientReader } from './client.ts'
 import type { RecordDenial } from './denials.ts'
@@ -21,7 +21,7 @@ import { apiHeaders } from './security-headers.ts'
 import { takeTicket } from './ticket-address.ts'
 
 export interface UpgradeDeps {
-  readonly admit: (arrival: Arrival) => Admission | Promise<Admission>
+  readonly admit: (request: AdmissionRequest) => Admission | Promise<Admission>
   readonly origins: OriginRules
   readonly client: ClientReader
   readonly paths: OperationPaths
@@ -59,10 +59,10 @@ export function createUpgrades(deps: UpgradeDeps): Upgrades {
       // A peer that resets the connection while it is being judged is no matter for the log.
       socket.on('error', () => socket.destroy())
       judge(message, requestId).then(
-        ({ start, principal, arrival }) => {
+        ({ start, principal, request }) => {
           server.handleUpgrade(message, socket, head, (peer) => {
             const opened = openFrameSocket(peer, requestId)
-            watch(opened, principal, arrival, peer)
+            watch(opened, principal, request, peer)
             void run(opened, requestId, principal, message, start)
           })
         },
@@ -84,8 +84,8 @@ export function createUpgrades(deps: UpgradeDeps): Upgrades {
       message.method === 'GET' ? paths.at(pathname).find(({ operation }) => routes.has(operation.id)) : undefined
     if (stopping) throw new ProblemError('unavailable', 'The service is stopping.')
     if (found === undefined) throw new ProblemError('not_found', `There is no stream at ${pathname}.`)
-    const arrival = { ...found, message }
-    const { principal, refusal } = await admit(arrival)
+    const request = { ...found, message }
+    const { principal, refusal } = await admit(request)
     const { operation, params } = found
     const refuse = async (reason: unknown) => {
       await recordDenial(operation, { id: requestId, principal, params, raw: message }, reason)
@@ -100,7 +100,7 @@ export function createUpgrades(deps: UpgradeDeps): Upgrades {
     } catch (error) {
       return refuse(error)
     }
-    return { principal, arrival, start: { handler, input } }
+    return { principal, request, start: { handler, input } }
   }
 
   /** A page of another site can open a WebSocket with our cookie; only its Origin tells. */
@@ -114,10 +114,10 @@ export function createUpgrades(deps: UpgradeDeps): Upgrades {
     }
   }
 
-  function watch(opened: OpenSocket, principal: Principal, arrival: Arrival, peer: WebSocket): void {
+  function watch(opened: OpenSocket, principal: Principal, request: AdmissionRequest, peer: WebSocket): void {
     open.add(opened)
     const unwatch = rights.add({
-      check: async () => (await admit({ ...arrival, again: principal })).refusal,
+      check: async () => (await admit({ ...request, again: principal })).refusal,
       end: (reason) => opened.fail(reason),
     })
     peer.once('close', () => {

@@ -22,9 +22,9 @@ export async function* downloadOf(download: Download): AsyncGenerator<Buffer> {
   const reader = openLogReader({ engine, project, names: () => names, from, fits, follow: false, until })
   try {
     for (;;) {
-      const piece = await reader.next(signal)
-      if (piece === null) return
-      yield* format === 'jsonl' ? jsonOf(piece.slices, piece.from, inLines) : textOf(piece.slices, inLines)
+      const chunk = await reader.next(signal)
+      if (chunk === null) return
+      yield* format === 'jsonl' ? jsonOf(chunk.slices, chunk.from, inLines) : textOf(chunk.slices, inLines)
     }
   } finally {
     await reader.close()

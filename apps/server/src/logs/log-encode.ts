@@ -1,7 +1,7 @@
 import type { LogColumns, Printed } from '@stackquay/engine-api'
+import type { ChunkWriter } from './log-chunks.ts'
 import { allLevels, levelOf } from './log-level.ts'
 import { type LevelSigns, levelSigns } from './log-level-signs.ts'
-import type { PieceWriter } from './log-pieces.ts'
 
 /*
  * Lines of a log, made for the wire out of the bytes that the program printed. A log holds millions of lines, and making
@@ -20,7 +20,7 @@ export interface Around {
 }
 
 /** Adds lines `from` to `to` (not included) as JSON objects, as they are in frames and downloads. */
-export function addJson(into: PieceWriter, columns: LogColumns, from: number, to: number, around: Around): void {
+export function addJson(into: ChunkWriter, columns: LogColumns, from: number, to: number, around: Around): void {
   const { ref, streams, printed, starts, ends, times, log, outs, errs } = columns
   const name = JSON.stringify(ref.workload)
   const heads = ['stdout', 'stderr'].map((stream) =>
@@ -60,7 +60,7 @@ export function addJson(into: PieceWriter, columns: LogColumns, from: number, to
 }
 
 /** Adds the same lines as text: their time, workload and what was printed. */
-export function addText(into: PieceWriter, columns: LogColumns, from: number, to: number): void {
+export function addText(into: ChunkWriter, columns: LogColumns, from: number, to: number): void {
   const { ref, streams, printed, starts, ends, times } = columns
   const headAt = headWith((time) => `${time} ${ref.workload} `)
   for (let line = from; line < to; line++) {

@@ -1,5 +1,5 @@
 import { ProblemError } from '@stackquay/contract'
-import { TaskLimitError } from '../workers/lane.ts'
+import { TaskLimitError } from '../workers/thread-pool.ts'
 import type { Workers } from '../workers/workers.ts'
 
 /** Tells of texts without line feeds which of them match. Throws `deadline_exceeded` when that takes too long. */

@@ -9,11 +9,11 @@ export interface LogReader {
    * The next lines, and the position behind them. They are at most so many characters together; fewer when there are no more
    * for now, and none when what was read fits no filter. While following it waits until there is something. Null at the end.
    */
-  next(signal: AbortSignal): Promise<LogPiece | null>
+  next(signal: AbortSignal): Promise<LogChunk | null>
   close(): Promise<void>
 }
 
-export interface LogPiece {
+export interface LogChunk {
   readonly slices: readonly LogSlice[]
   readonly from: LogPosition
   readonly to: LogPosition
@@ -31,9 +31,9 @@ export interface LogReaderOptions {
 }
 
 /** Sizes of a message, as its JSON is about to be. */
-const pieceSize = 64 * 1024
+const chunkSize = 64 * 1024
 const lineSize = 160
-const piecesAtOnce = 4
+const chunksAtOnce = 4
 const batchMs = 8
 const namesMs = 500
 
@@ -158,7 +158,7 @@ export function openLogReader(options: LogReaderOptions): LogReader {
       const from = told
       let size = 0
       let since: number | null = null
-      const ended = (isUpToDate: boolean): LogPiece => {
+      const ended = (isUpToDate: boolean): LogChunk => {
         told = position(isUpToDate)
         return { slices, from, to: told }
       }
@@ -172,9 +172,9 @@ export function openLogReader(options: LogReaderOptions): LogReader {
         const isComplete = all.every((feed) => feed.at < feed.length || feed.isUpToDate || feed.isOver)
         if (isComplete && ready.length > 0) {
           since ??= performance.now()
-          size += take(ready, slices, pieceSize * piecesAtOnce - size)
+          size += take(ready, slices, chunkSize * chunksAtOnce - size)
           for (const feed of ready) if (feed.at === feed.length) pass(feed)
-          if (size >= pieceSize * piecesAtOnce) return ended(false)
+          if (size >= chunkSize * chunksAtOnce) return ended(false)
           continue
         }
         if (isComplete && all.every((feed) => feed.isOver) && !options.follow)
@@ -184,7 +184,7 @@ export function openLogReader(options: LogReaderOptions): LogReader {
           const isFurther = Object.keys(cursors).some((workload) => cursors[workload] !== from.cursors[workload])
           if (since !== null ? age >= batchMs : isFurther) return ended(true)
           await news(since === null ? namesMs : batchMs - age, signal)
-        } else if (slices.length > 0 && size >= pieceSize) return ended(false)
+        } else if (slices.length > 0 && size >= chunkSize) return ended(false)
         else await news(namesMs, signal)
       }
     },

@@ -1,7 +1,7 @@
 import type { LogBatch, LogLine } from '@stackquay/engine-api'
+import { type ChunkShape, ChunkWriter } from './log-chunks.ts'
 import { addJson, addText } from './log-encode.ts'
 import { positionedFrom } from './log-json.ts'
-import { type PieceShape, PieceWriter } from './log-pieces.ts'
 import type { LogPosition } from './log-position.ts'
 
 /** Lines `from` to `to` (not included) of a batch of one workload. */
@@ -12,30 +12,30 @@ export interface LogSlice {
   readonly to: number
 }
 
-/** The lines as JSON objects, in pieces; `after` is the position in front of the first. */
-export function jsonOf(slices: readonly LogSlice[], after: LogPosition, shape: PieceShape): readonly Buffer[] {
+/** The lines as JSON objects, in chunks; `after` is the position in front of the first. */
+export function jsonOf(slices: readonly LogSlice[], after: LogPosition, shape: ChunkShape): readonly Buffer[] {
   const positioned = positionedFrom(after)
-  const pieces = new PieceWriter(shape)
+  const chunks = new ChunkWriter(shape)
   for (const { workload, batch, from, to } of slices) {
     const { columns } = batch
     if (columns === null)
-      for (const line of batch.lines.slice(from, to)) pieces.addItem(JSON.stringify(positioned.line(line)))
+      for (const line of batch.lines.slice(from, to)) chunks.addItem(JSON.stringify(positioned.line(line)))
     else {
-      addJson(pieces, columns, from, to, positioned.around(workload))
+      addJson(chunks, columns, from, to, positioned.around(workload))
       positioned.pass(workload, cursorAt(batch, to - 1))
     }
   }
-  return pieces.take()
+  return chunks.take()
 }
 
-/** The lines as `time workload text`, in pieces. */
-export function textOf(slices: readonly LogSlice[], shape: PieceShape): readonly Buffer[] {
-  const pieces = new PieceWriter(shape)
+/** The lines as `time workload text`, in chunks. */
+export function textOf(slices: readonly LogSlice[], shape: ChunkShape): readonly Buffer[] {
+  const chunks = new ChunkWriter(shape)
   for (const { workload, batch, from, to } of slices) {
-    if (batch.columns !== null) addText(pieces, batch.columns, from, to)
-    else for (const { time, text } of batch.lines.slice(from, to)) pieces.addItem(`${time} ${workload} ${text}`)
+    if (batch.columns !== null) addText(chunks, batch.columns, from, to)
+    else for (const { time, text } of batch.lines.slice(from, to)) chunks.addItem(`${time} ${workload} ${text}`)
   }
-  return pieces.take()
+  return chunks.take()
 }
 
 /** How many lines. Neither this nor what follows makes lines of columns. */

@@ -3,7 +3,7 @@ import type { FrameSocket } from '../http/handler.ts'
 import { createRelay, type Relay, type WireFrame } from '../streams/relay.ts'
 import type { LogFilter } from './log-filter.ts'
 import { readPosition, writePosition } from './log-position.ts'
-import { type LogPiece, type LogReader, openLogReader } from './log-reader.ts'
+import { type LogChunk, type LogReader, openLogReader } from './log-reader.ts'
 import { jsonOf } from './log-slices.ts'
 
 /** What is followed; equal keys mean the same workloads of the same project with the same filters. */
@@ -76,20 +76,20 @@ function sourceOf(engine: Pick<Engine, 'logBatches'>, { project, names, fits }: 
       const reader =
         standing.get(after) ?? openLogReader({ engine, project, names, from: readPosition(after), fits, follow: true })
       standing.delete(after)
-      let piece: LogPiece | null
+      let chunk: LogChunk | null
       try {
-        piece = await reader.next(signal)
+        chunk = await reader.next(signal)
       } catch (error) {
         await reader.close()
         throw error
       }
-      if (piece === null) {
+      if (chunk === null) {
         await reader.close()
         return null
       }
-      const to = writePosition(piece.to)
+      const to = writePosition(chunk.to)
       await park(to, reader)
-      return { frames: framesOf(piece), to }
+      return { frames: framesOf(chunk), to }
     },
     async close() {
       const readers = [...standing.values()]
@@ -100,7 +100,7 @@ function sourceOf(engine: Pick<Engine, 'logBatches'>, { project, names, fits }: 
 }
 
 /** `lines` frames without their beginning, of about 64 KB. */
-export function framesOf({ slices, from }: Pick<LogPiece, 'slices' | 'from'>): WireFrame[] {
-  const pieces = jsonOf(slices, from, { start: '"items":[', between: ',', end: ']}' })
-  return pieces.map((bytes) => ({ kind: 'numbered', type: 'lines', bytes }))
+export function framesOf({ slices, from }: Pick<LogChunk, 'slices' | 'from'>): WireFrame[] {
+  const chunks = jsonOf(slices, from, { start: '"items":[', between: ',', end: ']}' })
+  return chunks.map((bytes) => ({ kind: 'numbered', type: 'lines', bytes }))
 }

@@ -20,7 +20,7 @@ export function carryOutActs(operation: OperationRow, deps: OperationDeps): Work
     stages: acts.map((act) => () => stepsOfAct(operation, act, failures, deps)),
     settle: async (outcome) => {
       if (hasNoImage(outcome)) await chooseBuildsBefore(project, acts, deps)
-      await deps.restartHolds.letGo(project)
+      await deps.restartHolds.release(project)
       giveUpAfter(outcome, failures, deps)
       if (outcome.state === 'cancelled') await settleCancelled(operation, acts, deps)
       if (stopsAll(acts)) await deps.release(project)

@@ -4,11 +4,11 @@ import { engineSteps, type StepContext, type WorkStep } from '@stackquay/orchest
 import type { OperationRow, ProjectRow } from '@stackquay/store'
 import { findProject, type OperationDeps } from './operation-deps.ts'
 
-/** Databases are copied at rest: the original's are stopped for as long as that takes, in its own lane. */
+/** Databases are copied at rest: the original's are stopped for as long as that takes, in its own queue. */
 export function copyDataSteps(row: ProjectRow, { input }: OperationRow, deps: OperationDeps): readonly WorkStep[] {
   const original = input.of
   if (typeof original !== 'string') return []
-  const run: WorkStep['run'] = (context) => deps.lanes.enter(original, () => copyData(original, row.id, context, deps))
+  const run: WorkStep['run'] = (context) => deps.queues.enter(original, () => copyData(original, row.id, context, deps))
   return [{ id: 'copy-data', title: 'Copy databases and kept data', run }]
 }
 
@@ -46,7 +46,7 @@ async function copyData(original: string, copy: string, { signal }: StepContext,
       if (comesBack) await bringTo(original, 'running', unresolved, signal, deps)
     }
   } finally {
-    await restartHolds.letGo(original)
+    await restartHolds.release(original)
   }
 }
 

@@ -43,7 +43,7 @@ async function settle(id: string, outcome: Outcome, failures: Failures, deps: Op
     if (workloads.length + errors.length === 0)
       await store.transaction((tx) => tx.projects.setLifecycle(id, { desired: 'stopped' }))
   }
-  await deps.restartHolds.letGo(id)
+  await deps.restartHolds.release(id)
   giveUpAfter(outcome, failures, deps)
   if (outcome.state === 'cancelled') await stopAfterCancel(id, deps)
   await finish(id, deps, { asKnown: true })

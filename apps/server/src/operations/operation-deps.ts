@@ -1,7 +1,7 @@
 import { ProblemError } from '@stackquay/contract'
 import type { SecretRef } from '@stackquay/engine-api'
 import type { Accounts } from '@stackquay/engines'
-import type { Lanes, Watches } from '@stackquay/orchestrator'
+import type { ProjectQueues, Watches } from '@stackquay/orchestrator'
 import type { ProjectRow, Store } from '@stackquay/store'
 import type { Config } from '../config.ts'
 import type { Provision } from '../isolation/provision.ts'
@@ -14,7 +14,7 @@ import type { Terminals } from '../terminals/terminals.ts'
 
 /** What operations work with. */
 export interface OperationDeps extends Omit<ChangeDeps, 'orchestrator'> {
-  readonly lanes: Lanes
+  readonly queues: ProjectQueues
   readonly watches: Watches
   readonly sources: Sources
   readonly config: Config

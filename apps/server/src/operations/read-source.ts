@@ -2,7 +2,7 @@ import { ProblemError } from '@stackquay/contract'
 import { mergeProject, type ProjectSpec } from '@stackquay/domain'
 import type { WorkStep } from '@stackquay/orchestrator'
 import type { ProjectRow } from '@stackquay/store'
-import { limitsObstacle } from '../projects/engine-limits.ts'
+import { limitsBlocker } from '../projects/engine-limits.ts'
 import { readManifest } from '../projects/manifest-file.ts'
 import { refuseErrors } from '../projects/prepare.ts'
 import { readProjectFile } from '../projects/read-project-file.ts'
@@ -54,7 +54,7 @@ async function specOfFile(row: ProjectRow, text: string, say: Say, deps: Operati
     throw new ProblemError('manifest_invalid', 'The stackquay.yml of the source does not fit this machine.', {
       errors: merged.errors,
     })
-  refuseErrors(limitsObstacle(deps.engines.named(row.engine), row.spec, merged.spec))
+  refuseErrors(limitsBlocker(deps.engines.named(row.engine), row.spec, merged.spec))
   say('Took the settings of stackquay.yml.')
   return merged.spec
 }

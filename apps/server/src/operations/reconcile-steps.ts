@@ -47,7 +47,7 @@ export function stepsOf(change: Change, failures: Failures, deps: OperationDeps)
   const applied = () => deps.observations.refreshSoon(projectOf(change))
   return engineSteps(deps.engine, [change], deps.reveal, applied).map((step) => ({
     ...step,
-    ...laneOf(change),
+    ...branchOf(change),
     run: async (context) => {
       try {
         await step.run(context)
@@ -92,10 +92,10 @@ export async function stopNow(
  * What only starts waits for what it depends on and for nothing else. What replaces something that runs is done one after the
  * other: requests are held meanwhile, and no longer than needed.
  */
-function laneOf(change: Change): Pick<WorkStep, 'lane'> {
+function branchOf(change: Change): Pick<WorkStep, 'branch'> {
   if (change.type !== 'start') return {}
   const { ref, dependsOn } = change.workload
-  return { lane: { name: ref.workload, after: dependsOn } }
+  return { branch: { name: ref.workload, after: dependsOn } }
 }
 
 function refOf(change: Change): WorkloadRef | null {

@@ -3,8 +3,8 @@ import { type Act, admit, kindOfActs, type Manner, mergeActs, type Unfinished } 
 import type { Orchestrator } from '@stackquay/orchestrator'
 import { newId, type OperationRow, type ProjectRow, type Store, type Transaction } from '@stackquay/store'
 import type { RequestContext } from '../http/handler.ts'
-import { outcomeEntry } from './journal.ts'
 import type { Model } from './model.ts'
+import { outcomeEntry } from './progress-log.ts'
 
 /** Which operation carries a request out. */
 export interface Accepted {

@@ -23,7 +23,7 @@ import type { RequestContext } from '../http/handler.ts'
 import type { Workers } from '../workers/workers.ts'
 import { type Accepted, acceptAct, acceptAlone, acceptQuietly, begin, busy } from './accept.ts'
 import type { EngineChoice } from './engine-choice.ts'
-import { limitsObstacle } from './engine-limits.ts'
+import { limitsBlocker } from './engine-limits.ts'
 import { leftBehind } from './left-behind.ts'
 import type { Model } from './model.ts'
 import { planOf, standOf } from './plan.ts'
@@ -107,8 +107,8 @@ export async function proposeChange(
     ...aside.errors,
     ...(merged.ok
       ? [
-          ...limitsObstacle(deps.engines.named(row.engine), row.spec, merged.spec),
-          ...leftDataObstacle(merged.spec, added, data),
+          ...limitsBlocker(deps.engines.named(row.engine), row.spec, merged.spec),
+          ...leftDataBlocker(merged.spec, added, data),
         ]
       : merged.errors),
   ])
@@ -199,7 +199,7 @@ async function dataOf(
 }
 
 /** A dropped database must not come back under its name because its deletion was cut off. */
-function leftDataObstacle(
+function leftDataBlocker(
   spec: ProjectSpec,
   added: readonly string[],
   data: ReadonlyMap<string, unknown>,

@@ -10,7 +10,7 @@ export function limitsUnavailable(engine: Engine | null): string | null {
 }
 
 /** An engine that cannot hold a program to its limits must not let a person believe that it does. */
-export function limitsObstacle(engine: Engine | null, before: ProjectSpec, after: ProjectSpec): readonly FieldError[] {
+export function limitsBlocker(engine: Engine | null, before: ProjectSpec, after: ProjectSpec): readonly FieldError[] {
   const { limits } = after
   if (engine === null || engine.capabilities.limits) return []
   if (limits === null || isDeepStrictEqual(limits, before.limits)) return []

@@ -33,3 +33,11 @@ export async function readerOf(accounts: Pick<Accounts, 'known'>, { id, path }: 
 
 /** UID_MIN of nearly every system. */
 const firstPerson = 1000
+
+/** A project that is being created has no folder yet. */
+export async function isThere(path: string): Promise<boolean> {
+  return lstat(path).then(
+    () => true,
+    (error: NodeJS.ErrnoException) => error.code !== 'ENOENT',
+  )
+}

@@ -126,7 +126,7 @@ function statusOf(entry: Entry, { observations, watches }: Seen): Status {
     observed: observations.of(row.id),
     unknown: observations.unknown(row.id),
     supervision: watches.of(row.id),
-    obstacles: obstaclesOf(entry),
+    blockers: blockersOf(entry),
     since,
   })
 }
@@ -161,7 +161,7 @@ function leasedPorts({ ref, ports }: Workload, { resolved }: Known): Workload['p
   return resolved.missingLeases.length === 0 ? ports : ports.filter(({ name }) => !isMissing(name))
 }
 
-function obstaclesOf(entry: Entry) {
+function blockersOf(entry: Entry) {
   if (entry.row.phase !== 'ready') return []
   return entry.resolved.errors.map((error) => ({
     code: error.code,

@@ -1,10 +1,10 @@
 import type { Engine } from '@stackquay/engine-api'
 import {
-  createLanes,
   createObservations,
+  createProjectQueues,
   createWatches,
-  type Lanes,
   type Observations,
+  type ProjectQueues,
   type Watches,
 } from '@stackquay/orchestrator'
 import type { ProjectRow, Store } from '@stackquay/store'
@@ -12,23 +12,23 @@ import type { Config } from '../config.ts'
 import type { Network } from '../network/network.ts'
 import type { ProxyKeeper } from '../proxy-keeper.ts'
 import { limitsUnavailable } from './engine-limits.ts'
-import { createJournal } from './journal.ts'
 import { createModel, type Model } from './model.ts'
 import { createEntries } from './model-entry.ts'
+import { createProgressLog } from './progress-log.ts'
 import type { Resolver } from './resolver.ts'
 import { createRoutes, type Routes } from './routes.ts'
 import { createTelling } from './telling.ts'
 
 /** What is known of all projects, and who is told of it. Each is made from those above it: none asks back. */
 export interface Projects {
-  readonly lanes: Lanes
+  readonly queues: ProjectQueues
   readonly observations: Observations
   readonly watches: Watches
   /** Of what looks at workloads and starts them again. */
   readonly life: AbortController
   readonly routes: Routes
   readonly model: Model
-  readonly journal: ReturnType<typeof createJournal>
+  readonly progressLog: ReturnType<typeof createProgressLog>
   /** From now on the proxy is told: all projects were looked at. */
   lookedAt(): void
   isLookedAt(): boolean
@@ -80,13 +80,13 @@ export function openProjects({
     now,
   })
   return {
-    lanes: createLanes(),
+    queues: createProjectQueues(),
     observations,
     watches,
     life,
     routes,
     model,
-    journal: createJournal({ store, model, now, onError }),
+    progressLog: createProgressLog({ store, model, now, onError }),
     lookedAt: () => {
       isLookedAt = true
     },

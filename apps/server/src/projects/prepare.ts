@@ -30,14 +30,14 @@ export async function prepareProject(
   signal: AbortSignal,
   { partly = false }: { readonly partly?: boolean } = {},
 ): Promise<Known> {
-  const known = await equipProject(id, deps, signal)
+  const known = await provisionProject(id, deps, signal)
   if (!partly) refuseErrors(known.resolved.errors)
   await rememberWriters(known, known.resolved.workloads, deps.store)
   return known
 }
 
 /** The same for commands, which start no workload: nothing is about to write over kept data. */
-export async function equipProject(
+export async function provisionProject(
   id: string,
   { store, model, engine, config, provision }: PrepareDeps,
   signal: AbortSignal,

@@ -1,6 +1,6 @@
 import { ProblemError } from '@stackquay/contract'
 import type { ParsedManifest } from '@stackquay/domain'
-import { TaskLimitError } from '../workers/lane.ts'
+import { TaskLimitError } from '../workers/thread-pool.ts'
 import type { Workers } from '../workers/workers.ts'
 
 const longestMs = 2000

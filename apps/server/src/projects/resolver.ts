@@ -38,7 +38,7 @@ export interface Resolvable extends SourcePlace {
   readonly engine: EngineName
 }
 
-export interface Stand {
+export interface TestEnvironmentPlace {
   /** Takes the project's place in the workloads' refs. */
   readonly id: string
   /** Port for a workload's port, such as `('postgresql-main', 'postgresql')`. */
@@ -71,17 +71,17 @@ export interface Resolver {
   commands(project: Resolvable): Promise<ProjectCommands>
   /**
    * Databases and services of their own beside those of the project, for one test run:
-   * - `resolved` has their workloads alone (no runtimes) under `stand.id` as the project; its `errors` say what cannot run
-   *   here, its `missingLeases` and `missingSecrets` what `stand` answered null for (ask once with nulls to learn them).
-   * - `commands` is what `commands(project)` answers with the variables of the stand; folders, toolchains and installed
+   * - `resolved` has their workloads alone (no runtimes) under `place.id` as the project; its `errors` say what cannot run
+   *   here, its `missingLeases` and `missingSecrets` what `place` answered null for (ask once with nulls to learn them).
+   * - `commands` is what `commands(project)` answers with the variables of the test environment; folders, toolchains and installed
    *   dependencies (`path`, `toolsPath`, `setup`) are the project's own.
-   * No variable of it leads to the project's own data: see `ResolveFacts.stand`. Secret variables of the person and of
+   * No variable of it leads to the project's own data: see `ResolveFacts.testEnvironment`. Secret variables of the person and of
    * service settings stay references to the project's secrets, whose text must go through `ledAway` before a program gets it;
-   * those that `stand.secret` answered are the caller's to reveal.
+   * those that `place.secret` answered are the caller's to reveal.
    */
-  stand(
+  inTestEnvironment(
     project: Resolvable,
-    stand: Stand,
+    place: TestEnvironmentPlace,
   ): Promise<{ resolved: Resolved; commands: ProjectCommands; ledAway(text: string): string }>
   /** What kinds may know of a project. */
   facts(project: Pick<Resolvable, 'id' | 'slug' | 'path'>): ProjectFacts
@@ -166,14 +166,14 @@ export function createResolver(options: {
       resolveProject(project.spec, await factsFor(project, workloadFiles(project.spec), readings[source])),
     handOver,
     commands: async (project) => resolveCommands(project.spec, await factsFor(project, commandFiles(project.spec))),
-    stand: async (project, stand) => {
+    inTestEnvironment: async (project, place) => {
       const own = await factsFor(project, commandFiles(project.spec))
       const beside: ResolveFacts = {
         ...own,
-        project: { ...own.project, id: stand.id },
-        lease: stand.lease,
-        secret: stand.secret,
-        stand: { leaseOfProject: own.lease },
+        project: { ...own.project, id: place.id },
+        lease: place.lease,
+        secret: place.secret,
+        testEnvironment: { leaseOfProject: own.lease },
       }
       return {
         resolved: resolveProject({ ...project.spec, runtimes: {} }, beside),
@@ -236,7 +236,7 @@ function enabledRuntimes(spec: ProjectSpec) {
   })
 }
 
-/** A full disk or a missing package is an obstacle for this one kind, never for the whole service. */
+/** A full disk or a missing package is a blocker for this one kind, never for the whole service. */
 function broughtFile(programs: OurPrograms, name: string): string {
   try {
     return programs.file(name)

@@ -15,7 +15,7 @@ export interface RestartHolds {
   /** The same for what a service that was ended in the middle of an operation left held and stopped; with the next table. */
   goOn(workloads: readonly WorkloadRef[]): void
   /** Lets go of what is still held of a project: at the end of every operation, however it ended. */
-  letGo(project: string): Promise<void>
+  release(project: string): Promise<void>
 }
 
 export interface HeldPlan {
@@ -64,7 +64,7 @@ export function createRestartHolds(options: RestartHoldsOptions): RestartHolds {
     }
   }
 
-  const letGo = async (project: string, workloads?: readonly string[]) => {
+  const release = async (project: string, workloads?: readonly string[]) => {
     const ofProject = held.get(project)
     if (ofProject === undefined) return
     const names = (workloads ?? [...ofProject.keys()]).filter((name) => ofProject.has(name))
@@ -82,7 +82,7 @@ export function createRestartHolds(options: RestartHoldsOptions): RestartHolds {
   return {
     hold,
     goOn,
-    letGo: (project) => letGo(project),
+    release: (project) => release(project),
     around: (plan, stepsOf) => {
       const { project, changes, observed } = plan
       const readyAfter = holdsOf(plan)
@@ -101,7 +101,7 @@ export function createRestartHolds(options: RestartHoldsOptions): RestartHolds {
             run: async (context) => {
               if (begins) await hold(all, observed, context.signal)
               await step.run(context)
-              if (back !== undefined) await letGo(project, back)
+              if (back !== undefined) await release(project, back)
             },
           }
         })

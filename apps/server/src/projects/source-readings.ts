@@ -1,7 +1,6 @@
-import { lstat } from 'node:fs/promises'
 import type { SourceFiles } from '@stackquay/catalog'
 import { FilesError, type ProjectFiles } from '@stackquay/engines'
-import type { FilesOf, SourcePlace } from './files-of.ts'
+import { type FilesOf, isThere, type SourcePlace } from './files-of.ts'
 import type { createSourceMemory } from './source-memory.ts'
 
 /**
@@ -55,14 +54,6 @@ export function createReadings(memory: ReturnType<typeof createSourceMemory>, fi
       if (read !== undefined) read.handed = times
     },
   }
-}
-
-/** A project that is being created has no folder yet. */
-async function isThere(path: string): Promise<boolean> {
-  return lstat(path).then(
-    () => true,
-    (error: NodeJS.ErrnoException) => error.code !== 'ENOENT',
-  )
 }
 
 /** What was read of a source a moment ago, and how many may still go on with it. */

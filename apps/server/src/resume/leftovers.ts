@@ -4,11 +4,11 @@ import { planProject } from '@stackquay/domain'
 import type { Engine } from '@stackquay/engine-api'
 import { removeGivenFolder } from '@stackquay/engines'
 import type { Store } from '@stackquay/store'
-import { isOwnData } from '../own-data-id.ts'
 import type { Model } from '../projects/model.ts'
 import type { Sources } from '../projects/sources.ts'
 import { straysOf } from '../projects/strays.ts'
-import type { OwnDataKeeper } from '../runs/own-data.ts'
+import type { TestEnvironments } from '../runs/test-environments.ts'
+import { isTestEnvironment } from '../test-environment-id.ts'
 
 /**
  * Ends processes of projects that are gone, a deletion that was cut off, and deletes their logs. Their data is left alone. Only
@@ -21,7 +21,7 @@ export async function endOrphans(model: Model, engines: readonly Engine[]): Prom
 async function endOrphansOf(engine: Engine, model: Model): Promise<void> {
   const signal = AbortSignal.timeout(60_000)
   for (const id of await engine.projects(signal)) {
-    if (model.find(id) !== null || isOwnData(id)) continue
+    if (model.find(id) !== null || isTestEnvironment(id)) continue
     const observed = await engine.observe(id, signal)
     const strays = straysOf(engine, id, { commands: true })
     const { changes } = planProject({ wanted: [], observed, goal: 'stopped', ...strays })
@@ -35,16 +35,16 @@ async function endOrphansOf(engine: Engine, model: Model): Promise<void> {
 /** Data of test runs that are over goes; a run that goes on keeps its own, and whoever waits for its end deletes it then. */
 export async function endLeftData({
   store,
-  ownData,
+  testEnvironments,
   onError,
 }: {
   readonly store: Store
-  readonly ownData: OwnDataKeeper
+  readonly testEnvironments: TestEnvironments
   onError(error: unknown, what: string): void
 }): Promise<void> {
   const goesOn = new Set((await store.runs.unfinished()).map((run) => run.id))
   // Not being able to is no reason to leave projects down: it is tried again by the next start.
-  await ownData
+  await testEnvironments
     .sweep((run) => goesOn.has(run))
     .catch((error: unknown) => onError(error, 'deleting data that test runs left'))
 }

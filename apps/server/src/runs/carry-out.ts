@@ -7,16 +7,16 @@ import type { Accounts, UserFiles } from '@stackquay/engines'
 import { DeadlineError } from '@stackquay/orchestrator'
 import type { ProjectRow, RunChange, RunRow, Store, TestCaseRow } from '@stackquay/store'
 import { aborted } from '../aborted.ts'
-import { problemOfFailure } from '../projects/journal.ts'
+import { problemOfFailure } from '../projects/progress-log.ts'
 import type { Resolver } from '../projects/resolver.ts'
 import type { Workers } from '../workers/workers.ts'
-import type { OwnData, OwnDataKeeper } from './own-data.ts'
 import { readResults } from './read-results.ts'
 import { mostResultBytes, type ResultsFolders, unreadable } from './results-folder.ts'
 import { interrupted, outcomeOf, type ReadResults, type RunOutcome, runError, withoutCommand } from './run-outcome.ts'
 import { planOf, type RunPlan } from './run-plan.ts'
 import { sourceIdOf } from './source-id.ts'
 import { casesOf, countsOf } from './test-cases.ts'
+import type { TestEnvironment, TestEnvironments } from './test-environments.ts'
 
 export interface CarryOutDeps {
   readonly store: Pick<Store, 'projects' | 'runs'>
@@ -24,13 +24,13 @@ export interface CarryOutDeps {
   readonly resolver: Pick<Resolver, 'commands'>
   readonly accounts: Accounts
   readonly files: UserFiles
-  readonly ownData: OwnDataKeeper
+  readonly testEnvironments: TestEnvironments
   readonly workers: Pick<Workers, 'run'>
   readonly results: ResultsFolders
   readonly maxMinutes: number
   reveal(ref: SecretRef): Promise<string>
   /** Leases, secrets and folders that the project's environment names. */
-  equip(project: string, signal: AbortSignal): Promise<unknown>
+  provision(project: string, signal: AbortSignal): Promise<unknown>
   /** Runs work in which nothing else changes the project. */
   exclusively<T>(project: string, work: () => Promise<T>): Promise<T>
   onError(error: unknown, what: string): void
@@ -62,9 +62,9 @@ const maxAttempts = 3
  * is ending.
  */
 export async function carryOut(row: RunRow, progress: RunProgress, deps: CarryOutDeps): Promise<CarriedOut> {
-  const { engine, ownData } = deps
+  const { engine, testEnvironments } = deps
   const ref: CommandRef = { project: row.project, id: row.id }
-  let data: OwnData | null = null
+  let data: TestEnvironment | null = null
   try {
     if (!(await isHeld(row, ref, engine))) {
       const stopped = AbortSignal.any([progress.cancel, progress.life])
@@ -91,7 +91,7 @@ export async function carryOut(row: RunRow, progress: RunProgress, deps: CarryOu
   } finally {
     // When only the service ends, the command goes on and needs its data.
     if (row.kind === 'test' && !progress.life.aborted) {
-      await (data === null ? ownData.closeLeft(row.id) : data.close()).catch((error: unknown) =>
+      await (data === null ? testEnvironments.closeLeft(row.id) : data.close()).catch((error: unknown) =>
         deps.onError(error, `deleting the data of the test run ${row.id}`),
       )
     }
@@ -113,27 +113,27 @@ async function prepareAndStart(
   signal: AbortSignal,
   progress: RunProgress,
   deps: CarryOutDeps,
-): Promise<OwnData | null> {
+): Promise<TestEnvironment | null> {
   const { attempts } = planOf(row)
   if (attempts >= maxAttempts)
     throw new ProblemError('interrupted', `The service was ended ${attempts} times while it prepared this.`)
   signal.throwIfAborted()
   await progress.write({ state: 'running', phase: 'Prepare', plan: { attempts: attempts + 1 } })
-  if (attempts > 0 && row.kind === 'test') await deps.ownData.closeLeft(row.id)
+  if (attempts > 0 && row.kind === 'test') await deps.testEnvironments.closeLeft(row.id)
   const project = await deps.store.projects.find(row.project)
   if (project === null || project.phase !== 'ready')
     throw new ProblemError('aborted', 'The project is being created or deleted.')
-  await deps.equip(project.id, signal)
+  await deps.provision(project.id, signal)
   const commands = await deps.resolver.commands(project)
   const draft = wantedOf(row, commands)
   const environment = environmentOf(row, commands)
   refuseReason(draft.reason ?? environment.reason)
   if (draft.needsSetup) await install(environment, project, signal, progress, deps)
 
-  let data: OwnData | null = null
+  let data: TestEnvironment | null = null
   try {
     if (row.kind === 'test') {
-      data = await deps.ownData.open({
+      data = await deps.testEnvironments.open({
         run: row.id,
         project,
         signal,
@@ -154,7 +154,7 @@ async function startCommand(
   row: RunRow,
   ref: CommandRef,
   project: ProjectRow,
-  data: OwnData | null,
+  data: TestEnvironment | null,
   how: {
     readonly commands: ProjectCommands
     readonly signal: AbortSignal
@@ -214,7 +214,7 @@ function withFolder(container: Container, path: string): Container {
   return { ...container, folders: [...container.folders, { path, readOnly: false }] }
 }
 
-/** In the project's lane: two installations into one folder would spoil each other. */
+/** In the project's queue: two installations into one folder would spoil each other. */
 async function install(
   { name, setup }: NamedEnvironment,
   project: ProjectRow,
@@ -350,11 +350,11 @@ async function printed({ commands }: Engine, ref: CommandRef, signal: AbortSigna
   const chunks: Buffer[] = []
   let bytes = 0
   for await (const batch of commands.read(ref, { after: 0, follow: false }, signal)) {
-    for (const piece of batch) {
-      if (piece.stream !== 'stdout') continue
-      bytes += piece.bytes.length
+    for (const chunk of batch) {
+      if (chunk.stream !== 'stdout') continue
+      bytes += chunk.bytes.length
       if (bytes > mostResultBytes) throw unreadable('they are larger than 64 MB')
-      chunks.push(piece.bytes)
+      chunks.push(chunk.bytes)
     }
   }
   return Buffer.concat(chunks).toString('utf8')
@@ -396,7 +396,7 @@ function startDeadline(minutes: number): { readonly signal: AbortSignal; clear()
 }
 
 function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  // What is still waiting for the lane finds the signal aborted when its turn comes; what runs ends by it.
+  // What is still waiting for the queue finds the signal aborted when its turn comes; what runs ends by it.
   work.catch(() => undefined)
   return Promise.race([
     work,

@@ -72,7 +72,7 @@ export function runHandlers({ store, engine, resolver, runs }: RunHandlersDeps):
       const items = found.actions.map((action) =>
         actionView(
           action,
-          obstacleOf(action, found),
+          blockerOf(action, found),
           last.find(({ name }) => name === action.id),
         ),
       )
@@ -90,11 +90,7 @@ export function runHandlers({ store, engine, resolver, runs }: RunHandlersDeps):
       ])
       const suites = found.suites.map(async (suite) => {
         const newest = last.find(({ name }) => name === suite.id)
-        return suiteView(
-          suite,
-          obstacleOf(suite, found),
-          newest === undefined ? null : await shownRun(newest, commands),
-        )
+        return suiteView(suite, blockerOf(suite, found), newest === undefined ? null : await shownRun(newest, commands))
       })
       return { status: 200, body: { suites: await Promise.all(suites), runs: await shownAll(recent, commands) } }
     },
@@ -262,14 +258,14 @@ function lookUps(store: Store, resolver: Pick<Resolver, 'commands'>) {
           `The project "${project.slug}" has no ${kind === 'action' ? 'action' : 'test suite'} "${name}".`,
           { hint: `GET /projects/${project.slug}/${kind === 'action' ? 'actions' : 'tests'} lists them.` },
         )
-      const reason = obstacleOf(draft, found)
+      const reason = blockerOf(draft, found)
       if (reason !== null) throw new ProblemError('unavailable_here', reason)
       return { kind, name, label: draft.label, runtime: draft.runtime, filter: filter ?? null }
     },
   }
 }
 
-function obstacleOf(
+function blockerOf(
   { reason, runtime }: { readonly reason: string | null; readonly runtime: string },
   { environments }: ProjectCommands,
 ): string | null {

@@ -1,6 +1,6 @@
 import type { ResultFormat } from '@stackquay/catalog'
 import type { TestResults } from '@stackquay/catalog/results/test-results'
-import { TaskLimitError } from '../workers/lane.ts'
+import { TaskLimitError } from '../workers/thread-pool.ts'
 import type { Workers } from '../workers/workers.ts'
 import { unreadable } from './results-folder.ts'
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { CancelledError } from '@stackquay/orchestrator'
 import type { RunRow, Store } from '@stackquay/store'
-import { problemOfFailure } from '../projects/journal.ts'
+import { problemOfFailure } from '../projects/progress-log.ts'
 import { type CarriedOut, type CarryOutDeps, carryOut, type RunProgress } from './carry-out.ts'
 import { mostAtOnce } from './queue-run.ts'
 import { runError, withoutCommand } from './run-outcome.ts'

@@ -1,6 +1,6 @@
 import type { RunFrame } from '@stackquay/contract'
 import type { CommandOutput, CommandRef, Commands } from '@stackquay/engine-api'
-import { type StreamPiece, type StreamSource, textFrame, type WireFrame } from '../streams/relay.ts'
+import { type StreamChunk, type StreamSource, textFrame, type WireFrame } from '../streams/relay.ts'
 
 /** A frame holds so much text, and what is printed is gathered for so long before it is sent; whichever is first. */
 const frameBytes = 64 * 1024
@@ -39,11 +39,11 @@ export function runOutput(commands: Pick<Commands, 'read'>, ref: CommandRef): St
     next: async (after, signal) => {
       const reading = take(after)
       try {
-        const pieces = await gather(reading, signal)
-        const last = pieces.at(-1)
+        const chunks = await gather(reading, signal)
+        const last = chunks.at(-1)
         if (last === undefined) closeReading(reading)
         else keep(last.to, reading)
-        return last === undefined ? null : ({ frames: framesOf(pieces, after), to: last.to } satisfies StreamPiece)
+        return last === undefined ? null : ({ frames: framesOf(chunks, after), to: last.to } satisfies StreamChunk)
       } catch (error) {
         closeReading(reading)
         throw error
@@ -75,7 +75,7 @@ function closeReading({ batches, stop }: Reading): void {
 /** Waits for something, then takes what comes right after it. Empty when it has ended and all was read. */
 async function gather(reading: Reading, signal: AbortSignal): Promise<readonly CommandOutput[]> {
   signal.throwIfAborted()
-  const pieces: CommandOutput[] = []
+  const chunks: CommandOutput[] = []
   const gone = Promise.withResolvers<null>()
   const leave = () => gone.resolve(null)
   signal.addEventListener('abort', leave, { once: true })
@@ -91,19 +91,19 @@ async function gather(reading: Reading, signal: AbortSignal): Promise<readonly C
       reading.next = null
       if (batch.done === true) break
       patience ??= setTimeout(leave, gatherMs)
-      pieces.push(...batch.value)
-      bytes += batch.value.reduce((sum, piece) => sum + piece.bytes.length, 0)
+      chunks.push(...batch.value)
+      bytes += batch.value.reduce((sum, chunk) => sum + chunk.bytes.length, 0)
     }
   } finally {
     clearTimeout(patience)
     signal.removeEventListener('abort', leave)
   }
   signal.throwIfAborted()
-  return pieces
+  return chunks
 }
 
 /** Neighbours of one stream and one moment share a frame. */
-export function framesOf(pieces: readonly CommandOutput[], after: number): readonly WireFrame[] {
+export function framesOf(chunks: readonly CommandOutput[], after: number): readonly WireFrame[] {
   const frames: WireFrame[] = []
   let position = after
   let open: CommandOutput[] = []
@@ -111,25 +111,25 @@ export function framesOf(pieces: readonly CommandOutput[], after: number): reado
   const close = () => {
     const [first] = open
     if (first === undefined) return
-    const text = Buffer.concat(open.map((piece) => piece.bytes)).toString('utf8')
+    const text = Buffer.concat(open.map((chunk) => chunk.bytes)).toString('utf8')
     const stream = first.stream === 'stderr' ? 'stderr' : 'stdout'
     frames.push(frameOf({ type: 'output', seq: position, stream, time: first.time, text }))
     open = []
     size = 0
   }
-  for (const piece of pieces) {
+  for (const chunk of chunks) {
     const [first] = open
     const belongs =
       first !== undefined &&
-      first.stream === piece.stream &&
-      piece.from === position &&
-      piece.time - first.time <= gatherMs &&
-      size + piece.bytes.length <= frameBytes
+      first.stream === chunk.stream &&
+      chunk.from === position &&
+      chunk.time - first.time <= gatherMs &&
+      size + chunk.bytes.length <= frameBytes
     if (!belongs) close()
-    if (piece.from > position) frames.push(frameOf({ type: 'gap', seq: piece.from, bytes: piece.from - position }))
-    open.push(piece)
-    size += piece.bytes.length
-    position = piece.to
+    if (chunk.from > position) frames.push(frameOf({ type: 'gap', seq: chunk.from, bytes: chunk.from - position }))
+    open.push(chunk)
+    size += chunk.bytes.length
+    position = chunk.to
   }
   close()
   return frames

@@ -103,10 +103,10 @@ function git(
     }
   }
   let size = 0
-  const pieces: Buffer[] = []
-  child.stdout.on('data', (piece: Buffer) => {
-    size += piece.length
-    pieces.push(piece)
+  const chunks: Buffer[] = []
+  child.stdout.on('data', (chunk: Buffer) => {
+    size += chunk.length
+    chunks.push(chunk)
     if (size > maxStatusBytes) end()
   })
   signal.addEventListener('abort', end, { once: true })
@@ -115,7 +115,7 @@ function git(
     signal.removeEventListener('abort', end)
     if (signal.aborted) reject(signal.reason)
     else if (size > maxStatusBytes) reject(tooLarge())
-    else resolve(code === 0 ? Buffer.concat(pieces).toString() : null)
+    else resolve(code === 0 ? Buffer.concat(chunks).toString() : null)
   })
   return promise
 }

@@ -4,7 +4,7 @@ import type { Store } from '@stackquay/store'
 import { checkWorkload, refused } from '../addresses/domain-handlers.ts'
 import type { Handlers } from '../http/handler.ts'
 import { findProvider, shareProviders } from '../network/providers/index.ts'
-import type { ShareProvider, Surroundings } from '../network/providers/provider.ts'
+import type { ProviderEnvironment, ShareProvider } from '../network/providers/provider.ts'
 import type { Known, Model } from '../projects/model.ts'
 import { refuseUnready } from '../projects/refuse-unready.ts'
 import { shareView } from './share-view.ts'
@@ -14,14 +14,14 @@ export interface ShareHandlerDeps {
   readonly store: Store
   readonly model: Model
   readonly shares: Shares
-  readonly surroundings: Surroundings
+  readonly environment: ProviderEnvironment
   /** Keeps the log of who came. Null while no proxy was found or started. */
   proxy(): Pick<ProxyControl, 'viewers'> | null
 }
 
 /** A project shown to others for a while, at an address that nobody can guess. */
 export function shareHandlers(deps: ShareHandlerDeps): Pick<Handlers, 'getShare' | 'createShare' | 'endShare'> {
-  const { store, model, shares, surroundings } = deps
+  const { store, model, shares, environment } = deps
 
   const find = async (idOrSlug: string): Promise<Known> => {
     const row = await store.projects.find(idOrSlug)
@@ -34,7 +34,7 @@ export function shareHandlers(deps: ShareHandlerDeps): Pick<Handlers, 'getShare'
       const { row } = await find(params.id)
       const [share, providers] = await Promise.all([
         store.network.share(row.id),
-        Promise.all(shareProviders.map((provider) => providerView(provider, surroundings))),
+        Promise.all(shareProviders.map((provider) => providerView(provider, environment))),
       ])
       if (share === null) return { status: 200, body: { share: null, providers } }
       const viewers = await addressesOf(deps.proxy(), row.id, share.id)
@@ -57,7 +57,7 @@ export function shareHandlers(deps: ShareHandlerDeps): Pick<Handlers, 'getShare'
           'no_page',
           `The project "${row.slug}" has nothing with a page yet. Add a runtime first.`,
         )
-      const found = await provider.probe(surroundings)
+      const found = await provider.probe(environment)
       if (!found.available)
         throw new ProblemError('unavailable_here', found.reason, found.install === null ? {} : { hint: found.install })
       const share = await shares.create(row, { minutes, password, provider, workload }, context)
@@ -82,9 +82,9 @@ async function addressesOf(
   return new Set(found?.items.map(({ address }) => address)).size
 }
 
-async function providerView(provider: ShareProvider, surroundings: Surroundings) {
+async function providerView(provider: ShareProvider, environment: ProviderEnvironment) {
   const { name, label, summary } = provider
-  const found = await provider.probe(surroundings)
+  const found = await provider.probe(environment)
   if (found.available) return { name, label, summary, available: true, reason: null, install: null }
   return { name, label, summary, available: false, reason: found.reason, install: found.install }
 }

@@ -3,7 +3,7 @@ import { stripVTControlCharacters } from 'node:util'
 import { type CommandRef, type CommandState, type Commands, EngineError } from '@stackquay/engine-api'
 import type { ShareRow } from '@stackquay/store'
 import { findProvider } from '../network/providers/index.ts'
-import type { ShareProvider, Surroundings, Tunnel } from '../network/providers/provider.ts'
+import type { ProviderEnvironment, ShareProvider, Tunnel } from '../network/providers/provider.ts'
 
 /**
  * The programs of providers. The engine holds them, so they outlive the service; here their output is followed, to learn the
@@ -22,7 +22,7 @@ export interface ShareTunnels {
 
 export interface ShareTunnelsDeps {
   readonly commands: Commands
-  readonly surroundings: Surroundings
+  readonly environment: ProviderEnvironment
   readonly now: () => Date
   opened(id: string, url: string): Promise<void>
   failed(id: string, detail: string): Promise<void>
@@ -41,8 +41,8 @@ export function createShareTunnels(deps: ShareTunnelsDeps): ShareTunnels {
     const provider = findProvider(share.provider)
     if (provider === null || provider.tunnel === null) return
     const ref = refOf(share)
-    const obstacle = await start(share, ref, provider, provider.tunnel, port, signal)
-    if (obstacle !== null) return deps.failed(share.id, obstacle)
+    const blocker = await start(share, ref, provider, provider.tunnel, port, signal)
+    if (blocker !== null) return deps.failed(share.id, blocker)
 
     let url = share.url
     // What never comes to an address is ended, and so fails like any other.
@@ -51,7 +51,7 @@ export function createShareTunnels(deps: ShareTunnelsDeps): ShareTunnels {
     try {
       for await (const line of linesOf(commands, ref, signal)) {
         last = line
-        const found = url === null ? provider.tunnel.addressIn(line, deps.surroundings) : null
+        const found = url === null ? provider.tunnel.addressIn(line, deps.environment) : null
         if (found === null) continue
         url = found
         clearTimeout(late)
@@ -75,7 +75,7 @@ export function createShareTunnels(deps: ShareTunnelsDeps): ShareTunnels {
     if ((await commands.find(ref)) !== null) return null
     // Started again it would have another address than the one that people were given.
     if (share.state !== 'connecting') return 'Its program is gone. End this share and make a new one.'
-    const found = await provider.probe(deps.surroundings)
+    const found = await provider.probe(deps.environment)
     if (!found.available) return found.reason
     if (found.program === null) return 'It has no program.'
     const seconds = Math.ceil((Date.parse(share.expiresAt) - now().getTime()) / 1000)
@@ -83,10 +83,10 @@ export function createShareTunnels(deps: ShareTunnelsDeps): ShareTunnels {
       await commands.start(
         {
           ref,
-          argv: [found.program, ...tunnel.args(port, deps.surroundings)],
+          argv: [found.program, ...tunnel.args(port, deps.environment)],
           cwd: '/',
           // Nothing of the service's own environment: the program is not ours, and talks to the world.
-          env: { PATH: deps.surroundings.path, LC_ALL: 'C' },
+          env: { PATH: deps.environment.path, LC_ALL: 'C' },
           data: [],
           terminal: null,
           // So it ends with its share even while the service is down.
@@ -160,8 +160,8 @@ function refOf({ id, project }: Pick<ShareRow, 'id' | 'project'>): CommandRef {
 async function* linesOf(commands: Commands, ref: CommandRef, signal: AbortSignal): AsyncGenerator<string> {
   const begun = { stdout: '', stderr: '', terminal: '' }
   const decoders = { stdout: new StringDecoder(), stderr: new StringDecoder(), terminal: new StringDecoder() }
-  for await (const pieces of commands.read(ref, { after: 0, follow: true }, signal)) {
-    for (const { stream, bytes } of pieces) {
+  for await (const chunks of commands.read(ref, { after: 0, follow: true }, signal)) {
+    for (const { stream, bytes } of chunks) {
       const lines = (begun[stream] + decoders[stream].write(bytes)).split(/\r\n|\n|\r/)
       begun[stream] = lines.pop()!.slice(-longestLine)
       for (const line of lines) if (cleaned(line) !== '') yield cleaned(line)

@@ -4,7 +4,7 @@ import { hashPassword } from '../access/passwords.ts'
 import type { Config } from '../config.ts'
 import type { RequestContext } from '../http/handler.ts'
 import type { Network } from '../network/network.ts'
-import type { ShareProvider, Surroundings } from '../network/providers/provider.ts'
+import type { ProviderEnvironment, ShareProvider } from '../network/providers/provider.ts'
 import { listenerPortOf } from '../network/share-listener.ts'
 import type { Model } from '../projects/model.ts'
 import { freePorts } from '../projects/prepare.ts'
@@ -19,7 +19,7 @@ export interface Shares {
   /** Throws `not_found` when there is none. Ends when the proxy no longer lets anybody in. */
   end(project: ProjectRow, context: RequestContext): Promise<void>
   /** At the start of the service: removes what ended meanwhile, and goes on with the rest. */
-  takeUp(): Promise<void>
+  resume(): Promise<void>
   /** Shares go on. */
   close(): Promise<void>
 }
@@ -38,7 +38,7 @@ export interface SharesDeps {
   readonly resolver: Resolver
   readonly network: Network
   readonly config: Config
-  readonly surroundings: Surroundings
+  readonly environment: ProviderEnvironment
   /** Ends when the proxy has taken the change, or a while has passed. */
   published(project: string): Promise<void>
   readonly now: () => Date
@@ -71,7 +71,7 @@ export function createShares(deps: SharesDeps): Shares {
   }
   const tunnels = createShareTunnels({
     commands: engine.commands,
-    surroundings: deps.surroundings,
+    environment: deps.environment,
     now,
     onError,
     opened: (id, url) => learn(id, { url, state: 'open', detail: null }),
@@ -82,17 +82,17 @@ export function createShares(deps: SharesDeps): Shares {
   const expire = async (share: ShareRow) => {
     await writeExpiry(share, store)
     open.delete(share.id)
-    void letGo(share)
+    void release(share)
     await renew(share.project)
   }
-  const letGo = async (share: ShareRow) => {
+  const release = async (share: ShareRow) => {
     if (share.provider !== directName) await tunnels.drop(share)
   }
   const closeOf = (project: string) => {
     for (const share of [...open.values()]) {
       if (share.project !== project) continue
       open.delete(share.id)
-      void letGo(share)
+      void release(share)
     }
   }
   const removeOver = async () => {
@@ -151,12 +151,12 @@ export function createShares(deps: SharesDeps): Shares {
     end: async (project, context) => {
       const share = await writeEnd(project, context, store)
       open.delete(share.id)
-      void letGo(share)
+      void release(share)
       await renew(project.id)
       await published(project.id)
     },
 
-    takeUp: async () => {
+    resume: async () => {
       for (const share of await store.network.allShares()) open.set(share.id, share)
       // Not being able to is no reason to leave projects down: it is tried again.
       await removeOver().catch((error: unknown) => onError(error, 'removing shares that have ended'))

@@ -4,17 +4,17 @@ import type { FrameSocket } from '../http/handler.ts'
 /** Where reading stands: a sequence number, a byte offset, or a cursor as text. Equal positions have equal content behind them. */
 export type Position = number | string
 
-/** What a stream holds, read piece by piece. Positions only go forward. */
+/** What a stream holds, read chunk by chunk. Positions only go forward. */
 export interface StreamSource<At extends Position = number> {
   /**
    * The frames after a position, made for the wire, and where reading goes on; waits until there is something. Null when the
    * stream has ended and all of it was read. Throws `ProblemError` when it cannot go on. May be asked for several positions
    * at the same time.
    */
-  next(after: At, signal: AbortSignal): Promise<StreamPiece<At> | null>
+  next(after: At, signal: AbortSignal): Promise<StreamChunk<At> | null>
 }
 
-export interface StreamPiece<At extends Position = number> {
+export interface StreamChunk<At extends Position = number> {
   readonly frames: readonly WireFrame[]
   readonly to: At
 }
@@ -32,8 +32,8 @@ export function textFrame(frame: { readonly type: string; readonly seq: number }
 }
 
 /**
- * Many readers of one stream at the cost of one: a piece that one reader had made is what the next reader at the same
- * position gets, for as long as it is among the newest. Each reader goes at its own pace; a slow one reads older pieces anew.
+ * Many readers of one stream at the cost of one: a chunk that one reader had made is what the next reader at the same
+ * position gets, for as long as it is among the newest. Each reader goes at its own pace; a slow one reads older chunks anew.
  */
 export interface Relay<At extends Position = number> {
   /** Sends everything after a position, until the stream ends (then answers the last position), or the socket is gone. */
@@ -47,7 +47,7 @@ export interface RelayOptions {
 
 /** Still being made while `bytes` is null. */
 interface Entry<At extends Position> {
-  readonly made: Promise<StreamPiece<At> | null>
+  readonly made: Promise<StreamChunk<At> | null>
   readonly stop: AbortController
   bytes: number | null
   waiting: number
@@ -58,12 +58,12 @@ export function createRelay<At extends Position = number>(
   options: RelayOptions = { keepBytes: 4 << 20 },
 ): Relay<At> {
   /** By the position in front of them, in the order they were asked for. */
-  const pieces = new Map<At, Entry<At>>()
+  const chunks = new Map<At, Entry<At>>()
   let kept = 0
   let readers = 0
 
-  const pieceAfter = async (after: At, signal: AbortSignal): Promise<StreamPiece<At> | null> => {
-    const entry = pieces.get(after) ?? make(after)
+  const chunkAfter = async (after: At, signal: AbortSignal): Promise<StreamChunk<At> | null> => {
+    const entry = chunks.get(after) ?? make(after)
     const leave = Promise.withResolvers<never>()
     const gone = () => leave.reject(signal.reason)
     entry.waiting += 1
@@ -87,20 +87,20 @@ export function createRelay<At extends Position = number>(
     // A source may throw before it answers a promise.
     const made = (async () => source.next(after, stop.signal))()
     const entry: Entry<At> = { made, stop, bytes: null, waiting: 0 }
-    pieces.set(after, entry)
+    chunks.set(after, entry)
     made.then(
-      (piece) => {
-        entry.bytes = piece === null ? 0 : sizeOf(piece)
+      (chunk) => {
+        entry.bytes = chunk === null ? 0 : sizeOf(chunk)
         // The end is asked for again: what has ended may be looked at later, when more is known.
-        if (piece === null) pieces.delete(after)
-        if (pieces.get(after) !== entry) return
+        if (chunk === null) chunks.delete(after)
+        if (chunks.get(after) !== entry) return
         kept += entry.bytes
         trim()
       },
       // Everybody who waits gets the error; whoever comes later tries anew.
       () => {
         entry.bytes = 0
-        if (pieces.get(after) === entry) pieces.delete(after)
+        if (chunks.get(after) === entry) chunks.delete(after)
       },
     )
     return entry
@@ -108,16 +108,16 @@ export function createRelay<At extends Position = number>(
 
   const trim = () => {
     const limit = readers < 2 ? 0 : typeof options.keepBytes === 'number' ? options.keepBytes : options.keepBytes()
-    for (const [position, entry] of pieces) {
-      // Pieces without frames take a place too.
-      if (kept <= limit && pieces.size <= mostPieces && readers > 1) return
+    for (const [position, entry] of chunks) {
+      // Chunks without frames take a place too.
+      if (kept <= limit && chunks.size <= mostChunks && readers > 1) return
       if (entry.bytes !== null) forget(position, entry)
     }
   }
 
   const forget = (position: At, entry: Entry<At>) => {
-    if (pieces.get(position) !== entry) return
-    pieces.delete(position)
+    if (chunks.get(position) !== entry) return
+    chunks.delete(position)
     kept -= entry.bytes ?? 0
   }
 
@@ -127,11 +127,11 @@ export function createRelay<At extends Position = number>(
       readers += 1
       try {
         while (!socket.signal.aborted) {
-          const piece = await pieceAfter(position, socket.signal)
-          if (piece === null) return position
-          for (const frame of piece.frames) await put(socket, frame)
-          position = piece.to
-          // Pieces that are there already must not keep everybody else waiting.
+          const chunk = await chunkAfter(position, socket.signal)
+          if (chunk === null) return position
+          for (const frame of chunk.frames) await put(socket, frame)
+          position = chunk.to
+          // Chunks that are there already must not keep everybody else waiting.
           await nextTurn()
         }
         return position
@@ -146,13 +146,13 @@ export function createRelay<At extends Position = number>(
   }
 }
 
-const mostPieces = 4096
+const mostChunks = 4096
 
 function put(socket: FrameSocket, frame: WireFrame): Promise<void> {
   if (frame.kind === 'numbered') return socket.sendNumbered(frame.type, frame.bytes)
   return frame.kind === 'text' ? socket.sendText(frame.bytes) : socket.sendBinary(frame.bytes)
 }
 
-function sizeOf({ frames }: StreamPiece<Position>): number {
+function sizeOf({ frames }: StreamChunk<Position>): number {
   return frames.reduce((sum, frame) => sum + frame.bytes.length, 0)
 }

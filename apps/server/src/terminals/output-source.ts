@@ -1,8 +1,8 @@
 import type { CommandOutput, CommandRef, Commands } from '@stackquay/engine-api'
-import type { StreamPiece, StreamSource, WireFrame } from '../streams/relay.ts'
+import type { StreamChunk, StreamSource, WireFrame } from '../streams/relay.ts'
 
 /**
- * A terminal's output as pieces for the wire, at once and unbatched: an echo must not wait for company. Positions are byte
+ * A terminal's output as chunks for the wire, at once and unbatched: an echo must not wait for company. Positions are byte
  * offsets; what is not kept any more is a `gap`. `isGone` tells that the terminal was forgotten while it was read.
  */
 export function terminalSource(commands: Commands, ref: CommandRef, isGone: () => boolean): TerminalSource {
@@ -37,9 +37,9 @@ export function terminalSource(commands: Commands, ref: CommandRef, isGone: () =
       try {
         const step = await reading.output.next()
         if (step.done === true) return null
-        const piece = pieceOf(step.value, after)
-        park(piece.to, reading)
-        return piece
+        const chunk = chunkOf(step.value, after)
+        park(chunk.to, reading)
+        return chunk
       } catch (error) {
         if (isGone()) return null
         throw error
@@ -64,7 +64,7 @@ interface Reading {
   readonly output: AsyncIterator<readonly CommandOutput[]>
 }
 
-function pieceOf(batch: readonly CommandOutput[], after: number): StreamPiece {
+function chunkOf(batch: readonly CommandOutput[], after: number): StreamChunk {
   const frames: WireFrame[] = []
   let to = after
   let together: Buffer[] = []

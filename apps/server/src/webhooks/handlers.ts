@@ -4,7 +4,7 @@ import type { Handlers } from '../http/handler.ts'
 import { projectIds } from '../projects/project-ids.ts'
 import { deliveryHandlers } from './delivery-handlers.ts'
 import type { Dispatcher } from './dispatcher.ts'
-import { addressObstacle } from './receivers.ts'
+import { addressBlocker } from './receivers.ts'
 import { sealedKeys, webhookSecret } from './sealed-keys.ts'
 import { newWebhookSecret, rotated, writeKeys } from './signature.ts'
 import { findWebhook, webhookView } from './webhook-view.ts'
@@ -123,7 +123,7 @@ function shownUrl(url: string): string {
 function checkUrl(url: string): void {
   const { hostname, username, password } = new URL(url)
   const detail =
-    addressObstacle(hostname.replace(/^\[|\]$/g, '')) ??
+    addressBlocker(hostname.replace(/^\[|\]$/g, '')) ??
     (username !== '' || password !== '' ? 'Leave user name and password out of the address.' : null)
   if (detail === null) return
   throw new ProblemError('validation_failed', detail, {

@@ -2,7 +2,7 @@ import { lookup as systemLookup } from 'node:dns'
 import { request as httpsRequest } from 'node:https'
 import type { LookupFunction } from 'node:net'
 import { request as httpRequest } from '../http/node-http.ts'
-import { addressObstacle } from './receivers.ts'
+import { addressBlocker } from './receivers.ts'
 
 export interface PostResult {
   /** HTTP status of the answer; null when there was none. */
@@ -31,8 +31,8 @@ export function post(
   const both = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)])
   try {
     const target = new URL(url)
-    const obstacle = addressObstacle(target.hostname.replace(/^\[|\]$/g, ''))
-    if (obstacle !== null) throw new Error(obstacle)
+    const blocker = addressBlocker(target.hostname.replace(/^\[|\]$/g, ''))
+    if (blocker !== null) throw new Error(blocker)
     const send = target.protocol === 'https:' ? httpsRequest : httpRequest
     const request = send(
       target,
@@ -72,8 +72,8 @@ function checked(lookup: typeof systemLookup): LookupFunction {
   return (hostname, options, callback) => {
     lookup(hostname, { ...options, all: true }, (error, addresses) => {
       if (error) return callback(error, '')
-      const obstacle = addresses.map(({ address }) => addressObstacle(address)).find((one) => one !== null)
-      if (obstacle !== undefined && obstacle !== null) return callback(new Error(obstacle), '')
+      const blocker = addresses.map(({ address }) => addressBlocker(address)).find((one) => one !== null)
+      if (blocker !== undefined && blocker !== null) return callback(new Error(blocker), '')
       if (options.all === true) return callback(null, addresses)
       const [first] = addresses
       if (first === undefined) return callback(new Error(`"${hostname}" has no address.`), '')

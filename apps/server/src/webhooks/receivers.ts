@@ -4,10 +4,10 @@ import { BlockList, isIP } from 'node:net'
  * Services of the own network are good receivers, so private addresses are allowed. Addresses at which clouds answer whoever
  * asks from the machine, with its credentials, are not, nor is anything link-local; whichever way the address is written.
  */
-export function addressObstacle(host: string): string | null {
+export function addressBlocker(host: string): string | null {
   const address = host.replace(/%.*$/, '')
   const version = isIP(address)
-  if (version === 0) return nameObstacle(host)
+  if (version === 0) return nameBlocker(host)
   // Knows an IPv4 address mapped into IPv6, and no zones.
   const refused =
     version === 4
@@ -17,7 +17,7 @@ export function addressObstacle(host: string): string | null {
 }
 
 /** Names that only mean the machine’s own credentials, wherever they lead. A dot at the end changes nothing. */
-function nameObstacle(host: string): string | null {
+function nameBlocker(host: string): string | null {
   return metadataNames.has(host.toLowerCase().replace(/\.$/, ''))
     ? `Events are not sent to ${host}: it belongs to the machine itself, not to a receiver.`
     : null

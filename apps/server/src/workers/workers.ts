@@ -1,5 +1,5 @@
-import { createLane, type Lane, type TaskLimits } from './lane.ts'
 import type { TaskInput, TaskName, TaskOutput } from './tasks/index.ts'
+import { createThreadPool, type TaskLimits, type ThreadPool } from './thread-pool.ts'
 
 /**
  * What costs more than a few milliseconds because of what somebody sent, or what a project’s programs wrote, is done in
@@ -12,18 +12,18 @@ export interface Workers {
 }
 
 export function createWorkers(): Workers {
-  const lanes: Record<TaskName, Lane> = {
+  const pools: Record<TaskName, ThreadPool> = {
     // Two, so that a bad pattern of one person does not keep the search of another waiting.
-    match: createLane({ threads: 2, memoryMb: 128, maxWaiting: 200 }),
-    json: createLane({ threads: 1, memoryMb: 256, maxWaiting: 50 }),
-    manifest: createLane({ threads: 2, memoryMb: 128, maxWaiting: 50 }),
+    match: createThreadPool({ threads: 2, memoryMb: 128, maxWaiting: 200 }),
+    json: createThreadPool({ threads: 1, memoryMb: 256, maxWaiting: 50 }),
+    manifest: createThreadPool({ threads: 2, memoryMb: 128, maxWaiting: 50 }),
     // Reports may have 64 MB.
-    results: createLane({ threads: 2, memoryMb: 512, maxWaiting: 500 }),
+    results: createThreadPool({ threads: 2, memoryMb: 512, maxWaiting: 500 }),
   }
   return {
-    run: async (task, input, limits) => (await lanes[task].run({ task, input }, limits)) as never,
+    run: async (task, input, limits) => (await pools[task].run({ task, input }, limits)) as never,
     async close() {
-      await Promise.all(Object.values(lanes).map((lane) => lane.close()))
+      await Promise.all(Object.values(pools).map((pool) => pool.close()))
     },
   }
 }

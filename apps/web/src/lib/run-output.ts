@@ -2,7 +2,7 @@ import type { LogEntry } from './log-buffer.ts'
 
 type Stream = LogEntry['stream']
 
-export interface OutputPiece {
+export interface OutputChunk {
   readonly stream: Stream
   /** When it was printed, ms since 1970. */
   readonly time: number
@@ -37,7 +37,7 @@ export class RunOutput {
     return this.#dropped
   }
 
-  append({ stream, time, text }: OutputPiece): void {
+  append({ stream, time, text }: OutputChunk): void {
     const parts = text.split('\n')
     for (const [index, part] of parts.entries()) {
       const last = index === parts.length - 1

@@ -37,7 +37,7 @@ export const familyFields = {
 } as const
 
 /** Databases that every server has, and its administrator, who would be the user of a database "root". */
-export function nameObstacle(label: string, name: string): string | null {
+export function nameBlocker(label: string, name: string): string | null {
   return /^(mysql|sys|information_schema|performance_schema|root)$/.test(name)
     ? `${label} keeps the name "${name}" for itself.`
     : null

@@ -31,8 +31,8 @@ export function readJUnit(text: string): TestResults {
           current.parts.push(part)
         }
       },
-      ontext: (piece) => {
-        if (part !== null && part.text.length < mostText) part.text += piece
+      ontext: (chunk) => {
+        if (part !== null && part.text.length < mostText) part.text += chunk
       },
       onclosetag: (_name, implied) => {
         // What the end of the file closes was cut; a test without its end has no result yet.

@@ -42,12 +42,12 @@ export async function runSuite(kind: SuiteType, project: RealProject, filter: st
     const [program, ...args] = command.argv
     const env = { ...input.environment.env, ...command.env } as Record<string, string>
     const child = spawn(program, args, { cwd: command.cwd ?? project.path, env, stdio: ['ignore', 'pipe', 'pipe'] })
-    const pieces: Buffer[] = []
-    for (const stream of [child.stdout, child.stderr]) stream.on('data', (piece: Buffer) => pieces.push(piece))
+    const chunks: Buffer[] = []
+    for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => chunks.push(chunk))
     const deadline = setTimeout(() => child.kill('SIGKILL'), 240_000)
     const [code] = (await once(child, 'close')) as [number | null]
     clearTimeout(deadline)
-    const output = stripVTControlCharacters(Buffer.concat(pieces).toString())
+    const output = stripVTControlCharacters(Buffer.concat(chunks).toString())
     const { format, file } = command.results
     const written = await readFile(join(results, file ?? ''), 'utf8').catch(() => {
       throw new Error(`No results were written:\n${output}`)

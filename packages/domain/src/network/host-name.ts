@@ -55,7 +55,7 @@ export function displayOf(host: string): string {
  * Why a project may not add this name; null when it may. `<slug>.<base>` belongs to the project of that slug, even before it
  * exists, and names of shares to shares; names below the project's own are its to use.
  */
-export function ownNameObstacle(host: string, slug: string, { baseDomain }: OwnNames): string | null {
+export function ownNameBlocker(host: string, slug: string, { baseDomain }: OwnNames): string | null {
   const plain = host.replace(/^\*\./, '')
   if (plain === baseDomain) return `"${host}" is the domain under which all projects are.`
   if (!plain.endsWith(`.${baseDomain}`)) return null

@@ -4,7 +4,7 @@ export interface ShareProvider {
   readonly label: string
   readonly summary: string
   /** Whether it can be used here, now. */
-  probe(surroundings: Surroundings): Promise<Availability>
+  probe(environment: ProviderEnvironment): Promise<Availability>
   /** Null: the proxy's own address is the way, and nothing else has to run. */
   readonly tunnel: Tunnel | null
 }
@@ -17,9 +17,9 @@ export interface Tunnel {
    */
   readonly clientHeader: string | null
   /** What follows the program's name on its command line. No secret may be in it. */
-  readonly args: (port: number, surroundings: Surroundings) => readonly string[]
+  readonly args: (port: number, environment: ProviderEnvironment) => readonly string[]
   /** The public address, when this line of its output tells it: scheme, host and port. */
-  readonly addressIn: (line: string, surroundings: Surroundings) => string | null
+  readonly addressIn: (line: string, environment: ProviderEnvironment) => string | null
 }
 
 export type Availability =
@@ -27,7 +27,7 @@ export type Availability =
   | { readonly available: false; readonly reason: string; readonly install: string | null }
 
 /** What providers may know of the machine and its settings. */
-export interface Surroundings {
+export interface ProviderEnvironment {
   /** Folders in which programs are found, as in `PATH`. */
   readonly path: string
   /** `STACKQUAY_SHARE_SSH`. */

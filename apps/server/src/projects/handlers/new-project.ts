@@ -5,7 +5,7 @@ import { emptySpec, mergeProject, type ProjectSpec } from '@stackquay/domain'
 import type { ProjectSource } from '@stackquay/store'
 import type { RequestContext } from '../../http/handler.ts'
 import { withoutCredentials } from '../../source/git-url.ts'
-import { limitsObstacle } from '../engine-limits.ts'
+import { limitsBlocker } from '../engine-limits.ts'
 import type { SourcePlace } from '../files-of.ts'
 import { manifestBody } from '../manifest-body.ts'
 import { readManifest } from '../manifest-file.ts'
@@ -66,7 +66,7 @@ export async function beginning(
   const merged = mergeProject(spec, aside.patch, aside.env, offers, 'enables')
   refuseErrors([
     ...aside.errors,
-    ...(merged.ok ? limitsObstacle(engines.named(engineName), emptySpec(body.name), merged.spec) : merged.errors),
+    ...(merged.ok ? limitsBlocker(engines.named(engineName), emptySpec(body.name), merged.spec) : merged.errors),
   ])
   if (merged.ok) spec = merged.spec
   return { spec, aside, source, path, facts }

@@ -1,5 +1,5 @@
 import type { DatabaseInput, DatabaseType } from '../../kind.ts'
-import { familyFields, familyWorkload, nameObstacle } from '../mysql-family.ts'
+import { familyFields, familyWorkload, nameBlocker } from '../mysql-family.ts'
 import { basedirOf, initJob } from './init-job.ts'
 
 /** One server process and one data directory for each database entry; its user has all rights on its own database alone. */
@@ -40,7 +40,7 @@ export const mariadb: DatabaseType = {
     debian: 'apt-get install -y mariadb-server',
     other: 'Install MariaDB Server from mariadb.org/download.',
   },
-  nameObstacle: (name) => nameObstacle(mariadb.label, name),
+  nameBlocker: (name) => nameBlocker(mariadb.label, name),
   toWorkload,
 }
 

@@ -1,5 +1,5 @@
 import type { DatabaseInput, DatabaseType } from '../../kind.ts'
-import { familyFields, familyWorkload, nameObstacle } from '../mysql-family.ts'
+import { familyFields, familyWorkload, nameBlocker } from '../mysql-family.ts'
 import { initJob } from './init-job.ts'
 import { ownOptions } from './own-options.ts'
 
@@ -39,7 +39,7 @@ export const mysql: DatabaseType = {
     debian: 'apt-get install -y mysql-server',
     other: 'Install MySQL Community Server from dev.mysql.com/downloads/mysql.',
   },
-  nameObstacle: (name) => nameObstacle(mysql.label, name),
+  nameBlocker: (name) => nameBlocker(mysql.label, name),
   toWorkload,
 }
 

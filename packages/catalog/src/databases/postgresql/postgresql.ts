@@ -48,7 +48,7 @@ export const postgresql: DatabaseType = {
     other: 'Install PostgreSQL from postgresql.org/download.',
   },
   keepsData: true,
-  nameObstacle: (name) =>
+  nameBlocker: (name) =>
     /^(template0|template1)$|^pg_/.test(name) ? `PostgreSQL keeps the name "${name}" for itself.` : null,
   secrets: [{ name: 'password', length: 32 }],
   toWorkload,

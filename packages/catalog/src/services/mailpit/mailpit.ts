@@ -27,7 +27,7 @@ export const mailpit: ServiceType = {
   secrets: [{ name: inboxSecret, length: 40 }],
   injects: ['SMTP_HOST', 'SMTP_PORT', 'MAIL_URL', 'MAILER_DSN'],
   // One line, whose index carries a version of its own.
-  dataObstacle: () => null,
+  dataBlocker: () => null,
   toWorkload,
   variables: (connection) => ({
     SMTP_HOST: connection.host,

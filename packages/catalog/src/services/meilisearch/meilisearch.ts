@@ -47,7 +47,7 @@ export const meilisearch: ServiceType = {
   },
   secrets: [{ name: 'apiKey', length: 32 }],
   injects: ['MEILISEARCH_HOST', 'MEILISEARCH_API_KEY'],
-  dataObstacle,
+  dataBlocker,
   toWorkload,
   variables: (connection) => ({
     MEILISEARCH_HOST: url(connection),
@@ -95,7 +95,7 @@ function toWorkload(input: ServiceInput): WorkloadSpec {
  */
 const upgrade = { MEILI_UPGRADE_DB: 'true', MEILI_EXPERIMENTAL_DUMPLESS_UPGRADE: 'true' }
 
-function dataObstacle(from: string, to: string): string | null {
+function dataBlocker(from: string, to: string): string | null {
   const [written, opening] = [minorOf(from), minorOf(to)]
   if (written === opening) return null
   if (opening < written) {

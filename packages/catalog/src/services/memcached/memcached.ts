@@ -35,7 +35,7 @@ export const memcached: ServiceType = {
   },
   secrets: [],
   injects: ['MEMCACHED_URL', 'MEMCACHED_HOST', 'MEMCACHED_PORT'],
-  dataObstacle: () => null,
+  dataBlocker: () => null,
   toWorkload,
   variables: (connection) => ({
     MEMCACHED_URL: `memcached://${connection.host}:${connection.port('memcached')}`,

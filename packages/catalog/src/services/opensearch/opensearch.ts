@@ -72,7 +72,7 @@ export const opensearch: ServiceType = {
   },
   secrets: [{ name: 'password', length: 32 }],
   injects: ['OPENSEARCH_URL', 'OPENSEARCH_HOST', 'OPENSEARCH_PORT', 'OPENSEARCH_USERNAME', 'OPENSEARCH_PASSWORD'],
-  dataObstacle,
+  dataBlocker,
   toWorkload,
   variables: (connection) => ({
     OPENSEARCH_URL: url(connection),
@@ -121,7 +121,7 @@ function toWorkload(input: ServiceInput): WorkloadSpec {
   }
 }
 
-function dataObstacle(from: string, to: string): string | null {
+function dataBlocker(from: string, to: string): string | null {
   const [written, opening] = [parts(from), parts(to)]
   if (opening.major < written.major || (opening.major === written.major && opening.minor < written.minor)) {
     return `OpenSearch ${to} cannot open data that ${from} wrote: choose ${from} again, or a later version.`

@@ -4,7 +4,7 @@ import { servicePort } from '../../service-ports.ts'
 import { serviceSettings } from '../../service-settings.ts'
 import { username, virtualHost } from './account.ts'
 import { environment, startNode } from './node.ts'
-import { dataObstacle } from './upgrades.ts'
+import { dataBlocker } from './upgrades.ts'
 
 const nature = { keepsData: true, alwaysPublished: false } as const
 
@@ -73,7 +73,7 @@ export const rabbitmq: ServiceType = {
     'RABBITMQ_VHOST',
     'AMQP_URL',
   ],
-  dataObstacle,
+  dataBlocker,
   toWorkload,
   variables: (connection) => ({
     RABBITMQ_URL: url(connection),

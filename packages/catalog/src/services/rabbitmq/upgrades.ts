@@ -9,7 +9,7 @@ const opens: Readonly<Record<string, readonly string[]>> = {
   '3.11': ['3.10'],
 }
 
-export function dataObstacle(from: string, to: string): string | null {
+export function dataBlocker(from: string, to: string): string | null {
   const steps = stepsBetween(from, to)
   if (steps === null)
     return `RabbitMQ ${to} cannot open data that ${from} wrote. Choose ${from} again, or remove the data.`

@@ -67,7 +67,7 @@ export const redis: ServiceType = {
   },
   secrets: [{ name: 'password', length: 32 }],
   injects: ['REDIS_URL', 'REDIS_HOST', 'REDIS_PORT', 'REDIS_PASSWORD'],
-  dataObstacle: (from, to) =>
+  dataBlocker: (from, to) =>
     isLater(from, to)
       ? `Redis ${to} cannot read data that ${from} wrote: choose ${from} again, or a later version.`
       : null,

@@ -47,7 +47,7 @@ export const storage: ServiceType = {
     'AWS_DEFAULT_REGION',
   ],
   // One line, whose data carries a format of its own.
-  dataObstacle: () => null,
+  dataBlocker: () => null,
   toWorkload,
   variables: (connection) => ({
     S3_ENDPOINT: endpoint(connection),

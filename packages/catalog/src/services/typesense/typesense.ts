@@ -57,7 +57,7 @@ export const typesense: ServiceType = {
   secrets: [{ name: 'apiKey', length: 32 }],
   injects: ['TYPESENSE_URL', 'TYPESENSE_HOST', 'TYPESENSE_PORT', 'TYPESENSE_PROTOCOL', 'TYPESENSE_API_KEY'],
   // What is kept are the documents and the log of writes; indexes are built from them at each start.
-  dataObstacle: (from, to) =>
+  dataBlocker: (from, to) =>
     lineNumber(to) < lineNumber(from)
       ? `Typesense ${to} is not made to read data that ${from} wrote: choose ${from} again, or a later version.`
       : null,

@@ -81,9 +81,9 @@ function environment(belowHome: string | undefined): NodeJS.ProcessEnv {
 }
 
 async function copy(from: Readable, to: NodeJS.WriteStream, results: Results | null): Promise<void> {
-  for await (const piece of from as AsyncIterable<Buffer>) {
-    await print(to, piece)
-    await results?.write(piece, false)
+  for await (const chunk of from as AsyncIterable<Buffer>) {
+    await print(to, chunk)
+    await results?.write(chunk, false)
   }
 }
 

@@ -14,7 +14,7 @@ import { createOurPrograms } from '../src/catalogue/our-programs.ts'
 import { readConfig } from '../src/config.ts'
 import { createFilesOf } from '../src/projects/files-of.ts'
 import { createResolver } from '../src/projects/resolver.ts'
-import { createOwnData, type OwnData } from '../src/runs/own-data.ts'
+import { createTestEnvironments, type TestEnvironment } from '../src/runs/test-environments.ts'
 
 const service = (name: string, more: object = {}) => {
   const kind = serviceKinds.find((one) => one.name === name)!
@@ -24,7 +24,7 @@ const postgresql = { type: 'postgresql', version: '18', exposePort: true, primar
 const spec = (more: Partial<Record<keyof ProjectSpec, unknown>> = {}): ProjectSpec =>
   ({ ...emptySpec('Shop'), databases: { main: postgresql }, ...more }) as ProjectSpec
 
-async function ownData(t: TestContext, { ports = '20000-20099' }: { ports?: string } = {}) {
+async function testEnvironments(t: TestContext, { ports = '20000-20099' }: { ports?: string } = {}) {
   const home = await mkdtemp(join(tmpdir(), 'stackquay-own-'))
   t.after(() => rm(home, { recursive: true, force: true }))
   const engine = createFakeEngine()
@@ -71,7 +71,7 @@ async function ownData(t: TestContext, { ports = '20000-20099' }: { ports?: stri
     containers: async () => null,
   })
   const reveal = async () => 'of the person, postgresql://main:x@127.0.0.1:20099/main'
-  const keeper = createOwnData({ store, resolver, engine, config, reveal })
+  const keeper = createTestEnvironments({ store, resolver, engine, config, reveal })
   const open = (run = newId('run'), more: ProjectSpec = spec(), signal = AbortSignal.timeout(30_000)) =>
     keeper.open({
       run,
@@ -85,14 +85,14 @@ async function ownData(t: TestContext, { ports = '20000-20099' }: { ports?: stri
   return { engine, keeper, open, phases, workloadsOf, dataOf }
 }
 
-const envOf = (data: OwnData) => data.commands.environments[0]!.env
-async function text(data: OwnData, value: Value | undefined): Promise<string> {
+const envOf = (data: TestEnvironment) => data.commands.environments[0]!.env
+async function text(data: TestEnvironment, value: Value | undefined): Promise<string> {
   if (value === undefined || typeof value === 'string') return value ?? ''
   return (await Promise.all(value.map((part) => (typeof part === 'string' ? part : data.reveal(part))))).join('')
 }
 
 test('a run gets databases of its own, on other ports and with other passwords, and nothing of them stays', async (t) => {
-  const { open, phases, workloadsOf, dataOf, engine } = await ownData(t)
+  const { open, phases, workloadsOf, dataOf, engine } = await testEnvironments(t)
   const run = newId('run')
   const data = await open(run)
   assert.deepEqual(workloadsOf(run), [`${run}/postgresql-main`])
@@ -107,7 +107,7 @@ test('a run gets databases of its own, on other ports and with other passwords, 
 })
 
 test('runs at the same time share neither ports nor data nor secrets', async (t) => {
-  const { open } = await ownData(t)
+  const { open } = await testEnvironments(t)
   const all = await Promise.all(Array.from({ length: 10 }, () => open()))
   const urls = await Promise.all(all.map((data) => text(data, envOf(data).DATABASE_URL)))
   assert.equal(new Set(urls.map((url) => new URL(url).port)).size, 10)
@@ -116,7 +116,7 @@ test('runs at the same time share neither ports nor data nor secrets', async (t)
 })
 
 test('what is quick and holds data is made anew; of the rest there are no variables, least of all those of development', async (t) => {
-  const { open, workloadsOf } = await ownData(t)
+  const { open, workloadsOf } = await testEnvironments(t)
   const run = newId('run')
   const services = Object.fromEntries(serviceKinds.map(({ name }) => [name, service(name)]))
   const data = await open(run, spec({ services }))
@@ -130,7 +130,7 @@ test('what is quick and holds data is made anew; of the rest there are no variab
 })
 
 test('the person’s own variables are there, but none in place of an injected one, and none that leads to development', async (t) => {
-  const { open } = await ownData(t)
+  const { open } = await testEnvironments(t)
   const env = {
     DATABASE_URL: { secret: false, value: 'postgresql://main:x@127.0.0.1:20099/main' },
     MINE: { secret: false, value: 'postgresql://main:x@127.0.0.1:20099/main' },
@@ -147,7 +147,7 @@ test('the person’s own variables are there, but none in place of an injected o
 })
 
 test('a database that cannot start leaves nothing, and says why', async (t) => {
-  const { open, engine, workloadsOf, dataOf } = await ownData(t)
+  const { open, engine, workloadsOf, dataOf } = await testEnvironments(t)
   engine.failNext('ready', new EngineError('never_ready', 'It does not answer.', { hint: 'See its log.' }))
   const run = newId('run')
   await assert.rejects(open(run), /does not answer/)
@@ -157,7 +157,7 @@ test('a database that cannot start leaves nothing, and says why', async (t) => {
 })
 
 test('a port that somebody takes in the last moment is no failure', async (t) => {
-  const { open, engine } = await ownData(t)
+  const { open, engine } = await testEnvironments(t)
   engine.failNext('start', new EngineError('port_in_use', 'Taken.', { hint: 'Wait.', retryable: true }))
   const data = await open()
   assert.ok(await text(data, envOf(data).DATABASE_URL))
@@ -165,7 +165,7 @@ test('a port that somebody takes in the last moment is no failure', async (t) =>
 })
 
 test('without a free port a run is refused, and ports come back with those who had them', async (t) => {
-  const { open } = await ownData(t, { ports: '20000-20001' })
+  const { open } = await testEnvironments(t, { ports: '20000-20001' })
   const both = await Promise.all([open(), open()])
   await assert.rejects(open(), /No port of 20000-20001 is free/)
   await both[0].close()
@@ -174,7 +174,7 @@ test('without a free port a run is refused, and ports come back with those who h
 })
 
 test('given up while it is being made, nothing of it stays', async (t) => {
-  const { open, engine, workloadsOf, dataOf } = await ownData(t)
+  const { open, engine, workloadsOf, dataOf } = await testEnvironments(t)
   engine.hangNext('ready')
   const run = newId('run')
   const given = new AbortController()
@@ -187,7 +187,7 @@ test('given up while it is being made, nothing of it stays', async (t) => {
 })
 
 test('after a crash what runs have left goes, but not that of a run that goes on', async (t) => {
-  const { open, keeper, workloadsOf, dataOf } = await ownData(t)
+  const { open, keeper, workloadsOf, dataOf } = await testEnvironments(t)
   const [left, goesOn] = [newId('run'), newId('run')]
   await open(left)
   await open(goesOn)

@@ -9,13 +9,13 @@ import {
 import { type Change, type Engine, EngineError, type SecretRef } from '@stackquay/engine-api'
 import type { ProjectRow, Store } from '@stackquay/store'
 import type { Config } from '../config.ts'
-import { isOwnData } from '../own-data-id.ts'
 import { randomText, refuseErrors } from '../projects/prepare.ts'
 import type { Resolvable, Resolver } from '../projects/resolver.ts'
+import { isTestEnvironment } from '../test-environment-id.ts'
 import { createSparePorts } from './spare-ports.ts'
 
 /** Data that exists for one test run: databases and caches like those of the project, made empty for it and gone after it. */
-export interface OwnData {
+export interface TestEnvironment {
   /** What can be run in the project, with the variables of this data in place of the project's. */
   readonly commands: ProjectCommands
   /** The text of a secret in those commands: of this data, or the person's own. */
@@ -24,7 +24,7 @@ export interface OwnData {
   close(): Promise<void>
 }
 
-export interface OwnDataRequest {
+export interface TestEnvironmentRequest {
   /** Id of the run; the engine knows the data by it. */
   readonly run: string
   readonly project: Pick<ProjectRow, 'id' | 'slug' | 'path' | 'spec' | 'engine'>
@@ -33,9 +33,9 @@ export interface OwnDataRequest {
   onPhase(title: string): void
 }
 
-export interface OwnDataKeeper {
+export interface TestEnvironments {
   /** Throws `ProblemError` or `EngineError` when it cannot be made, and leaves nothing then. */
-  open(request: OwnDataRequest): Promise<OwnData>
+  open(request: TestEnvironmentRequest): Promise<TestEnvironment>
   /** Deletes what a run has left whose server was killed. Nothing there is a success. */
   closeLeft(run: string): Promise<void>
   /** Deletes what is left of every run but those that go on. Called once, at the start of the service. */
@@ -44,9 +44,9 @@ export interface OwnDataKeeper {
   ports(): readonly { readonly run: string; readonly port: number }[]
 }
 
-export interface OwnDataDeps {
+export interface TestEnvironmentDeps {
   readonly store: Pick<Store, 'ports'>
-  readonly resolver: Pick<Resolver, 'stand'>
+  readonly resolver: Pick<Resolver, 'inTestEnvironment'>
   readonly engine: Engine
   readonly config: Config
   reveal(ref: SecretRef): Promise<string>
@@ -56,10 +56,16 @@ export interface OwnDataDeps {
  * The project is resolved a second time, as another one: the same specification, with ports and secrets that nothing else
  * has. The engine knows that one by the run's id, so that neither it nor the tests can reach the data of development.
  */
-export function createOwnData({ store, resolver, engine, config, reveal }: OwnDataDeps): OwnDataKeeper {
+export function createTestEnvironments({
+  store,
+  resolver,
+  engine,
+  config,
+  reveal,
+}: TestEnvironmentDeps): TestEnvironments {
   const ports = createSparePorts({ store, engine, config })
 
-  const open: OwnDataKeeper['open'] = async ({ run, project, onPhase, ...request }) => {
+  const open: TestEnvironments['open'] = async ({ run, project, onPhase, ...request }) => {
     const signal = AbortSignal.any([request.signal, AbortSignal.timeout(openingMs)])
     const secrets = createSecrets(run)
     const close = async () => {
@@ -68,13 +74,13 @@ export function createOwnData({ store, resolver, engine, config, reveal }: OwnDa
     }
     try {
       for (let attempt = 1; ; attempt += 1) {
-        const stood = await stand(run, project, secrets, signal)
+        const place = await resolveFor(run, project, secrets, signal)
         try {
           // A person may keep the whole address of a database as a secret.
-          const revealAny = (ref: SecretRef) => secrets.find(ref) ?? reveal(ref).then(stood.ledAway)
-          refuseErrors(stood.resolved.errors.filter(({ pointer }) => !isElsewhere(project.spec, pointer)))
-          await start(run, stood.resolved, { onPhase, signal, reveal: revealAny })
-          return { commands: stood.commands, close, reveal: revealAny }
+          const revealAny = (ref: SecretRef) => secrets.find(ref) ?? reveal(ref).then(place.ledAway)
+          refuseErrors(place.resolved.errors.filter(({ pointer }) => !isElsewhere(project.spec, pointer)))
+          await start(run, place.resolved, { onPhase, signal, reveal: revealAny })
+          return { commands: place.commands, close, reveal: revealAny }
         } catch (error) {
           // Somebody took a port between the look and the start: others are chosen.
           if (!isPortInUse(error) || attempt === 3) throw error
@@ -88,31 +94,31 @@ export function createOwnData({ store, resolver, engine, config, reveal }: OwnDa
     }
   }
 
-  const stand = async (run: string, project: Resolvable, secrets: RunSecrets, signal: AbortSignal) => {
+  const resolveFor = async (run: string, project: Resolvable, secrets: RunSecrets, signal: AbortSignal) => {
     const leases = new Map<string, number>()
     const again = () =>
-      resolver.stand(project, {
+      resolver.inTestEnvironment(project, {
         id: run,
         lease: (workload, port) => leases.get(`${workload} ${port}`) ?? null,
         secret: secrets.handle,
       })
-    let stood = await again()
+    let place = await again()
     // More than once: a kind may ask for a port only when it knows another.
     for (let round = 0; round < 3; round += 1) {
-      const { missingLeases } = stood.resolved
+      const { missingLeases } = place.resolved
       if (missingLeases.length === 0) break
       const found = await ports.take(run, missingLeases.length, signal)
       for (const [index, { workload, port }] of missingLeases.entries())
         leases.set(`${workload} ${port}`, found[index]!)
-      stood = await again()
+      place = await again()
     }
-    return stood
+    return place
   }
 
   const start = async (
     run: string,
     resolved: Resolved,
-    context: Pick<OwnDataRequest, 'signal' | 'onPhase'> & Pick<OwnDataDeps, 'reveal'>,
+    context: Pick<TestEnvironmentRequest, 'signal' | 'onPhase'> & Pick<TestEnvironmentDeps, 'reveal'>,
   ) => {
     const { onPhase, signal } = context
     if (resolved.workloads.length === 0) return
@@ -171,7 +177,7 @@ export function createOwnData({ store, resolver, engine, config, reveal }: OwnDa
     closeLeft,
     ports: () => ports.all().map(({ holder, port }) => ({ run: holder, port })),
     sweep: async (goesOn) => {
-      const runs = (await engine.projects(AbortSignal.timeout(closingMs))).filter(isOwnData)
+      const runs = (await engine.projects(AbortSignal.timeout(closingMs))).filter(isTestEnvironment)
       const ended = await Promise.allSettled(runs.map((run) => (goesOn(run) ? keepPorts(run) : closeLeft(run))))
       const failures = ended.flatMap((one) => (one.status === 'rejected' ? [one.reason] : []))
       if (failures.length > 0) throw new AggregateError(failures, 'Data that test runs left could not be deleted.')
@@ -180,7 +186,7 @@ export function createOwnData({ store, resolver, engine, config, reveal }: OwnDa
 }
 
 /**
- * Whether an obstacle is that of a service which somebody else runs for development. Its program need not be on this machine:
+ * Whether a blocker is that of a service which somebody else runs for development. Its program need not be on this machine:
  * its variables then lead to a port on which nothing listens.
  */
 function isElsewhere(spec: ProjectSpec, pointer: string): boolean {

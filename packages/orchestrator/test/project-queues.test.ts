@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createLanes } from '../src/lanes.ts'
+import { createProjectQueues } from '../src/project-queues.ts'
 import { quiet } from './support.ts'
 
 test('work of one project goes one after the other in the order it came, even after a failure', async () => {
-  const lanes = createLanes()
+  const queues = createProjectQueues()
   const course: string[] = []
   const work = (name: string, fails = false) =>
-    lanes.enter('a', async () => {
+    queues.enter('a', async () => {
       course.push(`${name} begins`)
       await quiet()
       course.push(`${name} ends`)
@@ -23,26 +23,26 @@ test('work of one project goes one after the other in the order it came, even af
 })
 
 test('projects do not wait for each other', async () => {
-  const lanes = createLanes()
+  const queues = createProjectQueues()
   const { promise, resolve } = Promise.withResolvers<void>()
-  const first = lanes.enter('a', () => promise)
-  assert.equal(await lanes.enter('b', async () => 'done'), 'done')
+  const first = queues.enter('a', () => promise)
+  assert.equal(await queues.enter('b', async () => 'done'), 'done')
   resolve()
   await first
 })
 
-test('quiet work enters only a free lane and answers whether it was done', async () => {
-  const lanes = createLanes()
+test('quiet work enters only a free queue and answers whether it was done', async () => {
+  const queues = createProjectQueues()
   const { promise, resolve } = Promise.withResolvers<void>()
-  const operation = lanes.enter('a', () => promise)
-  assert.equal(lanes.isFree('a'), false)
-  assert.equal(await lanes.enterQuietly('a', async () => assert.fail('it is not free')), false)
+  const operation = queues.enter('a', () => promise)
+  assert.equal(queues.isFree('a'), false)
+  assert.equal(await queues.enterQuietly('a', async () => assert.fail('it is not free')), false)
   resolve()
   await operation
-  assert.equal(lanes.isFree('a'), true)
+  assert.equal(queues.isFree('a'), true)
   let did = false
   assert.equal(
-    await lanes.enterQuietly('a', async () => {
+    await queues.enterQuietly('a', async () => {
       did = true
     }),
     true,
@@ -51,48 +51,48 @@ test('quiet work enters only a free lane and answers whether it was done', async
 })
 
 test('quiet work is asked to step aside when an operation arrives, which waits until it did', async () => {
-  const lanes = createLanes()
+  const queues = createProjectQueues()
   const course: string[] = []
-  const silent = lanes.enterQuietly('a', async (signal) => {
+  const silent = queues.enterQuietly('a', async (signal) => {
     await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()))
     await quiet()
     course.push('quiet work stepped aside')
     signal.throwIfAborted()
   })
   await quiet()
-  await lanes.enter('a', async () => course.push('operation'))
+  await queues.enter('a', async () => course.push('operation'))
   assert.equal(await silent, false)
   assert.deepEqual(course, ['quiet work stepped aside', 'operation'])
 })
 
 test('quiet work that came to its end in spite of an operation was done', async () => {
-  const lanes = createLanes()
-  const silent = lanes.enterQuietly('a', async () => quiet())
-  await lanes.enter('a', async () => undefined)
+  const queues = createProjectQueues()
+  const silent = queues.enterQuietly('a', async () => quiet())
+  await queues.enter('a', async () => undefined)
   assert.equal(await silent, true)
 })
 
 test('an error of quiet work is told to who asked for it', async () => {
-  const lanes = createLanes()
+  const queues = createProjectQueues()
   await assert.rejects(
-    lanes.enterQuietly('a', async () => {
+    queues.enterQuietly('a', async () => {
       throw new Error('no')
     }),
     /no/,
   )
-  assert.equal(lanes.isFree('a'), true)
+  assert.equal(queues.isFree('a'), true)
 })
 
-test('whoever waits for a free lane goes on after the last of the queue', async () => {
-  const lanes = createLanes()
+test('whoever waits for a free queue goes on after the last of the queue', async () => {
+  const queues = createProjectQueues()
   const course: number[] = []
-  const work = (index: number) => lanes.enter('a', async () => quiet().then(() => course.push(index)))
+  const work = (index: number) => queues.enter('a', async () => quiet().then(() => course.push(index)))
   void work(1)
   void work(2)
-  const free = lanes.whenFree('a').then(() => course.push(0))
+  const free = queues.whenFree('a').then(() => course.push(0))
   void work(3)
-  await lanes.allFree()
+  await queues.allFree()
   await free
   assert.deepEqual(course, [1, 2, 3, 0])
-  await lanes.whenFree('a')
+  await queues.whenFree('a')
 })

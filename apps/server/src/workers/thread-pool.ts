@@ -13,7 +13,7 @@ export class TaskLimitError extends Error {
 }
 
 /** A few threads for tasks of one sort, and the tasks that wait for one of them. */
-export interface Lane {
+export interface ThreadPool {
   run(request: TaskRequest, limits: TaskLimits): Promise<unknown>
   close(): Promise<void>
 }
@@ -24,13 +24,13 @@ export interface TaskLimits {
   readonly signal?: AbortSignal
 }
 
-export interface LaneOptions {
+export interface ThreadPoolOptions {
   readonly threads: number
   readonly memoryMb: number
   readonly maxWaiting: number
 }
 
-export function createLane({ threads, memoryMb, maxWaiting }: LaneOptions): Lane {
+export function createThreadPool({ threads, memoryMb, maxWaiting }: ThreadPoolOptions): ThreadPool {
   const slots = Array.from({ length: threads }, () => createSlot(memoryMb))
   const free = [...slots]
   const waiting: ((slot: Slot) => void)[] = []

@@ -1,23 +1,23 @@
 /**
- * One lane per project: at most one piece of work at a time changes it. Operations wait for their turn; what the
+ * One queue per project: at most one piece of work at a time changes it. Operations wait for their turn; what the
  * supervisor does quietly steps aside for them.
  */
-export interface Lanes {
+export interface ProjectQueues {
   /** Runs `work` when everything before it has ended. Asks quiet work to stop first. */
   enter<T>(project: string, work: () => Promise<T>): Promise<T>
   /**
-   * Runs `work` only if the lane is free now; its signal aborts when an operation arrives. Answers whether it was done:
-   * false when the lane was not free or the work stepped aside.
+   * Runs `work` only if the queue is free now; its signal aborts when an operation arrives. Answers whether it was done:
+   * false when the queue was not free or the work stepped aside.
    */
   enterQuietly(project: string, work: (signal: AbortSignal) => Promise<void>): Promise<boolean>
   isFree(project: string): boolean
-  /** Ends when nobody is in the lane any more. Somebody else who waited may be quicker to enter it. */
+  /** Ends when nobody is in the queue any more. Somebody else who waited may be quicker to enter it. */
   whenFree(project: string): Promise<void>
-  /** Ends when all lanes are free. */
+  /** Ends when all queues are free. */
   allFree(): Promise<void>
 }
 
-export function createLanes(): Lanes {
+export function createProjectQueues(): ProjectQueues {
   const tails = new Map<string, Promise<unknown>>()
   const quiet = new Map<string, AbortController>()
 

@@ -1,23 +1,23 @@
-/** How each piece begins and ends, and what stands between two items. */
-export interface PieceShape {
+/** How each chunk begins and ends, and what stands between two items. */
+export interface ChunkShape {
   readonly start: string
   readonly between: string
   readonly end: string
 }
 
-const pieceSize = 64 * 1024
+const chunkSize = 64 * 1024
 
 /** Items one behind the other, in pieces of about 64 KB; a longer item has a piece of its own. */
-export class PieceWriter {
+export class ChunkWriter {
   /** Items are written here, from `size` on. */
   bytes: Buffer = nothing
   size = 0
   readonly #start: Buffer
   readonly #between: number
   readonly #end: Buffer
-  #pieces: Buffer[] = []
+  #chunks: Buffer[] = []
 
-  constructor({ start, between, end }: PieceShape) {
+  constructor({ start, between, end }: ChunkShape) {
     this.#start = Buffer.from(start)
     this.#between = between.charCodeAt(0)
     this.#end = Buffer.from(end)
@@ -28,7 +28,7 @@ export class PieceWriter {
     if (this.size > 0 && this.size + 1 + most + this.#end.length > this.bytes.length) this.#close()
     if (this.size > 0) this.bytes[this.size++] = this.#between
     else {
-      this.bytes = Buffer.allocUnsafeSlow(Math.max(pieceSize, this.#start.length + most + this.#end.length))
+      this.bytes = Buffer.allocUnsafeSlow(Math.max(chunkSize, this.#start.length + most + this.#end.length))
       this.bytes.set(this.#start)
       this.size = this.#start.length
     }
@@ -41,19 +41,19 @@ export class PieceWriter {
     this.size += item.length
   }
 
-  /** What was written, piece by piece. Whoever goes on writing begins anew. */
+  /** What was written, chunk by chunk. Whoever goes on writing begins anew. */
   take(): readonly Buffer[] {
     if (this.size > 0) this.#close()
-    const pieces = this.#pieces
-    this.#pieces = []
-    return pieces
+    const chunks = this.#chunks
+    this.#chunks = []
+    return chunks
   }
 
   #close(): void {
     this.bytes.set(this.#end, this.size)
-    const piece = this.bytes.subarray(0, this.size + this.#end.length)
-    // Whoever keeps a short piece is not to keep 64 KB for it.
-    this.#pieces.push(2 * piece.length < this.bytes.length ? Buffer.from(piece) : piece)
+    const chunk = this.bytes.subarray(0, this.size + this.#end.length)
+    // Whoever keeps a short chunk is not to keep 64 KB for it.
+    this.#chunks.push(2 * chunk.length < this.bytes.length ? Buffer.from(chunk) : chunk)
     this.bytes = nothing
     this.size = 0
   }

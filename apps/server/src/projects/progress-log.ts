@@ -26,12 +26,12 @@ const outputEveryMs = 100
 const progressEveryMs = 250
 
 /** Writes an operation's course down, tells it as events, and appends the outcome to the audit log: one transaction each. */
-export function createJournal(options: {
+export function createProgressLog(options: {
   readonly store: Store
   readonly model: Model
   readonly now: () => Date
   onError(error: unknown, what: string): void
-}): OrchestratorOptions['journal'] & {
+}): OrchestratorOptions['progressLog'] & {
   /** The operation brings its project to this specification; written down with what is written next. */
   carries(operation: string, row: ProjectRow): void
   flush(): Promise<void>
