@@ -1,6 +1,6 @@
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { databaseKindOf, runtimeKindOf, serviceKindOf, type TypeImage } from '@stackquay/catalog'
+import { databaseTypeOf, runtimeTypeOf, serviceTypeOf, type TypeImage } from '@stackquay/catalog'
 import {
   type DockerLab,
   type DockerLabOptions,
@@ -103,7 +103,7 @@ function imageMap(): string {
 }
 
 function imageOf(name: string): TypeImage {
-  const kind = runtimeKindOf(name) ?? databaseKindOf(name) ?? serviceKindOf(name)
+  const kind = runtimeTypeOf(name) ?? databaseTypeOf(name) ?? serviceTypeOf(name)
   if (kind === undefined) throw new Error(`The catalogue has no "${name}".`)
   return kind.image
 }

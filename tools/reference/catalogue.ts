@@ -1,9 +1,9 @@
 import {
-  databaseKinds,
+  databaseTypes,
   type RuntimeType,
-  runtimeKinds,
+  runtimeTypes,
   type ServiceType,
-  serviceKinds,
+  serviceTypes,
   templates,
 } from '@stackquay/catalog'
 import { page, table } from './page.ts'
@@ -16,11 +16,11 @@ export function catalogueReference(): string {
     'The keys are those of the API and of `stackquay.yml`. On the native engine a version is offered when its program is found on the machine; ' +
       '`GET /runtimes` says which are, and how to get the others.',
     '## Runtimes',
-    ...runtimeKinds.map(runtime),
+    ...runtimeTypes.map(runtime),
     '## Databases',
     table(
       ['Type', 'Also', 'Port', 'Releases', 'On Debian'],
-      databaseKinds.map((kind) => [
+      databaseTypes.map((kind) => [
         `\`${kind.name}\``,
         kind.aliases.join(', '),
         String(kind.port),
@@ -30,7 +30,7 @@ export function catalogueReference(): string {
     ),
     '## Services',
     'How to use them, and what is kept: [Services](services.md).',
-    ...serviceKinds.map(service),
+    ...serviceTypes.map(service),
     '## Templates',
     table(
       ['Template', 'Runtime', 'What it is'],

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { homedir } from 'node:os'
 import { dirname } from 'node:path'
 import { test } from 'node:test'
-import { databaseKinds, runtimeKinds, serviceKinds } from '@stackquay/catalog'
+import { databaseTypes, runtimeTypes, serviceTypes } from '@stackquay/catalog'
 import { engineNames } from '@stackquay/contract'
 import { engineKinds } from '@stackquay/engines'
 import { fileAccess, foldersWithoutFileAccess } from '../file-access.ts'
@@ -255,7 +255,7 @@ test('relative imports end with the file’s real ending', () => {
 
 test('no runtime, service or database is called by its name outside its folder', () => {
   const names = new Set(
-    [...runtimeKinds, ...serviceKinds, ...databaseKinds].flatMap((kind) => [
+    [...runtimeTypes, ...serviceTypes, ...databaseTypes].flatMap((kind) => [
       kind.name,
       ...('aliases' in kind ? kind.aliases : []),
     ]),

@@ -8,7 +8,7 @@ const places: Readonly<Record<string, string>> = {
   'apps/server/src/http/idempotency.ts': 'the key of the fingerprints',
   'apps/server/src/projects/env-handlers.ts': 'a variable, one by one, for those who may read it',
   'apps/server/src/projects/handlers/duplicate-project.ts': 'to seal a copy',
-  'apps/server/src/projects/secrets-aside.ts': 'to seal it',
+  'apps/server/src/projects/extract-secrets.ts': 'to seal it',
   'apps/server/src/operations/make-source.ts': 'the URL that git clones from',
   'apps/server/src/webhooks/sealed-keys.ts': 'to sign deliveries with',
 }

@@ -7,7 +7,7 @@ import { knownEngine } from './options.ts'
 
 export type OfferedService = CallResult<'listServices'>['items'][number]
 /** What a project can be made of and has settings for: a runtime or a service. */
-export type OfferedKind = OfferedRuntime | OfferedService
+export type OfferedType = OfferedRuntime | OfferedService
 
 /** The engine that a project runs on: what can be had in it is what is offered there. */
 export async function engineOf(context: Context, project: string): Promise<string> {
@@ -41,7 +41,7 @@ export async function offeredService(context: Context, project: string, name: st
 
 export async function offeredServiceOn(context: Context, engine: string, name: string): Promise<OfferedService> {
   const items = await offeredServices(context, engine)
-  const found = kindNamed(items, name, 'service', 'stq services')
+  const found = typeNamed(items, name, 'service', 'stq services')
   if (found.kind === 'service') return found
   throw usageError(`"${name}" is a database, and a project can have several of it.`, 'See: stq db --help')
 }
@@ -57,10 +57,10 @@ export async function serviceWithCredentials(context: Context, project: string, 
 }
 
 export async function offeredRuntime(context: Context, engine: string | null, name: string): Promise<OfferedRuntime> {
-  return kindNamed(await offeredRuntimes(context, engine), name, 'runtime', 'stq runtimes')
+  return typeNamed(await offeredRuntimes(context, engine), name, 'runtime', 'stq runtimes')
 }
 
-export function kindNamed<Kind extends OfferedKind>(
+export function typeNamed<Kind extends OfferedType>(
   items: readonly Kind[],
   name: string,
   what: string,
@@ -78,6 +78,6 @@ export function kindNamed<Kind extends OfferedKind>(
   })
 }
 
-function aliasesOf(item: OfferedKind): readonly string[] {
+function aliasesOf(item: OfferedType): readonly string[] {
   return 'aliases' in item ? item.aliases : []
 }

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import { databaseKinds, serviceKinds } from '@stackquay/catalog'
+import { databaseTypes, serviceTypes } from '@stackquay/catalog'
 import { apiPrefix, type Operation, operationList } from '@stackquay/contract'
 import { createFakeEngine, type FakeEngine } from '@stackquay/engine-api/fake-engine'
 import { sweep } from '@stackquay/testkit'
@@ -118,7 +118,7 @@ const toolchains: readonly (readonly [name: string, version: string, program: st
   ['node', '26.10.0', 'node'],
   ['npm', '12.0.0', 'npm'],
   ['python', '3.13.2', 'python3'],
-  ...[...databaseKinds, ...serviceKinds].flatMap(({ toolchain, releases }) =>
+  ...[...databaseTypes, ...serviceTypes].flatMap(({ toolchain, releases }) =>
     toolchain === null ? [] : [[toolchain.name, `${releases[0]?.version}.0`, toolchain.programs[0] ?? ''] as const],
   ),
 ]

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import { inboxSecret, serviceKinds } from '@stackquay/catalog'
+import { inboxSecret, serviceTypes } from '@stackquay/catalog'
 import { operationList } from '@stackquay/contract'
 import { serviceSecret } from '@stackquay/domain'
 import { admin, type Called, type CallOptions, openTestApp, type TestApp } from './app-support.ts'
@@ -36,8 +36,8 @@ describe('every operation that is to be recorded', () => {
   })
 
   const shop = { id: 'shop' }
-  const catcher = serviceKinds.find((kind) => kind.inboxPort !== undefined)!
-  const keeper = serviceKinds.find((kind) => kind.keepsData && kind.credentials !== undefined)!
+  const catcher = serviceTypes.find((kind) => kind.inboxPort !== undefined)!
+  const keeper = serviceTypes.find((kind) => kind.keepsData && kind.credentials !== undefined)!
   const patch = (body: object) => ({ params: shop, body, query: { wait: '10' } })
   const drives: Readonly<Record<string, Drive>> = {
     completeSetup: (call) =>

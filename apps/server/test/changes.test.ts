@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { chmod, mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { databaseKinds, serviceKinds } from '@stackquay/catalog'
+import { databaseTypes, serviceTypes } from '@stackquay/catalog'
 import type { ProjectView } from '@stackquay/contract'
 import type { ProjectSpec } from '@stackquay/domain'
 import {
@@ -19,14 +19,14 @@ import {
 type Fields = Record<string, unknown>
 
 /** A service that can be told to run elsewhere; one whose data has traits; one without data. */
-const movable = serviceKinds.find((kind) => kind.runsHere !== undefined)!
-const bucket = serviceKinds.find((kind) => kind.settings.ofData.length > 0)!
-const forgetful = serviceKinds.find((kind) => !kind.keepsData && kind.toolchain !== null)!
-const inbox = serviceKinds.find((kind) => kind.inboxPort !== undefined)!
-const guarded = serviceKinds.find(
+const movable = serviceTypes.find((kind) => kind.runsHere !== undefined)!
+const bucket = serviceTypes.find((kind) => kind.settings.ofData.length > 0)!
+const forgetful = serviceTypes.find((kind) => !kind.keepsData && kind.toolchain !== null)!
+const inbox = serviceTypes.find((kind) => kind.inboxPort !== undefined)!
+const guarded = serviceTypes.find(
   (kind) => kind.keepsData && kind.toolchain !== null && kind.credentials !== undefined && kind !== movable,
 )!
-const postgres = databaseKinds.find(({ aliases }) => aliases.includes('postgres'))!
+const postgres = databaseTypes.find(({ aliases }) => aliases.includes('postgres'))!
 const main = { main: { type: postgres.name } }
 const mainWorkload = `${postgres.name}-main`
 
@@ -78,7 +78,7 @@ test('a database whose deletion failed holds its name until it is dropped again,
   assert.deepEqual(await dataOf(app, id), [mainWorkload])
 
   const operator = await app.as('operate')
-  for (const { name: type } of databaseKinds.filter((kind) => kind.nameBlocker('main') === null)) {
+  for (const { name: type } of databaseTypes.filter((kind) => kind.nameBlocker('main') === null)) {
     const taken = await operator('POST', '/projects/shop/databases', { name: 'main', type })
     assert.deepEqual([taken.status, pointers(taken)], [422, ['/databases/main data_exists']], type)
   }
@@ -369,7 +369,7 @@ test('data that came to be between the look at it and the change is not overlook
 test('a version that its service is started with by itself counts as the one that wrote its data', async (t) => {
   const app = await openTestApp(t)
   const { store, engine } = app
-  const kind = serviceKinds.find(
+  const kind = serviceTypes.find(
     ({ keepsData, toolchain, releases }) => keepsData && toolchain !== null && releases.length > 1,
   )!
   const older = kind.releases[1]!.version
@@ -482,7 +482,7 @@ test('when the primary database is dropped its variables go, and those of anothe
 test('switching off and deleting what was never there is no change', async (t) => {
   const app = await openTestApp(t)
   const { generation } = await shop(app)
-  for (const { name, keepsData } of serviceKinds)
+  for (const { name, keepsData } of serviceTypes)
     for (const body of [{ enabled: false }, ...(keepsData ? [{ enabled: false, removeData: true }] : [])]) {
       const answer = await patch(app, { [name]: body })
       assert.deepEqual([answer.status, answer.body.generation, answer.body.operation], [200, generation, null], name)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { databaseKindOf } from '@stackquay/catalog'
+import { databaseTypeOf } from '@stackquay/catalog'
 import type { WorkloadImages } from '@stackquay/contract'
 import { EngineError } from '@stackquay/engine-api'
 import { waitFor } from '@stackquay/testkit'
@@ -12,7 +12,7 @@ import {
   type TestApp,
 } from './projects-support.ts'
 
-const postgresql = databaseKindOf('postgresql')!
+const postgresql = databaseTypeOf('postgresql')!
 const database = `${postgresql.name}-main`
 const reference = postgresql.image.reference(postgresql.releases[0]!.version)
 

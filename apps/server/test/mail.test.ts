@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { inboxPaths, inboxSecret, serviceKinds } from '@stackquay/catalog'
+import { inboxPaths, inboxSecret, serviceTypes } from '@stackquay/catalog'
 import { serviceSecret } from '@stackquay/domain'
 import { type CallOptions, openTestApp } from './app-support.ts'
 import { mail, openInbox } from './inbox-support.ts'
 
-const catcher = serviceKinds.find((kind) => kind.inboxPort !== undefined)!
+const catcher = serviceTypes.find((kind) => kind.inboxPort !== undefined)!
 
 /** A project whose mail catcher runs; where it would answer stands a real server that wants its key. */
 async function withInbox(t: TestContext) {

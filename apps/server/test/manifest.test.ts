@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { runtimeKinds, serviceKinds } from '@stackquay/catalog'
+import { runtimeTypes, serviceTypes } from '@stackquay/catalog'
 import type { ProjectPatch, ProjectView } from '@stackquay/contract'
 import { manifestSchema } from '@stackquay/domain'
-import { allKinds, generator, offersOfAll, randomPatch } from '@stackquay/domain/test/random-patch'
+import { allTypes, generator, offersOfAll, randomPatch } from '@stackquay/domain/test/random-patch'
 import { openTestApp, type PlanAnswer, type ProblemAnswer, type TestApp } from './projects-support.ts'
 
 type Fields = Record<string, unknown>
@@ -39,7 +39,7 @@ test('the file of any project applied to it changes nothing, with prune and with
     const random = generator(seed)
     const nothing = { runtimes: {}, services: {}, databases: {} }
     const some: ProjectPatch = randomPatch(random, nothing, {
-      ...allKinds,
+      ...allTypes,
       offers: offersOfAll,
       secret: () => 'hush-in-settings',
     })
@@ -74,7 +74,7 @@ test('the file of any project applied to it changes nothing, with prune and with
 })
 
 const everything = {
-  ...Object.fromEntries(serviceKinds.map(({ name }) => [name, {}])),
+  ...Object.fromEntries(serviceTypes.map(({ name }) => [name, {}])),
   databases: { main: { type: 'postgres' } },
   env: { PLAIN: 'x', TOKEN: { value: 'hush', secret: true }, OTHER: { value: 'shh', secret: true } },
   healthCheck: { path: '/' },
@@ -86,7 +86,7 @@ test('without prune a file changes what it names and leaves the rest', async (t)
   const answer = await apply(app, { manifest: 'version: 1\nenv:\n  PLAIN: y\n' })
   assert.equal(answer.status, 200, JSON.stringify(answer.body))
   assert.deepEqual(answer.body.env, { ...before.env, PLAIN: { ...before.env.PLAIN!, value: 'y' } })
-  for (const { name } of [...runtimeKinds, ...serviceKinds]) assert.deepEqual(answer.body[name], before[name], name)
+  for (const { name } of [...runtimeTypes, ...serviceTypes]) assert.deepEqual(answer.body[name], before[name], name)
   assert.deepEqual([answer.body.databases, answer.body.healthCheck], [before.databases, before.healthCheck])
 })
 
@@ -95,10 +95,10 @@ test('prune takes away what the file does not name, as planned; data, databases 
   const { engine, store } = app
   const { id, databases } = await shop(app, everything)
   const data = [...engine.machine.data.keys()].sort()
-  const kept = serviceKinds[0]!
+  const kept = serviceTypes[0]!
   const manifest = `version: 1\nstatic:\n${kept.name}:\nenv:\n  TOKEN: {secret: true}\n`
   const planned = await plan(app, { manifest, prune: true })
-  const gone = serviceKinds.filter((kind) => kind !== kept).map(({ name }) => name)
+  const gone = serviceTypes.filter((kind) => kind !== kept).map(({ name }) => name)
   assert.deepEqual([...planned.stops].sort(), gone.toSorted())
   assert.deepEqual([planned.deletesData, planned.restarts], [[], ['static']])
   const dry = await app.ask<PlanAnswer>('POST', '/projects/shop/manifest/apply?dryRun=true', {
@@ -114,7 +114,7 @@ test('prune takes away what the file does not name, as planned; data, databases 
     engine.applied.slice(applied).map(({ step }) => step.title),
     planned.steps.map(({ title }) => title),
   )
-  for (const { name } of serviceKinds)
+  for (const { name } of serviceTypes)
     assert.equal((answer.body[name] as Fields).enabled, name === kept.name, `${name} is only switched off`)
   assert.deepEqual(answer.body.databases, databases)
   assert.equal(answer.body.healthCheck, null)
@@ -127,7 +127,7 @@ test('prune takes away what the file does not name, as planned; data, databases 
   const listed = await app.ask<{ keptData: { kind: string }[] }>('GET', '/projects/shop/extras')
   assert.deepEqual(
     listed.body.keptData.map(({ kind }) => kind),
-    serviceKinds.filter((kind) => kind !== kept && kind.keepsData).map(({ name }) => name),
+    serviceTypes.filter((kind) => kind !== kept && kind.keepsData).map(({ name }) => name),
   )
   const again = await plan(app, { manifest, prune: true })
   assert.deepEqual([again.steps, again.changes], [[], []])
@@ -151,7 +151,7 @@ test('a file of one project makes another like it, without its secrets, which it
     const { hostPort: _hostPort, ...rest } = record[name] as Fields
     return rest
   }
-  for (const { name } of serviceKinds) assert.deepEqual(settings(answer.body, name), settings(before, name), name)
+  for (const { name } of serviceTypes) assert.deepEqual(settings(answer.body, name), settings(before, name), name)
   assert.deepEqual(Object.keys(answer.body.env), ['PLAIN'])
   assert.notEqual(bare.id, before.id)
 })
@@ -159,7 +159,7 @@ test('a file of one project makes another like it, without its secrets, which it
 test('a password of a service in a file is refused with its place, whoever sends it and whatever else it says', async (t) => {
   const app = await openTestApp(t)
   const before = await shop(app, {})
-  for (const kind of serviceKinds)
+  for (const kind of serviceTypes)
     for (const path of kind.settings.secretFields) {
       // JSON is YAML.
       const manifest = JSON.stringify({

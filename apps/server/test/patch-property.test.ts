@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { databaseKindOf, type RuntimeType, runtimeKinds, type ServiceType, serviceKinds } from '@stackquay/catalog'
+import { databaseTypeOf, type RuntimeType, runtimeTypes, type ServiceType, serviceTypes } from '@stackquay/catalog'
 import type { ProjectPatch, ProjectView } from '@stackquay/contract'
 import {
-  allKinds,
+  allTypes,
   generator,
   offersOfAll,
   type Random,
@@ -28,7 +28,7 @@ import {
 type Fields = Record<string, unknown>
 type Variable = { value: string | null; secret: boolean; runtimes: string[] | null }
 
-const taste: Taste = { ...allKinds, limits: true, offers: offersOfAll, secret: (random) => `hush-${random.below(4)}` }
+const taste: Taste = { ...allTypes, limits: true, offers: offersOfAll, secret: (random) => `hush-${random.below(4)}` }
 
 /** Fields of a record that no wish decides. */
 const volatile = ['generation', 'observedGeneration', 'updatedAt', 'status', 'operation', 'url', 'urls']
@@ -82,11 +82,11 @@ function expected(
       patch.healthCheck === null
         ? null
         : { timeoutSeconds: 60, ...((before.healthCheck as Fields | null) ?? {}), ...patch.healthCheck }
-  for (const kind of runtimeKinds) {
+  for (const kind of runtimeTypes) {
     const sent = patch[kind.name] as Fields | undefined
     if (sent !== undefined) record[kind.name] = runtimeAfter(kind, before[kind.name] as Fields | undefined, sent)
   }
-  for (const kind of serviceKinds) {
+  for (const kind of serviceTypes) {
     const sent = patch[kind.name] as Fields | undefined
     if (sent === undefined) continue
     const isOnlyOff = sent.enabled === false && Object.keys(sent).every((field) => /^(enabled|removeData)$/.test(field))
@@ -97,7 +97,7 @@ function expected(
   }
   const databases = { ...(before.databases as Record<string, Fields>) }
   for (const [name, sent] of Object.entries(patch.databases ?? {})) {
-    const type = databaseKindOf(String(sent?.type ?? databases[name]?.type))!
+    const type = databaseTypeOf(String(sent?.type ?? databases[name]?.type))!
     databases[name] = {
       version: type.releases[0]!.version,
       exposePort: false,
@@ -190,7 +190,7 @@ function envAfter(before: Record<string, Variable>, sent: NonNullable<ProjectPat
 }
 
 function randomEnv(random: Random, before: Readonly<Record<string, Variable>>): ProjectPatch['env'] {
-  const receivers = () => runtimeKinds.map(({ name }) => name).filter(() => random.chance(0.5))
+  const receivers = () => runtimeTypes.map(({ name }) => name).filter(() => random.chance(0.5))
   return Object.fromEntries(
     ['A', 'B', 'C'].flatMap((name) => {
       if (!random.chance(0.3)) return []
@@ -270,7 +270,7 @@ test('a random PATCH of a random project is the merge of both and nothing else, 
       const patch: ProjectPatch = {
         ...randomPatch(
           random,
-          { runtimes: stored(runtimeKinds), services: stored(serviceKinds), databases: before.databases },
+          { runtimes: stored(runtimeTypes), services: stored(serviceTypes), databases: before.databases },
           taste,
         ),
         env: randomEnv(random, before.env)!,
@@ -280,7 +280,7 @@ test('a random PATCH of a random project is the merge of both and nothing else, 
           .filter((key) => key.startsWith(`${id}/`))
           .map((key) => key.slice(id.length + 1)),
       )
-      for (const { name } of serviceKinds) {
+      for (const { name } of serviceTypes) {
         if (!data.has(name)) written.delete(name)
         else if (engine.machine.workloads.get(`${id}/${name}`)?.state === 'running')
           written.set(name, (before[name] as { version: string }).version)
@@ -329,7 +329,7 @@ test('a random PATCH of a random project is the merge of both and nothing else, 
       for (const [path, port] of hostPorts(wishes(before)))
         if (port !== null) assert.equal(ports.get(path), port, `${path}, ${where()}`)
 
-      const doomed = serviceKinds.filter(
+      const doomed = serviceTypes.filter(
         ({ name }) => (patch[name] as Fields | undefined)?.removeData === true && data.has(name),
       )
       const left = [...data].filter((name) => !doomed.some((kind) => kind.name === name))
@@ -362,7 +362,7 @@ test('a random PATCH of a random project is the merge of both and nothing else, 
 
 /** Everything there is, at once. */
 const whole = {
-  ...Object.fromEntries([...runtimeKinds, ...serviceKinds].map(({ name }) => [name, {}])),
+  ...Object.fromEntries([...runtimeTypes, ...serviceTypes].map(({ name }) => [name, {}])),
   databases: { main: { type: 'postgres' } },
 }
 
@@ -372,7 +372,7 @@ test('for every runtime and service: PATCH with its own GET object plans nothing
   const { id, status } = await project(all, 'whole', whole)
   assert.equal(status.state, 'running', JSON.stringify(status))
   const record = (await ask('GET', `/projects/${id}`)).body
-  for (const { name } of [...runtimeKinds, ...serviceKinds]) {
+  for (const { name } of [...runtimeTypes, ...serviceTypes]) {
     const own = { [name]: record[name] }
     assert.notEqual(own[name], undefined, name)
     const before = await everything(all, id)

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import { databaseKinds, runtimeKinds, serviceKinds } from '@stackquay/catalog'
+import { databaseTypes, runtimeTypes, serviceTypes } from '@stackquay/catalog'
 import type { OperationRecord, Plan, Problem, ProjectView, Scope } from '@stackquay/contract'
 import { createFakeEngine, type FakeEngine } from '@stackquay/engine-api/fake-engine'
 import { newId, type Store } from '@stackquay/store'
@@ -55,10 +55,10 @@ const toolchain = (name: string, version: string) => ({
 
 /** Of every kind the newest two lines, newest first, with the programs that runtimes call beside their own. */
 const toolchainsHere = [
-  ...[...runtimeKinds, ...databaseKinds, ...serviceKinds].flatMap(({ toolchain: query, releases }) =>
+  ...[...runtimeTypes, ...databaseTypes, ...serviceTypes].flatMap(({ toolchain: query, releases }) =>
     query === null ? [] : releases.slice(0, 2).map((release) => toolchain(query.name, `${release.version}.1`)),
   ),
-  ...runtimeKinds.flatMap(({ helpers }) => helpers.map(({ name }) => toolchain(name, '12.0.0'))),
+  ...runtimeTypes.flatMap(({ helpers }) => helpers.map(({ name }) => toolchain(name, '12.0.0'))),
 ]
 
 /** The whole app over a temporary home and a fake engine, whose machine has whatever the catalogue can use. */

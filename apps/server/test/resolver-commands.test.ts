@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { databaseKindOf, runtimeKindOf, type Settings } from '@stackquay/catalog'
+import { databaseTypeOf, runtimeTypeOf, type Settings } from '@stackquay/catalog'
 import { emptySpec, type ProjectSpec } from '@stackquay/domain'
 import { createUserFiles, serviceUser } from '@stackquay/engines'
 import { createFilesOf } from '../src/projects/files-of.ts'
@@ -42,7 +42,7 @@ function resolver(reads: { count: number } = { count: 0 }) {
 }
 
 function settings(name: string): Settings {
-  const kind = runtimeKindOf(name)!
+  const kind = runtimeTypeOf(name)!
   return { ...kind.settings.defaults(), version: kind.releases[0]!.version, port: 3000 } as Settings
 }
 
@@ -158,7 +158,7 @@ test('what was not handed over, or is of other files, is read again', async () =
 test('a look at a rotation shows another version of that secret alone', async () => {
   const of = resolver()
   const shop = await project('rotated', {
-    databases: { main: { type: 'postgresql', version: databaseKindOf('postgresql')!.releases[0]!.version } as never },
+    databases: { main: { type: 'postgresql', version: databaseTypeOf('postgresql')!.releases[0]!.version } as never },
   })
   const resolvedOf = await of.look(shop, [shop.spec], 'now')
   const [before, after] = [resolvedOf(shop.spec), resolvedOf(shop.spec, ['database/main/password'])]

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { runtimeKinds, type ServiceType, serviceKinds } from '@stackquay/catalog'
+import { runtimeTypes, type ServiceType, serviceTypes } from '@stackquay/catalog'
 import { operationList, type ProjectView } from '@stackquay/contract'
 import { openTestApp as openLoggingApp } from './app-support.ts'
 import {
@@ -11,9 +11,9 @@ import {
   type TestApp,
 } from './projects-support.ts'
 
-const keepers = serviceKinds.filter((kind) => kind.keepsData)
-const withCredentials = serviceKinds.filter((kind) => kind.credentials !== undefined)
-const all = Object.fromEntries(serviceKinds.map(({ name }) => [name, {}]))
+const keepers = serviceTypes.filter((kind) => kind.keepsData)
+const withCredentials = serviceTypes.filter((kind) => kind.credentials !== undefined)
+const all = Object.fromEntries(serviceTypes.map(({ name }) => [name, {}]))
 
 interface Extras {
   services: { kind: string; enabled: boolean; version: string }[]
@@ -70,7 +70,7 @@ test('data of a service that is switched off is listed with version, size and ti
     await Promise.all(withCredentials.map(async (kind) => [kind.name, await credentials(first, kind)] as const)),
   )
   assert.deepEqual((await extras(first)).keptData, [])
-  const off = Object.fromEntries(serviceKinds.map(({ name }) => [name, { enabled: false }]))
+  const off = Object.fromEntries(serviceTypes.map(({ name }) => [name, { enabled: false }]))
   assert.equal((await patch(first, off)).body.operation?.state, 'succeeded')
   assert.deepEqual(dataOf(first, id), keepers.map(({ name }) => name).sort())
 
@@ -85,13 +85,13 @@ test('data of a service that is switched off is listed with version, size and ti
   }
   assert.deepEqual(
     listed.services,
-    serviceKinds.map(({ name }) => ({ kind: name, enabled: false, version: (running[name] as Fields).version })),
+    serviceTypes.map(({ name }) => ({ kind: name, enabled: false, version: (running[name] as Fields).version })),
   )
 
   const again = await first.reopen()
   again.engine.machine.files.has = () => true
   assert.deepEqual(await extras(again), listed, 'it survives another start of the service')
-  const on = Object.fromEntries(serviceKinds.map(({ name }) => [name, { enabled: true }]))
+  const on = Object.fromEntries(serviceTypes.map(({ name }) => [name, { enabled: true }]))
   assert.equal((await patch(again, on)).body.operation?.state, 'succeeded')
   assert.deepEqual((await extras(again)).keptData, [])
   assert.deepEqual(
@@ -100,7 +100,7 @@ test('data of a service that is switched off is listed with version, size and ti
   )
   for (const kind of withCredentials) assert.deepEqual(await credentials(again, kind), before[kind.name])
   const now = (await again.ask('GET', '/projects/shop')).body
-  for (const { name } of serviceKinds) assert.deepEqual(now[name], running[name], name)
+  for (const { name } of serviceTypes) assert.deepEqual(now[name], running[name], name)
 })
 
 test('kept data is deleted by hand: not while the service is enabled, not twice, and only that data', async (t) => {
@@ -135,7 +135,7 @@ test('kept data is deleted by hand: not while the service is enabled, not twice,
     assert.deepEqual([twice.status, twice.body.code], [404, 'not_found'])
   }
   assert.deepEqual((await ask('GET', '/projects/shop')).body.status.state, 'running')
-  for (const { name, keepsData } of serviceKinds)
+  for (const { name, keepsData } of serviceTypes)
     if (!keepsData) assert.equal((await ask('DELETE', `/projects/shop/extras/${name}/data`)).status, 400, name)
 })
 
@@ -238,7 +238,7 @@ test('credentials of a service that was never started or is not there are not fo
     assert.match(early.body.detail, /was not started yet/)
     assert.equal((await app.ask('GET', `/projects/bare/${kind.name}/credentials`)).status, 404)
   }
-  for (const { name } of [...serviceKinds.filter((kind) => kind.credentials === undefined), runtimeKinds[0]!])
+  for (const { name } of [...serviceTypes.filter((kind) => kind.credentials === undefined), runtimeTypes[0]!])
     assert.equal((await app.ask('GET', `/projects/shop/${name}/credentials`)).status, 400, name)
 })
 
@@ -246,7 +246,7 @@ test('4.3 no answer but that of the credentials operations holds a secret, for a
   const app = await openTestApp(t)
   const { store, ask } = app
   const external = { host: 'cache.example.org', password: 'hush-external-password' }
-  const elsewhere = serviceKinds.find((kind) => kind.runsHere !== undefined)!
+  const elsewhere = serviceTypes.find((kind) => kind.runsHere !== undefined)!
   const { id } = await shop(app, { ...all, databases: { main: { type: 'postgres' } } })
   for (const kind of withCredentials)
     assert.equal((await ask('GET', `/projects/shop/${kind.name}/credentials`)).status, 200)
@@ -347,7 +347,7 @@ test('rotate works while the project is stopped: nothing runs, and the next star
       assert.ok(environments.includes((await texts(app, id))[name]!), name)
 })
 
-for (const kind of serviceKinds.filter((one) => one.runsHere !== undefined)) {
+for (const kind of serviceTypes.filter((one) => one.runsHere !== undefined)) {
   const name = `service/${kind.name}/external.password`
   const address = { host: 'cache.example.org', port: 7000 }
 
@@ -443,7 +443,7 @@ for (const kind of serviceKinds.filter((one) => one.runsHere !== undefined)) {
 test('a copy of a project has the credentials, the external password and the kept data of the original, sealed anew', async (t) => {
   const app = await openTestApp(t)
   const { ask, store } = app
-  const elsewhere = serviceKinds.find((kind) => kind.runsHere !== undefined)!
+  const elsewhere = serviceTypes.find((kind) => kind.runsHere !== undefined)!
   const kept = keepers.find((kind) => kind !== elsewhere && kind.credentials !== undefined)!
   const original = await shop(app, { ...all, [elsewhere.name]: { external: { host: 'h', password: 'hush' } } })
   await patch(app, { [kept.name]: { enabled: false } })
@@ -473,7 +473,7 @@ test('7 always_published through the API: 422 with the field, on and off, and no
   const app = await openTestApp(t)
   await shop(app)
   const before = (await app.ask('GET', '/projects/shop')).body
-  for (const kind of serviceKinds.filter((one) => one.alwaysPublished)) {
+  for (const kind of serviceTypes.filter((one) => one.alwaysPublished)) {
     const refused = await patch(app, { [kind.name]: { exposePort: false } })
     assert.deepEqual([refused.status, pointers(refused)], [422, [`/${kind.name}/exposePort always_published`]])
     const dry = await patch(app, { [kind.name]: { exposePort: false } }, 'dryRun=true')
@@ -487,7 +487,7 @@ test('7 always_published through the API: 422 with the field, on and off, and no
 test('a field that there is not is refused with the nearest one, in every runtime and service', async (t) => {
   const app = await openTestApp(t)
   await shop(app, {})
-  for (const { name } of [...runtimeKinds, ...serviceKinds]) {
+  for (const { name } of [...runtimeTypes, ...serviceTypes]) {
     const refused = await app.ask<ProblemAnswer>('PATCH', '/projects/shop', { [name]: { enabeld: true } })
     assert.equal(refused.status, 422, name)
     const [error] = refused.body.errors ?? []
@@ -499,7 +499,7 @@ test('a field that there is not is refused with the nearest one, in every runtim
 test('4.2.4 publicRead of a bucket that is there is refused with the way out, and follows that way', async (t) => {
   const app = await openTestApp(t)
   await shop(app)
-  for (const kind of serviceKinds.filter((one) => one.settings.ofData.length > 0))
+  for (const kind of serviceTypes.filter((one) => one.settings.ofData.length > 0))
     for (const field of kind.settings.ofData) {
       const value = () => app.ask('GET', '/projects/shop').then(({ body }) => (body[kind.name] as Fields)[field])
       const refused = await patch(app, { [kind.name]: { [field]: true } })

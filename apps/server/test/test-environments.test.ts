@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { databaseKinds, serviceKinds } from '@stackquay/catalog'
+import { databaseTypes, serviceTypes } from '@stackquay/catalog'
 import { emptySpec, type ProjectSpec } from '@stackquay/domain'
 import { EngineError, type Value } from '@stackquay/engine-api'
 import { createFakeEngine } from '@stackquay/engine-api/fake-engine'
@@ -17,7 +17,7 @@ import { createResolver } from '../src/projects/resolver.ts'
 import { createTestEnvironments, type TestEnvironment } from '../src/runs/test-environments.ts'
 
 const service = (name: string, more: object = {}) => {
-  const kind = serviceKinds.find((one) => one.name === name)!
+  const kind = serviceTypes.find((one) => one.name === name)!
   return { ...kind.settings.defaults(), enabled: true, version: kind.releases[0]!.version, ...more }
 }
 const postgresql = { type: 'postgresql', version: '18', exposePort: true, primary: true }
@@ -29,7 +29,7 @@ async function testEnvironments(t: TestContext, { ports = '20000-20099' }: { por
   t.after(() => rm(home, { recursive: true, force: true }))
   const engine = createFakeEngine()
   engine.machine.files.has = () => true
-  engine.toolchainsFound = [...databaseKinds, ...serviceKinds].flatMap(({ toolchain, releases }) =>
+  engine.toolchainsFound = [...databaseTypes, ...serviceTypes].flatMap(({ toolchain, releases }) =>
     toolchain === null
       ? []
       : [
@@ -118,10 +118,10 @@ test('runs at the same time share neither ports nor data nor secrets', async (t)
 test('what is quick and holds data is made anew; of the rest there are no variables, least of all those of development', async (t) => {
   const { open, workloadsOf } = await testEnvironments(t)
   const run = newId('run')
-  const services = Object.fromEntries(serviceKinds.map(({ name }) => [name, service(name)]))
+  const services = Object.fromEntries(serviceTypes.map(({ name }) => [name, service(name)]))
   const data = await open(run, spec({ services }))
   const names = workloadsOf(run).map((key) => key.split('/')[1])
-  for (const kind of serviceKinds) {
+  for (const kind of serviceTypes) {
     assert.equal(names.includes(kind.name), kind.forTests === 'own', kind.name)
     for (const variable of kind.injects)
       assert.equal(Object.hasOwn(envOf(data), variable), kind.forTests === 'own', variable)

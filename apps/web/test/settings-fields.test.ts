@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { runtimeKinds, serviceKinds } from '@stackquay/catalog'
+import { runtimeTypes, serviceTypes } from '@stackquay/catalog'
 import { z } from 'zod'
 import { fieldsOf, type JsonSchema, type SettingsField } from '../src/lib/settings-fields.ts'
 
@@ -79,7 +79,7 @@ test('the range of safe integers is no bound, and a flag that is only written is
 })
 
 test('every setting of every runtime and service in the catalogue has a control made for it', () => {
-  for (const kind of [...runtimeKinds, ...serviceKinds]) {
+  for (const kind of [...runtimeTypes, ...serviceTypes]) {
     const fields = fieldsOf(z.toJSONSchema(kind.settings.patch, { io: 'input' }) as JsonSchema)
     assert.ok(fields.length > 0, kind.name)
     const plain = fields.filter((field) => field.kind === 'json').map((field) => `${kind.name}.${field.key}`)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { databaseKinds, runtimeKinds, serviceKinds } from '@stackquay/catalog'
+import { databaseTypes, runtimeTypes, serviceTypes } from '@stackquay/catalog'
 
 const source = join(import.meta.dirname, '..', 'src')
 const files = readdirSync(source, { recursive: true, encoding: 'utf8' })
@@ -10,7 +10,7 @@ const files = readdirSync(source, { recursive: true, encoding: 'utf8' })
   .map((file) => ({ file, text: readFileSync(join(source, file), 'utf8') }))
 
 test('no runtime, service or database is known to the page by its name', () => {
-  const names = [...runtimeKinds, ...serviceKinds, ...databaseKinds].map((kind) => kind.name)
+  const names = [...runtimeTypes, ...serviceTypes, ...databaseTypes].map((kind) => kind.name)
   const found = files.flatMap(({ file, text }) =>
     names.filter((name) => new RegExp(`['"\`]${name}['"\`]`).test(text)).map((name) => `${file}: ${name}`),
   )

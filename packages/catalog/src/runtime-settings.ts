@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Preset, RuntimeSettings, Settings } from './kind.ts'
+import type { Preset, RuntimeSettings, Settings } from './entry-types.ts'
 
 export const Port = z.int().min(1).max(65535)
 

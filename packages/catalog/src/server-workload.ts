@@ -1,5 +1,5 @@
 import type { Job, PortBinding, ProcessRun, RequiredFile, StopPolicy, Value } from '@stackquay/engine-api'
-import { type Listen, type RuntimeInput, SettingsError, type WorkloadSpec } from './kind.ts'
+import { type Listen, type RuntimeInput, SettingsError, type WorkloadSpec } from './entry-types.ts'
 
 /** What a runtime says about a server of its own; the rest is the same for all. */
 export interface ServerParts {

@@ -1,5 +1,5 @@
 import type { PortBinding } from '@stackquay/engine-api'
-import type { ServiceInput } from './kind.ts'
+import type { ServiceInput } from './entry-types.ts'
 
 /** A port of a service, as an engine publishes it. */
 export function servicePort(input: ServiceInput, name: string): PortBinding {

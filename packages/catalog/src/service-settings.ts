@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { ServiceFields, ServiceSettings } from './kind.ts'
+import type { ServiceFields, ServiceSettings } from './entry-types.ts'
 import { readOnlyPort } from './runtime-settings.ts'
 
 /** The three schemas of a service out of its own fields. */

@@ -3,8 +3,8 @@ import { describe, test } from 'node:test'
 import {
   type ActionDefinition,
   type RuntimeInput,
-  runtimeKindOf,
-  runtimeKinds,
+  runtimeTypeOf,
+  runtimeTypes,
   type SourceFiles,
 } from '@stackquay/catalog'
 import { randomFrom } from '@stackquay/testkit/random'
@@ -19,7 +19,7 @@ function commandsOf(
   said: Readonly<Record<string, unknown>> = {},
   over: Partial<RuntimeInput> = {},
 ) {
-  const kind = runtimeKindOf(runtime)!
+  const kind = runtimeTypeOf(runtime)!
   return kind.commands(runtimeInput(kind, said, { source, helpers, ...over }))
 }
 
@@ -65,7 +65,7 @@ describe('Commands of Node.js', () => {
   })
 
   test('know the job that installs: the one of the server, also while the server is off or cannot run', () => {
-    const kind = runtimeKindOf('node')!
+    const kind = runtimeTypeOf('node')!
     const [server] = kind.toWorkloads(runtimeInput(kind, {}, { source, helpers }))
     for (const said of [{}, { server: false }, { script: 'no such script' }, { debug: true, script: 'test' }]) {
       assert.deepEqual(commandsOf('node', source, said).environment.setup, server!.setup)
@@ -138,7 +138,7 @@ describe('Commands of Python', () => {
   })
 
   test('install with the job of the server, also while there is no application to serve', () => {
-    const kind = runtimeKindOf('python')!
+    const kind = runtimeTypeOf('python')!
     const [server] = kind.toWorkloads(runtimeInput(kind, { preset: 'django' }, { source: django, helpers }))
     assert.deepEqual(commandsOf('python', django, { preset: 'django' }).environment.setup, server!.setup)
     const more = { ...django, 'requirements-dev.txt': 'gunicorn\ndjango', 'Gemfile.lock': 'gunicorn' }
@@ -373,7 +373,7 @@ describe('Sources that want to do harm', () => {
     const { actions } = commandsOf('node', { 'package.json': text })
     assert.deepEqual(names(actions), ['install', '__proto__', 'constructor', 'pretoString'])
     assert.equal(({} as Record<string, unknown>)['1'], undefined)
-    const kind = runtimeKindOf('node')!
+    const kind = runtimeTypeOf('node')!
     const source = { 'package.json': '{"scripts":{}}' }
     assert.throws(
       () => kind.toWorkloads(runtimeInput(kind, { script: 'constructor' }, { source, helpers })),
@@ -395,14 +395,14 @@ describe('Sources that want to do harm', () => {
     for (const text of [large, deep]) {
       const { actions } = commandsOf('node', { 'package.json': text })
       assert.deepEqual(names(actions), ['install'])
-      const kind = runtimeKindOf('node')!
+      const kind = runtimeTypeOf('node')!
       const input = runtimeInput(kind, { script: 'fine' }, { source: { 'package.json': text }, helpers })
       assert.throws(() => kind.toWorkloads(input), /is larger than 256 KiB, or is nested too deeply/)
     }
   })
 
   test('that are not what their names promise are no blocker', () => {
-    const files = [...new Set(runtimeKinds.flatMap((kind) => filesOf(kind.name)))]
+    const files = [...new Set(runtimeTypes.flatMap((kind) => filesOf(kind.name)))]
     const random = randomFrom(20_261_122)
     const pieces = [
       '{"scripts":',
@@ -437,7 +437,7 @@ describe('Sources that want to do harm', () => {
                 '',
               )
       }
-      for (const kind of runtimeKinds) {
+      for (const kind of runtimeTypes) {
         const preset = kind.presets[Math.floor(random() * kind.presets.length)]!.name
         const said = { preset, server: random() < 0.5, mode: random() < 0.5 ? 'development' : 'production' }
         const some = random() < 0.5 ? helpers : {}
@@ -460,7 +460,7 @@ describe('Sources that want to do harm', () => {
       '{"a":'.repeat(million / 5),
     ]
     for (const text of texts) {
-      for (const kind of runtimeKinds) {
+      for (const kind of runtimeTypes) {
         const source = Object.fromEntries(filesOf(kind.name).map((file) => [file, text]))
         const before = process.cpuUsage().user
         commandsOf(kind.name, source)
@@ -471,7 +471,7 @@ describe('Sources that want to do harm', () => {
 })
 
 function filesOf(runtime: string): readonly string[] {
-  const kind = runtimeKindOf(runtime)!
+  const kind = runtimeTypeOf(runtime)!
   const { settings } = runtimeInput(kind)
   return [...kind.sourceFiles(settings), ...kind.commandFiles(settings)]
 }

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { runtimeKinds, type SourceFiles } from '@stackquay/catalog'
+import { runtimeTypes, type SourceFiles } from '@stackquay/catalog'
 import { packageJson } from './support/inputs.ts'
 
 /** The surest runtime for a source tree, as somebody who creates a project from a folder would be offered. */
 function detected(source: SourceFiles) {
-  const found = runtimeKinds.flatMap((kind) => {
+  const found = runtimeTypes.flatMap((kind) => {
     const result = kind.detect(source)
     return result === null ? [] : [{ kind: kind.name, ...result }]
   })
@@ -57,7 +57,7 @@ test('Source trees are recognised by what they ask for', () => {
 })
 
 test('Files too large to read, or folders in their place, are no blocker', () => {
-  for (const kind of runtimeKinds) {
+  for (const kind of runtimeTypes) {
     const files = kind.sourceFiles({ ...kind.settings.defaults(), version: '1', port: 1 } as never)
     assert.doesNotThrow(() => kind.detect(Object.fromEntries(files.map((file) => [file, true as const]))))
   }

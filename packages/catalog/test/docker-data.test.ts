@@ -1,5 +1,5 @@
 import { after, before, describe } from 'node:test'
-import { databaseKindOf, serviceKindOf } from '@stackquay/catalog'
+import { databaseTypeOf, serviceTypeOf } from '@stackquay/catalog'
 import { type DockerFixture, dockerFixture } from './support/docker-stage.ts'
 import { mailJourneys } from './support/mail-journeys.ts'
 import { mariadbJourneys } from './support/mariadb-journeys.ts'
@@ -19,8 +19,8 @@ describe('Kept data in containers', { concurrency: true }, () => {
 
   after(() => fixture?.close())
 
-  const database = (name: string) => () => fixture.stage(databaseKindOf(name)!)
-  const service = (name: string) => () => fixture.stage(serviceKindOf(name)!)
+  const database = (name: string) => () => fixture.stage(databaseTypeOf(name)!)
+  const service = (name: string) => () => fixture.stage(serviceTypeOf(name)!)
 
   postgresqlJourneys('in a container', database('postgresql'))
   mariadbJourneys('in a container', database('mariadb'))

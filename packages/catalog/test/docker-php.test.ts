@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { runtimeKindOf } from '@stackquay/catalog'
+import { runtimeTypeOf } from '@stackquay/catalog'
 import { type DockerLab, dockerLab } from '@stackquay/testkit/docker-lab'
 import { containerRuntimeInput } from './support/inputs.ts'
 import { buildPhpImage } from './support/php-image.ts'
@@ -29,7 +29,7 @@ describe('PHP in a container', () => {
     writeFileSync(join(project, 'public/index.php'), page)
     writeFileSync(join(project, 'public/style.css'), 'body {}')
     writeFileSync(join(project, 'public/.env'), 'SECRET=1')
-    const kind = runtimeKindOf('php')!
+    const kind = runtimeTypeOf('php')!
     const input = containerRuntimeInput(kind, { preset: 'symfony', ini: { memory_limit: '77M' }, port: 8000 })
     const [spec] = kind.toWorkloads({ ...input, project: { ...input.project, path: project } })
     const [program, ...words] = spec!.run.argv

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { databaseKinds, type RuntimeType, runtimeKinds, serviceKinds, type WorkloadSpec } from '@stackquay/catalog'
+import { databaseTypes, type RuntimeType, runtimeTypes, serviceTypes, type WorkloadSpec } from '@stackquay/catalog'
 import {
   containerDatabaseInput,
   containerRuntimeInput,
@@ -11,7 +11,7 @@ import {
   runtimeInput,
 } from './support/inputs.ts'
 
-const kinds = [...runtimeKinds, ...serviceKinds, ...databaseKinds]
+const kinds = [...runtimeTypes, ...serviceTypes, ...databaseTypes]
 
 describe('The image of every kind', () => {
   for (const kind of kinds) {
@@ -76,7 +76,7 @@ describe('The image of every kind', () => {
   })
 
   test('has the folder of PostgreSQL where its versions declare it', () => {
-    const { data } = databaseKinds.find(({ name }) => name === 'postgresql')!.image
+    const { data } = databaseTypes.find(({ name }) => name === 'postgresql')!.image
     assert.equal(data?.('17'), '/var/lib/postgresql/data')
     assert.equal(data?.('18'), '/var/lib/postgresql')
   })
@@ -107,7 +107,7 @@ describe('A runtime in a container', () => {
       ['python', { preset: 'flask' }, '-m debugpy --listen 0.0.0.0:5678'],
     ] as const
     for (const [name, said, words] of cases) {
-      const kind = runtimeKinds.find((one) => one.name === name)!
+      const kind = runtimeTypes.find((one) => one.name === name)!
       const input = containerRuntimeInput(kind, { ...said, debug: true }, { source: sources })
       const [spec] = kind.toWorkloads(input)
       assert.ok(spec!.run.argv.join(' ').includes(words), spec!.run.argv.join(' '))
@@ -118,7 +118,7 @@ describe('A runtime in a container', () => {
   })
 
   test('has its development server beside it at a port of its own', () => {
-    const kind = runtimeKinds.find(({ name }) => name === 'node')!
+    const kind = runtimeTypes.find(({ name }) => name === 'node')!
     const devServer = { enabled: true, preset: 'vite', script: 'dev', port: 5199 }
     const specs = kind.toWorkloads(containerRuntimeInput(kind, { devServer }, { source: sources }))
     const [, beside] = specs
@@ -129,7 +129,7 @@ describe('A runtime in a container', () => {
   })
 
   test('serves PHP by FPM behind a web server, with its settings, and lets Xdebug call the machine', () => {
-    const kind = runtimeKinds.find(({ name }) => name === 'php')!
+    const kind = runtimeTypes.find(({ name }) => name === 'php')!
     const said = { preset: 'laravel', port: 8000, ini: { memory_limit: '1G' }, xdebug: true, extensions: ['gd'] }
     const [spec] = kind.toWorkloads(containerRuntimeInput(kind, said))
     assert.deepEqual(spec!.run.argv, [
@@ -148,7 +148,7 @@ describe('A runtime in a container', () => {
 })
 
 describe('A service in a container', () => {
-  for (const kind of serviceKinds) {
+  for (const kind of serviceTypes) {
     test(`${kind.name} listens on every address at its own ports, and is published where it may be`, () => {
       const bind = (port: string) => (port === kind.ports[0]!.name ? ('0.0.0.0' as const) : ('127.0.0.1' as const))
       const spec = kind.toWorkload(containerServiceInput(kind, {}, { bind }))
@@ -172,7 +172,7 @@ describe('A service in a container', () => {
       ['opensearch', ['--server-port 9201', '--transport-port 9300']],
       ['typesense', ['--peering-address=127.0.0.1', '--peering-port=8107']],
     ] as const) {
-      const kind = serviceKinds.find((one) => one.name === name)!
+      const kind = serviceTypes.find((one) => one.name === name)!
       const spec = kind.toWorkload(containerServiceInput(kind))
       assert.deepEqual(
         spec.ports.map((port) => port.name),
@@ -183,7 +183,7 @@ describe('A service in a container', () => {
   })
 
   test('is named by its workload to runtimes of the project', () => {
-    for (const kind of serviceKinds) {
+    for (const kind of serviceTypes) {
       const values = JSON.stringify(kind.variables(containerServiceInput(kind)))
       assert.ok(values.includes(kind.name) && values.includes(String(kind.ports[0]!.port)), values)
       assert.doesNotMatch(values, leases)
@@ -191,14 +191,14 @@ describe('A service in a container', () => {
   })
 
   test('tells the mail catcher the port that browsers name', () => {
-    const kind = serviceKinds.find(({ name }) => name === 'mailpit')!
+    const kind = serviceTypes.find(({ name }) => name === 'mailpit')!
     const { argv } = kind.toWorkload(containerServiceInput(kind)).run
     assert.equal(argv[argv.indexOf('--shown-port') + 1], '30001')
   })
 })
 
 describe('A database in a container', () => {
-  for (const kind of databaseKinds) {
+  for (const kind of databaseTypes) {
     test(`${kind.name} listens on every address at its own port`, () => {
       const input = containerDatabaseInput(kind, { bind: '0.0.0.0' })
       const spec = kind.toWorkload(input)
@@ -243,7 +243,7 @@ const sources = {
 
 function everyServer(): readonly { kind: RuntimeType; preset: string; mode: 'development' | 'production' }[] {
   const modes = ['development', 'production'] as const
-  return runtimeKinds.flatMap((kind) =>
+  return runtimeTypes.flatMap((kind) =>
     kind.presets.flatMap(({ name: preset }) => modes.map((mode) => ({ kind, preset, mode }))),
   )
 }

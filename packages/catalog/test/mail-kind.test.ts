@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { describe, test } from 'node:test'
-import { InboxQuery, inboxPaths, serviceKindOf } from '@stackquay/catalog'
+import { InboxQuery, inboxPaths, serviceTypeOf } from '@stackquay/catalog'
 import { programFile, programPackages } from '../src/folders.ts'
 import { serviceInput } from './support/inputs.ts'
 
-const kind = serviceKindOf('mailpit')!
+const kind = serviceTypeOf('mailpit')!
 
 describe('The mail catcher', () => {
   test('listens where it was told, with its key in the environment alone', () => {

@@ -8,14 +8,14 @@ import { join } from 'node:path'
 import { after, before, beforeEach, describe, test } from 'node:test'
 import { Script } from 'node:vm'
 import type { Worker } from 'node:worker_threads'
-import { InboxRefusal, InboxSummary, inboxHeader, inboxLimits, inboxPaths, serviceKindOf } from '@stackquay/catalog'
+import { InboxRefusal, InboxSummary, inboxHeader, inboxLimits, inboxPaths, serviceTypeOf } from '@stackquay/catalog'
 import { createTransport } from 'nodemailer'
 import { createReader } from '../src/services/mailpit/catcher/reader.ts'
 import { apiKey, mailDesk, numbered, until } from './support/mail-desk.ts'
 import { mailJourneys } from './support/mail-journeys.ts'
 import { nativeStage, type Stage } from './support/stage.ts'
 
-const kind = serviceKindOf('mailpit')!
+const kind = serviceTypeOf('mailpit')!
 const open = () => nativeStage(kind, null, { asSelf: true })
 const desk = mailDesk()
 const { ask, files, list, listAll, send, sendRaw, serving, show, smtpOptions, pooled, remove, talk } = desk

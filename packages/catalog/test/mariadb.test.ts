@@ -3,14 +3,14 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, globSync, mkdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import { type ChosenToolchain, type DatabaseInput, databaseKindOf } from '@stackquay/catalog'
+import { type ChosenToolchain, type DatabaseInput, databaseTypeOf } from '@stackquay/catalog'
 import { revealValue } from '@stackquay/engine-api'
 import { databaseInput } from './support/inputs.ts'
 import { mariadbJourneys } from './support/mariadb-journeys.ts'
 import { listening, type Machine, type Running, runJob, start } from './support/run-workload.ts'
 import { nativeStage, type Stage } from './support/stage.ts'
 
-const kind = databaseKindOf('mariadb')!
+const kind = databaseTypeOf('mariadb')!
 const password = `it's "quoted" $HOME \\ %41 #@/ é`
 
 describe('A MariaDB database', () => {

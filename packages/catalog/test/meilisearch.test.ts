@@ -4,11 +4,11 @@ import { chmodSync, chownSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writ
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import { type ServiceInput, serviceKindOf } from '@stackquay/catalog'
+import { type ServiceInput, serviceTypeOf } from '@stackquay/catalog'
 import { serviceInput } from './support/inputs.ts'
 import { freePort, type Machine, type Running, start } from './support/run-workload.ts'
 
-const kind = serviceKindOf('meilisearch')!
+const kind = serviceTypeOf('meilisearch')!
 const hostile = `it's "quoted" $HOME \\ %41 #@/ é`
 
 describe('The Meilisearch service', () => {

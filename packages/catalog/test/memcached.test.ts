@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { dirname } from 'node:path'
 import { describe, test } from 'node:test'
-import { type ChosenToolchain, serviceKindOf } from '@stackquay/catalog'
+import { type ChosenToolchain, serviceTypeOf } from '@stackquay/catalog'
 import { serviceInput } from './support/inputs.ts'
 import { memcachedJourneys } from './support/memcached-journeys.ts'
 import { nativeStage } from './support/stage.ts'
 
-const kind = serviceKindOf('memcached')!
+const kind = serviceTypeOf('memcached')!
 
 describe('The Memcached service', () => {
   test('listens where it is told, over TCP alone', () => {

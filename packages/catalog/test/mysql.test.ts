@@ -5,11 +5,11 @@ import { chmod, mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, test } from 'node:test'
-import { type DatabaseInput, databaseKindOf } from '@stackquay/catalog'
+import { type DatabaseInput, databaseTypeOf } from '@stackquay/catalog'
 import { databaseInput } from './support/inputs.ts'
 import { type Machine, runJob, start } from './support/run-workload.ts'
 
-const kind = databaseKindOf('mysql')!
+const kind = databaseTypeOf('mysql')!
 const password = `it's "quoted" $HOME \\ %41 #@/ é`
 
 describe('A MySQL database', () => {

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { type RuntimeInput, runtimeKindOf, SettingsError } from '@stackquay/catalog'
+import { type RuntimeInput, runtimeTypeOf, SettingsError } from '@stackquay/catalog'
 import { simpleScript } from '../src/runtimes/node/simple-script.ts'
 import { packageJson, runtimeInput } from './support/inputs.ts'
 
-const kind = runtimeKindOf('node')!
+const kind = runtimeTypeOf('node')!
 const npm = { version: '11.19.1', program: '/usr/bin/npm', directory: '/usr/bin' }
 
 function workloads(said: Readonly<Record<string, unknown>>, over: Partial<RuntimeInput> = {}) {

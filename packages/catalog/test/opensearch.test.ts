@@ -19,14 +19,14 @@ import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import { type ServiceInput, serviceKindOf, type WorkloadSpec } from '@stackquay/catalog'
+import { type ServiceInput, serviceTypeOf, type WorkloadSpec } from '@stackquay/catalog'
 import { revealValue } from '@stackquay/engine-api'
 import { programFile } from '../src/folders.ts'
 import { patience } from '../src/services/opensearch/auth-proxy/patience.ts'
 import { serviceInput } from './support/inputs.ts'
 import { freePort, type Machine, type Running, runJob, start } from './support/run-workload.ts'
 
-const kind = serviceKindOf('opensearch')!
+const kind = serviceTypeOf('opensearch')!
 const hostile = `it's "quoted" $HOME \\ %41 #@/ : é`
 const uid = process.getuid?.() === 0 ? nobody() : undefined
 

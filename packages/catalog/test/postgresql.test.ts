@@ -5,12 +5,12 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { type ChosenToolchain, type DatabaseInput, databaseKindOf } from '@stackquay/catalog'
+import { type ChosenToolchain, type DatabaseInput, databaseTypeOf } from '@stackquay/catalog'
 import { postgresqlJourneys } from './support/postgresql-journeys.ts'
 import { freePort, type Machine } from './support/run-workload.ts'
 import { nativeStage, type Stage } from './support/stage.ts'
 
-const kind = databaseKindOf('postgresql')!
+const kind = databaseTypeOf('postgresql')!
 
 // Somewhere every user may read: what the service does for them too.
 const folder = mkdtempSync(join(tmpdir(), 'stackquay-pg-'))

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { type RuntimeInput, runtimeKindOf } from '@stackquay/catalog'
+import { type RuntimeInput, runtimeTypeOf } from '@stackquay/catalog'
 import { runtimeInput } from './support/inputs.ts'
 
-const kind = runtimeKindOf('python')!
+const kind = runtimeTypeOf('python')!
 
 function server(
   said: Readonly<Record<string, unknown>>,

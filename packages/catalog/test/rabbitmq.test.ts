@@ -7,7 +7,7 @@ import { connect as connectSocket, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import { type ChosenToolchain, type ServiceInput, serviceKindOf, type WorkloadSpec } from '@stackquay/catalog'
+import { type ChosenToolchain, type ServiceInput, serviceTypeOf, type WorkloadSpec } from '@stackquay/catalog'
 import { type ChannelModel, connect, type Options } from 'amqplib'
 import { serviceInput } from './support/inputs.ts'
 import { rabbitmqJourneys } from './support/rabbitmq-journeys.ts'
@@ -16,7 +16,7 @@ import { nativeStage, nobody } from './support/stage.ts'
 
 type Target = string | Options.Connect
 
-const kind = serviceKindOf('rabbitmq')!
+const kind = serviceTypeOf('rabbitmq')!
 const hostile = `it's "quoted" $HOME \\ %41 #@/ é`
 
 describe('The RabbitMQ service', () => {

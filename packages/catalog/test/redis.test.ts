@@ -3,13 +3,13 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import { type ChosenToolchain, type ServiceInput, serviceKindOf, type WorkloadSpec } from '@stackquay/catalog'
+import { type ChosenToolchain, type ServiceInput, serviceTypeOf, type WorkloadSpec } from '@stackquay/catalog'
 import { serviceInput } from './support/inputs.ts'
 import { redisJourneys } from './support/redis-journeys.ts'
 import { listening, type Machine, type Running, start } from './support/run-workload.ts'
 import { nativeStage, type Stage } from './support/stage.ts'
 
-const kind = serviceKindOf('redis')!
+const kind = serviceTypeOf('redis')!
 const hostile = `it's "quoted" $HOME \\ %41 #@/ é`
 
 describe('The Redis service', () => {

@@ -4,12 +4,12 @@ import { dirname, join } from 'node:path'
 import { describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import {
-  databaseKinds,
+  databaseTypes,
   type RuntimeType,
-  runtimeKindOf,
-  runtimeKinds,
+  runtimeTypeOf,
+  runtimeTypes,
   type ServiceType,
-  serviceKinds,
+  serviceTypes,
   templates,
 } from '@stackquay/catalog'
 import { z } from 'zod'
@@ -50,26 +50,26 @@ function foldersOf(path: string): string[] {
 describe('The registries', () => {
   test('name exactly the folders beside them', () => {
     const names = (kinds: readonly { readonly name: string }[]) => kinds.map((kind) => kind.name).sort()
-    assert.deepEqual(names(runtimeKinds), foldersOf('runtimes'))
-    assert.deepEqual(names(databaseKinds), foldersOf('databases'))
-    assert.deepEqual(names(serviceKinds), foldersOf('services'))
+    assert.deepEqual(names(runtimeTypes), foldersOf('runtimes'))
+    assert.deepEqual(names(databaseTypes), foldersOf('databases'))
+    assert.deepEqual(names(serviceTypes), foldersOf('services'))
     const own = templates.filter((template) => !template.folder.startsWith('examples/'))
     assert.deepEqual(names(own), foldersOf('templates'))
   })
 
   test('have no name twice, aliases counted', () => {
     const all = [
-      ...runtimeKinds.map((kind) => kind.name),
-      ...serviceKinds.map((kind) => kind.name),
-      ...databaseKinds.flatMap((kind) => [kind.name, ...kind.aliases]),
+      ...runtimeTypes.map((kind) => kind.name),
+      ...serviceTypes.map((kind) => kind.name),
+      ...databaseTypes.flatMap((kind) => [kind.name, ...kind.aliases]),
     ]
     assert.deepEqual([...new Set(all)], all)
     assert.equal(new Set(templates.map((template) => template.name)).size, templates.length)
-    assert.equal(new Set(runtimeKinds.map((kind) => kind.urlOrder)).size, runtimeKinds.length)
+    assert.equal(new Set(runtimeTypes.map((kind) => kind.urlOrder)).size, runtimeTypes.length)
   })
 
   test('keep the order in which runtimes own the URL of a project', () => {
-    const byOrder = [...runtimeKinds].sort((a, b) => a.urlOrder - b.urlOrder).map((kind) => kind.name)
+    const byOrder = [...runtimeTypes].sort((a, b) => a.urlOrder - b.urlOrder).map((kind) => kind.name)
     assert.deepEqual(byOrder, ['php', 'python', 'go', 'ruby', 'node', 'static'])
   })
 
@@ -95,7 +95,7 @@ describe('The registries', () => {
 })
 
 describe('The settings of every runtime', () => {
-  for (const kind of runtimeKinds) {
+  for (const kind of runtimeTypes) {
     test(`${kind.name}: defaults are valid, unknown fields are refused, and a GET answer may be sent back`, () => {
       const stored = settingsOf(kind)
       assert.equal(stored.mode, 'development')
@@ -118,7 +118,7 @@ describe('The settings of every runtime', () => {
   }
 
   test('refuse folders outside the project', () => {
-    const { patch } = runtimeKindOf('node')!.settings
+    const { patch } = runtimeTypeOf('node')!.settings
     for (const folder of ['/etc', '..', 'a/../..', 'a/..', '../b', '', 'a\\b']) {
       assert.equal(patch.safeParse({ package: folder }).success, false, folder)
     }
@@ -138,17 +138,17 @@ describe('The settings of every runtime', () => {
       mariadb: ['mariadbd  Ver 10.11.19-MariaDB-0+deb12u1 for debian-linux-gnu on x86_64 (Debian 12)\n', '10.11.19'],
       mysql: ['/usr/sbin/mysqld  Ver 8.4.6 for Linux on x86_64 (MySQL Community Server - GPL)\n', '8.4.6'],
     }
-    for (const { toolchain } of [...runtimeKinds, ...databaseKinds]) {
+    for (const { toolchain } of [...runtimeTypes, ...databaseTypes]) {
       if (toolchain === null) continue
       const [text, version] = printed[toolchain.name]!
       assert.equal(new RegExp(toolchain.versionPattern).exec(text)?.[1], version)
     }
-    assert.equal(new RegExp(runtimeKindOf('python')!.toolchain!.versionPattern).exec('Python 2.7.18'), null)
+    assert.equal(new RegExp(runtimeTypeOf('python')!.toolchain!.versionPattern).exec('Python 2.7.18'), null)
   })
 })
 
 describe('The settings of every service', () => {
-  for (const kind of serviceKinds) {
+  for (const kind of serviceTypes) {
     test(`${kind.name}: defaults are valid, unknown fields are refused, and a GET answer may be sent back`, () => {
       const stored = serviceInput(kind).settings
       assert.equal(stored.enabled, true)
@@ -206,7 +206,7 @@ describe('The settings of every service', () => {
 })
 
 describe('The releases of every database', () => {
-  for (const kind of databaseKinds) {
+  for (const kind of databaseTypes) {
     test(`${kind.name}: are offered newest first, and their lines are stored`, () => checkReleases(kind))
   }
 })

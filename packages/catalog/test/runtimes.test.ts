@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { type RuntimeInput, runtimeKindOf, type SourceFiles, type WorkloadSpec } from '@stackquay/catalog'
+import { type RuntimeInput, runtimeTypeOf, type SourceFiles, type WorkloadSpec } from '@stackquay/catalog'
 import { packageJson, runtimeInput } from './support/inputs.ts'
 
 /** What each preset runs, in both modes: literals, because people see them in `ps` and depend on the flags. */
@@ -190,7 +190,7 @@ describe('A server of every preset and mode', () => {
 
   test('covers every preset there is', () => {
     for (const name of ['node', 'python', 'go', 'ruby', 'php', 'static']) {
-      const presets = runtimeKindOf(name)!.presets.map((preset) => preset.name)
+      const presets = runtimeTypeOf(name)!.presets.map((preset) => preset.name)
       const covered = new Set(cases.filter((entry) => entry.runtime === name).map((entry) => entry.preset))
       assert.deepEqual([...covered].sort(), [...presets].sort())
     }
@@ -246,7 +246,7 @@ describe('A server of every preset and mode', () => {
 })
 
 function specs(name: string, said: object, over: Partial<RuntimeInput> = {}): readonly WorkloadSpec[] {
-  const kind = runtimeKindOf(name)!
+  const kind = runtimeTypeOf(name)!
   return kind.toWorkloads(runtimeInput(kind, said as Record<string, unknown>, { ...versionOf(name), ...over }))
 }
 

@@ -2,20 +2,20 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { type SourceFiles, type SuiteCommand, type SuiteInput, type SuiteType, suiteKinds } from '@stackquay/catalog'
+import { type SourceFiles, type SuiteCommand, type SuiteInput, type SuiteType, suiteTypes } from '@stackquay/catalog'
 import { settingsLike, suiteInput } from './support/suite-input.ts'
 
 const src = new URL('../src/', import.meta.url)
 
 function kindOf(runner: string): SuiteType {
-  const kind = suiteKinds.find((one) => one.runner === runner)
+  const kind = suiteTypes.find((one) => one.runner === runner)
   assert.ok(kind, runner)
   return kind
 }
 
 /** Names of all suites of a source, as a person would see them. */
 function found(source: SourceFiles, over: Partial<SuiteInput> = {}): readonly string[] {
-  return suiteKinds.flatMap((kind) => {
+  return suiteTypes.flatMap((kind) => {
     const folder = over.folder ?? '.'
     const asked = new Set(kind.sourceFiles(folder))
     // Only what a kind asks for is answered.
@@ -53,18 +53,18 @@ const sources: Readonly<Record<string, SourceFiles>> = {
 describe('The list of suites', () => {
   test('names exactly the files beside it', () => {
     const files = readdirSync(fileURLToPath(new URL('suites/runners', src))).map((file) => file.replace('.ts', ''))
-    assert.deepEqual(suiteKinds.map((kind) => kind.runner).sort(), files.sort())
+    assert.deepEqual(suiteTypes.map((kind) => kind.runner).sort(), files.sort())
     assert.deepEqual(Object.keys(sources).sort(), files.sort())
   })
 
   test('has only runtimes that there are', () => {
     const runtimes = readdirSync(fileURLToPath(new URL('runtimes', src)))
-    for (const { runner, runtime } of suiteKinds) assert.ok(runtime === null || runtimes.includes(runtime), runner)
+    for (const { runner, runtime } of suiteTypes) assert.ok(runtime === null || runtimes.includes(runtime), runner)
   })
 
   test('is part of the index, and what reads results is not: the page has no use for it', () => {
     const index = readFileSync(new URL('index.ts', src), 'utf8')
-    assert.match(index, /suiteKinds/)
+    assert.match(index, /suiteTypes/)
     assert.doesNotMatch(index, /results\//)
   })
 })
@@ -232,7 +232,7 @@ describe('The command of a suite', () => {
       JSON.stringify({ scripts: Object.fromEntries(many) }),
     ]
     for (const text of texts) {
-      for (const kind of suiteKinds) {
+      for (const kind of suiteTypes) {
         const before = process.cpuUsage().user
         const source = Object.fromEntries(kind.sourceFiles('.').map((file) => [file, text]))
         const specs = kind.find(suiteInput(source))

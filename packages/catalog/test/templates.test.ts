@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { describe, test } from 'node:test'
-import { runtimeKindOf, type Settings, type SourceFiles, type Template, templates } from '@stackquay/catalog'
+import { runtimeTypeOf, type Settings, type SourceFiles, type Template, templates } from '@stackquay/catalog'
 import { templateFolder } from '../src/folders.ts'
 import { runtimeInput, settingsOf } from './support/inputs.ts'
 
@@ -14,7 +14,7 @@ function filesOf(template: Template): string[] {
 }
 
 function sourceOf(template: Template, settings: Settings): SourceFiles {
-  const kind = runtimeKindOf(template.runtime)!
+  const kind = runtimeTypeOf(template.runtime)!
   return Object.fromEntries(
     kind.sourceFiles(settings).flatMap((file) => {
       const path = join(templateFolder(template), file)
@@ -25,7 +25,7 @@ function sourceOf(template: Template, settings: Settings): SourceFiles {
 
 for (const template of templates) {
   describe(`The template ${template.name}`, () => {
-    const kind = runtimeKindOf(template.runtime)!
+    const kind = runtimeTypeOf(template.runtime)!
     const said = template.project[template.runtime] as Readonly<Record<string, unknown>>
 
     test('has settings that its runtime accepts, and only of that runtime', () => {

@@ -5,11 +5,11 @@ import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import { type ServiceInput, serviceKindOf } from '@stackquay/catalog'
+import { type ServiceInput, serviceTypeOf } from '@stackquay/catalog'
 import { serviceInput } from './support/inputs.ts'
 import { freePort, type Machine, type Running, start } from './support/run-workload.ts'
 
-const kind = serviceKindOf('typesense')!
+const kind = serviceTypeOf('typesense')!
 const hostile = `it's "quoted" $HOME \\ %41 #@/ é`
 
 describe('The Typesense service', () => {

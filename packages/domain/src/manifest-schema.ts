@@ -1,5 +1,5 @@
-import { runtimeKinds, serviceKinds } from '@stackquay/catalog'
-import { DatabasePatch, databaseNamePattern, databaseTypes, envNamePattern } from '@stackquay/contract'
+import { runtimeTypes, serviceTypes } from '@stackquay/catalog'
+import { DatabasePatch, databaseNamePattern, databaseTypeNames, envNamePattern } from '@stackquay/contract'
 import { z } from 'zod'
 import { isSayable, ManifestFields } from './manifest.ts'
 
@@ -19,7 +19,7 @@ function make(): Json {
     properties[key] = key === 'databases' ? databases() : schemaOf([key], field)
   }
   // A bare key wants the kind with its defaults.
-  for (const { name, label, summary, settings } of [...runtimeKinds, ...serviceKinds]) {
+  for (const { name, label, summary, settings } of [...runtimeTypes, ...serviceTypes]) {
     const { properties: fields, ...rest } = properties[name] as { properties: Record<string, Json> }
     const described = Object.entries(fields).map(([field, schema]) => [
       field,
@@ -118,7 +118,7 @@ function databases(): Json {
     additionalProperties: {
       type: 'object',
       properties: {
-        type: { enum: [...databaseTypes], description: 'Which database it is.' },
+        type: { enum: [...databaseTypeNames], description: 'Which database it is.' },
         version: {
           ...schemaOf(['databases', '', 'version'], DatabasePatch.shape.version),
           description: 'A version offered by GET /services.',
@@ -135,7 +135,7 @@ function variables(): Json {
   const text = { type: ['string', 'number', 'boolean'], maxLength: 65_536, pattern: '^[^\\u0000]*$' }
   const runtimes = {
     type: 'array',
-    items: { enum: runtimeKinds.map((kind) => kind.name) },
+    items: { enum: runtimeTypes.map((kind) => kind.name) },
     minItems: 1,
     description: 'Which runtimes receive it. Default: all.',
   }

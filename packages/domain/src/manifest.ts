@@ -1,6 +1,6 @@
-import { databaseKinds, runtimeKinds, serviceKinds } from '@stackquay/catalog'
+import { databaseTypes, runtimeTypes, serviceTypes } from '@stackquay/catalog'
 import {
-  databaseTypes,
+  databaseTypeNames,
   envNamePattern,
   type FieldError,
   ProjectPatch,
@@ -52,7 +52,7 @@ export function parseManifest(text: string): ParsedManifest {
 }
 
 /** Keys of kinds, which hold settings; a bare `redis:` wants it with its defaults. */
-const kindNames = [...runtimeKinds, ...serviceKinds].map((kind) => kind.name)
+const kindNames = [...runtimeTypes, ...serviceTypes].map((kind) => kind.name)
 
 /** The fields of PATCH without those that only an answer has; `env` is read by itself. */
 export const ManifestFields = z.strictObject({
@@ -121,13 +121,15 @@ function refuseWhatAFileCannotSay(
         source.fault(
           at,
           'required',
-          `"${name}" must say which database it is, for example "type: ${databaseTypes[0]}".`,
+          `"${name}" must say which database it is, for example "type: ${databaseTypeNames[0]}".`,
           'key',
         ),
       )
-    } else if (!databaseTypes.includes(database.type as string)) {
-      const labels = databaseKinds.map((kind) => kind.name)
-      errors.push(source.fault([...at, 'type'], 'unknown_type', oneOf('type', database.type, labels, databaseTypes)))
+    } else if (!databaseTypeNames.includes(database.type as string)) {
+      const labels = databaseTypes.map((kind) => kind.name)
+      errors.push(
+        source.fault([...at, 'type'], 'unknown_type', oneOf('type', database.type, labels, databaseTypeNames)),
+      )
     }
   }
 }
@@ -218,7 +220,7 @@ function readVariable(
 }
 
 const variableKeys = ['secret', 'value', 'runtimes']
-const runtimeNames = runtimeKinds.map((kind) => kind.name)
+const runtimeNames = runtimeTypes.map((kind) => kind.name)
 
 function readReceivers(
   path: Path,
@@ -291,7 +293,7 @@ function oneOf(key: string, given: unknown, offered: readonly string[], known: r
 
 function unknownKey(path: Path, known: readonly string[], source: ManifestSource): FieldError {
   const key = String(path.at(-1))
-  if (path.length === 1 && databaseTypes.includes(key))
+  if (path.length === 1 && databaseTypeNames.includes(key))
     return source.fault(
       path,
       'unknown_field',
@@ -321,7 +323,7 @@ export function isSayable(path: Path, schema: z.ZodType): boolean {
 
 function isSecretField(path: Path): boolean {
   const [name, ...inner] = path
-  const kind = serviceKinds.find((candidate) => candidate.name === name)
+  const kind = serviceTypes.find((candidate) => candidate.name === name)
   return kind?.settings.secretFields.some((field) => field.join('.') === inner.join('.')) === true
 }
 

@@ -1,4 +1,4 @@
-import { databaseKindOf, databaseKinds, type RuntimeType, runtimeKinds, type Settings } from '@stackquay/catalog'
+import { databaseTypeOf, databaseTypes, type RuntimeType, runtimeTypes, type Settings } from '@stackquay/catalog'
 import type { FieldError, ProjectPatch } from '@stackquay/contract'
 import { chooseLine, type OfferedLine } from './choose-line.ts'
 import { type Fields, isObject, withoutUndefined } from './fields.ts'
@@ -42,7 +42,7 @@ export function mergeProject(
 ): Merged {
   const errors: FieldError[] = []
   const runtimes: Record<string, Settings> = { ...spec.runtimes }
-  for (const kind of runtimeKinds) {
+  for (const kind of runtimeTypes) {
     const change = patch[kind.name]
     if (change === undefined) continue
     const merged = mergeRuntime(
@@ -150,9 +150,9 @@ function mergeDatabases(
       }
       continue
     }
-    const kind = databaseKindOf(change.type ?? before?.type ?? '')
+    const kind = databaseTypeOf(change.type ?? before?.type ?? '')
     if (kind === undefined) {
-      const known = databaseKinds.map((candidate) => candidate.name).join(', ')
+      const known = databaseTypes.map((candidate) => candidate.name).join(', ')
       errors.push({
         pointer: `${pointer}/type`,
         code: change.type === undefined ? 'required' : 'unknown_type',

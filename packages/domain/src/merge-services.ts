@@ -1,4 +1,4 @@
-import { type ServiceFields, type ServiceType, serviceKinds } from '@stackquay/catalog'
+import { type ServiceFields, type ServiceType, serviceTypes } from '@stackquay/catalog'
 import type { FieldError, ProjectPatch } from '@stackquay/contract'
 import { z } from 'zod'
 import { chooseLine, type OfferedLine } from './choose-line.ts'
@@ -17,7 +17,7 @@ export function mergeServices(
 ): { readonly services: Services; readonly removesData: readonly string[] } {
   const merged: Record<string, ServiceFields> = { ...services }
   const removesData: string[] = []
-  for (const kind of serviceKinds) {
+  for (const kind of serviceTypes) {
     const sent = patch[kind.name]
     if (!isObject(sent)) continue
     const before = services[kind.name]
@@ -34,7 +34,7 @@ export function mergeServices(
 
 /** Whether the result depends on which data there is, and which version wrote it. */
 export function asksAboutData(services: Services, patch: ProjectPatch): boolean {
-  return serviceKinds.some((kind) => {
+  return serviceTypes.some((kind) => {
     const before = services[kind.name]
     const sent = patch[kind.name]
     if (!isObject(sent)) return false

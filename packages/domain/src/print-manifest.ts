@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { runtimeKinds, serviceKinds } from '@stackquay/catalog'
+import { runtimeTypes, serviceTypes } from '@stackquay/catalog'
 import { Document } from 'yaml'
 import { type Fields, isObject } from './fields.ts'
 import { type EnvVariable, type ProjectSpec, primaryDatabase } from './spec.ts'
@@ -13,8 +13,8 @@ export function printManifest(spec: ProjectSpec): string {
     {
       version: 1,
       name: spec.name,
-      ...settingsOf(runtimeKinds, spec.runtimes),
-      ...settingsOf(serviceKinds, withoutSecrets(spec.services)),
+      ...settingsOf(runtimeTypes, spec.runtimes),
+      ...settingsOf(serviceTypes, withoutSecrets(spec.services)),
       ...whenAny(
         'databases',
         mapValues(primaryFirst(spec.databases), ({ primary: _primary, ...settings }) => withoutFalse(settings)),
@@ -69,7 +69,7 @@ function variableOf({ runtimes, ...variable }: EnvVariable): unknown {
 /** A reference to a secret means nothing elsewhere, and a file has no words for "none" either. */
 function withoutSecrets(services: ProjectSpec['services']): Readonly<Record<string, Fields>> {
   const shown: Record<string, Fields> = { ...services }
-  for (const { name, settings } of serviceKinds)
+  for (const { name, settings } of serviceTypes)
     for (const path of settings.secretFields) {
       const fields = shown[name]
       if (fields !== undefined) shown[name] = without(fields, path)

@@ -1,4 +1,4 @@
-import { runtimeKinds, serviceKinds } from '@stackquay/catalog'
+import { runtimeTypes, serviceTypes } from '@stackquay/catalog'
 import type { ProjectPatch } from '@stackquay/contract'
 import type { LimitsSpec, ProjectSpec } from './spec.ts'
 
@@ -8,8 +8,8 @@ import type { LimitsSpec, ProjectSpec } from './spec.ts'
  */
 export function pruneOf(spec: ProjectSpec, patch: ProjectPatch): ProjectPatch {
   const off = [
-    ...runtimeKinds.filter((kind) => spec.runtimes[kind.name]?.enabled === true),
-    ...serviceKinds.filter((kind) => spec.services[kind.name]?.enabled === true),
+    ...runtimeTypes.filter((kind) => spec.runtimes[kind.name]?.enabled === true),
+    ...serviceTypes.filter((kind) => spec.services[kind.name]?.enabled === true),
   ].filter((kind) => patch[kind.name] === undefined)
   const gone = Object.keys(spec.env).filter((name) => patch.env === undefined || !Object.hasOwn(patch.env, name))
   const env = new Map([...gone.map((name) => [name, null] as const), ...Object.entries(patch.env ?? {})])

@@ -3,14 +3,14 @@ import {
   type ChosenToolchain,
   type CommandEnvironment,
   type RuntimeType,
-  runtimeKinds,
+  runtimeTypes,
   type Settings,
   SettingsError,
   type SuiteDefinition,
   type SuiteInput,
   type SuiteType,
   searchPath,
-  suiteKinds,
+  suiteTypes,
 } from '@stackquay/catalog'
 import type { Container, Limits } from '@stackquay/engine-api'
 import { homeOf, jobsIn, ownLimits, sourceContainer } from './containers.ts'
@@ -47,7 +47,7 @@ export type FoundSuite = SuiteDefinition & { readonly id: string; readonly runne
 /** Pure. Works in every state of the project: a command that cannot run has a reason instead of being absent. */
 export function resolveCommands(spec: ProjectSpec, facts: ResolveFacts): ProjectCommands {
   const connections = resolveConnections(spec, facts)
-  const runtimes = runtimeKinds.flatMap((kind) => {
+  const runtimes = runtimeTypes.flatMap((kind) => {
     const settings = spec.runtimes[kind.name]
     return settings?.enabled === true ? [ofRuntime(kind, settings, { spec, facts, connections })] : []
   })
@@ -56,7 +56,7 @@ export function resolveCommands(spec: ProjectSpec, facts: ResolveFacts): Project
   return {
     environments: environments.length === 0 ? [project] : environments,
     actions: runtimes.flatMap(({ actions }) => actions),
-    suites: suiteKinds.flatMap((kind) => {
+    suites: suiteTypes.flatMap((kind) => {
       if (kind.runtime === null)
         return suitesOf(kind, environments[0] ?? project, { facts, settings: null, program: null })
       const runtime = runtimes.find(({ environment }) => environment.name === kind.runtime)
@@ -179,4 +179,4 @@ function suitesOf(
 }
 
 /** Its image is small, has a shell, and belongs to no language that the project did not choose. */
-const projectKind = runtimeKinds.find(({ toolchain }) => toolchain === null)!
+const projectKind = runtimeTypes.find(({ toolchain }) => toolchain === null)!

@@ -1,13 +1,13 @@
 import {
   type DatabaseConnection,
   type DatabaseType,
-  databaseKindOf,
+  databaseTypeOf,
   type SecretField,
   type ServiceConnection,
   type ServiceFields,
   type ServiceType,
   type Settings,
-  serviceKinds,
+  serviceTypes,
 } from '@stackquay/catalog'
 import type { Value } from '@stackquay/engine-api'
 import type { ResolveFacts } from './resolve-facts.ts'
@@ -51,7 +51,7 @@ export interface Connections {
 export function resolveConnections(spec: ProjectSpec, facts: ResolveFacts): Connections {
   const resolving = { facts, needs: createNeeds(facts), redirects: createRedirects(facts) }
   const { needs, redirects } = resolving
-  const enabled = serviceKinds.flatMap((type) => {
+  const enabled = serviceTypes.flatMap((type) => {
     const settings = spec.services[type.name]
     return settings?.enabled === true ? [{ type, settings }] : []
   })
@@ -126,7 +126,7 @@ function connectDatabase(
   resolving: Resolving,
 ): { readonly database: Connections['databases'][number]; readonly variables: Variables } {
   const { facts, needs } = resolving
-  const kind = databaseKindOf(database.type)
+  const kind = databaseTypeOf(database.type)
   const workload = databaseWorkload(database.type, name)
   if (kind === undefined) {
     return { database: { name, database, workload, leased: nowhere, known: null }, variables: {} }

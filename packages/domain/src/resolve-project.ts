@@ -1,4 +1,4 @@
-import { runtimeKinds, serviceKinds } from '@stackquay/catalog'
+import { runtimeTypes, serviceTypes } from '@stackquay/catalog'
 import type { FieldError } from '@stackquay/contract'
 import { fingerprintOf, type Workload } from '@stackquay/engine-api'
 import { resolveConnections } from './resolve-connections.ts'
@@ -42,7 +42,7 @@ export function resolveProject(spec: ProjectSpec, facts: ResolveFacts): Resolved
     ...connections.databases.map((database) => resolveDatabase(database, spec, facts)),
   ]
   const dependsOn = workloadsOf(data).map(({ workload }) => workload.name)
-  const runtimes = [...runtimeKinds]
+  const runtimes = [...runtimeTypes]
     .sort((one, other) => one.urlOrder - other.urlOrder)
     .flatMap((type) => {
       const settings = spec.runtimes[type.name]
@@ -70,7 +70,7 @@ export function resolveProject(spec: ProjectSpec, facts: ResolveFacts): Resolved
 /** The first runtime with a server owns the project's URL; further servers and some services get hosts of their own. */
 function hostsOf(data: readonly string[], runtimes: readonly ResolvedPart[]): Pick<Resolved, 'front' | 'extraHosts'> {
   let front: Resolved['front'] = null
-  const extraHosts: ExtraHost[] = serviceKinds.flatMap(({ name, hostLabel }) =>
+  const extraHosts: ExtraHost[] = serviceTypes.flatMap(({ name, hostLabel }) =>
     hostLabel === undefined || !data.includes(name)
       ? []
       : [{ prefix: `${hostLabel}.`, suffix: '', workload: name, port: 'http' }],

@@ -1,4 +1,4 @@
-import { serviceKindOf } from '@stackquay/catalog'
+import { serviceTypeOf } from '@stackquay/catalog'
 import type { FieldError } from '@stackquay/contract'
 import type { ProjectSpec } from './spec.ts'
 
@@ -36,7 +36,7 @@ function databaseErrors(now: ProjectSpec, held: ProjectSpec): readonly FieldErro
 function serviceErrors(now: ProjectSpec, held: ProjectSpec): readonly FieldError[] {
   return Object.entries(held.services).flatMap(([name, before]) => {
     const newest = entry(now.services, name)
-    const fields = ['version', ...(serviceKindOf(name)?.settings.ofData ?? [])]
+    const fields = ['version', ...(serviceTypeOf(name)?.settings.ofData ?? [])]
     return fields.flatMap((field) => {
       if (newest === undefined || newest[field] === before[field]) return []
       const detail = `"${field}" of "${name}" was to become ${String(newest[field])}, and it may have data of that. Apply the settings.`

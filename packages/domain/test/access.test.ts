@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { serviceKinds } from '@stackquay/catalog'
+import { serviceTypes } from '@stackquay/catalog'
 import { type Access, operationList, operations, type Scope, scopes } from '@stackquay/contract'
 import {
   type Caller,
@@ -164,7 +164,7 @@ test('asked in two halves, before and after the body is read, the policy answers
 
 test('a PATCH needs scope admin exactly when it deletes the data of a service', () => {
   const { access } = operations.updateProject
-  for (const { name, keepsData } of serviceKinds) {
+  for (const { name, keepsData } of serviceTypes) {
     const deletes = { body: { [name]: { enabled: false, removeData: true } } }
     assert.equal(raisedScope(access, deletes), keepsData ? 'admin' : null, name)
     assert.equal(raisedScope(access, { body: { [name]: { enabled: false, removeData: false } } }), null, name)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { runtimeKindOf, type ServiceFields, type Settings, serviceKindOf } from '@stackquay/catalog'
+import { runtimeTypeOf, type ServiceFields, type Settings, serviceTypeOf } from '@stackquay/catalog'
 import type { Workload } from '@stackquay/engine-api'
 import type { ContainerFacts } from '../src/containers.ts'
 import { resolveCommands } from '../src/resolve-commands.ts'
@@ -35,13 +35,13 @@ const facts: ResolveFacts = {
 }
 
 const node: Settings = {
-  ...runtimeKindOf('node')!.settings.defaults(),
+  ...runtimeTypeOf('node')!.settings.defaults(),
   version: '26',
   port: 3000,
   preset: 'vite',
 } as Settings
-const redis = { ...serviceKindOf('redis')!.settings.defaults(), version: '8.2' } as ServiceFields
-const storage = { ...serviceKindOf('storage')!.settings.defaults(), version: '1' } as ServiceFields
+const redis = { ...serviceTypeOf('redis')!.settings.defaults(), version: '8.2' } as ServiceFields
+const storage = { ...serviceTypeOf('storage')!.settings.defaults(), version: '1' } as ServiceFields
 const shop = (more: Partial<ProjectSpec> = {}): ProjectSpec => ({
   ...emptySpec('Shop'),
   runtimes: { node },

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { databaseKinds, runtimeKinds, serviceKinds } from '@stackquay/catalog'
+import { databaseTypes, runtimeTypes, serviceTypes } from '@stackquay/catalog'
 import { ProjectPatch } from '@stackquay/contract'
 import { limitsOf } from '../src/containers.ts'
 import { parseManifest } from '../src/manifest.ts'
@@ -12,9 +12,9 @@ import { databaseWorkload } from '../src/resolve-connections.ts'
 import { emptySpec, type ProjectSpec } from '../src/spec.ts'
 import { offersOfAll } from './random-patch.ts'
 
-const runtime = runtimeKinds[0]!.name
-const service = serviceKinds[0]!.name
-const database = databaseWorkload(databaseKinds[0]!.name, 'main')
+const runtime = runtimeTypes[0]!.name
+const service = serviceTypes[0]!.name
+const database = databaseWorkload(databaseTypes[0]!.name, 'main')
 
 function merged(spec: ProjectSpec, limits: ProjectPatch['limits']): ProjectSpec {
   const answer = mergeProject(spec, limits === undefined ? {} : { limits }, {}, offersOfAll, 'enables')
@@ -23,7 +23,7 @@ function merged(spec: ProjectSpec, limits: ProjectPatch['limits']): ProjectSpec 
 }
 
 const shop = (() => {
-  const patch = { [runtime]: {}, [service]: {}, databases: { main: { type: databaseKinds[0]!.name } } }
+  const patch = { [runtime]: {}, [service]: {}, databases: { main: { type: databaseTypes[0]!.name } } }
   const answer = mergeProject(emptySpec('Shop'), patch, {}, offersOfAll, 'enables')
   assert.ok(answer.ok)
   return answer.spec

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { databaseKinds, runtimeKinds, serviceKinds } from '@stackquay/catalog'
+import { databaseTypes, runtimeTypes, serviceTypes } from '@stackquay/catalog'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { parse } from 'yaml'
 import { parseManifest } from '../src/manifest.ts'
@@ -8,7 +8,7 @@ import { manifestSchema } from '../src/manifest-schema.ts'
 import { mergeProject } from '../src/merge-project.ts'
 import { printManifest } from '../src/print-manifest.ts'
 import { emptySpec, type ProjectSpec } from '../src/spec.ts'
-import { allKinds, generator, offersOfAll, type Random, randomPatch, randomReceivers } from './random-patch.ts'
+import { allTypes, generator, offersOfAll, type Random, randomPatch, randomReceivers } from './random-patch.ts'
 
 /** As editors read the published schema. */
 const accepts = new Ajv2020({ strict: true, strictTypes: false, allErrors: true }).compile(manifestSchema())
@@ -26,7 +26,7 @@ function randomSpec(random: Random): ProjectSpec {
   let spec = emptySpec('Shop')
   for (let times = 1 + random.below(3); times > 0; times -= 1) {
     const patch = randomPatch(random, spec, {
-      ...allKinds,
+      ...allTypes,
       offers: offersOfAll,
       secret: () => ({ secret: 'sec_hidden', version: 1 }),
     })
@@ -54,7 +54,7 @@ function randomSpec(random: Random): ProjectSpec {
 test('the schema is a valid one, closed at every depth, and says what each kind is', () => {
   const schema = manifestSchema() as { $schema: string; properties: Record<string, Record<string, unknown>> }
   assert.equal(schema.$schema, 'https://json-schema.org/draft/2020-12/schema')
-  for (const kind of [...runtimeKinds, ...serviceKinds]) {
+  for (const kind of [...runtimeTypes, ...serviceTypes]) {
     const property = schema.properties[kind.name]!
     assert.deepEqual([property.title, property.description], [kind.label, kind.summary])
     assert.equal(property.additionalProperties, false)
@@ -72,7 +72,7 @@ test('the schema is a valid one, closed at every depth, and says what each kind 
 
 test('every field of a runtime and service has a text for the editor', () => {
   const { properties } = manifestSchema() as { properties: Record<string, { properties: Record<string, object> }> }
-  for (const { name } of [...runtimeKinds, ...serviceKinds])
+  for (const { name } of [...runtimeTypes, ...serviceTypes])
     for (const [field, schema] of Object.entries(properties[name]!.properties))
       assert.ok('description' in schema, `${name}.${field}`)
 })
@@ -81,7 +81,7 @@ test('a file names no password, no port of the machine and no deletion: the sche
   const text = JSON.stringify(manifestSchema())
   for (const field of ['"hostPort"', '"debugHostPort"', '"removeData"', '"hasPassword"'])
     assert.ok(!text.includes(field))
-  for (const kind of serviceKinds)
+  for (const kind of serviceTypes)
     for (const path of kind.settings.secretFields) assert.ok(!text.includes(`"${path.at(-1)}"`), path.join('.'))
 })
 
@@ -167,7 +167,7 @@ function mutate(random: Random, root: Record<string, unknown>): string {
 }
 
 test('schema and parser agree on the files that people get wrong', () => {
-  const [runtime, service, database] = [runtimeKinds[0]!.name, serviceKinds[0]!.name, databaseKinds[0]!.name]
+  const [runtime, service, database] = [runtimeTypes[0]!.name, serviceTypes[0]!.name, databaseTypes[0]!.name]
   const accepted = [
     `${runtime}:`,
     `${service}:`,
@@ -178,7 +178,7 @@ test('schema and parser agree on the files that people get wrong', () => {
     'env: {A: 1, B: true, C: 1.5, D: "", E: {value: 1}, F: {secret: true}, G: {secret: false, value: x}}',
     `env: {A: {secret: true, runtimes: [${runtime}]}, B: {value: x, runtimes: [${runtime}]}}`,
     `databases: {main: {type: ${database}, version: 18}}`,
-    `databases: {main: {type: ${databaseKinds.flatMap(({ aliases }) => aliases)[0]}}}`,
+    `databases: {main: {type: ${databaseTypes.flatMap(({ aliases }) => aliases)[0]}}}`,
     'limits: null',
     'healthCheck: null',
     'limits: {cpus: null}',

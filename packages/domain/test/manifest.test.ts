@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { randomInt } from 'node:crypto'
 import { test } from 'node:test'
-import { runtimeKinds, type ServiceFields, type Settings, serviceKinds } from '@stackquay/catalog'
+import { runtimeTypes, type ServiceFields, type Settings, serviceTypes } from '@stackquay/catalog'
 import { parseManifest } from '../src/manifest.ts'
 import { printManifest } from '../src/print-manifest.ts'
 import { emptySpec, type ProjectSpec } from '../src/spec.ts'
-import { allKinds, generator, offersOfAll, randomSettings } from './random-patch.ts'
+import { allTypes, generator, offersOfAll, randomSettings } from './random-patch.ts'
 
 function read(text: string) {
   const parsed = parseManifest(text)
@@ -202,7 +202,7 @@ test('a variable named __proto__ is a variable', () => {
 })
 
 test('a printed project reads back as the same settings, for every runtime', () => {
-  for (const kind of runtimeKinds) {
+  for (const kind of runtimeTypes) {
     const preset = kind.presets[0]!
     const settings = {
       ...kind.settings.defaults(),
@@ -218,7 +218,7 @@ test('a printed project reads back as the same settings, for every runtime', () 
 })
 
 test('what equals the default is not printed, and a disabled runtime stays disabled', () => {
-  const kind = runtimeKinds[0]!
+  const kind = runtimeTypes[0]!
   const settings = {
     ...kind.settings.defaults(),
     enabled: false,
@@ -326,14 +326,14 @@ test('environment values read back byte for byte', () => {
   for (const [name, { value }] of Object.entries(env)) assert.equal(manifest.env?.[name], value, JSON.stringify(value))
 })
 
-const secretPaths = serviceKinds.flatMap((kind) => kind.settings.secretFields.map((path) => ({ kind, path })))
+const secretPaths = serviceTypes.flatMap((kind) => kind.settings.secretFields.map((path) => ({ kind, path })))
 
 /** A file that says this and nothing else, as YAML in one line. */
 const saying = (path: readonly string[], value: string) =>
   path.reduceRight((inner, key) => `{${key}: ${inner}}`, value).replace(/^\{(.*)\}$/s, '$1')
 
 test('a bare service wants it with its defaults, and a file may switch one off', () => {
-  for (const { name } of serviceKinds) {
+  for (const { name } of serviceTypes) {
     assert.deepEqual(read(`${name}:`).manifest[name], { enabled: true })
     assert.deepEqual(read(`${name}: {}`).manifest[name], { enabled: true })
     assert.deepEqual(read(`${name}: {enabled: false}`).manifest[name], { enabled: false })
@@ -357,7 +357,7 @@ test('a password in the settings of a service is refused as a secret in a file, 
 })
 
 test('what is chosen by the machine and what acts once cannot stand in a file, of any service', () => {
-  for (const { name, keepsData } of serviceKinds) {
+  for (const { name, keepsData } of serviceTypes) {
     assert.match(faults(`${name}:\n  hostPort: 1`)[0]!, /^2:3 \/\S+\/hostPort "hostPort" is chosen by the service/)
     if (!keepsData) continue
     assert.match(
@@ -368,7 +368,7 @@ test('what is chosen by the machine and what acts once cannot stand in a file, o
 })
 
 test('an unknown key of a service is named with its place and the nearest known one', () => {
-  for (const { name } of serviceKinds)
+  for (const { name } of serviceTypes)
     assert.deepEqual(faults(`${name}:\n  exposeport: true`), [
       `2:3 /${name}/exposeport Unknown key "exposeport". Did you mean "exposePort"?`,
     ])
@@ -383,7 +383,7 @@ test('a database of a file says its type, however little else it says', () => {
 })
 
 test('receivers of a variable and of a secret are read, and unknown ones named', () => {
-  const [one, other] = runtimeKinds.map(({ name }) => name)
+  const [one, other] = runtimeTypes.map(({ name }) => name)
   const parsed = parseManifest(
     `env:\n  A: {value: 7, runtimes: [${one}]}\n  B: {secret: true, runtimes: [${one}, ${other}]}\n  C: {secret: true}`,
   )
@@ -419,8 +419,8 @@ test('printed variables keep their receivers, whatever they hold', () => {
 test('a printed service reads back as the same settings without its secrets, for any settings of any service', () => {
   for (let seed = 0; seed < 200; seed += 1) {
     const random = generator(seed)
-    for (const kind of serviceKinds) {
-      const taste = { ...allKinds, offers: offersOfAll, secret: () => ({ secret: 'sec_never_in_a_file', version: 1 }) }
+    for (const kind of serviceTypes) {
+      const taste = { ...allTypes, offers: offersOfAll, secret: () => ({ secret: 'sec_never_in_a_file', version: 1 }) }
       const settings = kind.settings.stored.parse({
         ...kind.settings.defaults(),
         version: kind.releases[0]!.version,

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { databaseKinds, runtimeKindOf, runtimeKinds, type ServiceType, serviceKinds } from '@stackquay/catalog'
+import { databaseTypes, runtimeTypeOf, runtimeTypes, type ServiceType, serviceTypes } from '@stackquay/catalog'
 import type { ProjectPatch } from '@stackquay/contract'
 import { type EnvPatch, mergeProject, type Offers, sameSpec } from '../src/merge-project.ts'
 import { emptySpec, type ProjectSpec, primaryDatabase } from '../src/spec.ts'
 import {
-  allKinds,
+  allTypes,
   generator,
   offersOfAll,
   type Random,
@@ -74,7 +74,7 @@ const withDatabase = merged(empty, { databases: { main: { type: 'postgres', expo
 test('a runtime that is named for the first time gets the defaults, the default version and the preset’s port', () => {
   const { node } = merged(empty, { node: { enabled: true, preset: 'vite' } }).runtimes
   assert.deepEqual(node, {
-    ...runtimeKindOf('node')!.settings.defaults(),
+    ...runtimeTypeOf('node')!.settings.defaults(),
     enabled: true,
     version: '26',
     preset: 'vite',
@@ -297,7 +297,7 @@ test('a merge leaves the specification that it was given as it was', () => {
 // Random specifications and patches. A failure names the seed that shows it.
 
 const taste: Taste = {
-  ...allKinds,
+  ...allTypes,
   limits: true,
   offers: offersOfAll,
   secret: (random) => ({ secret: `sec_${random.below(9)}`, version: 1 + random.below(3) }),
@@ -352,7 +352,7 @@ test('what a patch does not name is unchanged, for any specification and patch',
     }
     for (const name of new Set([...Object.keys(before.env), ...Object.keys(after.env)]))
       if (!(name in env)) assert.deepEqual(after.env[name], before.env[name], where)
-    for (const kind of runtimeKinds) {
+    for (const kind of runtimeTypes) {
       const [old, now] = [before.runtimes[kind.name], after.runtimes[kind.name]]
       const sent = patch[kind.name] as Record<string, unknown> | undefined
       if (sent === undefined) assert.deepEqual(now, old, where)
@@ -369,7 +369,7 @@ test('what a patch does not name is unchanged, for any specification and patch',
         assert.deepEqual(now?.[field], fresh, `${where} ${field}`)
       }
     }
-    for (const kind of serviceKinds) {
+    for (const kind of serviceTypes) {
       const [old, now] = [before.services[kind.name], after.services[kind.name]]
       const sent = patch[kind.name] as Record<string, unknown> | undefined
       if (sent === undefined) assert.deepEqual(now, old, where)
@@ -387,7 +387,7 @@ test('a whole answer of a service with a field changed changes that field and no
   for (const seed of seeds) {
     const random = generator(seed)
     const before = randomSpec(random)
-    for (const kind of serviceKinds) {
+    for (const kind of serviceTypes) {
       const old = before.services[kind.name]
       if (old === undefined) continue
       const after = changed(before, { [kind.name]: { ...shownService(kind, old), enabled: !old.enabled } }, {})
@@ -411,7 +411,7 @@ test('sending back what an answer shows changes nothing, for any specification',
         },
       ]),
     )
-    const services = serviceKinds.flatMap((kind) => {
+    const services = serviceTypes.flatMap((kind) => {
       const settings = spec.services[kind.name]
       return settings === undefined ? [] : [[kind.name, shownService(kind, settings)]]
     })
@@ -449,7 +449,7 @@ test('specifications are the same whatever the order of their keys', () => {
 })
 
 test('every kind of database answers its own name for each of its aliases', () => {
-  for (const kind of databaseKinds) {
+  for (const kind of databaseTypes) {
     for (const type of [kind.name, ...kind.aliases])
       assert.equal(merged(empty, { databases: { main: { type } } }).databases.main?.type, kind.name)
   }

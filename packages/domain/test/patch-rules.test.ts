@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
-  databaseKinds,
+  databaseTypes,
   type RuntimeType,
-  runtimeKinds,
+  runtimeTypes,
   type ServiceFields,
   type ServiceType,
-  serviceKinds,
+  serviceTypes,
 } from '@stackquay/catalog'
 import { ProjectPatch } from '@stackquay/contract'
 import { mergeProject, type Offers, sameSpec } from '../src/merge-project.ts'
@@ -57,21 +57,21 @@ const withService = (kind: ServiceType, more: object = {}) => merged(empty, { [k
 const service = (spec: ProjectSpec, kind: ServiceType) => spec.services[kind.name] as ServiceFields
 const withRuntime = (kind: RuntimeType, more: object = {}) => merged(empty, { [kind.name]: { enabled: true, ...more } })
 
-const keepers = serviceKinds.filter((kind) => kind.keepsData)
-const ofData = serviceKinds.filter((kind) => kind.settings.ofData.length > 0)
-const withExternal = serviceKinds.filter((kind) => kind.runsHere !== undefined)
-const published = serviceKinds.filter((kind) => kind.alwaysPublished)
+const keepers = serviceTypes.filter((kind) => kind.keepsData)
+const ofData = serviceTypes.filter((kind) => kind.settings.ofData.length > 0)
+const withExternal = serviceTypes.filter((kind) => kind.runsHere !== undefined)
+const published = serviceTypes.filter((kind) => kind.alwaysPublished)
 
 /** What a field of booleans is not. */
 const other = (settings: object, field: string) => !(settings as Record<string, unknown>)[field]
 
 test('the catalogue has what the rules below are about', () => {
   for (const some of [keepers, ofData, withExternal, published]) assert.notEqual(some.length, 0)
-  assert.ok(serviceKinds.some((kind) => !kind.keepsData && !kind.alwaysPublished))
+  assert.ok(serviceTypes.some((kind) => !kind.keepsData && !kind.alwaysPublished))
 })
 
 test('4.2.1 what a body leaves out stays as it is, for every runtime and service, on or off', () => {
-  for (const kind of runtimeKinds) {
+  for (const kind of runtimeTypes) {
     const before = withRuntime(kind, { server: false, mode: 'production', port: 4321, debugPort: 9999 })
     for (const enabled of [true, false])
       assert.deepEqual(merged(before, { [kind.name]: { enabled } }).runtimes[kind.name], {
@@ -80,7 +80,7 @@ test('4.2.1 what a body leaves out stays as it is, for every runtime and service
       })
     assert.deepEqual(merged(before, { [kind.name]: {} }), before)
   }
-  for (const kind of serviceKinds) {
+  for (const kind of serviceTypes) {
     const before = withService(kind, { exposePort: true })
     for (const enabled of [true, false])
       assert.deepEqual(service(merged(before, { [kind.name]: { enabled } }), kind), {
@@ -93,11 +93,11 @@ test('4.2.1 what a body leaves out stays as it is, for every runtime and service
 
 test('4.2.1 a patch of one thing leaves every other runtime, service and database as it is', () => {
   const everything = merged(empty, {
-    ...Object.fromEntries([...runtimeKinds, ...serviceKinds].map(({ name }) => [name, { enabled: true }])),
-    databases: { main: { type: databaseKinds[0]!.name } },
+    ...Object.fromEntries([...runtimeTypes, ...serviceTypes].map(({ name }) => [name, { enabled: true }])),
+    databases: { main: { type: databaseTypes[0]!.name } },
     healthCheck: { path: '/up' },
   })
-  for (const { name } of [...runtimeKinds, ...serviceKinds]) {
+  for (const { name } of [...runtimeTypes, ...serviceTypes]) {
     const after = merged(everything, { [name]: { enabled: false } })
     const back = merged(after, { [name]: { enabled: true } })
     assert.ok(!sameSpec(after, everything))
@@ -106,7 +106,7 @@ test('4.2.1 a patch of one thing leaves every other runtime, service and databas
 })
 
 test('4.2.2 a service object with only exposePort: false unpublishes the port and leaves the service in place', () => {
-  for (const kind of serviceKinds.filter((candidate) => !candidate.alwaysPublished)) {
+  for (const kind of serviceTypes.filter((candidate) => !candidate.alwaysPublished)) {
     const before = withService(kind, { exposePort: true })
     const after = merged(before, { [kind.name]: { exposePort: false } })
     assert.deepEqual(service(after, kind), { ...service(before, kind), exposePort: false })
@@ -115,7 +115,7 @@ test('4.2.2 a service object with only exposePort: false unpublishes the port an
 })
 
 test('4.2.3 a service object with enabled: false removes the service and keeps its data', () => {
-  for (const kind of serviceKinds) {
+  for (const kind of serviceTypes) {
     const before = withService(kind)
     const after = merged(before, { [kind.name]: { enabled: false } })
     assert.deepEqual(service(after, kind), { ...service(before, kind), enabled: false })
@@ -124,8 +124,8 @@ test('4.2.3 a service object with enabled: false removes the service and keeps i
 })
 
 test('4.2.3 with removeData: true in addition the data is deleted, of this service alone', () => {
-  const all = merged(empty, Object.fromEntries(serviceKinds.map(({ name }) => [name, { enabled: true }])))
-  const everywhere = serviceKinds.map(({ name }) => name)
+  const all = merged(empty, Object.fromEntries(serviceTypes.map(({ name }) => [name, { enabled: true }])))
+  const everywhere = serviceTypes.map(({ name }) => name)
   for (const kind of keepers) {
     const patch = { [kind.name]: { enabled: false, removeData: true } }
     assert.deepEqual(removed(all, patch, everywhere), [kind.name])
@@ -162,12 +162,12 @@ test('4.2.3 removeData: false deletes nothing and asks for nothing', () => {
 })
 
 test('4.2.3 a service that keeps no data has no removeData', () => {
-  for (const kind of serviceKinds)
+  for (const kind of serviceTypes)
     assert.equal(isBody({ [kind.name]: { enabled: false, removeData: true } }), kind.keepsData, kind.name)
 })
 
 test('4.2.3 a service that was switched off keeps its settings and takes changes of them', () => {
-  for (const kind of serviceKinds) {
+  for (const kind of serviceTypes) {
     const off = merged(withService(kind, { exposePort: true, version: older(kind) }), {
       [kind.name]: { enabled: false },
     })
@@ -251,7 +251,7 @@ test('4.2.3 what counts is the version that wrote the data, not one that was onl
 test('4.2.3 data of another service is no reason to refuse', () => {
   for (const kind of keepers) {
     const before = withService(kind, { version: newest(kind) })
-    const data = [...serviceKinds.map(({ name }) => name).filter((name) => name !== kind.name), `${kind.name}-main`]
+    const data = [...serviceTypes.map(({ name }) => name).filter((name) => name !== kind.name), `${kind.name}-main`]
     assert.equal(
       service(merged(before, { [kind.name]: { version: older(kind) } }, { data }), kind).version,
       older(kind),
@@ -302,7 +302,7 @@ test('4.2.4 with its data a bucket loses what was said about it: the next one is
 })
 
 test('4.2.5 enabled: true with a version changes the version and keeps server, mode, package and port, for every runtime', () => {
-  for (const kind of runtimeKinds) {
+  for (const kind of runtimeTypes) {
     const packaged = 'package' in kind.settings.stored.shape ? { package: 'apps/web' } : {}
     const before = withRuntime(kind, {
       version: newest(kind),
@@ -317,18 +317,18 @@ test('4.2.5 enabled: true with a version changes the version and keeps server, m
 })
 
 test('4.2.5 omitting version keeps the version, for every runtime and service', () => {
-  for (const kind of runtimeKinds) {
+  for (const kind of runtimeTypes) {
     const before = withRuntime(kind, { version: older(kind) })
     assert.equal(merged(before, { [kind.name]: { enabled: true } }).runtimes[kind.name]?.version, older(kind))
   }
-  for (const kind of serviceKinds) {
+  for (const kind of serviceTypes) {
     const before = withService(kind, { version: older(kind) })
     assert.equal(service(merged(before, { [kind.name]: { enabled: true } }), kind).version, older(kind))
   }
 })
 
 /** A dev server is an object inside a runtime with a preset and a port of its own. */
-const devServers = runtimeKinds.flatMap((kind) =>
+const devServers = runtimeTypes.flatMap((kind) =>
   Object.entries(kind.settings.defaults() as Record<string, unknown>)
     .filter(([, value]) => typeof value === 'object' && value !== null && 'preset' in value && 'port' in value)
     .map(([field]) => ({ kind, field })),
@@ -352,7 +352,7 @@ test('4.2.5 and 2.3 devServer: what is left out of it stays as it is, and so doe
 
 test('4.2.6 a new preset drops the stored port unless it is sent in the same request, for every runtime', () => {
   let changed = 0
-  for (const kind of runtimeKinds) {
+  for (const kind of runtimeTypes) {
     const [first, second] = kind.presets
     const before = withRuntime(kind, { preset: first!.name, port: 4321 })
     assert.equal(merged(before, { [kind.name]: { preset: first!.name } }).runtimes[kind.name]?.port, 4321)
@@ -378,7 +378,7 @@ test('4.2.6 a new preset of a dev server drops the port of the dev server and no
 })
 
 test('4.2.6 and 2.3 application: a new preset drops it unless it is sent, of python alone', () => {
-  const holders = runtimeKinds.filter((kind) => kind.presetDrops.includes('application'))
+  const holders = runtimeTypes.filter((kind) => kind.presetDrops.includes('application'))
   assert.deepEqual(
     holders.map(({ name }) => name),
     ['python'],
@@ -393,7 +393,7 @@ test('4.2.6 and 2.3 application: a new preset drops it unless it is sent, of pyt
 })
 
 test('4.2.7, 2.3 hostPort and debugHostPort: accepted on input and ignored, at every depth', () => {
-  for (const kind of runtimeKinds) {
+  for (const kind of runtimeTypes) {
     const before = withRuntime(kind)
     const nested = Object.fromEntries(
       devServers.filter((one) => one.kind === kind).map(({ field }) => [field, { hostPort: 1 }]),
@@ -403,14 +403,14 @@ test('4.2.7, 2.3 hostPort and debugHostPort: accepted on input and ignored, at e
     assert.deepEqual(merged(before, patch), before)
     assert.deepEqual(merged(empty, { [kind.name]: { enabled: true, hostPort: 1 } }), before)
   }
-  for (const kind of serviceKinds) {
+  for (const kind of serviceTypes) {
     const before = withService(kind)
     for (const hostPort of [1, null]) {
       assert.ok(isBody({ [kind.name]: { hostPort } }), kind.name)
       assert.deepEqual(merged(before, { [kind.name]: { hostPort } }), before)
     }
   }
-  const main = { type: databaseKinds[0]!.name }
+  const main = { type: databaseTypes[0]!.name }
   const before = merged(empty, { databases: { main } })
   assert.ok(isBody({ databases: { main: { hostPort: 1 } } }))
   assert.deepEqual(merged(before, { databases: { main: { hostPort: 1 } } }), before)
@@ -444,12 +444,12 @@ test('7 exposePort: false is refused with always_published for the services that
 })
 
 test('7 the services that may be unpublished are not refused', () => {
-  for (const kind of serviceKinds.filter((candidate) => !candidate.alwaysPublished))
+  for (const kind of serviceTypes.filter((candidate) => !candidate.alwaysPublished))
     assert.equal(service(withService(kind, { exposePort: false }), kind).exposePort, false)
 })
 
 test('2.3 enabled: turns a runtime on and off and keeps everything else', () => {
-  for (const kind of runtimeKinds) {
+  for (const kind of runtimeTypes) {
     const on = withRuntime(kind)
     assert.equal(on.runtimes[kind.name]?.enabled, true)
     const off = merged(on, { [kind.name]: { enabled: false } })
@@ -459,7 +459,7 @@ test('2.3 enabled: turns a runtime on and off and keeps everything else', () => 
 })
 
 test('2.3 version: one that is offered; another is refused and the offered ones are named', () => {
-  for (const kind of runtimeKinds) {
+  for (const kind of runtimeTypes) {
     assert.deepEqual(faults(empty, { [kind.name]: { enabled: true, version: '0.0' } }), [
       `/${kind.name}/version version_not_offered`,
     ])
@@ -468,7 +468,7 @@ test('2.3 version: one that is offered; another is refused and the offered ones 
 })
 
 test('2.3 server: a server that is switched off keeps its settings', () => {
-  for (const kind of runtimeKinds) {
+  for (const kind of runtimeTypes) {
     const before = withRuntime(kind, { port: 4321, mode: 'production' })
     const after = merged(before, { [kind.name]: { server: false } })
     assert.deepEqual(after.runtimes[kind.name], { ...before.runtimes[kind.name], server: false })
@@ -477,7 +477,7 @@ test('2.3 server: a server that is switched off keeps its settings', () => {
 })
 
 test('2.3 port, mode, preset, package: each is changed alone', () => {
-  for (const kind of runtimeKinds) {
+  for (const kind of runtimeTypes) {
     const before = withRuntime(kind)
     const fields: Record<string, unknown> = { port: 4321, mode: 'production', debugPort: 9999, debug: true }
     if ('package' in kind.settings.stored.shape) fields.package = 'apps/web'
@@ -493,7 +493,7 @@ test('2.3 port, mode, preset, package: each is changed alone', () => {
 })
 
 test('2.4 enabled, version, exposePort: defaults when a service is first named, and each is changed alone', () => {
-  for (const kind of serviceKinds) {
+  for (const kind of serviceTypes) {
     const before = withService(kind)
     assert.deepEqual(service(before, kind), { ...kind.settings.defaults(), enabled: true, version: newest(kind) })
     const version = merged(before, { [kind.name]: { version: older(kind) } })
@@ -506,7 +506,7 @@ test('2.4 enabled, version, exposePort: defaults when a service is first named, 
 })
 
 test('2.4 a service that is only named is enabled by a body that creates a project, and not by a PATCH', () => {
-  for (const kind of serviceKinds) {
+  for (const kind of serviceTypes) {
     assert.equal(service(merged(empty, { [kind.name]: {} }, { naming: 'enables' }), kind).enabled, true)
     assert.equal(service(merged(empty, { [kind.name]: {} }), kind).enabled, false)
     for (const naming of ['enables', 'keeps'] as const)
@@ -515,7 +515,7 @@ test('2.4 a service that is only named is enabled by a body that creates a proje
 })
 
 test('2.4 version: one that is not offered, or not on this machine, is refused with what to do; off, it may be noted', () => {
-  for (const kind of serviceKinds.filter(({ toolchain }) => toolchain !== null)) {
+  for (const kind of serviceTypes.filter(({ toolchain }) => toolchain !== null)) {
     assert.deepEqual(faults(empty, { [kind.name]: { enabled: true, version: '0.0.1' } }), [
       `/${kind.name}/version version_not_offered`,
     ])
@@ -575,7 +575,7 @@ test('4.2.7 whether a secret is stored is read-only too: accepted and ignored in
 })
 
 test('a field that there is not is refused, in every runtime and service and inside their objects', () => {
-  for (const { name } of [...runtimeKinds, ...serviceKinds])
+  for (const { name } of [...runtimeTypes, ...serviceTypes])
     assert.equal(isBody({ [name]: { verson: '1' } }), false, name)
   for (const { kind, field } of devServers) assert.equal(isBody({ [kind.name]: { [field]: { prot: 1 } } }), false)
   for (const kind of withExternal) assert.equal(isBody({ [kind.name]: { external: { hots: 'a' } } }), false)
@@ -585,7 +585,7 @@ test('a field that there is not is refused, in every runtime and service and ins
 
 test('whether there is data is asked only when the answer matters', () => {
   const asks = (spec: ProjectSpec, patch: object) => asksAboutData(spec.services, patch as ProjectPatch)
-  for (const kind of serviceKinds) {
+  for (const kind of serviceTypes) {
     const before = withService(kind)
     assert.equal(asks(empty, { [kind.name]: { enabled: true, version: newest(kind) } }), false, 'never configured')
     assert.equal(asks(before, { [kind.name]: { enabled: false, exposePort: true } }), false)

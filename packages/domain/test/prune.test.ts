@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { databaseKinds, runtimeKinds, serviceKinds } from '@stackquay/catalog'
+import { databaseTypes, runtimeTypes, serviceTypes } from '@stackquay/catalog'
 import type { ProjectPatch } from '@stackquay/contract'
 import { parseManifest } from '../src/manifest.ts'
 import { mergeProject } from '../src/merge-project.ts'
@@ -15,12 +15,12 @@ function merged(spec: ProjectSpec, patch: ProjectPatch, env: ProjectSpec['env'] 
   return answer
 }
 
-const kinds = [...runtimeKinds, ...serviceKinds].map(({ name }) => name)
+const kinds = [...runtimeTypes, ...serviceTypes].map(({ name }) => name)
 const everything = merged(
   emptySpec('Shop'),
   {
     ...Object.fromEntries(kinds.map((name) => [name, {}])),
-    databases: { main: { type: databaseKinds[0]!.name } },
+    databases: { main: { type: databaseTypes[0]!.name } },
     healthCheck: { path: '/up' },
     limits: { cpus: 1 },
   },

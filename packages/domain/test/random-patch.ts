@@ -1,4 +1,4 @@
-import { databaseKinds, type RuntimeType, runtimeKinds, type ServiceType, serviceKinds } from '@stackquay/catalog'
+import { databaseTypes, type RuntimeType, runtimeTypes, type ServiceType, serviceTypes } from '@stackquay/catalog'
 import type { ProjectPatch } from '@stackquay/contract'
 import { z } from 'zod'
 import type { OfferedLine } from '../src/choose-line.ts'
@@ -25,9 +25,9 @@ type Kind = RuntimeType | ServiceType
 
 /** Of every kind the two newest lines, both available, the newest the default. */
 export const offersOfAll: Offers = {
-  runtimes: linesOf(runtimeKinds),
-  databases: linesOf(databaseKinds),
-  services: linesOf(serviceKinds),
+  runtimes: linesOf(runtimeTypes),
+  databases: linesOf(databaseTypes),
+  services: linesOf(serviceTypes),
 }
 
 function linesOf(
@@ -56,10 +56,10 @@ export interface Taste {
   readonly without?: readonly string[]
 }
 
-export const allKinds: Pick<Taste, 'runtimes' | 'services' | 'databases'> = {
-  runtimes: runtimeKinds.map(({ name }) => name),
-  services: serviceKinds.map(({ name }) => name),
-  databases: databaseKinds.flatMap(({ name, aliases }) => [name, ...aliases]),
+export const allTypes: Pick<Taste, 'runtimes' | 'services' | 'databases'> = {
+  runtimes: runtimeTypes.map(({ name }) => name),
+  services: serviceTypes.map(({ name }) => name),
+  databases: databaseTypes.flatMap(({ name, aliases }) => [name, ...aliases]),
 }
 
 /**
@@ -144,11 +144,11 @@ export interface Stored {
 export function randomPatch(random: Random, stored: Stored, taste: Taste): ProjectPatch {
   const patch: ProjectPatch = {}
   if (random.chance(0.3)) patch.name = `Shop ${random.below(9)}`
-  for (const kind of runtimeKinds) {
+  for (const kind of runtimeTypes) {
     if (taste.runtimes.includes(kind.name) && random.chance(0.3))
       patch[kind.name] = randomSettings(random, kind, stored.runtimes[kind.name], taste)
   }
-  for (const kind of serviceKinds) {
+  for (const kind of serviceTypes) {
     if (!taste.services.includes(kind.name) || !random.chance(0.3)) continue
     const fields = randomSettings(random, kind, stored.services[kind.name], taste)
     const removes = kind.keepsData && random.chance(0.15)
@@ -186,6 +186,6 @@ function randomLimits(random: Random, workloads: readonly string[]): NonNullable
 /** Receivers of a variable: all runtimes, or some. */
 export function randomReceivers(random: Random): { runtimes?: readonly string[] } {
   if (random.chance(0.5)) return {}
-  const some = allKinds.runtimes.filter(() => random.chance(0.3))
-  return { runtimes: some.length === 0 ? [random.pick(allKinds.runtimes)] : some }
+  const some = allTypes.runtimes.filter(() => random.chance(0.3))
+  return { runtimes: some.length === 0 ? [random.pick(allTypes.runtimes)] : some }
 }

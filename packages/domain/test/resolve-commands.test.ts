@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { runtimeKindOf, runtimeKinds, type ServiceFields, type Settings, serviceKinds } from '@stackquay/catalog'
+import { runtimeTypeOf, runtimeTypes, type ServiceFields, type Settings, serviceTypes } from '@stackquay/catalog'
 import { type NamedEnvironment, resolveCommands } from '../src/resolve-commands.ts'
 import type { ResolveFacts } from '../src/resolve-facts.ts'
 import { resolveProject } from '../src/resolve-project.ts'
@@ -29,7 +29,7 @@ const facts: ResolveFacts = {
 }
 
 function settings(name: string, more: Readonly<Record<string, unknown>> = {}): Settings {
-  const kind = runtimeKindOf(name)!
+  const kind = runtimeTypeOf(name)!
   return {
     ...kind.settings.defaults(),
     version: kind.releases[0]!.version,
@@ -39,7 +39,7 @@ function settings(name: string, more: Readonly<Record<string, unknown>> = {}): S
 }
 
 function service(name: string, more: Readonly<Record<string, unknown>> = {}): ServiceFields {
-  const kind = serviceKinds.find((candidate) => candidate.name === name)!
+  const kind = serviceTypes.find((candidate) => candidate.name === name)!
   return { ...kind.settings.defaults(), version: kind.releases[0]!.version, enabled: true, ...more } as ServiceFields
 }
 
@@ -75,7 +75,7 @@ test('a project without a runtime has one place to run commands, with the system
 test('each enabled runtime is a place, in the order of the catalogue, and ids of actions begin with its name', () => {
   const runtimes = { static: settings('static'), go: settings('go'), node: settings('node') }
   const { environments, actions } = resolveCommands(spec({ runtimes }), facts)
-  const order = runtimeKinds.map(({ name }) => name).filter((name) => name in runtimes)
+  const order = runtimeTypes.map(({ name }) => name).filter((name) => name in runtimes)
   assert.deepEqual(
     environments.map(({ name }) => name),
     order,
@@ -193,7 +193,7 @@ test('in a test environment a service elsewhere is replaced by one here', () => 
 })
 
 test('in a test environment a service that test runs do not have leaves no variable, not even one that was set by hand', () => {
-  for (const kind of serviceKinds.filter(({ forTests }) => forTests === 'none')) {
+  for (const kind of serviceTypes.filter(({ forTests }) => forTests === 'none')) {
     const [injected] = kind.injects
     const port = facts.lease(kind.name, kind.ports[0]!.name)
     const env = {

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
-  runtimeKindOf,
-  runtimeKinds,
+  runtimeTypeOf,
+  runtimeTypes,
   type ServiceFields,
   type ServiceType,
   type Settings,
-  serviceKinds,
+  serviceTypes,
 } from '@stackquay/catalog'
 import { hasSecret, type Value } from '@stackquay/engine-api'
 import { databaseSecret, databaseWorkload, serviceSecret } from '../src/resolve-connections.ts'
@@ -39,7 +39,7 @@ const facts: ResolveFacts = {
 }
 
 function settings(name: string, more: Readonly<Record<string, unknown>> = {}): Settings {
-  const kind = runtimeKindOf(name)!
+  const kind = runtimeTypeOf(name)!
   return {
     ...kind.settings.defaults(),
     version: kind.releases[0]!.version,
@@ -73,7 +73,7 @@ test('a runtime that is off, or whose server is off, is no workload', () => {
 })
 
 test('the URL belongs to the runtime that comes first in the order of runtimes, however they are written', () => {
-  const order = [...runtimeKinds].sort((a, b) => a.urlOrder - b.urlOrder).map((kind) => kind.name)
+  const order = [...runtimeTypes].sort((a, b) => a.urlOrder - b.urlOrder).map((kind) => kind.name)
   assert.ok(order.indexOf('php') < order.indexOf('static'))
   const runtimes = { static: settings('static'), php: settings('php') }
   const resolved = resolveProject(spec({ runtimes }), facts)
@@ -239,11 +239,11 @@ test('names of workloads and secrets are pinned: leases, kept data and sealed te
 
 const serviceFields = (kind: ServiceType, more: object = {}) =>
   ({ ...kind.settings.defaults(), version: kind.releases[0]!.version, ...more }) as unknown as ServiceFields
-const allServices = Object.fromEntries(serviceKinds.map((kind) => [kind.name, serviceFields(kind)]))
+const allServices = Object.fromEntries(serviceTypes.map((kind) => [kind.name, serviceFields(kind)]))
 const web = { static: settings('static') }
 
 test('each service that is on is one workload of its name, with leases and secrets of all that it declares', () => {
-  for (const kind of serviceKinds) {
+  for (const kind of serviceTypes) {
     const wanted = spec({ services: { [kind.name]: serviceFields(kind) } })
     const resolved = resolveProject(wanted, { ...facts, lease: () => null, secret: () => null })
     assert.deepEqual(resolved.errors, [])
@@ -267,7 +267,7 @@ test('each service that is on is one workload of its name, with leases and secre
 })
 
 test('runtimes receive the variables that a service says it injects, and wait for it', () => {
-  for (const kind of serviceKinds) {
+  for (const kind of serviceTypes) {
     const services = { [kind.name]: serviceFields(kind) }
     const resolved = resolveProject(spec({ runtimes: web, services }), facts)
     const runtime = resolved.workloads.find(({ ref }) => ref.workload === 'static')!
@@ -278,7 +278,7 @@ test('runtimes receive the variables that a service says it injects, and wait fo
 })
 
 test('a service listens on loopback until its port is published, and only published ports leave it', () => {
-  for (const kind of serviceKinds) {
+  for (const kind of serviceTypes) {
     const binds = (exposePort: boolean) => {
       const services = { [kind.name]: serviceFields(kind, { exposePort }) }
       const { workloads } = resolveProject(spec({ services }), { ...facts, publishAddress: '0.0.0.0' })
@@ -300,7 +300,7 @@ test('a service listens on loopback until its port is published, and only publis
 })
 
 test('a service elsewhere runs nothing here and is told to the runtimes, with no lease and no secret of ours', () => {
-  const kinds = serviceKinds.filter((kind) => kind.runsHere !== undefined)
+  const kinds = serviceTypes.filter((kind) => kind.runsHere !== undefined)
   assert.notEqual(kinds.length, 0)
   for (const kind of kinds) {
     const external = kind.settings.stored.shape.external!.parse({ host: 'cache.example.org' })
@@ -318,7 +318,7 @@ test('a service elsewhere runs nothing here and is told to the runtimes, with no
 })
 
 test('a service whose program is missing says what to install and still tells its variables', () => {
-  for (const kind of serviceKinds.filter(({ toolchain }) => toolchain !== null)) {
+  for (const kind of serviceTypes.filter(({ toolchain }) => toolchain !== null)) {
     const services = { [kind.name]: serviceFields(kind) }
     const resolved = resolveProject(spec({ services }), { ...facts, toolchain: () => null })
     assert.deepEqual(
@@ -331,7 +331,7 @@ test('a service whose program is missing says what to install and still tells it
 })
 
 test('the secrets of a service stand in its environment and jobs alone: what other users of the machine see names none', () => {
-  for (const kind of serviceKinds) {
+  for (const kind of serviceTypes) {
     const services = { [kind.name]: serviceFields(kind) }
     const { workloads } = resolveProject(spec({ services }), facts)
     assert.equal(workloads.length, 1)
@@ -374,7 +374,7 @@ test('publishing the port of one service changes that service and nothing else',
       }).workloads.map((one) => [one.ref.workload, one.fingerprint]),
     )
   const before = prints(allServices)
-  for (const kind of serviceKinds.filter((one) => !one.alwaysPublished)) {
+  for (const kind of serviceTypes.filter((one) => !one.alwaysPublished)) {
     const after = prints({ ...allServices, [kind.name]: serviceFields(kind, { exposePort: true }) })
     const changed = Object.keys(after).filter((name) => after[name] !== before[name])
     assert.deepEqual(changed, [kind.name])

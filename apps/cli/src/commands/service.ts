@@ -1,5 +1,5 @@
 import type { Define } from '../define.ts'
-import { kindNamed, offeredServices } from '../offered.ts'
+import { offeredServices, typeNamed } from '../offered.ts'
 import { defineKindHelp, helpWithSettings } from '../settings/settings-help.ts'
 import { defineCredentials } from './service/credentials.ts'
 import { defineDisable } from './service/disable.ts'
@@ -20,6 +20,6 @@ export const define: Define = (command, context) => {
   defineRotate(command.command('rotate'), context)
   // Databases too: their settings are those of "stq db update".
   defineKindHelp(command, 'service', context, async (here, name) =>
-    kindNamed(await offeredServices(here, null), name, 'service', 'stq services'),
+    typeNamed(await offeredServices(here, null), name, 'service', 'stq services'),
   )
 }

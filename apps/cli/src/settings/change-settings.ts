@@ -2,7 +2,7 @@ import type { Plan, ProjectView } from '@stackquay/contract'
 import type { Command } from 'commander'
 import { type ChangeFlags, changeProject } from '../change-project.ts'
 import type { Context } from '../context.ts'
-import type { OfferedKind } from '../offered.ts'
+import type { OfferedType } from '../offered.ts'
 import { eachOf } from '../options.ts'
 import { readSettings, type TypedSetting, typedSetting } from './read-settings.ts'
 import { settingsOf } from './settings.ts'
@@ -41,7 +41,7 @@ export function typedSettings({ version, expose, set = [], setStdin = [] }: Sett
 export async function changeSettings(
   context: Context,
   id: string,
-  kind: OfferedKind,
+  kind: OfferedType,
   fixed: Readonly<Record<string, boolean>>,
   flags: SettingFlags,
   agree?: (plan: Plan) => Promise<void>,

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import type { Context } from '../context.ts'
-import { engineOf, type OfferedKind, type OfferedService } from '../offered.ts'
+import { engineOf, type OfferedService, type OfferedType } from '../offered.ts'
 import { missing, offeredVersions } from '../output/offered-text.ts'
 import { plainText, wrapped } from '../output/plain-text.ts'
 import { fields } from '../output/table.ts'
@@ -8,7 +8,7 @@ import { settingsOf } from './settings.ts'
 import { settingsText } from './settings-text.ts'
 
 /** All that the service says about one of its kinds. */
-export function kindText(kind: OfferedKind, context: Context): string {
+export function kindText(kind: OfferedType, context: Context): string {
   const { colors } = context.style
   const head = `${colors.bold(plainText(kind.label))} (${plainText(kind.name)})`
   const summary = wrapped(plainText(kind.summary), Math.min(context.style.columns ?? 100, 120)).join('\n')
@@ -17,7 +17,7 @@ export function kindText(kind: OfferedKind, context: Context): string {
   return [`${head}\n${summary}`, facts, `${colors.bold('Settings')}\n${settings}`].join('\n\n')
 }
 
-function factsOf(kind: OfferedKind): [string, string][] {
+function factsOf(kind: OfferedType): [string, string][] {
   const rows: [string, string][] = [
     ['Versions', kind.available ? offeredVersions(kind) : missing(kind.reason, kind.install)],
   ]
@@ -54,7 +54,7 @@ function dataText({ kind, keepsData }: OfferedService): string {
 export function helpWithSettings(
   parent: Command,
   context: () => Context,
-  kinds: (context: Context, engine: string | null) => Promise<readonly OfferedKind[]>,
+  kinds: (context: Context, engine: string | null) => Promise<readonly OfferedType[]>,
 ): void {
   parent.hook('preSubcommand', async (command, subcommand) => {
     if (!command.args.some((word) => word === '--help' || word === '-h')) return
@@ -75,7 +75,7 @@ export function defineKindHelp(
   parent: Command,
   what: string,
   context: () => Context,
-  find: (context: Context, name: string) => Promise<OfferedKind>,
+  find: (context: Context, name: string) => Promise<OfferedType>,
 ): void {
   parent
     .command('help')

@@ -2,7 +2,7 @@ import type { ProjectView } from '@stackquay/contract'
 import type { Context } from '../context.ts'
 import { CliError } from '../errors.ts'
 import { exitCodes } from '../exit-codes.ts'
-import type { OfferedKind } from '../offered.ts'
+import type { OfferedType } from '../offered.ts'
 import { plainText } from '../output/plain-text.ts'
 import { fields } from '../output/table.ts'
 import { settingRows, settingsIn } from './change-settings.ts'
@@ -10,7 +10,7 @@ import { settingRows, settingsIn } from './change-settings.ts'
 export async function showSettings(
   context: Context,
   id: string,
-  kindOn: (engine: string) => Promise<OfferedKind>,
+  kindOn: (engine: string) => Promise<OfferedType>,
   what: string,
 ): Promise<void> {
   const client = await context.client()

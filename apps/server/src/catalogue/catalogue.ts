@@ -1,13 +1,13 @@
 import {
   type ChosenToolchain,
   type DatabaseConnection,
-  type DatabaseKind,
-  databaseKinds,
+  type DatabaseType,
+  databaseTypes,
   type InstallHint,
   type Release,
-  runtimeKinds,
-  type ServiceKind,
-  serviceKinds,
+  runtimeTypes,
+  type ServiceType,
+  serviceTypes,
   templates,
 } from '@stackquay/catalog'
 import {
@@ -116,7 +116,7 @@ export function createCatalogue({ engine, usual, signal, fallbackNode }: Catalog
     if (known !== undefined) return known
     const lines = (kinds: readonly (Liner & { name: string; toolchain: ToolchainQuery | null })[]) =>
       Object.fromEntries(kinds.map((kind) => [kind.name, linesOf(kind, kind.toolchain, of)]))
-    const made = { runtimes: lines(runtimeKinds), databases: lines(databaseKinds), services: lines(serviceKinds) }
+    const made = { runtimes: lines(runtimeTypes), databases: lines(databaseTypes), services: lines(serviceTypes) }
     offered.set(of, made)
     return made
   }
@@ -135,13 +135,13 @@ export function createCatalogue({ engine, usual, signal, fallbackNode }: Catalog
       return offersOf(of)
     },
     toolchain: (name, line) => {
-      const kind = [...runtimeKinds, ...databaseKinds, ...serviceKinds].find(
+      const kind = [...runtimeTypes, ...databaseTypes, ...serviceTypes].find(
         (candidate) => candidate.toolchain?.name === name,
       )
       return chosen(name, line, (version) => kind?.lineOf(version) ?? version)
     },
     helpers: (runtime) => {
-      const kind = runtimeKinds.find((candidate) => candidate.name === runtime)
+      const kind = runtimeTypes.find((candidate) => candidate.name === runtime)
       const pairs = (kind?.helpers ?? []).map(
         (query) => [query.name, chosen(query.name, null, (version) => version)] as const,
       )
@@ -149,7 +149,7 @@ export function createCatalogue({ engine, usual, signal, fallbackNode }: Catalog
     },
     runtimes: async (of = usual) => {
       await readyAnew()
-      const offered = runtimeKinds.map((kind): OfferedRuntime => {
+      const offered = runtimeTypes.map((kind): OfferedRuntime => {
         const versions = linesOf(kind, kind.toolchain, of)
         const available = versions.some((line) => line.available)
         return {
@@ -173,7 +173,7 @@ export function createCatalogue({ engine, usual, signal, fallbackNode }: Catalog
     },
     services: async (of = usual) => {
       await readyAnew()
-      const shared = (kind: DatabaseKind | ServiceKind) => {
+      const shared = (kind: DatabaseType | ServiceType) => {
         const versions = linesOf(kind, kind.toolchain, of)
         const available = versions.some((line) => line.available)
         return {
@@ -187,7 +187,7 @@ export function createCatalogue({ engine, usual, signal, fallbackNode }: Catalog
           keepsData: kind.keepsData,
         }
       }
-      const databases = databaseKinds.map((kind) => ({
+      const databases = databaseTypes.map((kind) => ({
         ...shared(kind),
         kind: 'database' as const,
         aliases: [...kind.aliases],
@@ -198,7 +198,7 @@ export function createCatalogue({ engine, usual, signal, fallbackNode }: Catalog
         injects: Object.keys(kind.variables(exampleConnection, '')),
         settingsSchema: jsonSchema(DatabaseSettings),
       }))
-      const services = serviceKinds.map((kind) => ({
+      const services = serviceTypes.map((kind) => ({
         ...shared(kind),
         kind: 'service' as const,
         aliases: [],
@@ -312,9 +312,9 @@ function offeredTemplate(template: (typeof templates)[number], runtimes: readonl
 /** Every program that any kind may need, asked for once. */
 function allQueries(): readonly ToolchainQuery[] {
   const byName = new Map<string, ToolchainQuery>()
-  for (const kind of runtimeKinds)
+  for (const kind of runtimeTypes)
     for (const query of [kind.toolchain, ...kind.helpers]) if (query !== null) byName.set(query.name, query)
-  for (const kind of [...databaseKinds, ...serviceKinds])
+  for (const kind of [...databaseTypes, ...serviceTypes])
     if (kind.toolchain !== null) byName.set(kind.toolchain.name, kind.toolchain)
   return [...byName.values()]
 }

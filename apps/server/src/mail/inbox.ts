@@ -1,4 +1,4 @@
-import { InboxRefusal, inboxSecret, serviceKinds } from '@stackquay/catalog'
+import { InboxRefusal, inboxSecret, serviceTypes } from '@stackquay/catalog'
 import { ProblemError } from '@stackquay/contract'
 import { serviceSecret } from '@stackquay/domain'
 import type { Engine, SecretRef } from '@stackquay/engine-api'
@@ -13,7 +13,7 @@ export interface MailDeps {
   reveal(ref: SecretRef): Promise<string>
 }
 
-const catchers = serviceKinds.filter((kind) => kind.inboxPort !== undefined)
+const catchers = serviceTypes.filter((kind) => kind.inboxPort !== undefined)
 /** Until it begins to answer; how long a download takes is the reader’s affair. */
 const timeoutMs = 15_000
 /** A program of the project answers, so what is read whole has a bound: more than the largest message the inbox shows. */

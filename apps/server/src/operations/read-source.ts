@@ -3,10 +3,10 @@ import { mergeProject, type ProjectSpec } from '@stackquay/domain'
 import type { WorkStep } from '@stackquay/orchestrator'
 import type { ProjectRow } from '@stackquay/store'
 import { limitsBlocker } from '../projects/engine-limits.ts'
+import { extractSecrets } from '../projects/extract-secrets.ts'
 import { readManifest } from '../projects/manifest-file.ts'
 import { refuseErrors } from '../projects/prepare.ts'
 import { readProjectFile } from '../projects/read-project-file.ts'
-import { setSecretsAside } from '../projects/secrets-aside.ts'
 import { findProject, type OperationDeps } from './operation-deps.ts'
 
 type Say = (text: string) => void
@@ -48,7 +48,7 @@ async function specOfFile(row: ProjectRow, text: string, say: Say, deps: Operati
   const { name: _name, env: variables, ...body } = parsed.manifest.patch
   // What was sent when the project was created wins: it may be the text of a secret, and the file holds none.
   const sent = Object.entries(variables ?? {}).filter(([variable]) => !Object.hasOwn(row.spec.env, variable))
-  const { patch, env } = await setSecretsAside(row.spec, { ...body, env: Object.fromEntries(sent) }, deps.store)
+  const { patch, env } = await extractSecrets(row.spec, { ...body, env: Object.fromEntries(sent) }, deps.store)
   const merged = mergeProject(row.spec, patch, env, offers, 'enables')
   if (!merged.ok)
     throw new ProblemError('manifest_invalid', 'The stackquay.yml of the source does not fit this machine.', {

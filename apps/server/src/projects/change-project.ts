@@ -1,4 +1,4 @@
-import { databaseKindOf, databaseKinds, type SecretField, type ServiceFields, serviceKindOf } from '@stackquay/catalog'
+import { databaseTypeOf, databaseTypes, type SecretField, type ServiceFields, serviceTypeOf } from '@stackquay/catalog'
 import type { FieldError, Plan, ProjectPatch } from '@stackquay/contract'
 import {
   asksAboutData,
@@ -24,12 +24,12 @@ import type { Workers } from '../workers/workers.ts'
 import { type Accepted, acceptAct, acceptAlone, acceptQuietly, begin, busy } from './accept.ts'
 import type { EngineChoice } from './engine-choice.ts'
 import { limitsBlocker } from './engine-limits.ts'
+import { type ExtractedSecrets, extractSecrets, sealSpec } from './extract-secrets.ts'
 import { leftBehind } from './left-behind.ts'
 import type { Model } from './model.ts'
 import { planOf, standOf } from './plan.ts'
 import { randomText, refuseErrors } from './prepare.ts'
 import type { Resolver } from './resolver.ts'
-import { type SetAside, sealSpec, setSecretsAside } from './secrets-aside.ts'
 
 export interface ChangeDeps {
   readonly store: Store
@@ -51,7 +51,7 @@ export interface ProposedChange {
   readonly spec: ProjectSpec
   /** What the specification resolves to; secrets that the change sets are still to be sealed. */
   readonly resolved: Resolved
-  readonly aside: SetAside
+  readonly extracted: ExtractedSecrets
   readonly changes: readonly Change[]
   readonly plan: Plan
   readonly isChange: boolean
@@ -95,16 +95,16 @@ export async function proposeChange(
   { naming = 'keeps', drops, rotates: rotation, isShown = true }: ChangeOptions = {},
 ): Promise<ProposedChange> {
   const { store } = deps
-  const aside = await setSecretsAside(row.spec, patch, store)
-  const added = Object.keys(aside.patch.databases ?? {}).filter((name) => !Object.hasOwn(row.spec.databases, name))
-  const asks = asksAboutData(row.spec.services, aside.patch)
+  const extracted = await extractSecrets(row.spec, patch, store)
+  const added = Object.keys(extracted.patch.databases ?? {}).filter((name) => !Object.hasOwn(row.spec.databases, name))
+  const asks = asksAboutData(row.spec.services, extracted.patch)
   const look = asks ? { busyWith: await store.operations.active(row.id) } : null
   const data = asks || added.length > 0 ? await dataOf(row.id, deps) : new Map<string, string | null>()
-  const mergeWith = (offers: Offers) => mergeProject(row.spec, aside.patch, aside.env, offers, naming, data)
+  const mergeWith = (offers: Offers) => mergeProject(row.spec, extracted.patch, extracted.env, offers, naming, data)
   const first = mergeWith(await deps.catalogue.offers(row.engine))
   const merged = first.ok || !isMissing(first.errors) ? first : mergeWith(await deps.catalogue.offersAnew(row.engine))
   refuseErrors([
-    ...aside.errors,
+    ...extracted.errors,
     ...(merged.ok
       ? [
           ...limitsBlocker(deps.engines.named(row.engine), row.spec, merged.spec),
@@ -115,11 +115,11 @@ export async function proposeChange(
   const full = merged.ok ? merged.spec : row.spec
   const spec: ProjectSpec = drops === undefined ? full : { ...full, databases: withoutDatabase(full, drops.name) }
   const removal = removalOf(merged.ok ? merged.removesData : [], drops)
-  return proposeSpec(row, { spec, aside, removal, rotation, look, goesBack: false, isShown }, deps)
+  return proposeSpec(row, { spec, extracted, removal, rotation, look, goesBack: false, isShown }, deps)
 }
 
 /** What a project is to become: its specification, and what comes with it. */
-export interface Wanted extends Pick<ProposedChange, 'spec' | 'aside' | 'removal' | 'look' | 'goesBack'> {
+export interface Wanted extends Pick<ProposedChange, 'spec' | 'extracted' | 'removal' | 'look' | 'goesBack'> {
   readonly rotation?: ChangeOptions['rotates']
   readonly isShown: boolean
 }
@@ -127,7 +127,7 @@ export interface Wanted extends Pick<ProposedChange, 'spec' | 'aside' | 'removal
 /** The second half of a proposal: resolves and plans. Throws what newly stands in the way; writes nothing. */
 export async function proposeSpec(
   row: ProjectRow,
-  { spec, aside, removal, rotation, look, goesBack, isShown }: Wanted,
+  { spec, extracted, removal, rotation, look, goesBack, isShown }: Wanted,
   deps: ChangeDeps,
 ): Promise<ProposedChange> {
   const { engine, resolver, store } = deps
@@ -162,7 +162,7 @@ export async function proposeSpec(
     row,
     spec,
     resolved,
-    aside,
+    extracted,
     changes,
     plan,
     isChange,
@@ -206,7 +206,7 @@ function leftDataBlocker(
 ): readonly FieldError[] {
   return added.flatMap((name) => {
     if (!Object.hasOwn(spec.databases, name)) return []
-    if (!databaseKinds.some((kind) => data.has(databaseWorkload(kind.name, name)))) return []
+    if (!databaseTypes.some((kind) => data.has(databaseWorkload(kind.name, name)))) return []
     const detail = `Data of a database "${name}" that was dropped is still there. Drop it again (DELETE …/databases/${name}?confirm=${name}), or choose another name.`
     return [{ pointer: `/databases/${name}`, code: 'data_exists', detail }]
   })
@@ -217,7 +217,7 @@ function removalOf(services: readonly string[], database: ChangeOptions['drops']
   const removal = {
     deleteData: [...services],
     deleteSecrets: services.flatMap((name) =>
-      (serviceKindOf(name)?.secrets ?? []).map((secret) => serviceSecret(name, secret.name)),
+      (serviceTypeOf(name)?.secrets ?? []).map((secret) => serviceSecret(name, secret.name)),
     ),
     releasePorts: [] as string[],
   }
@@ -225,7 +225,7 @@ function removalOf(services: readonly string[], database: ChangeOptions['drops']
   const workload = databaseWorkload(database.type, database.name)
   removal.deleteData.push(workload)
   removal.releasePorts.push(workload)
-  for (const secret of databaseKindOf(database.type)?.secrets ?? [])
+  for (const secret of databaseTypeOf(database.type)?.secrets ?? [])
     removal.deleteSecrets.push(databaseSecret(database.name, secret.name))
   return removal
 }
@@ -237,13 +237,13 @@ export async function writeChange(
   action: string,
   deps: ChangeDeps,
 ): Promise<OperationRow | null> {
-  const { row, aside, removal, look } = proposed
+  const { row, extracted, removal, look } = proposed
   const { store } = deps
   const { accepted, changed } = await store.transaction(async (tx) => {
     await refuseMoved(store, proposed)
     const accepted = await accept(tx, proposed, context, deps)
     if (look !== null) await refuseChanged(store, row, look)
-    const spec = await sealSpec(tx, row.id, proposed.spec, aside)
+    const spec = await sealSpec(tx, row.id, proposed.spec, extracted)
     const changed = await tx.projects.update(row.id, row.generation, { spec })
     for (const { name, length } of proposed.rotates) await tx.secrets.put(row.id, name, randomText(length))
     await rememberKeptData(tx, row, spec)
@@ -273,7 +273,7 @@ export async function writeChange(
   })
   const isNew = accepted?.isNew === true
   // Its operation resolves it again, and remembers what was read of the source.
-  const isKnown = isNew && aside.texts.size + aside.dropped.length + proposed.rotates.length === 0
+  const isKnown = isNew && extracted.texts.size + extracted.dropped.length + proposed.rotates.length === 0
   if (proposed.isAboutPrograms) deps.resolver.handOver(row.id, (isNew ? 1 : 0) + (isKnown ? 0 : 1))
   // First, so that nobody sees the change without the operation that holds the project for it.
   if (accepted !== null) begin(accepted, deps)
@@ -340,7 +340,7 @@ async function rememberKeptData(tx: Transaction, { id, spec }: ProjectRow, after
 
 /** Whether a program of the project runs over the service’s data; one that runs elsewhere does not. */
 export function usesData(name: string, settings: ServiceFields): boolean {
-  return settings.enabled && serviceKindOf(name)?.runsHere?.(settings) !== false
+  return settings.enabled && serviceTypeOf(name)?.runsHere?.(settings) !== false
 }
 
 function unique(names: readonly string[]): readonly string[] {

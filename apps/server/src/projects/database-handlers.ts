@@ -1,4 +1,4 @@
-import { databaseKindOf, databaseKinds } from '@stackquay/catalog'
+import { databaseTypeOf, databaseTypes } from '@stackquay/catalog'
 import { ProblemError } from '@stackquay/contract'
 import { databaseSecret, databaseWorkload } from '@stackquay/domain'
 import type { SecretRef } from '@stackquay/engine-api'
@@ -28,7 +28,7 @@ export function databaseHandlers(deps: DatabaseDeps, answers: ProjectAnswers): D
   /** Type of a database that was dropped, and whose data is still there because its deletion was cut off. */
   const leftOver = async (row: ProjectRow, name: string, signal: AbortSignal): Promise<string | undefined> => {
     const data = await deps.engine.dataNames(row.id, signal)
-    return databaseKinds.find((kind) => data.includes(databaseWorkload(kind.name, name)))?.name
+    return databaseTypes.find((kind) => data.includes(databaseWorkload(kind.name, name)))?.name
   }
 
   return {
@@ -141,7 +141,7 @@ function credentialHandlers(
 
 function databaseOf(row: ProjectRow, name: string) {
   const database = Object.hasOwn(row.spec.databases, name) ? row.spec.databases[name] : undefined
-  const kind = database === undefined ? undefined : databaseKindOf(database.type)
+  const kind = database === undefined ? undefined : databaseTypeOf(database.type)
   if (database === undefined || kind === undefined)
     throw new ProblemError('not_found', `There is no database "${name}".`)
   return { database, kind }

@@ -2,11 +2,11 @@ import { join } from 'node:path'
 import {
   type DetectedRuntime,
   type ProjectFacts,
-  runtimeKinds,
+  runtimeTypes,
   type Settings,
   SettingsError,
   type SourceFiles,
-  suiteKinds,
+  suiteTypes,
 } from '@stackquay/catalog'
 import type { EngineName } from '@stackquay/contract'
 import {
@@ -184,12 +184,12 @@ export function createResolver(options: {
     detect: async (place) => {
       const files = await readSource(await filesOf(place), place.path, [
         ...new Set(
-          runtimeKinds.flatMap((kind) =>
+          runtimeTypes.flatMap((kind) =>
             kind.sourceFiles({ ...kind.settings.defaults(), version: '', port: 1 } as Settings),
           ),
         ),
       ])
-      return runtimeKinds
+      return runtimeTypes
         .flatMap((kind) => {
           const detected = kind.detect(files)
           return detected === null ? [] : [{ runtime: kind.name, detected }]
@@ -221,7 +221,7 @@ function commandFiles(spec: ProjectSpec): readonly string[] {
     ...workloadFiles(spec),
     ...folders.flatMap((folder) => envFiles.map((file) => (folder === '.' ? file : `${folder}/${file}`))),
     ...runtimes.flatMap(({ kind, settings }) => kind.commandFiles(settings)),
-    ...suiteKinds.flatMap((suite) => {
+    ...suiteTypes.flatMap((suite) => {
       if (suite.runtime === null) return suite.sourceFiles('.')
       const settings = runtimes.find(({ kind }) => kind.name === suite.runtime)?.settings
       return settings === undefined ? [] : suite.sourceFiles(packageFolder(settings))
@@ -230,7 +230,7 @@ function commandFiles(spec: ProjectSpec): readonly string[] {
 }
 
 function enabledRuntimes(spec: ProjectSpec) {
-  return runtimeKinds.flatMap((kind) => {
+  return runtimeTypes.flatMap((kind) => {
     const settings = spec.runtimes[kind.name]
     return settings?.enabled === true ? [{ kind, settings }] : []
   })

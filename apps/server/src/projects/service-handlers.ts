@@ -1,4 +1,4 @@
-import { type ServiceKind, serviceKindOf, serviceKinds } from '@stackquay/catalog'
+import { type ServiceType, serviceTypeOf, serviceTypes } from '@stackquay/catalog'
 import { ProblemError } from '@stackquay/contract'
 import { serviceSecret } from '@stackquay/domain'
 import type { Engine, SecretRef } from '@stackquay/engine-api'
@@ -32,7 +32,7 @@ export function serviceHandlers(
         status: 200,
         body: {
           services: services.map(([kind, { enabled, version }]) => ({ kind, enabled, version })),
-          keptData: serviceKinds.flatMap((kind) => {
+          keptData: serviceTypes.flatMap((kind) => {
             const there = data.find(({ name }) => name === kind.name)
             const settings = row.spec.services[kind.name]
             if (there === undefined || (settings !== undefined && usesData(kind.name, settings))) return []
@@ -113,8 +113,8 @@ export function serviceHandlers(
 function serviceOf(
   row: ProjectRow,
   name: string,
-): { kind: ServiceKind; settings: ProjectRow['spec']['services'][string] } {
-  const kind = serviceKindOf(name)
+): { kind: ServiceType; settings: ProjectRow['spec']['services'][string] } {
+  const kind = serviceTypeOf(name)
   const settings = row.spec.services[name]
   if (kind === undefined || settings === undefined)
     throw new ProblemError('not_found', `The project has no service "${name}".`)

@@ -1,4 +1,4 @@
-import { databaseKindOf, runtimeKinds, type ServiceKind, serviceKinds } from '@stackquay/catalog'
+import { databaseTypeOf, runtimeTypes, type ServiceType, serviceTypes } from '@stackquay/catalog'
 import type { OperationRecord, ProjectStatus, ProjectSummary, ProjectView, WorkloadStatus } from '@stackquay/contract'
 import { visibleText } from '@stackquay/contract'
 import {
@@ -57,7 +57,7 @@ function fields({ row, engine, limitsUnavailable, urls, operation, leases }: Pro
           primary: name === primaryDatabase(spec.databases),
           hostPort: hostPort(
             databaseWorkload(database.type, name),
-            databaseKindOf(database.type)?.name ?? database.type,
+            databaseTypeOf(database.type)?.name ?? database.type,
           ),
         },
       ]),
@@ -98,7 +98,7 @@ function runtimeViews(
   hostPort: (workload: string, port: string) => number | null,
 ): Record<string, unknown> {
   const views: Record<string, unknown> = {}
-  for (const kind of runtimeKinds) {
+  for (const kind of runtimeTypes) {
     const settings = spec.runtimes[kind.name]
     if (settings === undefined) continue
     const shown: Record<string, unknown> = {}
@@ -117,7 +117,7 @@ function serviceViews(
   hostPort: (workload: string, port: string) => number | null,
 ): Record<string, unknown> {
   return Object.fromEntries(
-    serviceKinds.flatMap((kind) => {
+    serviceTypes.flatMap((kind) => {
       const settings = spec.services[kind.name]
       if (settings === undefined) return []
       const shown = Object.fromEntries(
@@ -131,12 +131,12 @@ function serviceViews(
 }
 
 /** The port that a person connects to. */
-function publishedPort(kind: ServiceKind): string {
+function publishedPort(kind: ServiceType): string {
   return (kind.ports.find((port) => port.published) ?? kind.ports[0])?.name ?? ''
 }
 
 /** `password` becomes `hasPassword`. */
-function withoutSecrets(kind: ServiceKind, path: readonly string[], value: unknown): unknown {
+function withoutSecrets(kind: ServiceType, path: readonly string[], value: unknown): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
   return Object.fromEntries(
     Object.entries(value).map(([field, inner]) => {

@@ -1,4 +1,4 @@
-import { serviceKinds } from '@stackquay/catalog'
+import { serviceTypes } from '@stackquay/catalog'
 import {
   type ProjectCommands,
   type ProjectSpec,
@@ -190,7 +190,7 @@ export function createTestEnvironments({
  * its variables then lead to a port on which nothing listens.
  */
 function isElsewhere(spec: ProjectSpec, pointer: string): boolean {
-  return serviceKinds.some(({ name, runsHere }) => {
+  return serviceTypes.some(({ name, runsHere }) => {
     const settings = spec.services[name]
     return pointer.startsWith(`/${name}/`) && settings !== undefined && runsHere?.(settings) === false
   })

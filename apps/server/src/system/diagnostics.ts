@@ -1,5 +1,5 @@
 import { statfs } from 'node:fs/promises'
-import { runtimeKinds } from '@stackquay/catalog'
+import { runtimeTypes } from '@stackquay/catalog'
 import type { DiagnosticCheck, Orphan } from '@stackquay/contract'
 import type { Engine, Readiness } from '@stackquay/engine-api'
 import type { Engines } from '@stackquay/engines'
@@ -115,7 +115,7 @@ const toolchainChecks =
   async () => {
     const { runtimes } = await catalogue.runtimes()
     return runtimes.map((runtime) => {
-      const kind = runtimeKinds.find((candidate) => candidate.name === runtime.name)
+      const kind = runtimeTypes.find((candidate) => candidate.name === runtime.name)
       const versions = runtime.versions
         .filter((version) => version.available)
         .map((version) => version.fullVersion ?? version.version)

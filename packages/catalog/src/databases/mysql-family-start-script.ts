@@ -1,5 +1,5 @@
 import { dataPath } from '@stackquay/engine-api/workload'
-import type { DatabaseInput } from '../kind.ts'
+import type { DatabaseInput } from '../entry-types.ts'
 
 /**
  * argv in front of the server's own. Before each start it writes what the server carries out before it takes the first

@@ -1,6 +1,6 @@
 import type { Job } from '@stackquay/engine-api'
 import { dataPath } from '@stackquay/engine-api/workload'
-import type { DatabaseConnection, DatabaseInput, DatabaseType, WorkloadSpec } from '../kind.ts'
+import type { DatabaseConnection, DatabaseInput, DatabaseType, WorkloadSpec } from '../entry-types.ts'
 import { startScript } from './mysql-family-start-script.ts'
 
 /*

@@ -1,4 +1,4 @@
-import type { ActionDefinition } from '../kind.ts'
+import type { ActionDefinition } from '../entry-types.ts'
 
 /** What differs from an action that can run, deletes nothing and needs the dependencies. */
 export type ActionParts = Pick<ActionDefinition, 'name' | 'label' | 'summary' | 'argv'> & Partial<ActionDefinition>

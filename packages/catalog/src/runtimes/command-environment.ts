@@ -1,5 +1,5 @@
 import type { Job, Value } from '@stackquay/engine-api'
-import { type CommandEnvironment, type RuntimeInput, SettingsError } from '../kind.ts'
+import { type CommandEnvironment, type RuntimeInput, SettingsError } from '../entry-types.ts'
 import { searchPath } from '../server-workload.ts'
 
 /** What a runtime says about the place where its commands run; the rest is the same for all. */

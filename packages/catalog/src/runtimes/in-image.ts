@@ -1,4 +1,4 @@
-import type { ChosenToolchain } from '../kind.ts'
+import type { ChosenToolchain } from '../entry-types.ts'
 
 /** A program that a built-in image has in the usual place, in the version that its Dockerfile names. */
 export function inImage(program: string): ChosenToolchain {

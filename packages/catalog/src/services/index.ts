@@ -1,4 +1,4 @@
-import type { ServiceType } from '../kind.ts'
+import type { ServiceType } from '../entry-types.ts'
 import { mailpit } from './mailpit/mailpit.ts'
 import { meilisearch } from './meilisearch/meilisearch.ts'
 import { memcached } from './memcached/memcached.ts'
@@ -9,7 +9,7 @@ import { storage } from './storage/storage.ts'
 import { typesense } from './typesense/typesense.ts'
 
 /** One line a service; a test compares this list with the folders beside it. */
-export const serviceKinds: readonly ServiceType[] = [
+export const serviceTypes: readonly ServiceType[] = [
   redis,
   memcached,
   rabbitmq,
@@ -20,6 +20,6 @@ export const serviceKinds: readonly ServiceType[] = [
   storage,
 ]
 
-export function serviceKindOf(name: string): ServiceType | undefined {
-  return serviceKinds.find((kind) => kind.name === name)
+export function serviceTypeOf(name: string): ServiceType | undefined {
+  return serviceTypes.find((kind) => kind.name === name)
 }

@@ -1,4 +1,4 @@
-import type { TypeImage } from '../kind.ts'
+import type { TypeImage } from '../entry-types.ts'
 
 /** For services that are built-in programs. */
 export const nodeImage: TypeImage = {

@@ -1,4 +1,4 @@
-import type { SourceFiles } from '../kind.ts'
+import type { SourceFiles } from '../entry-types.ts'
 
 export function contains(source: SourceFiles, file: string, pattern: RegExp): boolean {
   const text = source[file]

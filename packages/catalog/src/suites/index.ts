@@ -13,7 +13,7 @@ import { vitest } from './runners/vitest.ts'
 import type { SuiteType } from './suite-type.ts'
 
 /** One line a runner; a test compares this list with the files beside it. The order is that of the list a person sees. */
-export const suiteKinds: readonly SuiteType[] = [
+export const suiteTypes: readonly SuiteType[] = [
   nodeTest,
   vitest,
   jest,

@@ -1,5 +1,5 @@
 import type { Value } from '@stackquay/engine-api'
-import type { CommandEnvironment, ProjectFacts, Settings, SourceFiles } from '../kind.ts'
+import type { CommandEnvironment, ProjectFacts, Settings, SourceFiles } from '../entry-types.ts'
 
 /** A test runner. Each type has a file or folder of its own and one line in the list. */
 export interface SuiteType {

@@ -1,7 +1,7 @@
 import { chownSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
-import { type RuntimeType, runtimeKindOf, type SuiteType, suiteKinds } from '@stackquay/catalog'
+import { type RuntimeType, runtimeTypeOf, type SuiteType, suiteTypes } from '@stackquay/catalog'
 import {
   emptySpec,
   type FoundSuite,
@@ -36,7 +36,7 @@ export async function dockerProject(
   files: Readonly<Record<string, string>>,
   said: Readonly<Record<string, unknown>> = {},
 ): Promise<DockerProject> {
-  const kind = runtimeKindOf(name)!
+  const kind = runtimeTypeOf(name)!
   const place = mkdtempSync(join(fixture.folder, `${name}-`))
   const [path, toolsPath] = ['project', 'tools'].map((folder) => join(place, folder)) as [string, string]
   for (const folder of [place, path, toolsPath]) mkdirSync(folder, { recursive: true })
@@ -52,7 +52,7 @@ export async function dockerProject(
   const wanted = [
     ...kind.sourceFiles(settings),
     ...kind.commandFiles(settings),
-    ...suiteKinds.flatMap((suite: SuiteType) => suite.sourceFiles('.')),
+    ...suiteTypes.flatMap((suite: SuiteType) => suite.sourceFiles('.')),
   ]
   const ports = await freePorts(2)
   const facts: ResolveFacts = {

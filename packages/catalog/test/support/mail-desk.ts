@@ -10,14 +10,14 @@ import {
   inboxHeader,
   inboxPaths,
   type ServiceInput,
-  serviceKindOf,
+  serviceTypeOf,
   type WorkloadSpec,
 } from '@stackquay/catalog'
 import { createTransport } from 'nodemailer'
 import type { Machine } from './run-workload.ts'
 import type { Stage, Started } from './stage.ts'
 
-const kind = serviceKindOf('mailpit')!
+const kind = serviceTypeOf('mailpit')!
 export const apiKey = 'kEy0123456789'
 
 interface Answer {

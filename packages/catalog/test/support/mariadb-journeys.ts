@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import { type DatabaseInput, databaseKindOf } from '@stackquay/catalog'
+import { type DatabaseInput, databaseTypeOf } from '@stackquay/catalog'
 import { revealValue, type Value } from '@stackquay/engine-api'
 import { type Connection, createConnection, type RowDataPacket } from 'mysql2/promise'
 import type { Machine } from './run-workload.ts'
 import { databaseFromHere, type Stage, type Started } from './stage.ts'
 
-const kind = databaseKindOf('mariadb')!
+const kind = databaseTypeOf('mariadb')!
 const name = 'mariadb-main_1'
 const password = `it's "quoted" $HOME \\ %41 #@/ é`
 const rotated = `new'; \\' -- $1 \`id\` ü\\`

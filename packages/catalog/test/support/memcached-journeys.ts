@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { after, before, describe, test } from 'node:test'
-import { type ServiceInput, serviceKindOf } from '@stackquay/catalog'
+import { type ServiceInput, serviceTypeOf } from '@stackquay/catalog'
 import type { Machine } from './run-workload.ts'
 import type { Stage, Started } from './stage.ts'
 
-const kind = serviceKindOf('memcached')!
+const kind = serviceTypeOf('memcached')!
 
 /** What Memcached promises, wherever it runs. */
 export function memcachedJourneys(place: string, open: () => Stage): void {

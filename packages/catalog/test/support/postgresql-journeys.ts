@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { chownSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import { type DatabaseInput, databaseKindOf } from '@stackquay/catalog'
+import { type DatabaseInput, databaseTypeOf } from '@stackquay/catalog'
 import { Client } from 'pg'
 import type { Machine } from './run-workload.ts'
 import { databaseFromHere, type Stage, type Started } from './stage.ts'
 
-const kind = databaseKindOf('postgresql')!
+const kind = databaseTypeOf('postgresql')!
 const password = `it's "quoted" $HOME \\ %41 #@/ é`
 const rotated = `new'; password \\' "x" $1 ü`
 

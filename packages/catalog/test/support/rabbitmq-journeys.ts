@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { type ServiceInput, serviceKindOf } from '@stackquay/catalog'
+import { type ServiceInput, serviceTypeOf } from '@stackquay/catalog'
 import { revealValue, type Value } from '@stackquay/engine-api'
 import { type ChannelModel, connect, type Options } from 'amqplib'
 import type { Machine } from './run-workload.ts'
@@ -8,7 +8,7 @@ import { type Stage, type Started, serviceFromHere } from './stage.ts'
 
 type Target = string | Options.Connect
 
-const kind = serviceKindOf('rabbitmq')!
+const kind = serviceTypeOf('rabbitmq')!
 const hostile = `it's "quoted" $HOME \\ %41 #@/ é`
 
 /** What RabbitMQ promises for its data, wherever it runs. */

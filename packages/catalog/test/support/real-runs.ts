@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after } from 'node:test'
-import { type SuiteType, suiteKinds } from '@stackquay/catalog'
+import { type SuiteType, suiteTypes } from '@stackquay/catalog'
 import { projectOf } from './real-projects.ts'
 import type { RealRun } from './run-suite.ts'
 
@@ -18,7 +18,7 @@ export async function temporary(files: Readonly<Record<string, string>>): Promis
 }
 
 export function kindOf(runner: string): SuiteType {
-  const kind = suiteKinds.find((one) => one.runner === runner)
+  const kind = suiteTypes.find((one) => one.runner === runner)
   assert.ok(kind, runner)
   return kind
 }

@@ -4,12 +4,12 @@ import { existsSync, readdirSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import { type ServiceInput, serviceKindOf, type WorkloadSpec } from '@stackquay/catalog'
+import { type ServiceInput, serviceTypeOf, type WorkloadSpec } from '@stackquay/catalog'
 import { revealValue, type Value } from '@stackquay/engine-api'
 import type { Machine } from './run-workload.ts'
 import { type Stage, type Started, serviceFromHere } from './stage.ts'
 
-const kind = serviceKindOf('redis')!
+const kind = serviceTypeOf('redis')!
 const hostile = `it's "quoted" $HOME \\ %41 #@/ é`
 
 /** What Redis promises for its data, wherever it runs. `place` says it in the title. */

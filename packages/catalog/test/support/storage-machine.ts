@@ -2,11 +2,11 @@ import { chmodSync, constants, copyFileSync, cpSync, mkdtempSync, readdirSync, r
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { S3Client, type S3ClientConfig } from '@aws-sdk/client-s3'
-import { type ServiceInput, serviceKindOf, type WorkloadSpec } from '@stackquay/catalog'
+import { type ServiceInput, serviceTypeOf, type WorkloadSpec } from '@stackquay/catalog'
 import { programFile } from '../../src/folders.ts'
 import { nativeStage, type Stage, type Started } from './stage.ts'
 
-export const kind = serviceKindOf('storage')!
+export const kind = serviceTypeOf('storage')!
 
 /** A storage with its data and its clients. */
 export interface StorageMachine {

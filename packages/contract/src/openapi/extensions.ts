@@ -1,4 +1,4 @@
-import { runtimeKinds, serviceKinds } from '@stackquay/catalog'
+import { runtimeTypes, serviceTypes } from '@stackquay/catalog'
 import { schemaName } from '../schemas/project.ts'
 import type { Json } from './json.ts'
 
@@ -17,8 +17,8 @@ export const extensions: Readonly<Record<string, string>> = {
 /** Names for the fields that several objects share, which are no object of their own. */
 const commons: Readonly<Record<string, readonly string[]>> = {
   ProjectCommon: ['Project', 'ProjectSummary'],
-  RuntimeCommon: runtimeKinds.map((kind) => `${schemaName(kind.name)}Runtime`),
-  ServiceCommon: serviceKinds.map((kind) => `${schemaName(kind.name)}Service`),
+  RuntimeCommon: runtimeTypes.map((kind) => `${schemaName(kind.name)}Runtime`),
+  ServiceCommon: serviceTypes.map((kind) => `${schemaName(kind.name)}Service`),
 }
 
 /** The same schemas, with their common part written once. */

@@ -1,4 +1,4 @@
-import { databaseKinds, runtimeKinds, serviceKinds } from '@stackquay/catalog'
+import { databaseTypes, runtimeTypes, serviceTypes } from '@stackquay/catalog'
 import { z } from 'zod'
 import { shownName } from '../shown-name.ts'
 import { Time, WorkloadName } from './common.ts'
@@ -80,7 +80,7 @@ export const ProjectStatus = z
   .meta({ id: 'ProjectStatus' })
 export type ProjectStatus = z.infer<typeof ProjectStatus>
 
-export const databaseTypes = databaseKinds.flatMap((kind) => [kind.name, ...kind.aliases])
+export const databaseTypeNames = databaseTypes.flatMap((kind) => [kind.name, ...kind.aliases])
 
 export const DatabaseView = z
   .object({
@@ -93,7 +93,7 @@ export const DatabaseView = z
   .meta({ id: 'Database' })
 
 export const DatabasePatch = z.strictObject({
-  type: z.string().describe(`One of: ${databaseTypes.join(', ')}.`),
+  type: z.string().describe(`One of: ${databaseTypeNames.join(', ')}.`),
   version: z.string().min(1).max(20).optional(),
   exposePort: z.boolean().optional(),
   primary: z.boolean().optional().meta({ readOnly: true, description: 'Read-only. Accepted on input and ignored.' }),
@@ -112,9 +112,9 @@ export const EnvSettings = z
     value: z.string().max(65_536).nullable().optional().describe('Absent or null: as it is.'),
     secret: z.boolean().optional(),
     runtimes: z
-      .array(z.enum(runtimeKinds.map((kind) => kind.name) as [string, ...string[]]))
+      .array(z.enum(runtimeTypes.map((kind) => kind.name) as [string, ...string[]]))
       .min(1)
-      .max(runtimeKinds.length)
+      .max(runtimeTypes.length)
       .nullable()
       .optional()
       .describe('Which runtimes receive it; null: all.'),
@@ -169,7 +169,7 @@ const LimitsPatch = Limits.extend({
   .meta({ id: 'LimitsPatch' })
 
 const runtimeViews = Object.fromEntries(
-  runtimeKinds.map((kind) => [
+  runtimeTypes.map((kind) => [
     kind.name,
     kind.settings.view
       .meta({ id: `${schemaName(kind.name)}Runtime`, description: `Settings of the runtime ${kind.label}.` })
@@ -177,7 +177,7 @@ const runtimeViews = Object.fromEntries(
   ]),
 )
 const runtimePatches = Object.fromEntries(
-  runtimeKinds.map((kind) => [
+  runtimeTypes.map((kind) => [
     kind.name,
     kind.settings.patch
       .meta({ id: `${schemaName(kind.name)}RuntimePatch`, description: `Changes of the runtime ${kind.label}.` })
@@ -185,7 +185,7 @@ const runtimePatches = Object.fromEntries(
   ]),
 )
 const serviceViews = Object.fromEntries(
-  serviceKinds.map((kind) => [
+  serviceTypes.map((kind) => [
     kind.name,
     kind.settings.view
       .meta({ id: `${schemaName(kind.name)}Service`, description: `Settings of the service ${kind.label}.` })
@@ -193,7 +193,7 @@ const serviceViews = Object.fromEntries(
   ]),
 )
 const servicePatches = Object.fromEntries(
-  serviceKinds.map((kind) => [
+  serviceTypes.map((kind) => [
     kind.name,
     kind.settings.patch
       .meta({ id: `${schemaName(kind.name)}ServicePatch`, description: `Changes of the service ${kind.label}.` })

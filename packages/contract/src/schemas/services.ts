@@ -1,14 +1,14 @@
-import { serviceKinds } from '@stackquay/catalog'
+import { serviceTypes } from '@stackquay/catalog'
 import { z } from 'zod'
 import { Time } from './common.ts'
 
-const names = (kinds: typeof serviceKinds) => z.enum(kinds.map((kind) => kind.name) as [string, ...string[]])
+const names = (kinds: typeof serviceTypes) => z.enum(kinds.map((kind) => kind.name) as [string, ...string[]])
 
-export const ServiceName = names(serviceKinds)
+export const ServiceName = names(serviceTypes)
 /** Services with credentials of their own. */
-export const CredentialsService = names(serviceKinds.filter((kind) => kind.credentials !== undefined))
+export const CredentialsService = names(serviceTypes.filter((kind) => kind.credentials !== undefined))
 /** Services whose data can be kept. */
-export const KeptDataKind = names(serviceKinds.filter((kind) => kind.keepsData))
+export const KeptDataKind = names(serviceTypes.filter((kind) => kind.keepsData))
 
 export const KeptData = z
   .object({

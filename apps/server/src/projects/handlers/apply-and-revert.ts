@@ -5,9 +5,9 @@ import type { Handlers, RequestContext } from '../../http/handler.ts'
 import { acceptAct, begin } from '../accept.ts'
 import type { ProjectAnswers } from '../answers.ts'
 import { proposeSpec, writeChange } from '../change-project.ts'
+import { restoredSecrets } from '../extract-secrets.ts'
 import { planOf, standOf } from '../plan.ts'
 import { refuseErrors } from '../prepare.ts'
-import { restoredSecrets } from '../secrets-aside.ts'
 import type { ProjectsDeps } from './deps.ts'
 
 /** What becomes of settings that were written and not carried out: they are, or they are given up. */
@@ -71,12 +71,12 @@ async function proposeRevert(row: ProjectRow, isShown: boolean, deps: ProjectsDe
       hint: reverted.errors.map(({ detail }) => detail).join(' '),
       errors: reverted.errors,
     })
-  const { spec, aside } = await restoredSecrets(reverted.spec, row.spec, deps.store).catch((error: unknown) => {
+  const { spec, extracted } = await restoredSecrets(reverted.spec, row.spec, deps.store).catch((error: unknown) => {
     if (!(error instanceof SecretError)) throw error
     throw new ProblemError('cannot_revert', `A secret of the settings from before cannot be opened: ${error.message}`, {
       hint: 'Set it anew and apply the settings.',
     })
   })
   const removal = { deleteData: [], deleteSecrets: [], releasePorts: [] }
-  return proposeSpec(row, { spec, aside, removal, look: null, goesBack: true, isShown }, deps)
+  return proposeSpec(row, { spec, extracted, removal, look: null, goesBack: true, isShown }, deps)
 }

@@ -6,9 +6,9 @@ import { folderOwner } from '../../isolation/folder-owner.ts'
 import { queueOperation } from '../accept.ts'
 import type { ProjectAnswers } from '../answers.ts'
 import { engineForNew } from '../engine-choice.ts'
+import { sealSpec } from '../extract-secrets.ts'
 import { manifestBody } from '../manifest-body.ts'
 import { planOf } from '../plan.ts'
-import { sealSpec } from '../secrets-aside.ts'
 import { sourceUrlSecret } from '../source-url.ts'
 import { invalid, type ProjectsDeps } from './deps.ts'
 import { insertProject } from './insert-project.ts'
@@ -55,7 +55,7 @@ async function create(
   const engine = await engineForNew(body.engine, deps.engines, context.signal)
   const id = newId('prj')
   const begun = await beginning(id, body, engine, context, deps)
-  const { spec, aside, source, path } = begun
+  const { spec, extracted, source, path } = begun
   const owner = await ownerToRunAs(body, path, engine, context, deps)
   if (query.dryRun === true) return planCreation({ id, slug, engine }, body, begun, deps)
 
@@ -70,8 +70,8 @@ async function create(
     source,
   }
   const operation = await insertProject(project, context, deps, async (tx) => {
-    const sealed = await sealSpec(tx, id, spec, aside)
-    if (aside.texts.size > 0) await tx.projects.update(id, 1, { spec: sealed })
+    const sealed = await sealSpec(tx, id, spec, extracted)
+    if (extracted.texts.size > 0) await tx.projects.update(id, 1, { spec: sealed })
     if (source.kind === 'git' && body.git !== undefined && body.git.url !== source.url)
       await tx.secrets.put(id, sourceUrlSecret, body.git.url)
     if (owner !== null) await isolation.users?.adopt(tx, id, owner)

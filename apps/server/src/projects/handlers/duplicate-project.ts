@@ -4,7 +4,7 @@ import { type NewProject, newId, type ProjectRow, type Store } from '@stackquay/
 import type { Handlers } from '../../http/handler.ts'
 import { acceptQuietly, queueOperation } from '../accept.ts'
 import type { ProjectAnswers } from '../answers.ts'
-import { sealSpec, withPendingSecrets } from '../secrets-aside.ts'
+import { sealSpec, withPendingSecrets } from '../extract-secrets.ts'
 import { sourceUrlSecret } from '../source-url.ts'
 import { invalid, type ProjectsDeps } from './deps.ts'
 import { insertProject } from './insert-project.ts'

@@ -6,17 +6,17 @@ import type { ProjectSource } from '@stackquay/store'
 import type { RequestContext } from '../../http/handler.ts'
 import { withoutCredentials } from '../../source/git-url.ts'
 import { limitsBlocker } from '../engine-limits.ts'
+import { type ExtractedSecrets, extractSecrets } from '../extract-secrets.ts'
 import type { SourcePlace } from '../files-of.ts'
 import { manifestBody } from '../manifest-body.ts'
 import { readManifest } from '../manifest-file.ts'
 import { refuseErrors } from '../prepare.ts'
-import { type SetAside, setSecretsAside } from '../secrets-aside.ts'
 import { invalid, type ProjectsDeps } from './deps.ts'
 import { withoutReadOnly } from './without-read-only.ts'
 
 export interface Beginning {
   readonly spec: ProjectSpec
-  readonly aside: SetAside
+  readonly extracted: ExtractedSecrets
   readonly source: ProjectSource
   /** Of an existing folder; null when the service makes one. */
   readonly path: string | null
@@ -62,14 +62,14 @@ export async function beginning(
         hint: 'Use that project, or choose another folder.',
       })
   }
-  const aside = await setSecretsAside(spec, withoutReadOnly(body), store)
-  const merged = mergeProject(spec, aside.patch, aside.env, offers, 'enables')
+  const extracted = await extractSecrets(spec, withoutReadOnly(body), store)
+  const merged = mergeProject(spec, extracted.patch, extracted.env, offers, 'enables')
   refuseErrors([
-    ...aside.errors,
+    ...extracted.errors,
     ...(merged.ok ? limitsBlocker(engines.named(engineName), emptySpec(body.name), merged.spec) : merged.errors),
   ])
   if (merged.ok) spec = merged.spec
-  return { spec, aside, source, path, facts }
+  return { spec, extracted, source, path, facts }
 }
 
 /** For the plan of a folder that nobody described yet: what will be found there. */

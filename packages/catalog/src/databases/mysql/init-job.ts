@@ -1,6 +1,6 @@
 import type { Job } from '@stackquay/engine-api'
 import { dataPath } from '@stackquay/engine-api/workload'
-import type { DatabaseInput } from '../../kind.ts'
+import type { DatabaseInput } from '../../entry-types.ts'
 import { serverPath } from '../mysql-family.ts'
 import { ownOptions } from './own-options.ts'
 

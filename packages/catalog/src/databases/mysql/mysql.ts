@@ -1,4 +1,4 @@
-import type { DatabaseInput, DatabaseType } from '../../kind.ts'
+import type { DatabaseInput, DatabaseType } from '../../entry-types.ts'
 import { familyFields, familyWorkload, nameBlocker } from '../mysql-family.ts'
 import { initJob } from './init-job.ts'
 import { ownOptions } from './own-options.ts'

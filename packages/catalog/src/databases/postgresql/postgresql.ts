@@ -1,5 +1,5 @@
 import { dataPath } from '@stackquay/engine-api/workload'
-import type { DatabaseConnection, DatabaseInput, DatabaseType, WorkloadSpec } from '../../kind.ts'
+import type { DatabaseConnection, DatabaseInput, DatabaseType, WorkloadSpec } from '../../entry-types.ts'
 import { initJob } from './init-job.ts'
 import { passwordJob } from './password-job.ts'
 import { startScript } from './start-script.ts'

@@ -1,4 +1,4 @@
-import type { ActionDefinition } from '../../kind.ts'
+import type { ActionDefinition } from '../../entry-types.ts'
 import { actionList } from '../actions.ts'
 
 /** What the go command does with a whole module. */

@@ -1,5 +1,5 @@
 import type { Job } from '@stackquay/engine-api'
-import { type RuntimeInput, SettingsError } from '../../kind.ts'
+import { type RuntimeInput, SettingsError } from '../../entry-types.ts'
 import { atEveryStart, below, inSource, onPath, searchPath } from '../../server-workload.ts'
 import { readPackageJson } from './package-json.ts'
 import { type PackageManager, packageManagerCommand, runScriptWords } from './package-manager.ts'

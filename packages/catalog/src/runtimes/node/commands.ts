@@ -1,4 +1,4 @@
-import { type RuntimeCommands, type RuntimeInput, SettingsError } from '../../kind.ts'
+import { type RuntimeCommands, type RuntimeInput, SettingsError } from '../../entry-types.ts'
 import { below, inSource, onPath } from '../../server-workload.ts'
 import { mostScripts } from '../../source-json.ts'
 import { type ActionParts, actionList, isActionName } from '../actions.ts'

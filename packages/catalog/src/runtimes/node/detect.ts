@@ -1,4 +1,4 @@
-import type { DetectedRuntime, SourceFiles } from '../../kind.ts'
+import type { DetectedRuntime, SourceFiles } from '../../entry-types.ts'
 import { readPackageJson } from './package-json.ts'
 import { detectedPackageManager } from './package-manager.ts'
 import { presets } from './presets.ts'

@@ -1,4 +1,4 @@
-import type { TypeImage } from '../../kind.ts'
+import type { TypeImage } from '../../entry-types.ts'
 import { inImage } from '../in-image.ts'
 import { packageManagers } from './package-manager.ts'
 

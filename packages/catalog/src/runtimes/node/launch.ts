@@ -1,5 +1,5 @@
 import type { ProcessRun, RequiredFile, Value } from '@stackquay/engine-api'
-import { type Listen, type RuntimeInput, SettingsError } from '../../kind.ts'
+import { type Listen, type RuntimeInput, SettingsError } from '../../entry-types.ts'
 import { below, inSource, onPath, place } from '../../server-workload.ts'
 import { largestPackageFile } from '../../source-json.ts'
 import { type PackageJson, readPackageJson } from './package-json.ts'

@@ -1,4 +1,4 @@
-import type { RuntimeInput } from '../../kind.ts'
+import type { RuntimeInput } from '../../entry-types.ts'
 
 /** What servers and commands have in common. */
 export function nodeVariables(input: RuntimeInput) {

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { RuntimeInput, RuntimeType, Settings, WorkloadSpec } from '../../kind.ts'
+import type { RuntimeInput, RuntimeType, Settings, WorkloadSpec } from '../../entry-types.ts'
 import { Port, RelativeFolder, readOnlyPort, runtimeSettings } from '../../runtime-settings.ts'
 import { below, inSource, onPath, serverWorkload } from '../../server-workload.ts'
 import { binFolders, buildJob } from './build-job.ts'

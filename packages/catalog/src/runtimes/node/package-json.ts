@@ -1,4 +1,4 @@
-import type { SourceFiles } from '../../kind.ts'
+import type { SourceFiles } from '../../entry-types.ts'
 import { sourceJson } from '../../source-json.ts'
 
 /** What is read of a package.json. Anything odd in it counts as absent: npm itself will say what is wrong. */

@@ -1,5 +1,5 @@
 import type { Job, ProcessRun, ToolchainQuery } from '@stackquay/engine-api'
-import { type RuntimeInput, SettingsError, type SourceFiles } from '../../kind.ts'
+import { type RuntimeInput, SettingsError, type SourceFiles } from '../../entry-types.ts'
 import { below, cacheFolder, inSource, installVariables, onPath, searchPath } from '../../server-workload.ts'
 import { readPackageJson } from './package-json.ts'
 

@@ -1,5 +1,5 @@
 import type { ProcessRun } from '@stackquay/engine-api'
-import { type ActionDefinition, type RuntimeInput, SettingsError } from '../../kind.ts'
+import { type ActionDefinition, type RuntimeInput, SettingsError } from '../../entry-types.ts'
 import { onPath } from '../../server-workload.ts'
 import { mostScripts, sourceJson } from '../../source-json.ts'
 import { type ActionParts, actionList, isActionName } from '../actions.ts'

@@ -1,5 +1,5 @@
 import type { ProcessRun } from '@stackquay/engine-api'
-import { type RuntimeInput, SettingsError } from '../../kind.ts'
+import { type RuntimeInput, SettingsError } from '../../entry-types.ts'
 import { cacheFolder, onPath } from '../../server-workload.ts'
 
 /** argv of Composer, run by the project's PHP. */

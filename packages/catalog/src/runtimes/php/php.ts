@@ -8,7 +8,7 @@ import type {
   Settings,
   SourceFiles,
   WorkloadSpec,
-} from '../../kind.ts'
+} from '../../entry-types.ts'
 import { RelativeFolder, runtimeSettings } from '../../runtime-settings.ts'
 import {
   atEveryStart,

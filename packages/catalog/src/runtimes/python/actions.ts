@@ -1,5 +1,5 @@
 import type { ProcessRun } from '@stackquay/engine-api'
-import { type ActionDefinition, type RuntimeInput, SettingsError } from '../../kind.ts'
+import { type ActionDefinition, type RuntimeInput, SettingsError } from '../../entry-types.ts'
 import { below, inSource, onPath } from '../../server-workload.ts'
 import { type ActionParts, actionList } from '../actions.ts'
 import { blockerOf } from '../command-environment.ts'

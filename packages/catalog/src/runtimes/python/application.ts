@@ -1,4 +1,4 @@
-import type { SourceFiles } from '../../kind.ts'
+import type { SourceFiles } from '../../entry-types.ts'
 import { inSource } from '../../server-workload.ts'
 
 /** Files in which an application usually begins. */

@@ -1,4 +1,4 @@
-import type { DetectedRuntime, SourceFiles } from '../../kind.ts'
+import type { DetectedRuntime, SourceFiles } from '../../entry-types.ts'
 import { findApplication } from './application.ts'
 
 /** Manage.py decides; else the packages that are asked for, the more particular ones first. */

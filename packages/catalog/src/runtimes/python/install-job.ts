@@ -1,5 +1,5 @@
 import type { Job } from '@stackquay/engine-api'
-import { type RuntimeInput, SettingsError } from '../../kind.ts'
+import { type RuntimeInput, SettingsError } from '../../entry-types.ts'
 import { below, cacheFolder, inSource, installVariables, searchPath } from '../../server-workload.ts'
 
 /** Files that say what is needed, the most exact first. */

@@ -1,4 +1,4 @@
-import type { Listen, Preset } from '../../kind.ts'
+import type { Listen, Preset } from '../../entry-types.ts'
 import { place } from '../../server-workload.ts'
 
 export interface PythonPreset extends Preset {

@@ -7,7 +7,7 @@ import {
   type Settings,
   SettingsError,
   type WorkloadSpec,
-} from '../../kind.ts'
+} from '../../entry-types.ts'
 import { RelativeFolder, runtimeSettings } from '../../runtime-settings.ts'
 import { below, inSource, place, serverWorkload } from '../../server-workload.ts'
 import { commandEnvironment } from '../command-environment.ts'

@@ -1,5 +1,5 @@
 import type { ProcessRun } from '@stackquay/engine-api'
-import type { ActionDefinition, RuntimeInput } from '../../kind.ts'
+import type { ActionDefinition, RuntimeInput } from '../../entry-types.ts'
 import { inSource } from '../../server-workload.ts'
 import { type ActionParts, actionList } from '../actions.ts'
 import { gemsIn } from './commands.ts'

@@ -1,5 +1,5 @@
 import type { ProcessRun } from '@stackquay/engine-api'
-import type { Listen } from '../../kind.ts'
+import type { Listen } from '../../entry-types.ts'
 import { place } from '../../server-workload.ts'
 
 export interface RubyServer {

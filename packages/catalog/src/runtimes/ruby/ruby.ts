@@ -7,7 +7,7 @@ import type {
   Settings,
   SourceFiles,
   WorkloadSpec,
-} from '../../kind.ts'
+} from '../../entry-types.ts'
 import { RelativeFolder, runtimeSettings } from '../../runtime-settings.ts'
 import { below, inSource, installVariables, refuseDebug, searchPath, serverWorkload } from '../../server-workload.ts'
 import { commandEnvironment } from '../command-environment.ts'

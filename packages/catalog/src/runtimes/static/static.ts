@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Preset, RuntimeInput, RuntimeType, SourceFiles, WorkloadSpec } from '../../kind.ts'
+import type { Preset, RuntimeInput, RuntimeType, SourceFiles, WorkloadSpec } from '../../entry-types.ts'
 import { RelativeFolder, runtimeSettings } from '../../runtime-settings.ts'
 import { below, refuseDebug, serverWorkload } from '../../server-workload.ts'
 import { commandEnvironment } from '../command-environment.ts'

@@ -1,4 +1,4 @@
-import type { ServiceInput, ServiceType, WorkloadSpec } from '../../kind.ts'
+import type { ServiceInput, ServiceType, WorkloadSpec } from '../../entry-types.ts'
 import { servicePort } from '../../service-ports.ts'
 import { serviceSettings } from '../../service-settings.ts'
 

@@ -1,7 +1,7 @@
 import type { Value } from '@stackquay/engine-api'
 import { dataPath } from '@stackquay/engine-api/workload'
 import { z } from 'zod'
-import type { ServiceConnection, ServiceInput, ServiceType, WorkloadSpec } from '../../kind.ts'
+import type { ServiceConnection, ServiceInput, ServiceType, WorkloadSpec } from '../../entry-types.ts'
 import { innerPorts, servicePort } from '../../service-ports.ts'
 import { serviceSettings } from '../../service-settings.ts'
 import { configJob } from './config-job.ts'

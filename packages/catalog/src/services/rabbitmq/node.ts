@@ -1,4 +1,4 @@
-import type { ServiceInput } from '../../kind.ts'
+import type { ServiceInput } from '../../entry-types.ts'
 import { definitions } from './account.ts'
 
 /*

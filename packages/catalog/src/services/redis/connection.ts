@@ -1,5 +1,5 @@
 import type { Value } from '@stackquay/engine-api'
-import type { ServiceConnection, ServiceType } from '../../kind.ts'
+import type { ServiceConnection, ServiceType } from '../../entry-types.ts'
 import { externalOf } from './external.ts'
 
 /** Where clients connect, here or elsewhere. */

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { ServiceFields } from '../../kind.ts'
+import type { ServiceFields } from '../../entry-types.ts'
 import { Port } from '../../runtime-settings.ts'
 
 /** A Redis elsewhere. Nothing is started here; runtimes get its address. */

@@ -1,4 +1,4 @@
-import type { ProjectFacts, WorkloadSpec } from '../../kind.ts'
+import type { ProjectFacts, WorkloadSpec } from '../../entry-types.ts'
 
 /**
  * While it loads its data the server accepts connections, and to a client that has not logged in it says the same as

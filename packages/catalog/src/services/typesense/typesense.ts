@@ -1,5 +1,5 @@
 import { dataPath } from '@stackquay/engine-api/workload'
-import type { ServiceConnection, ServiceInput, ServiceType, WorkloadSpec } from '../../kind.ts'
+import type { ServiceConnection, ServiceInput, ServiceType, WorkloadSpec } from '../../entry-types.ts'
 import { innerAddress, innerPorts, servicePort } from '../../service-ports.ts'
 import { serviceSettings } from '../../service-settings.ts'
 

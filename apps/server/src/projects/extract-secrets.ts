@@ -1,11 +1,11 @@
-import { runtimeKinds, serviceKinds } from '@stackquay/catalog'
+import { runtimeTypes, serviceTypes } from '@stackquay/catalog'
 import { type EnvInput, type FieldError, type ProjectPatch, Secret } from '@stackquay/contract'
 import { type EnvPatch, type ProjectSpec, type SecretHandle, serviceSecret, variableSecret } from '@stackquay/domain'
 import { SecretError, type Store, type Transaction } from '@stackquay/store'
 import type { z } from 'zod'
 
 /** A patch with the texts of its secrets set aside: a specification only ever names them. */
-export interface SetAside {
+export interface ExtractedSecrets {
   /** The patch; what is secret in the settings of services is a reference. */
   readonly patch: ProjectPatch
   readonly env: EnvPatch
@@ -21,7 +21,7 @@ export interface SetAside {
 const pending: SecretHandle = { secret: 'pending', version: 0 }
 
 type Reading = Pick<Store, 'secrets'>
-interface Aside {
+interface Extraction {
   readonly texts: Map<string, Secret>
   readonly dropped: string[]
   readonly errors: FieldError[]
@@ -31,10 +31,14 @@ interface Aside {
  * What a person sent against what is there. A secret that is left out or null in a variable keeps its text, so that an
  * answer of GET can be sent back; the same text again is no change.
  */
-export async function setSecretsAside(spec: ProjectSpec, patch: ProjectPatch, store: Reading): Promise<SetAside> {
-  const aside: Aside = { texts: new Map(), dropped: [], errors: [] }
-  const env = await variablesOf(spec, patch.env ?? {}, store, aside)
-  return { patch: await withoutServiceSecrets(spec, patch, store, aside), env, ...aside }
+export async function extractSecrets(
+  spec: ProjectSpec,
+  patch: ProjectPatch,
+  store: Reading,
+): Promise<ExtractedSecrets> {
+  const extracted: Extraction = { texts: new Map(), dropped: [], errors: [] }
+  const env = await variablesOf(spec, patch.env ?? {}, store, extracted)
+  return { patch: await withoutServiceSecrets(spec, patch, store, extracted), env, ...extracted }
 }
 
 /** Seals what was set aside and answers the specification that names it. */
@@ -42,11 +46,11 @@ export async function sealSpec(
   tx: Transaction,
   project: string,
   spec: ProjectSpec,
-  aside: Pick<SetAside, 'texts' | 'dropped'>,
+  extracted: Pick<ExtractedSecrets, 'texts' | 'dropped'>,
 ): Promise<ProjectSpec> {
   const sealed = async (name: string) => {
-    const text = aside.texts.get(name)
-    if (text === undefined) throw new Error(`the text of the secret ${name} was not set aside`)
+    const text = extracted.texts.get(name)
+    if (text === undefined) throw new Error(`the text of the secret ${name} was not extracted`)
     return tx.secrets.put(project, name, text.expose())
   }
   const env = new Map(Object.entries(spec.env))
@@ -60,7 +64,7 @@ export async function sealSpec(
     if (settings !== undefined && isPending(at(settings, path)))
       services[kind] = put(settings, path, await sealed(name))
   }
-  for (const name of aside.dropped) await tx.secrets.drop(project, name)
+  for (const name of extracted.dropped) await tx.secrets.drop(project, name)
   return { ...spec, env: Object.fromEntries(env), services }
 }
 
@@ -72,7 +76,7 @@ export async function restoredSecrets(
   spec: ProjectSpec,
   now: ProjectSpec,
   store: Reading,
-): Promise<{ readonly spec: ProjectSpec; readonly aside: SetAside }> {
+): Promise<{ readonly spec: ProjectSpec; readonly extracted: ExtractedSecrets }> {
   const handles = handlesOf(now)
   const before = handlesOf(spec)
   const texts = new Map<string, Secret>()
@@ -82,7 +86,7 @@ export async function restoredSecrets(
   }
   const dropped = [...handles.keys()].filter((name) => !before.has(name))
   const restored = pendingWhere(spec, (name) => texts.has(name))
-  return { spec: restored, aside: { patch: {}, env: {}, texts, dropped, errors: [] } }
+  return { spec: restored, extracted: { patch: {}, env: {}, texts, dropped, errors: [] } }
 }
 
 /** Secrets of variables and of services, by their names. */
@@ -128,7 +132,7 @@ async function variablesOf(
   spec: ProjectSpec,
   sent: Readonly<Record<string, z.output<typeof EnvInput>>>,
   store: Reading,
-  { texts, dropped, errors }: Aside,
+  { texts, dropped, errors }: Extraction,
 ): Promise<EnvPatch> {
   const env = new Map<string, EnvPatch[string]>()
   for (const [name, input] of Object.entries(sent)) {
@@ -183,14 +187,14 @@ async function variablesOf(
 /** Undefined for all runtimes. */
 function inCatalogueOrder(runtimes: readonly string[] | null): readonly string[] | undefined {
   if (runtimes === null) return undefined
-  return runtimeKinds.map((kind) => kind.name).filter((name) => runtimes.includes(name))
+  return runtimeTypes.map((kind) => kind.name).filter((name) => runtimes.includes(name))
 }
 
 type Path = readonly [string, ...string[]]
 type Fields = Readonly<Record<string, unknown>>
 
 /** Every place in the settings of services that holds a secret. */
-const serviceSecrets = serviceKinds.flatMap((kind) =>
+const serviceSecrets = serviceTypes.flatMap((kind) =>
   kind.settings.secretFields.map((path) => ({
     kind: kind.name,
     path,
@@ -202,7 +206,7 @@ async function withoutServiceSecrets(
   spec: ProjectSpec,
   patch: ProjectPatch,
   store: Reading,
-  { texts, dropped }: Aside,
+  { texts, dropped }: Extraction,
 ): Promise<ProjectPatch> {
   const changed: Record<string, unknown> = { ...patch }
   for (const { kind, path, name } of serviceSecrets) {

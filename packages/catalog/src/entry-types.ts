@@ -385,6 +385,3 @@ export class SettingsError extends Error {
     this.hint = hint
   }
 }
-
-/** The names that the server's projects still use. */
-export type { DatabaseType as DatabaseKind, ServiceType as ServiceKind }
