@@ -38,8 +38,26 @@ export interface IdempotencyDeps {
 export function createIdempotency({ store, log, now }: IdempotencyDeps): Idempotency {
   /** Requests of this process. A stored "running" that is not among them died with an earlier process. */
   const running = new Set<string>()
-  let sealingKey: Promise<string> | undefined
+  const answers = createStoredAnswers({ store, log })
+  const fingerprintOf = createFingerprints(store)
   let expiredAt = 0
+
+  const runOnce = async (caller: string, key: string, work: () => Promise<Answer>): Promise<Answer> => {
+    try {
+      const answer = await work()
+      if (isFinal(answer)) await answers.complete(caller, key, answer)
+      else await answers.forget(caller, key)
+      return answer
+    } catch (error) {
+      await answers.forget(caller, key)
+      throw error
+    }
+  }
+  const expireHourly = () => {
+    if (now() - expiredAt < 3_600_000) return
+    expiredAt = now()
+    answers.expire(new Date(now() - 24 * 3_600_000))
+  }
 
   return {
     async run(request, work) {
@@ -51,7 +69,7 @@ export function createIdempotency({ store, log, now }: IdempotencyDeps): Idempot
       expireHourly()
       try {
         const fingerprint = await fingerprintOf(request)
-        const stored = await reserve(caller, key, fingerprint)
+        const stored = await answers.reserve(caller, key, fingerprint)
         if (stored !== null) return replay(stored, fingerprint)
         return await runOnce(caller, key, work)
       } finally {
@@ -59,69 +77,56 @@ export function createIdempotency({ store, log, now }: IdempotencyDeps): Idempot
       }
     },
   }
+}
 
-  async function reserve(caller: string, key: string, fingerprint: string): Promise<StoredAnswer | null> {
-    return store.transaction(async (tx) => {
-      const first = await tx.idempotency.reserve(caller, key, fingerprint)
-      if (first.reserved) return null
-      if (first.stored.state === 'done' || first.stored.fingerprint !== fingerprint) return first.stored
-      // The process that ran it ended in the middle. Whatever it did, doing it again is safe: names are unique and
-      // reaching a state twice is reaching it once.
-      return null
-    })
+function createStoredAnswers({ store, log }: Pick<IdempotencyDeps, 'store' | 'log'>) {
+  const failed = (message: string) => (error: unknown) => log.error({ err: error }, message)
+  return {
+    /** The answer of the first request; null for that request itself. */
+    reserve: (caller: string, key: string, fingerprint: string): Promise<StoredAnswer | null> =>
+      store.transaction(async (tx) => {
+        const first = await tx.idempotency.reserve(caller, key, fingerprint)
+        if (first.reserved) return null
+        if (first.stored.state === 'done' || first.stored.fingerprint !== fingerprint) return first.stored
+        // The process that ran it ended in the middle. Whatever it did, doing it again is safe: names are unique and
+        // reaching a state twice is reaching it once.
+        return null
+      }),
+    /** The work is done, so its answer is sent even when it cannot be stored. */
+    complete: (caller: string, key: string, { status, headers, body }: Answer): Promise<void> =>
+      store
+        .transaction((tx) => tx.idempotency.complete(caller, key, { status, headers: { ...headers }, body }))
+        .catch(failed('The answer of an idempotent request could not be stored.')),
+    forget: (caller: string, key: string): Promise<void> =>
+      store
+        .transaction((tx) => tx.idempotency.forget(caller, key))
+        .catch(failed('The key of a failed request could not be forgotten.')),
+    expire: (before: Date): void => {
+      store
+        .transaction((tx) => tx.idempotency.expire(before.toISOString()))
+        .catch(failed('Old idempotency keys could not be removed.'))
+    },
   }
+}
 
-  async function runOnce(caller: string, key: string, work: () => Promise<Answer>): Promise<Answer> {
-    try {
-      const answer = await work()
-      if (isFinal(answer)) await complete(caller, key, answer)
-      else await forget(caller, key)
-      return answer
-    } catch (error) {
-      await forget(caller, key)
-      throw error
-    }
-  }
-
-  /** The work is done, so its answer is sent even when it cannot be stored. */
-  async function complete(caller: string, key: string, { status, headers, body }: Answer): Promise<void> {
-    await store
-      .transaction((tx) => tx.idempotency.complete(caller, key, { status, headers: { ...headers }, body }))
-      .catch((error: unknown) => log.error({ err: error }, 'The answer of an idempotent request could not be stored.'))
-  }
-
-  async function forget(caller: string, key: string): Promise<void> {
-    await store
-      .transaction((tx) => tx.idempotency.forget(caller, key))
-      .catch((error: unknown) => log.error({ err: error }, 'The key of a failed request could not be forgotten.'))
-  }
-
-  /**
-   * Keyed with a sealed secret: bodies may hold passwords and variables, and a plain hash of one in the database would
-   * let whoever reads the file try guesses.
-   */
-  async function fingerprintOf({ operation, url, body }: KeyedRequest): Promise<string> {
-    sealingKey ??= readSealingKey()
-    const hmac = createHmac('sha256', await sealingKey)
-    return hmac.update(`${operation.method} ${url}\n${JSON.stringify(body) ?? ''}`).digest('hex')
-  }
-
-  async function readSealingKey(): Promise<string> {
-    const name = 'idempotency-fingerprint'
+/**
+ * Keyed with a sealed secret: bodies may hold passwords and variables, and a plain hash of one in the database would
+ * let whoever reads the file try guesses.
+ */
+function createFingerprints(store: IdempotencyDeps['store']): (request: KeyedRequest) => Promise<string> {
+  const name = 'idempotency-fingerprint'
+  let sealingKey: Promise<string> | undefined
+  const readSealingKey = async (): Promise<string> => {
     const known = await store.secrets.find(null, name)
     if (known) return (await store.secrets.reveal(known.secret)).expose()
     const text = randomBytes(32).toString('base64url')
     await store.transaction((tx) => tx.secrets.put(null, name, text))
     return text
   }
-
-  function expireHourly(): void {
-    if (now() - expiredAt < 3_600_000) return
-    expiredAt = now()
-    const before = new Date(now() - 24 * 3_600_000).toISOString()
-    store
-      .transaction((tx) => tx.idempotency.expire(before))
-      .catch((error: unknown) => log.error({ err: error }, 'Old idempotency keys could not be removed.'))
+  return async ({ operation, url, body }) => {
+    sealingKey ??= readSealingKey()
+    const hmac = createHmac('sha256', await sealingKey)
+    return hmac.update(`${operation.method} ${url}\n${JSON.stringify(body) ?? ''}`).digest('hex')
   }
 }
 

@@ -30,20 +30,7 @@ export function logHandlers({
   const matchers = createMatchers(workers)
   const streams = createLogStreams(engine)
 
-  const namesOf = async (project: string): Promise<readonly string[]> => {
-    const known = model.find(project) ?? ((await store.projects.find(project)) && (await model.renew(project)))
-    if (known === null) throw new ProblemError('not_found', 'The project was deleted.')
-    return known.resolved.workloads.map((workload) => workload.ref.workload)
-  }
-  const workloadsOf = async (idOrSlug: string, only: string | undefined) => {
-    const row = await store.projects.find(idOrSlug)
-    if (row === null) throw new ProblemError('not_found', `There is no project "${idOrSlug}".`)
-    const names = await namesOf(row.id)
-    if (only !== undefined && !names.includes(only)) {
-      throw new ProblemError('not_found', `There is no workload "${only}"; there is ${names.join(', ') || 'none'}.`)
-    }
-    return { project: row.id, slug: row.slug, names: only === undefined ? names : [only] }
-  }
+  const { namesOf, workloadsOf } = workloadNames(store, model)
   const filterOf = (query: LogQuery, totalMs?: number): LogFilter | null => {
     const isPattern = query.regex === true && query.q !== undefined && query.q !== ''
     return logFilter(query, isPattern ? matchers.matcher(query.q ?? '', totalMs) : null)
@@ -89,25 +76,51 @@ export function logHandlers({
       let position = from === null ? null : writePosition(from)
       if (position === null && since !== undefined && tail === undefined)
         position = writePosition({ time: isoTime(since), cursors: {} })
-      position ??= await sendTail(socket, followed, tail ?? 200, times(query))
+      position ??= await sendTail(socket, followed, { engine, limit: tail ?? 200, ...times(query) })
       await streams.send(followed, socket, position)
     },
   }
+}
 
-  /** The last lines of each workload. Answers where following goes on. */
-  async function sendTail(
-    socket: FrameSocket,
-    { project, names, fits }: Followed,
-    limit: number,
-    range: { readonly since?: string; readonly until?: string },
-  ): Promise<string> {
-    const { signal } = socket
-    const request = { engine, project, names: await names(), limit, fits, ...range, signal, ofEach: true }
-    const { items, nextCursor } = await newestLines(request)
-    for (let at = 0; at < items.length; at += tailFrame)
-      await socket.send({ type: 'lines', items: items.slice(at, at + tailFrame) })
-    return nextCursor
+function workloadNames(store: LogDeps['store'], model: LogDeps['model']) {
+  const namesOf = async (project: string): Promise<readonly string[]> => {
+    const known = model.find(project) ?? ((await store.projects.find(project)) && (await model.renew(project)))
+    if (known === null) throw new ProblemError('not_found', 'The project was deleted.')
+    return known.resolved.workloads.map((workload) => workload.ref.workload)
   }
+  return {
+    namesOf,
+    /** Of a project that is named by a request: all, or the one that it names. */
+    workloadsOf: async (idOrSlug: string, only: string | undefined) => {
+      const row = await store.projects.find(idOrSlug)
+      if (row === null) throw new ProblemError('not_found', `There is no project "${idOrSlug}".`)
+      const names = await namesOf(row.id)
+      if (only !== undefined && !names.includes(only)) {
+        throw new ProblemError('not_found', `There is no workload "${only}"; there is ${names.join(', ') || 'none'}.`)
+      }
+      return { project: row.id, slug: row.slug, names: only === undefined ? names : [only] }
+    },
+  }
+}
+
+/** The last lines of each workload. Answers where following goes on. */
+async function sendTail(
+  socket: FrameSocket,
+  { project, names, fits }: Followed,
+  { limit, engine, ...range }: TailRequest,
+): Promise<string> {
+  const { signal } = socket
+  const request = { engine, project, names: await names(), limit, fits, ...range, signal, ofEach: true }
+  const { items, nextCursor } = await newestLines(request)
+  for (let at = 0; at < items.length; at += tailFrame)
+    await socket.send({ type: 'lines', items: items.slice(at, at + tailFrame) })
+  return nextCursor
+}
+
+interface TailRequest extends Pick<LogDeps, 'engine'> {
+  readonly limit: number
+  readonly since?: string
+  readonly until?: string
 }
 
 /** Lines in one frame of what was there before. */

@@ -115,16 +115,7 @@ export function createModel(options: ModelOptions): Model {
     },
     find: entries.find,
     all: entries.all,
-    summaryJson: (id, revision) => {
-      const entry = entries.find(id)
-      if (entry === null || entry.row.revision !== revision) return null
-      if (entry.json === null || entry.json.revision !== revision) {
-        const made = parts(id)
-        if (made === null) return null
-        entry.json = { revision, text: JSON.stringify(projectSummary(made)) }
-      }
-      return entry.json.text
-    },
+    summaryJson: (id, revision) => summaryOf(entries.find(id), revision, parts),
     version: entries.version,
     wanted: async (ref) => {
       const row = await store.projects.find(ref.project)
@@ -138,6 +129,16 @@ export function createModel(options: ModelOptions): Model {
       return workload
     },
   }
+}
+
+function summaryOf(entry: Entry | null, revision: number, parts: Model['parts']): string | null {
+  if (entry === null || entry.row.revision !== revision) return null
+  if (entry.json === null || entry.json.revision !== revision) {
+    const made = parts(entry.row.id)
+    if (made === null) return null
+    entry.json = { revision, text: JSON.stringify(projectSummary(made)) }
+  }
+  return entry.json.text
 }
 
 function urlsOf(entry: Entry, resolver: Resolver): readonly string[] {

@@ -181,21 +181,7 @@ export function createResolver(options: {
         ledAway: resolveConnections(project.spec, beside).ledAway,
       }
     },
-    detect: async (place) => {
-      const files = await readSource(await filesOf(place), place.path, [
-        ...new Set(
-          runtimeTypes.flatMap((kind) =>
-            kind.sourceFiles({ ...kind.settings.defaults(), version: '', port: 1 } as Settings),
-          ),
-        ),
-      ])
-      return runtimeTypes
-        .flatMap((kind) => {
-          const detected = kind.detect(files)
-          return detected === null ? [] : [{ runtime: kind.name, detected }]
-        })
-        .sort((a, b) => b.detected.confidence - a.detected.confidence)
-    },
+    detect: async (place) => detectedIn(await readSource(await filesOf(place), place.path, detectionFiles())),
   }
 }
 
@@ -248,4 +234,21 @@ function broughtFile(programs: OurPrograms, name: string): string {
       'Mend that, then try again.',
     )
   }
+}
+
+/** What the runtimes want to see of a source that says nothing of itself. */
+function detectionFiles(): readonly string[] {
+  const wanted = runtimeTypes.flatMap((type) =>
+    type.sourceFiles({ ...type.settings.defaults(), version: '', port: 1 } as Settings),
+  )
+  return [...new Set(wanted)]
+}
+
+function detectedIn(files: SourceFiles) {
+  return runtimeTypes
+    .flatMap((type) => {
+      const detected = type.detect(files)
+      return detected === null ? [] : [{ runtime: type.name, detected }]
+    })
+    .sort((a, b) => b.detected.confidence - a.detected.confidence)
 }

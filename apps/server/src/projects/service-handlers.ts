@@ -2,7 +2,7 @@ import { type ServiceType, serviceTypeOf, serviceTypes } from '@stackquay/catalo
 import { ProblemError } from '@stackquay/contract'
 import { serviceSecret } from '@stackquay/domain'
 import type { Engine, SecretRef } from '@stackquay/engine-api'
-import type { ProjectRow } from '@stackquay/store'
+import type { ProjectRow, Store } from '@stackquay/store'
 import type { Handlers } from '../http/handler.ts'
 import type { ProjectAnswers } from './answers.ts'
 import { type ChangeDeps, usesData } from './change-project.ts'
@@ -32,20 +32,7 @@ export function serviceHandlers(
         status: 200,
         body: {
           services: services.map(([kind, { enabled, version }]) => ({ kind, enabled, version })),
-          keptData: serviceTypes.flatMap((kind) => {
-            const there = data.find(({ name }) => name === kind.name)
-            const settings = row.spec.services[kind.name]
-            if (there === undefined || (settings !== undefined && usesData(kind.name, settings))) return []
-            const known = kept.find(({ name }) => name === kind.name)
-            return [
-              {
-                kind: kind.name,
-                version: known?.version ?? null,
-                sizeBytes: there.sizeBytes,
-                keptAt: known?.keptAt ?? null,
-              },
-            ]
-          }),
+          keptData: keptDataOf(row, data, kept),
         },
       }
     },
@@ -108,6 +95,21 @@ export function serviceHandlers(
       return change(row, {}, context, 'service.credentials.rotate', query, { rotates })
     },
   }
+}
+
+/** Data of services that are switched off or were never there by their name in the settings. */
+function keptDataOf(
+  { spec }: ProjectRow,
+  data: Awaited<ReturnType<Engine['data']>>,
+  kept: Awaited<ReturnType<Store['keptData']['of']>>,
+) {
+  return serviceTypes.flatMap(({ name: kind }) => {
+    const there = data.find(({ name }) => name === kind)
+    const settings = spec.services[kind]
+    if (there === undefined || (settings !== undefined && usesData(kind, settings))) return []
+    const known = kept.find(({ name }) => name === kind)
+    return [{ kind, version: known?.version ?? null, sizeBytes: there.sizeBytes, keptAt: known?.keptAt ?? null }]
+  })
 }
 
 function serviceOf(

@@ -43,16 +43,27 @@ type Kind = RunRow['kind']
 const recentRuns = 50
 const scopeToCancel = raisedScope(operations.watchRun.access, { frame: { type: 'cancel' } }) ?? 'admin'
 
-export function runHandlers({ store, engine, resolver, runs }: RunHandlersDeps): RunHandlers {
-  const { findProject, findRun, wanted } = lookUps(store, resolver)
-  const { commands } = engine
+export function runHandlers(deps: RunHandlersDeps): RunHandlers {
+  return { ...startingHandlers(deps), ...startedHandlers(deps) }
+}
 
-  const answer = async (row: RunRow, seconds: number | undefined, context: RequestContext) => {
+/** Answers a run as it is after so many seconds, or at its end. */
+function createAnswer({ store, engine, runs }: RunHandlersDeps) {
+  return async (row: RunRow, seconds: number | undefined, context: RequestContext) => {
     if (seconds !== undefined && seconds > 0)
       await runs.ended(row.id, AbortSignal.any([context.signal, AbortSignal.timeout(seconds * 1000)]))
     const now = (await store.runs.find(row.id)) ?? row
-    return { status: isOver(now) ? 200 : 202, body: await shownRun(now, commands) }
+    return { status: isOver(now) ? 200 : 202, body: await shownRun(now, engine.commands) }
   }
+}
+
+type StartingHandlers = Pick<RunHandlers, 'listActions' | 'runAction' | 'listTests' | 'runTests'>
+
+function startingHandlers(deps: RunHandlersDeps): StartingHandlers {
+  const { store, resolver, runs } = deps
+  const { findProject, wanted } = lookUps(store, resolver)
+  const { commands } = deps.engine
+  const answer = createAnswer(deps)
   const run = async (
     kind: Kind,
     id: string,
@@ -97,7 +108,16 @@ export function runHandlers({ store, engine, resolver, runs }: RunHandlersDeps):
 
     runTests: ({ params, query, body }, context) =>
       run('test', params.id, params.suite, body?.filter, query.wait, context),
+  }
+}
 
+function startedHandlers(deps: RunHandlersDeps): Omit<RunHandlers, keyof StartingHandlers> {
+  const { store, resolver, runs } = deps
+  const { findProject, findRun } = lookUps(store, resolver)
+  const { commands } = deps.engine
+  const answer = createAnswer(deps)
+
+  return {
     listRuns: async ({ params, query }) => {
       const project = await findProject(params.id)
       const limit = query.limit ?? 50

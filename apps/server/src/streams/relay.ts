@@ -57,30 +57,46 @@ export function createRelay<At extends Position = number>(
   source: StreamSource<At>,
   options: RelayOptions = { keepBytes: 4 << 20 },
 ): Relay<At> {
-  /** By the position in front of them, in the order they were asked for. */
+  const { keepBytes } = options
+  let readers = 0
+  const chunks = createSharedChunks(source, {
+    /** Nothing is kept for a single reader. */
+    keepBytes: () => (readers < 2 ? 0 : typeof keepBytes === 'number' ? keepBytes : keepBytes()),
+    most: () => (readers < 2 ? 0 : mostChunks),
+  })
+  return {
+    send: async (socket, after) => {
+      let position = after
+      readers += 1
+      try {
+        while (!socket.signal.aborted) {
+          const chunk = await chunks.after(position, socket.signal)
+          if (chunk === null) return position
+          for (const frame of chunk.frames) await put(socket, frame)
+          position = chunk.to
+          // Chunks that are there already must not keep everybody else waiting.
+          await nextTurn()
+        }
+        return position
+      } catch (error) {
+        if (socket.signal.aborted) return position
+        throw error
+      } finally {
+        readers -= 1
+        chunks.trim()
+      }
+    },
+  }
+}
+
+/** Chunks by the position in front of them, each made once while somebody waits for it or it is among the newest. */
+function createSharedChunks<At extends Position>(
+  source: StreamSource<At>,
+  limits: { keepBytes(): number; most(): number },
+) {
+  /** In the order they were asked for. */
   const chunks = new Map<At, Entry<At>>()
   let kept = 0
-  let readers = 0
-
-  const chunkAfter = async (after: At, signal: AbortSignal): Promise<StreamChunk<At> | null> => {
-    const entry = chunks.get(after) ?? make(after)
-    const leave = Promise.withResolvers<never>()
-    const gone = () => leave.reject(signal.reason)
-    entry.waiting += 1
-    signal.addEventListener('abort', gone, { once: true })
-    if (signal.aborted) gone()
-    try {
-      return await Promise.race([entry.made, leave.promise])
-    } finally {
-      signal.removeEventListener('abort', gone)
-      entry.waiting -= 1
-      // Nobody waits for what is still to come: the source is let go.
-      if (entry.waiting === 0 && entry.bytes === null) {
-        forget(after, entry)
-        entry.stop.abort()
-      }
-    }
-  }
 
   const make = (after: At): Entry<At> => {
     const stop = new AbortController()
@@ -107,10 +123,10 @@ export function createRelay<At extends Position = number>(
   }
 
   const trim = () => {
-    const limit = readers < 2 ? 0 : typeof options.keepBytes === 'number' ? options.keepBytes : options.keepBytes()
+    const [limit, most] = [limits.keepBytes(), limits.most()]
     for (const [position, entry] of chunks) {
       // Chunks without frames take a place too.
-      if (kept <= limit && chunks.size <= mostChunks && readers > 1) return
+      if (kept <= limit && chunks.size <= most) return
       if (entry.bytes !== null) forget(position, entry)
     }
   }
@@ -122,25 +138,24 @@ export function createRelay<At extends Position = number>(
   }
 
   return {
-    send: async (socket, after) => {
-      let position = after
-      readers += 1
+    trim,
+    after: async (after: At, signal: AbortSignal): Promise<StreamChunk<At> | null> => {
+      const entry = chunks.get(after) ?? make(after)
+      const leave = Promise.withResolvers<never>()
+      const gone = () => leave.reject(signal.reason)
+      entry.waiting += 1
+      signal.addEventListener('abort', gone, { once: true })
+      if (signal.aborted) gone()
       try {
-        while (!socket.signal.aborted) {
-          const chunk = await chunkAfter(position, socket.signal)
-          if (chunk === null) return position
-          for (const frame of chunk.frames) await put(socket, frame)
-          position = chunk.to
-          // Chunks that are there already must not keep everybody else waiting.
-          await nextTurn()
-        }
-        return position
-      } catch (error) {
-        if (socket.signal.aborted) return position
-        throw error
+        return await Promise.race([entry.made, leave.promise])
       } finally {
-        readers -= 1
-        trim()
+        signal.removeEventListener('abort', gone)
+        entry.waiting -= 1
+        // Nobody waits for what is still to come: the source is let go.
+        if (entry.waiting === 0 && entry.bytes === null) {
+          forget(after, entry)
+          entry.stop.abort()
+        }
       }
     },
   }

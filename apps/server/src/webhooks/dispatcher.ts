@@ -31,13 +31,13 @@ const longestSleepMs = 60_000
 
 export function createDispatcher({ store, now, onError }: DispatcherDeps): Dispatcher {
   const life = new AbortController()
-  const busy = new Map<string, { readonly webhook: string; readonly done: Promise<void> }>()
   let stopListening = () => {}
   let timer: NodeJS.Timeout | undefined
   let working: Promise<void> | null = null
   let again = false
   const queue = createQueue({ store, now })
   const attempt = createAttempt({ store, now, signal: life.signal })
+  const sends = createSends({ store, now, attempt, onError, ended: () => wake(), signal: life.signal })
 
   const wake = () => {
     if (life.signal.aborted) return
@@ -56,44 +56,14 @@ export function createDispatcher({ store, now, onError }: DispatcherDeps): Dispa
     while (again && !life.signal.aborted) {
       again = false
       await queue.enqueue()
-      await sendDue()
+      const wait = await sends.beginDue()
+      if (wait !== null) sleep(wait)
     }
   }
 
   const sleep = (milliseconds: number) => {
     clearTimeout(timer)
     timer = setTimeout(wake, Math.min(Math.max(milliseconds, 20), longestSleepMs)).unref()
-  }
-
-  /** A receiver that is slow holds up its own deliveries, never those of others. */
-  const sendDue = async () => {
-    while (busy.size < atOnce && !life.signal.aborted) {
-      const hooks = [...busy.values()].map(({ webhook }) => webhook)
-      const taken = hooks.filter((hook) => hooks.filter((other) => other === hook).length >= atOnceOfOne)
-      const delivery = await store.webhooks.nextPending({ ids: [...busy.keys()], webhooks: [...new Set(taken)] })
-      // What is under way wakes this when it ends.
-      if (delivery === null) return
-      const wait = Date.parse(delivery.nextAttemptAt ?? '') - now().getTime()
-      if (wait > 0) return sleep(wait)
-      begin(delivery)
-    }
-  }
-
-  const begin = (delivery: DeliveryRow) => {
-    const done = attempt(delivery)
-      .then(
-        () => undefined,
-        (error: unknown) => {
-          onError(error, 'sending a webhook')
-          // What cannot be written is not tried again at once.
-          return pause(longestSleepMs / 6, undefined, { signal: life.signal }).catch(() => undefined)
-        },
-      )
-      .finally(() => {
-        busy.delete(delivery.id)
-        wake()
-      })
-    busy.set(delivery.id, { webhook: delivery.webhook, done })
   }
 
   return {
@@ -111,7 +81,51 @@ export function createDispatcher({ store, now, onError }: DispatcherDeps): Dispa
       clearTimeout(timer)
       life.abort()
       await working
-      await Promise.all([...busy.values()].map(({ done }) => done))
+      await sends.done()
     },
+  }
+}
+
+interface SendsDeps extends DispatcherDeps {
+  readonly attempt: Dispatcher['attempt']
+  /** A delivery that was under way is not any more. */
+  ended(): void
+  readonly signal: AbortSignal
+}
+
+/** What is under way. A receiver that is slow holds up its own deliveries, never those of others. */
+function createSends({ store, now, attempt, onError, ended, signal }: SendsDeps) {
+  const busy = new Map<string, { readonly webhook: string; readonly done: Promise<void> }>()
+  const begin = (delivery: DeliveryRow) => {
+    const done = attempt(delivery)
+      .then(
+        () => undefined,
+        (error: unknown) => {
+          onError(error, 'sending a webhook')
+          // What cannot be written is not tried again at once.
+          return pause(longestSleepMs / 6, undefined, { signal }).catch(() => undefined)
+        },
+      )
+      .finally(() => {
+        busy.delete(delivery.id)
+        ended()
+      })
+    busy.set(delivery.id, { webhook: delivery.webhook, done })
+  }
+  return {
+    /** Begins what is due, as far as there is room. Answers the milliseconds until more is; null when an end must come first, or there is nothing. */
+    beginDue: async (): Promise<number | null> => {
+      while (busy.size < atOnce && !signal.aborted) {
+        const hooks = [...busy.values()].map(({ webhook }) => webhook)
+        const taken = hooks.filter((hook) => hooks.filter((other) => other === hook).length >= atOnceOfOne)
+        const delivery = await store.webhooks.nextPending({ ids: [...busy.keys()], webhooks: [...new Set(taken)] })
+        if (delivery === null) return null
+        const wait = Date.parse(delivery.nextAttemptAt ?? '') - now().getTime()
+        if (wait > 0) return wait
+        begin(delivery)
+      }
+      return null
+    },
+    done: () => Promise.all([...busy.values()].map(({ done }) => done)),
   }
 }
