@@ -38,7 +38,7 @@ export const fileAccess: readonly FileAccess[] = [
   { path: 'apps/server/src/instance-lock.ts', why: 'the socket of the instance, in the home' },
   { path: 'apps/server/src/isolation/folder-owner.ts', why: '/etc/login.defs' },
   { path: 'apps/server/src/isolation/provision.ts', why: '/proc' },
-  { path: 'apps/server/src/isolation/system-users.ts', why: '/etc/passwd and /etc/group' },
+  { path: 'apps/server/src/isolation/system-users.ts', why: '/etc/passwd' },
   { path: 'apps/server/src/network/providers/program-on-path.ts', why: 'programs on the PATH of the service' },
   { path: 'apps/server/src/ports/', why: 'the note of who holds the ports, in the home; /proc' },
   { path: 'apps/server/src/catalogue/container-facts.ts', why: 'Dockerfiles of the installation, and `toolchains`' },

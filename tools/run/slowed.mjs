@@ -19,7 +19,7 @@ export async function runSlowed(files, times, log) {
   const group = openGroup()
   console.log(
     group === null
-      ? 'Slowed by five busy neighbours on one core: no control group with a CPU quota can be made here.'
+      ? 'Slowed by four busy neighbours on one core: no control group with a CPU quota can be made here.'
       : `Slowed by a CPU quota: ${(share * os.cpus().length).toFixed(1)} of ${os.cpus().length} cores.`,
   )
   const rows = []

@@ -234,13 +234,9 @@ export async function createApp({
     now,
   })
   const { release, retire } = createLeaving({ isolation, files, config, onError })
+  const changing = { store, model, resolver, catalogue, engine, engines: { usual, named }, workers, observations }
   const work = createOperationHandlers({
-    store,
-    model,
-    resolver,
-    catalogue,
-    engine,
-    engines: { usual, named },
+    ...changing,
     sources,
     config,
     accounts,
@@ -252,10 +248,8 @@ export async function createApp({
     carries: progressLog.carries,
     runs,
     terminals,
-    workers,
     restartHolds,
     queues,
-    observations,
     watches,
   })
   const orchestrator = createOrchestrator({
@@ -330,27 +324,17 @@ export async function createApp({
   const cookie = createSessionCookie(await instanceId(store))
   const authenticator = createAuthenticator({ store, cookie, log })
   const denied = createDeniedLog({ store, log })
-  const changing = {
-    store,
-    model,
-    resolver,
-    catalogue,
-    engine,
-    engines: { usual, named },
-    workers,
-    observations,
-    orchestrator,
-  }
-  const answers = createAnswers(changing)
+  const changeDeps = { ...changing, orchestrator }
+  const answers = createAnswers(changeDeps)
   const logs = logHandlers({ store, engine, model, workers })
   const projects = afterwards(ready, {
-    ...projectHandlers({ ...changing, sources, filesOf, isolation }, answers),
-    ...envHandlers(changing, answers),
-    ...manifestHandlers(changing, answers),
+    ...projectHandlers({ ...changeDeps, sources, filesOf, isolation }, answers),
+    ...envHandlers(changeDeps, answers),
+    ...manifestHandlers(changeDeps, answers),
     ...databaseHandlers({ store, engine, reveal }, answers),
     ...serviceHandlers({ store, resolver, engine, reveal }, answers),
     ...mailHandlers({ store, engine, workers, reveal }, answers),
-    ...imageHandlers(changing, answers),
+    ...imageHandlers(changeDeps, answers),
     ...pick(logs, ['getProjectLogs', 'downloadLogs']),
     ...pick(statsHandlers({ store, engine, accounts }), ['getProjectStats']),
     ...domainHandlers({ store, model, resolver, network, baseDomain: config.baseDomain, published }),

@@ -34,14 +34,23 @@ test('a change of a variable looks at the project, writes and tells only as ofte
     assert.ok(count <= most[what as keyof typeof most], `${what}: ${count}`)
 })
 
+test('a new project that is not started is resolved when it is accepted, and when its files are there', async (t) => {
+  const app = await openTestApp(t)
+  const headers = await app.session()
+  const counts = counted(t, app)
+  const body = { name: 'Shop', template: 'express', start: false }
+  const made = await app.call('createProject', { body, query: { wait: '20' }, headers })
+  assert.equal(made.json.status.state, 'stopped', made.body)
+  await new Promise((resolve) => setTimeout(resolve, 600))
+  t.diagnostic(JSON.stringify(counts))
+  assert.ok(counts.resolved <= 2, `${counts.resolved} times`)
+})
+
 function counted(t: { after(end: () => void): void }, { app, engine }: TestApp): Record<keyof typeof most, number> {
   const counts = { resolved: 0, observed: 0, transactions: 0, derived: 0, published: 0 }
-  const say = (what: string) =>
-    process.env.SHOW && console.log(what, new Error().stack?.split('\n').slice(3, 9).join('\n'))
   for (const name of ['resolved', 'derived', 'published'] as const) {
     const count = () => {
       counts[name] += 1
-      say(name)
     }
     subscribe(`stackquay:${name}`, count)
     t.after(() => unsubscribe(`stackquay:${name}`, count))
@@ -49,14 +58,12 @@ function counted(t: { after(end: () => void): void }, { app, engine }: TestApp):
   const { observe } = engine
   engine.observe = (...args) => {
     counts.observed += 1
-    say('observed')
     return observe.apply(engine, args)
   }
   const store = app.store as { transaction: typeof app.store.transaction }
   const { transaction } = store
   store.transaction = (work) => {
     counts.transactions += 1
-    say('transaction')
     return transaction.call(store, work) as ReturnType<typeof work>
   }
   return counts

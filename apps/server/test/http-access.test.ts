@@ -41,7 +41,7 @@ describe('who may do what, over every operation', () => {
   })
 
   for (const scope of scopes) {
-    test(`a token of scope ${scope} passes the http of exactly what its scope includes`, async () => {
+    test(`a token of scope ${scope} passes exactly what its scope includes`, async () => {
       const { value } = await http.token({ scope })
       for (const operation of closed) {
         const { answer, problem, code } = await ask(operation, bearer(value))

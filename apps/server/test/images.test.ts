@@ -19,7 +19,7 @@ const reference = postgresql.image.reference(postgresql.releases[0]!.version)
 /** What is seen of a workload is written down a moment later. */
 const until = (what: string, check: () => Promise<boolean>) => waitFor(what, check, { timeoutMs: 30_000 })
 
-/** A app whose engine runs images, and in it a project with a database that runs. */
+/** An app whose engine runs images, and in it a project with a database that runs. */
 async function openShop(t: TestContext): Promise<TestApp & { id: string; images(): Promise<WorkloadImages> }> {
   const app = await openTestApp(t, { images: true })
   const body = { name: 'Shop', engine: 'docker', databases: { main: { type: 'postgresql' } } }

@@ -1,7 +1,7 @@
 import { EngineError } from '@stackquay/engine-api'
 import { type Account, type Accounts, runAs } from '@stackquay/engines'
 import type { ProjectUser, Store, Transaction, UserIds } from '@stackquay/store'
-import { addSystemUser, findSystemUser, localIds, removeSystemUser, type SystemUser } from './system-users.ts'
+import { addSystemUser, findSystemUser, removeSystemUser, type SystemUser, takenIds } from './system-users.ts'
 
 /** A system user for each project, made when something of the project first runs; or the owner of its folder. */
 export interface ProjectUsers extends Accounts {
@@ -61,15 +61,7 @@ export async function openProjectUsers(options: ProjectUsersOptions): Promise<Pr
     return mine
   }
 
-  const freeUid = async (): Promise<number> => {
-    const local = await localIds()
-    for (let uid = options.uids.from; uid <= options.uids.to; uid += 1)
-      if (!taken.has(uid) && !local.has(uid)) return uid
-    throw unavailable(
-      `All uids from ${options.uids.from} to ${options.uids.to} are taken.`,
-      'Give projects a larger range with STACKQUAY_PROJECT_UIDS.',
-    )
-  }
+  const freeUid = createFreeUids(options.uids, taken)
   const add = (project: string, before: UserIds | null): Promise<ProjectUser> =>
     inTurn(async () => {
       const uid = await freeUid()
@@ -177,6 +169,35 @@ export async function openProjectUsers(options: ProjectUsersOptions): Promise<Pr
     unmoved: () => [...rows].flatMap(([project, { before }]) => (before === null ? [] : [project])),
   }
 }
+
+/** Before a number is written down it is nobody's: what is written is used as the project's after a crash. */
+function createFreeUids({ from, to }: ProjectUsersOptions['uids'], taken: ReadonlySet<number>): () => Promise<number> {
+  let free: readonly number[] = []
+  let askedAt = Number.NEGATIVE_INFINITY
+  const next = () => free.find((uid) => !taken.has(uid))
+  return async () => {
+    const known = performance.now() - askedAt < freshMs ? next() : undefined
+    if (known !== undefined) return known
+    for (let uid = from; uid <= to; ) {
+      const asked: number[] = []
+      for (; uid <= to && asked.length < askedAtOnce; uid += 1) if (!taken.has(uid)) asked.push(uid)
+      // Without a number it would answer everybody.
+      if (asked.length === 0) break
+      const others = await takenIds(asked)
+      free = asked.filter((one) => !others.has(one))
+      askedAt = performance.now()
+      if (free[0] !== undefined) return free[0]
+    }
+    throw unavailable(
+      `All uids from ${from} to ${to} are taken.`,
+      'Give projects a larger range with STACKQUAY_PROJECT_UIDS.',
+    )
+  }
+}
+
+const askedAtOnce = 64
+/** As long as the machine is taken at its word. What is taken meanwhile, `useradd` refuses. */
+const freshMs = 5_000
 
 function namedAccount({ uid, gid, name, isOwner }: ProjectUser): Account {
   return { uid, gid, name, ...(isOwner ? { isOwner } : {}) }

@@ -31,24 +31,27 @@ function userOf(line: string): SystemUser | null {
 }
 
 /**
- * Numbers of the machine's own users and groups: files of a group are open to whoever gets its number later. Users of a directory
- * (LDAP) are not among them; `useradd` knows these, and refuses.
+ * Which of these numbers a user or a group has, in a directory (LDAP) too: files of a group are open to whoever gets its number later.
+ * One question for many numbers costs as much as for one.
  */
-export async function localIds(): Promise<ReadonlySet<number>> {
-  const files = await Promise.all(['/etc/passwd', '/etc/group'].map(linesOf))
-  return new Set(files.flat().map((line) => Number(line.split(':')[2])))
+export async function takenIds(ids: readonly number[]): Promise<ReadonlySet<number>> {
+  const entries = await Promise.all(['passwd', 'group'].map((database) => entriesOf(database, ids)))
+  return new Set(entries.flat().map((line) => Number(line.split(':')[2])))
 }
 
-async function linesOf(file: string): Promise<readonly string[]> {
-  return (await readFile(file, 'utf8').catch(() => '')).split('\n')
+/** `getent` ends with 2 when it does not find all of them, and prints those that it found. */
+async function entriesOf(database: string, ids: readonly number[]): Promise<readonly string[]> {
+  const asked = execute('getent', [database, ...ids.map(String)])
+  const { stdout = '' } = await asked.catch((error: { readonly stdout?: string }) => error)
+  return stdout.split('\n').filter((line) => line !== '')
 }
 
 /** `uid_taken` and `name_taken`: by somebody who is none of ours, and stays as he is. */
 export type AddResult = SystemUser | 'uid_taken' | 'name_taken'
 
 /**
- * Adds a user who cannot log in, with a group of its own, whose number is the uid unless somebody took it in the same moment. Throws
- * what the machine said when it cannot.
+ * Adds a user who cannot log in, with a group of its own, whose number is another one where the uid is none that this machine gives to
+ * groups. Throws what the machine said when it cannot.
  */
 export async function addSystemUser(user: { name: string; uid: number; home: string }): Promise<AddResult> {
   const argv = [
@@ -86,7 +89,8 @@ export async function addSystemUser(user: { name: string; uid: number; home: str
 
 /** `useradd` writes to the machine's own list, whatever others there are. */
 async function addedUser(name: string): Promise<SystemUser> {
-  const line = (await linesOf('/etc/passwd')).find((one) => one.startsWith(`${name}:`))
+  const lines = (await readFile('/etc/passwd', 'utf8').catch(() => '')).split('\n')
+  const line = lines.find((one) => one.startsWith(`${name}:`))
   const added = (line === undefined ? null : userOf(line)) ?? (await findSystemUser(name))
   if (added === null) throw new Error(`useradd added "${name}", and nobody finds it`)
   return added

@@ -113,7 +113,7 @@ function createSends({ store, now, attempt, onError, ended, signal }: SendsDeps)
     busy.set(delivery.id, { webhook: delivery.webhook, done })
   }
   return {
-    /** Begins what is due, as far as there is room. Answers the milliseconds until more is; null when an end must come first, or there is nothing. */
+    /** Begins what is due, as far as there is room. Answers the milliseconds until more is due; null where an end is waited for. */
     beginDue: async (): Promise<number | null> => {
       while (busy.size < atOnce && !signal.aborted) {
         const hooks = [...busy.values()].map(({ webhook }) => webhook)

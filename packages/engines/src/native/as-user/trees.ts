@@ -135,8 +135,10 @@ export async function copyToGive(
     await copyFolder(from.path, to.path)
     await give(to.path)
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    throw code === 'ENOSPC' || code === 'EDQUOT' ? new FilesError('disk_full') : error
+    signal.throwIfAborted()
+    const { code, message } = error as NodeJS.ErrnoException
+    if (code === 'ENOSPC' || code === 'EDQUOT') throw new FilesError('disk_full')
+    throw new FilesError('failed', `The files could not be copied: ${message}`, { cause: error })
   }
 }
 
