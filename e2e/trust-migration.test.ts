@@ -70,8 +70,10 @@ if (isRoot) {
         async () => (await own.client.call('getProject', { params: { id: 'old' } })).operation === null,
         'the project to be free',
       )
+      const beside = await pidOf(own, 'neighbour')
       await own.client.call('stopProject', { params: { id: 'old' }, query: { wait: 60 } })
       await assertStarts(own, 'old')
+      assert.equal(await pidOf(own, 'neighbour'), beside, 'what runs as the same user goes on')
       const uid = await uidOf(own, 'old')
       assert.notEqual(uid, old.uid)
       assert.deepEqual(await foreign(path, uid), [])

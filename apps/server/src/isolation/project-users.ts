@@ -47,7 +47,8 @@ export async function openProjectUsers(options: ProjectUsersOptions): Promise<Pr
     if (row.project !== null) rows.set(row.project, row)
     taken.add(row.uid)
   }
-  const accountOf = (row: ProjectUser): Account => row.before ?? namedAccount(row)
+  const accountOf = (row: ProjectUser): Account =>
+    row.before === null ? namedAccount(row) : { ...row.before, isShared: true }
   const projectOf = async (id: string): Promise<string> => {
     if (rows.has(id)) return id
     const project = projectOfRun.get(id) ?? (await options.projectOf(id))
@@ -126,7 +127,7 @@ export async function openProjectUsers(options: ProjectUsersOptions): Promise<Pr
     async of(id) {
       const project = await projectOf(id)
       const row = rows.get(project)
-      return row?.before ?? (await made(project))
+      return row === undefined || row.before === null ? made(project) : accountOf(row)
     },
     known(id) {
       const row = rows.get(projectOfRun.get(id) ?? id)

@@ -9,6 +9,8 @@ export interface Account {
   readonly name?: string
   /** A person’s own user, whose other processes are none of the project’s: what is ended is never found by this uid. */
   readonly isOwner?: true
+  /** Other projects have it too, until each is moved to a user of its own: what is ended is never found by this uid either. */
+  readonly isShared?: true
 }
 
 /** Null means: the user this process already has. Root is refused in every form. */

@@ -64,7 +64,7 @@ async function killUser(machine: Machine, project: string): Promise<void> {
 
 /** A user that other projects or a person have too says nothing about whose a process is. */
 function isProjectsAlone({ accounts }: Machine, account: Account): boolean {
-  return accounts.shared === undefined && account.isOwner !== true
+  return accounts.shared === undefined && account.isOwner !== true && account.isShared !== true
 }
 
 function kill(pid: number): void {
