@@ -40,13 +40,11 @@ function above(limit: number, sizes: readonly (readonly [string, number])[]): Re
 
 /** What is above the limits today. These may become shorter, not longer, and leave the list when they are below the limit. */
 export const knownLongFiles: Readonly<Record<string, number>> = {
-  'apps/server/src/app.ts': 460,
   'apps/server/src/runs/carry-out.ts': 407,
 }
 
 /** The same for functions. Migrations are never changed again. */
 export const knownLongFunctions: Readonly<Record<string, number>> = {
-  'apps/server/src/app.ts createApp': 319,
   'apps/server/src/shares/shares.ts createShares': 137,
   'apps/server/src/projects/model.ts createModel': 91,
   'packages/store/src/migrations/0001-first.ts up': 169,

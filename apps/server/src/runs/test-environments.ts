@@ -12,7 +12,7 @@ import type { Config } from '../config.ts'
 import { randomText, refuseErrors } from '../projects/prepare.ts'
 import type { Resolvable, Resolver } from '../projects/resolver.ts'
 import { isTestEnvironment } from '../test-environment-id.ts'
-import { createSparePorts } from './spare-ports.ts'
+import { createSparePorts, type HeldPorts } from './spare-ports.ts'
 
 /** Data that exists for one test run: databases and caches like those of the project, made empty for it and gone after it. */
 export interface TestEnvironment {
@@ -40,8 +40,6 @@ export interface TestEnvironments {
   closeLeft(run: string): Promise<void>
   /** Deletes what is left of every run but those that go on. Called once, at the start of the service. */
   sweep(goesOn: (run: string) => boolean): Promise<void>
-  /** Ports that the services of runs have now. */
-  ports(): readonly { readonly run: string; readonly port: number }[]
 }
 
 export interface TestEnvironmentDeps {
@@ -49,6 +47,8 @@ export interface TestEnvironmentDeps {
   readonly resolver: Pick<Resolver, 'inTestEnvironment'>
   readonly engine: Engine
   readonly config: Config
+  /** Ports that the services of runs have. */
+  readonly held: HeldPorts
   reveal(ref: SecretRef): Promise<string>
 }
 
@@ -61,9 +61,10 @@ export function createTestEnvironments({
   resolver,
   engine,
   config,
+  held,
   reveal,
 }: TestEnvironmentDeps): TestEnvironments {
-  const ports = createSparePorts({ store, engine, config })
+  const ports = createSparePorts({ store, engine, config, held })
 
   const open: TestEnvironments['open'] = async ({ run, project, onPhase, ...request }) => {
     const signal = AbortSignal.any([request.signal, AbortSignal.timeout(openingMs)])
@@ -175,7 +176,6 @@ export function createTestEnvironments({
   return {
     open,
     closeLeft,
-    ports: () => ports.all().map(({ holder, port }) => ({ run: holder, port })),
     sweep: async (goesOn) => {
       const runs = (await engine.projects(AbortSignal.timeout(closingMs))).filter(isTestEnvironment)
       const ended = await Promise.allSettled(runs.map((run) => (goesOn(run) ? keepPorts(run) : closeLeft(run))))
