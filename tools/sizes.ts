@@ -53,7 +53,6 @@ export const knownLongFunctions: Readonly<Record<string, number>> = {
   'apps/server/src/http/upgrade.ts createUpgrades': 127,
   'apps/server/src/http/frame-socket.ts openFrameSocket': 111,
   'packages/store/src/migrations/0004-runs.ts up': 96,
-  'apps/server/src/catalogue/catalogue.ts createCatalogue': 162,
   'apps/server/src/http/app.ts createHttpApp': 108,
   'apps/server/src/logs/log-reader.ts openLogReader': 167,
   'packages/orchestrator/src/supervisor.ts createSupervisor': 185,
