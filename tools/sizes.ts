@@ -45,7 +45,6 @@ export const knownLongFiles: Readonly<Record<string, number>> = {}
 export const knownLongFunctions: Readonly<Record<string, number>> = {
   'packages/store/src/migrations/0001-first.ts up': 169,
   'apps/server/src/isolation/project-users.ts openProjectUsers': 143,
-  'apps/server/src/runs/test-environments.ts createTestEnvironments': 122,
   'apps/server/src/http/upgrade.ts createUpgrades': 127,
   'apps/server/src/http/frame-socket.ts openFrameSocket': 111,
   'packages/store/src/migrations/0004-runs.ts up': 96,

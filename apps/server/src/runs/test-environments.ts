@@ -1,17 +1,13 @@
 import { serviceTypes } from '@stackquay/catalog'
-import {
-  type ProjectCommands,
-  type ProjectSpec,
-  planProject,
-  type Resolved,
-  type SecretHandle,
-} from '@stackquay/domain'
-import { type Change, type Engine, EngineError, type SecretRef } from '@stackquay/engine-api'
+import type { ProjectCommands, ProjectSpec } from '@stackquay/domain'
+import { type Engine, EngineError, type SecretRef } from '@stackquay/engine-api'
 import type { ProjectRow, Store } from '@stackquay/store'
 import type { Config } from '../config.ts'
-import { randomText, refuseErrors } from '../projects/prepare.ts'
+import { refuseErrors } from '../projects/prepare.ts'
 import type { Resolvable, Resolver } from '../projects/resolver.ts'
 import { isTestEnvironment } from '../test-environment-id.ts'
+import { createRunSecrets, type RunSecrets } from './run-secrets.ts'
+import { deleteServices, startServices } from './run-services.ts'
 import { createSparePorts, type HeldPorts } from './spare-ports.ts'
 
 /** Data that exists for one test run: databases and caches like those of the project, made empty for it and gone after it. */
@@ -68,11 +64,8 @@ export function createTestEnvironments({
 
   const open: TestEnvironments['open'] = async ({ run, project, onPhase, ...request }) => {
     const signal = AbortSignal.any([request.signal, AbortSignal.timeout(openingMs)])
-    const secrets = createSecrets(run)
-    const close = async () => {
-      await closeLeft(run)
-      ports.release(run)
-    }
+    const secrets = createRunSecrets(run)
+    const close = () => closeLeft(run)
     try {
       for (let attempt = 1; ; attempt += 1) {
         const place = await resolveFor(run, project, secrets, signal)
@@ -80,7 +73,7 @@ export function createTestEnvironments({
           // A person may keep the whole address of a database as a secret.
           const revealAny = (ref: SecretRef) => secrets.find(ref) ?? reveal(ref).then(place.ledAway)
           refuseErrors(place.resolved.errors.filter(({ pointer }) => !isElsewhere(project.spec, pointer)))
-          await start(run, place.resolved, { onPhase, signal, reveal: revealAny })
+          await startServices(run, place.resolved, engine, { onPhase, signal, reveal: revealAny })
           return { commands: place.commands, close, reveal: revealAny }
         } catch (error) {
           // Somebody took a port between the look and the start: others are chosen.
@@ -116,53 +109,8 @@ export function createTestEnvironments({
     return place
   }
 
-  const start = async (
-    run: string,
-    resolved: Resolved,
-    context: Pick<TestEnvironmentRequest, 'signal' | 'onPhase'> & Pick<TestEnvironmentDeps, 'reveal'>,
-  ) => {
-    const { onPhase, signal } = context
-    if (resolved.workloads.length === 0) return
-    const { changes } = planProject({
-      wanted: resolved.workloads,
-      observed: await engine.observe(run, signal),
-      goal: 'running',
-    })
-    const failed = new AbortController()
-    const applying = { ...context, signal: AbortSignal.any([signal, failed.signal]), output: () => undefined }
-    const begun = changes.map(async (change) => {
-      try {
-        for (const step of engine.plan(change)) {
-          onPhase(step.title)
-          await engine.apply(step, applying)
-        }
-      } catch (error) {
-        // The first reason is the one to tell; the others are ended before anything is taken down.
-        if (!failed.signal.aborted) failed.abort(error)
-        throw error
-      }
-    })
-    await Promise.allSettled(begun)
-    signal.throwIfAborted()
-    if (failed.signal.aborted) throw failed.signal.reason
-  }
-
   const closeLeft = async (run: string) => {
-    const signal = AbortSignal.timeout(closingMs)
-    const apply = async (change: Change) => {
-      for (const step of engine.plan(change)) {
-        await engine.apply(step, { signal, output: () => undefined, reveal: async () => '' })
-      }
-    }
-    const observed = await engine.observe(run, signal)
-    const data = await engine.dataNames(run, signal)
-    // A job that was cut off may run on for a workload that was never started; its data has the workload's name.
-    const unseen = data.filter((name) => !observed.some(({ ref }) => ref.workload === name))
-    for (const change of planProject({ wanted: [], observed, goal: 'stopped' }).changes) await apply(change)
-    for (const workload of unseen)
-      await apply({ type: 'remove', ref: { project: run, workload }, title: workload, stop: quickly })
-    for (const name of data) await apply({ type: 'deleteData', project: run, data: name })
-    await engine.removeLogs(run, signal)
+    await deleteServices(run, engine, AbortSignal.timeout(closingMs))
     ports.release(run)
   }
   const keepPorts = async (run: string) => {
@@ -196,33 +144,9 @@ function isElsewhere(spec: ProjectSpec, pointer: string): boolean {
   })
 }
 
-/** Secrets of one run, in memory alone: nothing of them is stored, and nothing of it is left after a crash. */
-interface RunSecrets {
-  /** Makes the secret when it is first asked for. */
-  handle(name: string, length: number): SecretHandle
-  /** Undefined when it is not one of these. */
-  find(ref: SecretRef): Promise<string> | undefined
-}
-
-function createSecrets(run: string): RunSecrets {
-  const texts = new Map<string, string>()
-  return {
-    handle: (name, length) => {
-      const secret = `${run}/${name}`
-      if (!texts.has(secret)) texts.set(secret, randomText(length))
-      return { secret, version: 1 }
-    },
-    find: ({ secret }) => {
-      const text = texts.get(secret)
-      return text === undefined ? undefined : Promise.resolve(text)
-    },
-  }
-}
-
 function isPortInUse(error: unknown): boolean {
   return error instanceof EngineError && error.code === 'port_in_use'
 }
 
-const quickly = { signal: 'SIGTERM', deadlineSeconds: 5 } as const
 const openingMs = 10 * 60_000
 const closingMs = 2 * 60_000
