@@ -60,5 +60,4 @@ export const knownLongFunctions: Readonly<Record<string, number>> = {
   'apps/server/src/http/app.ts createHttpApp': 108,
   'apps/server/src/logs/log-reader.ts openLogReader': 167,
   'apps/server/src/shares/share-tunnels.ts createShareTunnels': 120,
-  'packages/orchestrator/src/supervisor.ts createSupervisor': 185,
 }
