@@ -53,11 +53,8 @@ export const knownLongFunctions: Readonly<Record<string, number>> = {
   'apps/server/src/isolation/project-users.ts openProjectUsers': 143,
   'apps/server/src/projects/resolver.ts createResolver': 95,
   'apps/server/src/runs/test-environments.ts createTestEnvironments': 122,
-  'apps/server/src/http/upgrade.ts createUpgrades': 127,
-  'apps/server/src/http/frame-socket.ts openFrameSocket': 111,
   'packages/store/src/migrations/0004-runs.ts up': 96,
   'apps/server/src/catalogue/catalogue.ts createCatalogue': 162,
-  'apps/server/src/http/app.ts createHttpApp': 108,
   'apps/server/src/logs/log-reader.ts openLogReader': 167,
   'apps/server/src/shares/share-tunnels.ts createShareTunnels': 120,
 }
