@@ -55,6 +55,5 @@ export const knownLongFunctions: Readonly<Record<string, number>> = {
   'apps/server/src/runs/test-environments.ts createTestEnvironments': 122,
   'packages/store/src/migrations/0004-runs.ts up': 96,
   'apps/server/src/catalogue/catalogue.ts createCatalogue': 162,
-  'apps/server/src/logs/log-reader.ts openLogReader': 167,
   'apps/server/src/shares/share-tunnels.ts createShareTunnels': 120,
 }

@@ -1,3 +1,4 @@
+import type { Duplex } from 'node:stream'
 import { type ProblemError, problemKinds, problemOf } from '@stackquay/contract'
 import { WebSocket } from 'ws'
 import { createFrameSender } from './frame-sender.ts'
@@ -13,10 +14,11 @@ export interface OpenSocket extends FrameSocket {
   close(code: 1000 | 1001): void
 }
 
-export function openFrameSocket(socket: WebSocket, requestId: string): OpenSocket {
+/** `connection` is what the WebSocket runs over. */
+export function openFrameSocket(socket: WebSocket, connection: Duplex, requestId: string): OpenSocket {
   const controller = new AbortController()
   const { signal } = controller
-  const sender = createFrameSender(socket, signal)
+  const sender = createFrameSender(socket, connection, signal)
 
   /** A peer that does not answer the closing handshake is cut off; the handler stops at once either way. */
   const end = (code: number, reason: string) => {
@@ -37,8 +39,8 @@ export function openFrameSocket(socket: WebSocket, requestId: string): OpenSocke
   // What goes wrong on the wire ends in 'close', which is all that anybody needs to know.
   socket.on('error', () => socket.terminate())
   const { receive } = receiveMessages(socket, { signal, fail })
-  const { send, sendText, sendNumbered, sendBinary } = sender
-  return { signal, send, sendText, sendNumbered, sendBinary, receive, fail, close: (code) => end(code, '') }
+  const { send, sendText, sendNumbered, sendBinary, flushed } = sender
+  return { signal, send, sendText, sendNumbered, sendBinary, flushed, receive, fail, close: (code) => end(code, '') }
 }
 
 const closingMilliseconds = 1000

@@ -45,7 +45,7 @@ export function createUpgrades(deps: UpgradeDeps): Upgrades {
       socket.on('error', () => socket.destroy())
       const admitted = stopping ? Promise.reject(isStopping()) : admitStream(message, requestId)
       admitted.then(
-        (stream) => server.handleUpgrade(message, socket, head, (peer) => begin(stream, peer, requestId)),
+        (stream) => server.handleUpgrade(message, socket, head, (peer) => begin(stream, peer, requestId, socket)),
         (error: unknown) => {
           const path = (message.url ?? '/').split('?', 1)[0]!
           socket.end(problemBytes(reported(error, requestId, deps), { requestId, path }))
@@ -61,8 +61,8 @@ export function createUpgrades(deps: UpgradeDeps): Upgrades {
     },
   }
 
-  function begin(stream: AdmittedStream, peer: WebSocket, requestId: string): void {
-    const opened = openFrameSocket(peer, requestId)
+  function begin(stream: AdmittedStream, peer: WebSocket, requestId: string, connection: Duplex): void {
+    const opened = openFrameSocket(peer, connection, requestId)
     open.add(opened)
     const unwatch = watchRights(stream, opened, deps)
     peer.once('close', () => {
