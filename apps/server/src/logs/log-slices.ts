@@ -77,8 +77,10 @@ export function runUpTo(
   return { to, size }
 }
 
-function sizeAt({ lines, columns }: LogBatch, at: number): number {
-  return columns === null ? lines[at]!.text.length : columns.ends[at]! - columns.starts[at]!
+function sizeAt(batch: LogBatch, at: number): number {
+  const { columns } = batch
+  // To name `lines` above would make all of them.
+  return columns === null ? batch.lines[at]!.text.length : columns.ends[at]! - columns.starts[at]!
 }
 
 /** Those of its lines, in their order. */
