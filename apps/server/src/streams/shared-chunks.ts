@@ -67,13 +67,9 @@ export function createSharedChunks<At extends Position>(
     after: async (after: At, signal: AbortSignal): Promise<HeldChunk<At> | null> => {
       const entry = chunks.get(after) ?? make(after)
       entry.users += 1
-      const leave = Promise.withResolvers<never>()
-      const gone = () => leave.reject(signal.reason)
       entry.waiting += 1
-      signal.addEventListener('abort', gone, { once: true })
-      if (signal.aborted) gone()
       try {
-        const chunk = await Promise.race([entry.made, leave.promise])
+        const chunk = await unlessAborted(entry.made, signal)
         if (chunk === null) return null
         const drop = () => {
           entry.users -= 1
@@ -81,7 +77,6 @@ export function createSharedChunks<At extends Position>(
         }
         return { chunk, drop }
       } finally {
-        signal.removeEventListener('abort', gone)
         entry.waiting -= 1
         // Nobody waits for what is still to come: the source is let go.
         if (entry.waiting === 0 && entry.bytes === null) {
@@ -90,6 +85,18 @@ export function createSharedChunks<At extends Position>(
         }
       }
     },
+  }
+}
+
+async function unlessAborted<T>(made: Promise<T>, signal: AbortSignal): Promise<T> {
+  const { promise: aborted, reject } = Promise.withResolvers<never>()
+  const leave = () => reject(signal.reason)
+  signal.addEventListener('abort', leave, { once: true })
+  if (signal.aborted) leave()
+  try {
+    return await Promise.race([made, aborted])
+  } finally {
+    signal.removeEventListener('abort', leave)
   }
 }
 
