@@ -68,8 +68,8 @@ export function createRelay<At extends Position = number>(
           const held = await chunks.after(position, socket.signal)
           if (held === null) return position
           for (const frame of held.chunk.frames) await put(socket, frame)
-          // One that is gone may leave its frames on their way.
-          socket.flushed().then(held.drop, () => undefined)
+          // A reader that is gone may leave its frames on their way.
+          if (held.chunk.release !== undefined) socket.flushed().then(held.drop, () => undefined)
           position = held.chunk.to
           // Chunks that are there already must not keep everybody else waiting.
           await nextTurn()
