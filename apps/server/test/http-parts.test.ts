@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
 import type { IncomingMessage } from 'node:http'
 import { test } from 'node:test'
+import { ProblemError } from '@stackquay/contract'
 import { z } from 'zod'
 import { createClientReader } from '../src/http/client.ts'
 import { fieldErrors, jsonPointer } from '../src/http/field-errors.ts'
 import { knownFields } from '../src/http/known-fields.ts'
+import { problemBytes } from '../src/http/problem-bytes.ts'
 
 test('known fields are found through optional, nullable, default, record, array, union, pipe and lazy', () => {
   const leaf = z.strictObject({ deep: z.string() })
@@ -65,4 +67,23 @@ test('TLS is believed of the base URL and of trusted proxies', () => {
   assert.ok(!createClientReader([], undefined).isSecure(message('127.0.0.1', https)))
   assert.ok(createClientReader(['127.0.0.1'], undefined).isSecure(message('127.0.0.1', https)))
   assert.ok(createClientReader([], 'https://quay.example.org').isSecure(message('127.0.0.1')))
+})
+
+test('a problem for a socket without a response is a whole answer with its length in bytes, and the connection ends', () => {
+  const error = new ProblemError('throttled', 'Zu viele Versuche für heute.', { headers: { 'retry-after': '8' } })
+  const [head = '', body = ''] = problemBytes(error, { requestId: 'req_1', path: '/api/v1/events/ws' })
+    .toString()
+    .split('\r\n\r\n')
+  const [status, ...lines] = head.split('\r\n')
+  assert.equal(status, 'HTTP/1.1 429 Too Many Requests')
+  const headers = Object.fromEntries(lines.map((line) => line.split(': ')))
+  assert.deepEqual(
+    ['content-type', 'retry-after', 'x-request-id', 'content-length', 'connection'].map((name) => headers[name]),
+    ['application/problem+json', '8', 'req_1', String(Buffer.byteLength(body)), 'close'],
+  )
+  const { code, detail, instance, requestId } = JSON.parse(body)
+  assert.deepEqual(
+    [code, detail, instance, requestId],
+    ['throttled', 'Zu viele Versuche für heute.', '/api/v1/events/ws', 'req_1'],
+  )
 })

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import type { LogBatch } from '@stackquay/engine-api'
 import { createNativeEngine, oneAccount } from '@stackquay/engines'
+import { createChunkMemory } from '../src/logs/log-chunks.ts'
 import { levelOf } from '../src/logs/log-level.ts'
 import { levelSigns } from '../src/logs/log-level-signs.ts'
 import { jsonOf, picked, textOf } from '../src/logs/log-slices.ts'
@@ -57,6 +58,31 @@ test('no line that tells a level is taken for one that tells none', () => {
     assert.ok(isTaken || !isTold, JSON.stringify(text))
   }
   assert.ok(levels > 5000, `${levels} lines told a level`)
+})
+
+test('memory of chunks is used again when it is given back, by one at a time, and no other memory is', () => {
+  const memory = createChunkMemory()
+  const first = memory.take()
+  const second = memory.take()
+  assert.notEqual(first.buffer, second.buffer)
+  memory.giveBack(first.subarray(0, 100))
+  memory.giveBack(first)
+  memory.giveBack(Buffer.alloc(first.length))
+  assert.equal(memory.take().buffer, first.buffer)
+  for (const taken of [memory.take(), memory.take()])
+    assert.ok(taken.buffer !== first.buffer && taken.buffer !== second.buffer)
+})
+
+test('a chunk made in used memory is the same as one in new memory', async (t) => {
+  const random = randomFrom(5)
+  const batches = await batchesOf(t, bytesOf(random, allChunks), bytesOf(random, allChunks))
+  const memory = createChunkMemory()
+  for (const batch of batches) {
+    const slices = [{ workload: 'web', batch, from: 0, to: batch.columns!.length }]
+    const chunks = jsonOf(slices, position, shape, memory)
+    assert.ok(Buffer.concat(chunks).equals(Buffer.concat(jsonOf(slices, position, shape))))
+    for (const chunk of chunks) memory.giveBack(chunk)
+  }
 })
 
 function assertSame(batch: LogBatch, what: string): void {

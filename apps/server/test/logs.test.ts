@@ -339,6 +339,7 @@ async function openLogs(t: TestContext, names: readonly string[] = ['web', 'work
         sendText: async () => {},
         sendBinary: async () => {},
         sendNumbered: (type, fields) => take(JSON.parse(`{"type":"${type}","seq":${++seq},${fields}`)),
+        flushed: async () => {},
         receive: () => {},
       }
       const input = { params: { id: project }, query: operations.watchProjectLogs.query!.parse(query), body: undefined }

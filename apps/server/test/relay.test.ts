@@ -17,8 +17,8 @@ function numbers(end: number, made: number[] = []): StreamSource {
   }
 }
 
-/** A socket that takes what it gets, or waits until it is let go on. */
-function reader(taken: () => Promise<void> = async () => {}) {
+/** A socket that takes what it gets, or waits until it is let go on. What it took has left when `left` ends. */
+function reader(taken: () => Promise<void> = async () => {}, left: () => Promise<void> = async () => {}) {
   const leaving = new AbortController()
   const texts: string[] = []
   const take = async (bytes: Uint8Array | string) => {
@@ -31,6 +31,7 @@ function reader(taken: () => Promise<void> = async () => {}) {
     sendText: take,
     sendBinary: take,
     sendNumbered: (type, fields) => take(`${type} ${fields}`),
+    flushed: () => left(),
     receive: () => {},
     signal: leaving.signal,
   }
@@ -165,4 +166,58 @@ test('what the socket cannot take ends that reader alone', async () => {
   assert.equal(bad.status, 'rejected')
   assert.equal(good.status, 'fulfilled')
   assert.equal(whole.texts.length, 100)
+})
+
+/** Lets everything that can go on without waiting go on. */
+async function quiet(): Promise<void> {
+  for (let turn = 0; turn < 10; turn += 1) await new Promise((resolve) => setImmediate(resolve))
+}
+
+/** The same, and notes whose bytes may be used again. */
+function numbersReleased(end: number, released: number[]): StreamSource {
+  const { next } = numbers(end)
+  return {
+    next: async (after, signal) => {
+      const chunk = await next(after, signal)
+      return chunk === null ? null : { ...chunk, release: () => released.push(chunk.to) }
+    },
+  }
+}
+
+test('bytes may be used again when they have left, each once, and not before', async () => {
+  const released: number[] = []
+  const leaves: (() => void)[] = []
+  const slow = reader(undefined, () => new Promise((resolve) => leaves.push(resolve)))
+  const relay = createRelay(numbersReleased(3, released))
+  assert.equal(await relay.send(slow.socket, 0), 3)
+  await quiet()
+  assert.deepEqual(released, [])
+  leaves[1]!()
+  await quiet()
+  assert.deepEqual(released, [2])
+  for (const leave of leaves) leave()
+  await quiet()
+  assert.deepEqual(released, [2, 1, 3])
+})
+
+test('bytes that another reader sends or may still get are not used again', async () => {
+  const released: number[] = []
+  const leaves: (() => void)[] = []
+  const slow = reader(undefined, () => new Promise((resolve) => leaves.push(resolve)))
+  const relay = createRelay(numbersReleased(2, released), { keepBytes: 1 })
+  await Promise.all([relay.send(slow.socket, 0), relay.send(reader().socket, 0)])
+  await quiet()
+  assert.deepEqual(released, [], 'the slow one has them on their way')
+  for (const leave of leaves) leave()
+  await quiet()
+  assert.deepEqual(released.toSorted(), [1, 2])
+})
+
+test('bytes that a reader had who is gone are left alone: they may be on their way', async () => {
+  const released: number[] = []
+  const going = reader(undefined, () => Promise.reject(new Error('gone')))
+  const relay = createRelay(numbersReleased(2, released))
+  await relay.send(going.socket, 0)
+  await quiet()
+  assert.deepEqual(released, [])
 })

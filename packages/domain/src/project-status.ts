@@ -10,6 +10,8 @@ export interface Supervision {
   readonly gaveUp: boolean
   readonly reason: string | null
   readonly logTail: readonly string[]
+  /** It is being started by itself right now: what was seen of it last may be from before. */
+  readonly starting?: boolean
 }
 
 export interface StatusFacts {
@@ -122,10 +124,10 @@ function restState(
 ): WorkloadStatus['state'] {
   if (supervision?.nextRestartAt != null) return 'backing-off'
   if (supervision?.gaveUp === true) return 'crashed'
-  // It has just ended and nobody has decided yet, or its next start is just under way.
-  return observed?.state === 'exited' && facts.desired === 'running' && facts.operation === null
-    ? 'backing-off'
-    : 'stopped'
+  if (facts.desired === 'stopped' || facts.operation !== null) return 'stopped'
+  // It has just ended and nobody has decided yet.
+  if (observed?.state === 'exited') return 'backing-off'
+  return supervision?.starting === true ? 'starting' : 'stopped'
 }
 
 function projectState(facts: StatusFacts, workloads: readonly WorkloadStatus[]): ProjectStatus['state'] {

@@ -136,6 +136,27 @@ const table: readonly [title: string, facts: Partial<StatusFacts>, state: string
     'backing-off starting',
   ],
   [
+    'one is being started by itself, and was seen as stopped before',
+    {
+      observed: [seen('db', { state: 'stopped' }), seen('web', { state: 'stopped' })],
+      supervision: { web: supervised({ starting: true }) },
+    },
+    'starting',
+    'stopped starting',
+  ],
+  [
+    'one ended while it was being started by itself',
+    { observed: [seen('db'), seen('web', { state: 'exited' })], supervision: { web: supervised({ starting: true }) } },
+    'degraded',
+    'running backing-off',
+  ],
+  [
+    'one would be started by itself, but it should be stopped',
+    { desired: 'stopped', ...down, supervision: { web: supervised({ starting: true }) } },
+    'stopped',
+    'stopped stopped',
+  ],
+  [
     'the only runtime was given up',
     { observed: [seen('db'), seen('web', { state: 'exited' })], supervision: { web: over } },
     'failed',

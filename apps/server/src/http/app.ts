@@ -1,30 +1,26 @@
-import { apiPrefix, operationList, ProblemError } from '@stackquay/contract'
+import { apiPrefix, type Operation, operationList, ProblemError } from '@stackquay/contract'
 import type { Store } from '@stackquay/store'
-import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, type RouteOptions } from 'fastify'
+import type { FastifyInstance, FastifyRequest, RouteHandlerMethod } from 'fastify'
 import { createAdmission } from './admission.ts'
 import { createAdmissionHook } from './admission-hook.ts'
 import { type Authenticator, anonymous } from './authenticator.ts'
+import { createBareApp } from './bare-app.ts'
 import { type Bound, bindOperations } from './bind.ts'
-import { answerBrokenRequest } from './broken-request.ts'
 import { createCalls, pathOf } from './calls.ts'
 import { createClientReader } from './client.ts'
 import { createRecordDenial } from './denials.ts'
 import type { DeniedLog } from './denied-log.ts'
 import { eventRoute } from './event-route.ts'
-import { createEventsHub } from './events-hub.ts'
+import { createEventsHub, type EventsHub } from './events-hub.ts'
 import type { Handlers, Principal, StreamHandlers } from './handler.ts'
 import { createIdempotency } from './idempotency.ts'
 import { createOpenapiAnswer } from './openapi-answer.ts'
-import { createOperationPaths } from './operation-paths.ts'
+import { createOperationPaths, type OperationPaths } from './operation-paths.ts'
 import { createOriginRules } from './origin.ts'
-import { problemAnswer, problemErrorOf } from './problem-answer.ts'
-import { bodyLimit, readJson } from './read-body.ts'
 import { serveReference } from './reference.ts'
-import { requestIdOf } from './request-id.ts'
-import { createRightsWatch } from './rights-watch.ts'
-import { apiHeaders } from './security-headers.ts'
-import { takeTicket } from './ticket-address.ts'
-import { createUpgrades } from './upgrade.ts'
+import { createRightsWatch, type RightsWatch } from './rights-watch.ts'
+import { createSendProblem } from './send-problem.ts'
+import { createUpgrades, type Upgrades } from './upgrade.ts'
 import { watchEventsHandler } from './watch-events.ts'
 import { serveWebPage } from './web-page.ts'
 
@@ -93,57 +89,24 @@ export function createHttpApp(deps: HttpAppDeps): FastifyInstance {
   const upgrades = createUpgrades({ admit, origins, client, paths, streams, rights, recordDenial, log })
   const stopping = new AbortController()
   const openapi = createOpenapiAnswer(settings.version)
+  const sendProblem = createSendProblem(log)
 
-  const app = createFastify((error, request, reply) => {
-    setHeaders(request, reply)
-    sendProblem(error, request, reply)
-  })
-  app.decorateRequest('principal')
-  app.addHook('onRequest', (request, reply, done) => {
-    setHeaders(request, reply)
-    done()
-  })
-  app.removeAllContentTypeParsers()
-  app.addContentTypeParser('*', { parseAs: 'buffer' }, async (_request: FastifyRequest, bytes: Buffer) =>
-    readJson(bytes),
-  )
-  app.setErrorHandler(sendProblem)
-  for (const one of bound) app.route(routeOf(one))
+  const app = createBareApp(sendProblem)
+  for (const one of bound) addRoute(app, one.operation, enter(one.operation), handlerOf(one))
   serveReference(app, openapi.text)
   const sendPage = deps.webFolder === null ? null : serveWebPage(app, deps.webFolder)
   app.setNotFoundHandler((request, reply) => {
     request.principal = anonymous
     if (sendPage?.(request, reply, pathOf(request))) return reply
-    return sendProblem(nothingHere(request, reply), request, reply)
+    const methods = paths.methodsAt(pathOf(request))
+    if (methods.length > 0) reply.header('allow', methods.join(', '))
+    return sendProblem(nothingHere(request, methods), request, reply)
   })
   app.server.on('upgrade', upgrades.accept)
-  let cutting: NodeJS.Timeout | undefined
-  app.addHook('preClose', async () => {
-    stopping.abort()
-    // Somebody may wait for minutes (`?wait=`); cut off, their handlers hear of it by their signal.
-    cutting = setTimeout(() => app.server.closeAllConnections(), closingMilliseconds)
-    rights.close()
-    await upgrades.close()
-  })
-  app.addHook('onClose', async () => {
-    clearTimeout(cutting)
-    hub.close()
-    await Promise.all([denied.close(), authenticator.close()])
-  })
+  closeWith(app, { stopping, rights, upgrades, hub, denied, authenticator })
   return app
 
-  function routeOf(one: Bound): RouteOptions {
-    const { method, path, stream } = one.operation
-    return {
-      method,
-      url: apiPrefix + path.replace(/\{(\w+)\}/g, ':$1'),
-      exposeHeadRoute: method === 'GET' && stream === undefined,
-      onRequest: enter(one.operation),
-      handler: handlerOf(one),
-    }
-  }
-
-  function handlerOf(one: Bound): RouteOptions['handler'] {
+  function handlerOf(one: Bound): RouteHandlerMethod {
     switch (one.kind) {
       case 'call':
         return callOf(one.operation, one.handler)
@@ -156,74 +119,58 @@ export function createHttpApp(deps: HttpAppDeps): FastifyInstance {
         return one satisfies never
     }
   }
+}
 
-  function sendProblem(thrown: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-    const error = problemErrorOf(thrown)
-    const path = pathOf(request)
-    // Work that was given up because nobody waits for it any more is no fault.
-    if (error.code === 'internal_error' && !reply.raw.destroyed) {
-      log.error({ err: thrown, requestId: request.id, method: request.method, path }, 'A request failed.')
-    }
-    const { status, headers, problem } = problemAnswer(error, { requestId: request.id, path })
-    return reply
-      .code(status)
-      .headers(headers)
-      .send(Buffer.from(JSON.stringify(problem)))
-  }
+function addRoute(
+  app: FastifyInstance,
+  { method, path, stream }: Operation,
+  onRequest: ReturnType<ReturnType<typeof createAdmissionHook>>,
+  handler: RouteHandlerMethod,
+): void {
+  app.route({
+    method,
+    url: apiPrefix + path.replace(/\{(\w+)\}/g, ':$1'),
+    exposeHeadRoute: method === 'GET' && stream === undefined,
+    onRequest,
+    handler,
+  })
+}
 
-  function nothingHere(request: FastifyRequest, reply: FastifyReply): ProblemError {
-    const path = pathOf(request)
-    const methods = paths.methodsAt(path).join(', ')
-    if (methods === '')
-      return new ProblemError('not_found', `There is nothing at ${path}.`, { hint: 'See /api/docs for the paths.' })
-    reply.header('allow', methods)
-    return new ProblemError('method_not_allowed', `${request.method} is not possible here. Possible: ${methods}.`)
-  }
+function refusePlainRequest(): never {
+  throw new ProblemError('invalid_request', 'This is a WebSocket.', { hint: 'Connect with "Upgrade: websocket".' })
+}
+
+function nothingHere(request: FastifyRequest, methods: ReturnType<OperationPaths['methodsAt']>): ProblemError {
+  const path = pathOf(request)
+  if (methods.length === 0)
+    return new ProblemError('not_found', `There is nothing at ${path}.`, { hint: 'See /api/docs for the paths.' })
+  const possible = methods.join(', ')
+  return new ProblemError('method_not_allowed', `${request.method} is not possible here. Possible: ${possible}.`)
 }
 
 /** How long requests that run may go on when the service stops. */
 const closingMilliseconds = 2000
 
-function createFastify(
-  onMalformed: (error: Error, request: FastifyRequest, reply: FastifyReply) => void,
-): FastifyInstance {
-  return Fastify({
-    bodyLimit,
-    rewriteUrl: (request) => {
-      const url = takeTicket(request as FastifyRequest['raw'])
-      // Fastify keeps the address as it came; nothing may.
-      if (url !== request.url) Object.assign(request, { originalUrl: url })
-      return url
-    },
-    genReqId: (message) => requestIdOf(message as FastifyRequest['raw']),
-    requestTimeout: 60_000,
-    keepAliveTimeout: 75_000,
-    forceCloseConnections: 'idle',
-    // `?wait=300` holds a connection without a byte for five minutes, so idle sockets are bounded by the headers' time alone.
-    connectionTimeout: 0,
-    http: {
-      headersTimeout: 15_000,
-      maxHeaderSize: 16 * 1024,
-      // Others, such as curl's h2c, go on as plain HTTP/1.1.
-      shouldUpgradeCallback: ({ headers }) => headers.upgrade?.toLowerCase() === 'websocket',
-    },
-    routerOptions: { maxParamLength: 300 },
-    schemaController: { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } },
-    exposeHeadRoutes: true,
-    clientErrorHandler: answerBrokenRequest,
-    frameworkErrors: onMalformed,
+interface ClosedWithApp extends Pick<HttpAppDeps, 'denied' | 'authenticator'> {
+  readonly stopping: AbortController
+  readonly rights: RightsWatch
+  readonly upgrades: Upgrades
+  readonly hub: EventsHub
+}
+
+/** Streams end first; what the authenticator and the denied log still hold is written when nothing comes any more. */
+function closeWith(app: FastifyInstance, parts: ClosedWithApp): void {
+  let cutting: NodeJS.Timeout | undefined
+  app.addHook('preClose', async () => {
+    parts.stopping.abort()
+    // Somebody may wait for minutes (`?wait=`); cut off, their handlers hear of it by their signal.
+    cutting = setTimeout(() => app.server.closeAllConnections(), closingMilliseconds)
+    parts.rights.close()
+    await parts.upgrades.close()
   })
-}
-
-/** Schemas are parsed by the contract's operations; Fastify's own compilers are not even loaded, which is 540 KB of code. */
-function noSchemas(): never {
-  throw new Error('A route has a schema of Fastify. Describe it in the contract.')
-}
-
-function setHeaders({ id }: FastifyRequest, reply: FastifyReply): void {
-  reply.headers(apiHeaders).header('x-request-id', id)
-}
-
-function refusePlainRequest(): never {
-  throw new ProblemError('invalid_request', 'This is a WebSocket.', { hint: 'Connect with "Upgrade: websocket".' })
+  app.addHook('onClose', async () => {
+    clearTimeout(cutting)
+    parts.hub.close()
+    await Promise.all([parts.denied.close(), parts.authenticator.close()])
+  })
 }

@@ -75,6 +75,8 @@ export interface FrameSocket {
    */
   sendNumbered(type: string, fields: Buffer): Promise<void>
   sendBinary(bytes: Uint8Array): Promise<void>
+  /** Ends when everything that was sent before has left this process: only then may its bytes be used again. Throws when the reader is gone. */
+  flushed(): Promise<void>
   /**
    * Hands over what the peer sends, in order and one at a time: while a message is handled, the peer is held. What came
    * before this call is handed over too. What `handle` throws ends the stream as a problem.

@@ -20,35 +20,47 @@ export function levelSigns(latin1: string): LevelSigns {
   }, always)
   const brackets = nextSign(character('['), isWord)
   const angles = nextSign(character('<'), isWord)
-  const equals = nextSign(character('='), (at) => assigned.includes(latin1.charAt(at - 1)))
+  const equals = nextSign(character('='), (at) => isAssigned(latin1.charCodeAt(at - 1)))
   const colours = nextSign(character('\u001b'), always)
+  const nearest = nearestOf([capitals, brackets, angles, equals, colours])
   return (start, end) => {
     // A character is at most three bytes for each of what a string counts as one.
     const limit = Math.min(end, start + 3 * near)
-    return (
-      capitals(start) < limit ||
-      brackets(start) < limit ||
-      angles(start) < limit ||
-      equals(start) < limit ||
-      colours(start) < limit ||
-      beginsWithLevel(latin1, start, limit)
-    )
+    return nearest(start) < limit || beginsWithLevel(latin1, start, limit)
   }
 }
 
 const threeCapitals = /[A-Z]{3}/g
 const always = () => true
 
-/** Where the next one is at or behind a place. It is searched for again when the last one found was passed. */
-function nextSign(find: (from: number) => number, isSign: (at: number) => boolean): (from: number) => number {
+/** Where something is next at or behind a place. */
+type Next = (from: number) => number
+
+function nextSign(find: Next, isSign: (at: number) => boolean): Next {
+  return remembered((from) => {
+    let next = find(from)
+    while (next >= 0 && !isSign(next)) next = find(next + 1)
+    return next < 0 ? Number.POSITIVE_INFINITY : next
+  })
+}
+
+/** One question for each line in place of one for each sign. */
+function nearestOf(signs: readonly Next[]): Next {
+  return remembered((from) => {
+    let nearest = Number.POSITIVE_INFINITY
+    for (const next of signs) nearest = Math.min(nearest, next(from))
+    return nearest
+  })
+}
+
+/** It is searched for again when the last one found was passed. */
+function remembered(search: Next): Next {
   let searched = Number.POSITIVE_INFINITY
   let next = 0
   return (from) => {
     if (from >= searched && from <= next) return next
     searched = from
-    next = find(from)
-    while (next >= 0 && !isSign(next)) next = find(next + 1)
-    if (next < 0) next = Number.POSITIVE_INFINITY
+    next = search(from)
     return next
   }
 }
@@ -82,13 +94,18 @@ const aloneStandingWords: ReadonlySet<string> = new Set([
   'Unhandled',
 ])
 
-const assigned = 'lLyY'
 const code = (character: string) => character.charCodeAt(0)
 const space = code(' ')
 const brace = code('{')
 const bracket = code('[')
 const colon = code(':')
 const exclamation = code('!')
+
+/** The last letters of `level`, `lvl` and `severity`. */
+function isAssigned(character: number): boolean {
+  const small = character | 0x20
+  return small === 0x6c || small === 0x79
+}
 
 function isLetter(character: number): boolean {
   const small = character | 0x20

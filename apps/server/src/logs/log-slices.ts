@@ -1,5 +1,5 @@
 import type { LogBatch, LogLine } from '@stackquay/engine-api'
-import { type ChunkShape, ChunkWriter } from './log-chunks.ts'
+import { type ChunkMemory, type ChunkShape, ChunkWriter } from './log-chunks.ts'
 import { addJson, addText } from './log-encode.ts'
 import { positionedFrom } from './log-json.ts'
 import type { LogPosition } from './log-position.ts'
@@ -13,9 +13,14 @@ export interface LogSlice {
 }
 
 /** The lines as JSON objects, in chunks; `after` is the position in front of the first. */
-export function jsonOf(slices: readonly LogSlice[], after: LogPosition, shape: ChunkShape): readonly Buffer[] {
+export function jsonOf(
+  slices: readonly LogSlice[],
+  after: LogPosition,
+  shape: ChunkShape,
+  memory: ChunkMemory | null = null,
+): readonly Buffer[] {
   const positioned = positionedFrom(after)
-  const chunks = new ChunkWriter(shape)
+  const chunks = new ChunkWriter(shape, memory)
   for (const { workload, batch, from, to } of slices) {
     const { columns } = batch
     if (columns === null)
@@ -55,9 +60,27 @@ export function cursorAt(batch: LogBatch, at: number): string {
   return `${log}.${outs[at]}.${errs[at]}`
 }
 
-/** About how long its text is. */
-export function sizeAt(batch: LogBatch, at: number): number {
-  return batch.columns === null ? batch.lines[at]!.text.length : batch.columns.ends[at]! - batch.columns.starts[at]!
+/** Up to where the lines from a place on are of no later time than `bound` and have this room; at least one. And their size. */
+export function runUpTo(
+  batch: LogBatch,
+  from: number,
+  { bound, room, ofLine }: { readonly bound: number; readonly room: number; readonly ofLine: number },
+): { readonly to: number; readonly size: number } {
+  const length = lengthOf(batch)
+  const isUnbound = bound === Number.POSITIVE_INFINITY
+  let size = 0
+  let to = from
+  do {
+    size += sizeAt(batch, to) + ofLine
+    to += 1
+  } while (to < length && size < room && (isUnbound || timeAt(batch, to) <= bound))
+  return { to, size }
+}
+
+function sizeAt(batch: LogBatch, at: number): number {
+  const { columns } = batch
+  // To name `lines` above would make all of them.
+  return columns === null ? batch.lines[at]!.text.length : columns.ends[at]! - columns.starts[at]!
 }
 
 /** Those of its lines, in their order. */

@@ -1,6 +1,7 @@
 import type { Engine } from '@stackquay/engine-api'
 import type { FrameSocket } from '../http/handler.ts'
 import { createRelay, type Relay, type WireFrame } from '../streams/relay.ts'
+import { type ChunkMemory, createChunkMemory } from './log-chunks.ts'
 import type { LogFilter } from './log-filter.ts'
 import { readPosition, writePosition } from './log-position.ts'
 import { type LogChunk, type LogReader, openLogReader } from './log-reader.ts'
@@ -26,6 +27,7 @@ const keepBytes = 24 << 20
 const openReaders = 64
 
 export function createLogStreams(engine: Pick<Engine, 'logBatches'>): LogStreams {
+  const memory = createChunkMemory()
   const streams = new Map<
     string,
     { readonly relay: Relay<string>; readonly end: () => Promise<void>; readers: number }
@@ -34,7 +36,7 @@ export function createLogStreams(engine: Pick<Engine, 'logBatches'>): LogStreams
   const open = (followed: Followed) => {
     const known = streams.get(followed.key)
     if (known !== undefined) return known
-    const source = sourceOf(engine, followed)
+    const source = sourceOf(engine, followed, memory)
     const share = () => keepBytes / Math.max(1, streams.size)
     const made = { relay: createRelay<string>(source, { keepBytes: share }), end: source.close, readers: 0 }
     streams.set(followed.key, made)
@@ -59,7 +61,7 @@ export function createLogStreams(engine: Pick<Engine, 'logBatches'>): LogStreams
 }
 
 /** Whoever asks for a position goes on with the reader that stands there, else another is opened. */
-function sourceOf(engine: Pick<Engine, 'logBatches'>, { project, names, fits }: Followed) {
+function sourceOf(engine: Pick<Engine, 'logBatches'>, { project, names, fits }: Followed, memory: ChunkMemory) {
   const standing = new Map<string, LogReader>()
   const park = async (at: string, reader: LogReader) => {
     const other = standing.get(at)
@@ -89,7 +91,11 @@ function sourceOf(engine: Pick<Engine, 'logBatches'>, { project, names, fits }: 
       }
       const to = writePosition(chunk.to)
       await park(to, reader)
-      return { frames: framesOf(chunk), to }
+      const frames = framesOf(chunk, memory)
+      const release = () => {
+        for (const { bytes } of frames) memory.giveBack(bytes)
+      }
+      return { frames, to, release }
     },
     async close() {
       const readers = [...standing.values()]
@@ -100,7 +106,10 @@ function sourceOf(engine: Pick<Engine, 'logBatches'>, { project, names, fits }: 
 }
 
 /** `lines` frames without their beginning, of about 64 KB. */
-export function framesOf({ slices, from }: Pick<LogChunk, 'slices' | 'from'>): WireFrame[] {
-  const chunks = jsonOf(slices, from, { start: '"items":[', between: ',', end: ']}' })
+export function framesOf(
+  { slices, from }: Pick<LogChunk, 'slices' | 'from'>,
+  memory: ChunkMemory | null = null,
+): WireFrame[] {
+  const chunks = jsonOf(slices, from, { start: '"items":[', between: ',', end: ']}' }, memory)
   return chunks.map((bytes) => ({ kind: 'numbered', type: 'lines', bytes }))
 }

@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { FrameSocket } from '../http/handler.ts'
+import { createSharedChunks } from './shared-chunks.ts'
 
 /** Where reading stands: a sequence number, a byte offset, or a cursor as text. Equal positions have equal content behind them. */
 export type Position = number | string
@@ -17,6 +18,8 @@ export interface StreamSource<At extends Position = number> {
 export interface StreamChunk<At extends Position = number> {
   readonly frames: readonly WireFrame[]
   readonly to: At
+  /** Called when no reader sends or will get these frames any more: their bytes may be used again. Not called when a reader left them. */
+  readonly release?: () => void
 }
 
 /**
@@ -45,14 +48,6 @@ export interface RelayOptions {
   readonly keepBytes: number | (() => number)
 }
 
-/** Still being made while `bytes` is null. */
-interface Entry<At extends Position> {
-  readonly made: Promise<StreamChunk<At> | null>
-  readonly stop: AbortController
-  bytes: number | null
-  waiting: number
-}
-
 export function createRelay<At extends Position = number>(
   source: StreamSource<At>,
   options: RelayOptions = { keepBytes: 4 << 20 },
@@ -70,10 +65,12 @@ export function createRelay<At extends Position = number>(
       readers += 1
       try {
         while (!socket.signal.aborted) {
-          const chunk = await chunks.after(position, socket.signal)
-          if (chunk === null) return position
-          for (const frame of chunk.frames) await put(socket, frame)
-          position = chunk.to
+          const held = await chunks.after(position, socket.signal)
+          if (held === null) return position
+          for (const frame of held.chunk.frames) await put(socket, frame)
+          // A reader that is gone may leave its frames on their way.
+          if (held.chunk.release !== undefined) socket.flushed().then(held.drop, () => undefined)
+          position = held.chunk.to
           // Chunks that are there already must not keep everybody else waiting.
           await nextTurn()
         }
@@ -89,85 +86,9 @@ export function createRelay<At extends Position = number>(
   }
 }
 
-/** Chunks by the position in front of them, each made once while somebody waits for it or it is among the newest. */
-function createSharedChunks<At extends Position>(
-  source: StreamSource<At>,
-  limits: { keepBytes(): number; most(): number },
-) {
-  /** In the order they were asked for. */
-  const chunks = new Map<At, Entry<At>>()
-  let kept = 0
-
-  const make = (after: At): Entry<At> => {
-    const stop = new AbortController()
-    // A source may throw before it answers a promise.
-    const made = (async () => source.next(after, stop.signal))()
-    const entry: Entry<At> = { made, stop, bytes: null, waiting: 0 }
-    chunks.set(after, entry)
-    made.then(
-      (chunk) => {
-        entry.bytes = chunk === null ? 0 : sizeOf(chunk)
-        // The end is asked for again: what has ended may be looked at later, when more is known.
-        if (chunk === null) chunks.delete(after)
-        if (chunks.get(after) !== entry) return
-        kept += entry.bytes
-        trim()
-      },
-      // Everybody who waits gets the error; whoever comes later tries anew.
-      () => {
-        entry.bytes = 0
-        if (chunks.get(after) === entry) chunks.delete(after)
-      },
-    )
-    return entry
-  }
-
-  const trim = () => {
-    const [limit, most] = [limits.keepBytes(), limits.most()]
-    for (const [position, entry] of chunks) {
-      // Chunks without frames take a place too.
-      if (kept <= limit && chunks.size <= most) return
-      if (entry.bytes !== null) forget(position, entry)
-    }
-  }
-
-  const forget = (position: At, entry: Entry<At>) => {
-    if (chunks.get(position) !== entry) return
-    chunks.delete(position)
-    kept -= entry.bytes ?? 0
-  }
-
-  return {
-    trim,
-    after: async (after: At, signal: AbortSignal): Promise<StreamChunk<At> | null> => {
-      const entry = chunks.get(after) ?? make(after)
-      const leave = Promise.withResolvers<never>()
-      const gone = () => leave.reject(signal.reason)
-      entry.waiting += 1
-      signal.addEventListener('abort', gone, { once: true })
-      if (signal.aborted) gone()
-      try {
-        return await Promise.race([entry.made, leave.promise])
-      } finally {
-        signal.removeEventListener('abort', gone)
-        entry.waiting -= 1
-        // Nobody waits for what is still to come: the source is let go.
-        if (entry.waiting === 0 && entry.bytes === null) {
-          forget(after, entry)
-          entry.stop.abort()
-        }
-      }
-    },
-  }
-}
-
 const mostChunks = 4096
 
 function put(socket: FrameSocket, frame: WireFrame): Promise<void> {
   if (frame.kind === 'numbered') return socket.sendNumbered(frame.type, frame.bytes)
   return frame.kind === 'text' ? socket.sendText(frame.bytes) : socket.sendBinary(frame.bytes)
-}
-
-function sizeOf({ frames }: StreamChunk<Position>): number {
-  return frames.reduce((sum, frame) => sum + frame.bytes.length, 0)
 }

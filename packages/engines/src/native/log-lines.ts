@@ -1,8 +1,8 @@
-import { isUtf8 } from 'node:buffer'
 import type { FileHandle } from 'node:fs/promises'
 import type { Printed } from '@stackquay/engine-api'
 import type { Stream } from './log-files.ts'
 import type { TimeIndex } from './log-index.ts'
+import { isPlainText } from './plain-text.ts'
 
 /** A line longer than this many bytes is cut into several. */
 export const LONGEST_LINE = 64 * 1024
@@ -107,7 +107,6 @@ function split(bytes: Buffer, offset: number, atEnd: boolean, timeAt: (position:
   let times = new Float64Array(room)
   const latin1 = bytes.toString('latin1')
   let count = 0
-  let lineEnds = 0
   let start = 0
   while (start < length) {
     let to = latin1.indexOf('\n', start)
@@ -117,7 +116,7 @@ function split(bytes: Buffer, offset: number, atEnd: boolean, timeAt: (position:
       else if (atEnd) to = length
       else break
       next = to
-    } else lineEnds += 1
+    }
     if (count === room) {
       room *= 2
       starts = grown(starts, new Uint32Array(room + 1))
@@ -131,9 +130,8 @@ function split(bytes: Buffer, offset: number, atEnd: boolean, timeAt: (position:
     start = next
   }
   starts[count] = start
-  // All at once costs nothing beside one by one. Two quotes stand around it, and a line end becomes two characters.
-  const whole = latin1.slice(0, start)
-  const isPlain = isUtf8(bytes.subarray(0, start)) && JSON.stringify(whole).length === start + 2 + lineEnds
+  // All at once costs nothing beside one by one.
+  const isPlain = isPlainText(bytes.subarray(0, start))
   return { bytes, latin1, isPlain, offset, count, starts, ends, times }
 }
 
