@@ -26,7 +26,7 @@ export interface ProjectUsersOptions {
   /** Tells this installation's users from those of another one on the machine. */
   readonly instance: string
   readonly uids: { readonly from: number; readonly to: number }
-  /** The project that an id of a run's own data belongs to; the id itself for a project. */
+  /** The project that an id of a test environment belongs to; the id itself for a project. */
   projectOf(id: string): Promise<string>
   /** Where the homes of projects' processes lie. */
   homeOf(project: string): string
@@ -39,7 +39,7 @@ export async function openProjectUsers(options: ProjectUsersOptions): Promise<Pr
   const rows = new Map<string, ProjectUser>()
   const taken = new Set<number>()
   for (const row of await store.projectUsers.all()) remember(row)
-  /** A run's own data belongs to the project of the run. */
+  /** A test environment belongs to the project of its run. */
   const projectOfRun = new Map<string, string>()
   const ready = new Map<string, Promise<Account>>()
 
