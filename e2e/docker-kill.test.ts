@@ -8,7 +8,7 @@ import { dockerObjects, strayObjects } from './support/docker-strays.ts'
 import { serviceClients } from './support/real-clients.ts'
 import { until } from './support/service.ts'
 
-const kills = rounds(5, 13)
+const kills = rounds(3, 13)
 /** Those that are changed in every round. */
 const lasting = ['lasting', 'other']
 

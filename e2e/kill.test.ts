@@ -51,7 +51,7 @@ describe('killing the control plane', () => {
   }, async () => {
     const random = randomFrom(20_261_120)
     const outcomes: Record<string, number> = {}
-    const moments = rounds(15, 50)
+    const moments = rounds(10, 50)
     for (let round = 0; round < moments; round += 1) {
       const slug = `round-${round}`
       const what = ['create', 'start', 'stop', 'update', 'delete'][round % 5]!

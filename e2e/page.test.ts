@@ -1,17 +1,12 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { AxeBuilder } from '@axe-core/playwright'
 import { type Browser, freePort, launchBrowser, spawnTracked, temporaryHome } from '@stackquay/testkit'
 import type { Page } from 'playwright-core'
-import { refuseUnbuiltPage } from './support/page.ts'
+import { assertAccessible, refuseUnbuiltPage } from './support/page.ts'
 import { admin, type Service, startService, until } from './support/service.ts'
 
 const main = fileURLToPath(new URL('../apps/server/src/main.ts', import.meta.url))
-
-const rules = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa']
-const widths = [390, 1440] as const
-const themes = ['light', 'dark'] as const
 
 describe('the page', () => {
   let browser: Browser
@@ -309,31 +304,6 @@ describe('the page', () => {
     })
   })
 })
-
-/** In both themes, on a phone and on a desk. Leaves the page as wide as it was. */
-async function assertAccessible(page: Page, screen: string): Promise<void> {
-  const found: string[] = []
-  // What is about to be replaced is pale for a moment.
-  await page.locator('[aria-busy=true]').waitFor({ state: 'detached' })
-  for (const width of widths) {
-    await page.setViewportSize({ width, height: width === 390 ? 844 : 900 })
-    for (const colorScheme of themes) {
-      await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
-      const builder = new AxeBuilder({ page })
-        .withTags(rules)
-        // Base UI's own: it takes the focus at the edge of a dialog and hands it on at once.
-        .exclude('[data-base-ui-focus-guard]')
-        // In one chunk: the page has no frames that would have to be asked one by one.
-        .setLegacyMode()
-      const { violations } = await builder.analyze()
-      for (const { id, nodes } of violations)
-        found.push(...nodes.map((node) => `${id} at ${width} px, ${colorScheme}: ${node.html} ${node.any[0]?.message}`))
-      const { clientWidth, scrollWidth } = await page.evaluate(() => document.documentElement)
-      if (scrollWidth > clientWidth) found.push(`wider than the screen of ${width} px: ${scrollWidth} px`)
-    }
-  }
-  assert.deepEqual(found, [], screen)
-}
 
 interface Seen {
   /** `401 /api/v1/auth/me` for an answer that the console calls an error; the text of any other. */

@@ -75,7 +75,7 @@ describe('the templates of the gallery', () => {
     assert.match(project.operation!.steps.map((step) => step.title).join('\n'), /go mod download/)
     assert.equal((await service.get('identity')).body, 'd15aacfd-62b6-594e-93cf-85baa5e441ec')
 
-    await writeFile(join(path, 'main.go'), goProgram['main.go'].replace('r.URL.Path', '"/edited"'))
+    await writeFile(join(path, 'main.go'), goProgram['main.go'].replace('return target', 'return "/edited"'))
     await until(
       async () => (await service.get('identity')).body === 'f36220f9-5ad6-5332-8fdf-83b6f9e5f8c2',
       'the edited program to be compiled and to answer',
@@ -101,21 +101,50 @@ const goProgram = {
   'go.sum': `github.com/google/uuid v1.6.0 h1:NIvaJDMOsjHA8n1jAhLSgzrAzy1Hgr+hNrb57e+94F0=
 github.com/google/uuid v1.6.0/go.mod h1:TIyPZe4MgqvfeYDBFedMoGGpEw/LqOeaOT+nhxU+yHo=
 `,
+  // Answers without net/http, whose hundred packages every project would compile anew: the template's program uses it.
   'main.go': `package main
 
 import (
+	"bufio"
 	"fmt"
-	"net/http"
+	"net"
 	"os"
+	"strings"
 
 	"github.com/google/uuid"
 )
 
 func main() {
-	http.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		fmt.Fprint(w, uuid.NewSHA1(uuid.NameSpaceURL, []byte(r.URL.Path)))
-	})
-	http.ListenAndServe("127.0.0.1:"+os.Getenv("PORT"), nil)
+	listener, err := net.Listen("tcp", "127.0.0.1:"+os.Getenv("PORT"))
+	if err != nil {
+		panic(err)
+	}
+	for {
+		connection, err := listener.Accept()
+		if err != nil {
+			panic(err)
+		}
+		go answer(connection)
+	}
+}
+
+func answer(connection net.Conn) {
+	defer connection.Close()
+	reader := bufio.NewReader(connection)
+	first, _ := reader.ReadString('\\n')
+	for line := first; len(line) > 2; {
+		line, _ = reader.ReadString('\\n')
+	}
+	words := strings.Fields(first)
+	if len(words) != 3 {
+		return
+	}
+	name := uuid.NewSHA1(uuid.NameSpaceURL, []byte(path(words[1])))
+	fmt.Fprintf(connection, "HTTP/1.1 200 OK\\r\\nContent-Length: 36\\r\\nConnection: close\\r\\n\\r\\n%s", name)
+}
+
+func path(target string) string {
+	return target
 }
 `,
 } as const

@@ -88,7 +88,7 @@ async function firstThatAnswers(opened: ReadonlyMap<EngineName, Engine>): Promis
   return undefined
 }
 
-/** The engine that a project names; a test run's own data is where its project is. */
+/** The engine that a project names; a test environment is where its project is. */
 function engineOf(store: Store): (id: string) => Promise<EngineName | null> {
   return async (id) => {
     const project = isTestEnvironment(id) ? (await store.runs.find(id))?.project : id

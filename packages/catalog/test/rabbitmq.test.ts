@@ -113,6 +113,7 @@ describe('A RabbitMQ server among the processes of a machine', () => {
   let program: string
   let machine: Machine
   let input: ServiceInput
+  let server: Running | null = null
 
   before(async () => {
     program = toolchain().program
@@ -122,7 +123,10 @@ describe('A RabbitMQ server among the processes of a machine', () => {
     input = await inputOf('prj_1')
   })
 
-  after(() => rmSync(folder, { recursive: true, force: true }))
+  after(async () => {
+    await server?.stop()
+    rmSync(folder, { recursive: true, force: true })
+  })
 
   test('tells its version to somebody without rights, and leaves no process behind', async () => {
     const { versionArgs, versionPattern } = kind.toolchain!
@@ -140,21 +144,36 @@ describe('A RabbitMQ server among the processes of a machine', () => {
   })
 
   test('opens its two ports on loopback and nothing else, and keeps what it writes to itself', async () => {
-    await withServer(async (running) => {
-      const own = processesOf(join(folder, 'data'))
-      assert.ok(own.includes(running.child.pid!))
-      const wanted = [input.hostPort('amqp'), input.hostPort('management')].map((port) => `127.0.0.1:${port}`)
-      // Erlang asks for the names of the machine through a socket that is there for a moment.
-      await until(() => listeners(own).length === wanted.length)
-      assert.deepEqual(listeners(own), wanted.sort())
-      for (const file of readdirSync(join(folder, 'data'), { recursive: true, encoding: 'utf8' })) {
-        const found = statSync(join(folder, 'data', file), { throwIfNoEntry: false })
-        assert.equal((found?.mode ?? 0) & 0o077, 0, file)
-      }
-      assert.doesNotMatch(readFileSync(join(folder, 'data', 'definitions.json'), 'utf8'), /quoted/)
-      const argv = own.map((pid) => readFileSync(`/proc/${pid}/cmdline`, 'utf8')).join('\n')
-      assert.ok(!argv.includes('quoted'))
-    })
+    const running = await serving()
+    const own = processesOf(join(folder, 'data'))
+    assert.ok(own.includes(running.child.pid!))
+    const wanted = [input.hostPort('amqp'), input.hostPort('management')].map((port) => `127.0.0.1:${port}`)
+    // Erlang asks for the names of the machine through a socket that is there for a moment.
+    await until(() => listeners(own).length === wanted.length)
+    assert.deepEqual(listeners(own), wanted.sort())
+    for (const file of readdirSync(join(folder, 'data'), { recursive: true, encoding: 'utf8' })) {
+      const found = statSync(join(folder, 'data', file), { throwIfNoEntry: false })
+      assert.equal((found?.mode ?? 0) & 0o077, 0, file)
+    }
+    assert.doesNotMatch(readFileSync(join(folder, 'data', 'definitions.json'), 'utf8'), /quoted/)
+    const argv = own.map((pid) => readFileSync(`/proc/${pid}/cmdline`, 'utf8')).join('\n')
+    assert.ok(!argv.includes('quoted'))
+  })
+
+  test('stops within its deadline while a client stays connected, and leaves no process behind', async () => {
+    const running = await serving()
+    const client = await connect(optionsOf(input, hostile))
+    client.on('error', () => {})
+    const begun = Date.now()
+    assert.deepEqual(await running.stop(), { code: 0, signal: null })
+    // Without a stop of its own it takes seven seconds on a machine with nothing else to do.
+    assert.ok(Date.now() - begun < 6_000, `${Date.now() - begun} ms`)
+    await gone(join(folder, 'data'))
+    server = null
+    const killed = await serving()
+    server = null
+    await killed.stop('SIGKILL')
+    await gone(join(folder, 'data'))
   })
 
   test('waits for its ports while connections of other programs hold them, and can be stopped meanwhile', async () => {
@@ -187,34 +206,12 @@ describe('A RabbitMQ server among the processes of a machine', () => {
     }
   })
 
-  test('stops within its deadline while a client stays connected, and leaves no process behind', async () => {
-    await withServer(async (running) => {
-      const client = await connect(optionsOf(input, hostile))
-      client.on('error', () => {})
-      const begun = Date.now()
-      assert.deepEqual(await running.stop(), { code: 0, signal: null })
-      // Without a stop of its own it takes seven seconds on a machine with nothing else to do.
-      assert.ok(Date.now() - begun < 6_000, `${Date.now() - begun} ms`)
-      await gone(join(folder, 'data'))
-    })
-    await withServer(async (running) => {
-      await running.stop('SIGKILL')
-      await gone(join(folder, 'data'))
-    })
-  })
-
-  async function withServer(
-    act: (running: Running) => Promise<unknown>,
-    over: { readonly machine?: Machine; readonly input?: ServiceInput } = {},
-  ): Promise<void> {
-    const spec = kind.toWorkload(over.input ?? input)
-    const running = await start(spec, over.machine ?? machine)
-    try {
-      await ready(running, spec)
-      await act(running)
-    } finally {
-      await running.stop()
-    }
+  /** The server that runs, started if need be: a test that is not about a start goes on with that of the test before. */
+  async function serving(): Promise<Running> {
+    const spec = kind.toWorkload(input)
+    server ??= await start(spec, machine)
+    await ready(server, spec)
+    return server
   }
 
   async function withClient<T>(

@@ -145,7 +145,7 @@ for (const account of users) {
     })
 
     test('very many entries: a walk ends at its limit, the size is known, and all of it goes', async (t) => {
-      const entries = rounds(20_000, 100_000)
+      const entries = rounds(5_000, 100_000)
       const { files, root } = await tree(t, account)
       await runAsUser(account, [
         'sh',

@@ -22,7 +22,7 @@ export interface ProjectUsers extends Accounts, Pick<UserRecords, 'adopt'> {
 
 export interface ProjectUsersOptions extends UserRecordsOptions {
   readonly store: Store
-  /** The project that an id of a run's own data belongs to; the id itself for a project. */
+  /** The project that an id of a test environment belongs to; the id itself for a project. */
   projectOf(id: string): Promise<string>
   /** Where the homes of projects' processes lie. */
   homeOf(project: string): string
@@ -33,7 +33,7 @@ export interface ProjectUsersOptions extends UserRecordsOptions {
 export async function openProjectUsers(options: ProjectUsersOptions): Promise<ProjectUsers> {
   const { store, homeOf } = options
   const records = await openUserRecords(options)
-  /** A run's own data belongs to the project of the run. */
+  /** A test environment belongs to the project of its run. */
   const projectOfRun = new Map<string, string>()
   const ready = new Map<string, Promise<Account>>()
 

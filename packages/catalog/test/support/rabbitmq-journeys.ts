@@ -2,14 +2,17 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { type ServiceInput, serviceTypeOf } from '@stackquay/catalog'
 import { revealValue, type Value } from '@stackquay/engine-api'
+import { isSoak } from '@stackquay/testkit/rounds'
 import { type ChannelModel, connect, type Options } from 'amqplib'
 import type { Machine } from './run-workload.ts'
-import { type Stage, type Started, serviceFromHere } from './stage.ts'
+import { type End, type Stage, type Started, serviceFromHere } from './stage.ts'
 
 type Target = string | Options.Connect
 
 const kind = serviceTypeOf('rabbitmq')!
 const hostile = `it's "quoted" $HOME \\ %41 #@/ é`
+/** After so many milliseconds. A start costs seconds of a processor. */
+const killedAfter = isSoak ? [300, 900, 1600, 2400, 3200] : [900, 2400]
 
 /** What RabbitMQ promises for its data, wherever it runs. */
 export function rabbitmqJourneys(place: string, open: () => Stage): void {
@@ -17,6 +20,7 @@ export function rabbitmqJourneys(place: string, open: () => Stage): void {
     let stage: Stage
     let machine: Machine
     let input: ServiceInput
+    let server: Started | null = null
 
     before(async () => {
       stage = open()
@@ -24,57 +28,57 @@ export function rabbitmqJourneys(place: string, open: () => Stage): void {
       input = await stage.service()
     })
 
-    after(() => stage.close())
+    after(async () => {
+      await server?.stop()
+      await stage.close()
+    })
 
     test('can be killed at any moment of its first start, and starts with what is there', async () => {
-      for (const milliseconds of [300, 900, 1600, 2400, 3200]) {
+      for (const milliseconds of killedAfter) {
         const running = await stage.start(kind.toWorkload(input), machine)
         await new Promise((resolve) => setTimeout(resolve, milliseconds))
         await running.stop('SIGKILL')
       }
-      await withServer(async () => {
-        await publish(['first'])
-        assert.equal((await publish([])).messageCount, 1)
-      })
+      await serving()
+      await publish(['first'])
+      assert.equal((await publish([])).messageCount, 1)
     })
 
     test('takes its password, and neither another one nor the user that RabbitMQ makes on its own', async () => {
-      await withServer(async () => {
-        await withClient(async () => {})
-        await assert.rejects(connect(optionsOf(input, 'wrong')), /ACCESS.REFUSED/)
-        await assert.rejects(connect({ ...optionsOf(input, 'guest'), username: 'guest' }), /ACCESS.REFUSED/)
-        assert.equal(await management('app', hostile), 200)
-        assert.equal(await management('app', 'wrong'), 401)
-        assert.equal(await management('guest', 'guest'), 401)
-      })
+      await serving()
+      await withClient(async () => {})
+      await assert.rejects(connect(optionsOf(input, 'wrong')), /ACCESS.REFUSED/)
+      await assert.rejects(connect({ ...optionsOf(input, 'guest'), username: 'guest' }), /ACCESS.REFUSED/)
+      assert.equal(await management('app', hostile), 200)
+      assert.equal(await management('app', 'wrong'), 401)
+      assert.equal(await management('guest', 'guest'), 401)
     })
 
     test('keeps every confirmed message of a durable queue through a stop and a kill', async () => {
       const sent = (name: string) => Array.from({ length: 200 }, (_, index) => `${name} ${index}`)
       const queues = ['classic', 'quorum'] as const
-      await withServer(async () => {
-        for (const type of queues) await publish(sent('stopped'), type, type)
-      })
-      await withServer(async (running) => {
-        for (const type of queues) await publish(sent('killed'), type, type)
-        await running.stop('SIGKILL')
-      })
-      await withServer(async () => {
-        for (const type of queues)
-          assert.deepEqual(await consume(type, 400, undefined, type), [...sent('stopped'), ...sent('killed')])
-      })
+      await serving()
+      for (const type of queues) await publish(sent('stopped'), type, type)
+      await stopped()
+      await serving()
+      for (const type of queues) await publish(sent('killed'), type, type)
+      await stopped('SIGKILL')
+      await serving()
+      for (const type of queues)
+        assert.deepEqual(await consume(type, 400, undefined, type), [...sent('stopped'), ...sent('killed')])
     })
 
     test('stops within its deadline while a client stays connected', async () => {
-      await withServer(async (running) => {
-        const client = await connect(optionsOf(input, hostile))
-        client.on('error', () => {})
-        assert.deepEqual(await running.stop(), { code: 0, signal: null })
-      })
+      await serving()
+      const client = await connect(optionsOf(input, hostile))
+      client.on('error', () => {})
+      assert.deepEqual(await stopped(), { code: 0, signal: null })
     })
 
     test('takes a new password at its next start, and the old one no more, with all that it kept', async () => {
-      await withServer(() => publish(['before'], 'rotated'))
+      await serving()
+      await publish(['before'], 'rotated')
+      await stopped()
       const later = { ...machine, secrets: { password: 'A1b2C3' } }
       await withServer(
         async () => {
@@ -90,30 +94,43 @@ export function rabbitmqJourneys(place: string, open: () => Stage): void {
     })
 
     test('opens a copy of its data in another project, beside the first', async () => {
-      await withServer(() => publish(['both'], 'copied'))
+      await serving()
+      await publish(['both'], 'copied')
+      await stopped()
       const other = await stage.copy(machine, 'rabbitmq', { password: 'other' })
       const twin = await stage.service({}, { project: { ...input.project, id: 'prj_2' } })
-      await withServer(() =>
-        withServer(
-          async () => {
-            assert.deepEqual(await consume('copied', 1, optionsOf(twin, 'other')), ['both'])
-            await assert.rejects(connect(optionsOf(twin, hostile)), /ACCESS.REFUSED/)
-            assert.deepEqual(await consume('copied', 1), ['both'])
-          },
-          { machine: other, input: twin },
-        ),
+      await serving()
+      await withServer(
+        async () => {
+          assert.deepEqual(await consume('copied', 1, optionsOf(twin, 'other')), ['both'])
+          await assert.rejects(connect(optionsOf(twin, hostile)), /ACCESS.REFUSED/)
+          assert.deepEqual(await consume('copied', 1), ['both'])
+        },
+        { machine: other, input: twin },
       )
     })
 
+    /** Starts the server unless it runs already: a test that is not about a start goes on with that of the test before. */
+    async function serving(): Promise<void> {
+      server ??= await stage.start(kind.toWorkload(input), machine)
+      await server.ready()
+    }
+
+    async function stopped(signal?: 'SIGKILL'): Promise<End> {
+      const running = server!
+      server = null
+      return running.stop(signal)
+    }
+
+    /** One more server, with other secrets or data. */
     async function withServer(
-      act: (running: Started) => Promise<unknown>,
-      over: { readonly machine?: Machine; readonly input?: ServiceInput } = {},
+      act: () => Promise<unknown>,
+      over: { readonly machine: Machine; readonly input?: ServiceInput },
     ): Promise<void> {
-      const spec = kind.toWorkload(over.input ?? input)
-      const running = await stage.start(spec, over.machine ?? machine)
+      const running = await stage.start(kind.toWorkload(over.input ?? input), over.machine)
       try {
         await running.ready()
-        await act(running)
+        await act()
       } finally {
         await running.stop()
       }

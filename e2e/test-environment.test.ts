@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { ownDataJourney } from './journeys/own-data.ts'
+import { testEnvironmentJourney } from './journeys/test-environment.ts'
 import { startService } from './support/service.ts'
 
-ownDataJourney({
+testEnvironmentJourney({
   title: 'a test run has a database of its own',
   open: startService,
   settings: { node: { server: false }, databases: { main: { type: 'postgresql' } } },

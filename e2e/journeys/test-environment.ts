@@ -9,7 +9,7 @@ import { type Service, type ServiceOptions, until } from '../support/service.ts'
 import { giveToProjects, makeSourceRoot, type SourceRoot } from '../support/source-root.ts'
 
 /** What differs between engines in a journey that is the same on all of them. */
-export interface OwnDataPlace<S extends Service> {
+export interface TestEnvironmentPlace<S extends Service> {
   readonly title: string
   open(options: ServiceOptions): Promise<S>
   /** Of a Node.js project with a PostgreSQL named `main`. */
@@ -20,7 +20,7 @@ export interface OwnDataPlace<S extends Service> {
   nothingLeftOf(service: S, run: string): Promise<void>
 }
 
-export function ownDataJourney<S extends Service>(place: OwnDataPlace<S>): void {
+export function testEnvironmentJourney<S extends Service>(place: TestEnvironmentPlace<S>): void {
   const { title, open, settings, dataOf, nothingLeftOf } = place
   describe(title, () => {
     let service: S

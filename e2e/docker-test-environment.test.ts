@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { ownDataJourney } from './journeys/own-data.ts'
+import { testEnvironmentJourney } from './journeys/test-environment.ts'
 import { objectsNaming } from './support/docker-objects.ts'
 import { lines, startDockerService } from './support/docker-service.ts'
 
-ownDataJourney({
+testEnvironmentJourney({
   title: 'a test run has a database of its own in containers of its own',
   open: (options) => startDockerService(['node', 'postgresql'], options),
   settings: {
