@@ -41,6 +41,11 @@ export interface RuntimeType {
   commandFiles(settings: Settings): readonly string[]
   /** Pure: the commands that people can run. Answers also while the server is off or its settings cannot run. */
   commands(input: RuntimeInput): RuntimeCommands
+  /**
+   * Names of folders, at any depth, that its tools make again from the rest of the source: `node_modules`. Backups leave them
+   * out. No name that people also give to what they write: `vendor`, `build`.
+   */
+  readonly rebuildable: readonly string[]
 }
 
 /**
@@ -132,6 +137,8 @@ export interface DatabaseType {
   variables(input: DatabaseConnection, prefix: string): Readonly<Record<string, Value>>
   /** What the credentials endpoint answers, secrets as references. */
   credentials(input: DatabaseConnection): Readonly<Record<string, Value | number>>
+  /** Absent: its data is only copied while it is stopped, and nobody counts what is in it. */
+  readonly backup?: BackupMethod<DatabaseInput>
 }
 
 /** A helper beside the project: a cache, a queue, a search engine. At most one of a type in a project. */
@@ -179,6 +186,37 @@ export interface ServiceType {
   readonly hostLabel?: string
   /** The port on which it answers the inbox of a mail catcher (see `services/mailpit/inbox.ts`), when it is one. */
   readonly inboxPort?: string
+  /** Absent: its data is only copied while it is stopped, and nobody counts what is in it. */
+  readonly backup?: BackupMethod<ServiceInput>
+}
+
+/** How the kept data of a type is backed up, beyond a copy of its folder while it is stopped. Asked only when its program runs here. */
+export interface BackupMethod<Input> {
+  /**
+   * Pure. A program that writes a tar of the kept data to standard output while the workload runs and others write: unpacked
+   * into an empty data folder, a server starts on it and has every write that was acknowledged before the program began. Whole
+   * only when the program ends with 0; what it says on standard error is for people. Null: not with this toolchain.
+   */
+  online?(input: Input): BackupProgram | null
+  /**
+   * Pure. A program that prints one line of JSON, an object with what is in the data: counts and checksums. Equal lines: the
+   * same data, when the same release line printed both. What it leaves uncounted, for time or rights, it names. Null: not with
+   * this toolchain.
+   */
+  contents?(input: Input): BackupProgram | null
+}
+
+/** Runs while the workload does, with its kept data; on an engine of images in its own container. Killed at any time, it leaves the data as usable as before. */
+export interface BackupProgram {
+  /** The first word is absolute. Words may name the workload's kept data: `{data:redis}`. */
+  readonly argv: readonly [string, ...string[]]
+  /** Complete. Secrets stand here alone. */
+  readonly env: Readonly<Record<string, Value>>
+  readonly cwd: string
+  /** The workload in whose container it runs: its own. */
+  readonly beside: string
+  /** The folder of the kept data that the tar is the content of; `withPrefix` makes it one of the whole. Absent: it is one of the whole. */
+  readonly prefix?: string
 }
 
 export interface ServicePort {
@@ -343,6 +381,10 @@ export interface DatabaseInput extends DatabaseConnection {
   readonly name: string
   /** The data is not needed after a crash or a stop: it may be quicker than safe. */
   readonly throwaway?: boolean
+  /** Its program runs in a container of `image`, not on this machine. */
+  readonly inContainer?: boolean
+  /** Absolute path of a built-in program that may run beside it with Node. */
+  ourProgram(name: string): { readonly node: string; readonly file: string }
 }
 
 export interface ServiceConnection {

@@ -83,6 +83,8 @@ export function resolveDatabase(
     listen: facts.containers === null ? { address: bind, port: leased } : { address: '0.0.0.0', port: connection.port },
     name: workload,
     throwaway: facts.testEnvironment !== undefined,
+    inContainer: facts.containers !== null,
+    ourProgram: (name) => builtInProgram(kind.image, name, facts),
   })
   const wanted = { workload, spec, facts, needsPrograms: false }
   const placed =
