@@ -35,9 +35,14 @@ export function problemErrorOf(thrown: unknown): ProblemError {
   )
 }
 
-/** An engine's codes are ours, but for positions, which only a caller can have wrong. */
+/** An engine's codes are ours, but for positions, which only a caller can have wrong, and for archives, which are backups here. */
 function fromEngine(error: EngineError): ProblemError {
-  const code = error.code === 'invalid_position' ? 'invalid_request' : error.code
+  const code =
+    error.code === 'invalid_position'
+      ? 'invalid_request'
+      : error.code === 'invalid_archive'
+        ? 'backup_damaged'
+        : error.code
   return new ProblemError(code, error.message, {
     hint: error.hint,
     ...(error.logTail.length > 0 ? { extensions: { logTail: error.logTail } } : {}),
