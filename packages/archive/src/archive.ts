@@ -88,6 +88,8 @@ export interface ArchiveFolder {
   /** The bytes of a part as they are stored. */
   openStored(id: string, part: string, signal?: AbortSignal): AsyncIterable<Buffer>
   asTar(id: string): Promise<ArchiveTar>
+  /** Another sealing of the same key in the manifest, and nothing else; all of it or nothing. Answers the manifest as it is then. */
+  rekey(id: string, key: NonNullable<Manifest['key']>): Promise<Manifest>
   /** Takes back what `asTar` wrote. Its `source` becomes `upload`. All of it or nothing. */
   upload(bytes: AsyncIterable<Uint8Array>, options: UploadOptions): Promise<Manifest>
 }

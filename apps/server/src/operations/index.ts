@@ -1,5 +1,6 @@
 import { ProblemError } from '@stackquay/contract'
 import type { Work } from '@stackquay/orchestrator'
+import { backup } from './backup.ts'
 import { carryOutActs } from './carry-out-acts.ts'
 import { create } from './create.ts'
 import { deleteProject } from './delete.ts'
@@ -24,6 +25,8 @@ export function createOperationHandlers(deps: OperationDeps): (operation: string
       case 'restart':
       case 'reconcile':
         return carryOutActs(operation, deps)
+      case 'backup':
+        return backup(operation, deps)
       case 'delete':
         return deleteProject(operation, deps)
       default:

@@ -10,6 +10,7 @@ import {
 } from '@stackquay/catalog'
 import type { EngineName } from '@stackquay/contract'
 import {
+  type BackupPrograms,
   type ContainerFacts,
   envFiles,
   type ProjectCommands,
@@ -17,6 +18,7 @@ import {
   packageFolder,
   type Resolved,
   type ResolveFacts,
+  resolveBackups,
   resolveCommands,
   resolveConnections,
   resolveProject,
@@ -67,6 +69,8 @@ export interface Resolver {
   handOver(project: string, times: number): void
   /** What was remembered of a project that is gone. */
   forget(project: string): Promise<void>
+  /** How the data of its workloads is backed up while they run. */
+  backups(project: Resolvable): Promise<readonly BackupPrograms[]>
   /** What people can run in the project. Also reads the files that actions and suites are found in. */
   commands(project: Resolvable): Promise<ProjectCommands>
   /**
@@ -165,6 +169,10 @@ export function createResolver(options: {
     resolveKnown: async (project, source) =>
       resolveProject(project.spec, await factsFor(project, workloadFiles(project.spec), readings[source])),
     handOver,
+    backups: async (project) => {
+      const found = await factsFor(project, workloadFiles(project.spec))
+      return resolveBackups(project.spec, found, resolveProject(project.spec, found))
+    },
     commands: async (project) => resolveCommands(project.spec, await factsFor(project, commandFiles(project.spec))),
     inTestEnvironment: async (project, place) => {
       const own = await factsFor(project, commandFiles(project.spec))
