@@ -6,7 +6,7 @@ export const formatVersion = 1
 /** Far more than a backup of a hundred parts with thousands of tables needs. */
 export const mostManifestBytes = 4 << 20
 const mostParts = 200
-const mostDepth = 12
+export const mostDepth = 12
 
 export const manifestFile = 'manifest.json'
 
@@ -67,6 +67,9 @@ const partForms: readonly PartForm[] = ['tar.zst', 'json.zst', 'json.age']
 export function fileName(part: string, form: PartForm): string {
   return `${part.replace(':', '-')}.${form}`
 }
+
+/** Every name that a part can have, and no other: safe in any folder. */
+export const partFilePattern = /^(settings|files|(database|service)-[a-z][a-z0-9_-]{0,40})\.(tar\.zst|json\.zst|json\.age)$/
 
 function fileNames(part: string): readonly string[] {
   return partForms.map((form) => fileName(part, form))
