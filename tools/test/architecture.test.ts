@@ -32,7 +32,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   testkit: [],
   web: ['client', 'contract'],
   cli: ['client', 'contract'],
-  server: ['catalog', 'contract', 'domain', 'engine-api', 'engines', 'orchestrator', 'proxy', 'store'],
+  server: ['archive', 'catalog', 'contract', 'domain', 'engine-api', 'engines', 'orchestrator', 'proxy', 'store'],
 }
 
 const scope = '@stackquay/'

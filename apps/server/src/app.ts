@@ -17,6 +17,7 @@ import { domainHandlers } from './addresses/domain-handlers.ts'
 import { rulesHandlers } from './addresses/rules-handlers.ts'
 import { trafficHandlers } from './addresses/traffic-handlers.ts'
 import { auditHandlers } from './audit/handlers.ts'
+import { openBackups } from './backups/open-backups.ts'
 import { createCatalogue } from './catalogue/catalogue.ts'
 import { createContainerFacts } from './catalogue/container-facts.ts'
 import { createOurPrograms } from './catalogue/our-programs.ts'
@@ -233,6 +234,7 @@ export async function createApp({
     look: observations.current,
     now,
   })
+  const backups = await openBackups({ home: config.home, store, onError })
   const { release, retire } = createLeaving({ isolation, files, config, onError })
   const changing = { store, model, resolver, catalogue, engine, engines: { usual, named }, workers, observations }
   const work = createOperationHandlers({
@@ -251,6 +253,8 @@ export async function createApp({
     restartHolds,
     queues,
     watches,
+    backups,
+    network,
   })
   const orchestrator = createOrchestrator({
     engine,

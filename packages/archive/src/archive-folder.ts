@@ -6,9 +6,9 @@ import { tarOf } from './archive-tar.ts'
 import { alreadyThere, createWriter } from './archive-writer.ts'
 import { findZstd } from './compress.ts'
 import { ArchiveError } from './error.ts'
-import { makeFolder, orNull, syncFolder } from './files.ts'
+import { makeFolder, once, orNull, storeFile, syncFolder } from './files.ts'
 import { ArchiveId, type Manifest, manifestFile, mostManifestBytes, type PartEntry } from './manifest.ts'
-import { parseManifest } from './read-manifest.ts'
+import { parseManifest, printManifest } from './read-manifest.ts'
 import { readContent, readStored } from './read-part.ts'
 import { receiveUpload } from './upload.ts'
 
@@ -120,6 +120,17 @@ class FolderOfArchives implements ArchiveFolder {
   async asTar(id: string): Promise<ArchiveTar> {
     const { manifest, bytes } = await this.#known(id)
     return await tarOf(this.#path(id), manifest, bytes)
+  }
+
+  async rekey(id: string, key: NonNullable<Manifest['key']>): Promise<Manifest> {
+    const { manifest } = await this.#known(id)
+    const rekeyed = { ...manifest, key }
+    const beside = join(this.#path(id), `${manifestFile}.new`)
+    await rm(beside, { force: true })
+    await storeFile(beside, once(Buffer.from(printManifest(rekeyed))))
+    await rename(beside, join(this.#path(id), manifestFile))
+    await syncFolder(this.#path(id))
+    return rekeyed
   }
 
   async #known(id: string): Promise<{ readonly manifest: Manifest; readonly bytes: Buffer }> {

@@ -1,5 +1,5 @@
-import { databaseTypeOf, serviceTypes } from '@stackquay/catalog'
-import { databaseWorkload } from './resolve-connections.ts'
+import { databaseTypeOf, serviceTypeOf, serviceTypes } from '@stackquay/catalog'
+import { databaseSecret, databaseWorkload, serviceSecret } from './resolve-connections.ts'
 import type { ProjectSpec } from './spec.ts'
 
 /** One thing that a project consists of, for everything that takes a project or puts one back. */
@@ -69,9 +69,11 @@ export function dataOfPart({ id, type }: { readonly id: string; readonly type: s
   return id.startsWith('service:') ? type : null
 }
 
-/** Secrets whose texts the data of a part knows begin with this, so that both go together. */
-export function secretsOfPart(id: string): string | null {
-  return id.includes(':') ? `${id.replace(':', '/')}/` : null
+/** Names of the secrets whose texts the data of a part knows, so that both go together. */
+export function secretsOfPart({ id, type }: { readonly id: string; readonly type: string }): readonly string[] {
+  if (id.startsWith('database:'))
+    return (databaseTypeOf(type)?.secrets ?? []).map(({ name }) => databaseSecret(id.slice('database:'.length), name))
+  return id.startsWith('service:') ? (serviceTypeOf(type)?.secrets ?? []).map(({ name }) => serviceSecret(type, name)) : []
 }
 
 const plain = { version: null, data: null, method: 'copy', stops: false } as const

@@ -1,13 +1,13 @@
 import { runtimeTypes } from '@stackquay/catalog'
-import { type BackupPrograms, filesPart, type ProjectPart, partsOf } from '@stackquay/domain'
+import { type BackupPrograms, databaseWorkload, filesPart, type ProjectPart, partsOf, settingsPart } from '@stackquay/domain'
 import type { Engine, Observed } from '@stackquay/engine-api'
-import { sizeAsUser } from '@stackquay/engines'
+import { type Accounts, sizeAsUser } from '@stackquay/engines'
 import type { ProjectRow, Store } from '@stackquay/store'
 import { readerOf } from '../projects/files-of.ts'
 import type { Resolver } from '../projects/resolver.ts'
-import type { OperationDeps } from '../operations/operation-deps.ts'
 
-export interface PartsDeps extends Pick<OperationDeps, 'accounts'> {
+export interface PartsDeps {
+  readonly accounts: Pick<Accounts, 'known'>
   readonly store: Store
   readonly engine: Engine
   readonly resolver: Pick<Resolver, 'backups'>
@@ -67,4 +67,36 @@ export async function sizeOfParts(
 export function rebuildableOf({ spec }: Pick<ProjectRow, 'spec'>): readonly string[] {
   const names = runtimeTypes.flatMap(({ name, rebuildable }) => (name in spec.runtimes ? rebuildable : []))
   return [...new Set(names)].sort()
+}
+
+/** The parts that a backup of these ids takes now. Settings are always among them: they open the data. */
+export function withChosen(found: FoundParts, chosen: readonly string[] | undefined): FoundParts {
+  const isChosen = ({ id }: ProjectPart) => chosen === undefined || id === settingsPart || chosen.includes(id)
+  return { ...found, parts: found.parts.filter(isChosen) }
+}
+
+export function takingTitle({ title, method, stops }: ProjectPart): string {
+  if (stops) return `Stop ${title}, copy its data, start it again`
+  return method === 'online' ? `Copy ${title} while it runs` : `Copy ${title}`
+}
+
+/**
+ * Names of the workloads that run and use these parts: those with the data themselves, and every runtime, which reads all of it. Settings
+ * are everybody's.
+ */
+export function usersOfParts(
+  { spec }: Pick<ProjectRow, 'spec'>,
+  parts: readonly string[],
+  observed: readonly Observed[],
+  kinds: Readonly<Record<string, 'runtime' | 'service' | 'database'>>,
+): readonly string[] {
+  const data = parts.map((id) => {
+    const [kind, name = ''] = id.split(':')
+    const database = kind === 'database' ? spec.databases[name] : undefined
+    return database === undefined ? name : databaseWorkload(database.type, name)
+  })
+  const isUser = (name: string) =>
+    parts.includes(settingsPart) || data.includes(name) || (kinds[name] ?? 'runtime') === 'runtime'
+  const running = observed.filter(({ state }) => state === 'running' || state === 'waiting')
+  return running.map(({ ref }) => ref.workload).filter(isUser)
 }

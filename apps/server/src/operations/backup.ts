@@ -1,8 +1,8 @@
 import type { Work } from '@stackquay/orchestrator'
 import type { OperationRow } from '@stackquay/store'
-import { bringBack } from '../backups/paused.ts'
-import { type BackupRequest, takeBackup } from '../backups/take-backup.ts'
 import { deadlines, findProject, finish, forever, type OperationDeps } from './operation-deps.ts'
+import { bringBack } from './paused.ts'
+import { type BackupRequest, takeBackup } from './take-backup.ts'
 
 /** Makes a backup, part by part. It is there whole at the end, or nothing of it is. */
 export function backup(operation: OperationRow, deps: OperationDeps): Work {

@@ -5,6 +5,8 @@ import { carryOutActs } from './carry-out-acts.ts'
 import { create } from './create.ts'
 import { deleteProject } from './delete.ts'
 import type { OperationDeps } from './operation-deps.ts'
+import { restore } from './restore.ts'
+import { restoreAs } from './restore-as.ts'
 import { update } from './update.ts'
 
 export type { OperationDeps } from './operation-deps.ts'
@@ -27,6 +29,8 @@ export function createOperationHandlers(deps: OperationDeps): (operation: string
         return carryOutActs(operation, deps)
       case 'backup':
         return backup(operation, deps)
+      case 'restore':
+        return operation.input.creates === true ? restoreAs(operation, deps) : restore(operation, deps)
       case 'delete':
         return deleteProject(operation, deps)
       default:

@@ -3,7 +3,7 @@ import { planProject } from '@stackquay/domain'
 import type { Observed } from '@stackquay/engine-api'
 import { engineSteps, type StepContext } from '@stackquay/orchestrator'
 import type { OperationRow } from '@stackquay/store'
-import type { OperationDeps } from '../operations/operation-deps.ts'
+import type { OperationDeps } from './operation-deps.ts'
 
 /*
  * Workloads that an operation stops for a while. Which ones is written down before the first of them stops: whatever becomes of the
@@ -20,7 +20,8 @@ export async function pauseWorkloads(
   const { engine, model, reveal, restartHolds, observations } = deps
   const { project } = operation
   const observed = await engine.observe(project, signal)
-  const running = observed.filter(({ ref, state }) => state === 'running' && names.includes(ref.workload))
+  const isUp = ({ state }: Observed) => state === 'running' || state === 'waiting'
+  const running = observed.filter((one) => isUp(one) && names.includes(one.ref.workload))
   if (running.length === 0) return
   const { workloads: wanted, unresolved } = (await model.renew(project)).resolved
   refuseStuck(running, unresolved)

@@ -4,15 +4,16 @@ import { filesPart, type ProjectPart, settingsPart } from '@stackquay/domain'
 import { readTree } from '@stackquay/engines'
 import type { StepContext, WorkStep } from '@stackquay/orchestrator'
 import type { OperationRow, ProjectRow } from '@stackquay/store'
-import type { OperationDeps } from '../operations/operation-deps.ts'
+import type { NewBackupKey } from '../backups/backup-keys.ts'
+import { backupEvent } from '../backups/backup-event.ts'
+import { contentsOf, onlineArchive } from '../backups/data-programs.ts'
+import { bytesText, requireRoom } from '../backups/free-room.ts'
+import { type FoundParts, findParts, rebuildableOf, sizeOfParts, takingTitle, withChosen } from '../backups/project-parts.ts'
+import { settingsOf } from '../backups/settings-part.ts'
+import { treeCounts } from '../backups/tree-counts.ts'
 import { version } from '../version.ts'
-import type { NewBackupKey } from './backup-keys.ts'
-import { contentsOf, onlineArchive } from './data-programs.ts'
-import { bytesText, requireRoom } from './free-room.ts'
+import type { OperationDeps } from './operation-deps.ts'
 import { bringBack, pauseWorkloads } from './paused.ts'
-import { type FoundParts, findParts, rebuildableOf, sizeOfParts } from './project-parts.ts'
-import { settingsOf } from './settings-part.ts'
-import { treeCounts } from './tree-counts.ts'
 
 /** A backup that is to be made, as its operation keeps it. */
 export interface BackupRequest {
@@ -51,13 +52,13 @@ export function takeBackup(operation: Ask, row: ProjectRow, request: BackupReque
   return {
     steps: async () => {
       if (backups.known.find(request.id) !== null) return []
-      const found = await chosenParts(row, request, deps)
+      const found = withChosen(await findParts(row, deps, AbortSignal.timeout(lookMs)), request.parts)
       return [
         { id: 'room', title: 'Look whether there is room', run: (context) => open(found, context) },
         ...found.parts.map(
           (part): WorkStep => ({
             id: `part:${part.id}`,
-            title: titleOf(part),
+            title: takingTitle(part),
             run: (context) => takePart({ operation, row, request, part, found, ...opened() }, context, deps),
           }),
         ),
@@ -70,23 +71,7 @@ export function takeBackup(operation: Ask, row: ProjectRow, request: BackupReque
   }
 }
 
-/** What is looked at again when the steps are decided: a workload may have been stopped since the request. */
-export async function chosenParts(
-  row: ProjectRow,
-  { parts: chosen }: Pick<BackupRequest, 'parts'>,
-  deps: Pick<OperationDeps, 'store' | 'engine' | 'resolver'>,
-): Promise<FoundParts> {
-  const found = await findParts(row, deps, AbortSignal.timeout(lookMs))
-  const isChosen = ({ id }: ProjectPart) => chosen === undefined || id === settingsPart || chosen.includes(id)
-  return { ...found, parts: found.parts.filter(isChosen) }
-}
-
 const lookMs = 60_000
-
-export function titleOf({ title, method, stops }: ProjectPart): string {
-  if (stops) return `Stop ${title}, copy its data, start it again`
-  return method === 'online' ? `Copy ${title} while it runs` : `Copy ${title}`
-}
 
 interface Begun {
   readonly writer: ArchiveWriter
@@ -169,13 +154,6 @@ async function finish(row: ProjectRow, request: BackupRequest, { writer, key }: 
     await tx.events.append(backupEvent('backup.created', manifest))
   })
   backups.known.put(manifest)
-}
-
-export function backupEvent(
-  type: 'backup.created' | 'backup.deleted' | 'backup.verified' | 'backup.restored',
-  { id, project }: Pick<Manifest, 'id' | 'project'>,
-) {
-  return { type, project: project.id, data: { id, project: project.id } } as const
 }
 
 function newPart({ id, title, type, version: line, method }: ProjectPart, extension: 'tar' | 'json') {
