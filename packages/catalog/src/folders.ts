@@ -20,6 +20,7 @@ const programs: Readonly<Record<string, Program>> = {
   'go-watch': { file: './runtimes/go/go-watch.ts', packages: [] },
   'search-auth-proxy': { file: './services/opensearch/auth-proxy/search-auth-proxy.ts', packages: [] },
   'mail-catcher': { file: './services/mailpit/catcher/mail-catcher.ts', packages: ['smtp-server', 'mailparser'] },
+  'postgresql-backup': { file: './databases/postgresql/backup/postgresql-backup.ts', packages: ['pg', 'tar-stream'] },
   'object-storage': { file: './services/storage/server/object-storage.ts', packages: [] },
 }
 
