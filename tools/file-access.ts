@@ -31,6 +31,8 @@ export const fileAccess: readonly FileAccess[] = [
   },
 
   // The service.
+  { path: 'apps/server/src/backups/drill-folder.ts', why: 'makes `drills`, which is ours, and lists its names' },
+  { path: 'apps/server/src/backups/free-room.ts', why: 'the free room of the home' },
   { path: 'apps/server/src/bundled.ts', why: 'programs of the installation' },
   { path: 'apps/server/src/config.ts', why: 'files that an administrator names in the settings' },
   { path: 'apps/server/src/home.ts', why: 'makes the home and the folder above projects' },

@@ -17,6 +17,7 @@ import { domainHandlers } from './addresses/domain-handlers.ts'
 import { rulesHandlers } from './addresses/rules-handlers.ts'
 import { trafficHandlers } from './addresses/traffic-handlers.ts'
 import { auditHandlers } from './audit/handlers.ts'
+import { allBackupHandlers } from './backups/handlers.ts'
 import { openBackups } from './backups/open-backups.ts'
 import { createCatalogue } from './catalogue/catalogue.ts'
 import { createContainerFacts } from './catalogue/container-facts.ts'
@@ -255,6 +256,7 @@ export async function createApp({
     watches,
     backups,
     network,
+    testEnvironments,
   })
   const orchestrator = createOrchestrator({
     engine,
@@ -347,8 +349,16 @@ export async function createApp({
     ...trafficHandlers({ store, proxy: () => (keeper === null ? 'off' : keeper.control()) }),
     ...runHandlers({ store, engine, resolver, runs }),
     ...terminalHandlers({ store, engine, resolver, filesOf, reveal, terminals }),
+    ...allBackupHandlers({ ...changeDeps, backups, sources, network, config }, answers),
   })
-  const access = accessHandlers({ store, setupCode: setup.value, keys, cookie, denied })
+  const access = accessHandlers({
+    store,
+    setupCode: setup.value,
+    keys,
+    cookie,
+    denied,
+    keyReplaced: backups.keys.renew,
+  })
   const handlers: Handlers = {
     ...projects,
     ...access,

@@ -69,7 +69,8 @@ export function fileName(part: string, form: PartForm): string {
 }
 
 /** Every name that a part can have, and no other: safe in any folder. */
-export const partFilePattern = /^(settings|files|(database|service)-[a-z][a-z0-9_-]{0,40})\.(tar\.zst|json\.zst|json\.age)$/
+export const partFilePattern =
+  /^(settings|files|(database|service)-[a-z][a-z0-9_-]{0,40})\.(tar\.zst|json\.zst|json\.age)$/
 
 function fileNames(part: string): readonly string[] {
   return partForms.map((form) => fileName(part, form))

@@ -75,7 +75,8 @@ export async function* readRange(
   const file = await openPart(folder, entry)
   try {
     const size = (await file.stat()).size
-    if (size !== entry.bytes) throw damaged(entry, `it has ${size} bytes, not the ${entry.bytes} that the manifest names`)
+    if (size !== entry.bytes)
+      throw damaged(entry, `it has ${size} bytes, not the ${entry.bytes} that the manifest names`)
     for (let at = from; at < to; ) {
       signal?.throwIfAborted()
       const { buffer, bytesRead } = await file.read(Buffer.allocUnsafe(Math.min(chunkSize, to - at)), { position: at })

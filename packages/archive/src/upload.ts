@@ -99,7 +99,8 @@ class CountedArchive {
     const archive = extract()
     // An error of the source is thrown to the caller that asks for the next entry, or for more of a content.
     pipeline(Readable.from(this.#limited(), { highWaterMark: 1 }), archive, () => {})
-    for await (const entry of archive) yield { header: entry.header, content: this.#counted(entry as AsyncIterable<Buffer>) }
+    for await (const entry of archive)
+      yield { header: entry.header, content: this.#counted(entry as AsyncIterable<Buffer>) }
   }
 
   async *#limited(): AsyncGenerator<Uint8Array> {

@@ -73,7 +73,9 @@ export function dataOfPart({ id, type }: { readonly id: string; readonly type: s
 export function secretsOfPart({ id, type }: { readonly id: string; readonly type: string }): readonly string[] {
   if (id.startsWith('database:'))
     return (databaseTypeOf(type)?.secrets ?? []).map(({ name }) => databaseSecret(id.slice('database:'.length), name))
-  return id.startsWith('service:') ? (serviceTypeOf(type)?.secrets ?? []).map(({ name }) => serviceSecret(type, name)) : []
+  return id.startsWith('service:')
+    ? (serviceTypeOf(type)?.secrets ?? []).map(({ name }) => serviceSecret(type, name))
+    : []
 }
 
 const plain = { version: null, data: null, method: 'copy', stops: false } as const

@@ -6,12 +6,12 @@ import { acceptAlone, begin } from '../projects/accept.ts'
 import type { ProjectAnswers } from '../projects/answers.ts'
 import type { ChangeDeps } from '../projects/change-project.ts'
 import { operationView } from '../projects/view.ts'
-import { removeBackup } from './remove-backup.ts'
 import { backupView } from './backup-view.ts'
 import { archiveReply } from './download.ts'
 import { type KnownBackup, placeOf } from './known-backups.ts'
 import type { Backups } from './open-backups.ts'
 import { type FoundParts, findParts, takingTitle, withChosen } from './project-parts.ts'
+import { removeBackup } from './remove-backup.ts'
 
 export interface BackupHandlerDeps extends ChangeDeps {
   readonly backups: Backups
@@ -111,7 +111,10 @@ export function finders({ backups, model }: Pick<BackupHandlerDeps, 'backups' | 
 
 export function refuseUnready(row: ProjectRow): void {
   if (row.phase === 'ready') return
-  throw new ProblemError('busy', `The project "${row.slug}" is being ${row.phase === 'creating' ? 'created' : 'deleted'}.`)
+  throw new ProblemError(
+    'busy',
+    `The project "${row.slug}" is being ${row.phase === 'creating' ? 'created' : 'deleted'}.`,
+  )
 }
 
 /** Each name that is no part of what is backed up or put back, with those that are. */
@@ -122,7 +125,9 @@ export function refuseUnknownParts(
   const known = parts.map(({ id }) => id)
   const there = `There is ${known.join(', ')}.`
   const errors = (chosen ?? []).flatMap((id, at) =>
-    known.includes(id) ? [] : [{ pointer: `/parts/${at}`, code: 'unknown_part', detail: `There is no "${id}". ${there}` }],
+    known.includes(id)
+      ? []
+      : [{ pointer: `/parts/${at}`, code: 'unknown_part', detail: `There is no "${id}". ${there}` }],
   )
   const [first] = errors
   if (first !== undefined) throw new ProblemError('validation_failed', first.detail, { errors })
@@ -188,4 +193,3 @@ function pageOf(
     left.length > limit && last !== undefined ? Buffer.from(placeOf(last.manifest)).toString('base64url') : null
   return { items: shown.map(view), nextCursor }
 }
-

@@ -1,5 +1,5 @@
 import { PassThrough } from 'node:stream'
-import { withPrefix } from '@stackquay/catalog'
+import { withPrefix } from '@stackquay/catalog/tar-prefix'
 import { ProblemError } from '@stackquay/contract'
 import type { BackupPrograms, DataProgram } from '@stackquay/domain'
 import type { Engine, SecretRef } from '@stackquay/engine-api'
@@ -69,10 +69,14 @@ async function* outputOf(
     })
   }
   const ended = engine.commands
-    .exec({ ...program, project, stop }, { stdin: null, output: take }, {
-      signal: AbortSignal.any([signal, left.signal]),
-      reveal,
-    })
+    .exec(
+      { ...program, project, stop },
+      { stdin: null, output: take },
+      {
+        signal: AbortSignal.any([signal, left.signal]),
+        reveal,
+      },
+    )
     .then(({ code }) => {
       signal.throwIfAborted()
       if (code !== 0) throw failed(title, words.trim().split('\n').at(-1) ?? '')

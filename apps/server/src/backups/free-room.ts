@@ -2,7 +2,7 @@ import { statfs } from 'node:fs/promises'
 import { ProblemError } from '@stackquay/contract'
 
 /** What always stays free: a database that finds no room for its next write stops. */
-const reserveBytes = 256 * 1024 * 1024
+export const reserveBytes = 256 * 1024 * 1024
 
 /** Throws `disk_full` where what is to be written would not fit. Both numbers are told. */
 export async function requireRoom(folder: string, neededBytes: number, what: string): Promise<void> {

@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { type ArchiveFolder, openArchiveFolder } from '@stackquay/archive'
 import type { Store } from '@stackquay/store'
 import { type BackupKeys, openBackupKeys } from './backup-keys.ts'
+import { sweepDrillFolders } from './drill-folder.ts'
 import { type KnownBackups, openKnownBackups } from './known-backups.ts'
 
 /** All that is kept of backups: the folder that holds them, what is known of them, and the keys that open their settings. */
@@ -24,6 +25,8 @@ export interface BackupsOptions {
 export async function openBackups({ home, store, onError }: BackupsOptions): Promise<Backups> {
   const folder = openArchiveFolder(join(home, 'backups'))
   await folder.sweep()
+  const sweep = await sweepDrillFolders(home)
+  void sweep().catch((error: unknown) => onError(error, 'removing what restore drills left'))
   const known = await openKnownBackups(folder, store, onError)
   const keys = await openBackupKeys({ folder, known, store, onError })
   return { folder, known, keys }

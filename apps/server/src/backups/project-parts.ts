@@ -1,5 +1,12 @@
 import { runtimeTypes } from '@stackquay/catalog'
-import { type BackupPrograms, databaseWorkload, filesPart, type ProjectPart, partsOf, settingsPart } from '@stackquay/domain'
+import {
+  type BackupPrograms,
+  databaseWorkload,
+  filesPart,
+  type ProjectPart,
+  partsOf,
+  settingsPart,
+} from '@stackquay/domain'
 import type { Engine, Observed } from '@stackquay/engine-api'
 import { type Accounts, sizeAsUser } from '@stackquay/engines'
 import type { ProjectRow, Store } from '@stackquay/store'

@@ -58,12 +58,7 @@ export function heldElsewhere(host: string): string {
 }
 
 /** A service that came after the backup keeps what it has. */
-async function textOf(
-  { id }: ProjectRow,
-  name: string,
-  { secrets }: BackedUpSettings,
-  store: Store,
-): Promise<Secret> {
+async function textOf({ id }: ProjectRow, name: string, { secrets }: BackedUpSettings, store: Store): Promise<Secret> {
   const text = secrets[name]
   if (text !== undefined) return new Secret(text)
   const handle = await store.secrets.find(id, name)

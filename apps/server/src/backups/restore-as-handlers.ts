@@ -1,7 +1,14 @@
 import type { EngineName } from '@stackquay/contract'
 import { engineNames, type Plan, ProblemError, Secret } from '@stackquay/contract'
 import { dataOfPart, ownNameBlocker, settingsPart, slugOf } from '@stackquay/domain'
-import { type NewProject, newId, type ProjectRow, type ProjectSource, type Store, type Transaction } from '@stackquay/store'
+import {
+  type NewProject,
+  newId,
+  type ProjectRow,
+  type ProjectSource,
+  type Store,
+  type Transaction,
+} from '@stackquay/store'
 import type { Handlers, RequestContext } from '../http/handler.ts'
 import type { Network } from '../network/network.ts'
 import { queueOperation } from '../projects/accept.ts'

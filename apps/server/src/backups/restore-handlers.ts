@@ -84,7 +84,7 @@ async function plan(
       ...chosen.map((part) => title(`Put ${part.title} back`, dataOfPart(part))),
       ...(restarts.length === 0 ? [] : [title('Start what ran')]),
     ],
-    restarts,
+    restarts: [...restarts],
     keepsRunning: running.filter((name) => !restarts.includes(name)),
     deletesData: replaced,
     warnings: await credentialWarnings(row, chosen, settings?.secrets ?? {}, store),

@@ -62,10 +62,7 @@ export async function settingsOf(
 }
 
 /** Throws `backup_damaged` for what no version of this one has written. */
-export async function readSettings(
-  sealed: AsyncIterable<Uint8Array>,
-  identity: string,
-): Promise<BackedUpSettings> {
+export async function readSettings(sealed: AsyncIterable<Uint8Array>, identity: string): Promise<BackedUpSettings> {
   const chunks: Uint8Array[] = []
   for await (const chunk of sealed) chunks.push(chunk)
   const parsed = Settings.safeParse(await openSettings(Buffer.concat(chunks), identity))
@@ -84,10 +81,7 @@ const Settings = z.object({
     name: z.string(),
     runtimes: z.record(z.string(), Fields),
     services: z.record(z.string(), Fields),
-    databases: z.record(
-      z.string(),
-      z.looseObject({ type: z.string(), version: z.string(), exposePort: z.boolean() }),
-    ),
+    databases: z.record(z.string(), z.looseObject({ type: z.string(), version: z.string(), exposePort: z.boolean() })),
     env: z.record(z.string(), z.looseObject({ secret: z.boolean() })),
     healthCheck: z.object({ path: z.string(), timeoutSeconds: z.number() }).nullable(),
     limits: Fields.nullable(),

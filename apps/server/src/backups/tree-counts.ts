@@ -34,7 +34,8 @@ export function treeCounts() {
   }
   let pendingSkip = 0
   const look = (chunk: Uint8Array) => {
-    let bytes = rest.length === 0 ? Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength) : Buffer.concat([rest, chunk])
+    let bytes =
+      rest.length === 0 ? Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength) : Buffer.concat([rest, chunk])
     for (;;) {
       const passed = Math.min(skip, bytes.length)
       skip -= passed
@@ -58,6 +59,7 @@ export function treeCounts() {
 
 /** Octal, or for large files in base 256. */
 function sizeOf(block: Buffer): number {
-  if ((block[124]! & 0x80) === 0) return Number.parseInt(block.toString('latin1', 124, 136).replaceAll('\0', ' ').trim() || '0', 8)
+  if ((block[124]! & 0x80) === 0)
+    return Number.parseInt(block.toString('latin1', 124, 136).replaceAll('\0', ' ').trim() || '0', 8)
   return Number(block.readBigUInt64BE(128))
 }

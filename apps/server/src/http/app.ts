@@ -18,11 +18,12 @@ import { createOpenapiAnswer } from './openapi-answer.ts'
 import { createOperationPaths } from './operation-paths.ts'
 import { createOriginRules } from './origin.ts'
 import { problemAnswer, problemErrorOf } from './problem-answer.ts'
-import { bodyLimit, readJson } from './read-body.ts'
+import { bodyLimit, inTime, readJson } from './read-body.ts'
 import { serveReference } from './reference.ts'
 import { requestIdOf } from './request-id.ts'
 import { createRightsWatch } from './rights-watch.ts'
 import { apiHeaders } from './security-headers.ts'
+import { streamOf } from './stream-body.ts'
 import { takeTicket } from './ticket-address.ts'
 import { createUpgrades } from './upgrade.ts'
 import { watchEventsHandler } from './watch-events.ts'
@@ -107,6 +108,8 @@ export function createHttpApp(deps: HttpAppDeps): FastifyInstance {
   app.addContentTypeParser('*', { parseAs: 'buffer' }, async (_request: FastifyRequest, bytes: Buffer) =>
     readJson(bytes),
   )
+  // Its own operation alone gets here: every other has refused the media type, or takes no body and does not read it.
+  app.addContentTypeParser(streamTypes, (_request, payload, done) => done(null, streamOf(payload)))
   app.setErrorHandler(sendProblem)
   for (const one of bound) app.route(routeOf(one))
   serveReference(app, openapi.text)
@@ -139,6 +142,7 @@ export function createHttpApp(deps: HttpAppDeps): FastifyInstance {
       url: apiPrefix + path.replace(/\{(\w+)\}/g, ':$1'),
       exposeHeadRoute: method === 'GET' && stream === undefined,
       onRequest: enter(one.operation),
+      ...(one.operation.bodyStream === true ? {} : { preParsing: inTime }),
       handler: handlerOf(one),
     }
   }
@@ -181,6 +185,10 @@ export function createHttpApp(deps: HttpAppDeps): FastifyInstance {
   }
 }
 
+const streamTypes = operationList.flatMap(({ bodyStream, bodyTypes }) =>
+  bodyStream === true ? [...(bodyTypes ?? [])] : [],
+)
+
 /** How long requests that run may go on when the service stops. */
 const closingMilliseconds = 2000
 
@@ -196,7 +204,8 @@ function createFastify(
       return url
     },
     genReqId: (message) => requestIdOf(message as FastifyRequest['raw']),
-    requestTimeout: 60_000,
+    // A body of any size may take its time (`streamOf`); those that are parsed have `bodyMs`.
+    requestTimeout: 0,
     keepAliveTimeout: 75_000,
     forceCloseConnections: 'idle',
     // `?wait=300` holds a connection without a byte for five minutes, so idle sockets are bounded by the headers' time alone.

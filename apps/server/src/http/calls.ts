@@ -4,10 +4,10 @@ import { takesIdempotencyKey } from '@stackquay/contract/openapi/idempotency'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { answerOf } from './answer.ts'
 import type { AnyHandler } from './bind.ts'
-import type { Reply } from './handler.ts'
 import { bytesOf, partOf } from './byte-range.ts'
 import type { ClientReader } from './client.ts'
 import type { RecordDenial } from './denials.ts'
+import type { Reply } from './handler.ts'
 import type { Answer, Idempotency } from './idempotency.ts'
 import { parserOf } from './parse.ts'
 import { ifNoneMatchHits } from './preconditions.ts'
@@ -46,7 +46,8 @@ export function createCalls({ client, idempotency, recordDenial }: CallsDeps) {
           requireRaised(principal, operation, input)
           const result = await handler(input, context)
           if (result.cookies !== undefined) setCookies(reply, result.cookies, client.isSecure(message))
-          if (result.stream !== undefined) return { ...answerOf(result), stream: result.stream, part: result.part, length: result.length }
+          if (result.stream !== undefined)
+            return { ...answerOf(result), stream: result.stream, part: result.part, length: result.length }
           return { ...answerOf(result), isLive: result.isLive }
         } catch (error) {
           // A refusal that only the parsed request or the handler tells is recorded like one of the admission hook.
@@ -105,7 +106,12 @@ function send(
 function sendBytes(
   { method, headers }: FastifyRequest,
   reply: FastifyReply,
-  { stream, part: partOnly, length, etag }: NonNullable<Pick<Sent, 'part'>> & { stream: NonNullable<Sent['stream']>; length: number; etag: string },
+  {
+    stream,
+    part: partOnly,
+    length,
+    etag,
+  }: NonNullable<Pick<Sent, 'part'>> & { stream: NonNullable<Sent['stream']>; length: number; etag: string },
 ): FastifyReply {
   reply.header('accept-ranges', 'bytes')
   const part =

@@ -31,6 +31,8 @@ export interface RequestContext {
   readonly signal: AbortSignal
   /** The `If-Match` header as sent, unquoted; null when absent. */
   readonly ifMatch: string | null
+  /** How long the body is said to be; null when nothing is said. */
+  readonly contentLength: number | null
   /** `ada` or `ada (token: ci)`. */
   readonly actor: string
   /** An audit entry with who, whence and which request filled in; append it inside the transaction of the change. */

@@ -27,11 +27,7 @@ export function create(operation: OperationRow, deps: OperationDeps): Work {
 }
 
 /** Starts a new project, when that was asked for and it has something to run. */
-export async function startCreated(
-  id: string,
-  failures: Failures,
-  deps: OperationDeps,
-): Promise<readonly WorkStep[]> {
+export async function startCreated(id: string, failures: Failures, deps: OperationDeps): Promise<readonly WorkStep[]> {
   const row = await findProject(deps.store, id)
   if (row.desired !== 'running') return []
   const known = await deps.model.renew(id)

@@ -8,6 +8,7 @@ import type { OperationDeps } from './operation-deps.ts'
 import { restore } from './restore.ts'
 import { restoreAs } from './restore-as.ts'
 import { update } from './update.ts'
+import { verify } from './verify.ts'
 
 export type { OperationDeps } from './operation-deps.ts'
 
@@ -31,6 +32,8 @@ export function createOperationHandlers(deps: OperationDeps): (operation: string
         return backup(operation, deps)
       case 'restore':
         return operation.input.creates === true ? restoreAs(operation, deps) : restore(operation, deps)
+      case 'verify':
+        return verify(operation, deps)
       case 'delete':
         return deleteProject(operation, deps)
       default:

@@ -12,6 +12,7 @@ import type { FilesOf } from '../projects/files-of.ts'
 import type { RestartHolds } from '../projects/restart-holds.ts'
 import type { Sources } from '../projects/sources.ts'
 import type { Runs } from '../runs/runs.ts'
+import type { TestEnvironments } from '../runs/test-environments.ts'
 import type { Terminals } from '../terminals/terminals.ts'
 
 /** What operations work with. */
@@ -31,6 +32,8 @@ export interface OperationDeps extends Omit<ChangeDeps, 'orchestrator'> {
   readonly terminals: Pick<Terminals, 'settleAll'>
   readonly restartHolds: RestartHolds
   readonly backups: Backups
+  /** Where restore drills start copies. */
+  readonly testEnvironments: Pick<TestEnvironments, 'bringUp' | 'closeLeft'>
   readonly network: Network
   reveal(ref: SecretRef): Promise<string>
   /** The operation brings the project to this specification. It is written down when the operation is. */

@@ -25,9 +25,17 @@ export async function pauseWorkloads(
   if (running.length === 0) return
   const { workloads: wanted, unresolved } = (await model.renew(project)).resolved
   refuseStuck(running, unresolved)
-  await remember(operation.id, running.map(({ ref }) => ref.workload), deps)
+  await remember(
+    operation.id,
+    running.map(({ ref }) => ref.workload),
+    deps,
+  )
   const held = observed.filter((one) => one.state === 'running' && (running.includes(one) || uses(one, running)))
-  await restartHolds.hold(held.map(({ ref }) => ref), observed, signal)
+  await restartHolds.hold(
+    held.map(({ ref }) => ref),
+    observed,
+    signal,
+  )
   const { changes } = planProject({ wanted, unresolved, observed, goal: 'stopped' })
   const stops = changes.filter((change) => change.type === 'stop' && names.includes(change.ref.workload))
   const applied = () => observations.outdate(project)

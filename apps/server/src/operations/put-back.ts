@@ -1,5 +1,4 @@
 import type { Manifest, PartEntry } from '@stackquay/archive'
-import type { BackedUpSettings } from '../backups/settings-part.ts'
 import { dataOfPart, filesPart, revertSpec, secretsOfPart, settingsPart } from '@stackquay/domain'
 import type { Change } from '@stackquay/engine-api'
 import { clearTree, writeTree } from '@stackquay/engines'
@@ -7,6 +6,7 @@ import { engineSteps, type StepContext } from '@stackquay/orchestrator'
 import type { ProjectRow } from '@stackquay/store'
 import { rebuildableOf } from '../backups/project-parts.ts'
 import { putSettings } from '../backups/put-settings.ts'
+import type { BackedUpSettings } from '../backups/settings-part.ts'
 import type { OperationDeps } from './operation-deps.ts'
 import { told } from './take-backup.ts'
 

@@ -10,7 +10,11 @@ export function checkSteps(
   const check: WorkStep['run'] = async ({ signal }) => {
     await backups.folder.check(backup, parts, signal)
     const chosen = backups.known.find(backup)?.manifest.parts.filter(({ id }) => parts.includes(id)) ?? []
-    await requireRoom(config.home, chosen.reduce((sum, part) => sum + part.contentBytes, 0), 'What the backup holds')
+    await requireRoom(
+      config.home,
+      chosen.reduce((sum, part) => sum + part.contentBytes, 0),
+      'What the backup holds',
+    )
   }
   return [{ id: 'check', title: 'Compare the backup with its checksums', run: check }]
 }

@@ -115,7 +115,8 @@ async function settleRestored({ id, project }: OperationRow, { backup }: Restore
   await noteInput(id, { paused: [] }, deps)
   await deps.restartHolds.release(project)
   const known = deps.backups.known.find(backup)
-  if (known !== null) await deps.store.transaction((tx) => tx.events.append(backupEvent('backup.restored', known.manifest)))
+  if (known !== null)
+    await deps.store.transaction((tx) => tx.events.append(backupEvent('backup.restored', known.manifest)))
   await finish(project, deps)
 }
 
@@ -151,7 +152,12 @@ async function pauseAgain(operation: OperationRow, input: RestoreInput, context:
 }
 
 /** All that was named, also where nothing was before. */
-async function putBeforeBack(row: ProjectRow, { before, parts, backup }: RestoreInput, context: StepContext, deps: OperationDeps) {
+async function putBeforeBack(
+  row: ProjectRow,
+  { before, parts, backup }: RestoreInput,
+  context: StepContext,
+  deps: OperationDeps,
+) {
   const from = await openBackup(before, parts, deps.backups)
   for (const part of inOrder(from, parts))
     await putPart((await deps.store.projects.find(row.id)) ?? row, part, from, context, deps)

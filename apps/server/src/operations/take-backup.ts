@@ -4,11 +4,18 @@ import { filesPart, type ProjectPart, settingsPart } from '@stackquay/domain'
 import { readTree } from '@stackquay/engines'
 import type { StepContext, WorkStep } from '@stackquay/orchestrator'
 import type { OperationRow, ProjectRow } from '@stackquay/store'
-import type { NewBackupKey } from '../backups/backup-keys.ts'
 import { backupEvent } from '../backups/backup-event.ts'
+import type { NewBackupKey } from '../backups/backup-keys.ts'
 import { contentsOf, onlineArchive } from '../backups/data-programs.ts'
 import { bytesText, requireRoom } from '../backups/free-room.ts'
-import { type FoundParts, findParts, rebuildableOf, sizeOfParts, takingTitle, withChosen } from '../backups/project-parts.ts'
+import {
+  type FoundParts,
+  findParts,
+  rebuildableOf,
+  sizeOfParts,
+  takingTitle,
+  withChosen,
+} from '../backups/project-parts.ts'
 import { settingsOf } from '../backups/settings-part.ts'
 import { treeCounts } from '../backups/tree-counts.ts'
 import { version } from '../version.ts'

@@ -87,6 +87,14 @@ export interface Resolver {
     project: Resolvable,
     place: TestEnvironmentPlace,
   ): Promise<{ resolved: Resolved; commands: ProjectCommands; ledAway(text: string): string }>
+  /**
+   * Databases and services of a project as those of another one, as durable as they are and with nothing published: for a look at a copy of
+   * their data.
+   */
+  inDrill(
+    project: Resolvable,
+    place: TestEnvironmentPlace,
+  ): Promise<{ resolved: Resolved; programs: readonly BackupPrograms[] }>
   /** What kinds may know of a project. */
   facts(project: Pick<Resolvable, 'id' | 'slug' | 'path'>): ProjectFacts
   /** What a source tree looks like it needs, surest first. */
@@ -188,6 +196,20 @@ export function createResolver(options: {
         commands: resolveCommands(project.spec, beside),
         ledAway: resolveConnections(project.spec, beside).ledAway,
       }
+    },
+    inDrill: async (project, place) => {
+      const own = await factsFor(project, [])
+      const { id, lease, secret } = place
+      const beside: ResolveFacts = {
+        ...own,
+        project: { ...own.project, id },
+        lease,
+        secret,
+        publishAddress: '127.0.0.1',
+      }
+      const spec = { ...project.spec, runtimes: {} }
+      const resolved = resolveProject(spec, beside)
+      return { resolved, programs: resolveBackups(spec, beside, resolved) }
     },
     detect: async (place) => detectedIn(await readSource(await filesOf(place), place.path, detectionFiles())),
   }

@@ -38,8 +38,7 @@ export async function resumeOperations(deps: Reconciling): Promise<void> {
     const endsIt = (other: OperationRow) =>
       other.project === operation.project &&
       other.state === 'queued' &&
-      (other.kind === 'delete' ||
-        (stopsAll(actsOf(other)) && !stopsAll(actsOf(operation)) && !isQuiet(operation)))
+      (other.kind === 'delete' || (stopsAll(actsOf(other)) && !stopsAll(actsOf(operation)) && !isQuiet(operation)))
     if (operation.state === 'running' && unfinished.some(endsIt)) orchestrator.cancel(operation.id)
   }
   await reconcile(deps)

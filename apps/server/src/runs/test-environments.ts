@@ -10,7 +10,7 @@ import { type Change, type Engine, EngineError, type SecretRef } from '@stackqua
 import type { ProjectRow, Store } from '@stackquay/store'
 import type { Config } from '../config.ts'
 import { randomText, refuseErrors } from '../projects/prepare.ts'
-import type { Resolvable, Resolver } from '../projects/resolver.ts'
+import type { Resolver, TestEnvironmentPlace } from '../projects/resolver.ts'
 import { isTestEnvironment } from '../test-environment-id.ts'
 import { createSparePorts } from './spare-ports.ts'
 
@@ -33,9 +33,29 @@ export interface TestEnvironmentRequest {
   onPhase(title: string): void
 }
 
+/** What is started under an id of its own, on ports that nothing else has. */
+export interface BroughtUp<Place extends { readonly resolved: Resolved }> {
+  readonly id: string
+  /** As it is wanted with these ports and secrets. */
+  resolve(place: TestEnvironmentPlace): Promise<Place>
+  readonly secret: TestEnvironmentPlace['secret']
+  /** Errors that are no reason not to start the rest. */
+  ignores?(pointer: string): boolean
+  readonly signal: AbortSignal
+  onPhase(title: string): void
+}
+
 export interface TestEnvironments {
   /** Throws `ProblemError` or `EngineError` when it cannot be made, and leaves nothing then. */
   open(request: TestEnvironmentRequest): Promise<TestEnvironment>
+  /**
+   * The same for data that is there already under the id, such as a copy that is to be looked at. What could not be started stays until
+   * `closeLeft`.
+   */
+  bringUp<Place extends { readonly resolved: Resolved }>(
+    wanted: BroughtUp<Place>,
+    revealIn: (place: Place) => (ref: SecretRef) => Promise<string>,
+  ): Promise<Place>
   /** Deletes what a run has left whose server was killed. Nothing there is a success. */
   closeLeft(run: string): Promise<void>
   /** Deletes what is left of every run but those that go on. Called once, at the start of the service. */
@@ -72,21 +92,16 @@ export function createTestEnvironments({
       await closeLeft(run)
       ports.release(run)
     }
+    const resolve = (place: TestEnvironmentPlace) => resolver.inTestEnvironment(project, place)
+    const ignores = (pointer: string) => isElsewhere(project.spec, pointer)
+    // A person may keep the whole address of a database as a secret.
+    const revealIn = ({ ledAway }: Awaited<ReturnType<typeof resolve>>) => {
+      return (ref: SecretRef) => secrets.find(ref) ?? reveal(ref).then(ledAway)
+    }
     try {
-      for (let attempt = 1; ; attempt += 1) {
-        const place = await resolveFor(run, project, secrets, signal)
-        try {
-          // A person may keep the whole address of a database as a secret.
-          const revealAny = (ref: SecretRef) => secrets.find(ref) ?? reveal(ref).then(place.ledAway)
-          refuseErrors(place.resolved.errors.filter(({ pointer }) => !isElsewhere(project.spec, pointer)))
-          await start(run, place.resolved, { onPhase, signal, reveal: revealAny })
-          return { commands: place.commands, close, reveal: revealAny }
-        } catch (error) {
-          // Somebody took a port between the look and the start: others are chosen.
-          if (!isPortInUse(error) || attempt === 3) throw error
-          ports.release(run)
-        }
-      }
+      const wanted = { id: run, resolve, secret: secrets.handle, ignores, signal, onPhase }
+      const place = await bringUp(wanted, revealIn)
+      return { commands: place.commands, close, reveal: revealIn(place) }
     } catch (error) {
       // What cannot be deleted now is deleted by the next start; the reason of the failure is what counts.
       await close().catch(() => undefined)
@@ -94,14 +109,31 @@ export function createTestEnvironments({
     }
   }
 
-  const resolveFor = async (run: string, project: Resolvable, secrets: RunSecrets, signal: AbortSignal) => {
+  const bringUp: TestEnvironments['bringUp'] = async (wanted, revealIn) => {
+    const { id, ignores = () => false, signal, onPhase } = wanted
+    for (let attempt = 1; ; attempt += 1) {
+      const place = await resolveFor(wanted)
+      try {
+        refuseErrors(place.resolved.errors.filter(({ pointer }) => !ignores(pointer)))
+        await start(id, place.resolved, { onPhase, signal, reveal: revealIn(place) })
+        return place
+      } catch (error) {
+        // Somebody took a port between the look and the start: others are chosen.
+        if (!isPortInUse(error) || attempt === 3) throw error
+        ports.release(id)
+      }
+    }
+  }
+
+  const resolveFor = async <Place extends { readonly resolved: Resolved }>({
+    id: run,
+    resolve,
+    secret,
+    signal,
+  }: BroughtUp<Place>): Promise<Place> => {
     const leases = new Map<string, number>()
-    const again = () =>
-      resolver.inTestEnvironment(project, {
-        id: run,
-        lease: (workload, port) => leases.get(`${workload} ${port}`) ?? null,
-        secret: secrets.handle,
-      })
+    const lease = (workload: string, port: string) => leases.get(`${workload} ${port}`) ?? null
+    const again = () => resolve({ id: run, lease, secret })
     let place = await again()
     // More than once: a kind may ask for a port only when it knows another.
     for (let round = 0; round < 3; round += 1) {
@@ -174,6 +206,7 @@ export function createTestEnvironments({
 
   return {
     open,
+    bringUp,
     closeLeft,
     ports: () => ports.all().map(({ holder, port }) => ({ run: holder, port })),
     sweep: async (goesOn) => {

@@ -10,13 +10,11 @@ const backup = z.object({ id: ProjectRef, backup: BackupId })
 const anyBackup = z.object({ backup: BackupId })
 const instance = { kind: 'scope', scope: 'admin', instance: true } as const
 const BackupPage = pageOf('BackupPage', Backup)
-const archive = z
-  .string()
-  .meta({
-    id: 'BackupArchive',
-    format: 'binary',
-    description: 'A tar archive: `manifest.json` and a file for each part.',
-  })
+const archive = z.string().meta({
+  id: 'BackupArchive',
+  format: 'binary',
+  description: 'A tar archive: `manifest.json` and a file for each part.',
+})
 
 export const listBackups = operation({
   id: 'listBackups',
@@ -169,6 +167,7 @@ export const uploadBackup = operation({
   access: instance,
   body: archive,
   bodyTypes: ['application/x-tar'],
+  bodyStream: true,
   results: { 201: Backup },
   problems: ['backup_damaged', 'conflict', 'disk_full', 'unsupported_media_type'],
   audit: 'backup.upload',
