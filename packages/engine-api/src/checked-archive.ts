@@ -7,14 +7,16 @@ import {
   placeOf,
   type ReadExtension,
 } from './archive-rules.ts'
-import { type ArchiveEntry, blockBytes, encodeEntry, isHeader, parseHeader } from './tar-blocks.ts'
+import { type ArchiveEntry, blockBytes, type EntryKind, encodeEntry, isHeader, parseHeader } from './tar-blocks.ts'
 
 export interface ArchiveRules {
   /**
-   * Puts a directory in front of every entry whose own was not the last one seen: what unpacks it then replaces a symbolic link in
-   * that place, instead of writing through it. For programs that leave a directory which is there as it is.
+   * Puts a directory in front of every entry whose own did not come before: what unpacks it then replaces a symbolic link in that
+   * place, instead of writing through it. For programs that leave a directory which is there as it is.
    */
   readonly parents?: boolean
+  /** Is told of the folder itself, where the archive has an entry for it. */
+  readonly top?: (owner: { readonly mode: number; readonly uid: number; readonly gid: number }) => void
 }
 
 /**
@@ -54,12 +56,20 @@ interface Progress {
   out: Buffer[]
   /** What extended headers said of the entry that follows. */
   said: Readonly<Record<string, string>>
-  /** The directory that is known to be one, as its names. */
-  known: readonly string[]
+  /** Directories that came before, and the one of the last entry, as its names. */
+  readonly directories: Set<string>
+  inside: readonly string[]
 }
 
 function createChecker(rules: ArchiveRules) {
-  const progress: Progress = { rules, expected: { what: 'header' }, out: [], said: {}, known: [] }
+  const progress: Progress = {
+    rules,
+    expected: { what: 'header' },
+    out: [],
+    said: {},
+    directories: new Set(),
+    inside: [],
+  }
   let partial: Buffer | null = null
   return {
     push(chunk: Buffer): readonly Buffer[] {
@@ -149,10 +159,10 @@ function takeEntry(progress: Progress, entry: ArchiveEntry, block: Buffer): void
   const { kind, names } = placeOf(entry)
   const isKept = kind !== 'pipe'
   if (isKept) {
-    const above = names.slice(0, -1)
-    if (progress.rules.parents === true) announce(progress, above, entry.modified)
-    progress.known = kind === 'directory' ? names : above
-    progress.out.push(encodeEntry({ ...checkedEntry(entry, kind, names), sparse: kind === 'sparse' ? block : null }))
+    if (progress.rules.parents === true) announce(progress, kind, names, entry.modified)
+    const checked = checkedEntry(entry, kind, names)
+    if (names.length === 0) progress.rules.top?.(checked)
+    progress.out.push(encodeEntry({ ...checked, sparse: kind === 'sparse' ? block : null }))
   }
   const content = (): void => {
     progress.expected = entry.size === 0 ? { what: 'header' } : { what: 'content', left: padded(entry.size), isKept }
@@ -171,11 +181,29 @@ function takeSparseMap(progress: Progress, after: () => void): void {
   progress.expected = { what: 'extension', left: blockBytes, parts: [], then }
 }
 
-function announce(progress: Progress, above: readonly string[], modified: Buffer): void {
-  let at = 0
-  while (at < above.length && above[at] === progress.known[at]) at += 1
-  for (let depth = at + 1; depth <= above.length; depth += 1)
-    progress.out.push(encodeEntry(directoryEntry(above.slice(0, depth), modified)))
+/** What is remembered is bounded: a directory that was forgotten is put in front once more. */
+const mostDirectories = 100_000
+
+function announce(progress: Progress, kind: EntryKind, names: readonly string[], modified: Buffer): void {
+  const { directories, inside } = progress
+  const above = names.slice(0, -1)
+  if (!directories.has(above.join('/'))) {
+    let depth = 0
+    while (depth < above.length && above[depth] === inside[depth]) depth += 1
+    for (depth += 1; depth <= above.length; depth += 1) {
+      const parent = above.slice(0, depth)
+      if (directories.has(parent.join('/'))) continue
+      progress.out.push(encodeEntry(directoryEntry(parent, modified)))
+      remember(directories, parent)
+    }
+  }
+  progress.inside = kind === 'directory' ? names : above
+  if (kind === 'directory') remember(directories, names)
+  else directories.delete(names.join('/'))
+}
+
+function remember(directories: Set<string>, names: readonly string[]): void {
+  if (directories.size < mostDirectories) directories.add(names.join('/'))
 }
 
 function padded(size: number): number {

@@ -1,7 +1,7 @@
 import { checkedArchive } from './checked-archive.ts'
 import { EngineError } from './errors.ts'
 import type { FakeMachine } from './fake-machine.ts'
-import { aborted } from './fake-waits.ts'
+import { aborted, rejectOnAbort } from './fake-waits.ts'
 import { encodeEntry, textOf } from './tar-blocks.ts'
 
 export function dataOf(machine: FakeMachine, project: string): readonly { name: string; sizeBytes: number }[] {
@@ -53,13 +53,7 @@ export async function writeData(
     throw new EngineError('engine_cannot', `The project already has data named "${name}".`, {
       hint: 'Delete it first.',
     })
-  const parts: Buffer[] = []
-  for await (const chunk of checkedArchive(archive)) {
-    if (signal.aborted) throw aborted()
-    parts.push(chunk)
-  }
-  if (signal.aborted) throw aborted()
-  const bytes = Buffer.concat(parts)
+  const bytes = Buffer.concat(await Promise.race([Array.fromAsync(checkedArchive(archive)), rejectOnAbort(signal)]))
   machine.archives.set(key, bytes)
   machine.data.set(key, bytes.length)
 }

@@ -122,8 +122,7 @@ export async function createDockerEngine(options: DockerEngineOptions): Promise<
     data: (project, signal) => unhurried(signal, () => listData(daemon, project, signal)),
     copyData: (from, to, name, signal) => unhurried(signal, () => copyData(daemon, from, to, name, signal)),
     readData: (project, name, signal) => readData(daemon, project, name, signal),
-    writeData: (project, name, archive, signal) =>
-      unhurried(signal, () => writeData(daemon, project, name, archive, signal)),
+    writeData: (project, name, archive, signal) => writeData(daemon, project, name, archive, signal),
     usage: (signal) => asked(signal, (within) => engineUsage(daemon, within)),
     commands: withImages(commands, machine),
     async close() {

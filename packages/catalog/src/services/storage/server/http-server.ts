@@ -4,6 +4,7 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { type Address, addressOf, splitOnce } from './address.ts'
 import { type Credentials, createAuthenticate } from './authenticate.ts'
+import { backupOperation, requireSecret } from './copy-data.ts'
 import { answerPreflight, corsHeaders } from './cors.ts'
 import { isFull, S3Error } from './errors.ts'
 import type { Answer, Exchange, Owner } from './exchange.ts'
@@ -63,7 +64,13 @@ export function createStorageServer(store: Store, credentials: Credentials): Ser
   async function answerTo(incoming: IncomingMessage, goOn: () => void): Promise<Answer> {
     if (incoming.method === 'OPTIONS') return answerPreflight(incoming)
     const address = addressOf(incoming)
-    if (isHealth(incoming, address)) return { status: 200, body: 'ok\n' }
+    const own = ownPath(incoming, address)
+    if (own === healthPath) return { status: 200, body: 'ok\n' }
+    const backup = own === null ? null : backupOperation(own)
+    if (backup !== null) {
+      requireSecret(incoming, credentials.secretKey)
+      return backup(store)
+    }
     const caller = authenticate(incoming, address, Date.now())
     if (caller.kind === 'anonymous') return answerAnybody(incoming, address)
     const exchange: Exchange = {
@@ -97,9 +104,9 @@ export function createStorageServer(store: Store, credentials: Credentials): Ser
   }
 }
 
-function isHealth({ method, url }: IncomingMessage, { bucket }: Address): boolean {
-  // "-" can be no bucket's name, so this one was read from the path.
-  return (method === 'GET' || method === 'HEAD') && bucket === '-' && splitOnce(url ?? '', '?')[0] === healthPath
+/** "-" can be no bucket's name, so this one was read from the path. */
+function ownPath({ method, url }: IncomingMessage, { bucket }: Address): string | null {
+  return (method === 'GET' || method === 'HEAD') && bucket === '-' ? splitOnce(url ?? '', '?')[0] : null
 }
 
 /** What an SDK would send as a header it puts into the query of a pre-signed URL, where the signature covers it too. */
