@@ -41,7 +41,8 @@ function joined(pieces: readonly Piece[]): ArchiveTar {
   return {
     size,
     async *read(from = 0, to = size, signal) {
-      if (!(from >= 0 && from <= to && to <= size)) throw new RangeError(`Not a range of ${size} bytes: ${from} to ${to}`)
+      if (!(from >= 0 && from <= to && to <= size))
+        throw new RangeError(`Not a range of ${size} bytes: ${from} to ${to}`)
       let start = 0
       for (const piece of pieces) {
         const [first, last] = [Math.max(from - start, 0), Math.min(to - start, piece.size)]

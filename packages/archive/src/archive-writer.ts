@@ -49,7 +49,11 @@ class FolderWriter implements ArchiveWriter {
     }
     const compressed = compress(counted(), { zstd: this.#place.zstd, signal })
     const stored = await this.#store(part, `${part.extension}.zst`, compressed)
-    return this.#keep(part, `${part.extension}.zst`, { ...stored, contentBytes, warnings: [...(options.warnings ?? [])] })
+    return this.#keep(part, `${part.extension}.zst`, {
+      ...stored,
+      contentBytes,
+      warnings: [...(options.warnings ?? [])],
+    })
   }
 
   async addSealed(part: NewPart, bytes: Uint8Array): Promise<PartEntry> {

@@ -3,7 +3,7 @@ import { accessSync, constants, statSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { constants as zlib, createZstdCompress } from 'node:zlib'
+import { createZstdCompress, constants as zlib } from 'node:zlib'
 import { ArchiveError } from './error.ts'
 import { untilAborted } from './until-aborted.ts'
 

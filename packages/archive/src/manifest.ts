@@ -56,7 +56,7 @@ export const Manifest = z.strictObject({
     .max(mostParts)
     .refine((parts) => new Set(parts.map(({ id }) => id)).size === parts.length, 'names a part twice'),
   /** The age identity that opens the settings, sealed with the instance’s secret key of this id; null when nothing in the backup is sealed. */
-  key: z.strictObject({ keyId: text(100), sealed: z.base64().max(10_000) }).nullable(),
+  key: z.strictObject({ keyId: text(100), sealed: text(10_000) }).nullable(),
 })
 export type Manifest = Readonly<Omit<z.infer<typeof Manifest>, 'parts'>> & { readonly parts: readonly PartEntry[] }
 
@@ -69,7 +69,8 @@ export function fileName(part: string, form: PartForm): string {
 }
 
 /** Every name that a part can have, and no other: safe in any folder. */
-export const partFilePattern = /^(settings|files|(database|service)-[a-z][a-z0-9_-]{0,40})\.(tar\.zst|json\.zst|json\.age)$/
+export const partFilePattern =
+  /^(settings|files|(database|service)-[a-z][a-z0-9_-]{0,40})\.(tar\.zst|json\.zst|json\.age)$/
 
 function fileNames(part: string): readonly string[] {
   return partForms.map((form) => fileName(part, form))

@@ -34,7 +34,10 @@ function parseJson(text: string): unknown {
 }
 
 function refuseNewer(value: unknown): void {
-  const { format, formatVersion: version } = (value ?? {}) as { readonly format?: unknown; readonly formatVersion?: unknown }
+  const { format, formatVersion: version } = (value ?? {}) as {
+    readonly format?: unknown
+    readonly formatVersion?: unknown
+  }
   if (format !== 'stackquay-backup' || typeof version !== 'number' || version <= formatVersion) return
   throw new ArchiveError(
     'newer',

@@ -4,7 +4,17 @@ import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { newIdentity, openArchiveFolder, openSettings, sealSettings } from '../src/index.ts'
-import { archiveError, chunks, fields, never, part, temporaryFolder, whole, withBackup, writeBackup } from './temp-archives.ts'
+import {
+  archiveError,
+  chunks,
+  fields,
+  never,
+  part,
+  temporaryFolder,
+  whole,
+  withBackup,
+  writeBackup,
+} from './temp-archives.ts'
 
 const compressors = [
   { name: 'the program zstd', options: {} },
@@ -50,7 +60,11 @@ for (const { name, options } of compressors) {
 }
 
 test('any range of the tar archive is exactly that of the whole', async (t) => {
-  const { archives, id } = await withBackup(t, { settings: randomBytes(513), files: randomBytes(9_000), 'service:redis': Buffer.of() })
+  const { archives, id } = await withBackup(t, {
+    settings: randomBytes(513),
+    files: randomBytes(9_000),
+    'service:redis': Buffer.of(),
+  })
   const tar = await archives.asTar(id)
   const bytes = await whole(tar.read())
   assert.equal(bytes.length, tar.size)
@@ -84,7 +98,11 @@ test('what is known only after a part was taken stands in its entry', async (t) 
   }
   await writer.add(part('files'), content(), { signal: never, warnings, onBytes: (bytes) => counts.push(bytes) })
   assert.deepEqual(counts, [10_000, 20_000, 25_000])
-  writer.describe('files', { takenAt: '2026-03-01T10:00:09.000Z', warnings: ['And more.'], contents: { files: { js: 3 } } })
+  writer.describe('files', {
+    takenAt: '2026-03-01T10:00:09.000Z',
+    warnings: ['And more.'],
+    contents: { files: { js: 3 } },
+  })
   const [entry] = (await writer.finish({ ...fields, note: 'before the update' })).parts
   assert.deepEqual(entry?.warnings, ['notes.txt changed while it was read.', 'And more.'])
   assert.equal(entry?.takenAt, '2026-03-01T10:00:09.000Z')
@@ -118,7 +136,7 @@ test('an id is taken once; what is removed is gone; what was left by a killed at
   const writer = await archives.create('bak_aaaaaaaaaa')
   await assert.rejects(archives.create('bak_aaaaaaaaaa'), /being made/)
   assert.deepEqual(await archives.sweep(), [], 'what is being written stays')
-  assert.deepEqual((await openArchiveFolder(root).sweep()), ['.bak_aaaaaaaaaa.new'], 'of a process that ended')
+  assert.deepEqual(await openArchiveFolder(root).sweep(), ['.bak_aaaaaaaaaa.new'], 'of a process that ended')
   await writer.abandon()
 
   await archives.remove(id)

@@ -3,7 +3,13 @@ import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import { type ArchiveError, type ArchiveFolder, type ManifestFields, type NewPart, openArchiveFolder } from '../src/index.ts'
+import {
+  type ArchiveError,
+  type ArchiveFolder,
+  type ManifestFields,
+  type NewPart,
+  openArchiveFolder,
+} from '../src/index.ts'
 
 export const never = new AbortController().signal
 
