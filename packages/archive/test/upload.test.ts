@@ -11,6 +11,8 @@ import { archiveError, chunks, fields, never, whole, withBackup } from './temp-a
 interface Entry extends Partial<Headers> {
   readonly name: string
   readonly body?: Buffer
+  /** Extended fields; the types of the library do not know them. */
+  readonly pax?: Readonly<Record<string, string>>
 }
 
 async function tar(entries: readonly Entry[]): Promise<Buffer> {
