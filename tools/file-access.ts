@@ -12,6 +12,7 @@ export interface FileAccess {
 
 export const foldersWithoutFileAccess: readonly string[] = [
   'apps/server/src',
+  'packages/archive/src',
   'packages/engines/src',
   'packages/catalog/src',
   'packages/domain/src',
@@ -65,6 +66,14 @@ export const fileAccess: readonly FileAccess[] = [
   { path: 'apps/server/src/terminals/shell.ts', why: 'shells of the machine' },
   { path: 'apps/server/src/users/system-user.ts', why: 'programs of the machine' },
   { path: 'apps/server/src/version.ts', why: 'package.json of the installation' },
+
+  // Backups.
+  { path: 'packages/archive/src/archive-folder.ts', why: 'names in `backups` of the home' },
+  { path: 'packages/archive/src/archive-writer.ts', why: 'a backup that is written, in `backups` of the home' },
+  { path: 'packages/archive/src/compress.ts', why: 'looks for `zstd` on the PATH of the service' },
+  { path: 'packages/archive/src/files.ts', why: 'writes in `backups` of the home' },
+  { path: 'packages/archive/src/read-part.ts', why: 'reads in `backups` of the home' },
+  { path: 'packages/archive/src/upload.ts', why: 'removes what it wrote, in `backups` of the home' },
 
   // The catalogue: only the first runs in the service.
   { path: 'packages/catalog/src/folders.ts', why: 'templates and programs of the installation' },

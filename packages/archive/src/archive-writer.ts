@@ -3,8 +3,18 @@ import { dirname, join } from 'node:path'
 import type { AddOptions, ArchiveWriter, ManifestFields, NewPart, PartNotes } from './archive.ts'
 import { compress } from './compress.ts'
 import { ArchiveError } from './error.ts'
-import { errorCode, makeFolder, once, type StoredBytes, storeFile, syncFolder, throwAsDiskFull } from './files.ts'
-import { fileName, type Manifest, manifestFile, type PartEntry, type PartForm } from './manifest.ts'
+import { errorCode, makeFolder, oneChunk, type StoredBytes, storeFile, syncFolder, throwAsDiskFull } from './files.ts'
+import {
+  fileName,
+  type Manifest,
+  manifestFile,
+  mostContentsText,
+  mostWarnings,
+  mostWarningText,
+  type PartEntry,
+  type PartForm,
+  PartId,
+} from './manifest.ts'
 import { newManifest, printManifest } from './read-manifest.ts'
 
 export interface WriterPlace {
@@ -52,16 +62,17 @@ class FolderWriter implements ArchiveWriter {
     return this.#keep(part, `${part.extension}.zst`, {
       ...stored,
       contentBytes,
-      warnings: [...(options.warnings ?? [])],
+      warnings: limited(options.warnings ?? []),
     })
   }
 
   async addSealed(part: NewPart, bytes: Uint8Array): Promise<PartEntry> {
-    const stored = await this.#store(part, 'json.age', once(bytes))
+    const stored = await this.#store(part, 'json.age', oneChunk(bytes))
     return this.#keep(part, 'json.age', { ...stored, contentBytes: bytes.length, warnings: [] })
   }
 
   async #store(part: NewPart, form: PartForm, bytes: AsyncIterable<Uint8Array>): Promise<StoredBytes> {
+    if (!PartId.safeParse(part.id).success) throw new Error(`Not an id of a part: ${part.id}`)
     if (!this.#open) throw new Error(`The backup ${this.id} takes no more parts.`)
     if (this.#writing !== null) throw new Error('Parts are added one after the other.')
     if (this.#parts.has(part.id)) throw new Error(`The part ${part.id} is there already.`)
@@ -87,8 +98,18 @@ class FolderWriter implements ArchiveWriter {
   describe(part: string, notes: PartNotes): void {
     const entry = this.#parts.get(part)
     if (entry === undefined) throw new Error(`No part ${part} was added.`)
-    const { warnings = [], ...rest } = notes
-    this.#parts.set(part, { ...entry, ...rest, warnings: [...entry.warnings, ...warnings] })
+    const { warnings = [], contents, ...rest } = notes
+    const tooMuch = contents !== undefined && JSON.stringify(contents).length > mostContentsText
+    this.#parts.set(part, {
+      ...entry,
+      ...rest,
+      ...(contents === undefined || tooMuch ? {} : { contents }),
+      warnings: limited([
+        ...entry.warnings,
+        ...(tooMuch ? ['What was counted in it is too much to be kept.'] : []),
+        ...warnings,
+      ]),
+    })
   }
 
   async finish(fields: ManifestFields): Promise<Manifest> {
@@ -114,12 +135,19 @@ class FolderWriter implements ArchiveWriter {
   }
 }
 
+/** A backup does not fail because there is much to say of it. */
+function limited(warnings: readonly string[]): string[] {
+  const kept = warnings.slice(0, warnings.length > mostWarnings ? mostWarnings - 1 : mostWarnings)
+  const more = warnings.length - kept.length
+  return [...kept.map((warning) => warning.slice(0, mostWarningText)), ...(more > 0 ? [`And ${more} more.`] : [])]
+}
+
 /** The manifest last, everything on the disk, then the name: a folder of that name with a manifest is a whole backup. */
 export async function publish(
   { id, unfinished, finished }: Pick<WriterPlace, 'id' | 'unfinished' | 'finished'>,
   manifest: Manifest,
 ): Promise<void> {
-  await storeFile(join(unfinished, manifestFile), once(Buffer.from(printManifest(manifest))))
+  await storeFile(join(unfinished, manifestFile), oneChunk(Buffer.from(printManifest(manifest))))
   await syncFolder(unfinished)
   try {
     await rename(unfinished, finished)

@@ -38,19 +38,18 @@ export function compress(
 }
 
 async function* inThisProcess(content: AsyncIterable<Uint8Array>, signal: AbortSignal): AsyncGenerator<Buffer> {
+  signal.throwIfAborted()
   // Never with ZSTD_c_nbWorkers: a window for each worker, and its threads outlive the stream.
   const stream = createZstdCompress({
     params: { [zlib.ZSTD_c_compressionLevel]: level, [zlib.ZSTD_c_checksumFlag]: 1 },
   })
-  const feeding = feed(untilAborted(content, signal), stream)
+  const feeding = feed(content, stream, signal)
   try {
-    yield* stream as AsyncIterable<Buffer>
-    throwIfAny(await feeding)
-  } catch (error) {
-    stream.destroy()
-    throw (await feeding) ?? error
+    const unread = yield* readable(stream)
+    throwIfAny((await feeding.end()) ?? unread)
   } finally {
     stream.destroy()
+    await feeding.end()
   }
 }
 
@@ -64,24 +63,21 @@ async function* byProgram(
   const child = spawn(program, [`-${level}`, '-c', '-q'], { env: {}, stdio: ['pipe', 'pipe', 'pipe'] })
   const kill = () => child.kill('SIGKILL')
   signal.addEventListener('abort', kill, { once: true })
-  const ended = new AbortController()
-  const ending = endOf(child).finally(() => ended.abort())
-  // A content that waits must not keep us when the program has died.
-  const source = watched(untilAborted(content, AbortSignal.any([signal, ended.signal])), ended.signal)
-  const feeding = feed(source.chunks, child.stdin)
+  const ending = endOf(child)
+  const feeding = feed(content, child.stdin, signal)
   try {
     const unread = yield* readable(child.stdout)
-    const unfed = await feeding
+    const unfed = await feeding.end()
     const failure = await ending
     signal.throwIfAborted()
-    throwIfAny(source.error())
+    if (feeding.isOfContent(unfed)) throw unfed
     if (failure !== null) throw failed(failure)
     if (unfed !== null || unread !== null) throw failed('it closed its pipes before the end')
   } finally {
     signal.removeEventListener('abort', kill)
     kill()
     await ending
-    await feeding
+    await feeding.end()
   }
 }
 
@@ -95,26 +91,35 @@ async function* readable(stream: Readable): AsyncGenerator<Buffer, unknown> {
   }
 }
 
-/** The chunks, and the error of where they come from: not that of a program that no longer takes them. */
-function watched(chunks: AsyncIterable<Uint8Array>, programEnded: AbortSignal) {
-  let failure: unknown = null
-  async function* watch(): AsyncGenerator<Uint8Array> {
+interface Feeding {
+  /** Null when all of the content was written, else the error. Does not wait for more content: nobody reads the output any more. */
+  end(): Promise<unknown>
+  /** Whether it comes from the content or from the signal, and not from a program that takes no more. */
+  isOfContent(error: unknown): boolean
+}
+
+function feed(content: AsyncIterable<Uint8Array>, target: Writable, signal: AbortSignal): Feeding {
+  const stopping = new AbortController()
+  let contentError: unknown = null
+  async function* watched(): AsyncGenerator<Uint8Array> {
     try {
-      yield* chunks
+      yield* untilAborted(content, AbortSignal.any([signal, stopping.signal]))
     } catch (error) {
-      if (!programEnded.aborted || error !== programEnded.reason) failure = error
+      if (error !== stopping.signal.reason) contentError = error
       throw error
     }
   }
-  return { chunks: watch(), error: () => failure }
-}
-
-/** Null, or the error. */
-function feed(content: AsyncIterable<Uint8Array>, target: Writable): Promise<unknown> {
-  return pipeline(content, target).then(
+  const written = pipeline(watched(), target).then(
     () => null,
-    (error: unknown) => error,
+    (error: unknown) => contentError ?? error,
   )
+  return {
+    end: () => {
+      stopping.abort()
+      return written
+    },
+    isOfContent: (error) => error !== null && error === contentError,
+  }
 }
 
 /** Null after exit code 0, else how it ended, with what it complained of. */

@@ -35,7 +35,7 @@ async function writeAndHash(file: FileHandle, content: AsyncIterable<Uint8Array>
   return { bytes, sha256: hash.digest('hex') }
 }
 
-export async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+export async function* oneChunk(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes
 }
 

@@ -6,6 +6,10 @@ export const formatVersion = 1
 /** Far more than a backup of a hundred parts with thousands of tables needs. */
 export const mostManifestBytes = 4 << 20
 const mostParts = 200
+export const mostWarnings = 500
+export const mostWarningText = 1000
+/** Of the contents of one part, as JSON. */
+export const mostContentsText = 1 << 19
 export const mostDepth = 12
 
 export const manifestFile = 'manifest.json'
@@ -33,7 +37,7 @@ export const PartEntry = z
     contentBytes: z.int().nonnegative(),
     sha256: z.string().regex(/^[0-9a-f]{64}$/),
     takenAt: Moment,
-    warnings: z.array(text(2000)).max(1000),
+    warnings: z.array(text(mostWarningText)).max(mostWarnings),
     contents: PartContents.optional(),
   })
   // A name is never taken from an archive: it follows from the id.
@@ -56,7 +60,7 @@ export const Manifest = z.strictObject({
     .max(mostParts)
     .refine((parts) => new Set(parts.map(({ id }) => id)).size === parts.length, 'names a part twice'),
   /** The age identity that opens the settings, sealed with the instance’s secret key of this id; null when nothing in the backup is sealed. */
-  key: z.strictObject({ keyId: text(100), sealed: z.base64().max(10_000) }).nullable(),
+  key: z.strictObject({ keyId: text(100), sealed: text(10_000) }).nullable(),
 })
 export type Manifest = Readonly<Omit<z.infer<typeof Manifest>, 'parts'>> & { readonly parts: readonly PartEntry[] }
 

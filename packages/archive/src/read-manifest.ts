@@ -2,10 +2,9 @@ import type { ManifestFields } from './archive.ts'
 import { ArchiveError } from './error.ts'
 import { formatVersion, Manifest, mostDepth, mostManifestBytes, type PartEntry } from './manifest.ts'
 
-/** Never one that this version would not read again. */
+/** Read as it will be read from the disk: one that would be refused there is never written. */
 export function newManifest(id: string, fields: ManifestFields, parts: readonly PartEntry[]): Manifest {
-  const manifest = Manifest.parse({ format: 'stackquay-backup', formatVersion, id, ...fields, parts })
-  return parseManifest(Buffer.from(printManifest(manifest)))
+  return parseManifest(Buffer.from(JSON.stringify({ format: 'stackquay-backup', formatVersion, id, ...fields, parts })))
 }
 
 export function printManifest(manifest: Manifest): string {

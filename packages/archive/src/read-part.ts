@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { createZstdDecompress, constants as zlib } from 'node:zlib'
 import { ArchiveError } from './error.ts'
-import { orNull } from './files.ts'
+import { errorCode } from './files.ts'
 import type { PartEntry } from './manifest.ts'
 
 /** 8 MiB, more than any level up to 19 asks for: what a hostile frame can make us keep. */
@@ -38,8 +38,13 @@ async function* decompressed(entry: PartEntry, stored: AsyncIterable<Buffer>): A
   )
   try {
     yield* stream as AsyncIterable<Buffer>
+    const reading = await feeding
+    if (reading instanceof ArchiveError) throw reading
+    // The library takes no notice of what follows the last frame.
+    if (stream.bytesWritten !== entry.bytes) throw damaged(entry, 'more follows after its content')
   } catch (error) {
-    throw (await feeding) instanceof ArchiveError ? await feeding : asDamaged(entry, error)
+    const reading = await feeding
+    throw reading instanceof ArchiveError ? reading : asDamaged(entry, error)
   } finally {
     stream.destroy()
     await feeding
@@ -90,9 +95,14 @@ export async function* readRange(
 }
 
 async function openPart(folder: string, entry: PartEntry): Promise<FileHandle> {
-  const file = await orNull(open(join(folder, entry.file), constants.O_RDONLY | constants.O_NOFOLLOW))
-  if (file === null) throw damaged(entry, 'its file is missing')
-  return file
+  const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
+  try {
+    return await open(join(folder, entry.file), flags)
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') throw damaged(entry, 'its file is missing')
+    if (errorCode(error) === 'ELOOP') throw damaged(entry, 'its file is a link')
+    throw error
+  }
 }
 
 export function damaged(entry: PartEntry, detail: string, cause?: unknown): ArchiveError {

@@ -109,6 +109,19 @@ test('what is known only after a part was taken stands in its entry', async (t) 
   assert.deepEqual((await archives.read('bak_0123456789'))?.parts[0], entry)
 })
 
+test('a backup with much to say of it is made all the same', async (t) => {
+  const archives = openArchiveFolder(join(temporaryFolder(t), 'backups'))
+  await using writer = await archives.create('bak_0123456789')
+  const warnings = Array.from({ length: 5000 }, (_, index) => `${index} ${'x'.repeat(3000)}`)
+  await writer.add(part('files'), chunks(randomBytes(10)), { signal: never, warnings })
+  writer.describe('files', { contents: { names: 'x'.repeat(1 << 20) }, warnings: ['One more.'] })
+  const [entry] = (await writer.finish(fields)).parts
+  assert.equal(entry?.warnings.length, 500)
+  assert.match(entry.warnings[0]!, /^0 x{998}$/)
+  assert.equal(entry.contents, undefined)
+  await assert.rejects(writer.add(part('database:../../x'), chunks(randomBytes(10)), { signal: never }), /Not an id/)
+})
+
 test('settings open with their key, not with another, and not when a byte differs', async () => {
   const [key, other] = [await newIdentity(), await newIdentity()]
   const settings = { env: { PASSWORD: 'pässword' }, list: [1, null, true] }
