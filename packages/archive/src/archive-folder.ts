@@ -6,7 +6,7 @@ import { tarOf } from './archive-tar.ts'
 import { alreadyThere, createWriter } from './archive-writer.ts'
 import { findZstd } from './compress.ts'
 import { ArchiveError } from './error.ts'
-import { makeFolder, once, orNull, storeFile, syncFolder } from './files.ts'
+import { makeFolder, oneChunk, orNull, storeFile, syncFolder } from './files.ts'
 import { ArchiveId, type Manifest, manifestFile, mostManifestBytes, type PartEntry } from './manifest.ts'
 import { parseManifest, printManifest } from './read-manifest.ts'
 import { readContent, readStored } from './read-part.ts'
@@ -127,7 +127,7 @@ class FolderOfArchives implements ArchiveFolder {
     const rekeyed = { ...manifest, key }
     const beside = join(this.#path(id), `${manifestFile}.new`)
     await rm(beside, { force: true })
-    await storeFile(beside, once(Buffer.from(printManifest(rekeyed))))
+    await storeFile(beside, oneChunk(Buffer.from(printManifest(rekeyed))))
     await rename(beside, join(this.#path(id), manifestFile))
     await syncFolder(this.#path(id))
     return rekeyed

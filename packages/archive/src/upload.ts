@@ -98,11 +98,7 @@ class CountedArchive {
   async *entries(): AsyncGenerator<{ readonly header: Headers; readonly content: AsyncIterable<Buffer> }> {
     const archive = extract()
     // An error of the source is thrown to the caller that asks for the next entry, or for more of a content.
-<<<<<<< HEAD
-    pipeline(Readable.from(this.#limited(), { highWaterMark: 1 }), archive, () => {})
-=======
     pipeline(this.#limited(), archive, () => {})
->>>>>>> data-archive
     for await (const entry of archive)
       yield { header: entry.header, content: this.#counted(entry as AsyncIterable<Buffer>) }
   }
