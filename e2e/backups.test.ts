@@ -7,6 +7,7 @@ import { after, before, describe, it } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import type { Backup, OperationRecord, ProjectView } from '@stackquay/contract'
+import { rounds } from '@stackquay/testkit/rounds'
 import { Client } from 'pg'
 import { databaseClient, type RealClient, serviceClients } from './support/real-clients.ts'
 import { type Service, startService } from './support/service.ts'
@@ -124,7 +125,7 @@ describe('backups of a real project', () => {
     assert.ok((await numbers(id)) >= 20_000)
     assert.deepEqual(await treeOf(made.path), files)
     const copied = new DatabaseSync(join(made.path, 'app.sqlite'))
-    assert.deepEqual(copied.prepare('PRAGMA integrity_check').get(), { integrity_check: 'ok' })
+    assert.equal(copied.prepare('PRAGMA integrity_check').get()?.integrity_check, 'ok')
     copied.close()
     const key = await service.client.call('getProjectEnvValue', { params: { id, name: 'API_KEY' }, query: { reveal: 'true' } })
     assert.equal(key.value, 'öffnet $alles\n')
@@ -134,7 +135,146 @@ describe('backups of a real project', () => {
     const kept = await service.client.call('getProxyRules', { params: { id } })
     assert.deepEqual(kept.responseHeaders, rules.responseHeaders)
     path = made.path
+    // Nobody has been told of the old project: what is backed up from here on is that of the new one.
+    backup = await make()
   })
+
+  it('of one part put that back and leave the others untouched, also when its password was rotated since', { timeout: 180_000 }, async () => {
+    const [, , , database] = clients
+    for (const client of clients) await client.write('after')
+    const rotated = await service.client.call('rotateDatabaseCredentials', { params: { id, db: 'main' }, query: { wait: 60 } })
+    ended((rotated as ProjectView).operation)
+    const files = await treeOf(path)
+    const pids = async () => (await show()).status.workloads.filter(({ name }) => name !== 'postgresql-main').map(({ name, pid }) => `${name} ${pid}`)
+    const others = await pids()
+    ended(await restore(backup, ['database:main']))
+    // It logs in with what the credentials say now.
+    assert.equal(await database!.holds('before'), true)
+    assert.equal(await database!.holds('after').catch(() => false), false)
+    for (const client of clients.slice(0, 3)) assert.ok(await client.holds('after'), `${client.workload} was touched`)
+    assert.deepEqual(await pids(), others)
+    assert.deepEqual(await treeOf(path), files)
+    const { items } = await service.client.call('listBackups', { params: { id } })
+    const taken = items.find(({ source }) => source === 'before-restore')
+    assert.deepEqual(taken?.parts.map((part) => part.id), ['settings', 'database:main'])
+    ended(await restore(taken as Backup, ['database:main']))
+    assert.ok(await database!.holds('after'), 'what a restore replaced is in the backup that it made')
+  })
+
+  it('of files put back what was changed, and take away what came after', { timeout: 120_000 }, async () => {
+    const files = await treeOf(path)
+    await writeFile(join(path, 'run.sh'), 'changed')
+    await writeFile(join(path, 'new'), 'new')
+    await rm(join(path, 'inside'))
+    ended(await restore(backup, ['files']))
+    assert.deepEqual(await treeOf(path), files)
+  })
+
+  it('are downloaded, brought back, and refused when a byte is another one', { timeout: 120_000 }, async () => {
+    const url = `${service.url}/api/v1/projects/${id}/backups/${backup.id}/download`
+    const authorization = { authorization: `Bearer ${service.token}` }
+    const whole = Buffer.from(await (await fetch(url, { headers: authorization })).arrayBuffer())
+    const part = await fetch(url, { headers: { ...authorization, range: `bytes=1000-${whole.length - 1001}` } })
+    assert.equal(part.status, 206)
+    assert.deepEqual(Buffer.from(await part.arrayBuffer()), whole.subarray(1000, -1000))
+    await service.client.call('deleteBackup', { params: { id, backup: backup.id } })
+    const upload = (body: Buffer) =>
+      fetch(`${service.url}/api/v1/backups/upload`, {
+        method: 'POST',
+        headers: { ...authorization, 'content-type': 'application/x-tar' },
+        body: new Uint8Array(body),
+      })
+    const damaged = Buffer.from(whole)
+    damaged[Math.floor(damaged.length / 2)]! ^= 1
+    const refused = await upload(damaged)
+    assert.equal(((await refused.json()) as { code: string }).code, 'backup_damaged')
+    const cut = await upload(whole.subarray(0, whole.length - 2000))
+    assert.equal(((await cut.json()) as { code: string }).code, 'backup_damaged')
+    assert.deepEqual(await readdir(join(service.home, 'backups')).then((names) => names.filter((name) => name.startsWith('.'))), [])
+    const taken = await upload(whole)
+    assert.equal(taken.status, 201, await taken.clone().text())
+    const back = (await taken.json()) as Backup
+    assert.deepEqual([back.id, back.source, back.opensHere, back.verified], [backup.id, 'upload', true, null])
+    assert.equal((await upload(whole)).status, 409)
+  })
+
+  it('are verified by a drill, which leaves nothing and finds what is wrong', { timeout: 240_000 }, async () => {
+    const quiet = await make()
+    const whole = await drill(quiet)
+    assert.equal(whole.verified?.outcome, 'whole', JSON.stringify(whole.verified))
+    const contents = whole.verified?.checks.filter(({ check }) => check === 'contents').map(({ part, detail }) => `${part} ${detail}`)
+    assert.equal(contents?.length, 4)
+    for (const text of contents ?? []) assert.match(text, /the same as when it was taken/)
+    const left = (await readdir(join(service.home, 'data'))).filter((name) => name.startsWith('drill_'))
+    assert.deepEqual([left, await readdir(join(service.home, 'drills'))], [[], []])
+
+    const manifest = join(service.home, 'backups', quiet.id, 'manifest.json')
+    const text = await readFile(manifest, 'utf8')
+    // Fewer files than were taken.
+    await writeFile(manifest, text.replace(/"files": (\d+)/, (_, count) => `"files": ${Number(count) + 1}`))
+    await restart()
+    const fewer = await drill(quiet)
+    assert.equal(fewer.verified?.outcome, 'faulty')
+    assert.ok(fewer.verified?.checks.some(({ part, check, ok }) => part === 'files' && check === 'unpacked' && !ok))
+    await writeFile(manifest, text)
+    await restart()
+    // A byte of the database is another one.
+    const stored = join(service.home, 'backups', quiet.id, 'database-main.tar.zst')
+    const bytes = await readFile(stored)
+    bytes[bytes.length >> 1]! ^= 1
+    await writeFile(stored, bytes)
+    const flipped = await drill(quiet)
+    assert.equal(flipped.verified?.outcome, 'faulty')
+    assert.ok(flipped.verified?.checks.some(({ part, check, ok }) => part === 'database:main' && check === 'checksum' && !ok))
+    const refused = await restore(quiet, ['database:main'])
+    assert.equal(refused.error?.code, 'backup_damaged')
+    for (const client of clients) assert.ok(await client.holds('after'), `${client.workload} was touched by a damaged backup`)
+  })
+
+  it('are there whole or not at all when the service is killed, and a restore ends', { timeout: 600_000 }, async () => {
+    for (let round = 0; round < rounds(2, 40); round += 1) {
+      await cutOff(() => service.client.call('createBackup', { params: { id } }), round)
+      const { items } = await service.client.call('listBackups', { params: { id } })
+      const names = await readdir(join(service.home, 'backups'))
+      assert.deepEqual(names.filter((name) => name.startsWith('.')), [])
+      for (const one of items) assert.ok(names.includes(one.id))
+      const { generation } = await show()
+      await cutOff(
+        () =>
+          service.client.call(
+            'restoreBackup',
+            { params: { id, backup: backup.id }, body: { confirm: id } },
+            { ifMatch: `"${generation}"` },
+          ),
+        round,
+      )
+      for (const client of clients) assert.ok(await client.holds('before'), `${client.workload} lost what it had`)
+      for (const { state, name } of (await show()).status.workloads) assert.equal(state, 'running', name)
+    }
+  })
+
+  const make = async () => {
+    const made = (await service.client.call('createBackup', { params: { id }, query: { wait: 120 } })) as Backup
+    assert.ok(made.parts, JSON.stringify(made))
+    return made
+  }
+  const drill = async ({ id: of }: Backup) => {
+    const found = (await service.client.call('verifyBackup', { params: { id, backup: of }, query: { wait: 200 } })) as Backup
+    assert.ok(found.parts, JSON.stringify(found))
+    return found
+  }
+  const restart = async () => {
+    await service.kill()
+    await service.start()
+  }
+  /** Begins it, kills the service some time later, and waits until the operation has ended after the next start. */
+  const cutOff = async (begin: () => Promise<unknown>, round: number) => {
+    const operation = (await begin()) as OperationRecord
+    await sleep(200 + ((round * 977 + Math.random() * 1500) % 3000))
+    await restart()
+    const { state, error } = await service.client.call('getOperation', { params: { op: operation.id }, query: { wait: 120 } })
+    assert.equal(state, 'succeeded', JSON.stringify(error))
+  }
 })
 
 const rules = {

@@ -101,7 +101,7 @@ export const BackupCreate = z
       .min(1)
       .max(100)
       .optional()
-      .describe('Only these; without it all that the project has.'),
+      .describe('Only these and the settings, which open the data; without it all that the project has.'),
     includeRebuildable: z
       .boolean()
       .optional()
