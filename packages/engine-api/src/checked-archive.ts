@@ -58,6 +58,8 @@ interface Progress {
   said: Readonly<Record<string, string>>
   /** Directories that came before, and the one of the last entry, as its names. */
   readonly directories: Set<string>
+  /** Symbolic links that came before. */
+  readonly links: Set<string>
   inside: readonly string[]
 }
 
@@ -68,6 +70,7 @@ function createChecker(rules: ArchiveRules) {
     out: [],
     said: {},
     directories: new Set(),
+    links: new Set(),
     inside: [],
   }
   let partial: Buffer | null = null
@@ -159,6 +162,7 @@ function takeEntry(progress: Progress, entry: ArchiveEntry, block: Buffer): void
   const { kind, names } = placeOf(entry)
   const isKept = kind !== 'pipe'
   if (isKept) {
+    refuseThroughLinks(progress, kind, names)
     if (progress.rules.parents === true) announce(progress, kind, names, entry.modified)
     const checked = checkedEntry(entry, kind, names)
     if (names.length === 0) progress.rules.top?.(checked)
@@ -179,6 +183,14 @@ function takeSparseMap(progress: Progress, after: () => void): void {
     else takeSparseMap(progress, after)
   }
   progress.expected = { what: 'extension', left: blockBytes, parts: [], then }
+}
+
+/** Links beyond what is remembered are left to what unpacks the archive, which writes through none. */
+function refuseThroughLinks({ links }: Progress, kind: EntryKind, names: readonly string[]): void {
+  for (let depth = 1; links.size > 0 && depth < names.length; depth += 1)
+    if (links.has(names.slice(0, depth).join('/'))) throw invalid(`${names.join('/')} leads through a link`)
+  if (kind !== 'link') links.delete(names.join('/'))
+  else if (links.size < mostDirectories) links.add(names.join('/'))
 }
 
 /** What is remembered is bounded: a directory that was forgotten is put in front once more. */

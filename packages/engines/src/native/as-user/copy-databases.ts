@@ -50,7 +50,7 @@ const magic = Buffer.from('SQLite format 3\0')
 const smallestPage = 512
 const mostDepth = 400
 const mostWarnings = 1000
-const lockedMs = 5000
+const lockedMs = 20_000
 const pagesAtOnce = 1000
 
 export async function copyDatabases({ root, without, place }: CopyDatabasesArgs): Promise<CopiedDatabases> {

@@ -52,7 +52,8 @@ async function* packWithDatabases(
       adding: databases.adding,
       signal,
       complain: (complaint) => {
-        if (complaint.what === 'changed' || complaint.what === 'unreadable') warn(complaint.text)
+        // Of the folder itself that says only that something came or went: a database's journal, for instance.
+        if (complaint.what !== 'nothing' && !complaint.text.startsWith('.: ')) warn(complaint.text)
       },
     })
   } finally {
