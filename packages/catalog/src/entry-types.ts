@@ -1,5 +1,6 @@
 import type { Job, PortBinding, ToolchainQuery, Value, Workload } from '@stackquay/engine-api'
 import type { z } from 'zod'
+import type { BackupMethod } from './backup-method.ts'
 
 /**
  * A runtime, a service or a database is one folder that exports one of these descriptors. A descriptor answers every
@@ -41,10 +42,7 @@ export interface RuntimeType {
   commandFiles(settings: Settings): readonly string[]
   /** Pure: the commands that people can run. Answers also while the server is off or its settings cannot run. */
   commands(input: RuntimeInput): RuntimeCommands
-  /**
-   * Names of folders, at any depth, that its tools make again from the rest of the source: `node_modules`. Backups leave them
-   * out. No name that people also give to what they write: `vendor`, `build`.
-   */
+  /** Names of folders, at any depth, that backups leave out: its tools make them again, and nobody writes in one (not `vendor`). */
   readonly rebuildable: readonly string[]
 }
 
@@ -188,35 +186,6 @@ export interface ServiceType {
   readonly inboxPort?: string
   /** Absent: its data is only copied while it is stopped, and nobody counts what is in it. */
   readonly backup?: BackupMethod<ServiceInput>
-}
-
-/** How the kept data of a type is backed up, beyond a copy of its folder while it is stopped. Asked only when its program runs here. */
-export interface BackupMethod<Input> {
-  /**
-   * Pure. A program that writes a tar of the kept data to standard output while the workload runs and others write: unpacked
-   * into an empty data folder, a server starts on it and has every write that was acknowledged before the program began. Whole
-   * only when the program ends with 0; what it says on standard error is for people. Null: not with this toolchain.
-   */
-  online?(input: Input): BackupProgram | null
-  /**
-   * Pure. A program that prints one line of JSON, an object with what is in the data: counts and checksums. Equal lines: the
-   * same data, when the same release line printed both. What it leaves uncounted, for time or rights, it names. Null: not with
-   * this toolchain.
-   */
-  contents?(input: Input): BackupProgram | null
-}
-
-/** Runs while the workload does, with its kept data; on an engine of images in its own container. Killed at any time, it leaves the data as usable as before. */
-export interface BackupProgram {
-  /** The first word is absolute. Words may name the workload's kept data: `{data:redis}`. */
-  readonly argv: readonly [string, ...string[]]
-  /** Complete. Secrets stand here alone. */
-  readonly env: Readonly<Record<string, Value>>
-  readonly cwd: string
-  /** The workload in whose container it runs: its own. */
-  readonly beside: string
-  /** The folder of the kept data that the tar is the content of; `withPrefix` makes it one of the whole. Absent: it is one of the whole. */
-  readonly prefix?: string
 }
 
 export interface ServicePort {

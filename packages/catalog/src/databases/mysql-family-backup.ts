@@ -1,5 +1,6 @@
 import { dataPath } from '@stackquay/engine-api/workload'
-import type { BackupMethod, DatabaseInput } from '../entry-types.ts'
+import type { BackupMethod } from '../backup-method.ts'
+import type { DatabaseInput } from '../entry-types.ts'
 
 /**
  * Data is copied while the server is stopped. What is in it a client program counts, which lies beside every server but a bare

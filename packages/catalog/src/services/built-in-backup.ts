@@ -1,5 +1,6 @@
 import { dataPath } from '@stackquay/engine-api/workload'
-import type { BackupMethod, BackupProgram, ServiceInput } from '../entry-types.ts'
+import type { BackupMethod, BackupProgram } from '../backup-method.ts'
+import type { ServiceInput } from '../entry-types.ts'
 
 /** Where built-in services answer with their data as a tar, and with what is in it. Who asks has the key. */
 export const copyPath = '/-/copy'

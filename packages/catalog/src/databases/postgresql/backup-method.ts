@@ -1,5 +1,6 @@
 import { dataPath } from '@stackquay/engine-api/workload'
-import type { BackupMethod, BackupProgram, DatabaseInput } from '../../entry-types.ts'
+import type { BackupMethod, BackupProgram } from '../../backup-method.ts'
+import type { DatabaseInput } from '../../entry-types.ts'
 import { clusterSql, databaseSql, databasesSql } from './backup/contents-sql.ts'
 
 /**

@@ -1,5 +1,6 @@
 import { dataPath } from '@stackquay/engine-api/workload'
-import type { BackupMethod, BackupProgram, ServiceInput } from '../../entry-types.ts'
+import type { BackupMethod, BackupProgram } from '../../backup-method.ts'
+import type { ServiceInput } from '../../entry-types.ts'
 import { countingScript } from './counting-script.ts'
 
 /** `redis-cli` lies beside every server: in the packages of systems, in the image, and where somebody built it. */
