@@ -5,7 +5,7 @@ export const formatVersion = 1
 
 /** Far more than a backup of a hundred parts with thousands of tables needs. */
 export const mostManifestBytes = 4 << 20
-const mostParts = 200
+export const mostParts = 200
 export const mostWarnings = 500
 export const mostWarningText = 1000
 /** Of the contents of one part, as JSON. */

@@ -6,7 +6,7 @@ import type { UploadOptions } from './archive.ts'
 import { publish } from './archive-writer.ts'
 import { ArchiveError } from './error.ts'
 import { makeFolder, type StoredBytes, storeFile } from './files.ts'
-import { type Manifest, manifestFile, mostManifestBytes, partFilePattern } from './manifest.ts'
+import { type Manifest, manifestFile, mostManifestBytes, mostParts, partFilePattern } from './manifest.ts'
 import { newManifest, parseManifest } from './read-manifest.ts'
 import { damaged } from './read-part.ts'
 import { untilAborted } from './until-aborted.ts'
@@ -62,6 +62,7 @@ async function receiveFiles(
       if (manifest !== null) throw invalid('the manifest is not its last file')
       refuseOther(header, archive.left)
       if (header.name === manifestFile) manifest = await readManifest(header.size ?? 0, content)
+      else if (files.size === mostParts) throw invalid('it has too many files')
       else if (files.has(header.name)) throw invalid(`${header.name} is in it twice`)
       else files.set(header.name, await storeFile(join(folder, header.name), content))
     }

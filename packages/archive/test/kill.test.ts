@@ -18,7 +18,7 @@ test('killed at any moment, a backup is there whole or not at all, and the next 
   const archives = openArchiveFolder(root)
   const counts = { whole: 0, none: 0 }
   const longest = await make(root, 'bak_zzzzzzzzzz', null)
-  for (let round = 0; round < rounds(8, 200); round += 1) {
+  for (let round = 0; round < rounds(8, 60); round += 1) {
     const id = `bak_${String(round).padStart(10, '0')}`
     await make(root, id, round === 0 ? 0 : randomInt(Math.ceil(longest * 1.3)), round % 2 === 0 ? 'program' : 'zlib')
     const made = (await archives.list()).some((manifest) => manifest.id === id)

@@ -122,6 +122,21 @@ test('a backup with much to say of it is made all the same', async (t) => {
   await assert.rejects(writer.add(part('database:../../x'), chunks(randomBytes(10)), { signal: never }), /Not an id/)
 })
 
+test('backups are listed newest first', async (t) => {
+  const archives = openArchiveFolder(join(temporaryFolder(t), 'backups'))
+  assert.deepEqual(await archives.list(), [])
+  assert.deepEqual(await archives.sweep(), [])
+  const days = { bak_aaaaaaaaaa: 2, bak_bbbbbbbbbb: 3, bak_cccccccccc: 1, bak_dddddddddd: 2 }
+  for (const [id, day] of Object.entries(days)) {
+    await using writer = await archives.create(id)
+    await writer.finish({ ...fields, createdAt: `2026-03-0${day}T10:00:00Z` })
+  }
+  assert.deepEqual(
+    (await archives.list()).map(({ id }) => id),
+    ['bak_bbbbbbbbbb', 'bak_dddddddddd', 'bak_aaaaaaaaaa', 'bak_cccccccccc'],
+  )
+})
+
 test('settings open with their key, not with another, and not when a byte differs', async () => {
   const [key, other] = [await newIdentity(), await newIdentity()]
   const settings = { env: { PASSWORD: 'pässword' }, list: [1, null, true] }

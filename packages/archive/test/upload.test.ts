@@ -91,6 +91,11 @@ test('hostile archives are refused, and nothing of them is left anywhere', async
     ['no manifest', [files], 'invalid'],
     ['nothing', [], 'invalid'],
     ['a file that is not named', [files, { name: 'service-redis.tar.zst', body: content }, manifest()], 'invalid'],
+    [
+      'more files than parts can be',
+      Array.from({ length: 201 }, (_, index) => ({ name: `database-a${index}.tar.zst` })),
+      'invalid',
+    ],
     ['missing part', [manifest()], 'damaged'],
     ['another size', [{ ...files, body: content.subarray(1) }, manifest()], 'damaged'],
     [
