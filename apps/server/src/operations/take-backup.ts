@@ -80,6 +80,9 @@ export function takeBackup(operation: Ask, row: ProjectRow, request: BackupReque
 
 const lookMs = 60_000
 
+/** What takes longer to count is not compared later. */
+const countMs = 60_000
+
 interface Begun {
   readonly writer: ArchiveWriter
   readonly key: NewBackupKey
@@ -128,7 +131,9 @@ async function takeData(taking: Taking, context: StepContext, deps: OperationDep
   const programs = found.programs.find(({ workload }) => workload.ref.workload === data)
   const count = async () => {
     const runs = part.method === 'online' || (part.stops && request.bringsBack)
-    return programs === undefined || !runs ? null : contentsOf(programs, deps, context.signal).catch(() => null)
+    if (programs === undefined || !runs) return null
+    const signal = AbortSignal.any([context.signal, AbortSignal.timeout(countMs)])
+    return contentsOf(programs, deps, signal).catch(() => null)
   }
   const before = await count()
   if (part.stops) await pauseWorkloads(operation, [data], context, deps)
