@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { chown, link, lstat, mkdir, open, readdir, readFile, readlink, rm, symlink, writeFile } from 'node:fs/promises'
+import { link, lstat, mkdir, open, readdir, readFile, readlink, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { after, before, describe, it } from 'node:test'
@@ -73,13 +73,19 @@ describe('backups of a real project', () => {
     const { generation } = await show()
     const operation = await service.client.call(
       'restoreBackup',
-      { params: { id, backup: of.id }, body: { confirm: id, ...(parts === undefined ? {} : { parts }) }, query: { wait: 120 } },
+      {
+        params: { id, backup: of.id },
+        body: { confirm: id, ...(parts === undefined ? {} : { parts }) },
+        query: { wait: 120 },
+      },
       { ifMatch: `"${generation}"` },
     )
     return operation as OperationRecord
   }
 
-  it('are made while everything writes, with nothing stopped that can be read while it runs', { timeout: 180_000 }, async () => {
+  it('are made while everything writes, with nothing stopped that can be read while it runs', {
+    timeout: 180_000,
+  }, async () => {
     const pids = async () => (await show()).status.workloads.map(({ name, pid }) => `${name} ${pid}`)
     const before = await pids()
     let writes = true
@@ -95,8 +101,16 @@ describe('backups of a real project', () => {
     await writer
     assert.deepEqual(
       made.parts?.map((part) => `${part.id} ${part.method}`),
-      ['settings copy', 'files copy', 'database:main online', 'service:redis online', 'service:storage online', 'service:mailpit online'].sort((a, b) =>
-        made.parts.findIndex((part) => a.startsWith(part.id)) - made.parts.findIndex((part) => b.startsWith(part.id)),
+      [
+        'settings copy',
+        'files copy',
+        'database:main online',
+        'service:redis online',
+        'service:storage online',
+        'service:mailpit online',
+      ].sort(
+        (a, b) =>
+          made.parts.findIndex((part) => a.startsWith(part.id)) - made.parts.findIndex((part) => b.startsWith(part.id)),
       ),
       JSON.stringify(made),
     )
@@ -127,7 +141,10 @@ describe('backups of a real project', () => {
     const copied = new DatabaseSync(join(made.path, 'app.sqlite'))
     assert.equal(copied.prepare('PRAGMA integrity_check').get()?.integrity_check, 'ok')
     copied.close()
-    const key = await service.client.call('getProjectEnvValue', { params: { id, name: 'API_KEY' }, query: { reveal: 'true' } })
+    const key = await service.client.call('getProjectEnvValue', {
+      params: { id, name: 'API_KEY' },
+      query: { reveal: 'true' },
+    })
     assert.equal(key.value, 'öffnet $alles\n')
     assert.equal(made.env.PLAIN?.value, 'a value')
     const { items } = await service.client.call('listDomains', { params: { id } })
@@ -139,13 +156,21 @@ describe('backups of a real project', () => {
     backup = await make()
   })
 
-  it('of one part put that back and leave the others untouched, also when its password was rotated since', { timeout: 180_000 }, async () => {
+  it('of one part put that back and leave the others untouched, also when its password was rotated since', {
+    timeout: 180_000,
+  }, async () => {
     const [, , , database] = clients
     for (const client of clients) await client.write('after')
-    const rotated = await service.client.call('rotateDatabaseCredentials', { params: { id, db: 'main' }, query: { wait: 60 } })
+    const rotated = await service.client.call('rotateDatabaseCredentials', {
+      params: { id, db: 'main' },
+      query: { wait: 60 },
+    })
     ended((rotated as ProjectView).operation)
     const files = await treeOf(path)
-    const pids = async () => (await show()).status.workloads.filter(({ name }) => name !== 'postgresql-main').map(({ name, pid }) => `${name} ${pid}`)
+    const pids = async () =>
+      (await show()).status.workloads
+        .filter(({ name }) => name !== 'postgresql-main')
+        .map(({ name, pid }) => `${name} ${pid}`)
     const others = await pids()
     ended(await restore(backup, ['database:main']))
     // It logs in with what the credentials say now.
@@ -156,7 +181,10 @@ describe('backups of a real project', () => {
     assert.deepEqual(await treeOf(path), files)
     const { items } = await service.client.call('listBackups', { params: { id } })
     const taken = items.find(({ source }) => source === 'before-restore')
-    assert.deepEqual(taken?.parts.map((part) => part.id), ['settings', 'database:main'])
+    assert.deepEqual(
+      taken?.parts.map((part) => part.id),
+      ['settings', 'database:main'],
+    )
     ended(await restore(taken as Backup, ['database:main']))
     assert.ok(await database!.holds('after'), 'what a restore replaced is in the backup that it made')
   })
@@ -190,7 +218,10 @@ describe('backups of a real project', () => {
     assert.equal(((await refused.json()) as { code: string }).code, 'backup_damaged')
     const cut = await upload(whole.subarray(0, whole.length - 2000))
     assert.equal(((await cut.json()) as { code: string }).code, 'backup_damaged')
-    assert.deepEqual(await readdir(join(service.home, 'backups')).then((names) => names.filter((name) => name.startsWith('.'))), [])
+    assert.deepEqual(
+      await readdir(join(service.home, 'backups')).then((names) => names.filter((name) => name.startsWith('.'))),
+      [],
+    )
     const taken = await upload(whole)
     assert.equal(taken.status, 201, await taken.clone().text())
     const back = (await taken.json()) as Backup
@@ -202,7 +233,9 @@ describe('backups of a real project', () => {
     const quiet = await make()
     const whole = await drill(quiet)
     assert.equal(whole.verified?.outcome, 'whole', JSON.stringify(whole.verified))
-    const contents = whole.verified?.checks.filter(({ check }) => check === 'contents').map(({ part, detail }) => `${part} ${detail}`)
+    const contents = whole.verified?.checks
+      .filter(({ check }) => check === 'contents')
+      .map(({ part, detail }) => `${part} ${detail}`)
     assert.equal(contents?.length, 4)
     for (const text of contents ?? []) assert.match(text, /the same as when it was taken/)
     const left = (await readdir(join(service.home, 'data'))).filter((name) => name.startsWith('drill_'))
@@ -211,7 +244,10 @@ describe('backups of a real project', () => {
     const manifest = join(service.home, 'backups', quiet.id, 'manifest.json')
     const text = await readFile(manifest, 'utf8')
     // Fewer files than were taken.
-    await writeFile(manifest, text.replace(/"files": (\d+)/, (_, count) => `"files": ${Number(count) + 1}`))
+    await writeFile(
+      manifest,
+      text.replace(/"files": (\d+)/, (_, count) => `"files": ${Number(count) + 1}`),
+    )
     await restart()
     const fewer = await drill(quiet)
     assert.equal(fewer.verified?.outcome, 'faulty')
@@ -225,10 +261,13 @@ describe('backups of a real project', () => {
     await writeFile(stored, bytes)
     const flipped = await drill(quiet)
     assert.equal(flipped.verified?.outcome, 'faulty')
-    assert.ok(flipped.verified?.checks.some(({ part, check, ok }) => part === 'database:main' && check === 'checksum' && !ok))
+    assert.ok(
+      flipped.verified?.checks.some(({ part, check, ok }) => part === 'database:main' && check === 'checksum' && !ok),
+    )
     const refused = await restore(quiet, ['database:main'])
     assert.equal(refused.error?.code, 'backup_damaged')
-    for (const client of clients) assert.ok(await client.holds('after'), `${client.workload} was touched by a damaged backup`)
+    for (const client of clients)
+      assert.ok(await client.holds('after'), `${client.workload} was touched by a damaged backup`)
   })
 
   it('are there whole or not at all when the service is killed, and a restore ends', { timeout: 600_000 }, async () => {
@@ -236,7 +275,10 @@ describe('backups of a real project', () => {
       await cutOff(() => service.client.call('createBackup', { params: { id } }), round)
       const { items } = await service.client.call('listBackups', { params: { id } })
       const names = await readdir(join(service.home, 'backups'))
-      assert.deepEqual(names.filter((name) => name.startsWith('.')), [])
+      assert.deepEqual(
+        names.filter((name) => name.startsWith('.')),
+        [],
+      )
       for (const one of items) assert.ok(names.includes(one.id))
       const { generation } = await show()
       await cutOff(
@@ -259,7 +301,10 @@ describe('backups of a real project', () => {
     return made
   }
   const drill = async ({ id: of }: Backup) => {
-    const found = (await service.client.call('verifyBackup', { params: { id, backup: of }, query: { wait: 200 } })) as Backup
+    const found = (await service.client.call('verifyBackup', {
+      params: { id, backup: of },
+      query: { wait: 200 },
+    })) as Backup
     assert.ok(found.parts, JSON.stringify(found))
     return found
   }
@@ -272,7 +317,10 @@ describe('backups of a real project', () => {
     const operation = (await begin()) as OperationRecord
     await sleep(200 + ((round * 977 + Math.random() * 1500) % 3000))
     await restart()
-    const { state, error } = await service.client.call('getOperation', { params: { op: operation.id }, query: { wait: 120 } })
+    const { state, error } = await service.client.call('getOperation', {
+      params: { op: operation.id },
+      query: { wait: 120 },
+    })
     assert.equal(state, 'succeeded', JSON.stringify(error))
   }
 })

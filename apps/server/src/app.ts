@@ -16,6 +16,7 @@ import { endSessionsOfOtherOrigin, instanceId } from './access/session-origin.ts
 import { domainHandlers } from './addresses/domain-handlers.ts'
 import { rulesHandlers } from './addresses/rules-handlers.ts'
 import { trafficHandlers } from './addresses/traffic-handlers.ts'
+import { afterwards } from './afterwards.ts'
 import { auditHandlers } from './audit/handlers.ts'
 import { allBackupHandlers } from './backups/handlers.ts'
 import { openBackups } from './backups/open-backups.ts'
@@ -448,25 +449,6 @@ const publishMs = 5_000
 function builtPage(): string | null {
   const folder = fileURLToPath(new URL('../../web/dist', import.meta.url))
   return existsSync(join(folder, 'index.html')) ? folder : null
-}
-
-/** Handlers that need to know the projects wait until those were found. */
-function afterwards<H extends Record<string, (...args: never[]) => Promise<unknown>>>(
-  ready: Promise<void>,
-  handlers: H,
-): H {
-  let done = false
-  ready.then(
-    () => {
-      done = true
-    },
-    () => undefined,
-  )
-  const wrapped = Object.entries(handlers).map(([id, handler]) => [
-    id,
-    (...args: never[]) => (done ? handler(...args) : ready.then(() => handler(...args))),
-  ])
-  return Object.fromEntries(wrapped) as H
 }
 
 function pick<T extends object, K extends keyof T>(from: T, names: readonly K[]): Pick<T, K> {

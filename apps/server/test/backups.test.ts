@@ -7,7 +7,12 @@ import { admin } from './app-support.ts'
 import { openTestApp, type TestApp } from './projects-support.ts'
 
 /** Types whose data is copied while they are stopped. */
-const shop = { name: 'Shop', databases: { main: { type: 'mariadb' } }, rabbitmq: {}, env: { KEY: { value: 'öffnet', secret: true } } }
+const shop = {
+  name: 'Shop',
+  databases: { main: { type: 'mariadb' } },
+  rabbitmq: {},
+  env: { KEY: { value: 'öffnet', secret: true } },
+}
 
 async function openShop(t: TestContext): Promise<{ app: TestApp; project: ProjectView }> {
   const app = await openTestApp(t)
@@ -38,7 +43,10 @@ test('a backup has the parts that were asked for, and always the settings', asyn
   assert.deepEqual(idsOf(await make(app)), ['settings', 'files', 'database:main', 'service:rabbitmq'])
   const refused = await app.ask<Problem>('POST', '/projects/shop/backups', { parts: ['files', 'service:storage'] })
   assert.equal(refused.status, 422)
-  assert.deepEqual(refused.body.errors?.map(({ pointer, code }) => [pointer, code]), [['/parts/1', 'unknown_part']])
+  assert.deepEqual(
+    refused.body.errors?.map(({ pointer, code }) => [pointer, code]),
+    [['/parts/1', 'unknown_part']],
+  )
 })
 
 test('of a project that was never started there is what it has', async (t) => {
@@ -62,8 +70,14 @@ test('lists are newest first, page by page, and tell those of projects that are 
   const { app } = await openShop(t)
   const made = [await make(app), await make(app), await make(app)].map(({ id }) => id).reverse()
   const first = await app.ask<{ items: Backup[]; nextCursor: string }>('GET', '/projects/shop/backups?limit=2')
-  const rest = await app.ask<{ items: Backup[]; nextCursor: null }>('GET', `/projects/shop/backups?cursor=${first.body.nextCursor}`)
-  assert.deepEqual([...first.body.items, ...rest.body.items].map(({ id }) => id), made)
+  const rest = await app.ask<{ items: Backup[]; nextCursor: null }>(
+    'GET',
+    `/projects/shop/backups?cursor=${first.body.nextCursor}`,
+  )
+  assert.deepEqual(
+    [...first.body.items, ...rest.body.items].map(({ id }) => id),
+    made,
+  )
   assert.equal(rest.body.nextCursor, null)
   await app.ask('DELETE', '/projects/shop?confirm=shop&wait=10')
   const of = async (deleted: boolean) =>
@@ -71,14 +85,22 @@ test('lists are newest first, page by page, and tell those of projects that are 
   assert.deepEqual([await of(true), await of(false)], [made, []])
   // The folder is the truth: another service over it knows the same.
   const again = await app.reopen()
-  assert.deepEqual((await again.ask<{ items: Backup[] }>('GET', '/backups')).body.items.map(({ id }) => id), made)
+  assert.deepEqual(
+    (await again.ask<{ items: Backup[] }>('GET', '/backups')).body.items.map(({ id }) => id),
+    made,
+  )
 })
 
 test('a backup of another project is not there for this one', async (t) => {
   const { app } = await openShop(t)
   const { id } = await make(app)
   await app.ask('POST', '/projects?wait=10', { name: 'Other' })
-  for (const [method, path] of [['GET', ''], ['GET', '/download'], ['DELETE', ''], ['POST', '/verify']] as const)
+  for (const [method, path] of [
+    ['GET', ''],
+    ['GET', '/download'],
+    ['DELETE', ''],
+    ['POST', '/verify'],
+  ] as const)
     assert.equal((await app.ask(method, `/projects/other/backups/${id}${path}`)).status, 404)
 })
 
@@ -112,7 +134,12 @@ test('a restore that fails puts back what was there, and leaves no backup of it'
   const bytes = await readFile(file)
   bytes[bytes.length - 1]! ^= 1
   await writeFile(file, bytes)
-  const { body } = await app.ask<OperationRecord>('POST', `/projects/shop/backups/${id}/restore?wait=10`, { confirm: 'shop' }, { 'if-match': '*' })
+  const { body } = await app.ask<OperationRecord>(
+    'POST',
+    `/projects/shop/backups/${id}/restore?wait=10`,
+    { confirm: 'shop' },
+    { 'if-match': '*' },
+  )
   assert.deepEqual([body.state, body.error?.code], ['failed', 'backup_damaged'])
   assert.equal(app.engine.machine.data.get(key), data)
   assert.deepEqual(await readdir(join(app.folder, 'backups')), [id])
@@ -126,7 +153,12 @@ test('a restore that cannot start what it put back puts back what was there', as
     (await app.ask<{ password: string }>('GET', '/projects/shop/databases/main/credentials')).body.password
   const rotated = await password()
   app.engine.failNext('start')
-  const restored = await app.ask<OperationRecord>('POST', `/projects/shop/backups/${id}/restore?wait=20`, { confirm: 'shop' }, { 'if-match': '*' })
+  const restored = await app.ask<OperationRecord>(
+    'POST',
+    `/projects/shop/backups/${id}/restore?wait=20`,
+    { confirm: 'shop' },
+    { 'if-match': '*' },
+  )
   assert.equal(restored.body.state, 'failed', JSON.stringify(restored.body.error))
   assert.equal(await password(), rotated)
   assert.ok(app.engine.machine.data.has(`${project.id}/mariadb-main`))
@@ -218,9 +250,17 @@ test('a backup whose secret key is another one is shown as locked, and its files
   const again = await app.reopen()
   const shown = (await again.ask<Backup>('GET', `/backups/${id}`)).body
   assert.equal(shown.opensHere, false)
-  assert.equal((await again.ask<Problem>('POST', `/backups/${id}/restore-as`, { name: 'No' })).body.code, 'backup_locked')
+  assert.equal(
+    (await again.ask<Problem>('POST', `/backups/${id}/restore-as`, { name: 'No' })).body.code,
+    'backup_locked',
+  )
   const restore = (parts: string[]) =>
-    again.ask<OperationRecord & Problem>('POST', `/projects/shop/backups/${id}/restore?wait=10`, { confirm: 'shop', parts }, { 'if-match': '*' })
+    again.ask<OperationRecord & Problem>(
+      'POST',
+      `/projects/shop/backups/${id}/restore?wait=10`,
+      { confirm: 'shop', parts },
+      { 'if-match': '*' },
+    )
   assert.equal((await restore(['database:main'])).body.code, 'backup_locked')
   assert.equal((await restore(['files'])).body.state, 'succeeded')
 })

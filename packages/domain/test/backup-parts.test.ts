@@ -85,12 +85,24 @@ test('data is put back where its own version reads it, and refused part by part 
     part('service:storage', 'storage', null),
     part('service:of-later', 'of-later', '1'),
   )
-  for (const [at, words] of [/version 18 now.*of 17/, /MariaDB now.*PostgreSQL/, /no database "gone"/, /no storage now/, /no service "of-later"/].entries())
+  for (const [at, words] of [
+    /version 18 now.*of 17/,
+    /MariaDB now.*PostgreSQL/,
+    /no database "gone"/,
+    /no storage now/,
+    /no service "of-later"/,
+  ].entries())
     assert.match(refused[at] ?? '', words)
 })
 
 test('a backup needs quiet to begin, and stands in nobody’s way', () => {
-  const one = (more: Partial<Unfinished>): Unfinished => ({ id: 'op', state: 'running', acts: [], deletes: false, ...more })
+  const one = (more: Partial<Unfinished>): Unfinished => ({
+    id: 'op',
+    state: 'running',
+    acts: [],
+    deletes: false,
+    ...more,
+  })
   const backup = one({ isQuiet: true })
   assert.equal(admit([one({ acts: [{ do: 'start' }] })], 'alone').type, 'refuse')
   assert.equal(admit([backup], 'alone').type, 'refuse')

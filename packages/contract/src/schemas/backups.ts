@@ -28,7 +28,7 @@ export const BackupPart = z
   .object({
     id: BackupPartId,
     title: z.string().describe('For people: `PostgreSQL main`.'),
-    type: z.string().describe('What it is: `settings`, `files`, `postgresql`, `redis` …'),
+    type: z.string().describe('`settings`, `files`, or the type of the database or service.'),
     version: z.string().nullable().describe('Version of the program that wrote it; null for settings and files.'),
     method: z.enum(backupMethods).describe('copy: while nothing wrote to it. online: by its own program while it ran.'),
     bytes: z.int().describe('Size of the part as it is stored, compressed.'),
