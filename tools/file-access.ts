@@ -38,7 +38,7 @@ export const fileAccess: readonly FileAccess[] = [
   { path: 'apps/server/src/bundled.ts', why: 'programs of the installation' },
   { path: 'apps/server/src/config.ts', why: 'files that an administrator names in the settings' },
   { path: 'apps/server/src/home.ts', why: 'makes the home and the folder above projects' },
-  { path: 'apps/server/src/app.ts', why: 'looks for the built page' },
+  { path: 'apps/server/src/app/built-page.ts', why: 'looks for the built page' },
   { path: 'apps/server/src/instance-lock.ts', why: 'the socket of the instance, in the home' },
   { path: 'apps/server/src/isolation/folder-owner.ts', why: '/etc/login.defs' },
   { path: 'apps/server/src/isolation/provision.ts', why: '/proc' },

@@ -4,7 +4,7 @@ import { filesBelow, isOurCode, read } from '../repository.ts'
 
 /** Where the text of a sealed secret leaves its type, and why. A new place is a decision: add it here, with its reason. */
 const places: Readonly<Record<string, string>> = {
-  'apps/server/src/app.ts': 'for engines, inside apply',
+  'apps/server/src/app/instance.ts': 'for engines, inside apply',
   'apps/server/src/http/idempotency.ts': 'the key of the fingerprints',
   'apps/server/src/projects/env-handlers.ts': 'a variable, one by one, for those who may read it',
   'apps/server/src/projects/handlers/duplicate-project.ts': 'to seal a copy',

@@ -1,5 +1,7 @@
 import { join } from 'node:path'
 import { ensureProxy, type ProxyControl, ProxyError } from '@stackquay/proxy/control'
+import type { Config } from './config.ts'
+import { addressText } from './ports/held-addresses.ts'
 import type { Publication } from './projects/routes.ts'
 import { bringProxyProgram } from './proxy-program.ts'
 import { ensureSystemUser } from './users/system-user.ts'
@@ -16,6 +18,19 @@ export interface ProxyKeeper {
   /** What the proxy has under way at an address; undefined when it does not say. */
   flights(host: string, port: number): Promise<{ readonly requests: number; readonly tunnels: number } | undefined>
   close(): void
+}
+
+/** Null where the settings want no proxy. */
+export function openProxyKeeper({
+  config: { home, proxy },
+  socket,
+  onError,
+}: {
+  readonly config: Pick<Config, 'home' | 'proxy'>
+  readonly socket: number | undefined
+  onError(error: unknown, what: string): void
+}): ProxyKeeper | null {
+  return proxy === null ? null : createProxyKeeper({ home, listen: addressText(proxy), socket, onError })
 }
 
 export function createProxyKeeper(options: {

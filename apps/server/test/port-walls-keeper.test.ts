@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { emptySpec } from '@stackquay/domain'
 import type { PortRule } from '@stackquay/engines'
 import { openStore } from '@stackquay/store'
-import { createPortWallsKeeper } from '../src/projects/port-walls-keeper.ts'
+import { createPortWallsKeeper } from '../src/isolation/port-walls-keeper.ts'
 
 test('walls follow the leases, and a project without a user has nobody who may', async (t) => {
   const { store, users, keeper, set, last } = await opened(t)

@@ -72,7 +72,7 @@ async function testEnvironments(t: TestContext, { ports = '20000-20099' }: { por
     containers: async () => null,
   })
   const reveal = async () => 'of the person, postgresql://main:x@127.0.0.1:20099/main'
-  const keeper = createTestEnvironments({ store, resolver, engine, config, reveal })
+  const keeper = createTestEnvironments({ store, resolver, engine, config, held: new Map(), reveal })
   const open = (run = newId('run'), more: ProjectSpec = spec(), signal = AbortSignal.timeout(30_000)) =>
     keeper.open({
       run,

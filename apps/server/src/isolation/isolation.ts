@@ -12,13 +12,13 @@ import {
   oneAccount,
   openControlGroups,
   openPortWalls,
-  type PortWalls,
 } from '@stackquay/engines'
 import type { Store, UserIds } from '@stackquay/store'
 import type { Config } from '../config.ts'
 import { isTestEnvironment, projectOfEnvironment } from '../test-environment-id.ts'
 import { holdsHome } from './holds-home.ts'
 import { brokenPromise, type ChosenIsolation, chooseIsolation, type Offers } from './level.ts'
+import { createPortWallsKeeper, type PortWallsKeeper, type PortWallsKeeperDeps } from './port-walls-keeper.ts'
 import { openProjectUsers, type ProjectUsers } from './project-users.ts'
 import { findSystemUser } from './system-users.ts'
 import { workloadAccount } from './workload-account.ts'
@@ -32,19 +32,22 @@ export interface InstanceIsolation {
   readonly accounts: Accounts
   /** Null where all projects share a user. */
   readonly users: ProjectUsers | null
-  /** Null where the level has none. */
-  readonly walls: PortWalls | null
-  /** What must be in order before any program of a project starts. Called once. */
-  beforeStarts(ready: (project: string) => Promise<void>): void
+  /** In order before any program of a project starts. Null where the level has no walls. */
+  readonly portWalls: PortWallsKeeper | null
   /** For the engine that runs programs of this machine. */
   readonly engine: Isolation
+}
+
+export interface IsolationOptions extends Pick<PortWallsKeeperDeps, 'runPorts' | 'onError'> {
+  readonly store: Store
+  readonly config: Config
 }
 
 const recorded = 'isolation'
 const recordedBefore = 'isolation.before'
 
 export async function openIsolation(
-  { store, config, onError }: { readonly store: Store; readonly config: Config; onError(error: unknown): void },
+  { store, config, runPorts, onError }: IsolationOptions,
   say: (text: string) => void,
 ): Promise<InstanceIsolation> {
   const instance = instanceOf(config.home)
@@ -53,7 +56,13 @@ export async function openIsolation(
   const isShared = settingOf(config) === 'shared'
   const [{ sandbox, why: noSandbox }, { walls, why: noWalls }] = await Promise.all([
     isShared ? { sandbox: null, why: notTried } : findSandbox(),
-    isShared ? { walls: null, why: notTried } : openPortWalls({ instance, uids: config.projectUids, onError }),
+    isShared
+      ? { walls: null, why: notTried }
+      : openPortWalls({
+          instance,
+          uids: config.projectUids,
+          onError: (error) => onError(error, 'walls around ports'),
+        }),
   ])
   const offers: Offers = {
     root,
@@ -70,17 +79,15 @@ export async function openIsolation(
   const users = has('user') && root ? await openUsers(store, config, instance) : null
   const accounts = users ?? oneAccount(await workloadAccount(config.runAs, say))
   const folders = createFolders(store, config)
-  let ready = async (_project: string): Promise<void> => {}
+  const portWalls =
+    has('ports') && walls !== null ? createPortWallsKeeper({ store, accounts, walls, runPorts, onError }) : null
   return {
     chosen,
     offers,
     broken,
     accounts: broken === null ? accounts : refusing(accounts, broken),
     users,
-    walls: has('ports') ? walls : null,
-    beforeStarts: (given) => {
-      ready = given
-    },
+    portWalls,
     engine: {
       ...noIsolation,
       groups: has('cgroup') ? groups : null,
@@ -89,7 +96,7 @@ export async function openIsolation(
       hiddenFrom: async (id) =>
         users === null ? [] : hiddenOfOwner(store, await users.of(id), await projectOf(store, id)),
       folders,
-      ready: (project) => ready(project),
+      ready: async (project) => portWalls?.ready(project),
     },
   }
 }

@@ -32,6 +32,7 @@ export interface Model extends KnownOperations, Telling {
   summaryJson(id: string, revision: number): string | null
   /** Another number after anything changed that a summary is made from. */
   version(): number
+  /** The workload as it is to be started again; null when it is not to run, or lacks something. */
   wanted(ref: WorkloadRef): Promise<Workload | null>
   /** Ends when the proxy has the project's routes as they are now. */
   published(id: string): Promise<void>
@@ -117,18 +118,20 @@ export function createModel(options: ModelOptions): Model {
     all: entries.all,
     summaryJson: (id, revision) => summaryOf(entries.find(id), revision, parts),
     version: entries.version,
-    wanted: async (ref) => {
-      const row = await store.projects.find(ref.project)
-      if (row === null || row.phase !== 'ready' || row.desired !== 'running') return null
-      const known = await renew(ref.project)
-      const { workloads, missingLeases, missingSecrets } = known.resolved
-      if (missingLeases.length > 0 || missingSecrets.length > 0) return null
-      const workload = workloads.find((one) => one.ref.workload === ref.workload)
-      if (workload === undefined) return null
-      await rememberWriters(known, [workload], store)
-      return workload
-    },
+    wanted: (ref) => wantedNow(ref, renew, store),
   }
+}
+
+async function wantedNow(ref: WorkloadRef, renew: Model['renew'], store: Store): Promise<Workload | null> {
+  const row = await store.projects.find(ref.project)
+  if (row === null || row.phase !== 'ready' || row.desired !== 'running') return null
+  const known = await renew(ref.project)
+  const { workloads, missingLeases, missingSecrets } = known.resolved
+  if (missingLeases.length > 0 || missingSecrets.length > 0) return null
+  const workload = workloads.find((one) => one.ref.workload === ref.workload)
+  if (workload === undefined) return null
+  await rememberWriters(known, [workload], store)
+  return workload
 }
 
 function summaryOf(entry: Entry | null, revision: number, parts: Model['parts']): string | null {

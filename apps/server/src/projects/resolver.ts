@@ -1,21 +1,10 @@
 import { join } from 'node:path'
-import {
-  type DetectedRuntime,
-  type ProjectFacts,
-  runtimeTypes,
-  type Settings,
-  SettingsError,
-  type SourceFiles,
-  suiteTypes,
-} from '@stackquay/catalog'
+import { type DetectedRuntime, type ProjectFacts, runtimeTypes, type SourceFiles } from '@stackquay/catalog'
 import type { EngineName } from '@stackquay/contract'
 import {
   type BackupPrograms,
-  type ContainerFacts,
-  envFiles,
   type ProjectCommands,
   type ProjectSpec,
-  packageFolder,
   type Resolved,
   type ResolveFacts,
   resolveBackups,
@@ -24,14 +13,13 @@ import {
   resolveProject,
   type SecretHandle,
 } from '@stackquay/domain'
-import type { Store } from '@stackquay/store'
-import type { Catalogue } from '../catalogue/catalogue.ts'
-import type { OurPrograms } from '../catalogue/our-programs.ts'
 import type { Config } from '../config.ts'
 import type { FilesOf, SourcePlace } from './files-of.ts'
+import { type ProjectHosts, projectHosts } from './project-hosts.ts'
+import { type ResolveFactsDeps, resolveFacts, withRotated } from './resolve-facts.ts'
 import { createSourceMemory } from './source-memory.ts'
 import { createReadings, readSource, type SourceRead } from './source-readings.ts'
-import { workDone } from './work-done.ts'
+import { commandFiles, detectionFiles, workloadFiles } from './wanted-files.ts'
 
 /** A project as far as resolving needs it; a project that is only planned has no leases and secrets yet. */
 export interface Resolvable extends SourcePlace {
@@ -49,7 +37,7 @@ export interface TestEnvironmentPlace {
   secret(name: string, length: number): SecretHandle | null
 }
 
-export interface Resolver {
+export interface Resolver extends ProjectHosts {
   /** Reads what the runtimes want to know of the source, then resolves. */
   resolve(project: Resolvable): Promise<Resolved>
   /**
@@ -99,73 +87,31 @@ export interface Resolver {
   facts(project: Pick<Resolvable, 'id' | 'slug' | 'path'>): ProjectFacts
   /** What a source tree looks like it needs, surest first. */
   detect(place: SourcePlace): Promise<readonly { runtime: string; detected: DetectedRuntime }[]>
-  url(slug: string, suffix?: string, prefix?: string): string
-  host(slug: string, suffix?: string, prefix?: string): string
-  /** Of any host name, with the proxy's port. */
-  urlOf(host: string): string
-  /** Shares are `<random>.<this>`. */
-  readonly shareDomain: string
 }
 
-export function createResolver(options: {
+export interface ResolverOptions extends ResolveFactsDeps {
   readonly config: Config
-  readonly store: Pick<Store, 'ports' | 'secrets'>
-  readonly catalogue: Catalogue
-  readonly programs: OurPrograms
   readonly filesOf: FilesOf
-  /** What its containers are made of; null for a project whose programs run on this machine. */
-  containers(project: Pick<Resolvable, 'id' | 'engine'>): Promise<ContainerFacts | null>
-}): Resolver {
-  const { config, store, catalogue, programs, filesOf } = options
-  const memory = createSourceMemory(config.home)
-  const host = (slug: string, suffix = '', prefix = '') => `${prefix}${slug}${suffix}.${config.baseDomain}`
-  const urlOf = (name: string) => {
-    const port = config.proxy === null || config.proxy.port === 80 ? '' : `:${config.proxy.port}`
-    return `http://${name}${port}`
-  }
-  const url = (slug: string, suffix = '', prefix = '') => urlOf(host(slug, suffix, prefix))
+}
 
+export function createResolver(options: ResolverOptions): Resolver {
+  const { config, filesOf } = options
+  const memory = createSourceMemory(config.home)
+  const hosts = projectHosts(config)
   const facts: Resolver['facts'] = ({ id, slug, path }) => ({
     id,
     slug,
-    url: url(slug),
+    url: hosts.url(slug),
     path,
     toolsPath: join(config.home, 'tools', id),
   })
 
   const { readings, readNow, readForMoment, handOver } = createReadings(memory, filesOf)
-
-  const factsFor = async (
-    project: Resolvable,
-    files: readonly string[],
-    sourceOf: (project: Resolvable, files: readonly string[]) => Promise<SourceFiles> = readNow,
-  ): Promise<ResolveFacts> => {
-    workDone.resolved.publish(project.id)
-    await catalogue.offers()
-    const [source, leases, secrets] = await Promise.all([
-      sourceOf(project, files),
-      store.ports.of(project.id),
-      store.secrets.of(project.id),
-    ])
-    return {
-      project: facts(project),
-      source,
-      toolchain: catalogue.toolchain,
-      helpers: catalogue.helpers,
-      lease: (workload, port) =>
-        leases.find((lease) => lease.workload === workload && lease.port === port)?.hostPort ?? null,
-      secret: (name) => secrets[name] ?? null,
-      publishAddress: config.publishAddress,
-      ourProgram: (name) => ({ node: catalogue.ourNode(), file: broughtFile(programs, name) }),
-      containers: await options.containers(project),
-    }
-  }
+  const factsFor = (project: Resolvable, files: readonly string[], read = readNow) =>
+    resolveFacts(project, facts(project), () => read(project, files), options)
 
   return {
-    host,
-    url,
-    urlOf,
-    shareDomain: `share.${config.baseDomain}`,
+    ...hosts,
     facts,
     resolve: async (project) => resolveProject(project.spec, await factsFor(project, workloadFiles(project.spec))),
     look: async (project, specs, source) => {
@@ -177,101 +123,39 @@ export function createResolver(options: {
     resolveKnown: async (project, source) =>
       resolveProject(project.spec, await factsFor(project, workloadFiles(project.spec), readings[source])),
     handOver,
-    backups: async (project) => {
-      const found = await factsFor(project, workloadFiles(project.spec))
-      return resolveBackups(project.spec, found, resolveProject(project.spec, found))
-    },
+    backups: async (project) => backupsIn(project.spec, await factsFor(project, workloadFiles(project.spec))).programs,
     commands: async (project) => resolveCommands(project.spec, await factsFor(project, commandFiles(project.spec))),
-    inTestEnvironment: async (project, place) => {
-      const own = await factsFor(project, commandFiles(project.spec))
-      const beside: ResolveFacts = {
-        ...own,
-        project: { ...own.project, id: place.id },
-        lease: place.lease,
-        secret: place.secret,
-        testEnvironment: { leaseOfProject: own.lease },
-      }
-      return {
-        resolved: resolveProject({ ...project.spec, runtimes: {} }, beside),
-        commands: resolveCommands(project.spec, beside),
-        ledAway: resolveConnections(project.spec, beside).ledAway,
-      }
-    },
+    inTestEnvironment: async (project, place) =>
+      besideIn(place, project.spec, await factsFor(project, commandFiles(project.spec))),
     inDrill: async (project, place) => {
       const own = await factsFor(project, [])
       const { id, lease, secret } = place
-      const beside: ResolveFacts = {
-        ...own,
-        project: { ...own.project, id },
-        lease,
-        secret,
-        publishAddress: '127.0.0.1',
-      }
-      const spec = { ...project.spec, runtimes: {} }
-      const resolved = resolveProject(spec, beside)
-      return { resolved, programs: resolveBackups(spec, beside, resolved) }
+      const beside = { ...own, project: { ...own.project, id }, lease, secret, publishAddress: '127.0.0.1' as const }
+      return backupsIn({ ...project.spec, runtimes: {} }, beside)
     },
     detect: async (place) => detectedIn(await readSource(await filesOf(place), place.path, detectionFiles())),
   }
 }
 
-function withRotated(facts: ResolveFacts, rotated: readonly string[]): ResolveFacts {
-  if (rotated.length === 0) return facts
+function backupsIn(spec: ProjectSpec, facts: ResolveFacts) {
+  const resolved = resolveProject(spec, facts)
+  return { resolved, programs: resolveBackups(spec, facts, resolved) }
+}
+
+/** The project as another one, in the place of a test run. */
+function besideIn(place: TestEnvironmentPlace, spec: ProjectSpec, own: ResolveFacts) {
+  const beside: ResolveFacts = {
+    ...own,
+    project: { ...own.project, id: place.id },
+    lease: place.lease,
+    secret: place.secret,
+    testEnvironment: { leaseOfProject: own.lease },
+  }
   return {
-    ...facts,
-    secret: (name, length) => {
-      const handle = facts.secret(name, length)
-      return handle !== null && rotated.includes(name) ? { ...handle, version: handle.version + 1 } : handle
-    },
+    resolved: resolveProject({ ...spec, runtimes: {} }, beside),
+    commands: resolveCommands(spec, beside),
+    ledAway: resolveConnections(spec, beside).ledAway,
   }
-}
-
-function workloadFiles(spec: ProjectSpec): readonly string[] {
-  return enabledRuntimes(spec).flatMap(({ kind, settings }) => kind.sourceFiles(settings))
-}
-
-function commandFiles(spec: ProjectSpec): readonly string[] {
-  const runtimes = enabledRuntimes(spec)
-  const folders = ['.', ...runtimes.map(({ settings }) => packageFolder(settings))]
-  return [
-    ...workloadFiles(spec),
-    ...folders.flatMap((folder) => envFiles.map((file) => (folder === '.' ? file : `${folder}/${file}`))),
-    ...runtimes.flatMap(({ kind, settings }) => kind.commandFiles(settings)),
-    ...suiteTypes.flatMap((suite) => {
-      if (suite.runtime === null) return suite.sourceFiles('.')
-      const settings = runtimes.find(({ kind }) => kind.name === suite.runtime)?.settings
-      return settings === undefined ? [] : suite.sourceFiles(packageFolder(settings))
-    }),
-  ]
-}
-
-function enabledRuntimes(spec: ProjectSpec) {
-  return runtimeTypes.flatMap((kind) => {
-    const settings = spec.runtimes[kind.name]
-    return settings?.enabled === true ? [{ kind, settings }] : []
-  })
-}
-
-/** A full disk or a missing package is a blocker for this one kind, never for the whole service. */
-function broughtFile(programs: OurPrograms, name: string): string {
-  try {
-    return programs.file(name)
-  } catch (error) {
-    const why = error instanceof Error ? error.message : String(error)
-    throw new SettingsError(
-      'version',
-      `Its program "${name}" could not be copied: ${why}`,
-      'Mend that, then try again.',
-    )
-  }
-}
-
-/** What the runtimes want to see of a source that says nothing of itself. */
-function detectionFiles(): readonly string[] {
-  const wanted = runtimeTypes.flatMap((type) =>
-    type.sourceFiles({ ...type.settings.defaults(), version: '', port: 1 } as Settings),
-  )
-  return [...new Set(wanted)]
 }
 
 function detectedIn(files: SourceFiles) {

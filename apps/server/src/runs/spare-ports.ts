@@ -3,6 +3,9 @@ import type { Engine } from '@stackquay/engine-api'
 import type { Store } from '@stackquay/store'
 import type { Config } from '../config.ts'
 
+/** Of what exists a short while: each port that something has, with who has it. */
+export type HeldPorts = Map<number, string>
+
 /** Ports for what exists a short while: held in memory, never leased, so that a crash leaves none behind. */
 export interface SparePorts {
   /** Ports that nobody leased, nobody listens on, and no other holder has; they are the holder's until it gives them back. */
@@ -10,21 +13,20 @@ export interface SparePorts {
   /** What a holder that outlived the service has already. */
   keep(holder: string, ports: readonly number[]): void
   release(holder: string): void
-  /** Everything that is held. */
-  all(): readonly { readonly holder: string; readonly port: number }[]
 }
 
 export function createSparePorts({
   store,
   engine,
   config,
+  held,
 }: {
   readonly store: Pick<Store, 'ports'>
   readonly engine: Pick<Engine, 'portOwner'>
   readonly config: Pick<Config, 'portRange' | 'listen' | 'proxy'>
+  /** Changed here alone; whoever else has it sees what is held. */
+  readonly held: HeldPorts
 }): SparePorts {
-  const held = new Map<number, string>()
-
   const choose = async (holder: string, count: number, signal: AbortSignal) => {
     const leased = new Set((await store.ports.all()).map((lease) => lease.hostPort))
     const found: number[] = []
@@ -58,7 +60,6 @@ export function createSparePorts({
     keep: (holder, ports) => {
       for (const port of ports) held.set(port, holder)
     },
-    all: () => [...held].map(([port, holder]) => ({ holder, port })),
     release: (holder) => {
       for (const [port, by] of held) if (by === holder) held.delete(port)
     },

@@ -1,0 +1,51 @@
+import { createAuthenticator } from '../access/authenticator.ts'
+import { createFirstAdmin } from '../access/first-admin.ts'
+import { accessHandlers } from '../access/handlers.ts'
+import { createSessionCookie } from '../access/session-cookie.ts'
+import { endSessionsOfOtherOrigin, instanceId } from '../access/session-origin.ts'
+import type { Authenticator } from '../http/authenticator.ts'
+import { createDeniedLog, type DeniedLog } from '../http/denied-log.ts'
+import { addressText } from '../ports/held-addresses.ts'
+import { type SetupCode, setupCode } from '../setup-code.ts'
+import type { AppContext } from './context.ts'
+import type { Instance } from './instance.ts'
+
+/** Who may come in. */
+export interface Access {
+  readonly setup: SetupCode
+  readonly authenticator: Authenticator
+  /** Where refusals are written down. Closed by the HTTP app. */
+  readonly denied: DeniedLog
+  readonly handlers: ReturnType<typeof accessHandlers>
+}
+
+export async function openAccess(
+  { store, keys, keyReplaced }: Pick<Instance, 'store' | 'keys'> & { keyReplaced(): Promise<void> },
+  { config, log, say }: Pick<AppContext, 'config' | 'log' | 'say'>,
+): Promise<Access> {
+  const ended = await endSessionsOfOtherOrigin(store, `${config.publicUrl} at ${addressText(config.listen)}`)
+  if (ended > 0) say(`The address of the service is another than before, so all browser sessions ended (${ended}).`)
+
+  const setup = setupCode(config.home, (await store.users.count()) === 0)
+  if (config.admin !== null && setup.value() !== null) {
+    await createFirstAdmin(store, config.admin)
+    setup.used()
+  }
+
+  const cookie = createSessionCookie(await instanceId(store))
+  const denied = createDeniedLog({ store, log })
+  const handlers = accessHandlers({ store, setupCode: setup.value, keys, cookie, denied, keyReplaced })
+  return {
+    setup,
+    authenticator: createAuthenticator({ store, cookie, log }),
+    denied,
+    handlers: {
+      ...handlers,
+      completeSetup: async (input, context) => {
+        const reply = await handlers.completeSetup(input, context)
+        setup.used()
+        return reply
+      },
+    },
+  }
+}

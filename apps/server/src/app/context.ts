@@ -1,0 +1,15 @@
+import type { Logger } from 'pino'
+import type { Config } from '../config.ts'
+
+/** Where the app runs, the same for all of its parts. */
+export interface AppContext {
+  readonly config: Config
+  readonly log: Logger
+  /** Words for the person at the terminal. */
+  say(text: string): void
+  readonly now: () => Date
+  /** For what fails while nobody waits for it: `what` is what was being done. */
+  onError(error: unknown, what: string): void
+  /** Aborted when the app has ended its work. */
+  readonly signal: AbortSignal
+}

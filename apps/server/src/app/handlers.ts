@@ -1,0 +1,166 @@
+import type { ProxyControl } from '@stackquay/proxy/control'
+import { domainHandlers } from '../addresses/domain-handlers.ts'
+import { rulesHandlers } from '../addresses/rules-handlers.ts'
+import { trafficHandlers } from '../addresses/traffic-handlers.ts'
+import { auditHandlers } from '../audit/handlers.ts'
+import { allBackupHandlers } from '../backups/handlers.ts'
+import type { Backups } from '../backups/open-backups.ts'
+import type { Handlers, StreamHandlers } from '../http/handler.ts'
+import { logHandlers } from '../logs/log-handlers.ts'
+import { mailHandlers } from '../mail/mail-handlers.ts'
+import type { PortsKeeper } from '../ports/held-ports.ts'
+import type { InheritedSockets } from '../ports/inherited-sockets.ts'
+import { createAnswers } from '../projects/answers.ts'
+import type { ChangeDeps } from '../projects/change-project.ts'
+import { databaseHandlers } from '../projects/database-handlers.ts'
+import { envHandlers } from '../projects/env-handlers.ts'
+import { projectHandlers } from '../projects/handlers/index.ts'
+import { imageHandlers } from '../projects/image-handlers.ts'
+import { manifestHandlers } from '../projects/manifest-handlers.ts'
+import { serviceHandlers } from '../projects/service-handlers.ts'
+import { statsHandlers } from '../projects/stats-handlers.ts'
+import type { ProxyKeeper } from '../proxy-keeper.ts'
+import { runHandlers, runStreams } from '../runs/handlers.ts'
+import { shareHandlers } from '../shares/share-handlers.ts'
+import { systemHandlers } from '../system/handlers.ts'
+import { terminalHandlers, terminalStreams } from '../terminals/handlers.ts'
+import { version } from '../version.ts'
+import type { Dispatcher } from '../webhooks/dispatcher.ts'
+import { webhookHandlers } from '../webhooks/handlers.ts'
+import type { Access } from './access.ts'
+import { afterwards } from './afterwards.ts'
+import type { Commands } from './commands.ts'
+import type { AppContext } from './context.ts'
+import type { Instance } from './instance.ts'
+import type { KnownProjects } from './projects.ts'
+import type { Resolving } from './resolving.ts'
+import type { Resumption } from './resumption.ts'
+import type { Sharing } from './sharing.ts'
+
+/** The parts of the app that the API answers from. */
+export interface HandlersDeps {
+  readonly instance: Instance
+  readonly resolving: Resolving
+  readonly projects: KnownProjects
+  /** What changes of projects are made with. */
+  readonly changing: ChangeDeps
+  readonly commands: Commands
+  readonly sharing: Sharing
+  readonly backups: Backups
+  readonly access: Access
+  readonly resumption: Resumption
+  readonly dispatcher: Dispatcher
+  /** Null where the service has no address. */
+  readonly ports: PortsKeeper | null
+  readonly sockets: InheritedSockets
+}
+
+type Settings = Pick<AppContext, 'config' | 'now'>
+
+/** Every operation of the API with who answers it. A new capability is a line here. */
+export function createHandlers(
+  deps: HandlersDeps,
+  settings: Settings,
+): { readonly handlers: Handlers; readonly streams: Omit<StreamHandlers, 'watchEvents'> } {
+  const { instance, access, dispatcher, resumption } = deps
+  const { store } = instance
+  const { now } = settings
+  const observing = observingHandlers(deps)
+  const commands = commandHandlers(deps)
+  return {
+    handlers: {
+      ...afterwards(resumption, {
+        ...changingHandlers(deps, settings),
+        ...observing.handlers,
+        ...addressHandlers(deps, settings),
+        ...commands.handlers,
+      }),
+      ...access.handlers,
+      ...auditHandlers({ store }),
+      ...webhookHandlers({ store, dispatcher, now }),
+      ...instanceHandlers(deps, settings),
+    },
+    streams: { ...observing.streams, ...commands.streams },
+  }
+}
+
+/** What is wanted of projects, and carried out by operations. */
+function changingHandlers({ changing, instance, resolving, projects, backups }: HandlersDeps, { config }: Settings) {
+  const { store, resolver, engine } = changing
+  const { isolation, reveal } = instance
+  const { sources, filesOf } = resolving
+  const answers = createAnswers(changing)
+  return {
+    ...projectHandlers({ ...changing, sources, filesOf, isolation }, answers),
+    ...envHandlers(changing, answers),
+    ...manifestHandlers(changing, answers),
+    ...databaseHandlers({ store, engine, reveal }, answers),
+    ...serviceHandlers({ store, resolver, engine, reveal }, answers),
+    ...mailHandlers({ store, engine, workers: changing.workers, reveal }, answers),
+    ...imageHandlers(changing, answers),
+    ...allBackupHandlers({ ...changing, backups, sources, network: projects.network, config }, answers),
+  }
+}
+
+/** What is seen of projects while they run. */
+function observingHandlers({ changing: { store, engine, model, workers }, instance }: HandlersDeps) {
+  const { watchProjectLogs, ...logs } = logHandlers({ store, engine, model, workers })
+  const { watchProjectStats, ...stats } = statsHandlers({ store, engine, accounts: instance.isolation.accounts })
+  return { handlers: { ...logs, ...stats }, streams: { watchProjectLogs, watchProjectStats } }
+}
+
+/** How projects are reached. */
+function addressHandlers({ instance, resolving, projects, sharing }: HandlersDeps, { config }: Settings) {
+  const { store } = instance
+  const { resolver } = resolving
+  const { model, network, published, keeper } = projects
+  const { baseDomain } = config
+  return {
+    ...domainHandlers({ store, model, resolver, network, baseDomain, published }),
+    ...rulesHandlers({ store, model, resolver, network, published }),
+    ...shareHandlers({ store, model, ...sharing, proxy: controlOf(keeper) }),
+    ...trafficHandlers({ store, proxy: () => (keeper === null ? 'off' : keeper.control()) }),
+  }
+}
+
+/** What people run in projects. */
+function commandHandlers({ instance, resolving, commands, resumption, access }: HandlersDeps) {
+  const { store, engine, reveal } = instance
+  const { resolver, filesOf } = resolving
+  const { ready } = resumption
+  const { denied } = access
+  const ofRuns = { store, engine, resolver, runs: commands.runs }
+  const ofTerminals = { store, engine, resolver, filesOf, reveal, terminals: commands.terminals }
+  return {
+    handlers: { ...runHandlers(ofRuns), ...terminalHandlers(ofTerminals) },
+    streams: { ...runStreams({ ...ofRuns, ready, denied }), ...terminalStreams(ofTerminals) },
+  }
+}
+
+/** The service itself. */
+function instanceHandlers(
+  { instance, resolving, projects: { keeper }, resumption, ports, sockets }: HandlersDeps,
+  { config, now }: Settings,
+) {
+  const { store, engine, isolation } = instance
+  return systemHandlers({
+    config,
+    engine,
+    catalogue: resolving.catalogue,
+    store,
+    proxy: controlOf(keeper),
+    proxyFault: () => keeper?.fault() ?? null,
+    ports,
+    sockets,
+    isolation,
+    version,
+    now,
+    startedAt: now().getTime() - process.uptime() * 1000,
+    ready: resumption.isReady,
+  })
+}
+
+/** Null while no proxy was found or started. */
+function controlOf(keeper: ProxyKeeper | null): () => ProxyControl | null {
+  return () => keeper?.control() ?? null
+}

@@ -1,0 +1,28 @@
+import type { FastifyInstance } from 'fastify'
+import { createHttpApp } from '../http/app.ts'
+import { version } from '../version.ts'
+import { builtPage } from './built-page.ts'
+import type { AppContext } from './context.ts'
+import { createHandlers, type HandlersDeps } from './handlers.ts'
+
+/** The API and the page. Does not listen yet. */
+export function openHttp(
+  deps: HandlersDeps,
+  { config, log, now }: Pick<AppContext, 'config' | 'log' | 'now'>,
+): FastifyInstance {
+  const { authenticator, denied } = deps.access
+  return createHttpApp({
+    ...createHandlers(deps, { config, now }),
+    store: deps.instance.store,
+    settings: {
+      version,
+      listenHost: config.listen.host,
+      baseUrl: config.publicUrl,
+      trustedProxies: config.trustedProxies,
+    },
+    authenticator,
+    denied,
+    webFolder: builtPage(),
+    log,
+  })
+}

@@ -1,0 +1,86 @@
+import { createOrchestrator, type Orchestrator } from '@stackquay/orchestrator'
+import type { Backups } from '../backups/open-backups.ts'
+import { createLeaving } from '../isolation/leaving.ts'
+import type { Provision } from '../isolation/provision.ts'
+import { createOperationHandlers } from '../operations/index.ts'
+import type { ChangeDeps } from '../projects/change-project.ts'
+import { createRestartHolds, type RestartHolds } from '../projects/restart-holds.ts'
+import { reconcile } from '../resume/operations.ts'
+import type { Commands } from './commands.ts'
+import type { AppContext } from './context.ts'
+import type { Instance } from './instance.ts'
+import type { KnownProjects } from './projects.ts'
+import type { Resolving } from './resolving.ts'
+
+export interface Operations {
+  readonly orchestrator: Orchestrator
+  readonly restartHolds: RestartHolds
+}
+
+/** Who carries operations out: the orchestrator, with what each kind of operation does. */
+export function openOperations(
+  changing: Omit<ChangeDeps, 'orchestrator'>,
+  {
+    instance: { isolation, reveal },
+    resolving: { files, filesOf, sources },
+    projects: { queues, watches, routes, progressLog, life, isLookedAt, keeper, published, network },
+    commands: { runs, terminals, testEnvironments },
+    provision,
+    backups,
+  }: {
+    readonly instance: Pick<Instance, 'isolation' | 'reveal'>
+    readonly resolving: Pick<Resolving, 'files' | 'filesOf' | 'sources'>
+    readonly projects: KnownProjects
+    readonly commands: Commands
+    readonly provision: Provision
+    readonly backups: Backups
+  },
+  { config, now, onError }: Pick<AppContext, 'config' | 'now' | 'onError'>,
+): Operations {
+  const { store, engine, model, observations } = changing
+  const restartHolds = createRestartHolds({
+    routes,
+    engine,
+    published: () => published(),
+    flights: async (host, port) => (keeper === null ? { requests: 0 } : keeper.flights(host, port)),
+    look: observations.current,
+    now,
+  })
+  const work = createOperationHandlers({
+    ...changing,
+    ...createLeaving({ isolation, files, config, onError }),
+    sources,
+    config,
+    accounts: isolation.accounts,
+    provision,
+    filesOf,
+    reveal,
+    carries: progressLog.carries,
+    runs,
+    terminals,
+    restartHolds,
+    queues,
+    watches,
+    backups,
+    network,
+    testEnvironments,
+  })
+  const orchestrator = createOrchestrator({
+    engine,
+    queues,
+    observations,
+    watches,
+    life,
+    reveal,
+    progressLog,
+    work,
+    wanted: model.wanted,
+    projects: () => model.all().map(({ row }) => row.id),
+    onError,
+    now,
+  })
+  orchestrator.onReachable(async () => {
+    if (isLookedAt()) await reconcile({ store, model, observations, orchestrator })
+  })
+  return { orchestrator, restartHolds }
+}

@@ -1,0 +1,58 @@
+import { createNetwork, type Network } from '../network/network.ts'
+import { forgetDeleted } from '../projects/forget-deleted.ts'
+import { openProjects, type Projects } from '../projects/open-projects.ts'
+import { createPublished, type Published } from '../projects/published.ts'
+import { openProxyKeeper, type ProxyKeeper } from '../proxy-keeper.ts'
+import type { AppContext } from './context.ts'
+import type { Instance } from './instance.ts'
+import type { Resolving } from './resolving.ts'
+
+/** What is known of projects, and the proxy that is told of it. */
+export interface KnownProjects extends Projects {
+  /** Domains, rules and shares, as they are stored. */
+  readonly network: Network
+  /** Null where the settings want no proxy. */
+  readonly keeper: ProxyKeeper | null
+  readonly published: Published
+  /** Ends when all that was seen is written down. */
+  settled(): Promise<void>
+  /** Looks after the proxy no more, which goes on. */
+  close(): void
+}
+
+export function openKnownProjects(
+  {
+    instance: { store, engine, engines },
+    resolving: { resolver, images },
+    socket,
+  }: {
+    readonly instance: Pick<Instance, 'store' | 'engine' | 'engines'>
+    readonly resolving: Pick<Resolving, 'resolver' | 'images'>
+    /** A listening socket for the proxy, from systemd. */
+    readonly socket: number | undefined
+  },
+  { config, now, onError, signal }: Pick<AppContext, 'config' | 'now' | 'onError' | 'signal'>,
+): KnownProjects {
+  const network = createNetwork(store)
+  const keeper = openProxyKeeper({ config, socket, onError })
+  const stopForgetting = forgetDeleted({ store, resolver, keeper, onError })
+  const { named } = engines
+  const projects = openProjects({ store, resolver, engine, named, config, network, keeper, now, onError })
+  const { observations, routes, model, progressLog } = projects
+  observations.onChange((project) => images.observed(project, observations.of(project)))
+  return {
+    ...projects,
+    network,
+    keeper,
+    published: createPublished(routes, signal),
+    settled: async () => {
+      await progressLog.flush()
+      await model.settled()
+      await images.settled()
+    },
+    close: () => {
+      stopForgetting()
+      keeper?.close()
+    },
+  }
+}

@@ -1,0 +1,50 @@
+import { createUserFiles, networkEnvironment, type UserFiles } from '@stackquay/engines'
+import { type Catalogue, createCatalogue } from '../catalogue/catalogue.ts'
+import { createContainerFacts } from '../catalogue/container-facts.ts'
+import { createOurPrograms } from '../catalogue/our-programs.ts'
+import { engineKind } from '../engine-kinds.ts'
+import { compiledFolder } from '../home.ts'
+import { createFilesOf, type FilesOf } from '../projects/files-of.ts'
+import { createImageRecords, type ImageRecords } from '../projects/images.ts'
+import { createResolver, type Resolver } from '../projects/resolver.ts'
+import { createSources, type Sources } from '../projects/sources.ts'
+import type { AppContext } from './context.ts'
+import type { Instance } from './instance.ts'
+
+/** What a project resolves by: its source, what can be chosen on this machine, and its images. */
+export interface Resolving {
+  readonly resolver: Resolver
+  readonly catalogue: Catalogue
+  readonly images: ImageRecords
+  readonly sources: Sources
+  readonly filesOf: FilesOf
+  /** Ends the programs that read and write as the users of projects when it is closed. */
+  readonly files: UserFiles
+}
+
+export async function openResolving(
+  { store, engine, engines, isolation: { accounts } }: Pick<Instance, 'store' | 'engine' | 'engines' | 'isolation'>,
+  { config, signal, onError }: Pick<AppContext, 'config' | 'signal' | 'onError'>,
+): Promise<Resolving> {
+  const files = createUserFiles({ compiled: await compiledFolder(config.home) })
+  const filesOf = createFilesOf(accounts, files)
+  const catalogue = createCatalogue({ engine, usual: engines.usual, signal, fallbackNode: process.execPath })
+  const images = createImageRecords({ store, onError })
+  const containerFacts = createContainerFacts({
+    home: config.home,
+    accounts,
+    imageOf: config.imageOf,
+    node: catalogue.ourNode,
+  })
+  const resolver = createResolver({
+    config,
+    store,
+    catalogue,
+    programs: createOurPrograms(config.home),
+    filesOf,
+    containers: async ({ id, engine: name }) =>
+      engineKind(name).capabilities.images ? containerFacts(id, await images.pinned(id)) : null,
+  })
+  const sources = createSources({ config, accounts, files, network: networkEnvironment(process.env) })
+  return { resolver, catalogue, images, sources, filesOf, files }
+}

@@ -1,0 +1,86 @@
+import { retireLeft } from '../isolation/retire-left.ts'
+import { endLeftData, endOrphans, sweepLeftFolders } from '../resume/leftovers.ts'
+import { holdInterrupted, resumeOperations } from '../resume/operations.ts'
+import type { Commands } from './commands.ts'
+import type { AppContext } from './context.ts'
+import type { Instance } from './instance.ts'
+import type { Operations } from './operations.ts'
+import type { KnownProjects } from './projects.ts'
+import type { Resolving } from './resolving.ts'
+import type { Sharing } from './sharing.ts'
+
+/** The work of the service that was here before, taken up again. */
+export interface Resumption {
+  /** Ends when projects were found and what was under way goes on. Rejects when the projects cannot be found. */
+  readonly ready: Promise<void>
+  isReady(): boolean
+  /** Ends with the sweep of left folders that follows `ready`, when it has begun. */
+  swept(): Promise<void>
+}
+
+interface Resumed {
+  readonly instance: Pick<Instance, 'store' | 'engine' | 'isolation'>
+  readonly resolving: Pick<Resolving, 'sources'>
+  readonly projects: KnownProjects
+  readonly commands: Commands
+  readonly sharing: Sharing
+  readonly operations: Operations
+}
+
+export function beginResuming(
+  parts: Resumed,
+  { config: { home }, onError, signal }: Pick<AppContext, 'config' | 'onError' | 'signal'>,
+): Resumption {
+  let isReady = false
+  let sweeping: Promise<void> = Promise.resolve()
+  const { model } = parts.projects
+  const { sources } = parts.resolving
+  const ready = resume(parts, onError).then(() => {
+    isReady = true
+    // Beside everything else: no program that fills what is being removed keeps the service from its work.
+    sweeping = sweepLeftFolders({ home, model, sources, signal, onError })
+  })
+  ready.catch((error: unknown) => onError(error, 'finding the projects'))
+  return { ready, isReady: () => isReady, swept: () => sweeping }
+}
+
+async function resume(
+  { instance, projects, commands, sharing, operations }: Resumed,
+  onError: AppContext['onError'],
+): Promise<void> {
+  const { store, engine, isolation } = instance
+  const { model, observations, network, routes } = projects
+  const { orchestrator, restartHolds } = operations
+  const { testEnvironments, runs, terminals } = commands
+  const resuming = { store, model, observations, orchestrator }
+  const renewWalls = async () =>
+    isolation.portWalls?.renew().catch((error: unknown) => onError(error, 'walls around ports'))
+
+  await renewWalls()
+  await Promise.all([model.load(), network.load()])
+  // Before the first look, so that nothing that ends between the two goes unseen.
+  orchestrator.watch()
+  for (const { row } of model.all()) await lookAt(row.id, observations)
+  await holdInterrupted({ ...resuming, restartHolds })
+  projects.lookedAt()
+  // Now, not after all that is taken up: what was deleted while nobody looked would still have an address.
+  void routes.publishAll()
+  await resumeOperations(resuming)
+  await endOrphans(model, engine.all)
+  await retireLeft(isolation.users, store).catch((error: unknown) => onError(error, 'taking users away'))
+  await endLeftData({ store, testEnvironments, onError })
+  // From here on it is known which ports the runs have that go on.
+  await renewWalls()
+  await runs.resume()
+  await terminals.resume()
+  await sharing.shares.resume()
+  for (const { row } of model.all()) model.touched(row.id)
+  await routes.publishAll()
+}
+
+/** One whose engine does not answer shows that; it is looked at again when it does. */
+async function lookAt(project: string, observations: KnownProjects['observations']): Promise<void> {
+  await observations.refresh(project).catch((error: unknown) => {
+    if (observations.unknown(project) === null) throw error
+  })
+}
