@@ -12,6 +12,7 @@ export interface FileAccess {
 
 export const foldersWithoutFileAccess: readonly string[] = [
   'apps/server/src',
+  'packages/archive/src',
   'packages/engines/src',
   'packages/catalog/src',
   'packages/domain/src',
@@ -24,6 +25,7 @@ export const fileAccess: readonly FileAccess[] = [
   // The helper itself.
   { path: 'packages/engines/src/native/as-user/acts.ts', why: 'runs as the user of the project' },
   { path: 'packages/engines/src/native/as-user/beneath.ts', why: 'runs as the user of the project' },
+  { path: 'packages/engines/src/native/as-user/copy-databases.ts', why: 'runs as the user of the project' },
   { path: 'packages/engines/src/native/as-user/helper.ts', why: 'makes its threads before it gives up its rights' },
   {
     path: 'packages/engines/src/native/as-user/trees.ts',
@@ -31,6 +33,8 @@ export const fileAccess: readonly FileAccess[] = [
   },
 
   // The service.
+  { path: 'apps/server/src/backups/drill-folder.ts', why: 'makes `drills`, which is ours, and lists its names' },
+  { path: 'apps/server/src/backups/free-room.ts', why: 'the free room of the home' },
   { path: 'apps/server/src/bundled.ts', why: 'programs of the installation' },
   { path: 'apps/server/src/config.ts', why: 'files that an administrator names in the settings' },
   { path: 'apps/server/src/home.ts', why: 'makes the home and the folder above projects' },
@@ -63,6 +67,14 @@ export const fileAccess: readonly FileAccess[] = [
   { path: 'apps/server/src/terminals/shell.ts', why: 'shells of the machine' },
   { path: 'apps/server/src/users/system-user.ts', why: 'programs of the machine' },
   { path: 'apps/server/src/version.ts', why: 'package.json of the installation' },
+
+  // Backups.
+  { path: 'packages/archive/src/archive-folder.ts', why: 'names in `backups` of the home' },
+  { path: 'packages/archive/src/archive-writer.ts', why: 'a backup that is written, in `backups` of the home' },
+  { path: 'packages/archive/src/compress.ts', why: 'looks for `zstd` on the PATH of the service' },
+  { path: 'packages/archive/src/files.ts', why: 'writes in `backups` of the home' },
+  { path: 'packages/archive/src/read-part.ts', why: 'reads in `backups` of the home' },
+  { path: 'packages/archive/src/upload.ts', why: 'removes what it wrote, in `backups` of the home' },
 
   // The catalogue: only the first runs in the service.
   { path: 'packages/catalog/src/folders.ts', why: 'templates and programs of the installation' },

@@ -48,6 +48,9 @@ export const systemPackages = [
   },
   { debian: 'acl', programs: ['setfacl'], usedBy: ['apps/server/', 'e2e/'] },
   { debian: 'util-linux', programs: ['setpriv'], usedBy: ['packages/engines/', 'apps/server/', 'e2e/'] },
+  // A backup is opened by public programs, as its document says. Without zstd one is made more slowly.
+  { debian: 'zstd', programs: ['zstd'], usedBy: ['packages/archive/'] },
+  { debian: 'age', programs: ['age'], usedBy: ['packages/archive/'] },
   // OpenSearch is assembled from its published parts.
   { debian: 'default-jdk-headless', programs: ['javac'], usedBy: ['packages/catalog/test/opensearch'] },
   { debian: 'maven', programs: ['mvn'], usedBy: ['packages/catalog/test/opensearch'] },

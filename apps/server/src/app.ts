@@ -12,6 +12,7 @@ import { openKnownProjects } from './app/projects.ts'
 import { openResolving } from './app/resolving.ts'
 import { beginResuming } from './app/resumption.ts'
 import { openSharing } from './app/sharing.ts'
+import { openBackups } from './backups/open-backups.ts'
 import type { Config } from './config.ts'
 import { createProvision } from './isolation/provision.ts'
 import type { PortsKeeper } from './ports/held-ports.ts'
@@ -54,6 +55,7 @@ export async function createApp(options: AppOptions): Promise<App> {
 
   const instance = await openInstance(options.engine, context)
   const { store, engine, engines, isolation } = instance
+  const backups = await openBackups({ home: config.home, store, onError })
   const workers = createWorkers()
   const resolving = await openResolving(instance, context)
   const projects = openKnownProjects({ instance, resolving, socket: sockets.proxy }, context)
@@ -64,15 +66,15 @@ export async function createApp(options: AppOptions): Promise<App> {
   const { model, observations } = projects
   const { resolver, catalogue } = resolving
   const changing = { store, model, resolver, catalogue, engine, engines, workers, observations }
-  const operations = openOperations(changing, { instance, resolving, projects, commands, provision }, context)
+  const operations = openOperations(changing, { instance, resolving, projects, commands, provision, backups }, context)
 
-  const access = await openAccess(instance, context)
+  const access = await openAccess({ ...instance, keyReplaced: backups.keys.renew }, context)
   const resumption = beginResuming({ instance, resolving, projects, commands, sharing, operations }, context)
   const stopTidying = tidyRegularly(store, now, onError)
   const dispatcher = createDispatcher({ store, now, onError })
   await dispatcher.start()
 
-  const parts = { instance, resolving, projects, commands, sharing, access, resumption, dispatcher, ports, sockets }
+  const parts = { instance, resolving, projects, commands, sharing, access, resumption, dispatcher, ports, sockets, backups }
   const { orchestrator } = operations
   const http = openHttp({ ...parts, changing: { ...changing, orchestrator } }, context)
 

@@ -7,7 +7,7 @@ import type { Config } from './config.ts'
 import { engineKind } from './engine-kinds.ts'
 import type { InstanceIsolation } from './isolation/isolation.ts'
 import { registryAuth } from './registry-auth.ts'
-import { isTestEnvironment } from './test-environment-id.ts'
+import { isTestEnvironment, projectOfEnvironment } from './test-environment-id.ts'
 
 export interface OpenedEngines {
   readonly engines: Engines
@@ -91,7 +91,7 @@ async function firstThatAnswers(opened: ReadonlyMap<EngineName, Engine>): Promis
 /** The engine that a project names; a test environment is where its project is. */
 function engineOf(store: Store): (id: string) => Promise<EngineName | null> {
   return async (id) => {
-    const project = isTestEnvironment(id) ? (await store.runs.find(id))?.project : id
+    const project = isTestEnvironment(id) ? await projectOfEnvironment(id, store) : id
     return project === undefined ? null : ((await store.projects.find(project))?.engine ?? null)
   }
 }

@@ -192,6 +192,33 @@ describe('every operation that is to be recorded', () => {
       opened.engine.nextCommand({ exit: { code: 0 } })
       return call('execCommand', { params: shop, body: { argv: ['env', 'PASSWORD=sesame'] } })
     },
+    createBackup: (call) => call('createBackup', { params: shop, query: { wait: '10' } }),
+    downloadBackup: async (call) => call('downloadBackup', { params: { ...shop, backup: await backup(call) } }),
+    downloadAnyBackup: async (call) => call('downloadAnyBackup', { params: { backup: await backup(call) } }),
+    verifyBackup: async (call) =>
+      call('verifyBackup', { params: { ...shop, backup: await backup(call, ['files']) }, query: { wait: '10' } }),
+    restoreBackup: async (call) =>
+      call('restoreBackup', {
+        params: { ...shop, backup: await backup(call) },
+        body: { confirm: 'shop', parts: ['files'] },
+        headers: { 'if-match': '*' },
+        query: { wait: '10' },
+      }),
+    restoreBackupAs: async (call) =>
+      call('restoreBackupAs', {
+        params: { backup: await backup(call) },
+        body: { name: 'Once more' },
+        query: { wait: '10' },
+      }),
+    deleteBackup: async (call) => call('deleteBackup', { params: { ...shop, backup: await backup(call) } }),
+    deleteAnyBackup: async (call) => call('deleteAnyBackup', { params: { backup: await backup(call) } }),
+    uploadBackup: async (call) => {
+      const id = await backup(call)
+      const url = `/api/v1/backups/${id}/download`
+      const { rawPayload } = await opened.app.http.inject({ url, headers: { host: 'localhost', ...session } })
+      await call('deleteAnyBackup', { params: { backup: id } })
+      return call('uploadBackup', { body: rawPayload, headers: { 'content-type': 'application/x-tar' } })
+    },
     cancelOperation: async (call) => {
       await call('createDatabase', { params: shop, body: { name: 'slow', type: 'postgresql' }, query: { wait: '10' } })
       opened.engine.hangNext('start')
@@ -200,6 +227,13 @@ describe('every operation that is to be recorded', () => {
     },
     deleteProject: (call) =>
       call('deleteProject', { params: shop, query: { confirm: 'shop', data: 'delete', wait: '10' } }),
+  }
+  /** A new backup. */
+  const backup = async (call: Parameters<Drive>[0], parts?: readonly string[]): Promise<string> => {
+    const body = parts === undefined ? {} : { parts }
+    const { json, body: text } = await call('createBackup', { params: shop, body, query: { wait: '10' } })
+    assert.ok(json?.parts, text)
+    return json.id
   }
   /** What streams record is looked at where they are followed: here there are no sockets. */
   const recorded = operationList.filter(({ audit, stream }) => audit !== undefined && stream === undefined)

@@ -118,6 +118,7 @@ async function opened(t: TestContext, againMs?: number) {
     store: {
       ports: { all: async () => store.ports.all().finally(() => sleep(state.delays.shift() ?? 0)) },
       runs: { find: async (id) => (id === 'run_1' ? ({ project: 'prj_1' } as never) : null) },
+      operations: { find: async () => null },
       onLeases: store.onLeases,
     },
     accounts: {

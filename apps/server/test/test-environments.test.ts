@@ -59,6 +59,7 @@ async function testEnvironments(t: TestContext, { ports = '20000-20099' }: { por
       reveal: async () => {
         throw new Error('the store was asked for a secret')
       },
+      ofInstance: async () => ({}),
     },
   }
   const catalogue = createCatalogue({ engine, usual: 'native', signal: closing.signal, fallbackNode: process.execPath })

@@ -1,5 +1,6 @@
 import type { Job, PortBinding, ToolchainQuery, Value, Workload } from '@stackquay/engine-api'
 import type { z } from 'zod'
+import type { BackupMethod } from './backup-method.ts'
 
 /**
  * A runtime, a service or a database is one folder that exports one of these descriptors. A descriptor answers every
@@ -41,6 +42,8 @@ export interface RuntimeType {
   commandFiles(settings: Settings): readonly string[]
   /** Pure: the commands that people can run. Answers also while the server is off or its settings cannot run. */
   commands(input: RuntimeInput): RuntimeCommands
+  /** Names of folders, at any depth, that backups leave out: its tools make them again, and nobody writes in one (not `vendor`). */
+  readonly rebuildable: readonly string[]
 }
 
 /**
@@ -132,6 +135,8 @@ export interface DatabaseType {
   variables(input: DatabaseConnection, prefix: string): Readonly<Record<string, Value>>
   /** What the credentials endpoint answers, secrets as references. */
   credentials(input: DatabaseConnection): Readonly<Record<string, Value | number>>
+  /** Absent: its data is only copied while it is stopped, and nobody counts what is in it. */
+  readonly backup?: BackupMethod<DatabaseInput>
 }
 
 /** A helper beside the project: a cache, a queue, a search engine. At most one of a type in a project. */
@@ -179,6 +184,8 @@ export interface ServiceType {
   readonly hostLabel?: string
   /** The port on which it answers the inbox of a mail catcher (see `services/mailpit/inbox.ts`), when it is one. */
   readonly inboxPort?: string
+  /** Absent: its data is only copied while it is stopped, and nobody counts what is in it. */
+  readonly backup?: BackupMethod<ServiceInput>
 }
 
 export interface ServicePort {
@@ -343,6 +350,10 @@ export interface DatabaseInput extends DatabaseConnection {
   readonly name: string
   /** The data is not needed after a crash or a stop: it may be quicker than safe. */
   readonly throwaway?: boolean
+  /** Its program runs in a container of `image`, not on this machine. */
+  readonly inContainer?: boolean
+  /** Absolute path of a built-in program that may run beside it with Node. */
+  ourProgram(name: string): { readonly node: string; readonly file: string }
 }
 
 export interface ServiceConnection {

@@ -19,8 +19,13 @@ const programs: Readonly<Record<string, Program>> = {
   'test-output': { file: './suites/test-output/test-output.ts', packages: [] },
   'go-watch': { file: './runtimes/go/go-watch.ts', packages: [] },
   'search-auth-proxy': { file: './services/opensearch/auth-proxy/search-auth-proxy.ts', packages: [] },
-  'mail-catcher': { file: './services/mailpit/catcher/mail-catcher.ts', packages: ['smtp-server', 'mailparser'] },
-  'object-storage': { file: './services/storage/server/object-storage.ts', packages: [] },
+  'mail-catcher': {
+    file: './services/mailpit/catcher/mail-catcher.ts',
+    packages: ['smtp-server', 'mailparser', 'tar-stream'],
+  },
+  'postgresql-backup': { file: './databases/postgresql/backup/postgresql-backup.ts', packages: ['pg', 'tar-stream'] },
+  'object-storage': { file: './services/storage/server/object-storage.ts', packages: ['tar-stream'] },
+  'service-backup': { file: './service-backup/service-backup.ts', packages: [] },
 }
 
 /** Absolute path of a built-in program. Throws for an unknown name: the catalogue itself would be wrong. */

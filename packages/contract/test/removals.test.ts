@@ -10,7 +10,10 @@ type Part = Raise['when']['part']
 const removingName = /^(remove|delete|drop|purge|erase|wipe)/i
 
 /** Takes such a field and removes nothing. */
-const harmless: Readonly<Record<string, string>> = { createProject: 'a new project has no data yet' }
+const harmless: Readonly<Record<string, string>> = {
+  createProject: 'a new project has no data yet',
+  listAllBackups: 'it asks whose projects are gone',
+}
 
 const find = (id: string) => operationList.find((one) => one.id === id)!
 const raisesOf = ({ access }: Operation): readonly Raise[] => (access.kind === 'public' ? [] : (access.raised ?? []))
@@ -45,7 +48,16 @@ test('what removes data is for administrators, by itself or where its request re
 
 test('these remove data, and no others', () => {
   const ids = operationList.filter(({ removes }) => removes === 'data').map(({ id }) => id)
-  assert.deepEqual(ids.sort(), ['deleteDatabase', 'deleteKeptData', 'deleteOrphan', 'deleteProject', 'updateProject'])
+  assert.deepEqual(ids.sort(), [
+    'deleteAnyBackup',
+    'deleteBackup',
+    'deleteDatabase',
+    'deleteKeptData',
+    'deleteOrphan',
+    'deleteProject',
+    'restoreBackup',
+    'updateProject',
+  ])
 })
 
 test('every pointer that raises a scope is one that the request can have', () => {

@@ -23,6 +23,8 @@ test('tickets begin exactly these', () => {
   ])
   assert.deepEqual(taking('view'), ['getMailHtml'])
   assert.deepEqual(taking('download'), [
+    'downloadAnyBackup',
+    'downloadBackup',
     'downloadLogs',
     'exportAudit',
     'getMailAttachment',

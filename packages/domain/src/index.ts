@@ -1,4 +1,5 @@
 export * from './access.ts'
+export * from './backup-parts.ts'
 export type { OfferedLine } from './choose-line.ts'
 export { type ContainerFacts, limitsOf } from './containers.ts'
 export { envFiles } from './env-files.ts'
@@ -15,6 +16,7 @@ export * from './print-manifest.ts'
 export * from './project-status.ts'
 export * from './prune.ts'
 export * from './requests.ts'
+export * from './resolve-backups.ts'
 export * from './resolve-commands.ts'
 export {
   databaseSecret,
@@ -26,6 +28,7 @@ export {
 export * from './resolve-facts.ts'
 export * from './resolve-project.ts'
 export * from './restart-policy.ts'
+export * from './restore-blockers.ts'
 export { type Reverted, revertSpec } from './revert.ts'
 export { changedFields, changesOf } from './shown-changes.ts'
 export * from './spec.ts'

@@ -123,11 +123,13 @@ export interface Unfinished {
   /** Null for one that is never merged: it creates, copies, deletes or rotates, and nothing else may happen meanwhile. */
   readonly acts: readonly Act[] | null
   readonly deletes: boolean
+  /** It changes nothing of the project, such as a backup: what is asked for meanwhile is accepted, is not merged into it and begins after it. */
+  readonly isQuiet?: boolean
 }
 
 /**
  * - `merge`: what is to be merged with what is asked for elsewhere.
- * - `alone`: deletes data or rotates credentials: only when nothing runs or waits.
+ * - `alone`: deletes data, rotates credentials, or needs the project as it is, such as a backup: only when nothing runs or waits.
  * - `delete`: the project goes: what runs or waits is cancelled.
  */
 export type Manner = 'merge' | 'alone' | 'delete'
@@ -153,7 +155,8 @@ export function admit<Operation extends Unfinished>(
   if (holder !== undefined) return { type: 'refuse', holder }
   // A stop does not wait until all is up: what runs ends at its next safe step.
   const stops = act?.do === 'stop' && act.workload === undefined
-  const cancels = stops ? unfinished.filter((one) => one.state === 'running' && !stopsAll(one.acts ?? [])) : []
-  const waiting = unfinished.find((one) => one.state === 'queued')
+  const isAgainst = (one: Operation) => one.state === 'running' && one.isQuiet !== true && !stopsAll(one.acts ?? [])
+  const cancels = stops ? unfinished.filter(isAgainst) : []
+  const waiting = unfinished.find((one) => one.state === 'queued' && one.isQuiet !== true)
   return waiting === undefined ? { type: 'new', cancels } : { type: 'merge', into: waiting, cancels }
 }

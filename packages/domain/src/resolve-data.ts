@@ -1,3 +1,4 @@
+import type { BackupMethod, BackupProgram, DatabaseInput, ServiceInput } from '@stackquay/catalog'
 import type { PortBinding } from '@stackquay/engine-api'
 import { dataContainer, inContainer, withLimits } from './containers.ts'
 import type { Connections } from './resolve-connections.ts'
@@ -12,8 +13,7 @@ type Database = Connections['databases'][number]
 /** A service that runs here. */
 export function resolveService(service: Service, spec: ProjectSpec, facts: ResolveFacts): ResolvedPart {
   const { kind, settings } = service
-  const toolchain =
-    kind.toolchain === null ? null : programFor(kind.image, kind.toolchain.name, settings.version, facts)
+  const toolchain = toolchainOf(service, facts)
   if (kind.toolchain !== null && toolchain === null) {
     const error = missingToolchain(`/${kind.name}/version`, kind.label, settings.version, kind.install)
     return { error, unresolved: [kind.name] }
@@ -26,18 +26,41 @@ export function resolveService(service: Service, spec: ProjectSpec, facts: Resol
   }
 }
 
+function toolchainOf({ kind, settings }: Service, facts: ResolveFacts): ReturnType<typeof programFor> {
+  return kind.toolchain === null ? null : programFor(kind.image, kind.toolchain.name, settings.version, facts)
+}
+
 function serviceWorkload(
-  { kind, settings, connection, leased }: Service,
+  service: Service,
   toolchain: ReturnType<typeof programFor>,
   spec: ProjectSpec,
   facts: ResolveFacts,
 ) {
+  const { kind, settings } = service
   let needsPrograms = false
+  const input = serviceInput(service, toolchain, facts)
+  const workload = kind.toWorkload({
+    ...input,
+    ourProgram: (name) => {
+      needsPrograms = true
+      return input.ourProgram(name)
+    },
+  })
+  if (facts.containers === null) return withLimits(workload, spec)
+  const wanted = { workload: kind.name, spec, facts, needsPrograms }
+  return inContainer(workload, dataContainer(kind.image, settings.version, wanted, facts.containers))
+}
+
+function serviceInput(
+  { kind, settings, connection, leased }: Service,
+  toolchain: ReturnType<typeof programFor>,
+  facts: ResolveFacts,
+): ServiceInput {
   const bind = (name: string) =>
     settings.exposePort && kind.ports.some((port) => port.name === name && port.published)
       ? publishAddress(facts)
       : '127.0.0.1'
-  const workload = kind.toWorkload({
+  return {
     ...connection,
     toolchain,
     hostPort: leased,
@@ -47,33 +70,39 @@ function serviceWorkload(
       facts.containers === null
         ? { address: bind(name), port: leased(name) }
         : { address: '0.0.0.0', port: connection.port(name) },
-    ourProgram: (name) => {
-      needsPrograms = true
-      return builtInProgram(kind.image, name, facts)
-    },
-  })
-  if (facts.containers === null) return withLimits(workload, spec)
-  const wanted = { workload: kind.name, spec, facts, needsPrograms }
-  return inContainer(workload, dataContainer(kind.image, settings.version, wanted, facts.containers))
+    ourProgram: (name) => builtInProgram(kind.image, name, facts),
+  }
 }
 
-export function resolveDatabase(
-  { name, database, workload, known, leased }: Database,
-  spec: ProjectSpec,
-  facts: ResolveFacts,
-): ResolvedPart {
+export function resolveDatabase(entry: Database, spec: ProjectSpec, facts: ResolveFacts): ResolvedPart {
+  const { name, database, workload, known } = entry
   if (known === null) {
     const detail = `There is no database type "${database.type}".`
     return { error: { pointer: `/databases/${name}/type`, code: 'unknown_type', detail }, unresolved: [workload] }
   }
-  const { kind, connection } = known
-  const toolchain = programFor(kind.image, kind.toolchain.name, database.version, facts)
-  if (toolchain === null) {
+  const { kind } = known
+  const input = databaseInput(entry, facts)
+  if (input === null) {
     const error = missingToolchain(`/databases/${name}/version`, kind.label, database.version, kind.install)
     return { error, unresolved: [workload] }
   }
+  const made = kind.toWorkload(input)
+  const wanted = { workload, spec, facts, needsPrograms: false }
+  const placed =
+    facts.containers === null
+      ? withLimits(made, spec)
+      : inContainer(made, dataContainer(kind.image, database.version, wanted, facts.containers))
+  return { kind: 'database', name: workload, workloads: [placed] }
+}
+
+/** Null where its program is not here. */
+function databaseInput({ database, workload, known, leased }: Database, facts: ResolveFacts): DatabaseInput | null {
+  if (known === null) return null
+  const { kind, connection } = known
+  const toolchain = programFor(kind.image, kind.toolchain.name, database.version, facts)
+  if (toolchain === null) return null
   const bind = database.exposePort ? publishAddress(facts) : '127.0.0.1'
-  const made = kind.toWorkload({
+  return {
     ...connection,
     project: facts.project,
     version: database.version,
@@ -83,16 +112,41 @@ export function resolveDatabase(
     listen: facts.containers === null ? { address: bind, port: leased } : { address: '0.0.0.0', port: connection.port },
     name: workload,
     throwaway: facts.testEnvironment !== undefined,
-  })
-  const wanted = { workload, spec, facts, needsPrograms: false }
-  const placed =
-    facts.containers === null
-      ? withLimits(made, spec)
-      : inContainer(made, dataContainer(kind.image, database.version, wanted, facts.containers))
-  return { kind: 'database', name: workload, workloads: [placed] }
+    inContainer: facts.containers !== null,
+    ourProgram: (name) => builtInProgram(kind.image, name, facts),
+  }
 }
 
 /** A test environment publishes nothing. */
 function publishAddress(facts: ResolveFacts): PortBinding['bind'] {
   return facts.testEnvironment === undefined ? facts.publishAddress : '127.0.0.1'
+}
+
+/** How the data of a workload is backed up while it runs, as its type says it. */
+export interface TypePrograms {
+  readonly workload: string
+  readonly online: BackupProgram | null
+  readonly contents: BackupProgram | null
+}
+
+export function serviceBackup(service: Service, facts: ResolveFacts): TypePrograms {
+  const { backup, name, toolchain: query } = service.kind
+  const toolchain = toolchainOf(service, facts)
+  if (backup === undefined || (query !== null && toolchain === null)) return noPrograms(name)
+  return programsOf(name, backup, serviceInput(service, toolchain, facts))
+}
+
+export function databaseBackup(entry: Database, facts: ResolveFacts): TypePrograms {
+  const backup = entry.known?.kind.backup
+  const input = databaseInput(entry, facts)
+  if (backup === undefined || input === null) return noPrograms(entry.workload)
+  return programsOf(entry.workload, backup, input)
+}
+
+function programsOf<Input>(workload: string, backup: BackupMethod<Input>, input: Input): TypePrograms {
+  return { workload, online: backup.online?.(input) ?? null, contents: backup.contents?.(input) ?? null }
+}
+
+function noPrograms(workload: string): TypePrograms {
+  return { workload, online: null, contents: null }
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Step } from './change.ts'
+import { archiveEntry, hostileArchives, namesIn } from './conformance-archives.ts'
 import { commandsConformance } from './conformance-commands.ts'
 import { type Conversation, converse } from './conformance-conversation.ts'
 import type { Harness } from './conformance-harness.ts'
@@ -443,6 +444,68 @@ export function engineConformance(name: string, makeHarness: () => Promise<Harne
       assert.deepEqual(await talk.engine.projects(talk.signal), [])
     })
 
+    test('kept data is read as an archive while nothing uses it, and made again of one', async () => {
+      const data = [{ name: 'main' }]
+      const run = { ...harness.programs.serve(), cwd: harness.directory }
+      const workload = await talk.workload('archived', { data, run, env: { DIRECTORY: dataPath('main') } })
+      await talk.start(workload)
+      const { engine, project, signal } = talk
+      const read = (owner: string, name: string) => Array.fromAsync(engine.readData(owner, name, signal))
+      const refusal = async (promise: Promise<unknown>) => {
+        const error = await promise.then(() => null).catch((reason: unknown) => reason)
+        assert.ok(error instanceof EngineError, String(error))
+        return error
+      }
+      const used = await refusal(read(project, 'main'))
+      assert.deepEqual([used.code, used.retryable], ['engine_cannot', true])
+      await talk.stop(workload)
+      await talk.remove(workload)
+      const archive = await read(project, 'main')
+      assert.equal((await refusal(engine.writeData(project, 'main', from(archive), signal))).code, 'engine_cannot')
+      assert.equal((await refusal(read(project, 'none'))).code, 'engine_cannot')
+
+      await engine.writeData('restored', 'main', from(archive), signal)
+      assert.deepEqual(await engine.dataNames('restored', signal), ['main'])
+      const names = (chunks: readonly Buffer[]) => namesIn(Buffer.concat(chunks))
+      assert.deepEqual(names(await read('restored', 'main')), names(archive))
+      for (const one of [project, 'restored'])
+        for (const step of engine.plan({ type: 'deleteData', project: one, data: 'main' })) await talk.apply(step)
+    })
+
+    test('an archive that leads out, is not whole, or was given up leaves no data behind', async () => {
+      const { engine, signal } = talk
+      const write = (archive: AsyncIterable<Uint8Array>, until = signal) =>
+        engine
+          .writeData('broken', 'main', archive, until)
+          .then(() => null)
+          .catch((reason: unknown) => reason)
+      const nothing = async () => {
+        assert.deepEqual(await engine.dataNames('broken', signal), [])
+        assert.deepEqual(await engine.data('broken', signal), [])
+      }
+      for (const bytes of hostileArchives()) {
+        const error = await write(from([bytes]))
+        assert.ok(error instanceof EngineError && error.code === 'invalid_archive', String(error))
+        await nothing()
+      }
+      const failure = new Error('The source fails.')
+      const failing = async function* () {
+        yield archiveEntry('./whole', '0', 'content')
+        throw failure
+      }
+      assert.equal(await write(failing()), failure)
+      await nothing()
+      const abort = new AbortController()
+      const endless = async function* () {
+        yield archiveEntry('./whole', '0', 'content')
+        setTimeout(() => abort.abort(), 50)
+        await new Promise(() => {})
+      }
+      const error = await write(endless(), abort.signal)
+      assert.ok(error instanceof EngineError && error.code === 'aborted', String(error))
+      await nothing()
+    })
+
     test('a running workload is measured', async () => {
       const workload = await talk.workload('measured')
       await talk.start(workload)
@@ -464,4 +527,8 @@ export function engineConformance(name: string, makeHarness: () => Promise<Harne
 /** The steps once the image is there, which an engine of images sees to first. */
 function actsOf(steps: readonly Step[]): readonly Step[] {
   return steps.filter((step) => step.do !== 'pull')
+}
+
+async function* from(chunks: readonly Buffer[]): AsyncGenerator<Buffer, void> {
+  yield* chunks
 }

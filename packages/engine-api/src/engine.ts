@@ -47,6 +47,18 @@ export interface Engine {
   data(project: string, signal: AbortSignal): Promise<readonly { readonly name: string; readonly sizeBytes: number }[]>
   /** Copies kept data from one project to another. Nothing may be running on either; refused if the target exists. */
   copyData(from: string, to: string, name: string, signal: AbortSignal): Promise<void>
+  /**
+   * Kept data as a tar archive of its folder (`./`, `./file`, …), while no workload uses it. Owners are numbers; modes, links and times are
+   * kept, and holes where the engine sees them. Throws `engine_cannot` while it is in use (`retryable`) and when there is none; an
+   * archive that could not be read to its end throws instead of ending.
+   */
+  readData(project: string, name: string, signal: AbortSignal): AsyncIterable<Buffer>
+  /**
+   * Makes kept data of such an archive, for whoever runs the workload; `engine_cannot` when there is some by that name. All of it or nothing: after
+   * a failure, an abort or a crash the name is not there. Throws `invalid_archive` for an archive that is not whole or leads out of its
+   * folder (see `checkedArchive`). A symbolic link may point anywhere, and nothing is written through one.
+   */
+  writeData(project: string, name: string, archive: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<void>
   /** Its use of this machine apart from kept data and logs, for diagnostics. Only what this instance made. */
   usage(signal: AbortSignal): Promise<readonly EngineUsage[]>
   /** What people run in a project: actions, tests, terminals, single programs. */

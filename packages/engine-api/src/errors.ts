@@ -45,3 +45,4 @@ export type EngineErrorCode =
   | 'aborted'
   | 'io_failed'
   | 'invalid_position'
+  | 'invalid_archive'

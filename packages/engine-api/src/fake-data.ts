@@ -1,5 +1,8 @@
+import { checkedArchive } from './checked-archive.ts'
 import { EngineError } from './errors.ts'
 import type { FakeMachine } from './fake-machine.ts'
+import { aborted, rejectOnAbort } from './fake-waits.ts'
+import { encodeEntry, textOf } from './tar-blocks.ts'
 
 export function dataOf(machine: FakeMachine, project: string): readonly { name: string; sizeBytes: number }[] {
   return [...machine.data]
@@ -7,21 +10,79 @@ export function dataOf(machine: FakeMachine, project: string): readonly { name: 
     .map(([key, sizeBytes]) => ({ name: key.slice(project.length + 1), sizeBytes }))
 }
 
-export function copyData({ data }: FakeMachine, from: string, to: string, name: string): void {
+export function copyData({ data, archives }: FakeMachine, from: string, to: string, name: string): void {
   const size = data.get(`${from}/${name}`)
   if (size === undefined || data.has(`${to}/${name}`)) {
     throw new EngineError('engine_cannot', `The data "${name}" cannot be copied.`, { hint: 'Check both projects.' })
   }
   data.set(`${to}/${name}`, size)
+  const archive = archives.get(`${from}/${name}`)
+  if (archive !== undefined) archives.set(`${to}/${name}`, archive)
+}
+
+/** What was written; of data that a workload made, an archive with one file that names it. */
+export async function* readData(
+  machine: FakeMachine,
+  project: string,
+  name: string,
+  signal: AbortSignal,
+): AsyncGenerator<Buffer, void> {
+  refuseWhileUsed(machine, project, name, 'read')
+  const key = `${project}/${name}`
+  if (!machine.data.has(key))
+    throw new EngineError('engine_cannot', `There is no data named "${name}" to read.`, { hint: 'Start the project.' })
+  const archive = machine.archives.get(key) ?? archiveOf(key)
+  for (let at = 0; at < archive.length; at += chunkBytes) {
+    if (signal.aborted) throw aborted()
+    yield archive.subarray(at, at + chunkBytes)
+  }
+}
+
+const chunkBytes = 64 << 10
+
+export async function writeData(
+  machine: FakeMachine,
+  project: string,
+  name: string,
+  archive: AsyncIterable<Uint8Array>,
+  signal: AbortSignal,
+): Promise<void> {
+  refuseWhileUsed(machine, project, name, 'replaced')
+  const key = `${project}/${name}`
+  if (machine.data.has(key))
+    throw new EngineError('engine_cannot', `The project already has data named "${name}".`, {
+      hint: 'Delete it first.',
+    })
+  const bytes = Buffer.concat(await Promise.race([Array.fromAsync(checkedArchive(archive)), rejectOnAbort(signal)]))
+  machine.archives.set(key, bytes)
+  machine.data.set(key, bytes.length)
 }
 
 export function deleteData(machine: FakeMachine, project: string, name: string): void {
+  refuseWhileUsed(machine, project, name, 'deleted')
+  machine.data.delete(`${project}/${name}`)
+  machine.archives.delete(`${project}/${name}`)
+}
+
+function refuseWhileUsed(machine: FakeMachine, project: string, name: string, verb: string): void {
   for (const { workload, state } of machine.workloads.values()) {
     const isUser = workload.ref.project === project && workload.data.some((mount) => mount.name === name)
     if (!isUser || state !== 'running') continue
-    throw new EngineError('engine_cannot', `The data "${name}" is in use by ${workload.title} and cannot be deleted.`, {
+    throw new EngineError('engine_cannot', `The data "${name}" is in use by ${workload.title} and cannot be ${verb}.`, {
       hint: 'Stop it first.',
+      retryable: true,
     })
   }
-  machine.data.delete(`${project}/${name}`)
+}
+
+function archiveOf(text: string): Buffer {
+  const content = Buffer.alloc(Math.ceil(text.length / 512) * 512)
+  content.write(text, 'latin1')
+  const about = { link: '', uid: 0, gid: 0, modified: textOf('00000000000\0'), sparse: null }
+  return Buffer.concat([
+    encodeEntry({ ...about, name: './', kind: 'directory', mode: 0o700, size: 0 }),
+    encodeEntry({ ...about, name: './data', kind: 'file', mode: 0o600, size: text.length }),
+    content,
+    Buffer.alloc(1024),
+  ])
 }

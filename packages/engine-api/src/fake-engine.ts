@@ -3,7 +3,7 @@ import type { CommandRef } from './commands.ts'
 import type { Capabilities, Engine } from './engine.ts'
 import type { FakeCommand } from './fake-command.ts'
 import { createFakeCommands, type FakeScript } from './fake-commands.ts'
-import { copyData, dataOf } from './fake-data.ts'
+import { copyData, dataOf, readData, writeData } from './fake-data.ts'
 import { createFakeEvents } from './fake-events.ts'
 import { createFakeFaults, type FakeFaults } from './fake-faults.ts'
 import { printLine, readFakeLog } from './fake-logs.ts'
@@ -107,6 +107,8 @@ export function createFakeEngine(options: FakeEngineOptions = {}): FakeEngine {
     dataNames: async (project) => dataOf(machine, project).map(({ name }) => name),
     data: async (project) => dataOf(machine, project),
     copyData: async (from, to, name) => copyData(machine, from, to, name),
+    readData: (project, name, signal) => readData(machine, project, name, signal),
+    writeData: (project, name, archive, signal) => writeData(machine, project, name, archive, signal),
     usage: async () => [],
     commands,
     async close() {

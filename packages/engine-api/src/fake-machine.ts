@@ -14,6 +14,8 @@ export interface FakeMachine {
   readonly foreignPorts: Map<number, { readonly pid: number; readonly program: string }>
   /** Kept data: `<project>/<name>` to its size. */
   readonly data: Map<string, number>
+  /** Of kept data that was written: `<project>/<name>` to its archive. */
+  readonly archives: Map<string, Buffer>
   /** Commands: `<project>/<id>`. */
   readonly commands: Map<string, RunningFakeCommand>
   /** Called after anything happened to a command. */
@@ -46,6 +48,7 @@ export function createFakeMachine(): FakeMachine {
     files: new Set(),
     foreignPorts: new Map(),
     data: new Map(),
+    archives: new Map(),
     logs: new Map(),
     commands: new Map(),
     commandListeners: new Set(),

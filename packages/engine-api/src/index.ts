@@ -1,4 +1,5 @@
 export * from './change.ts'
+export { type ArchiveRules, checkedArchive } from './checked-archive.ts'
 export * from './commands.ts'
 export * from './engine.ts'
 export * from './errors.ts'

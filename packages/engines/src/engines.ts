@@ -69,6 +69,11 @@ export function createEngines({ engines, engineOf }: EnginesOptions): Engines {
     dataNames: (project, signal) => choice.ask(project, (engine) => engine.dataNames(project, signal)),
     data: (project, signal) => choice.ask(project, (engine) => engine.data(project, signal)),
     copyData: async (from, to, name, signal) => (await choice.ownOrFirst(from)).copyData(from, to, name, signal),
+    async *readData(project, name, signal) {
+      yield* (await choice.ownOrFirst(project)).readData(project, name, signal)
+    },
+    writeData: async (project, name, archive, signal) =>
+      (await choice.ownOrFirst(project)).writeData(project, name, archive, signal),
     usage: async (signal) => (await Promise.all(engines.map((engine) => engine.usage(signal).catch(orNothing)))).flat(),
     commands: commandsOf(engines, choice.runner),
     close: async () => {

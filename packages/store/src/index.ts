@@ -1,6 +1,7 @@
 export * from './errors.ts'
 export { newId } from './ids.ts'
 export type * from './model/audit.ts'
+export type * from './model/backup-checks.ts'
 export type * from './model/devices.ts'
 export type * from './model/events.ts'
 export type * from './model/idempotency.ts'

@@ -31,6 +31,7 @@ export interface Schema {
   workload_images: WorkloadImagesTable
   image_pins: ImagePinsTable
   project_users: ProjectUsersTable
+  backup_checks: BackupChecksTable
   /** About the database itself: key check, head of the audit chain. */
   instance: NamedValueTable
   migrations: MigrationsTable
@@ -351,4 +352,12 @@ export interface ImagePinsTable {
   workload: string
   reference: string
   image: string
+}
+
+export interface BackupChecksTable {
+  backup: string
+  checked_at: string
+  outcome: string
+  seconds: number
+  checks: string
 }

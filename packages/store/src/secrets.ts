@@ -4,7 +4,7 @@ import type { Reading, Writing } from './context.ts'
 import { SecretError } from './errors.ts'
 import { newId } from './ids.ts'
 import type { Keyring } from './keyring.ts'
-import type { SecretReader, SecretWriter } from './model/secrets.ts'
+import type { SecretHandle, SecretReader, SecretWriter } from './model/secrets.ts'
 import { given } from './prepared.ts'
 import type { Schema, SecretsTable } from './schema.ts'
 import { type SealingKey, seal, unseal } from './sealing.ts'
@@ -39,9 +39,17 @@ export function secretReader({ db, prepare, keys }: Reading): SecretReader {
     },
     of: async (project) => {
       const rows = await handles.select('name').where('project', '=', project).orderBy('name').execute()
-      return Object.fromEntries(rows.map(({ name, secret, version }) => [name, { secret, version }]))
+      return byName(rows)
+    },
+    ofInstance: async (prefix) => {
+      const rows = await handles.select('name').where('project', 'is', null).orderBy('name').execute()
+      return byName(rows.filter(({ name }) => name.startsWith(prefix)))
     },
   }
+}
+
+function byName(rows: readonly (SecretHandle & { readonly name: string })[]) {
+  return Object.fromEntries(rows.map(({ name, secret, version }) => [name, { secret, version }]))
 }
 
 export function secretWriter({ db, key, now }: Writing): SecretWriter {

@@ -1,9 +1,11 @@
+import { Secret } from '@stackquay/contract'
 import type { Kysely } from 'kysely'
 import type { CheckpointKeeper } from './audit-checkpoint.ts'
 import type { Reading } from './context.ts'
 import { sealedSince } from './key-check.ts'
 import { replaceKey } from './replace-key.ts'
 import type { Schema } from './schema.ts'
+import { seal, unseal } from './sealing.ts'
 import type { Store } from './store.ts'
 import { readersOf } from './tables.ts'
 import { createTransactions } from './transactions.ts'
@@ -39,6 +41,12 @@ export function storeOver(
     sealing: {
       keyId: () => keys.current.id,
       since: () => sealedSince(reading.db),
+      seal: (text, about) => ({ keyId: keys.current.id, sealed: seal(keys.current, text, about) }),
+      open: ({ keyId, sealed }, about) => {
+        const key = keys.find(keyId)
+        const text = key === undefined ? null : unseal(key, sealed, about)
+        return text === null ? null : new Secret(text)
+      },
     },
     transaction: async (work) => {
       mayBegin()

@@ -1,6 +1,7 @@
-import type { EngineName, EventRecord, OperationRecord } from '@stackquay/contract'
+import type { EngineName, EventRecord, OperationRecord, Secret } from '@stackquay/contract'
 import type { ProjectSpec } from '@stackquay/domain'
 import type { AuditReader, AuditWriter } from './model/audit.ts'
+import type { BackupCheckReader, BackupCheckWriter } from './model/backup-checks.ts'
 import type { DeviceReader, DeviceWriter } from './model/devices.ts'
 import type { EventReader, EventWriter } from './model/events.ts'
 import type { IdempotencyReader, IdempotencyWriter } from './model/idempotency.ts'
@@ -47,6 +48,7 @@ export interface Store {
   readonly terminals: TerminalReader
   readonly webhooks: WebhookReader
   readonly network: NetworkReader
+  readonly backupChecks: BackupCheckReader
   /**
    * One transaction at a time; waits for the one before. Rolls back when `work` throws. Throws `StoreFullError` or
    * `StoreBusyError` when the disk or another process is in the way; nothing is written then.
@@ -135,6 +137,13 @@ export interface Transaction {
   readonly terminals: TerminalWriter
   readonly webhooks: WebhookWriter
   readonly network: NetworkWriter
+  readonly backupChecks: BackupCheckWriter
+}
+
+/** In base64url, and the id of the key that seals it. */
+export interface Sealed {
+  readonly keyId: string
+  readonly sealed: string
 }
 
 export interface SealingReader {
@@ -142,6 +151,10 @@ export interface SealingReader {
   keyId(): string
   /** Since when it is. */
   since(): Promise<string>
+  /** For what is kept outside the store, such as the key of a backup. `about` is bound to it, and is needed to open it. */
+  seal(text: string, about: readonly unknown[]): Sealed
+  /** Null when it was sealed with another key, is about something else, or was changed. */
+  open(sealed: Sealed, about: readonly unknown[]): Secret | null
 }
 
 export interface ResealCounts {

@@ -1,4 +1,5 @@
 import { auditReader, auditWriter } from './audit.ts'
+import { backupCheckReader, backupCheckWriter } from './backup-checks.ts'
 import type { Reading, Writing } from './context.ts'
 import { deviceReader, deviceWriter } from './devices.ts'
 import { eventReader, eventWriter } from './events.ts'
@@ -46,6 +47,7 @@ export function readersOf(reading: Reading, checkpointFile: string | null): Pick
     terminals: terminalReader(reading),
     webhooks: webhookReader(reading),
     network: networkReader(reading),
+    backupChecks: backupCheckReader(reading),
   }
 }
 
@@ -73,5 +75,6 @@ export function writersOf(writing: Writing): Transaction {
     terminals: terminalWriter(writing),
     webhooks: webhookWriter(writing),
     network: networkWriter(writing),
+    backupChecks: backupCheckWriter(writing),
   }
 }

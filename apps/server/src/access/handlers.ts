@@ -21,6 +21,8 @@ export interface AccessDeps {
   /** Where the key that seals secrets is kept. */
   readonly keys: KeyPlace
   readonly cookie: SessionCookie
+  /** After the key that seals secrets was replaced. */
+  readonly keyReplaced?: () => Promise<void>
   /** The one-time code of the first start; null when there is none, and then nobody can use `POST /setup`. */
   readonly setupCode: () => string | null
   /** Where refused log-ins are recorded. */
@@ -42,6 +44,6 @@ export function accessHandlers(deps: AccessDeps) {
     ...ticketHandlers({ store, now }),
     ...tokenHandlers({ store, now }),
     ...userHandlers({ store }),
-    ...secretKeyHandlers({ store, keys, passwordAgain }),
+    ...secretKeyHandlers({ store, keys, passwordAgain, keyReplaced: deps.keyReplaced ?? (async () => {}) }),
   }
 }

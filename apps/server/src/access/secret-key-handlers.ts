@@ -10,10 +10,12 @@ export interface SecretKeyDeps {
   readonly store: Pick<Store, 'sealing' | 'replaceKey' | 'transaction'>
   readonly keys: KeyPlace
   readonly passwordAgain: PasswordAgain
+  /** Seals anew what is kept outside the store; what is cut off there is made up for by the next start. */
+  keyReplaced(): Promise<void>
 }
 
 /** The key of the instance. Whoever has it and the database has every secret, so it is shown and replaced to a person only. */
-export function secretKeyHandlers({ store, keys, passwordAgain }: SecretKeyDeps) {
+export function secretKeyHandlers({ store, keys, passwordAgain, keyReplaced }: SecretKeyDeps) {
   let replacing = false
 
   return {
@@ -59,6 +61,7 @@ export function secretKeyHandlers({ store, keys, passwordAgain }: SecretKeyDeps)
             throw error
           })
         if (settled) keys.settle(next.id)
+        await keyReplaced()
         return { status: 200, body: { ...(await view()), previousId, resealed, unreadable } }
       } finally {
         replacing = false

@@ -20,7 +20,7 @@ export interface Access {
 }
 
 export async function openAccess(
-  { store, keys }: Pick<Instance, 'store' | 'keys'>,
+  { store, keys, keyReplaced }: Pick<Instance, 'store' | 'keys'> & { keyReplaced(): Promise<void> },
   { config, log, say }: Pick<AppContext, 'config' | 'log' | 'say'>,
 ): Promise<Access> {
   const ended = await endSessionsOfOtherOrigin(store, `${config.publicUrl} at ${addressText(config.listen)}`)
@@ -34,7 +34,7 @@ export async function openAccess(
 
   const cookie = createSessionCookie(await instanceId(store))
   const denied = createDeniedLog({ store, log })
-  const handlers = accessHandlers({ store, setupCode: setup.value, keys, cookie, denied })
+  const handlers = accessHandlers({ store, setupCode: setup.value, keys, cookie, denied, keyReplaced })
   return {
     setup,
     authenticator: createAuthenticator({ store, cookie, log }),

@@ -3,6 +3,8 @@ import { domainHandlers } from '../addresses/domain-handlers.ts'
 import { rulesHandlers } from '../addresses/rules-handlers.ts'
 import { trafficHandlers } from '../addresses/traffic-handlers.ts'
 import { auditHandlers } from '../audit/handlers.ts'
+import { allBackupHandlers } from '../backups/handlers.ts'
+import type { Backups } from '../backups/open-backups.ts'
 import type { Handlers, StreamHandlers } from '../http/handler.ts'
 import { logHandlers } from '../logs/log-handlers.ts'
 import { mailHandlers } from '../mail/mail-handlers.ts'
@@ -44,6 +46,7 @@ export interface HandlersDeps {
   readonly changing: ChangeDeps
   readonly commands: Commands
   readonly sharing: Sharing
+  readonly backups: Backups
   readonly access: Access
   readonly resumption: Resumption
   readonly dispatcher: Dispatcher
@@ -67,7 +70,7 @@ export function createHandlers(
   return {
     handlers: {
       ...afterwards(resumption, {
-        ...changingHandlers(deps),
+        ...changingHandlers(deps, settings),
         ...observing.handlers,
         ...addressHandlers(deps, settings),
         ...commands.handlers,
@@ -82,7 +85,7 @@ export function createHandlers(
 }
 
 /** What is wanted of projects, and carried out by operations. */
-function changingHandlers({ changing, instance, resolving }: HandlersDeps) {
+function changingHandlers({ changing, instance, resolving, projects, backups }: HandlersDeps, { config }: Settings) {
   const { store, resolver, engine } = changing
   const { isolation, reveal } = instance
   const { sources, filesOf } = resolving
@@ -95,6 +98,7 @@ function changingHandlers({ changing, instance, resolving }: HandlersDeps) {
     ...serviceHandlers({ store, resolver, engine, reveal }, answers),
     ...mailHandlers({ store, engine, workers: changing.workers, reveal }, answers),
     ...imageHandlers(changing, answers),
+    ...allBackupHandlers({ ...changing, backups, sources, network: projects.network, config }, answers),
   }
 }
 

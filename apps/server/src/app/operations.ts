@@ -1,4 +1,5 @@
 import { createOrchestrator, type Orchestrator } from '@stackquay/orchestrator'
+import type { Backups } from '../backups/open-backups.ts'
 import { createLeaving } from '../isolation/leaving.ts'
 import type { Provision } from '../isolation/provision.ts'
 import { createOperationHandlers } from '../operations/index.ts'
@@ -22,15 +23,17 @@ export function openOperations(
   {
     instance: { isolation, reveal },
     resolving: { files, filesOf, sources },
-    projects: { queues, watches, routes, progressLog, life, isLookedAt, keeper, published },
-    commands: { runs, terminals },
+    projects: { queues, watches, routes, progressLog, life, isLookedAt, keeper, published, network },
+    commands: { runs, terminals, testEnvironments },
     provision,
+    backups,
   }: {
     readonly instance: Pick<Instance, 'isolation' | 'reveal'>
     readonly resolving: Pick<Resolving, 'files' | 'filesOf' | 'sources'>
     readonly projects: KnownProjects
-    readonly commands: Pick<Commands, 'runs' | 'terminals'>
+    readonly commands: Commands
     readonly provision: Provision
+    readonly backups: Backups
   },
   { config, now, onError }: Pick<AppContext, 'config' | 'now' | 'onError'>,
 ): Operations {
@@ -58,6 +61,9 @@ export function openOperations(
     restartHolds,
     queues,
     watches,
+    backups,
+    network,
+    testEnvironments,
   })
   const orchestrator = createOrchestrator({
     engine,

@@ -1,9 +1,11 @@
+import { operationList } from '@stackquay/contract'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { answerBrokenRequest } from './broken-request.ts'
 import { bodyLimit, readJson } from './read-body.ts'
 import { requestIdOf } from './request-id.ts'
 import { apiHeaders } from './security-headers.ts'
 import type { SendProblem } from './send-problem.ts'
+import { streamOf } from './stream-body.ts'
 import { takeTicket } from './ticket-address.ts'
 
 /** Fastify as the service has it, without routes: its limits, ids of requests, headers of every answer, bodies, and problems for whatever goes wrong. */
@@ -21,9 +23,15 @@ export function createBareApp(sendProblem: SendProblem): FastifyInstance {
   app.addContentTypeParser('*', { parseAs: 'buffer' }, async (_request: FastifyRequest, bytes: Buffer) =>
     readJson(bytes),
   )
+  // Its own operation alone gets here: every other has refused the media type, or takes no body and does not read it.
+  app.addContentTypeParser(streamTypes, (_request, payload, done) => done(null, streamOf(payload)))
   app.setErrorHandler(sendProblem)
   return app
 }
+
+const streamTypes = operationList.flatMap(({ bodyStream, bodyTypes }) =>
+  bodyStream === true ? [...(bodyTypes ?? [])] : [],
+)
 
 function createFastify(
   onMalformed: (error: Error, request: FastifyRequest, reply: FastifyReply) => void,
@@ -37,7 +45,8 @@ function createFastify(
       return url
     },
     genReqId: (message) => requestIdOf(message as FastifyRequest['raw']),
-    requestTimeout: 60_000,
+    // A body of any size may take its time (`streamOf`); those that are parsed have `bodyMs`.
+    requestTimeout: 0,
     keepAliveTimeout: 75_000,
     forceCloseConnections: 'idle',
     // `?wait=300` holds a connection without a byte for five minutes, so idle sockets are bounded by the headers' time alone.

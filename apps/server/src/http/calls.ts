@@ -7,6 +7,7 @@ import type { AnyHandler } from './bind.ts'
 import { bytesOf, partOf } from './byte-range.ts'
 import type { ClientReader } from './client.ts'
 import type { RecordDenial } from './denials.ts'
+import type { Reply } from './handler.ts'
 import type { Answer, Idempotency } from './idempotency.ts'
 import { parserOf } from './parse.ts'
 import { ifNoneMatchHits } from './preconditions.ts'
@@ -24,6 +25,7 @@ export interface CallsDeps {
 /** What leaves: an answer whole, or chunk by chunk. */
 interface Sent extends Answer<string | Buffer> {
   readonly stream?: AsyncIterable<string | Uint8Array>
+  readonly part?: Reply<unknown>['part'] | undefined
   readonly length?: number | undefined
   readonly isLive?: boolean | undefined
 }
@@ -44,7 +46,8 @@ export function createCalls({ client, idempotency, recordDenial }: CallsDeps) {
           requireRaised(principal, operation, input)
           const result = await handler(input, context)
           if (result.cookies !== undefined) setCookies(reply, result.cookies, client.isSecure(message))
-          if (result.stream !== undefined) return { ...answerOf(result), stream: result.stream, length: result.length }
+          if (result.stream !== undefined)
+            return { ...answerOf(result), stream: result.stream, part: result.part, length: result.length }
           return { ...answerOf(result), isLive: result.isLive }
         } catch (error) {
           // A refusal that only the parsed request or the handler tells is recorded like one of the admission hook.
@@ -76,7 +79,7 @@ async function keepable(request: FastifyRequest, work: () => Promise<Answer<stri
 function send(
   request: FastifyRequest,
   reply: FastifyReply,
-  { status, headers, body, stream, length, isLive }: Sent,
+  { status, headers, body, stream, part, length, isLive }: Sent,
 ): FastifyReply {
   const { etag } = headers
   const isRead = request.method === 'GET' || request.method === 'HEAD'
@@ -90,7 +93,7 @@ function send(
   }
   reply.code(status).headers(headers)
   if (stream !== undefined && length !== undefined && etag !== undefined)
-    return sendBytes(request, reply, { stream, length, etag })
+    return sendBytes(request, reply, { stream, part, length, etag })
   // A HEAD of what is still to be made is answered without making it.
   if (stream !== undefined)
     return reply.send(request.method === 'HEAD' ? '' : Readable.from(stream, { objectMode: false }))
@@ -103,7 +106,12 @@ function send(
 function sendBytes(
   { method, headers }: FastifyRequest,
   reply: FastifyReply,
-  { stream, length, etag }: { stream: AsyncIterable<string | Uint8Array>; length: number; etag: string },
+  {
+    stream,
+    part: partOnly,
+    length,
+    etag,
+  }: NonNullable<Pick<Sent, 'part'>> & { stream: NonNullable<Sent['stream']>; length: number; etag: string },
 ): FastifyReply {
   reply.header('accept-ranges', 'bytes')
   const part =
@@ -119,7 +127,11 @@ function sendBytes(
     leave(stream)
     return reply.send('')
   }
-  return reply.send(Readable.from(bytesOf(stream, { from, to }), { objectMode: false }))
+  if (part === 'whole' || partOnly === undefined)
+    return reply.send(Readable.from(bytesOf(stream, { from, to }), { objectMode: false }))
+  leave(stream)
+  const bytes = bytesOf(partOnly(part), { from: 0, to: to - from })
+  return reply.send(Readable.from(bytes, { objectMode: false }))
 }
 
 /** What nobody will read is let go, so that its source does not wait. */

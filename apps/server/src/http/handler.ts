@@ -31,6 +31,8 @@ export interface RequestContext {
   readonly signal: AbortSignal
   /** The `If-Match` header as sent, unquoted; null when absent. */
   readonly ifMatch: string | null
+  /** How long the body is said to be; null when nothing is said. */
+  readonly contentLength: number | null
   /** `ada` or `ada (token: ci)`. */
   readonly actor: string
   /** An audit entry with who, whence and which request filled in; append it inside the transaction of the change. */
@@ -47,6 +49,8 @@ export interface Reply<Body> {
   readonly json?: string | Buffer
   /** Sent chunk by chunk, as the reader takes them; `headers` then name the content type. */
   readonly stream?: AsyncIterable<string | Uint8Array>
+  /** Bytes `from` to `to`, both included, for a stream whose beginning need not be read for them. */
+  part?(range: { readonly from: number; readonly to: number }): AsyncIterable<string | Uint8Array>
   /** How many bytes the stream has. With an `etag` it may be asked for in parts, so that a download can go on. */
   readonly length?: number
   /** Unquoted; becomes a strong ETag. */

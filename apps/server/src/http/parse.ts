@@ -16,7 +16,7 @@ export interface RawInput {
 export function parserOf(operation: Operation): (raw: RawInput) => AnyInput {
   const params = partOf(operation.params, (path) => `{${path.join('.')}}`)
   const query = partOf(operation.query ?? noQuery, (path) => `?${path.join('.')}`)
-  const body = partOf(operation.body, jsonPointer)
+  const body = operation.bodyStream === true ? asItIs : partOf(operation.body, jsonPointer)
   // Most requests have no query; what an empty one is parsed to is always the same.
   const emptyQuery = query(emptyObject)
 
@@ -48,6 +48,11 @@ function partOf(
     const parsed = schema.safeParse(raw)
     return parsed.success ? { value: parsed.data } : { errors: fieldErrors(schema, parsed.error.issues, pointer) }
   }
+}
+
+/** A stream is read by who needs it. */
+function asItIs(value: unknown): Parsed {
+  return { value }
 }
 
 function isEmpty(query: unknown): boolean {

@@ -1,7 +1,9 @@
+import { ArchiveError } from '@stackquay/archive'
 import { type Problem, ProblemError, problemKinds, problemOf } from '@stackquay/contract'
 import { EngineError } from '@stackquay/engine-api'
 import { FilesError } from '@stackquay/engines'
 import { ChangedError, StoreBusyError, StoreFullError, TakenError } from '@stackquay/store'
+import { archiveProblem } from './archive-problem.ts'
 import { filesProblem } from './files-problem.ts'
 
 export interface ProblemAnswer {
@@ -29,15 +31,21 @@ export function problemErrorOf(thrown: unknown): ProblemError {
   if (thrown instanceof StoreBusyError) return new ProblemError('unavailable', thrown.message, { cause: thrown })
   if (thrown instanceof EngineError) return fromEngine(thrown)
   if (thrown instanceof FilesError) return filesProblem(thrown)
+  if (thrown instanceof ArchiveError) return archiveProblem(thrown)
   return (
     fromFramework(thrown) ??
     new ProblemError('internal_error', 'The request could not be completed.', { cause: thrown })
   )
 }
 
-/** An engine's codes are ours, but for positions, which only a caller can have wrong. */
+/** An engine's codes are ours, but for positions, which only a caller can have wrong, and for archives, which are backups here. */
 function fromEngine(error: EngineError): ProblemError {
-  const code = error.code === 'invalid_position' ? 'invalid_request' : error.code
+  const code =
+    error.code === 'invalid_position'
+      ? 'invalid_request'
+      : error.code === 'invalid_archive'
+        ? 'backup_damaged'
+        : error.code
   return new ProblemError(code, error.message, {
     hint: error.hint,
     ...(error.logTail.length > 0 ? { extensions: { logTail: error.logTail } } : {}),

@@ -1,18 +1,37 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { type Operation, ProblemError } from '@stackquay/contract'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { jsonShape } from '../json-shape.ts'
 
 export const bodyLimit = 1024 * 1024
 
+/** A body that is parsed has arrived after so long, or its connection ends. */
+const bodyMs = 60_000
+
+/** Before a body is read that is parsed: one that never ends holds nobody. */
+export function inTime<Payload>(
+  request: FastifyRequest,
+  _reply: FastifyReply,
+  payload: Payload,
+  done: (error: null, payload: Payload) => void,
+): void {
+  const { raw } = request
+  if (hasBody(raw.headers) && !raw.complete) {
+    const timer = setTimeout(() => raw.destroy(), bodyMs)
+    raw.once('close', () => clearTimeout(timer)).once('end', () => clearTimeout(timer))
+  }
+  done(null, payload)
+}
+
 /** Why the operation would not understand the body, told before it is read; null when it may. */
 export function mediaTypeProblem(operation: Operation, headers: IncomingHttpHeaders): ProblemError | null {
-  if (operation.body === undefined || !hasBody(headers)) return null
+  if (operation.body === undefined || (!hasBody(headers) && operation.bodyStream !== true)) return null
   const sent = headers['content-type'] ?? ''
   const [type = '', ...parameters] = sent
     .toLowerCase()
     .split(';')
     .map((part) => part.trim())
-  const known = ['application/json', ...(operation.bodyTypes ?? [])]
+  const known = [...(operation.bodyStream === true ? [] : ['application/json']), ...(operation.bodyTypes ?? [])]
   const charset = parameters
     .find((parameter) => parameter.startsWith('charset='))
     ?.slice(8)
@@ -27,7 +46,7 @@ export function mediaTypeProblem(operation: Operation, headers: IncomingHttpHead
   )
 }
 
-function hasBody(headers: IncomingHttpHeaders): boolean {
+export function hasBody(headers: IncomingHttpHeaders): boolean {
   return headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0'
 }
 

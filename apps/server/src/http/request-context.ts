@@ -52,6 +52,11 @@ class LazyContext implements RequestContext {
     return normalizedIfMatch(this.#parts.message.headers['if-match'])
   }
 
+  get contentLength(): number | null {
+    const length = this.#parts.message.headers['content-length']
+    return length === undefined ? null : Number(length)
+  }
+
   get signal(): AbortSignal {
     this.#signal ??= signalOf(this.#parts.gone)
     return this.#signal

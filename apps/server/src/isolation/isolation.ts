@@ -15,7 +15,7 @@ import {
 } from '@stackquay/engines'
 import type { Store, UserIds } from '@stackquay/store'
 import type { Config } from '../config.ts'
-import { isTestEnvironment } from '../test-environment-id.ts'
+import { isTestEnvironment, projectOfEnvironment } from '../test-environment-id.ts'
 import { holdsHome } from './holds-home.ts'
 import { brokenPromise, type ChosenIsolation, chooseIsolation, type Offers } from './level.ts'
 import { createPortWallsKeeper, type PortWallsKeeper, type PortWallsKeeperDeps } from './port-walls-keeper.ts'
@@ -126,7 +126,7 @@ async function openUsers(store: Store, config: Config, instance: string): Promis
     store,
     instance,
     uids: config.projectUids,
-    projectOf: async (id) => (isTestEnvironment(id) ? ((await store.runs.find(id))?.project ?? id) : id),
+    projectOf: async (id) => (isTestEnvironment(id) ? ((await projectOfEnvironment(id, store)) ?? id) : id),
     homeOf: (project) => join(config.home, 'run-home', project),
     before: await sharedBefore(store),
   })
@@ -160,7 +160,7 @@ async function hiddenOfOwner(store: Store, account: Account | null, project: str
 }
 
 async function projectOf(store: Store, id: string): Promise<string | undefined> {
-  return isTestEnvironment(id) ? (await store.runs.find(id))?.project : id
+  return isTestEnvironment(id) ? projectOfEnvironment(id, store) : id
 }
 
 /** Programs that came with this installation. A sandbox has a /tmp of its own, which would hide one that lies there. */

@@ -1,6 +1,7 @@
 import { EngineError } from '@stackquay/engine-api'
 import type { Accounts, PortRule, PortWalls } from '@stackquay/engines'
 import type { Store } from '@stackquay/store'
+import { isTestEnvironment, projectOfEnvironment } from '../test-environment-id.ts'
 
 /** Keeps the walls around ports as leases and users of projects are. */
 export interface PortWallsKeeper {
@@ -21,6 +22,7 @@ export interface PortWallsKeeperDeps {
   readonly store: {
     readonly ports: Pick<Store['ports'], 'all'>
     readonly runs: Pick<Store['runs'], 'find'>
+    readonly operations: Pick<Store['operations'], 'find'>
     onLeases: Store['onLeases']
   }
   readonly accounts: Pick<Accounts, 'known' | 'all'>
@@ -141,7 +143,7 @@ async function rulesNow({
 
 /** A run that is not stored belongs to no project: its ports are no project's. */
 async function ownerOf(id: string, store: PortWallsKeeperDeps['store']): Promise<string> {
-  return id.startsWith('run_') ? ((await store.runs.find(id))?.project ?? id) : id
+  return isTestEnvironment(id) ? ((await projectOfEnvironment(id, store)) ?? id) : id
 }
 
 function asEngineError(error: unknown): EngineError {

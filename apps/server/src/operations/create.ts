@@ -1,4 +1,4 @@
-import { engineSteps, type Outcome, type Work } from '@stackquay/orchestrator'
+import { engineSteps, type Outcome, type Work, type WorkStep } from '@stackquay/orchestrator'
 import type { OperationRow, ProjectRow } from '@stackquay/store'
 import { stopAfterCancel } from './carry-out-acts.ts'
 import { copyDataSteps } from './copy-data.ts'
@@ -9,7 +9,7 @@ import { type Failures, giveUpAfter, reconcileSteps } from './reconcile-steps.ts
 
 /** Brings the files of a new project or a copy, learns what it is, and starts it when that was asked for. */
 export function create(operation: OperationRow, deps: OperationDeps): Work {
-  const { store, model } = deps
+  const { store } = deps
   const failures: Failures = []
   const id = operation.project
   return {
@@ -20,19 +20,28 @@ export function create(operation: OperationRow, deps: OperationDeps): Work {
         if (row.phase === 'ready') return []
         return [makeSource(row, deps), ...copyDataSteps(row, operation, deps), readSource(row, deps)]
       },
-      async () => {
-        const row = await findProject(store, id)
-        if (row.desired !== 'running') return []
-        const known = await model.renew(id)
-        if (known.resolved.workloads.length === 0 && known.resolved.errors.length === 0) return []
-        return reconcileSteps(id, { goal: 'running' }, failures, deps)
-      },
+      () => startCreated(id, failures, deps),
     ],
-    settle: (outcome) => settle(id, outcome, failures, deps),
+    settle: (outcome) => settleCreation(id, outcome, failures, deps),
   }
 }
 
-async function settle(id: string, outcome: Outcome, failures: Failures, deps: OperationDeps): Promise<void> {
+/** Starts a new project, when that was asked for and it has something to run. */
+export async function startCreated(id: string, failures: Failures, deps: OperationDeps): Promise<readonly WorkStep[]> {
+  const row = await findProject(deps.store, id)
+  if (row.desired !== 'running') return []
+  const known = await deps.model.renew(id)
+  if (known.resolved.workloads.length === 0 && known.resolved.errors.length === 0) return []
+  return reconcileSteps(id, { goal: 'running' }, failures, deps)
+}
+
+/** What failed before there were files leaves nothing of the project. */
+export async function settleCreation(
+  id: string,
+  outcome: Outcome,
+  failures: Failures,
+  deps: OperationDeps,
+): Promise<void> {
   const { store, sources, model } = deps
   const row = await store.projects.find(id)
   if (row === null) return

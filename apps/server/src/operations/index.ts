@@ -1,10 +1,14 @@
 import { ProblemError } from '@stackquay/contract'
 import type { Work } from '@stackquay/orchestrator'
+import { backup } from './backup.ts'
 import { carryOutActs } from './carry-out-acts.ts'
 import { create } from './create.ts'
 import { deleteProject } from './delete.ts'
 import type { OperationDeps } from './operation-deps.ts'
+import { restore } from './restore.ts'
+import { restoreAs } from './restore-as.ts'
 import { update } from './update.ts'
+import { verify } from './verify.ts'
 
 export type { OperationDeps } from './operation-deps.ts'
 
@@ -24,6 +28,12 @@ export function createOperationHandlers(deps: OperationDeps): (operation: string
       case 'restart':
       case 'reconcile':
         return carryOutActs(operation, deps)
+      case 'backup':
+        return backup(operation, deps)
+      case 'restore':
+        return operation.input.creates === true ? restoreAs(operation, deps) : restore(operation, deps)
+      case 'verify':
+        return verify(operation, deps)
       case 'delete':
         return deleteProject(operation, deps)
       default:

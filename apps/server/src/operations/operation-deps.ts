@@ -3,13 +3,16 @@ import type { SecretRef } from '@stackquay/engine-api'
 import type { Accounts } from '@stackquay/engines'
 import type { ProjectQueues, Watches } from '@stackquay/orchestrator'
 import type { ProjectRow, Store } from '@stackquay/store'
+import type { Backups } from '../backups/open-backups.ts'
 import type { Config } from '../config.ts'
 import type { Provision } from '../isolation/provision.ts'
+import type { Network } from '../network/network.ts'
 import type { ChangeDeps } from '../projects/change-project.ts'
 import type { FilesOf } from '../projects/files-of.ts'
 import type { RestartHolds } from '../projects/restart-holds.ts'
 import type { Sources } from '../projects/sources.ts'
 import type { Runs } from '../runs/runs.ts'
+import type { TestEnvironments } from '../runs/test-environments.ts'
 import type { Terminals } from '../terminals/terminals.ts'
 
 /** What operations work with. */
@@ -28,13 +31,17 @@ export interface OperationDeps extends Omit<ChangeDeps, 'orchestrator'> {
   readonly runs: Pick<Runs, 'holdsAny' | 'endAll' | 'forgetAll'>
   readonly terminals: Pick<Terminals, 'settleAll'>
   readonly restartHolds: RestartHolds
+  readonly backups: Backups
+  /** Where restore drills start copies. */
+  readonly testEnvironments: Pick<TestEnvironments, 'bringUp' | 'closeLeft'>
+  readonly network: Network
   reveal(ref: SecretRef): Promise<string>
   /** The operation brings the project to this specification. It is written down when the operation is. */
   carries(operation: string, row: ProjectRow): void
 }
 
-/** Seconds an operation may take: installing dependencies and cloning are the long parts. */
-export const deadlines = { long: 30 * 60, short: 5 * 60 } as const
+/** Seconds an operation may take: installing dependencies and cloning are the long parts; of a backup, how much data there is. */
+export const deadlines = { day: 24 * 60 * 60, long: 30 * 60, short: 5 * 60 } as const
 
 /** For what an operation does not end early: cancelling is asked between its steps. */
 export const forever = new AbortController().signal

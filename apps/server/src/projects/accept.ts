@@ -45,6 +45,9 @@ export function actsOf({ kind, input }: Pick<OperationRow, 'kind' | 'input'>): r
     case 'duplicate':
       return [{ do: 'start' }]
     case 'delete':
+    case 'backup':
+    case 'restore':
+    case 'verify':
       return []
     default:
       return kind satisfies never
@@ -53,7 +56,19 @@ export function actsOf({ kind, input }: Pick<OperationRow, 'kind' | 'input'>): r
 
 /** Others are let begin, and see themselves that they are cancelled: they have something to take back. */
 export function isMerged({ kind, input }: OperationRow): boolean {
-  return kind !== 'create' && kind !== 'duplicate' && kind !== 'delete' && input.alone !== true
+  return !takesBack.includes(kind) && input.alone !== true
+}
+
+const takesBack: readonly OperationRow['kind'][] = ['create', 'duplicate', 'delete', 'backup', 'restore', 'verify']
+
+/** It changes nothing of the project: what is asked for meanwhile waits for it. */
+export function isQuiet({ kind }: Pick<OperationRow, 'kind'>): boolean {
+  return kind === 'backup' || kind === 'verify'
+}
+
+/** It makes the project: what fails before there are files leaves nothing of it. */
+export function createsProject({ kind, input }: Pick<OperationRow, 'kind' | 'input'>): boolean {
+  return kind === 'create' || kind === 'duplicate' || (kind === 'restore' && input.creates === true)
 }
 
 /** One that runs and waits for the project, as the rules see it. A creation that has its source only starts what it made. */
@@ -62,8 +77,8 @@ function seen(
   { phase }: Pick<ProjectRow, 'phase'>,
 ): Unfinished & { readonly row: OperationRow } {
   const { id, kind, input } = operation
-  const creates = kind === 'create' || kind === 'duplicate'
-  const isAlone = kind === 'delete' || input.alone === true || input.deleteData !== undefined
+  const creates = createsProject(operation)
+  const isAlone = kind === 'delete' || (input.alone === true && !isQuiet(operation)) || input.deleteData !== undefined
   const isMerged = !isAlone && !(creates && phase !== 'ready')
   return {
     row: operation,
@@ -71,6 +86,7 @@ function seen(
     state: operation.state === 'queued' ? 'queued' : 'running',
     acts: isMerged ? actsOf(operation) : null,
     deletes: kind === 'delete',
+    isQuiet: isQuiet(operation),
   }
 }
 
@@ -110,10 +126,11 @@ export async function acceptAlone(
   row: ProjectRow,
   context: Asker,
   input: Readonly<Record<string, unknown>>,
+  kind: OperationRow['kind'] = 'update',
 ): Promise<Accepted> {
   await admitted(store, row, 'alone')
   return {
-    operation: await queueOperation(tx, 'update', row.id, context, { ...input, alone: true }),
+    operation: await queueOperation(tx, kind, row.id, context, { ...input, alone: true }),
     isNew: true,
     ends: [],
   }

@@ -1,3 +1,4 @@
+import { ArchiveError } from '@stackquay/archive'
 import {
   type OperationRecord,
   type Problem,
@@ -16,6 +17,7 @@ import {
   type StepRecord,
 } from '@stackquay/orchestrator'
 import type { NewAuditEntry, OperationRow, ProjectRow, Store, Transaction } from '@stackquay/store'
+import { archiveProblem } from '../http/archive-problem.ts'
 import { filesProblem } from '../http/files-problem.ts'
 import type { Foreseen, Model } from './model.ts'
 import { isEnded, operationView } from './view.ts'
@@ -233,7 +235,7 @@ function stepView(step: StepRecord): OperationRecord['steps'][number] {
 
 /** Why an operation failed, for the person: the step, the reason, what to do, and the last log lines. */
 export function problemOfFailure(failure: unknown, steps: readonly StepRecord[] = []): Problem {
-  const error = failure instanceof FilesError ? filesProblem(failure) : failure
+  const error = foreseen(failure)
   const step = steps.find((candidate) => candidate.state === 'failed')
   const extensions = step === undefined ? {} : { step: step.title }
   if (error instanceof ProblemError) {
@@ -246,7 +248,8 @@ export function problemOfFailure(failure: unknown, steps: readonly StepRecord[] 
     )
   }
   if (error instanceof EngineError) {
-    const code: ProblemCode = error.code in problemKinds ? (error.code as ProblemCode) : 'internal_error'
+    const known = error.code === 'invalid_archive' ? 'backup_damaged' : error.code
+    const code: ProblemCode = known in problemKinds ? (known as ProblemCode) : 'internal_error'
     return problemOf(
       new ProblemError(code, error.message, {
         hint: error.hint,
@@ -264,6 +267,11 @@ export function problemOfFailure(failure: unknown, steps: readonly StepRecord[] 
       extensions,
     }),
   )
+}
+
+function foreseen(failure: unknown): unknown {
+  if (failure instanceof FilesError) return filesProblem(failure)
+  return failure instanceof ArchiveError ? archiveProblem(failure) : failure
 }
 
 /** By Node's code, or by the words of a program that was run for it. */

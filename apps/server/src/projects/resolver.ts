@@ -2,10 +2,12 @@ import { join } from 'node:path'
 import { type DetectedRuntime, type ProjectFacts, runtimeTypes, type SourceFiles } from '@stackquay/catalog'
 import type { EngineName } from '@stackquay/contract'
 import {
+  type BackupPrograms,
   type ProjectCommands,
   type ProjectSpec,
   type Resolved,
   type ResolveFacts,
+  resolveBackups,
   resolveCommands,
   resolveConnections,
   resolveProject,
@@ -55,6 +57,8 @@ export interface Resolver extends ProjectHosts {
   handOver(project: string, times: number): void
   /** What was remembered of a project that is gone. */
   forget(project: string): Promise<void>
+  /** How the data of its workloads is backed up while they run. */
+  backups(project: Resolvable): Promise<readonly BackupPrograms[]>
   /** What people can run in the project. Also reads the files that actions and suites are found in. */
   commands(project: Resolvable): Promise<ProjectCommands>
   /**
@@ -71,6 +75,14 @@ export interface Resolver extends ProjectHosts {
     project: Resolvable,
     place: TestEnvironmentPlace,
   ): Promise<{ resolved: Resolved; commands: ProjectCommands; ledAway(text: string): string }>
+  /**
+   * Databases and services of a project as those of another one, as durable as they are and with nothing published: for a look at a copy of
+   * their data.
+   */
+  inDrill(
+    project: Resolvable,
+    place: TestEnvironmentPlace,
+  ): Promise<{ resolved: Resolved; programs: readonly BackupPrograms[] }>
   /** What kinds may know of a project. */
   facts(project: Pick<Resolvable, 'id' | 'slug' | 'path'>): ProjectFacts
   /** What a source tree looks like it needs, surest first. */
@@ -111,11 +123,23 @@ export function createResolver(options: ResolverOptions): Resolver {
     resolveKnown: async (project, source) =>
       resolveProject(project.spec, await factsFor(project, workloadFiles(project.spec), readings[source])),
     handOver,
+    backups: async (project) => backupsIn(project.spec, await factsFor(project, workloadFiles(project.spec))).programs,
     commands: async (project) => resolveCommands(project.spec, await factsFor(project, commandFiles(project.spec))),
     inTestEnvironment: async (project, place) =>
       besideIn(place, project.spec, await factsFor(project, commandFiles(project.spec))),
+    inDrill: async (project, place) => {
+      const own = await factsFor(project, [])
+      const { id, lease, secret } = place
+      const beside = { ...own, project: { ...own.project, id }, lease, secret, publishAddress: '127.0.0.1' as const }
+      return backupsIn({ ...project.spec, runtimes: {} }, beside)
+    },
     detect: async (place) => detectedIn(await readSource(await filesOf(place), place.path, detectionFiles())),
   }
+}
+
+function backupsIn(spec: ProjectSpec, facts: ResolveFacts) {
+  const resolved = resolveProject(spec, facts)
+  return { resolved, programs: resolveBackups(spec, facts, resolved) }
 }
 
 /** The project as another one, in the place of a test run. */

@@ -12,6 +12,7 @@ import {
   type FilesErrorCode,
   type NetworkEnvironment,
   type UserFiles,
+  writeTree,
 } from '@stackquay/engines'
 import type { StepContext } from '@stackquay/orchestrator'
 import type { Config } from '../config.ts'
@@ -26,6 +27,8 @@ export interface Sources {
   fromTemplate(template: string, to: NewFolder, signal: AbortSignal): Promise<void>
   fromGit(git: { url: string; branch: string | null }, to: NewFolder, context: StepContext): Promise<void>
   fromFolder(source: SourcePlace, to: NewFolder, signal: AbortSignal): Promise<void>
+  /** Of a tar archive, such as a backup has. */
+  fromArchive(archive: AsyncIterable<Uint8Array>, to: NewFolder, signal: AbortSignal): Promise<void>
   empty(to: NewFolder): Promise<void>
   /** Checks a git URL by asking the other side for its branches. Throws `source_failed` with git's own words. */
   checkGit(git: { url: string; branch: string | null }, signal: AbortSignal): Promise<void>
@@ -74,6 +77,10 @@ export function createSources({ config, accounts, files, network }: SourcesOptio
       await appear(to, account, (path) =>
         copyBetween({ account: reader, path: source.path }, { account, path }, signal),
       )
+    },
+    fromArchive: async (archive, to, signal) => {
+      const account = await accounts.of(to.id)
+      await appear(to, account, (path) => writeTree(account, path, archive, signal))
     },
     fromGit: async (git, to, context) => {
       const account = await accounts.of(to.id)

@@ -8,7 +8,7 @@ import type { Model } from '../projects/model.ts'
 import type { Sources } from '../projects/sources.ts'
 import { straysOf } from '../projects/strays.ts'
 import type { TestEnvironments } from '../runs/test-environments.ts'
-import { isTestEnvironment } from '../test-environment-id.ts'
+import { drillOf, isTestEnvironment } from '../test-environment-id.ts'
 
 /**
  * Ends processes of projects that are gone, a deletion that was cut off, and deletes their logs. Their data is left alone. Only
@@ -32,7 +32,7 @@ async function endOrphansOf(engine: Engine, model: Model): Promise<void> {
   }
 }
 
-/** Data of test runs that are over goes; a run that goes on keeps its own, and whoever waits for its end deletes it then. */
+/** Data of test runs and drills that are over goes; one that goes on keeps its own, and whoever waits for its end deletes it then. */
 export async function endLeftData({
   store,
   testEnvironments,
@@ -42,7 +42,8 @@ export async function endLeftData({
   readonly testEnvironments: TestEnvironments
   onError(error: unknown, what: string): void
 }): Promise<void> {
-  const goesOn = new Set((await store.runs.unfinished()).map((run) => run.id))
+  const [runs, operations] = await Promise.all([store.runs.unfinished(), store.operations.unfinished()])
+  const goesOn = new Set([...runs.map((run) => run.id), ...operations.map(({ id }) => drillOf(id))])
   // Not being able to is no reason to leave projects down: it is tried again by the next start.
   await testEnvironments
     .sweep((run) => goesOn.has(run))

@@ -3,7 +3,7 @@ import { planProject, stopsAll } from '@stackquay/domain'
 import type { Observed } from '@stackquay/engine-api'
 import type { Observations, Orchestrator } from '@stackquay/orchestrator'
 import type { OperationRow, Store } from '@stackquay/store'
-import { acceptAct, actsOf, begin } from '../projects/accept.ts'
+import { acceptAct, actsOf, begin, isQuiet } from '../projects/accept.ts'
 import type { Model } from '../projects/model.ts'
 import type { RestartHolds } from '../projects/restart-holds.ts'
 
@@ -16,13 +16,16 @@ export async function holdInterrupted({
 }: Reconciling & { readonly restartHolds: RestartHolds }): Promise<void> {
   for (const { kind, project } of await store.operations.unfinished()) {
     const known = model.find(project)
-    if (known === null || known.row.desired !== 'running' || (kind !== 'restart' && kind !== 'update')) continue
+    if (known === null || known.row.desired !== 'running' || !holding.includes(kind)) continue
     const isUp = ({ state, health }: Observed) => state === 'running' && health !== 'starting'
     const up = observations.of(project).filter(isUp)
     const down = known.resolved.workloads.filter(({ ref }) => !up.some((one) => one.ref.workload === ref.workload))
     restartHolds.goOn(down.map(({ ref }) => ref))
   }
 }
+
+/** They stop what runs and start it again. */
+const holding: readonly OperationRow['kind'][] = ['restart', 'update', 'backup', 'restore']
 
 /** Goes on with operations that a crash interrupted, and starts or stops what is not as it should be. */
 export async function resumeOperations(deps: Reconciling): Promise<void> {
@@ -35,7 +38,7 @@ export async function resumeOperations(deps: Reconciling): Promise<void> {
     const endsIt = (other: OperationRow) =>
       other.project === operation.project &&
       other.state === 'queued' &&
-      (other.kind === 'delete' || (stopsAll(actsOf(other)) && !stopsAll(actsOf(operation))))
+      (other.kind === 'delete' || (stopsAll(actsOf(other)) && !stopsAll(actsOf(operation)) && !isQuiet(operation)))
     if (operation.state === 'running' && unfinished.some(endsIt)) orchestrator.cancel(operation.id)
   }
   await reconcile(deps)

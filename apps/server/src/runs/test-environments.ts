@@ -1,14 +1,14 @@
 import { serviceTypes } from '@stackquay/catalog'
-import type { ProjectCommands, ProjectSpec } from '@stackquay/domain'
+import type { ProjectCommands, ProjectSpec, Resolved } from '@stackquay/domain'
 import { type Engine, EngineError, type SecretRef } from '@stackquay/engine-api'
 import type { ProjectRow, Store } from '@stackquay/store'
 import type { Config } from '../config.ts'
 import { refuseErrors } from '../projects/prepare.ts'
-import type { Resolvable, Resolver } from '../projects/resolver.ts'
+import type { Resolver, TestEnvironmentPlace } from '../projects/resolver.ts'
 import { isTestEnvironment } from '../test-environment-id.ts'
-import { createRunSecrets, type RunSecrets } from './run-secrets.ts'
+import { createRunSecrets } from './run-secrets.ts'
 import { deleteServices, startServices } from './run-services.ts'
-import { createSparePorts, type HeldPorts } from './spare-ports.ts'
+import { createSparePorts, type HeldPorts, type SparePorts } from './spare-ports.ts'
 
 /** Data that exists for one test run: databases and caches like those of the project, made empty for it and gone after it. */
 export interface TestEnvironment {
@@ -29,9 +29,29 @@ export interface TestEnvironmentRequest {
   onPhase(title: string): void
 }
 
+/** What is started under an id of its own, on ports that nothing else has. */
+export interface BroughtUp<Place extends { readonly resolved: Resolved }> {
+  readonly id: string
+  /** As it is wanted with these ports and secrets. */
+  resolve(place: TestEnvironmentPlace): Promise<Place>
+  readonly secret: TestEnvironmentPlace['secret']
+  /** Errors that are no reason not to start the rest. */
+  ignores?(pointer: string): boolean
+  readonly signal: AbortSignal
+  onPhase(title: string): void
+}
+
 export interface TestEnvironments {
   /** Throws `ProblemError` or `EngineError` when it cannot be made, and leaves nothing then. */
   open(request: TestEnvironmentRequest): Promise<TestEnvironment>
+  /**
+   * The same for data that is there already under the id, such as a copy that is to be looked at. What could not be started stays until
+   * `closeLeft`.
+   */
+  bringUp<Place extends { readonly resolved: Resolved }>(
+    wanted: BroughtUp<Place>,
+    revealIn: (place: Place) => (ref: SecretRef) => Promise<string>,
+  ): Promise<Place>
   /** Deletes what a run has left whose server was killed. Nothing there is a success. */
   closeLeft(run: string): Promise<void>
   /** Deletes what is left of every run but those that go on. Called once, at the start of the service. */
@@ -66,47 +86,21 @@ export function createTestEnvironments({
     const signal = AbortSignal.any([request.signal, AbortSignal.timeout(openingMs)])
     const secrets = createRunSecrets(run)
     const close = () => closeLeft(run)
+    const resolve = (place: TestEnvironmentPlace) => resolver.inTestEnvironment(project, place)
+    const ignores = (pointer: string) => isElsewhere(project.spec, pointer)
+    // A person may keep the whole address of a database as a secret.
+    const revealIn = ({ ledAway }: Awaited<ReturnType<typeof resolve>>) => {
+      return (ref: SecretRef) => secrets.find(ref) ?? reveal(ref).then(ledAway)
+    }
     try {
-      for (let attempt = 1; ; attempt += 1) {
-        const place = await resolveFor(run, project, secrets, signal)
-        try {
-          // A person may keep the whole address of a database as a secret.
-          const revealAny = (ref: SecretRef) => secrets.find(ref) ?? reveal(ref).then(place.ledAway)
-          refuseErrors(place.resolved.errors.filter(({ pointer }) => !isElsewhere(project.spec, pointer)))
-          await startServices(run, place.resolved, engine, { onPhase, signal, reveal: revealAny })
-          return { commands: place.commands, close, reveal: revealAny }
-        } catch (error) {
-          // Somebody took a port between the look and the start: others are chosen.
-          if (!isPortInUse(error) || attempt === 3) throw error
-          ports.release(run)
-        }
-      }
+      const wanted = { id: run, resolve, secret: secrets.handle, ignores, signal, onPhase }
+      const place = await bringUp(wanted, engine, ports, revealIn)
+      return { commands: place.commands, close, reveal: revealIn(place) }
     } catch (error) {
       // What cannot be deleted now is deleted by the next start; the reason of the failure is what counts.
       await close().catch(() => undefined)
       throw error
     }
-  }
-
-  const resolveFor = async (run: string, project: Resolvable, secrets: RunSecrets, signal: AbortSignal) => {
-    const leases = new Map<string, number>()
-    const again = () =>
-      resolver.inTestEnvironment(project, {
-        id: run,
-        lease: (workload, port) => leases.get(`${workload} ${port}`) ?? null,
-        secret: secrets.handle,
-      })
-    let place = await again()
-    // More than once: a kind may ask for a port only when it knows another.
-    for (let round = 0; round < 3; round += 1) {
-      const { missingLeases } = place.resolved
-      if (missingLeases.length === 0) break
-      const found = await ports.take(run, missingLeases.length, signal)
-      for (const [index, { workload, port }] of missingLeases.entries())
-        leases.set(`${workload} ${port}`, found[index]!)
-      place = await again()
-    }
-    return place
   }
 
   const closeLeft = async (run: string) => {
@@ -123,6 +117,7 @@ export function createTestEnvironments({
 
   return {
     open,
+    bringUp: (wanted, revealIn) => bringUp(wanted, engine, ports, revealIn),
     closeLeft,
     sweep: async (goesOn) => {
       const runs = (await engine.projects(AbortSignal.timeout(closingMs))).filter(isTestEnvironment)
@@ -131,6 +126,45 @@ export function createTestEnvironments({
       if (failures.length > 0) throw new AggregateError(failures, 'Data that test runs left could not be deleted.')
     },
   }
+}
+
+async function bringUp<Place extends { readonly resolved: Resolved }>(
+  wanted: BroughtUp<Place>,
+  engine: Engine,
+  ports: SparePorts,
+  revealIn: (place: Place) => (ref: SecretRef) => Promise<string>,
+): Promise<Place> {
+  const { id, ignores = () => false, signal, onPhase } = wanted
+  for (let attempt = 1; ; attempt += 1) {
+    const place = await resolveWith(wanted, ports)
+    try {
+      refuseErrors(place.resolved.errors.filter(({ pointer }) => !ignores(pointer)))
+      await startServices(id, place.resolved, engine, { onPhase, signal, reveal: revealIn(place) })
+      return place
+    } catch (error) {
+      // Somebody took a port between the look and the start: others are chosen.
+      if (!isPortInUse(error) || attempt === 3) throw error
+      ports.release(id)
+    }
+  }
+}
+
+async function resolveWith<Place extends { readonly resolved: Resolved }>(
+  { id, resolve, secret, signal }: BroughtUp<Place>,
+  ports: SparePorts,
+): Promise<Place> {
+  const leases = new Map<string, number>()
+  const lease = (workload: string, port: string) => leases.get(`${workload} ${port}`) ?? null
+  let place = await resolve({ id, lease, secret })
+  // More than once: a kind may ask for a port only when it knows another.
+  for (let round = 0; round < 3; round += 1) {
+    const { missingLeases } = place.resolved
+    if (missingLeases.length === 0) break
+    const found = await ports.take(id, missingLeases.length, signal)
+    for (const [index, { workload, port }] of missingLeases.entries()) leases.set(`${workload} ${port}`, found[index]!)
+    place = await resolve({ id, lease, secret })
+  }
+  return place
 }
 
 /**

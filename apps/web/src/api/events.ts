@@ -124,6 +124,12 @@ function apply(event: EventRecord): void {
         if (kinds.includes(String(queryKey[2]))) void queryClient.invalidateQueries({ queryKey })
       }
       return
+    case 'backup.created':
+    case 'backup.deleted':
+    case 'backup.verified':
+    case 'backup.restored':
+      void queryClient.invalidateQueries({ queryKey: ['backups'] })
+      return
     case 'webhook.changed':
       void queryClient.invalidateQueries({ queryKey: ['webhooks'] })
       return

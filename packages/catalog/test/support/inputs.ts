@@ -102,6 +102,7 @@ export function databaseInput(over: Partial<DatabaseInput> = {}): DatabaseInput 
     toolchain: { version: '18.4', program: '/pg/bin/postgres', directory: '/pg/bin' },
     bind: '127.0.0.1',
     name: 'postgresql-main',
+    ourProgram: (name) => ({ node: process.execPath, file: programFile(name) }),
     ...over,
   }
 }
@@ -116,6 +117,7 @@ export function containerDatabaseInput(kind: DatabaseType, over: Partial<Databas
     toolchain: toolchainIn(kind.image, version),
     listen: { address: '0.0.0.0', port: kind.port },
     name,
+    inContainer: true,
     ...over,
   })
 }

@@ -1,9 +1,9 @@
-import { chmodSync, constants, copyFileSync, cpSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { chmodSync, constants, copyFileSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { basename, dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { S3Client, type S3ClientConfig } from '@aws-sdk/client-s3'
 import { type ServiceInput, serviceTypeOf, type WorkloadSpec } from '@stackquay/catalog'
-import { programFile } from '../../src/folders.ts'
+import { createOurPrograms } from '@stackquay/server/catalogue/our-programs'
 import { nativeStage, type Stage, type Started } from './stage.ts'
 
 export const kind = serviceTypeOf('storage')!
@@ -67,18 +67,15 @@ export async function storageMachine(
 export function nativeStorage(): Stage {
   const folder = mkdtempSync(join(tmpdir(), 'stackquay-storage-'))
   chmodSync(folder, 0o755)
-  const source = programFile('object-storage')
-  const file = join(folder, 'program', basename(source))
-  cpSync(dirname(source), dirname(file), { recursive: true })
-  for (const name of readdirSync(dirname(file))) chmodSync(join(folder, 'program', name), 0o644)
-  chmodSync(dirname(file), 0o755)
+  const programs = createOurPrograms(folder)
   const node = join(folder, 'node')
   copyFileSync(process.execPath, node, constants.COPYFILE_FICLONE)
   chmodSync(node, 0o755)
   const stage = nativeStage(kind, null)
   return {
     ...stage,
-    service: (said, over = {}) => stage.service(said, { ourProgram: () => ({ node, file }), ...over }),
+    service: (said, over = {}) =>
+      stage.service(said, { ourProgram: (name) => ({ node, file: programs.file(name) }), ...over }),
     async close() {
       await stage.close()
       rmSync(folder, { recursive: true, force: true })

@@ -36,6 +36,36 @@ const operation = {
   startedAt: at,
   finishedAt: null,
 }
+const backup = {
+  id: 'bak_01kq3z8v5mexample',
+  project: { id: projectId, slug: 'shop', name: 'Shop', deleted: false },
+  engine: 'native',
+  createdAt: at,
+  note: 'before the upgrade',
+  source: 'manual',
+  sizeBytes: 18_204_113,
+  parts: [
+    {
+      id: 'database:main',
+      title: 'PostgreSQL main',
+      type: 'postgresql',
+      version: '18',
+      method: 'online',
+      bytes: 18_204_113,
+      contentBytes: 41_231_360,
+      sha256: 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855',
+      takenAt: at,
+      warnings: [],
+    },
+  ],
+  verified: {
+    at,
+    outcome: 'whole',
+    seconds: 12.4,
+    checks: [{ part: 'database:main', check: 'started', ok: true, detail: 'Ready after 1.2 s.' }],
+  },
+  opensHere: true,
+}
 const status = { state: 'stopped', desired: 'stopped', since: at, health: 'none', warnings: [] }
 const project = {
   id: projectId,
@@ -339,6 +369,12 @@ export const examples: Readonly<Record<string, unknown>> = {
   Project: { ...project, status: { ...status, workloads: [] }, env: { LOG_LEVEL: variable } },
   ProjectCreate: { name: 'Shop', template: 'express', start: false },
   ProjectDuplicate: { name: 'Shop copy' },
+  Backup: backup,
+  BackupPage: page(backup),
+  BackupArchive: 'manifest.json, and a file for each part, as a tar archive',
+  BackupCreate: { note: 'before the upgrade' },
+  RestoreRequest: { confirm: 'shop', parts: ['database:main'] },
+  RestoreAs: { name: 'Shop of March', start: true },
   ProjectVariables: { env: { LOG_LEVEL: variable }, injected: ['DATABASE_URL'] },
   ProjectFromManifest: { manifest: projectFile, start: false },
   ProjectPage: page(project),

@@ -42,7 +42,7 @@ export function answersEtag({ results }: Operation): boolean {
 
 export function bodyOf(operation: Operation, schema: z.ZodType, components: Components): Json {
   const media = { schema: components.refer(schema, 'input') }
-  const types = ['application/json', ...(operation.bodyTypes ?? [])]
+  const types = [...(operation.bodyStream === true ? [] : ['application/json']), ...(operation.bodyTypes ?? [])]
   return {
     ...(schema.safeParse(undefined).success ? {} : { required: true }),
     content: Object.fromEntries(types.map((type) => [type, media])),

@@ -3,6 +3,7 @@ export const tagTexts: Readonly<Record<string, string>> = {
   Access: 'Logging in, users, tokens, sessions and the secret key.',
   Actions: 'Commands that the service finds in the source.',
   Audit: 'Who changed what, and proof that the log is whole.',
+  Backups: 'Copies of projects that were restored to see whether they are whole.',
   Catalogue: 'Runtimes, services and databases that can be chosen.',
   Databases: 'Databases of a project and their credentials.',
   Environment: 'Environment variables of a project.',

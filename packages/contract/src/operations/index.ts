@@ -1,5 +1,6 @@
 import type { Operation } from '../operation.ts'
 import * as access from './access.ts'
+import * as backups from './backups.ts'
 import * as databases from './databases.ts'
 import * as env from './env.ts'
 import * as images from './images.ts'
@@ -23,6 +24,7 @@ export const operations = {
   ...observe,
   ...env,
   ...databases,
+  ...backups,
   ...manifest,
   ...ofOperations,
   ...services,

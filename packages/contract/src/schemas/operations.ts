@@ -10,6 +10,9 @@ export const operationKinds = [
   'delete',
   'duplicate',
   'reconcile',
+  'backup',
+  'restore',
+  'verify',
 ] as const
 export const operationStates = ['queued', 'running', 'succeeded', 'failed', 'cancelled'] as const
 

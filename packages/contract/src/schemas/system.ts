@@ -215,6 +215,10 @@ export const eventTypes = [
   'run.changed',
   'terminal.changed',
   'webhook.changed',
+  'backup.created',
+  'backup.deleted',
+  'backup.verified',
+  'backup.restored',
 ] as const
 
 /** What happened, for pages and scripts that follow along. `data` is an explicit projection, never a secret. */

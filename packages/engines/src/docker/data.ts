@@ -120,36 +120,50 @@ export async function copyData(
 ): Promise<void> {
   await refuseWhileUsed(daemon, from, name, 'copied')
   await refuseWhileUsed(daemon, to, name, 'replaced')
-  if ((await orAbsent(daemon.docker.getVolume(volumeName(daemon, to, name)).inspect())) !== null) {
-    throw new EngineError('engine_cannot', `The project already has data named "${name}".`, {
-      hint: 'Delete it first, or choose another name.',
-    })
-  }
-  if (!(await dataNames(daemon, from)).includes(name)) {
-    throw new EngineError('engine_cannot', `There is no data named "${name}" to copy.`, {
-      hint: 'Start the project once, so that it makes its data.',
-    })
-  }
-  await mkdir(join(daemon.home.data, safe(to)), { recursive: true, mode: 0o711 })
-  await writeFile(join(daemon.home.data, safe(to), safe(name)), '', { mode: 0o600 })
-  try {
-    await createVolume(daemon, to, name)
-    await copyVolume(daemon, from, to, name, signal)
-  } catch (error) {
-    await removeVolume(daemon, to, name).catch(() => {})
-    await forgetIncoming(daemon.home, to, name)
-    throw error
-  }
-  await forgetIncoming(daemon.home, to, name)
+  await refuseExisting(daemon, to, name)
+  if (!(await dataNames(daemon, from)).includes(name)) throw noSuchData(name, 'copied')
+  await withIncoming(daemon, to, name, () => copyVolume(daemon, from, to, name, signal))
 }
 
-const INSIDE = '/stackquay-copy'
+/** Fills a new volume, which counts as not there until all is in it. */
+export async function withIncoming(
+  daemon: Daemon,
+  project: string,
+  name: string,
+  fill: () => Promise<void>,
+): Promise<void> {
+  await mkdir(join(daemon.home.data, safe(project)), { recursive: true, mode: 0o711 })
+  await writeFile(join(daemon.home.data, safe(project), safe(name)), '', { mode: 0o600 })
+  try {
+    await createVolume(daemon, project, name)
+    await fill()
+  } catch (error) {
+    await removeVolume(daemon, project, name).catch(() => {})
+    await forgetIncoming(daemon.home, project, name)
+    throw error
+  }
+  await forgetIncoming(daemon.home, project, name)
+}
+
+export async function refuseExisting(daemon: Daemon, project: string, name: string): Promise<void> {
+  if ((await orAbsent(daemon.docker.getVolume(volumeName(daemon, project, name)).inspect())) === null) return
+  throw new EngineError('engine_cannot', `The project already has data named "${name}".`, {
+    hint: 'Delete it first, or choose another name.',
+  })
+}
+
+export function noSuchData(name: string, verb: string): EngineError {
+  return new EngineError('engine_cannot', `There is no data named "${name}" that could be ${verb}.`, {
+    hint: 'Start the project once, so that it makes its data.',
+  })
+}
+
+export const INSIDE = '/stackquay-copy'
 
 async function copyVolume(daemon: Daemon, from: string, to: string, name: string, signal: AbortSignal): Promise<void> {
-  const image = await anyImage(daemon)
   const [source, target] = await Promise.all([
-    containerHolding(daemon, image, from, name, to),
-    containerHolding(daemon, image, to, name, to),
+    holdingContainer(daemon, from, name, to),
+    holdingContainer(daemon, to, name, to),
   ])
   try {
     throwIfAborted(signal)
@@ -164,17 +178,17 @@ async function copyVolume(daemon: Daemon, from: string, to: string, name: string
 }
 
 /**
- * A container that only holds a volume, and never runs. Nothing of its image gets into the volume. Its name says the copy's
- * target: several copies of one source may be made at once.
+ * A container that only holds a volume, and never runs. Nothing of its image gets into the volume. `purpose` distinguishes those for one
+ * volume: of a copy it is the target, because several copies of one source may be made at once.
  */
-async function containerHolding(
+export async function holdingContainer(
   daemon: Daemon,
-  image: string,
   project: string,
   data: string,
-  target: string,
+  purpose: string,
 ): Promise<Dockerode.Container> {
-  const name = objectName(daemon, project, 'copy', data, target)
+  const image = await anyImage(daemon)
+  const name = objectName(daemon, project, 'copy', data, purpose)
   const left = await orAbsent(daemon.docker.getContainer(name).inspect())
   if (left !== null && isManaged(daemon, left.Config.Labels)) await discard(daemon.docker.getContainer(left.Id))
   return daemon.docker.createContainer({
@@ -218,7 +232,7 @@ function usersOf(daemon: Daemon, project: string, name: string): Promise<Dockero
   )
 }
 
-async function refuseWhileUsed(daemon: Daemon, project: string, name: string, verb: string): Promise<void> {
+export async function refuseWhileUsed(daemon: Daemon, project: string, name: string, verb: string): Promise<void> {
   for (const { State, Labels } of await usersOf(daemon, project, name)) {
     if (State !== 'running' && State !== 'paused' && State !== 'restarting') continue
     throw inUse(name, parseDescription(Labels[DESCRIPTION])?.title ?? Labels[WORKLOAD] ?? 'a command', verb)

@@ -66,37 +66,56 @@ export async function copyData(
   signal: AbortSignal,
 ): Promise<void> {
   const source = dataDir(machine.home, from, name)
-  const target = dataDir(machine.home, to, name)
   await refuseWhileUsed(machine, from, name, 'copied')
   await refuseWhileUsed(machine, to, name, 'replaced')
-  if (await exists(target)) {
-    throw new EngineError('engine_cannot', `The project already has data named "${name}".`, {
-      hint: 'Delete it first, or choose another name.',
-    })
-  }
-  if (!(await exists(source))) {
-    throw new EngineError('engine_cannot', `There is no data named "${name}" to copy.`, {
-      hint: 'Start the project once, so that it makes its data.',
-    })
-  }
-  const incoming = join(machine.home.data, safe(to), `.incoming-${name}-${randomBytes(6).toString('hex')}`)
-  await mkdir(join(machine.home.data, safe(to)), { recursive: true, mode: 0o711 })
-  try {
-    const account = await machine.accounts.of(to)
-    await makeOwned(incoming, account)
+  await refuseExisting(machine, to, name)
+  if (!(await exists(source))) throw noSuchData(name, 'copied')
+  await makeIncoming(machine, to, name, signal, async (incoming, account) => {
     const reader = await machine.accounts.of(from)
     await copyBetween({ account: reader, path: source }, { account, path: incoming }, signal).catch(
       (error: unknown) => {
         throwIfAborted(signal)
-        throw error instanceof FilesError ? copyFailed(name, error) : error
+        throw error instanceof FilesError ? archiveFailed(name, 'copied', error) : error
       },
     )
+  })
+}
+
+/** Fills a folder that is not listed, which gets its name when all is in it. */
+export async function makeIncoming(
+  machine: Machine,
+  project: string,
+  name: string,
+  signal: AbortSignal,
+  fill: (incoming: string, account: Account | null) => Promise<void>,
+): Promise<void> {
+  const target = dataDir(machine.home, project, name)
+  const incoming = join(machine.home.data, safe(project), `.incoming-${name}-${randomBytes(6).toString('hex')}`)
+  await mkdir(join(machine.home.data, safe(project)), { recursive: true, mode: 0o711 })
+  try {
+    const account = await machine.accounts.of(project)
+    await makeOwned(incoming, account)
+    await fill(incoming, account)
     throwIfAborted(signal)
     await rename(incoming, target)
   } catch (error) {
     await removeGivenFolder(incoming).catch(() => {})
+    await rmdir(join(machine.home.data, safe(project))).catch(() => {})
     throw error
   }
+}
+
+export async function refuseExisting(machine: Machine, project: string, name: string): Promise<void> {
+  if (!(await exists(dataDir(machine.home, project, name)))) return
+  throw new EngineError('engine_cannot', `The project already has data named "${name}".`, {
+    hint: 'Delete it first, or choose another name.',
+  })
+}
+
+export function noSuchData(name: string, verb: string): EngineError {
+  return new EngineError('engine_cannot', `There is no data named "${name}" that could be ${verb}.`, {
+    hint: 'Start the project once, so that it makes its data.',
+  })
 }
 
 async function makeOwned(path: string, account: Account | null): Promise<void> {
@@ -104,7 +123,7 @@ async function makeOwned(path: string, account: Account | null): Promise<void> {
   if (account !== null) await chownTo(path, account)
 }
 
-async function refuseWhileUsed(machine: Machine, project: string, name: string, verb: string): Promise<void> {
+export async function refuseWhileUsed(machine: Machine, project: string, name: string, verb: string): Promise<void> {
   for (const ref of await recordedWorkloads(machine.home, project)) {
     const record = await readRecord(machine.home, ref)
     if (record === null || !record.data.includes(name) || locate(machine, record) === null) continue
@@ -115,14 +134,15 @@ async function refuseWhileUsed(machine: Machine, project: string, name: string, 
   }
 }
 
-function copyFailed(name: string, error: FilesError): EngineError {
+export function archiveFailed(name: string, verb: string, error: FilesError): EngineError {
   if (error.code === 'disk_full') {
-    return new EngineError('disk_full', `The disk is full: the data "${name}" could not be copied.`, {
+    return new EngineError('disk_full', `The disk is full: the data "${name}" could not be ${verb}.`, {
       hint: 'Free some space, then try again.',
       retryable: true,
     })
   }
-  return new EngineError('io_failed', `The data "${name}" could not be copied: ${error.message}`, {
+  return new EngineError('io_failed', `The data "${name}" could not be ${verb}: ${error.message}`, {
     hint: 'See the message, then try again.',
+    retryable: error.code === 'changed',
   })
 }

@@ -8,6 +8,7 @@ import { nativeCapabilities } from './capabilities.ts'
 import { endOrphanedExecs } from './commands/exec.ts'
 import { createNativeCommands } from './commands/native-host.ts'
 import { clearTrash, copyData, dataNames, listData } from './data.ts'
+import { readData, writeData } from './data-archives.ts'
 import { createEvents } from './events.ts'
 import { isName, openHome } from './home.ts'
 import { createConfiner } from './isolation/confine.ts'
@@ -110,6 +111,8 @@ export async function createNativeEngine(options: NativeEngineOptions): Promise<
     dataNames: (project) => dataNames(machine, project),
     data: (project, signal) => listData(machine, project, signal),
     copyData: (from, to, name, signal) => copyData(machine, from, to, name, signal),
+    readData: (project, name, signal) => readData(machine, project, name, signal),
+    writeData: (project, name, archive, signal) => writeData(machine, project, name, archive, signal),
     usage: async () => [],
     commands,
     async close() {

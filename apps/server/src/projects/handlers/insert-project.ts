@@ -19,7 +19,7 @@ export async function insertProject(
       const queued = await more(tx)
       await tx.audit.append(
         context.audit({
-          action: queued.kind === 'duplicate' ? 'project.duplicate' : 'project.create',
+          action: actions[queued.kind] ?? 'project.create',
           target: project.slug,
           project: project.id,
           operationId: queued.id,
@@ -47,4 +47,10 @@ export async function insertProject(
     if (error instanceof TakenError) throw nameTaken(project.slug, await store.projects.find(project.slug))
     throw error
   }
+}
+
+/** Of what made the project. */
+const actions: Readonly<Partial<Record<OperationRow['kind'], string>>> = {
+  duplicate: 'project.duplicate',
+  restore: 'backup.restore-as',
 }

@@ -1,5 +1,6 @@
 import type { DatabaseInput, DatabaseType } from '../../entry-types.ts'
 import { familyFields, familyWorkload, nameBlocker } from '../mysql-family.ts'
+import { familyBackup } from '../mysql-family-backup.ts'
 import { basedirOf, initJob } from './init-job.ts'
 
 /** One server process and one data directory for each database entry; its user has all rights on its own database alone. */
@@ -42,6 +43,8 @@ export const mariadb: DatabaseType = {
   },
   nameBlocker: (name) => nameBlocker(mariadb.label, name),
   toWorkload,
+  // Seconds.
+  backup: familyBackup('SET SESSION max_statement_time = 600'),
 }
 
 function toWorkload(input: DatabaseInput) {

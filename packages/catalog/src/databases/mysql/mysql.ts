@@ -1,5 +1,6 @@
 import type { DatabaseInput, DatabaseType } from '../../entry-types.ts'
 import { familyFields, familyWorkload, nameBlocker } from '../mysql-family.ts'
+import { familyBackup } from '../mysql-family-backup.ts'
 import { initJob } from './init-job.ts'
 import { ownOptions } from './own-options.ts'
 
@@ -41,6 +42,8 @@ export const mysql: DatabaseType = {
   },
   nameBlocker: (name) => nameBlocker(mysql.label, name),
   toWorkload,
+  // Milliseconds, of statements that select.
+  backup: familyBackup('SET SESSION max_execution_time = 600000'),
 }
 
 function toWorkload(input: DatabaseInput) {

@@ -1,5 +1,6 @@
 import { dataPath } from '@stackquay/engine-api/workload'
 import type { DatabaseConnection, DatabaseInput, DatabaseType, WorkloadSpec } from '../../entry-types.ts'
+import { backup } from './backup-method.ts'
 import { initJob } from './init-job.ts'
 import { passwordJob } from './password-job.ts'
 import { startScript } from './start-script.ts'
@@ -70,6 +71,7 @@ export const postgresql: DatabaseType = {
     password: connection.secret('password'),
     url: url(connection),
   }),
+  backup,
 }
 
 function toWorkload(input: DatabaseInput): WorkloadSpec {

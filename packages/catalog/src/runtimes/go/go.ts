@@ -73,6 +73,7 @@ export const go: RuntimeType = {
   toWorkloads,
   commandFiles: () => [],
   commands,
+  rebuildable: [],
 }
 
 function detect(source: SourceFiles) {

@@ -85,6 +85,18 @@ export const node: RuntimeType = {
   toWorkloads,
   commandFiles: (stored: Settings) => commandFiles(String(stored.package ?? '.')),
   commands,
+  rebuildable: [
+    'node_modules',
+    '.next',
+    '.nuxt',
+    '.output',
+    '.svelte-kit',
+    '.astro',
+    '.angular',
+    '.turbo',
+    '.parcel-cache',
+    '.vite',
+  ],
 }
 
 function sourceFiles(stored: Settings): readonly string[] {

@@ -102,6 +102,8 @@ export const php: RuntimeType = {
   toWorkloads,
   commandFiles: () => commandFiles,
   commands,
+  // Composer's `vendor` is not in it: frameworks keep what people write in folders of that name too.
+  rebuildable: [],
 }
 
 function sourceFiles(_stored: Settings): readonly string[] {

@@ -84,6 +84,7 @@ export const python: RuntimeType = {
   toWorkloads,
   commandFiles: (stored: Settings) => commandFiles(String(stored.package ?? '.')),
   commands,
+  rebuildable: ['__pycache__', '.venv', 'venv', '.pytest_cache', '.mypy_cache', '.ruff_cache', '.tox', '.nox'],
 }
 
 function sourceFiles(stored: Settings): readonly string[] {

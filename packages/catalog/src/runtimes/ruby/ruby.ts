@@ -64,6 +64,8 @@ export const ruby: RuntimeType = {
   toWorkloads,
   commandFiles: (stored: Settings) => commandFiles(String(stored.package ?? '.')),
   commands,
+  // Bundler's `vendor/bundle` is not in it: the folder above holds what people write.
+  rebuildable: [],
 }
 
 const files = ['Gemfile', 'Gemfile.lock', 'config.ru', 'app.rb', 'bin/rails', 'config/application.rb']

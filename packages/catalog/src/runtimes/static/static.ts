@@ -43,6 +43,7 @@ export const staticFiles: RuntimeType = {
     environment: commandEnvironment(input, { cwd: input.project.path, env: {}, path: [], install: null }),
     actions: [],
   }),
+  rebuildable: [],
 }
 
 /** Where generators put finished pages; the project itself first. */

@@ -2,6 +2,7 @@ import { dataPath } from '@stackquay/engine-api/workload'
 import type { ServiceConnection, ServiceInput, ServiceType, WorkloadSpec } from '../../entry-types.ts'
 import { servicePort } from '../../service-ports.ts'
 import { serviceSettings } from '../../service-settings.ts'
+import { builtInBackup } from '../built-in-backup.ts'
 import { nodeImage } from '../node-image.ts'
 import { inboxSecret } from './inbox.ts'
 
@@ -36,6 +37,7 @@ export const mailpit: ServiceType = {
     MAILER_DSN: url(connection),
   }),
   inboxPort: 'web',
+  backup: builtInBackup('mailpit', 'web', inboxSecret),
 }
 
 function toWorkload(input: ServiceInput): WorkloadSpec {

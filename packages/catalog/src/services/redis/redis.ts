@@ -2,6 +2,7 @@ import { dataPath } from '@stackquay/engine-api/workload'
 import type { ServiceInput, ServiceType, WorkloadSpec } from '../../entry-types.ts'
 import { servicePort } from '../../service-ports.ts'
 import { serviceSettings } from '../../service-settings.ts'
+import { backup } from './backup-method.ts'
 import { credentials, variables } from './connection.ts'
 import { ExternalPatch, ExternalStored, ExternalView, externalOf } from './external.ts'
 import { health, healthUser } from './health.ts'
@@ -75,6 +76,7 @@ export const redis: ServiceType = {
   toWorkload,
   variables,
   credentials,
+  backup,
 }
 
 function toWorkload(input: ServiceInput): WorkloadSpec {

@@ -7,7 +7,8 @@
  * The password is written byte by byte as `\xNN`, so that no character of it can end the quotes or the line.
  *
  * A killed server leaves half-written rewrites of its append-only file behind, as large as its data. They are never read
- * again, and their names hold a process id, so no later one replaces them.
+ * again, and their names hold a process id, so no later one replaces them. The same holds for further names that a killed
+ * backup gave to its files.
  */
 export function startScript(program: string, settings: readonly string[]): readonly [string, ...string[]] {
   return ['/bin/sh', '-c', script, 'redis', program, settings.join('\n')]
@@ -19,6 +20,7 @@ password=$(printf %s "$PASSWORD" | od -An -v -tx1 | tr -cd 0-9a-f | sed 's/../\\
 unset PASSWORD
 if [ -z "$password" ]; then echo "There is no password, and no server without one." >&2; exit 1; fi
 rm -f temp-*.rdb temp-*.aof
+rm -rf copy-*
 exec "$program" - <<END
 $settings
 requirepass "$password"

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import type { ServiceConnection, ServiceInput, ServiceType, WorkloadSpec } from '../../entry-types.ts'
 import { servicePort } from '../../service-ports.ts'
 import { serviceSettings } from '../../service-settings.ts'
+import { builtInBackup } from '../built-in-backup.ts'
 import { nodeImage } from '../node-image.ts'
 
 /** An S3 endpoint that is a built-in program; what it does and does not do is in `docs/storage.md`. */
@@ -66,6 +67,7 @@ export const storage: ServiceType = {
     bucket,
     region,
   }),
+  backup: builtInBackup('storage', 'http', 'secretKey'),
 }
 
 /**

@@ -8,6 +8,7 @@
  * - `too_large`, `too_many`: more bytes or entries than were asked for.
  * - `changed`: it was replaced at this moment.
  * - `disk_full`
+ * - `invalid_archive`: it is not whole, or leads out of its folder.
  * - `timeout`: it took longer than allowed.
  * - `broken`: the process that acts as the project's user ended or answered nonsense, twice.
  * - `failed`: anything else; the message names the system's own code.
@@ -25,6 +26,7 @@ const codes = [
   'too_many',
   'changed',
   'disk_full',
+  'invalid_archive',
   'timeout',
   'broken',
   'failed',
@@ -51,6 +53,7 @@ const sentences: Readonly<Record<FilesErrorCode, string>> = {
   too_many: 'It holds more entries than allowed.',
   changed: 'It was replaced while it was used.',
   disk_full: 'The disk is full.',
+  invalid_archive: 'The archive is not whole, or leads out of its folder.',
   timeout: 'It took longer than allowed.',
   broken: 'The process that acts as the user of the project ended before it answered.',
   failed: 'The system refused it.',

@@ -24,17 +24,20 @@ const program = fileURLToPath(new URL('./helper.ts', import.meta.url))
 const mostComplaint = 2_000
 
 export async function startHelper(account: Account, compiled: string | null): Promise<HelperProcess> {
-  const argv = [
-    ...(await givingUpRights()),
-    process.execPath,
-    '--max-old-space-size=64',
-    '--max-semi-space-size=2',
-    '--no-warnings',
-    program,
-    String(account.uid),
-    String(account.gid),
-  ]
-  const child = spawn(argv[0]!, argv.slice(1), {
+  const ids = [String(account.uid), String(account.gid)]
+  return supervise(startProgram(program, ids, await givingUpRights(), compiled))
+}
+
+/** Starts a program of ours that gives up its rights itself. The caller listens to its errors. */
+export function startProgram(
+  path: string,
+  args: readonly string[],
+  front: readonly string[],
+  compiled: string | null = null,
+): ChildProcess {
+  const limits = ['--max-old-space-size=64', '--max-semi-space-size=2', '--no-warnings']
+  const [file = '', ...rest] = [...front, process.execPath, ...limits, path, ...args]
+  return spawn(file, rest, {
     cwd: '/',
     env: {
       PATH: systemPath,
@@ -47,7 +50,6 @@ export async function startHelper(account: Account, compiled: string | null): Pr
     // A Ctrl+C at the terminal of the service is none of its business.
     detached: true,
   })
-  return supervise(child)
 }
 
 function supervise(child: ChildProcess): HelperProcess {

@@ -3,6 +3,7 @@ import { flushCompileCache } from 'node:module'
 import { acts } from './acts.ts'
 import { asFilesError, FilesError } from './files-error.ts'
 import { createFrameReader, encodeFrame, mostJson, type Reply, type Request } from './frames.ts'
+import { giveUpRights } from './give-up-rights.ts'
 
 /*
  * The process that acts as one project's user. Arguments: uid and gid. It is started as root, loads its files (which the user need
@@ -20,20 +21,6 @@ giveUpRights(uid ?? 0, gid ?? 0)
 process.umask(0o027)
 process.chdir('/')
 serve()
-
-/** Sets the real, effective and saved user at once, which drops all capabilities; then looks whether it holds. */
-function giveUpRights(uid: number, gid: number): void {
-  if (!(uid > 0 && gid > 0)) process.exit(70)
-  process.setgroups?.([])
-  process.setgid?.(gid)
-  process.setuid?.(uid)
-  try {
-    process.setuid?.(0)
-  } catch {
-    if (process.getuid?.() === uid && process.geteuid?.() === uid && process.getegid?.() === gid) return
-  }
-  process.exit(70)
-}
 
 function serve(): void {
   const running = new Map<number, AbortController>()

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import type { Account } from '../account.ts'
 import { FilesError } from './files-error.ts'
 import { runAsUser, startAsUser } from './run-as-user.ts'
+import { keepTop } from './tar.ts'
 
 /*
  * Whole trees that belong to a project's user. The folder above one belongs to the service alone, so the tree's own name leads where the service put it;
@@ -156,9 +157,6 @@ async function empty(path: string, owner: Account | null, opened: boolean, signa
   if (opened) await runAsUser(owner, ['chmod', '-R', 'u+rwX', '--', path], options)
   await runAsUser(owner, ['rm', '-rf', '--', path], options)
 }
-
-/** The folder that is copied into keeps its own mode: no other user may read it, whatever the other one allowed. */
-const keepTop = process.platform === 'linux' ? ['--no-overwrite-dir'] : []
 
 /** Everything that it says is listened to from its first moment. */
 async function tar(account: Account | null, args: readonly string[], stdio: readonly ('ignore' | 'pipe')[]) {

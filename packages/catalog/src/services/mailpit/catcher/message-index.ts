@@ -1,4 +1,4 @@
-import { DatabaseSync, type SQLOutputValue } from 'node:sqlite'
+import { backup, DatabaseSync, type SQLOutputValue } from 'node:sqlite'
 import type { InboxAddress, InboxPage, InboxSummary } from '../inbox.ts'
 import { inboxLimits } from './inbox-terms.ts'
 import { type Digest, searchable } from './read-mail.ts'
@@ -34,6 +34,8 @@ export interface MessageIndex {
   remove(id: string): boolean
   /** Answers the ids that it removed. */
   removeAll(): readonly string[]
+  /** A whole copy as of one moment, in a new file. */
+  copyTo(file: string): Promise<void>
   close(): void
 }
 
@@ -94,6 +96,9 @@ export function openMessageIndex(path: string): MessageIndex {
       bytes = numberOf(statements.bytes)
       return rows.map(({ id }) => String(id))
     },
+    copyTo: async (file) => {
+      await backup(database, file)
+    },
     close: () => database.close(),
   }
 }
@@ -110,7 +115,7 @@ function statementsOf(database: DatabaseSync) {
     mark: database.prepare('UPDATE message SET read = ? WHERE id = ?'),
     remove: database.prepare('DELETE FROM message WHERE id = ? RETURNING size_bytes'),
     removeAll: database.prepare('DELETE FROM message RETURNING id'),
-    ids: database.prepare('SELECT id FROM message'),
+    ids: database.prepare('SELECT id FROM message ORDER BY id'),
     oldest: database.prepare('SELECT id FROM message ORDER BY seq LIMIT 1'),
     count: database.prepare('SELECT count(*) AS count FROM message'),
     unread: database.prepare('SELECT count(*) AS count FROM message WHERE read = 0'),

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { type FileHandle, mkdir, open, readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import type { InboxPage, InboxSummary } from '../inbox.ts'
 import {
   type Envelope,
@@ -10,6 +11,7 @@ import {
   openMessageIndex,
 } from './message-index.ts'
 import type { Digest } from './read-mail.ts'
+import { type TarFile, tarOf } from './tar-files.ts'
 
 /** How much is kept; the oldest messages go first. */
 export interface Retention {
@@ -25,10 +27,13 @@ export interface MailStore {
   /** Opens the file of a message that arrives. Either `keep` or `drop` follows. */
   begin(): Promise<Incoming>
   list(query: MailQuery): InboxPage
+  ids(): readonly string[]
   find(id: string): StoredMail | null
   mark(id: string, read: boolean): InboxSummary | null
   remove(id: string): Promise<boolean>
   removeAll(): Promise<void>
+  /** A tar of the folder as of one moment: the index and the messages in it. None of them is removed before `release`. */
+  copy(): Promise<{ chunks(): AsyncIterable<Buffer>; release(): Promise<void> }>
   close(): void
 }
 
@@ -59,9 +64,18 @@ export async function openStore(folder: string, retention: Retention): Promise<M
   await sweep(folders, index)
   const pathOf = (id: string) => join(folders.messages, `${id}.eml`)
 
+  /** Removed, but still wanted by who makes a copy. */
+  const held = new Set<string>()
+  let copies = 0
+
+  async function removeFile(id: string): Promise<void> {
+    if (copies > 0) held.add(id)
+    else await rm(pathOf(id), { force: true })
+  }
+
   async function remove(id: string): Promise<boolean> {
     if (!index.remove(id)) return false
-    await rm(pathOf(id), { force: true })
+    await removeFile(id)
     return true
   }
 
@@ -83,6 +97,7 @@ export async function openStore(folder: string, retention: Retention): Promise<M
         await dropOldest().catch((error: Error) => console.error(`Old messages stay for now: ${error.message}`))
       }),
     list: index.list,
+    ids: index.ids,
     find: (id) => {
       const found = index.find(id)
       return found === null ? null : { ...found, path: pathOf(id) }
@@ -90,9 +105,40 @@ export async function openStore(folder: string, retention: Retention): Promise<M
     mark: index.mark,
     remove,
     removeAll: async () => {
-      for (const id of index.removeAll()) await rm(pathOf(id), { force: true })
+      for (const id of index.removeAll()) await removeFile(id)
+    },
+    copy: async () => {
+      copies += 1
+      const file = join(folders.incoming, `${randomUUID()}.sqlite`)
+      const release = async () => {
+        await rm(file, { force: true })
+        copies -= 1
+        if (copies > 0) return
+        for (const id of held) await rm(pathOf(id), { force: true })
+        held.clear()
+      }
+      try {
+        await index.copyTo(file)
+      } catch (error) {
+        await release()
+        throw error
+      }
+      return { chunks: () => tarOf(filesOf(file, pathOf)), release }
     },
     close: index.close,
+  }
+}
+
+function* filesOf(copy: string, pathOf: (id: string) => string): Generator<TarFile> {
+  const database = new DatabaseSync(copy)
+  try {
+    // No further file belongs to it then.
+    database.exec('PRAGMA journal_mode = DELETE')
+    yield { name: 'inbox.sqlite', path: copy }
+    const ids = database.prepare('SELECT id FROM message').iterate()
+    for (const { id } of ids) yield { name: `messages/${id}.eml`, path: pathOf(String(id)) }
+  } finally {
+    database.close()
   }
 }
 

@@ -2,6 +2,7 @@ import { createReadStream } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { pipeline } from 'node:stream/promises'
 import type { InboxMessage, InboxPage, InboxRefusal, InboxSummary } from '../inbox.ts'
+import { contentsOf, sendCopy } from './backup.ts'
 import { type Place, refusal } from './guard.ts'
 import { inboxLimits } from './inbox-terms.ts'
 import { strangers } from './message-index.ts'
@@ -38,6 +39,12 @@ const routes: readonly Route[] = [
   { path: new RegExp(`^/api/messages/${id}$`), about: 'data', methods: { GET: show, PATCH: mark, DELETE: remove } },
   { path: new RegExp(`^/api/messages/${id}/source$`), about: 'data', methods: { GET: sendSource } },
   { path: new RegExp(`^/api/messages/${id}/attachments/(\\d{1,6})$`), about: 'data', methods: { GET: sendAttachment } },
+  {
+    path: /^\/-\/copy$/,
+    about: 'data',
+    methods: { GET: ({ response, options }) => sendCopy(options.store, response) },
+  },
+  { path: /^\/-\/contents$/, about: 'data', methods: { GET: sendContents } },
 ]
 
 export async function openWeb(options: WebOptions): Promise<{ close(): Promise<void> }> {
@@ -188,6 +195,10 @@ async function sendAttachment(call: Call): Promise<void> {
     'Content-Disposition': `attachment; filename="${asciiName(name)}"; filename*=UTF-8''${encodedName(name)}`,
   })
   call.response.end(attachment.content)
+}
+
+async function sendContents({ response, options }: Call): Promise<void> {
+  send(response, 200, { type: 'application/json; charset=utf-8', content: await contentsOf(options.store) })
 }
 
 function asciiName(name: string): string {

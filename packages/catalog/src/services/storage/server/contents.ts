@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { closeSync, createReadStream, fsyncSync, mkdirSync, openSync, rmSync } from 'node:fs'
 import { mkdir, open, readdir, rename, rm, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -20,6 +21,10 @@ export interface Contents {
   retain(names: readonly string[]): () => void
   /** The bytes from `start` up to and without `end` of the pieces together. They must be retained. */
   read(pieces: readonly Piece[], start: number, end: number): AsyncGenerator<Buffer>
+  /** Where a content is, and its place in the data folder. */
+  fileOf(name: string): { readonly path: string; readonly name: string }
+  /** For a file that the next start removes. */
+  temporaryFile(): string
   /** Already gone is fine. */
   remove(names: readonly string[]): void
   /** Removes the unknown files of earlier runs. */
@@ -71,6 +76,8 @@ export function openContents(data: string, run: number): Contents {
       await Promise.all([...new Set(names.map(folderOf))].map((folder) => sync(join(root, folder))))
     },
     retain,
+    fileOf: (name) => ({ path: fileOf(name), name: join('contents', folderOf(name), name) }),
+    temporaryFile: () => join(incoming, randomUUID()),
     read: async function* (pieces, start, end) {
       let at = 0
       for (const { content, size } of pieces) {

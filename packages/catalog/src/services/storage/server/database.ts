@@ -1,4 +1,4 @@
-import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
+import { backup, DatabaseSync, type SQLInputValue } from 'node:sqlite'
 
 export type Row = Readonly<Record<string, SQLInputValue>>
 
@@ -13,6 +13,8 @@ export interface Database {
    * and 12,000 of 32 writers.
    */
   commit<T>(act: () => T): Promise<T>
+  /** A whole copy as of one moment, in a new file. Others go on meanwhile. */
+  copyTo(file: string): Promise<void>
   close(): void
 }
 
@@ -52,6 +54,9 @@ export function openDatabase(file: string): Database {
     get: (sql, ...values) => prepared(sql).get(...values) as Row | undefined,
     run: (sql, ...values) => Number(prepared(sql).run(...values).changes),
     commit: createCommit(db),
+    copyTo: async (file) => {
+      await backup(db, file)
+    },
     close: () => {
       db.exec('PRAGMA wal_checkpoint(TRUNCATE)')
       db.close()

@@ -4,6 +4,7 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { type Address, addressOf, splitOnce } from './address.ts'
 import { type Credentials, createAuthenticate } from './authenticate.ts'
+import { backupOperation, requireSecret } from './copy-data.ts'
 import { answerPreflight, corsHeaders } from './cors.ts'
 import { isFull, S3Error } from './errors.ts'
 import type { Answer, Exchange, Owner } from './exchange.ts'
@@ -63,7 +64,8 @@ export function createStorageServer(store: Store, credentials: Credentials): Ser
   async function answerTo(incoming: IncomingMessage, goOn: () => void): Promise<Answer> {
     if (incoming.method === 'OPTIONS') return answerPreflight(incoming)
     const address = addressOf(incoming)
-    if (isHealth(incoming, address)) return { status: 200, body: 'ok\n' }
+    const own = await answerOwn(incoming, address, store, credentials)
+    if (own !== null) return own
     const caller = authenticate(incoming, address, Date.now())
     if (caller.kind === 'anonymous') return answerAnybody(incoming, address)
     const exchange: Exchange = {
@@ -82,14 +84,13 @@ export function createStorageServer(store: Store, credentials: Credentials): Ser
     const reads =
       (incoming.method === 'GET' || incoming.method === 'HEAD') && address.bucket !== null && address.key !== null
     if (!reads || !findBucket(store, address.bucket)?.publicRead) throw new S3Error('AccessDenied')
-    const header = headerOf(incoming, address, null)
     if (Object.keys(overrides({ address })).length > 0) {
       throw new S3Error('InvalidRequest', 'Only a signed request can choose the headers of its answer.')
     }
     // Throws for what is more than reading the object.
     if (operationOf(incoming.method ?? 'GET', address) !== readObject) throw new S3Error('AccessDenied')
     try {
-      return readObject({ incoming, store, address, header })
+      return readObject({ incoming, store, address, header: headerOf(incoming, address, null) })
     } catch (error) {
       if (error instanceof S3Error && error.code === 'NoSuchKey') throw new S3Error('AccessDenied')
       throw error
@@ -97,9 +98,22 @@ export function createStorageServer(store: Store, credentials: Credentials): Ser
   }
 }
 
-function isHealth({ method, url }: IncomingMessage, { bucket }: Address): boolean {
+/** To questions about the storage itself; null when it is asked something else. */
+async function answerOwn(
+  incoming: IncomingMessage,
+  { bucket }: Address,
+  store: Store,
+  { secretKey }: Credentials,
+): Promise<Answer | null> {
+  const { method, url } = incoming
   // "-" can be no bucket's name, so this one was read from the path.
-  return (method === 'GET' || method === 'HEAD') && bucket === '-' && splitOnce(url ?? '', '?')[0] === healthPath
+  if ((method !== 'GET' && method !== 'HEAD') || bucket !== '-') return null
+  const path = splitOnce(url ?? '', '?')[0]
+  if (path === healthPath) return { status: 200, body: 'ok\n' }
+  const operation = backupOperation(path)
+  if (operation === null) return null
+  requireSecret(incoming, secretKey)
+  return operation(store)
 }
 
 /** What an SDK would send as a header it puts into the query of a pre-signed URL, where the signature covers it too. */

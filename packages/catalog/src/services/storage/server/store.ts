@@ -11,6 +11,9 @@ export interface Store {
    * that it calls `gone` are removed once it is on disk.
    */
   change<T>(written: readonly Written[], act: (gone: (content: string) => void) => T): Promise<T>
+  /** Keeps all contents that rows name now or later, also when the rows go, until the answer is called. */
+  holdRemovals(): () => void
+  copyTo(file: string): Promise<void>
   /** Removes what a crash left over. */
   tidy(): Promise<void>
   close(): void
@@ -25,7 +28,14 @@ export function openStore(data: string): Store {
       content,
       content,
     ) !== undefined
-  const removeUnknown = (names: readonly string[]) => contents.remove(names.filter((name) => !isKnown(name)))
+  /** Contents without a row that wait until nobody holds removals. */
+  const held = new Set<string>()
+  let holders = 0
+  const removeUnknown = (names: readonly string[]) => {
+    const unknown = names.filter((name) => !isKnown(name))
+    if (holders === 0) contents.remove(unknown)
+    else for (const name of unknown) held.add(name)
+  }
   /** Contents whose transaction failed: a power cut now could still bring their rows back. */
   let doubtful: readonly string[] = []
   return {
@@ -50,8 +60,18 @@ export function openStore(data: string): Store {
         throw error
       }
     },
+    holdRemovals: () => {
+      holders += 1
+      return () => {
+        holders -= 1
+        if (holders > 0) return
+        removeUnknown([...held])
+        held.clear()
+      }
+    },
+    copyTo: database.copyTo,
     tidy: async () => {
-      const removed = await contents.sweep(isKnown)
+      const removed = await contents.sweep((content) => held.has(content) || isKnown(content))
       if (removed > 0) console.log(`Removed ${removed} contents that an earlier run left over.`)
     },
     close: () => database.close(),

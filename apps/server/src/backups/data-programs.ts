@@ -1,0 +1,100 @@
+import { PassThrough } from 'node:stream'
+import { withPrefix } from '@stackquay/catalog/tar-prefix'
+import { ProblemError } from '@stackquay/contract'
+import type { BackupPrograms, DataProgram } from '@stackquay/domain'
+import type { Engine, SecretRef } from '@stackquay/engine-api'
+
+export interface ProgramDeps {
+  readonly engine: Pick<Engine, 'commands'>
+  reveal(ref: SecretRef): Promise<string>
+}
+
+/** What a program writes of the data of a workload that runs, as a tar of all of it. Throws when the program fails. */
+export async function* onlineArchive(
+  { workload, online }: BackupPrograms,
+  deps: ProgramDeps,
+  signal: AbortSignal,
+): AsyncGenerator<Buffer> {
+  if (online === null) throw new TypeError(`${workload.title} has no program that takes its data while it runs.`)
+  const written = outputOf(workload.title, workload.ref.project, online, deps, signal)
+  yield* online.prefix === undefined ? written : withPrefix(written, online.prefix)
+}
+
+/** What is in the data of a workload that runs; null where nobody counts it. Throws when the program fails. */
+export async function contentsOf(
+  { workload, contents }: BackupPrograms,
+  deps: ProgramDeps,
+  signal: AbortSignal,
+): Promise<Readonly<Record<string, unknown>> | null> {
+  if (contents === null) return null
+  const chunks: Buffer[] = []
+  let length = 0
+  for await (const chunk of outputOf(workload.title, workload.ref.project, contents, deps, signal)) {
+    length += chunk.length
+    if (length > mostContents) throw failed(workload.title, 'it printed more than there can be of counts')
+    chunks.push(chunk)
+  }
+  try {
+    const found: unknown = JSON.parse(Buffer.concat(chunks).toString('utf8'))
+    if (typeof found === 'object' && found !== null) return found as Record<string, unknown>
+  } catch {
+    // Said below.
+  }
+  throw failed(workload.title, 'it printed no counts')
+}
+
+const mostContents = 1024 * 1024
+const stop = { signal: 'SIGTERM', deadlineSeconds: 5 } as const
+const keptWords = 2000
+
+/** Its program is held back while nobody reads on, and ended when nobody will. */
+async function* outputOf(
+  title: string,
+  project: string,
+  program: DataProgram,
+  { engine, reveal }: ProgramDeps,
+  signal: AbortSignal,
+): AsyncGenerator<Buffer> {
+  const left = new AbortController()
+  const output = new PassThrough({ highWaterMark: 1 << 20 })
+  let words = ''
+  const take = async (stream: 'stdout' | 'stderr', bytes: Buffer) => {
+    if (stream === 'stderr') {
+      words = (words + bytes.toString('utf8')).slice(-keptWords)
+      return
+    }
+    if (output.destroyed || output.write(bytes)) return
+    await new Promise<void>((resolve) => {
+      output.once('drain', resolve).once('close', resolve)
+    })
+  }
+  const ended = engine.commands
+    .exec(
+      { ...program, project, stop },
+      { stdin: null, output: take },
+      {
+        signal: AbortSignal.any([signal, left.signal]),
+        reveal,
+      },
+    )
+    .then(({ code }) => {
+      signal.throwIfAborted()
+      if (code !== 0) throw failed(title, words.trim().split('\n').at(-1) ?? '')
+      output.end()
+    })
+  ended.catch((error: Error) => output.destroy(error))
+  try {
+    yield* output as AsyncIterable<Buffer>
+    await ended
+  } finally {
+    left.abort()
+    output.destroy()
+    await ended.catch(() => undefined)
+  }
+}
+
+function failed(title: string, words: string): ProblemError {
+  return new ProblemError('job_failed', `The program that reads ${title} failed: ${words}`, {
+    hint: 'Look at its log. Stop it, and its data is copied instead.',
+  })
+}

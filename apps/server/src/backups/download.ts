@@ -1,0 +1,30 @@
+import { createHash } from 'node:crypto'
+import type { Manifest } from '@stackquay/archive'
+import type { Reply, RequestContext } from '../http/handler.ts'
+import type { ChangeDeps } from '../projects/change-project.ts'
+import type { Backups } from './open-backups.ts'
+
+/** A backup as one tar archive; a download that broke goes on where it was. It is recorded: whoever has it has the data. */
+export async function archiveReply(
+  manifest: Manifest,
+  context: RequestContext,
+  { store, backups }: Pick<ChangeDeps, 'store'> & { readonly backups: Backups },
+): Promise<Reply<never>> {
+  const { id, project } = manifest
+  const tar = await backups.folder.asTar(id)
+  await store.transaction((tx) =>
+    tx.audit.append(context.audit({ action: 'backup.download', target: `${project.slug}/${id}`, project: project.id })),
+  )
+  const time = manifest.createdAt.slice(0, 16).replaceAll(':', '').replace('T', '-')
+  return {
+    status: 200,
+    headers: {
+      'content-type': 'application/x-tar',
+      'content-disposition': `attachment; filename="${project.slug.replace(/[^a-zA-Z0-9_-]/g, '-')}-${time}.tar"`,
+    },
+    stream: tar.read(0, tar.size, context.signal),
+    part: ({ from, to }) => tar.read(from, to + 1, context.signal),
+    length: tar.size,
+    etag: createHash('sha256').update(JSON.stringify(manifest)).digest('hex').slice(0, 32),
+  }
+}

@@ -1,0 +1,21 @@
+import type { Config } from '../config.ts'
+import type { ProjectAnswers } from '../projects/answers.ts'
+import { backupHandlers } from './backup-handlers.ts'
+import { type RestoreAsDeps, restoreAsHandlers } from './restore-as-handlers.ts'
+import { restoreHandlers } from './restore-handlers.ts'
+import { uploadHandlers } from './upload-handler.ts'
+import { verifyHandlers } from './verify-handler.ts'
+
+/** All that people do with backups. */
+export function allBackupHandlers(
+  deps: Omit<RestoreAsDeps, 'baseDomain'> & { readonly config: Config },
+  answers: ProjectAnswers,
+) {
+  return {
+    ...backupHandlers(deps, answers),
+    ...restoreHandlers(deps, answers),
+    ...restoreAsHandlers({ ...deps, baseDomain: deps.config.baseDomain }, answers),
+    ...verifyHandlers(deps, answers),
+    ...uploadHandlers(deps),
+  }
+}

@@ -1,0 +1,33 @@
+import { join } from 'node:path'
+import { type ArchiveFolder, openArchiveFolder } from '@stackquay/archive'
+import type { Store } from '@stackquay/store'
+import { type BackupKeys, openBackupKeys } from './backup-keys.ts'
+import { sweepDrillFolders } from './drill-folder.ts'
+import { type KnownBackups, openKnownBackups } from './known-backups.ts'
+
+/** All that is kept of backups: the folder that holds them, what is known of them, and the keys that open their settings. */
+export interface Backups {
+  readonly folder: ArchiveFolder
+  readonly known: KnownBackups
+  readonly keys: BackupKeys
+}
+
+export interface BackupsOptions {
+  readonly home: string
+  readonly store: Store
+  onError(error: unknown, what: string): void
+}
+
+/**
+ * They lie in a folder of their own, so that they outlive their projects. The folder is the truth: it is read once, here. What killed
+ * attempts left in it goes.
+ */
+export async function openBackups({ home, store, onError }: BackupsOptions): Promise<Backups> {
+  const folder = openArchiveFolder(join(home, 'backups'))
+  await folder.sweep()
+  const sweep = await sweepDrillFolders(home)
+  void sweep().catch((error: unknown) => onError(error, 'removing what restore drills left'))
+  const known = await openKnownBackups(folder, store, onError)
+  const keys = await openBackupKeys({ folder, known, store, onError })
+  return { folder, known, keys }
+}

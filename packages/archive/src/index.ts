@@ -1,0 +1,15 @@
+export type {
+  AddOptions,
+  ArchiveFolder,
+  ArchiveFolderOptions,
+  ArchiveTar,
+  ArchiveWriter,
+  ManifestFields,
+  NewPart,
+  PartNotes,
+  UploadOptions,
+} from './archive.ts'
+export { openArchiveFolder } from './archive-folder.ts'
+export { ArchiveError, type ArchiveErrorCode } from './error.ts'
+export type { Manifest, PartContents, PartEntry } from './manifest.ts'
+export { type ArchiveKey, newIdentity, openSettings, sealSettings } from './settings.ts'

@@ -1,0 +1,67 @@
+import { dataPath } from '@stackquay/engine-api/workload'
+import type { BackupMethod, BackupProgram } from '../../backup-method.ts'
+import type { DatabaseInput } from '../../entry-types.ts'
+import { clusterSql, databaseSql, databasesSql } from './backup/contents-sql.ts'
+
+/**
+ * On a machine a built-in program speaks to the server, for not every installation has its client programs. In a container
+ * there is no Node, but all of PostgreSQL.
+ */
+export const backup: BackupMethod<DatabaseInput> = {
+  online(input) {
+    // The command of the protocol had another form before.
+    if (Number.parseInt(input.toolchain.version, 10) < 15) return null
+    return { ...program(input, 'copy', copyScript), prefix: 'cluster' }
+  },
+  contents: (input) => program(input, 'contents', contentsScript, clusterSql, databasesSql, databaseSql),
+}
+
+function program(input: DatabaseInput, act: string, script: string, ...words: readonly string[]): BackupProgram {
+  const { node, file } = input.ourProgram('postgresql-backup')
+  return {
+    argv:
+      input.inContainer === true
+        ? ['/bin/sh', '-c', script, act, input.toolchain.directory, ...words]
+        : [node, file, act],
+    env: {
+      // Rules that initdb writes let backups in from there alone.
+      PGHOST: '127.0.0.1',
+      PGPORT: String(input.listen.port),
+      PGUSER: input.username,
+      PGDATABASE: input.database,
+      PGPASSWORD: input.secret('password'),
+      PGCONNECT_TIMEOUT: '30',
+      LC_ALL: 'C',
+    },
+    cwd: dataPath(input.name),
+    beside: input.name,
+  }
+}
+
+/*
+ * The slot is gone with the session of psql, which waits for the backup and is ended by a failure of it: psql has no exit code
+ * for that before version 16. Until then the server keeps the log that the backup has in it at the end. psql reads the script
+ * from standard input, where only the text after "\!" goes to a shell.
+ */
+const copyScript = `set -eu
+export bin=$1
+"$bin/psql" -XqAt -o /dev/null -v ON_ERROR_STOP=1 -v slot="stackquay_backup_$$" <<'END'
+SELECT pg_create_physical_replication_slot(:'slot', true, true);
+\\! "$bin/pg_basebackup" -D - -Ft -X fetch -c fast -l Stackquay --no-password </dev/null || kill -KILL "$PPID"
+END
+`
+
+const contentsScript = `set -eu
+bin=$1 cluster=$2 databases=$3 database=$4
+ask() { "$bin/psql" -XqAt -v ON_ERROR_STOP=1; }
+line="{\\"cluster\\":$(printf '%s' "$cluster" | ask),\\"databases\\":{"
+names=$(printf '%s' "$databases" | ask)
+between=
+while IFS= read -r name; do
+  entry=$(printf '%s' "$database" | PGDATABASE=$name ask)
+  line=$line$between$entry between=,
+done <<END
+$names
+END
+printf '%s}}\\n' "$line"
+`

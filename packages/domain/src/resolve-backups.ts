@@ -1,0 +1,51 @@
+import type { BackupProgram } from '@stackquay/catalog'
+import type { CommandProgram, Workload } from '@stackquay/engine-api'
+import { resolveConnections } from './resolve-connections.ts'
+import { databaseBackup, serviceBackup } from './resolve-data.ts'
+import type { ResolveFacts } from './resolve-facts.ts'
+import type { Resolved } from './resolve-project.ts'
+import type { ProjectSpec } from './spec.ts'
+
+/** What is run beside a workload for a backup of its data, as the engine runs it. */
+export interface BackupPrograms {
+  readonly workload: Workload
+  /** Writes the data as a tar while the workload runs; null: it is copied while it is stopped. */
+  readonly online: DataProgram | null
+  /** Prints what is in the data; null: nobody counts it. */
+  readonly contents: DataProgram | null
+}
+
+export interface DataProgram extends CommandProgram {
+  /** The folder of the data that its tar is the content of; absent: the whole. */
+  readonly prefix?: string
+}
+
+/** Pure: of every workload with kept data that can run here, how its data is taken and counted. */
+export function resolveBackups(
+  spec: ProjectSpec,
+  facts: ResolveFacts,
+  { workloads }: Pick<Resolved, 'workloads'>,
+): readonly BackupPrograms[] {
+  const { services, databases } = resolveConnections(spec, facts)
+  const all = [
+    ...services.filter(({ runsHere }) => runsHere).map((service) => serviceBackup(service, facts)),
+    ...databases.map((database) => databaseBackup(database, facts)),
+  ]
+  return all.flatMap(({ workload: name, online, contents }) => {
+    const workload = workloads.find(({ ref }) => ref.workload === name)
+    return workload === undefined
+      ? []
+      : [{ workload, online: beside(workload, online), contents: beside(workload, contents) }]
+  })
+}
+
+function beside({ data, run }: Workload, program: BackupProgram | null): DataProgram | null {
+  if (program === null) return null
+  const { container, limits } = run
+  return {
+    ...program,
+    data,
+    ...(container === undefined ? {} : { container }),
+    ...(limits === undefined ? {} : { limits }),
+  }
+}

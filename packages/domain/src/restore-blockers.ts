@@ -1,0 +1,51 @@
+import { databaseTypeOf, serviceTypeOf } from '@stackquay/catalog'
+import type { FieldError } from '@stackquay/contract'
+import { filesPart, settingsPart } from './backup-parts.ts'
+import type { ProjectSpec } from './spec.ts'
+
+/** A part as a backup has it. */
+export interface HeldPart {
+  readonly id: string
+  readonly title: string
+  readonly type: string
+  readonly version: string | null
+}
+
+/**
+ * Pure: why parts of a backup cannot be put back into a project as it is, each with what to do. The data of a database is read by its own
+ * release line alone; what a service reads its type says.
+ */
+export function restoreBlockers(
+  parts: readonly HeldPart[],
+  { databases, services }: Pick<ProjectSpec, 'databases' | 'services'>,
+): readonly FieldError[] {
+  return parts.flatMap((part) => {
+    const detail = blockerOf(part, databases, services)
+    return detail === null ? [] : [{ pointer: '/parts', code: 'cannot_restore', detail: `${part.id}: ${detail}` }]
+  })
+}
+
+function blockerOf(
+  { id, title, type, version }: HeldPart,
+  databases: ProjectSpec['databases'],
+  services: ProjectSpec['services'],
+): string | null {
+  if (id === settingsPart || id === filesPart) return null
+  if (id.startsWith('database:')) {
+    const name = id.slice('database:'.length)
+    const there = Object.hasOwn(databases, name) ? databases[name] : undefined
+    const label = databaseTypeOf(type)?.label ?? type
+    if (there === undefined)
+      return `the project has no database "${name}" now. Add it as ${label} ${version}, or restore into a new project.`
+    if (there.type !== type)
+      return `the database "${name}" is ${databaseTypeOf(there.type)?.label ?? there.type} now, and the backup holds ${label}. Restore into a new project.`
+    if (version !== null && there.version !== version)
+      return `the database "${name}" is version ${there.version} now, and the backup holds data of ${version}. Restore into a new project.`
+    return null
+  }
+  const kind = serviceTypeOf(type)
+  const there = services[type]
+  if (kind === undefined) return `this version of Stackquay has no service "${type}".`
+  if (there === undefined) return `the project has no ${title} now. Enable it, or restore into a new project.`
+  return version === null ? null : kind.dataBlocker(kind.lineOf(version), kind.lineOf(there.version))
+}

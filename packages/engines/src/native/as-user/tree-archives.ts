@@ -1,0 +1,109 @@
+import { checkedArchive, EngineError } from '@stackquay/engine-api'
+import type { Account } from '../account.ts'
+import { makeDatabaseCopies } from './database-copies.ts'
+import { FilesError } from './files-error.ts'
+import { runAsUser } from './run-as-user.ts'
+import { packTree, unpackTree, withoutNames } from './tar.ts'
+
+/** An archive while it is made. */
+export interface TreeArchive {
+  /** Ends when the archive is whole, and throws otherwise. */
+  readonly bytes: AsyncIterable<Buffer>
+  /** Files that changed, went away or could not be read meanwhile, each with what happened. Complete when `bytes` has ended. */
+  warnings(): readonly string[]
+}
+
+const mostWarnings = 1000
+
+/**
+ * A source folder as a tar archive, read by the project's user. Entries named in `without` are left out at any depth; so are pipes, sockets
+ * and devices. A SQLite database is in it as SQLite copies it, consistent also while a program writes, without its `-wal`, `-shm`
+ * and `-journal`; the copies need room in /var/tmp until the archive is made.
+ */
+export function readTree(
+  account: Account | null,
+  path: string,
+  { without = [], signal }: { readonly without?: readonly string[]; readonly signal: AbortSignal },
+): TreeArchive {
+  const said: string[] = []
+  let more = 0
+  const warn = (text: string): void => {
+    if (said.length < mostWarnings) said.push(text)
+    else more += 1
+  }
+  return {
+    bytes: packWithDatabases(account, path, without, signal, warn),
+    warnings: () => (more === 0 ? [...said] : [...said, `and ${more} more`]),
+  }
+}
+
+async function* packWithDatabases(
+  account: Account | null,
+  path: string,
+  without: readonly string[],
+  signal: AbortSignal,
+  warn: (text: string) => void,
+): AsyncGenerator<Buffer, void> {
+  const databases = await makeDatabaseCopies(account, { root: path, without }, signal)
+  try {
+    for (const text of databases.warnings) warn(text)
+    yield* packTree(account, path, {
+      excluding: [...withoutNames(without), ...databases.excluding],
+      adding: databases.adding,
+      signal,
+      complain: (complaint) => {
+        // Of the folder itself that says only that something came or went: a database's journal, for instance.
+        if (complaint.what !== 'nothing' && !complaint.text.startsWith('.: ')) warn(complaint.text)
+      },
+    })
+  } finally {
+    await databases.end()
+  }
+}
+
+/**
+ * Unpacks such an archive into a folder that is there, as the project's user. What is there by the same name is replaced, but a folder that
+ * is not empty is not replaced by a file: that fails. Nothing is written outside, nor through a symbolic link. Throws `invalid_archive`
+ * for one that would; what came before that entry is there then.
+ */
+export async function writeTree(
+  account: Account | null,
+  path: string,
+  archive: AsyncIterable<Uint8Array>,
+  signal: AbortSignal,
+): Promise<void> {
+  await unpackTree(account, path, checkedArchive(archive, { parents: true }), signal).catch((error: unknown) => {
+    if (error instanceof EngineError && error.code === 'invalid_archive')
+      throw new FilesError('invalid_archive', error.message, { cause: error })
+    throw error
+  })
+}
+
+/** Removes everything in a folder but entries of these names at any depth, and the folders above them. The folder itself stays. */
+export async function clearTree(
+  account: Account | null,
+  path: string,
+  { except, signal }: { readonly except: readonly string[]; readonly signal?: AbortSignal },
+): Promise<void> {
+  // With a dot at its end: a path that is a link itself leads to the folder behind it.
+  const root = `${path.replace(/\/+$/, '')}/.`
+  const kept = except.flatMap((name) => {
+    const [inside, plain] = [pattern(root), pattern(name)]
+    return ['!', '-name', plain, '!', '-path', `${inside}/${plain}/*`, '!', '-path', `${inside}/*/${plain}/*`]
+  })
+  const remove = ['find', '-P', root, '-mindepth', '1', '-depth', ...kept] as const
+  const which = ['(', '!', '-type', 'd', '-o', '-empty', ')', '-delete']
+  const options = { timeoutMs: 600_000, ...(signal === undefined ? {} : { signal }) }
+  let { code, errors } = await runAsUser(account, [...remove, ...which], options)
+  if (code !== 0) {
+    // Folders that their owner may not read.
+    await runAsUser(account, ['chmod', '-R', 'u+rwX', '--', root], options)
+    ;({ code, errors } = await runAsUser(account, [...remove, ...which], options))
+  }
+  if (code !== 0) throw new FilesError('failed', `The folder could not be emptied: ${errors.split('\n')[0] ?? ''}`)
+}
+
+/** As find(1) understands it, matching nothing but itself. */
+function pattern(text: string): string {
+  return text.replace(/[\\*?[\]]/g, '\\$&')
+}
