@@ -65,7 +65,7 @@ describe('The mail catcher', () => {
 
   test('is a built-in program that is there', () => {
     assert.ok(existsSync(programFile('mail-catcher')))
-    assert.deepEqual(programPackages('mail-catcher'), ['smtp-server', 'mailparser'])
+    assert.deepEqual(programPackages('mail-catcher'), ['smtp-server', 'mailparser', 'tar-stream'])
   })
 
   test('has a protocol that takes a query as a URL has it', () => {
