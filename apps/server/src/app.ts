@@ -74,7 +74,19 @@ export async function createApp(options: AppOptions): Promise<App> {
   const dispatcher = createDispatcher({ store, now, onError })
   await dispatcher.start()
 
-  const parts = { instance, resolving, projects, commands, sharing, access, resumption, dispatcher, ports, sockets, backups }
+  const parts = {
+    instance,
+    resolving,
+    projects,
+    commands,
+    sharing,
+    access,
+    resumption,
+    dispatcher,
+    ports,
+    sockets,
+    backups,
+  }
   const { orchestrator } = operations
   const http = openHttp({ ...parts, changing: { ...changing, orchestrator } }, context)
 
