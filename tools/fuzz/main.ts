@@ -90,9 +90,11 @@ async function fuzz(part: Part, account: Account): Promise<{ code: number | null
   const config = join(folder, 'schemathesis.toml')
   const project = part.project?.(account)
   writeFileSync(config, project === undefined ? '' : `[parameters]\n"path.id" = ${JSON.stringify(project)}\n`)
-  // Streams do not end, which a fuzzer takes for a hanging server; they have tests of their own.
+  // Streams do not end, which a fuzzer takes for a hanging server, and it makes no body of bytes; both have tests of their own.
   const without = [
-    ...operationList.filter(({ stream }) => stream !== undefined).map(({ id }) => id),
+    ...operationList
+      .filter(({ stream, bodyStream }) => stream !== undefined || bodyStream === true)
+      .map(({ id }) => id),
     ...sendsOut,
     ...(part.without ?? []),
   ]

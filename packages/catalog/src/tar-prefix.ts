@@ -3,8 +3,8 @@ import { type Entry, extract, type Headers, type Pack, pack } from 'tar-stream'
 
 /**
  * The same archive with all of it in a folder, which is an entry of its own: what a `BackupProgram` with a prefix wrote, as the
- * tar of the whole kept data. Only the owner may enter the folder. Owners, modes, times and links stay as they are; targets of
- * hard links are in the archive, and move with it. Memory is flat. Throws when the archive breaks off.
+ * tar of the whole kept data. Only the owner may enter the folder, who is that of the first entry. Owners, modes, times and links
+ * stay as they are; targets of hard links are in the archive, and move with it. Memory is flat. Throws when the archive breaks off.
  */
 export async function* withPrefix(archive: AsyncIterable<Uint8Array>, prefix: string): AsyncGenerator<Buffer> {
   const target = pack().on('error', seen)
@@ -18,13 +18,21 @@ async function move(archive: AsyncIterable<Uint8Array>, prefix: string, target: 
   const source = extract()
   // An error of the archive is thrown to the loop, which asks for the next entry or for more of one.
   pipeline(Readable.from(archive), source, () => {})
-  await write(target, { name: `${prefix}/`, type: 'directory', mode: 0o700, mtime: new Date(0) })
+  const addFolders = async (owner: Pick<Headers, 'uid' | 'gid'>) => {
+    for (const name of ['./', `${prefix}/`])
+      await write(target, { ...owner, name, type: 'directory', mode: 0o700, mtime: new Date(0) })
+  }
+  let isFirst = true
   for await (const entry of source) {
+    const { uid, gid } = entry.header
+    if (isFirst) await addFolders({ ...(uid === undefined ? {} : { uid }), ...(gid === undefined ? {} : { gid }) })
+    isFirst = false
     // Extended headers are made again where the new name needs them.
     const { pax: _extended, ...header } = entry.header as Headers & { readonly pax?: unknown }
     const link = header.type === 'link' ? { linkname: `${prefix}/${header.linkname}` } : {}
     await write(target, { ...header, name: `${prefix}/${header.name}`, ...link }, entry)
   }
+  if (isFirst) await addFolders({})
   target.finalize()
 }
 

@@ -30,6 +30,8 @@ export function uploadHandlers(
             changes: { createdAt, parts: manifest.parts.map((part) => part.id) },
           }),
         )
+        // What a drill once found of another archive of this id says nothing of this one.
+        await tx.backupChecks.delete(id)
         await tx.events.append(backupEvent('backup.created', manifest))
       })
       backups.known.put(manifest)

@@ -7,7 +7,7 @@ export interface TarFile {
   readonly path: string
 }
 
-/** A tar of files that do not change, in folders of the owner alone. Throws when one is not there. */
+/** A tar of files that do not change, in folders of the owner alone, who is the one of this program. Throws when one is not there. */
 export async function* tarOf(files: Iterable<TarFile>): AsyncGenerator<Buffer> {
   const target = pack()
   // Without a listener an error would end the process, besides being thrown here.
@@ -20,15 +20,19 @@ export async function* tarOf(files: Iterable<TarFile>): AsyncGenerator<Buffer> {
 
 async function fill(target: Pack, files: Iterable<TarFile>): Promise<void> {
   const folders = new Set<string>()
+  const owner = { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 }
+  target.entry({ ...owner, name: './', type: 'directory', mode: 0o700, mtime: new Date(0) })
   for (const { name, path } of files) {
     const { size, mtime } = await stat(path)
     for (const folder of foldersAbove(name)) {
       if (folders.has(folder)) continue
       folders.add(folder)
-      target.entry({ name: `${folder}/`, type: 'directory', mode: 0o700, mtime })
+      target.entry({ ...owner, name: `${folder}/`, type: 'directory', mode: 0o700, mtime })
     }
     const { promise, resolve, reject } = Promise.withResolvers<void>()
-    const entry = target.entry({ name, mode: 0o600, size, mtime }, (error) => (error ? reject(error) : resolve()))
+    const entry = target.entry({ ...owner, name, mode: 0o600, size, mtime }, (error) =>
+      error ? reject(error) : resolve(),
+    )
     entry.on('error', () => {})
     if (size === 0) entry.end()
     else
