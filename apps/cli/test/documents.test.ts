@@ -33,7 +33,7 @@ test('every command that changes a project inside knows --dry-run', async () => 
       if (!sub.options.some(({ long }) => long === '--dry-run')) without.push(`${name} ${sub.name()}`)
     }
   }
-  // These read, or delete mails, for which the service has no plan.
+  // These read, or touch mails and backups alone, for which the service has no plan.
   assert.deepEqual(without, [
     'env list',
     'env get',
@@ -46,6 +46,12 @@ test('every command that changes a project inside knows --dry-run', async () => 
     'service help',
     'db list',
     'db credentials',
+    'backup list',
+    'backup show',
+    'backup verify',
+    'backup download',
+    'backup upload',
+    'backup delete',
     'limits show',
     'mail list',
     'mail show',

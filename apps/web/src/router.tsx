@@ -119,6 +119,11 @@ const databases = createRoute({
   path: '/databases',
   component: lazyRouteComponent(() => import('./pages/databases-page.tsx'), 'DatabasesPage'),
 })
+const backups = createRoute({
+  getParentRoute: () => project,
+  path: '/backups',
+  component: lazyRouteComponent(() => import('./pages/backups-page.tsx'), 'BackupsPage'),
+})
 const runtimes = createRoute({
   getParentRoute: () => project,
   path: '/runtimes',
@@ -180,6 +185,11 @@ const secretKey = createRoute({
   path: '/settings/secret-key',
   component: lazyRouteComponent(() => import('./pages/secret-key-page.tsx'), 'SecretKeyPage'),
 })
+const allBackups = createRoute({
+  getParentRoute: () => app,
+  path: '/settings/backups',
+  component: lazyRouteComponent(() => import('./pages/all-backups-page.tsx'), 'AllBackupsPage'),
+})
 const webhooks = createRoute({
   getParentRoute: () => app,
   path: '/settings/webhooks',
@@ -210,6 +220,7 @@ export const router = createRouter({
         env,
         databases,
         services,
+        backups,
         mail,
         runtimes,
         network,
@@ -221,6 +232,7 @@ export const router = createRouter({
       sessions,
       users,
       secretKey,
+      allBackups,
       webhooks,
       diagnostics,
     ]),

@@ -34,6 +34,8 @@ export interface Request {
   readonly path: string
   readonly query?: Readonly<Record<string, QueryValue>> | undefined
   readonly body?: unknown
+  /** Instead of a body that is JSON: sent as it is, with its own media type, and read while it is sent. */
+  readonly blob?: Blob
   /** Statuses of 400 and more that are results all the same. */
   readonly answers?: readonly number[]
 }
@@ -72,7 +74,7 @@ export async function send(client: ClientOptions, wanted: Request, options: Call
     return await fetch(url, {
       method: wanted.method,
       headers: headersOf(client, wanted, options),
-      ...(wanted.body === undefined ? {} : { body: JSON.stringify(wanted.body) }),
+      ...bodyOf(wanted),
       ...(options.signal === undefined ? {} : { signal: options.signal }),
     })
   } catch (error) {
@@ -147,10 +149,20 @@ function headersOf(client: ClientOptions, wanted: Request, options: CallOptions)
     accept: 'application/json',
     ...identityHeaders(client),
     ...(csrfToken === null ? {} : { 'x-csrf-token': csrfToken }),
-    ...(wanted.body === undefined ? {} : { 'content-type': 'application/json' }),
+    ...typeOf(wanted),
     ...(options.ifMatch === undefined ? {} : { 'if-match': options.ifMatch }),
     ...(options.idempotencyKey === undefined ? {} : { 'idempotency-key': options.idempotencyKey }),
   }
+}
+
+function bodyOf({ body, blob }: Request): { readonly body?: string | Blob } {
+  if (blob !== undefined) return { body: blob }
+  return body === undefined ? {} : { body: JSON.stringify(body) }
+}
+
+function typeOf({ body, blob }: Request): Record<string, string> {
+  if (blob !== undefined) return { 'content-type': blob.type }
+  return body === undefined ? {} : { 'content-type': 'application/json' }
 }
 
 function problemIn(response: Response, text: string): Problem {

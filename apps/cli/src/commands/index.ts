@@ -85,6 +85,13 @@ export const commandEntries: readonly CommandEntry[] = [
     'list, create, change and drop databases, and read their credentials',
     () => import('./db.ts'),
   ),
+  entry(
+    'Inside a project',
+    'backup',
+    '',
+    'make, list, verify, restore, download and upload backups',
+    () => import('./backup.ts'),
+  ),
   entry('Inside a project', 'limits', '', 'show and change what its workloads may use', () => import('./limits.ts')),
   entry('Inside a project', 'mail', '', 'read the mails that a project sent', () => import('./mail.ts')),
   entry(

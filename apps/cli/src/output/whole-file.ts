@@ -14,7 +14,7 @@ export async function* whole(
     signal.throwIfAborted()
     throw new CliError(`${what} broke off before its end.`, {
       exitCode: exitCodes.unreachable,
-      hint: 'The log is incomplete. Check that the service runs, then try again.',
+      hint: 'It is incomplete. Check that the service runs, then try again.',
       cause: error,
     })
   }

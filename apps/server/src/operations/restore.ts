@@ -31,7 +31,12 @@ export function restore(operation: OperationRow, deps: OperationDeps): Work {
   let abandon = async () => {}
   const before = async () => {
     const row = await findProject(deps.store, operation.project)
-    const request = { id: input.before, source: 'before-restore', note: `Before the restore of ${input.backup}`, parts: input.parts } as const
+    const request = {
+      id: input.before,
+      source: 'before-restore',
+      note: `Before the restore of ${input.backup}`,
+      parts: input.parts,
+    } as const
     const taken = takeBackup(operation, row, { ...request, includeRebuildable: false, bringsBack: false }, deps)
     abandon = taken.abandon
     return taken.steps()

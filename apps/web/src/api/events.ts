@@ -1,5 +1,6 @@
 import type { EventRecord, OperationRecord } from '@stackquay/contract'
-import { appendOutput, operationOf, outputOf } from '../lib/live.ts'
+import { appendOutput, isOver, operationOf, outputOf } from '../lib/live.ts'
+import { readBackupsAgain } from './backups.ts'
 import { forgetProject, holdOperation, refreshProject } from './cache.ts'
 import { client } from './client.ts'
 import { queryClient } from './query-client.ts'
@@ -102,6 +103,7 @@ function apply(event: EventRecord): void {
       const operation = operationOf(event)
       if (operation === null) return
       holdOperation(operation)
+      if (isOver(operation)) void readBackupsAgain()
       void queryClient.invalidateQueries({ queryKey: ['operations'] })
       for (const { queryKey } of queryClient.getQueryCache().findAll({ queryKey: ['project'] })) {
         if (queryKey[2] === 'operations') void queryClient.invalidateQueries({ queryKey })
@@ -128,7 +130,7 @@ function apply(event: EventRecord): void {
     case 'backup.deleted':
     case 'backup.verified':
     case 'backup.restored':
-      void queryClient.invalidateQueries({ queryKey: ['backups'] })
+      void readBackupsAgain()
       return
     case 'webhook.changed':
       void queryClient.invalidateQueries({ queryKey: ['webhooks'] })

@@ -34,6 +34,8 @@ export const powers = {
       'listDomains',
       'getProxyRules',
       'getShare',
+      'listBackups',
+      'getBackup',
     ],
   },
   logs: {
@@ -91,6 +93,7 @@ export const powers = {
       'updateDatabase',
     ],
   },
+  backup: { scope: 'operate', unrestricted: false, operations: ['createBackup', 'verifyBackup', 'downloadBackup'] },
   publish: { scope: 'operate', unrestricted: false, operations: ['addDomain', 'removeDomain', 'endShare'] },
   secrets: {
     scope: 'operate',
@@ -119,6 +122,7 @@ export const powers = {
   expose: { scope: 'admin', unrestricted: false, operations: ['putProxyRules', 'createShare'] },
   manifest: { scope: 'admin', unrestricted: false, operations: ['applyManifest'] },
   remove: { scope: 'admin', unrestricted: false, operations: ['deleteProject', 'deleteDatabase', 'deleteKeptData'] },
+  restore: { scope: 'admin', unrestricted: false, operations: ['restoreBackup', 'deleteBackup'] },
   create: {
     scope: 'admin',
     unrestricted: true,
@@ -130,6 +134,18 @@ export const powers = {
     operations: ['listAudit', 'verifyAudit', 'exportAudit', 'getDiagnostics', 'deleteOrphan'],
   },
   tidy: { scope: 'admin', unrestricted: true, operations: ['deleteOrphan'] },
+  archive: {
+    scope: 'admin',
+    unrestricted: true,
+    operations: [
+      'listAllBackups',
+      'getAnyBackup',
+      'downloadAnyBackup',
+      'uploadBackup',
+      'deleteAnyBackup',
+      'restoreBackupAs',
+    ],
+  },
   notify: {
     scope: 'admin',
     unrestricted: true,

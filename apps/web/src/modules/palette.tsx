@@ -5,6 +5,7 @@ import { useNavigate } from '@tanstack/react-router'
 import { Command } from 'cmdk'
 import {
   Activity,
+  Archive,
   ExternalLink,
   FlaskConical,
   KeyRound,
@@ -127,6 +128,11 @@ function Pages({ onClose }: { onClose: () => void }) {
             icon={Vault}
             value={texts.nav.secretKey}
             onSelect={then(() => navigate({ to: '/settings/secret-key' }))}
+          />
+          <Entry
+            icon={Archive}
+            value={texts.nav.backups}
+            onSelect={then(() => navigate({ to: '/settings/backups' }))}
           />
           <Entry
             icon={Webhook}

@@ -2,6 +2,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link, Outlet, useLocation, useNavigate, useRouter } from '@tanstack/react-router'
 import {
   Activity,
+  Archive,
   BookOpen,
   ChevronsUpDown,
   KeyRound,
@@ -136,6 +137,9 @@ function Navigation({ onSearch, inDialog }: { onSearch: () => void; inDialog?: b
             <Item to="/settings/secret-key" icon={Vault}>
               {texts.nav.secretKey}
             </Item>
+            <Item to="/settings/backups" icon={Archive}>
+              {texts.nav.backups}
+            </Item>
             <Item to="/settings/webhooks" icon={Webhook}>
               {texts.nav.webhooks}
             </Item>
@@ -167,7 +171,10 @@ function Item({
   exact,
   children,
 }: {
-  to: '/' | '/activity' | `/settings/${'tokens' | 'sessions' | 'users' | 'secret-key' | 'webhooks' | 'diagnostics'}`
+  to:
+    | '/'
+    | '/activity'
+    | `/settings/${'tokens' | 'sessions' | 'users' | 'secret-key' | 'backups' | 'webhooks' | 'diagnostics'}`
   icon: LucideIcon
   exact?: boolean
   children: string

@@ -1,0 +1,191 @@
+import assert from 'node:assert/strict'
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import type { Backup } from '@stackquay/contract'
+import { scratch, stq } from './run-stq.ts'
+import { emptyPlan, operation, project, standIn, step } from './stand-in.ts'
+
+const id = 'bak_01m7x1001nzn07vcmqy9nx'
+/** Clears the screen, and renames the window. */
+const nasty = '\x1b[2J\x1b]0;owned\x07'
+
+function backup(rest: Partial<Backup> = {}): Backup {
+  return {
+    id,
+    project: { id: 'prj_1', slug: 'shop', name: 'Shop', deleted: false },
+    engine: 'native',
+    createdAt: '2026-01-01T00:00:00.000Z',
+    note: `Before the sale${nasty}`,
+    source: 'manual',
+    sizeBytes: 27_000_000,
+    parts: [
+      {
+        id: 'database:main',
+        title: 'PostgreSQL main',
+        type: 'postgresql',
+        version: '18.1',
+        method: 'online',
+        bytes: 27_000_000,
+        contentBytes: 90_000_000,
+        sha256: 'a'.repeat(64),
+        takenAt: '2026-01-01T00:00:00.000Z',
+        warnings: [`a file changed${nasty}`],
+      },
+    ],
+    verified: null,
+    opensHere: true,
+    ...rest,
+  }
+}
+
+const ended = operation({ state: 'succeeded', steps: [step('main', 'succeeded')], finishedAt: '2026-01-01T00:00:04Z' })
+const page = (items: readonly Backup[], nextCursor: string | null = null) => ({ items, nextCursor })
+const shop = (_call: unknown, response: import('node:http').ServerResponse) => {
+  response.writeHead(200, { 'content-type': 'application/json', etag: '"7"' }).end(JSON.stringify(project()))
+}
+
+test('against a stand-in: backups are listed page by page, and what others wrote steers no terminal', async () => {
+  const other = backup({
+    id: `${id}2`,
+    note: null,
+    verified: { at: '2026-01-01T00:00:00Z', outcome: 'whole', seconds: 4, checks: [] },
+  })
+  await using service = await standIn({
+    'GET /projects/shop/backups': ({ query }) => (query.has('cursor') ? page([other]) : page([backup()], 'next')),
+  })
+  const human = await stq(['backup', 'shop'], { url: service.url })
+  assert.match(
+    human.stdout,
+    /^BACKUP +MADE +SIZE +PARTS +VERIFIED +NOTE\nbak_\w+ +.* ago +27 MB +1 +never +Before the sale\n/,
+  )
+  assert.match(human.stdout, /\nbak_\w+2 .* whole, .* ago/)
+  assert.doesNotMatch(human.stdout, /[\x00-\x08\x0b-\x1f]|owned/)
+  const one = await stq(['backup', 'list', 'shop', '-n', '1', '--quiet'], { url: service.url })
+  assert.equal(one.stdout, `${id}\n`)
+})
+
+test('against a stand-in: create waits for the end and prints the id alone', async () => {
+  await using service = await standIn({
+    'POST /projects/shop/backups': () => operation(),
+    'GET /operations/op_1': () => ended,
+    'GET /projects/shop/backups': () => page([backup()]),
+    [`GET /projects/shop/backups/${id}`]: () => backup(),
+  })
+  const { stdout, stderr, code } = await stq(
+    ['backup', 'create', 'shop', '--part', 'files', '--part', 'database:main', '--note', 'x'],
+    {
+      url: service.url,
+    },
+  )
+  assert.deepEqual([code, stdout], [0, `${id}\n`], stderr)
+  assert.deepEqual(service.calls[0]!.body, { note: 'x', parts: ['files', 'database:main'] })
+  assert.ok(service.calls[0]!.headers['idempotency-key'])
+})
+
+test('against a stand-in: verify ends with exit code 1 unless the backup was found whole', async () => {
+  const check = { part: 'database:main', check: 'tables', ok: false, detail: '11 tables, 12 were counted' }
+  let outcome: 'whole' | 'faulty' = 'whole'
+  await using service = await standIn({
+    'GET /projects/shop/backups': () => page([backup()]),
+    [`POST /projects/shop/backups/${id}/verify`]: () => operation(),
+    'GET /operations/op_1': () => ended,
+    [`GET /projects/shop/backups/${id}`]: () =>
+      backup({ verified: { at: '2026-01-01T00:00:00Z', outcome, seconds: 4, checks: [check] } }),
+  })
+  assert.equal((await stq(['backup', 'verify', 'shop'], { url: service.url })).code, 0)
+  outcome = 'faulty'
+  const { code, stdout, stderr } = await stq(['backup', 'verify', 'shop', 'latest'], { url: service.url })
+  assert.equal(code, 1)
+  assert.match(stdout, /database:main +tables +fault +11 tables, 12 were counted/)
+  assert.match(stderr, /is not shown to be whole/)
+})
+
+test('against a stand-in: restore shows what it replaces, needs the slug typed, and holds the state that was shown', async () => {
+  await using service = await standIn({
+    'GET /projects/shop': shop,
+    'GET /projects/shop/backups': () => page([backup()]),
+    [`POST /projects/shop/backups/${id}/restore`]: ({ query }) =>
+      query.has('dryRun') ? { plan: emptyPlan } : operation(),
+    'GET /operations/op_1': () => ended,
+  })
+  const unconfirmed = await stq(['backup', 'restore', 'shop'], { url: service.url })
+  assert.equal(unconfirmed.code, 2)
+  assert.match(unconfirmed.stderr, /--confirm shop/)
+  assert.deepEqual(service.lines(), ['GET /projects/shop'])
+  const { code, stderr } = await stq(['backup', 'restore', 'shop', 'latest', '--confirm', 'shop', '--part', 'files'], {
+    url: service.url,
+  })
+  assert.equal(code, 0, stderr)
+  const [plan, done] = service.calls.filter(({ method }) => method === 'POST')
+  assert.equal(plan!.query.get('dryRun'), 'true')
+  assert.deepEqual([done!.body, done!.headers['if-match']], [{ confirm: 'shop', parts: ['files'] }, '"7"'])
+  assert.match(stderr, /✔ shop is restored/)
+})
+
+test('against a stand-in: a backup by its id alone is looked for in all projects, deleted ones too', async () => {
+  await using service = await standIn({
+    [`GET /backups/${id}`]: () =>
+      backup({ project: { id: 'prj_1', slug: 'shop', name: 'Shop', deleted: true }, opensHere: false }),
+    [`DELETE /backups/${id}`]: (_call, response) => void response.writeHead(204).end(),
+  })
+  const { stdout } = await stq(['backup', 'show', id], { url: service.url })
+  assert.match(stdout, /\nProject +shop \(deleted\)\n/)
+  assert.match(stdout, /another secret key/)
+  assert.doesNotMatch(stdout, /owned/)
+  assert.equal((await stq(['backup', 'delete', id], { url: service.url })).code, 2)
+  assert.equal((await stq(['backup', 'delete', id, '--yes'], { url: service.url })).code, 0)
+})
+
+test('against a stand-in: a download that breaks off leaves no file, and a whole one is uploaded byte for byte', async () => {
+  await using folder = await scratch()
+  let breaks = true
+  const archive = Buffer.from([...'archive'].map((letter) => letter.charCodeAt(0) | 0x80))
+  await using service = await standIn({
+    [`GET /backups/${id}/download`]: (_call, response) => {
+      response.writeHead(200, { 'content-type': 'application/x-tar', 'content-length': archive.length })
+      if (!breaks) response.end(archive)
+      else response.write(archive.subarray(0, 3), () => response.destroy())
+    },
+  })
+  const file = join(folder.path, 'shop.tar')
+  const broken = await stq(['backup', 'download', id, '-o', file], { url: service.url })
+  assert.equal(broken.code, 6)
+  await assert.rejects(readFile(file))
+  breaks = false
+  assert.equal((await stq(['backup', 'download', id, '-o', file], { url: service.url })).code, 0)
+  assert.deepEqual(await readFile(file), archive)
+})
+
+test('an upload sends the file as it is, and one that cannot be read sends nothing', async () => {
+  const { createServer } = await import('node:http')
+  await using folder = await scratch()
+  const bytes = Buffer.alloc(300_000, 0xe9)
+  const got: { type: string | undefined; length: string | undefined; body: Buffer }[] = []
+  const server = createServer(async (request, response) => {
+    const chunks: Buffer[] = []
+    for await (const chunk of request) chunks.push(chunk as Buffer)
+    got.push({
+      type: request.headers['content-type'],
+      length: request.headers['content-length'],
+      body: Buffer.concat(chunks),
+    })
+    response.writeHead(201, { 'content-type': 'application/json' }).end(JSON.stringify(backup()))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  try {
+    const url = `http://127.0.0.1:${(server.address() as { port: number }).port}`
+    const file = join(folder.path, 'shop.tar')
+    const missing = await stq(['backup', 'upload', file], { url })
+    assert.equal(missing.code, 2)
+    await writeFile(file, bytes)
+    const { code, stdout, stderr } = await stq(['backup', 'upload', file], { url })
+    assert.deepEqual([code, stdout], [0, `${id}\n`], stderr)
+    assert.equal(got.length, 1)
+    assert.deepEqual([got[0]!.type, got[0]!.length], ['application/x-tar', String(bytes.length)])
+    assert.ok(got[0]!.body.equals(bytes))
+  } finally {
+    server.closeAllConnections()
+    server.close()
+  }
+})
