@@ -1,8 +1,11 @@
-import type { Backup } from '@stackquay/contract'
+import { type Backup, visibleText } from '@stackquay/contract'
 import type { BackupKeys } from './backup-keys.ts'
 import type { KnownBackup } from './known-backups.ts'
 
-/** The backup record: an allow-list. What was counted in its parts stays with the service. */
+/**
+ * The backup record: an allow-list. What was counted in its parts stays with the service. Texts may come from an archive of
+ * somebody else, and warnings name files of a project: they are shown as they are, with nothing that hides or turns text around.
+ */
 export function backupView(
   { manifest, verified }: KnownBackup,
   { keys, isThere }: { readonly keys: Pick<BackupKeys, 'opensHere'>; isThere(project: string): boolean },
@@ -10,25 +13,28 @@ export function backupView(
   const { id, project, engine, createdAt, note, source, parts } = manifest
   return {
     id,
-    project: { id: project.id, slug: project.slug, name: project.name, deleted: !isThere(project.id) },
-    engine,
+    project: { id: project.id, slug: project.slug, name: visibleText(project.name), deleted: !isThere(project.id) },
+    engine: visibleText(engine),
     createdAt,
-    note,
+    note: note === null ? null : visibleText(note),
     source,
     sizeBytes: parts.reduce((sum, part) => sum + part.bytes, 0),
     parts: parts.map((part) => ({
       id: part.id,
-      title: part.title,
-      type: part.type,
-      version: part.version,
+      title: visibleText(part.title),
+      type: visibleText(part.type),
+      version: part.version === null ? null : visibleText(part.version),
       method: part.method,
       bytes: part.bytes,
       contentBytes: part.contentBytes,
       sha256: part.sha256,
       takenAt: part.takenAt,
-      warnings: [...part.warnings],
+      warnings: part.warnings.map(visibleText),
     })),
-    verified,
+    verified:
+      verified === null
+        ? null
+        : { ...verified, checks: verified.checks.map((one) => ({ ...one, detail: visibleText(one.detail) })) },
     opensHere: keys.opensHere(manifest),
   }
 }

@@ -1,4 +1,4 @@
-import { ProblemError } from '@stackquay/contract'
+import { ProblemError, slugPattern } from '@stackquay/contract'
 import type { Config } from '../config.ts'
 import type { Handlers } from '../http/handler.ts'
 import { backupEvent } from './backup-event.ts'
@@ -16,7 +16,7 @@ export function uploadHandlers(
       if (announced !== null) await requireRoom(config.home, announced, 'The archive')
       const maxBytes = Math.max(0, (await freeBytes(config.home)) - reserveBytes)
       const manifest = await backups.folder.upload(body, { signal: context.signal, maxBytes })
-      if (!isProjectId(manifest.project.id)) {
+      if (!isProjectId(manifest.project.id) || !slugPattern.test(manifest.project.slug)) {
         await backups.folder.remove(manifest.id)
         throw new ProblemError('backup_damaged', 'The manifest names no project.')
       }
@@ -45,7 +45,7 @@ export function uploadHandlers(
   }
 }
 
-/** It stands in events and answers. */
+/** It stands in events and answers, and the slug in the audit log. */
 function isProjectId(id: string): boolean {
   return /^prj_[a-z0-9]{10,40}$/.test(id)
 }
