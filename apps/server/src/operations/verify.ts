@@ -84,7 +84,7 @@ function settings(backup: string, note: Note, { backups }: OperationDeps): WorkS
       settingsPart,
       'opened',
       opened !== null,
-      `${Object.keys(secrets).length} secrets, settings of "${spec?.name ?? ''}".`,
+      `Settings of "${spec?.name ?? ''}", secrets: ${Object.keys(secrets).length}.`,
     )
   }
   return { id: 'settings', title: 'Open the settings', run }

@@ -759,7 +759,7 @@ export const en = {
       'before-restore': 'before a restore',
       upload: 'uploaded',
     },
-    methods: { copy: 'Copied at rest', online: 'Online' },
+    methods: { copy: 'Copied', online: 'Online' },
     columns: { part: 'Part', taken: 'Taken', moment: 'State of', stored: 'Stored', content: 'Content' },
     locked: 'Its settings are sealed with another secret key. This instance cannot open them.',
     deletedProject: (name: string) => `${name} (deleted)`,

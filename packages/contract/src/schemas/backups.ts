@@ -20,7 +20,7 @@ export const BackupPartId = z
 export const backupSources = ['manual', 'schedule', 'before-restore', 'upload'] as const
 
 /**
- * How a part was taken. `copy`: its folder, while nothing wrote to it. `online`: consistent, by its own program, while it ran.
+ * How a part was taken. `copy`: its folder; of data while nothing wrote to it. `online`: consistent, by its own program, while it ran.
  */
 export const backupMethods = ['copy', 'online'] as const
 
@@ -30,7 +30,9 @@ export const BackupPart = z
     title: z.string().describe('For people: `PostgreSQL main`.'),
     type: z.string().describe('`settings`, `files`, or the type of the database or service.'),
     version: z.string().nullable().describe('Version of the program that wrote it; null for settings and files.'),
-    method: z.enum(backupMethods).describe('copy: while nothing wrote to it. online: by its own program while it ran.'),
+    method: z
+      .enum(backupMethods)
+      .describe('copy: its folder; of data while nothing wrote to it. online: by its own program while it ran.'),
     bytes: z.int().describe('Size of the part as it is stored, compressed.'),
     contentBytes: z.int().describe('Size of its content.'),
     sha256: z.string().describe('Hexadecimal, of the part as it is stored.'),

@@ -1,7 +1,7 @@
 import type { Backup } from '@stackquay/contract'
 import { CircleCheck, CircleX, TriangleAlert } from 'lucide-react'
 import { Cell, Table } from '../../components/table.tsx'
-import { formatBytes, formatDateTime, formatDuration } from '../../lib/format.ts'
+import { formatBytes, formatDateTime, formatElapsed } from '../../lib/format.ts'
 import { texts } from '../../texts/index.ts'
 
 const t = texts.backups
@@ -61,7 +61,9 @@ function Checks({ backup: { verified } }: { backup: Backup }) {
   if (verified === null) return <p className="text-sm text-ink-2">{t.neverVerifiedDetail}</p>
   return (
     <section aria-label={t.checksTitle}>
-      <p className="text-sm text-ink-2">{t.checked(formatDateTime(verified.at), formatDuration(verified.seconds))}</p>
+      <p className="text-sm text-ink-2">
+        {t.checked(formatDateTime(verified.at), formatElapsed(verified.seconds * 1000))}
+      </p>
       <ul className="mt-1 flex flex-col gap-1">
         {verified.checks.map(({ part, check, ok, detail }) => (
           <li key={`${part} ${check}`} className="flex gap-2">

@@ -47,8 +47,7 @@ export function BackupItem({ backup, project, onAct }: BackupItemProps) {
             {project === null && <ProjectName backup={backup} />}
             <TimeAgo time={backup.createdAt} /> · <span className="numbers">{formatBytes(backup.sizeBytes)}</span> ·{' '}
             {t.parts(backup.parts.length)}
-            {backup.source !== 'manual' && ` · ${t.sources[backup.source]}`}
-            {backup.note !== null && ` · ${backup.note}`}
+            {(backup.note !== null || backup.source !== 'manual') && ` · ${backup.note ?? t.sources[backup.source]}`}
           </p>
         </div>
         <VerifiedBadge backup={backup} />

@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import type { Browser } from '@stackquay/testkit'
+import type { Page } from 'playwright-core'
+import { assertAccessible, openPage } from './support/page.ts'
+import { type Service, startService, until } from './support/service.ts'
+
+const project = 'harbour'
+/** Where pictures of the screens are kept, for who wants to look. */
+const pictures = process.env.TEST_PICTURES
+
+describe('backups on the page', () => {
+  let browser: Browser
+  let service: Service
+  let page: Page
+  let errors: readonly string[]
+
+  before(async () => {
+    service = await startService()
+    ;({ browser, page, errors } = await openPage(service, 20_000))
+    const body = { name: 'Harbour', template: 'static', redis: { enabled: true } }
+    const made = await service.client.call('createProject', { body: body as never, query: { wait: 90 } })
+    assert.equal(made.operation?.state, 'succeeded', JSON.stringify(made.operation?.error))
+  })
+  after(async () => {
+    await browser?.close()
+    await service?.close()
+  })
+
+  const dialog = () => page.getByRole('dialog')
+  const inDialog = (name: string) => dialog().getByRole('button', { name, exact: true })
+  const backups = async () => (await service.client.call('listBackups', { params: { id: project } })).items
+  const act = async (name: string) => {
+    await page
+      .getByRole('button', { name: /^More actions for the backup of/ })
+      .first()
+      .click()
+    await page.getByRole('menuitem', { name }).click()
+  }
+  const looked = async (screen: string) => {
+    await assertAccessible(page, screen)
+    if (pictures === undefined) return
+    for (const [width, colorScheme] of [
+      [390, 'dark'],
+      [1280, 'light'],
+    ] as const) {
+      await page.setViewportSize({ width, height: 900 })
+      await page.emulateMedia({ colorScheme })
+      await page.screenshot({ path: join(pictures, `${screen.replaceAll(' ', '-')}-${width}.png`), fullPage: true })
+    }
+  }
+
+  it('makes one after its plan, and shows its parts', { timeout: 90_000 }, async () => {
+    await page.goto(`${service.url}/projects/${project}/backups`)
+    await page.getByText('No backups yet').waitFor()
+    await looked('no backups')
+    await page.getByRole('button', { name: 'Back up now' }).click()
+    await dialog().getByText('Copy Redis while it runs').waitFor()
+    await dialog().getByLabel('Note').fill('Before the storm')
+    await looked('make a backup')
+    await inDialog('Back up').click()
+    await dialog().waitFor({ state: 'detached' })
+    await page.getByText('Before the storm').waitFor()
+    await page.getByText('Not verified', { exact: true }).waitFor()
+    await page.locator('main li button[aria-controls]').first().click()
+    await page.getByText('service:redis', { exact: true }).waitFor()
+    await page.getByText('Online', { exact: true }).waitFor()
+    await looked('a backup')
+  })
+
+  it('verifies it, and says what was checked', { timeout: 90_000 }, async () => {
+    await page.getByRole('button', { name: /^Verify the backup of/ }).click()
+    await page.getByText(/^Verified /).waitFor({ timeout: 60_000 })
+    await page.getByText(/Restored into a test environment/).waitFor()
+    await looked('a verified backup')
+    assert.equal((await backups())[0]?.verified?.outcome, 'whole')
+  })
+
+  it('restores after its plan and the name typed, and keeps what was replaced', { timeout: 90_000 }, async () => {
+    await act('Restore…')
+    await dialog()
+      .getByText(/service:redis|Put Redis back|Redis/)
+      .first()
+      .waitFor()
+    const submit = inDialog('Restore')
+    await until(() => submit.isDisabled(), 'the name to be asked for')
+    await looked('restore')
+    await dialog().getByLabel(`Type ${project} to confirm`).fill(project)
+    await submit.click()
+    await page.waitForURL(/\/operations\//)
+    await page.getByText('Done', { exact: true }).first().waitFor({ timeout: 60_000 })
+    assert.deepEqual(
+      (await backups()).map(({ source }) => source),
+      ['before-restore', 'manual'],
+    )
+  })
+
+  it('keeps those of a deleted project, and makes a new one of them', { timeout: 90_000 }, async () => {
+    const query = { confirm: project, data: 'delete', wait: 60 } as const
+    await service.client.call('deleteProject', { params: { id: project }, query })
+    await page.goto(`${service.url}/settings/backups`)
+    await page.getByText('Harbour (deleted)').first().waitFor()
+    await looked('all backups')
+    await act('Restore as new project…')
+    await until(async () => inDialog('Create project').isEnabled(), 'the plan')
+    await looked('restore as a new project')
+    await inDialog('Create project').click()
+    await page.waitForURL(/\/operations\//)
+    await page.getByText('Done', { exact: true }).first().waitFor({ timeout: 60_000 })
+  })
+
+  it('has caused no error in the console', () => {
+    // The deleted project was asked for once more while its page was left.
+    const others = errors.filter((text) => !/^404 \/api\/v1\/projects\/prj_/.test(text))
+    assert.deepEqual(others, [])
+  })
+})
