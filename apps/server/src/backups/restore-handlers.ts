@@ -1,5 +1,5 @@
 import type { PartEntry } from '@stackquay/archive'
-import { type Plan, ProblemError } from '@stackquay/contract'
+import { type Plan, ProblemError, Secret } from '@stackquay/contract'
 import { dataOfPart, restoreBlockers, revertSpec, secretsOfPart, settingsPart } from '@stackquay/domain'
 import { newId, type OperationRow, type ProjectRow } from '@stackquay/store'
 import type { Handlers, RequestContext } from '../http/handler.ts'
@@ -103,8 +103,8 @@ async function credentialWarnings(
   for (const part of chosen) {
     for (const name of secretsOfPart(part)) {
       const [text, handle] = [secrets[name], handles[name]]
-      if (text === undefined || handle === undefined || (await store.secrets.reveal(handle.secret)).expose() === text)
-        continue
+      if (text === undefined || handle === undefined) continue
+      if ((await store.secrets.reveal(handle.secret)).equals(new Secret(text))) continue
       warnings.push(`The credentials of ${part.title} become those of the backup again. Rotate them afterwards.`)
       break
     }
