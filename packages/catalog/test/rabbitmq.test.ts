@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { chownSync, globSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { chownSync, globSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { chmod, mkdtemp } from 'node:fs/promises'
 import { connect as connectSocket, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -141,6 +141,24 @@ describe('A RabbitMQ server among the processes of a machine', () => {
     })
     assert.match(new RegExp(versionPattern, 'm').exec(stdout)?.[1] ?? '', /^\d+\.\d+\.\d+$/)
     await gone(home)
+  })
+
+  test('starts although a kill left tables of its first start without their heads, and keeps one that is beside a queue', async () => {
+    const quorum = join(folder, 'data', 'node', 'quorum')
+    const [empty, used] = [join(quorum, 'stackquay@localhost'), join(quorum, 'other@localhost')]
+    mkdirSync(empty, { recursive: true, mode: 0o700 })
+    mkdirSync(join(used, 'QUEUE'), { recursive: true, mode: 0o700 })
+    const tables = [join(empty, 'names.dets'), join(empty, 'meta.dets'), join(used, 'names.dets')]
+    for (const table of tables) writeFileSync(table, '', { mode: 0o600 })
+    if (uid !== undefined)
+      for (const path of readdirSync(join(folder, 'data'), { recursive: true, encoding: 'utf8' }))
+        chownSync(join(folder, 'data', path), uid, uid)
+    await serving()
+    assert.deepEqual(
+      tables.map((table) => statSync(table).size > 0),
+      [true, true, false],
+    )
+    rmSync(used, { recursive: true })
   })
 
   test('opens its two ports on loopback and nothing else, and keeps what it writes to itself', async () => {

@@ -113,7 +113,13 @@ export function rabbitmqJourneys(place: string, open: () => Stage): void {
     /** Starts the server unless it runs already: a test that is not about a start goes on with that of the test before. */
     async function serving(): Promise<void> {
       server ??= await stage.start(kind.toWorkload(input), machine)
-      await server.ready()
+      try {
+        await server.ready()
+      } catch (error) {
+        // The next test starts its own.
+        await stopped('SIGKILL')
+        throw error
+      }
     }
 
     async function stopped(signal?: 'SIGKILL'): Promise<End> {

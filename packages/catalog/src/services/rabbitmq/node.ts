@@ -135,9 +135,25 @@ end.
  *   plugin, and the console two for whoever reads it. Here the plugin's part ends first, then RabbitMQ closes its data
  *   (once it is up), and then nothing is left to wait for. Should this not work, it ends as slowly as it does by itself.
  * - The part that could write to the machine's log service opens a port for it although nothing is ever sent.
+ * - A kill in the moment in which the first start makes a table of quorum queues leaves a file without its head, which RabbitMQ
+ *   refuses at every start from then on. Such a file is deleted where no queue has a folder beside it: it never held anything.
  */
 const before = `
 Data = os:getenv("HOME"),
+
+catch begin
+  Node = filename:join(Data, "node"),
+  Holds = fun(Folder) ->
+    {ok, Names} = file:list_dir(Folder),
+    lists:any(fun(Name) -> filelib:is_dir(filename:join(Folder, Name)) end, Names)
+  end,
+  [file:delete(Table) ||
+    Found <- filelib:wildcard("{quorum,coordination}/*/{names,meta}.dets", Node),
+    Table <- [filename:join(Node, Found)],
+    dets:is_dets_file(Table) =:= false,
+    not Holds(filename:dirname(Table))]
+end,
+
 Password = unicode:characters_to_binary(os:getenv("PASSWORD")),
 os:unsetenv("PASSWORD"),
 Salt = crypto:strong_rand_bytes(4),
