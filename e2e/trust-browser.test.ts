@@ -8,7 +8,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { after, before, describe, it } from 'node:test'
 import { type Browser, launchBrowser } from '@stackquay/testkit'
 import nodemailer from 'nodemailer'
-import type { Download, Page } from 'playwright-core'
+import type { Download, Page, Response } from 'playwright-core'
 import { WebSocket } from 'ws'
 import { logIn, refuseUnbuiltPage } from './support/page.ts'
 import { admin, type Service, startService, until } from './support/service.ts'
@@ -227,9 +227,14 @@ describe('a browser session against the projects of its host', () => {
     }
   })
 
+  it('has a project whose mail catcher holds a mail with a large file', { timeout: 150_000 }, async () => {
+    await mailTo(service, file)
+  })
+
   it('saves files with a ticket, once', { timeout: 120_000 }, async () => {
     await page.goto(`${service.url}/activity?view=audit`)
-    await page.getByRole('button', { name: 'Export' }).click()
+    await page.getByRole('row').filter({ hasText: 'Log in' }).first().waitFor()
+    await page.getByRole('button', { name: 'Export', exact: true }).click()
     const [log] = await Promise.all([
       page.waitForEvent('download'),
       page.getByRole('menuitem', { name: 'JSON Lines' }).click(),
@@ -240,7 +245,6 @@ describe('a browser session against the projects of its host', () => {
     const replayed = await page.evaluate(async (url) => (await fetch(url)).status, log.url())
     assert.equal(replayed, 401, 'a download is begun once')
 
-    await mailTo(service, file)
     await page.goto(`${service.url}/projects/harbour/mail`)
     await page.getByRole('link', { name: 'A large file' }).click()
     const [saved] = await Promise.all([
@@ -371,9 +375,16 @@ describe('a browser session against the projects of its host', () => {
     const idle = new Date(Date.now() - 13 * 3_600_000).toISOString()
     assert.ok(Number(database.prepare('update sessions set last_seen_at = ?').run(idle).changes) > 0)
     database.close()
+    const heard: string[] = []
+    const note = (response: Response) => heard.push(`${response.status()} ${new URL(response.url()).pathname}`)
+    page.on('response', note)
     await service.start()
     // The page asks less and less often while nobody answers, at least every ten seconds.
-    await page.waitForURL(`${service.url}/login?next=%2Fsettings%2Ftokens`, { timeout: 60_000 })
+    const login = `${service.url}/login?next=%2Fsettings%2Ftokens`
+    await page.waitForURL(login, { timeout: 60_000 }).catch((error: unknown) => {
+      throw new Error(`The page heard: ${heard.join(', ') || 'nothing'}`, { cause: error })
+    })
+    page.off('response', note)
     assert.equal(await page.evaluate(() => localStorage.getItem('stackquay.session')), null)
     await page.getByLabel('User name').fill(admin.username)
     await page.getByLabel('Password').fill(admin.password)
@@ -432,8 +443,13 @@ async function contentOf(download: Download): Promise<string> {
 
 async function mailTo({ client }: Service, content: Buffer): Promise<void> {
   const body = { name: 'Harbour', template: 'static', mailpit: { enabled: true }, start: true }
-  const made = await client.call('createProject', { body: body as never, query: { wait: 60 } })
-  assert.equal(made.operation?.state ?? 'succeeded', 'succeeded', JSON.stringify(made.operation?.error))
+  await client.call('createProject', { body: body as never, query: { wait: 60 } })
+  const running = async () => {
+    const { items } = await client.call('listOperations', { query: { project: 'harbour' } })
+    assert.ok(!items.some(({ state }) => state === 'failed'), JSON.stringify(items))
+    return items.length > 0 && items.every(({ state }) => state === 'succeeded')
+  }
+  await until(running, 'the project to run', 90_000)
   const port = () =>
     client
       .call('getProject', { params: { id: 'harbour' } })

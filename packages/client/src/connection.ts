@@ -3,6 +3,7 @@ import { socketUrl } from './address.ts'
 import { ApiError, ConnectionError } from './errors.ts'
 import { ticketed } from './ticket.ts'
 import { type ClientOptions, identityHeaders } from './transport.ts'
+import { soon } from './wait.ts'
 
 export interface Frame {
   readonly type: string
@@ -59,14 +60,15 @@ export async function connect<F extends Frame>(
 ): Promise<End> {
   const unopened: End = { opened: false, useful: false, held: false, problem: null }
   let address: string
+  const deadline = soon(client, options.signal)
   try {
-    address = await ticketed(client, path, options.signal)
+    address = await ticketed(client, path, deadline)
   } catch (error) {
-    if (options.signal.aborted || error instanceof ConnectionError) return unopened
+    if (deadline.aborted || error instanceof ConnectionError) return unopened
     if (error instanceof ApiError) return { ...unopened, problem: error.problem }
     throw error
   }
-  return options.signal.aborted ? unopened : converse(client, address, receiver, options)
+  return deadline.aborted ? unopened : converse(client, address, receiver, options, deadline)
 }
 
 function converse<F extends Frame>(
@@ -74,6 +76,7 @@ function converse<F extends Frame>(
   path: string,
   receiver: Receiver<F>,
   { signal, onOpen, keepBytes, resumable }: ConnectOptions,
+  deadline: AbortSignal,
 ): Promise<End> {
   const { promise, resolve, reject } = Promise.withResolvers<End>()
   const socket: PausableSocket = open(client, path)
@@ -89,6 +92,7 @@ function converse<F extends Frame>(
     if (done) return
     done = true
     signal.removeEventListener('abort', leave)
+    deadline.removeEventListener('abort', late)
     backlog.clear()
     act()
   }
@@ -102,6 +106,8 @@ function converse<F extends Frame>(
     finish(() => reject(error))
   }
   signal.addEventListener('abort', leave, { once: true })
+  const late = () => opened || leave()
+  deadline.addEventListener('abort', late, { once: true })
 
   const work = async (first: Promise<void>) => {
     handling = true

@@ -49,12 +49,8 @@ export function followEvents(
         after = frame.seq
         if (frame.type === 'event') options.onEvent(frame.event)
       },
-      explain: async () => {
-        const response = await send(
-          client,
-          { ...routes.streamEvents, query: { after, project, types } },
-          { signal: options.signal },
-        )
+      explain: async (signal) => {
+        const response = await send(client, { ...routes.streamEvents, query: { after, project, types } }, { signal })
         if (!response.ok) return refuse(client, response)
         await response.body?.cancel()
       },

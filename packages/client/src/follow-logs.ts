@@ -50,7 +50,7 @@ export function followLogs(
         const taken = options.onLines(frame.items)
         return taken === undefined ? move() : taken.then(move)
       },
-      explain: () =>
+      explain: (signal) =>
         request(
           client,
           {
@@ -58,7 +58,7 @@ export function followLogs(
             path: fillPath(routes.getProjectLogs.path, { id }),
             query: { ...filters, cursor, limit: 1 },
           },
-          { signal: options.signal },
+          { signal },
         ),
     },
     options,

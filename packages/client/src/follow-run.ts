@@ -41,8 +41,8 @@ export async function followRun(
         return taken === undefined ? move() : taken.then(move)
       },
       hasEnded: () => last !== null,
-      explain: () =>
-        request(client, { ...routes.getRun, path: fillPath(routes.getRun.path, params) }, { signal: options.signal }),
+      explain: (signal) =>
+        request(client, { ...routes.getRun, path: fillPath(routes.getRun.path, params) }, { signal }),
     },
     options,
   )

@@ -16,12 +16,8 @@ export function followStats(client: ClientOptions, id: string, options: FollowSt
       onFrame: (frame) => {
         if (frame.type === 'stats') options.onStats(frame.items)
       },
-      explain: () =>
-        request(
-          client,
-          { ...routes.getProjectStats, path: fillPath(routes.getProjectStats.path, { id }) },
-          { signal: options.signal },
-        ),
+      explain: (signal) =>
+        request(client, { ...routes.getProjectStats, path: fillPath(routes.getProjectStats.path, { id }) }, { signal }),
     },
     options,
   )

@@ -84,9 +84,9 @@ export function followTerminal(
         return taken === undefined ? count() : taken.then(count)
       },
       hasEnded: () => end !== null,
-      explain: () => {
+      explain: (signal) => {
         const wanted = { ...routes.getTerminal, path: fillPath(routes.getTerminal.path, params) }
-        return request(client, wanted, { signal: options.signal })
+        return request(client, wanted, { signal })
       },
       recover: ({ status }) => {
         if (status !== 410 || after === undefined) return false

@@ -2,7 +2,7 @@ import type { Problem } from '@stackquay/contract'
 import { connect, type Frame, type Receiver } from './connection.ts'
 import { ApiError, isFinal } from './errors.ts'
 import type { ClientOptions } from './transport.ts'
-import { backoff, pause } from './wait.ts'
+import { backoff, pause, soon } from './wait.ts'
 
 /** `retrying`: the connection was lost and will be tried again, from where it was. */
 export type FollowState = 'connecting' | 'live' | 'retrying' | 'ended'
@@ -19,7 +19,7 @@ export interface Stream<F extends Frame> extends Receiver<F> {
    * Asks over plain HTTP why a socket did not open, because no WebSocket API tells the status of a refusal. Throws the
    * `ApiError`; returning means: it should have opened, try again.
    */
-  readonly explain: () => Promise<unknown>
+  readonly explain: (signal: AbortSignal) => Promise<unknown>
   /** A problem that ends other streams and not this one; true when it was taken care of. */
   readonly recover?: (problem: Problem) => boolean
 }
@@ -54,7 +54,7 @@ export async function follow<F extends Frame>(
         if (end.problem.status === 401) client.onUnauthorized?.()
         settle(stream, new ApiError(end.problem))
       } else if (!end.opened) {
-        await stream.explain().catch((error: unknown) => settle(stream, error))
+        await stream.explain(soon(client, signal)).catch((error: unknown) => settle(stream, error))
       }
       onState('retrying')
       await pause(backoff(failures), signal)

@@ -10,3 +10,4 @@ export type { FollowTerminalOptions, TerminalEnd, TerminalSession, TerminalStep 
 export { apiPrefix } from './routes.ts'
 export type { RunStart, StartRunOptions } from './start-run.ts'
 export type { Answer, CallOptions, ClientOptions } from './transport.ts'
+export { pause } from './wait.ts'

@@ -19,6 +19,8 @@ export interface ClientOptions {
   readonly onUnauthorized?: () => void
   /** How long a request that may be repeated is repeated while the service says it cannot answer now (503). Milliseconds; 5000 unless given. */
   readonly patience?: number
+  /** How long a stream may take to open before it is tried again. Milliseconds; 30000 unless given. */
+  readonly openWithin?: number
 }
 
 export interface CallOptions {

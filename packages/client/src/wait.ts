@@ -17,3 +17,8 @@ export function backoff(failures: number, chance: number = Math.random()): numbe
   const full = Math.min(10_000, 250 * 2 ** Math.max(0, failures - 1))
   return Math.round(full * (0.5 + chance / 2))
 }
+
+/** The signal, with the time that a stream has to open: a network that swallows packets answers neither yes nor no. */
+export function soon({ openWithin = 30_000 }: { readonly openWithin?: number }, signal: AbortSignal): AbortSignal {
+  return AbortSignal.any([signal, AbortSignal.timeout(openWithin)])
+}

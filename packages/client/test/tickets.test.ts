@@ -49,6 +49,24 @@ test('against a stand-in: a session that has ended begins no stream, and says so
   assert.ok(calls > 0)
 })
 
+test('against a stand-in: a ticket that is never answered is asked for again', async () => {
+  let asked = 0
+  await using service = await standIn({
+    http: (_request, response) => {
+      asked += 1
+      if (asked > 1) sendJson(response, 201, { ticket: 't', expiresAt: '2026-01-01T00:00:00.000Z' })
+    },
+    socket: (socket) => socket.send(JSON.stringify({ type: 'start', seq: 7 })),
+  })
+  const stop = new AbortController()
+  const options = { baseUrl: service.url, csrfToken: () => 'key', openWithin: 200 }
+  await createClient({ ...options, WebSocket: WebSocket as unknown as typeof globalThis.WebSocket }).followEvents(
+    {},
+    { signal: stop.signal, onEvent: () => undefined, onState: (state) => state === 'live' && stop.abort() },
+  )
+  assert.ok(asked > 1)
+})
+
 test('with a token an address needs no ticket', async () => {
   const client = createClient({ baseUrl: 'http://127.0.0.1:1', token: 'stq_x', csrfToken: () => 'key' })
   assert.equal(await client.ticketed('/events/ws'), '/events/ws')

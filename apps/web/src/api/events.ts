@@ -1,3 +1,4 @@
+import { pause } from '@stackquay/client'
 import type { EventRecord, OperationRecord } from '@stackquay/contract'
 import { appendOutput, isOver, operationOf, outputOf } from '../lib/live.ts'
 import { readBackupsAgain } from './backups.ts'
@@ -77,16 +78,26 @@ export function followEvents(signal: AbortSignal): void {
       },
     })
   }
-  const run =
+  const run = () =>
     navigator.locks === undefined || channel === null
       ? lead()
       : navigator.locks.request('stackquay-events', { signal }, lead)
-  run.catch((error: unknown) => {
-    if (!signal.aborted) {
+  void keepRunning(run, signal)
+}
+
+/**
+ * A stream that the service refused is asked for again as long as the page needs one: what leads to the login looks once
+ * for each refusal, and may itself find nobody who answers.
+ */
+async function keepRunning(run: () => Promise<void>, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    await run().catch((error: unknown) => {
+      if (signal.aborted) return
       console.warn('The event stream ended.', error)
       setConnection('lost')
-    }
-  })
+    })
+    await pause(5000, signal)
+  }
 }
 
 function apply(event: EventRecord): void {
