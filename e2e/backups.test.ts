@@ -1,6 +1,18 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { link, lstat, mkdir, open, readdir, readFile, readlink, rm, symlink, writeFile } from 'node:fs/promises'
+import {
+  copyFile,
+  link,
+  lstat,
+  mkdir,
+  open,
+  readdir,
+  readFile,
+  readlink,
+  rm,
+  symlink,
+  writeFile,
+} from 'node:fs/promises'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { after, before, describe, it } from 'node:test'
@@ -9,6 +21,7 @@ import { promisify } from 'node:util'
 import type { Backup, OperationRecord, ProjectView } from '@stackquay/contract'
 import { rounds } from '@stackquay/testkit/rounds'
 import { Client } from 'pg'
+import { faultsOf, prepare } from './support/planted-faults.ts'
 import { databaseClient, type RealClient, serviceClients } from './support/real-clients.ts'
 import { type Service, startService } from './support/service.ts'
 
@@ -270,6 +283,30 @@ describe('backups of a real project', () => {
       assert.ok(await client.holds('after'), `${client.workload} was touched by a damaged backup`)
   })
 
+  it('are found to be faulty when something small in each part is lost or another one', {
+    timeout: 600_000,
+  }, async () => {
+    const planted = { service, project: id, path }
+    await fillPlanted(path)
+    await prepare(planted)
+    // What a copy looks like that was made wrong: the next one, in the place of this one and with its counts.
+    for (let round = 0; round < rounds(1, 5); round += 1) {
+      const whole = await make()
+      for (const faults of Object.values(faultsOf)) await faults[round]![1](planted)
+      const other = await make()
+      await exchange(whole.id, other.id, Object.keys(faultsOf))
+      await restart()
+      const { verified } = await drill(whole)
+      assert.equal(verified?.outcome, 'faulty')
+      for (const [part, faults] of Object.entries(faultsOf)) {
+        const isFound = verified?.checks.some((check) => check.part === part && !check.ok)
+        assert.ok(isFound, `${part}, ${faults[round]![0]}: ${JSON.stringify(verified?.checks)}`)
+      }
+      assert.ok(verified?.checks.every((check) => check.ok || check.part in faultsOf))
+      for (const one of [whole, other]) await service.client.call('deleteBackup', { params: { id, backup: one.id } })
+    }
+  })
+
   it('are there whole or not at all when the service is killed, and a restore ends', { timeout: 600_000 }, async () => {
     for (let round = 0; round < rounds(2, 40); round += 1) {
       await cutOff(() => service.client.call('createBackup', { params: { id } }), 2500)
@@ -295,6 +332,23 @@ describe('backups of a real project', () => {
     }
   })
 
+  /** Parts of one backup become those of another, with checksums that hold and what was counted in the first. */
+  const exchange = async (into: string, from: string, parts: readonly string[]) => {
+    const folder = (backup: string) => join(service.home, 'backups', backup)
+    const manifestOf = async (backup: string) =>
+      JSON.parse(await readFile(join(folder(backup), 'manifest.json'), 'utf8')) as {
+        parts: { id: string; file: string; contents?: object }[]
+      }
+    const [own, others] = [await manifestOf(into), await manifestOf(from)]
+    for (const [index, part] of own.parts.entries()) {
+      if (!parts.includes(part.id)) continue
+      assert.ok(part.contents, `${part.id} was not counted`)
+      const other = others.parts.find((one) => one.id === part.id)!
+      await copyFile(join(folder(from), other.file), join(folder(into), part.file))
+      own.parts[index] = { ...other, contents: part.contents }
+    }
+    await writeFile(join(folder(into), 'manifest.json'), JSON.stringify(own))
+  }
   const make = async () => {
     const made = (await service.client.call('createBackup', { params: { id }, query: { wait: 120 } })) as Backup
     assert.ok(made.parts, JSON.stringify(made))
@@ -353,6 +407,17 @@ async function fill(path: string): Promise<void> {
   for (let n = 0; n < 500; n += 1) database.prepare('INSERT INTO notes VALUES (?)').run(`note ${n}`)
   database.close()
   await run('chown', ['-Rh', `${uid}:${gid}`, path])
+}
+
+/** What faults are planted in, as whoever owns the folder. */
+async function fillPlanted(path: string): Promise<void> {
+  const { uid, gid } = await lstat(path)
+  const planted = join(path, 'planted')
+  await mkdir(planted)
+  await writeFile(join(planted, 'large'), 'quay '.repeat(100_000))
+  for (const name of ['small', 'lost']) await writeFile(join(planted, name), 'small')
+  await symlink('small', join(planted, 'link'))
+  await run('chown', ['-Rh', `${uid}:${gid}`, planted])
 }
 
 /** Names, kinds, modes, targets and contents of all that is in a folder; of a database and a hole no more than there is. */

@@ -155,7 +155,8 @@ function textOf(name: string): string {
   return `${name}: "quoted" $HOME \\ é 😀`
 }
 
-async function redis(credentials: Credentials, command: readonly string[]): Promise<string | null> {
+/** What Redis answers to one command, where that is a string. */
+export async function redis(credentials: Credentials, command: readonly string[]): Promise<string | null> {
   const words = (list: readonly string[]) =>
     `*${list.length}\r\n${list.map((word) => `$${Buffer.byteLength(word)}\r\n${word}\r\n`).join('')}`
   const login = words(['AUTH', String(credentials.username), String(credentials.password)])

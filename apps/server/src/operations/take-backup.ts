@@ -17,7 +17,7 @@ import {
   withChosen,
 } from '../backups/project-parts.ts'
 import { settingsOf } from '../backups/settings-part.ts'
-import { treeCounts } from '../backups/tree-counts.ts'
+import { treeContents } from '../backups/tree-contents.ts'
 import { version } from '../version.ts'
 import type { OperationDeps } from './operation-deps.ts'
 import { bringBack, pauseWorkloads } from './paused.ts'
@@ -118,9 +118,9 @@ async function takeFiles({ row, request, part, writer }: Taking, context: StepCo
   const account = await deps.provision(row.id, context.signal)
   const { signal } = context
   const tree = readTree(account, row.path, { without: leftOut(row, request), signal })
-  const counts = treeCounts()
-  await writer.add(newPart(part, 'tar'), counts.of(tree.bytes), { signal, onBytes: told(context) })
-  writer.describe(part.id, { warnings: tree.warnings().slice(0, mostWarnings), contents: counts.found() })
+  const contents = treeContents()
+  await writer.add(newPart(part, 'tar'), contents.of(tree.bytes), { signal, onBytes: told(context) })
+  writer.describe(part.id, { warnings: tree.warnings().slice(0, mostWarnings), contents: contents.found() })
 }
 
 const mostWarnings = 200

@@ -9,7 +9,7 @@ import { differenceOf } from '../backups/compare-contents.ts'
 import { inDrillFolder } from '../backups/drill-folder.ts'
 import { requireRoom } from '../backups/free-room.ts'
 import { type OpenedBackup, openBackup } from '../backups/open-backup.ts'
-import { treeCounts } from '../backups/tree-counts.ts'
+import { treeContents } from '../backups/tree-contents.ts'
 import { problemOfFailure } from '../projects/progress-log.ts'
 import { drillOf } from '../test-environment-id.ts'
 import { type Check, drillData, type Note } from './drill-data.ts'
@@ -115,19 +115,18 @@ async function drillFiles(
   const account = await provision(row.id, signal)
   const found = await inDrillFolder(config.home, account, async (path) => {
     await writeTree(account, path, backups.folder.open(manifest.id, filesPart, signal), signal)
-    const counts = treeCounts()
-    for await (const _ of counts.of(readTree(account, path, { signal }).bytes));
-    return counts.found()
+    const contents = treeContents()
+    for await (const _ of contents.of(readTree(account, path, { signal }).bytes));
+    return contents.found()
   })
   const expected = manifest.parts.find(({ id }) => id === filesPart)?.contents
-  const differs = expected === undefined ? null : differenceOf(expected, found)
+  // An older backup says less.
+  const compared = Object.fromEntries(Object.keys(expected ?? {}).map((name) => [name, found[name] ?? null]))
+  const differs = expected === undefined ? null : differenceOf(expected, compared)
   const text = `${found.files} files, ${found.folders} folders, ${found.links} links`
-  note(
-    filesPart,
-    'unpacked',
-    differs === null,
-    differs ?? `${text}${expected === undefined ? '.' : ', as many as were taken.'}`,
-  )
+  const same =
+    expected === undefined ? '' : 'checksum' in expected ? ', the same as were taken' : ', as many as were taken'
+  note(filesPart, 'unpacked', differs === null, differs ?? `${text}${same}.`)
 }
 
 async function keep(
