@@ -27,12 +27,14 @@ export async function carryOutSchedules(
   deps: CarryOutDeps,
 ): Promise<{ readonly restMs: number; readonly waits: boolean }> {
   const { store, onError } = deps
+  // One moment for all of a look: a time that comes meanwhile is the next one, and not passed over.
+  const now = deps.now()
   const wanted: Wanted[] = []
   let restMs = Number.POSITIVE_INFINITY
   for (const [project, schedule] of await store.backupSchedules.all()) {
     try {
-      wanted.push(...(await lookAt(project, schedule, deps)))
-      restMs = Math.min(restMs, msToNext(schedule, deps.now()))
+      wanted.push(...(await lookAt(project, schedule, now, deps)))
+      restMs = Math.min(restMs, msToNext(schedule, now))
     } catch (error) {
       onError(error, `the backup schedule of ${project}`)
     }
@@ -58,12 +60,17 @@ interface Wanted {
   readonly dueAt: Date | null
 }
 
-async function lookAt(project: string, stored: BackupSchedule, deps: CarryOutDeps): Promise<readonly Wanted[]> {
-  const { store, backups, now } = deps
+async function lookAt(
+  project: string,
+  stored: BackupSchedule,
+  now: Date,
+  deps: CarryOutDeps,
+): Promise<readonly Wanted[]> {
+  const { store, backups } = deps
   const row = await store.projects.find(project)
   if (row === null || row.phase !== 'ready') return []
-  const acts = scheduledActs(stored, scheduledBackups(backups.known, project), now())
-  const noted = acts.countsAnew ? countedAnew(stored, now()) : { ...stored, late: acts.late }
+  const acts = scheduledActs(stored, scheduledBackups(backups.known, project), now)
+  const noted = acts.countsAnew ? countedAnew(stored, now) : { ...stored, late: acts.late }
   const schedule = await note(row, stored, noted, deps)
   if (schedule === null || acts.countsAnew) return []
   for (const id of acts.remove) await remove(id, deps)
@@ -76,7 +83,7 @@ async function lookAt(project: string, stored: BackupSchedule, deps: CarryOutDep
 
 /** Backups before drills, and what is due for longest first. */
 function byTurn({ dueAt: one }: Wanted, { dueAt: other }: Wanted): number {
-  return (one?.getTime() ?? Number.POSITIVE_INFINITY) < (other?.getTime() ?? Number.POSITIVE_INFINITY) ? -1 : 1
+  return (one?.getTime() ?? Number.MAX_SAFE_INTEGER) - (other?.getTime() ?? Number.MAX_SAFE_INTEGER)
 }
 
 function msToNext(schedule: BackupSchedule, now: Date): number {
@@ -112,12 +119,12 @@ async function tellLate(tx: Transaction, { id, slug }: ProjectRow, lastBackupAt:
   await tx.events.append(scheduleEvent('backup.late', id))
 }
 
-/** One that an operation reads stays until a later look. */
-async function remove(id: string, { backups, store }: CarryOutDeps): Promise<void> {
+/** One that an operation reads, or that cannot be deleted now, stays until a later look. It keeps no new one from being made. */
+async function remove(id: string, { backups, store, onError }: CarryOutDeps): Promise<void> {
   const known = backups.known.find(id)
   if (known === null) return
   await removeBackup(known.manifest, { audit: byTheService }, { store, backups }).catch((error: unknown) => {
-    if (!isBusy(error)) throw error
+    if (!isBusy(error)) onError(error, `deleting the backup ${id}`)
   })
 }
 
