@@ -77,6 +77,30 @@ describe('backups on the page', () => {
     assert.equal((await backups())[0]?.verified?.outcome, 'whole')
   })
 
+  it('is made by schedule when that was set, and not when it was turned off', { timeout: 60_000 }, async () => {
+    const schedule = async () => (await service.client.call('getBackupSchedule', { params: { id: project } })).schedule
+    await page.getByText('No schedule.').waitFor()
+    await page.getByRole('button', { name: 'Set a schedule' }).click()
+    await dialog().getByLabel('When').selectOption('Another time…')
+    await dialog().getByLabel('Cron expression').fill('0 0 31 2 *')
+    await dialog().getByLabel('Time zone').fill('Europe/Berlin')
+    await inDialog('Save').click()
+    await dialog().getByText('names no time in the next five years').waitFor()
+    await looked('a schedule that never comes')
+    await dialog().getByLabel('When').selectOption('Every night at 02:30')
+    await dialog().getByLabel('Weeks').fill('9')
+    await inDialog('Save').click()
+    await dialog().waitFor({ state: 'detached' })
+    await page.getByText('Keeps the newest 7').waitFor()
+    await looked('a schedule')
+    const { cron, timezone, keep } = (await schedule())!
+    assert.deepEqual([cron, timezone, keep.weekly], ['30 2 * * *', 'Europe/Berlin', 9])
+    await page.getByRole('button', { name: 'Turn off' }).click()
+    await inDialog('Turn off').click()
+    await page.getByText('No schedule.').waitFor()
+    assert.equal(await schedule(), null)
+  })
+
   it('restores after its plan and the name typed, and keeps what was replaced', { timeout: 90_000 }, async () => {
     await act('Restore…')
     await dialog()
@@ -111,8 +135,9 @@ describe('backups on the page', () => {
   })
 
   it('has caused no error in the console', () => {
-    // The deleted project was asked for once more while its page was left.
-    const others = errors.filter((text) => !/^404 \/api\/v1\/projects\/prj_/.test(text))
+    // The deleted project was asked for once more while its page was left; the schedule that never comes was refused.
+    const expected = /^(404 \/api\/v1\/projects\/prj_|422 \/api\/v1\/projects\/prj_\w+\/backup-schedule$)/
+    const others = errors.filter((text) => !expected.test(text))
     assert.deepEqual(others, [])
   })
 })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import type { Backup } from '@stackquay/contract'
+import type { Backup, BackupScheduleView } from '@stackquay/contract'
 import { scratch, stq } from './run-stq.ts'
 import { emptyPlan, operation, project, standIn, step } from './stand-in.ts'
 
@@ -188,4 +188,59 @@ test('an upload sends the file as it is, and one that cannot be read sends nothi
     server.closeAllConnections()
     server.close()
   }
+})
+
+const schedule: BackupScheduleView = {
+  cron: '30 2 * * *',
+  timezone: 'Europe/Berlin',
+  keep: { last: 7, daily: 7, weekly: 4, monthly: 6 },
+  verify: 'always',
+  nextAt: '2026-01-02T01:30:00.000Z',
+  dueAt: null,
+  lastBackupAt: null,
+  late: true,
+  problem: `The disk is full.${nasty}`,
+}
+
+test('against a stand-in: a schedule keeps what is not named, and says when it is late and why', async () => {
+  const sent: unknown[] = []
+  await using service = await standIn({
+    'GET /projects/shop/backup-schedule': () => ({ schedule }),
+    'PUT /projects/shop/backup-schedule': ({ body }) => {
+      sent.push(body)
+      return { schedule }
+    },
+  })
+  const shown = await stq(['backup', 'schedule', 'show', 'shop'], { url: service.url })
+  assert.match(shown.stdout, /30 2 \* \* \* \(Europe\/Berlin\)[\s\S]*none yet[\s\S]*Late[\s\S]*The disk is full\./)
+  assert.doesNotMatch(shown.stdout, /[\x00-\x08\x0b-\x1f]|owned/)
+  const set = ['backup', 'schedule', 'set', 'shop', '0 4 * * *', '--keep-last', '3']
+  assert.equal((await stq(set, { url: service.url })).code, 0)
+  const { timezone, verify, keep } = schedule
+  assert.deepEqual(sent, [{ cron: '0 4 * * *', timezone, verify, keep: { ...keep, last: 3 } }])
+  for (const wrong of [
+    ['--keep-last', '0'],
+    ['--verify', 'often'],
+  ]) {
+    const refused = await stq(['backup', 'schedule', 'set', 'shop', '0 4 * * *', ...wrong], { url: service.url })
+    assert.equal(refused.code, 2, refused.stderr)
+  }
+  assert.equal(sent.length, 1)
+})
+
+test('against a stand-in: a new schedule is in the time zone of the machine, with the service’s defaults', async () => {
+  const sent: unknown[] = []
+  await using service = await standIn({
+    'GET /projects/shop/backup-schedule': () => ({ schedule: null }),
+    'PUT /projects/shop/backup-schedule': ({ body }) => {
+      sent.push(body)
+      return { schedule }
+    },
+    'DELETE /projects/shop/backup-schedule': (_call, response) => void response.writeHead(204).end(),
+  })
+  assert.match((await stq(['backup', 'schedule', 'show', 'shop'], { url: service.url })).stdout, /shop has no schedule/)
+  await stq(['backup', 'schedule', 'set', 'shop', '0 4 * * *'], { url: service.url })
+  assert.deepEqual(sent, [{ timezone: Intl.DateTimeFormat().resolvedOptions().timeZone, keep: {}, cron: '0 4 * * *' }])
+  const cleared = await stq(['backup', 'schedule', 'clear', 'shop', '--json'], { url: service.url })
+  assert.deepEqual([cleared.code, JSON.parse(cleared.stdout)], [0, { schedule: null }])
 })

@@ -49,6 +49,7 @@ test('every command that changes a project inside knows --dry-run', async () => 
     'backup list',
     'backup show',
     'backup verify',
+    'backup schedule',
     'backup download',
     'backup upload',
     'backup delete',

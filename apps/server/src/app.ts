@@ -13,6 +13,7 @@ import { openResolving } from './app/resolving.ts'
 import { beginResuming } from './app/resumption.ts'
 import { openSharing } from './app/sharing.ts'
 import { openBackups } from './backups/open-backups.ts'
+import { openScheduler } from './backups/scheduler.ts'
 import type { Config } from './config.ts'
 import { createProvision } from './isolation/provision.ts'
 import type { PortsKeeper } from './ports/held-ports.ts'
@@ -70,6 +71,9 @@ export async function createApp(options: AppOptions): Promise<App> {
 
   const access = await openAccess({ ...instance, keyReplaced: backups.keys.renew }, context)
   const resumption = beginResuming({ instance, resolving, projects, commands, sharing, operations }, context)
+  const { orchestrator } = operations
+  const { ready } = resumption
+  const scheduler = openScheduler({ store, model, orchestrator, backups, now, onError, ready })
   const stopTidying = tidyRegularly(store, now, onError)
   const dispatcher = createDispatcher({ store, now, onError })
   await dispatcher.start()
@@ -87,14 +91,13 @@ export async function createApp(options: AppOptions): Promise<App> {
     sockets,
     backups,
   }
-  const { orchestrator } = operations
   const http = openHttp({ ...parts, changing: { ...changing, orchestrator } }, context)
 
   return {
     http,
     store,
     setup: access.setup,
-    ready: resumption.ready,
+    ready,
     close: async () => {
       stopTidying()
       projects.close()
@@ -103,6 +106,7 @@ export async function createApp(options: AppOptions): Promise<App> {
       try {
         // First what people see, then what works for them, then what writes it down; what holds programs and files at the end.
         await http.close()
+        await scheduler.close()
         await commands.terminals.close()
         await sharing.shares.close()
         await dispatcher.close()

@@ -210,6 +210,8 @@ describe('every operation that is to be recorded', () => {
         body: { name: 'Once more' },
         query: { wait: '10' },
       }),
+    putBackupSchedule: (call) => call('putBackupSchedule', { params: shop, body: { cron: '30 2 29 2 *' } }),
+    deleteBackupSchedule: (call) => call('deleteBackupSchedule', { params: shop }),
     deleteBackup: async (call) => call('deleteBackup', { params: { ...shop, backup: await backup(call) } }),
     deleteAnyBackup: async (call) => call('deleteAnyBackup', { params: { backup: await backup(call) } }),
     uploadBackup: async (call) => {

@@ -32,6 +32,7 @@ export interface Schema {
   image_pins: ImagePinsTable
   project_users: ProjectUsersTable
   backup_checks: BackupChecksTable
+  backup_schedules: BackupSchedulesTable
   /** About the database itself: key check, head of the audit chain. */
   instance: NamedValueTable
   migrations: MigrationsTable
@@ -360,4 +361,18 @@ export interface BackupChecksTable {
   outcome: string
   seconds: number
   checks: string
+}
+
+export interface BackupSchedulesTable {
+  project: string
+  cron: string
+  timezone: string
+  keep: string
+  verify: string
+  times_set_at: string
+  keep_set_at: string
+  counts_from: string
+  late: number
+  last_operation: string | null
+  last_verified: string | null
 }

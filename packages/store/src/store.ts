@@ -2,6 +2,7 @@ import type { EngineName, EventRecord, OperationRecord, Secret } from '@stackqua
 import type { ProjectSpec } from '@stackquay/domain'
 import type { AuditReader, AuditWriter } from './model/audit.ts'
 import type { BackupCheckReader, BackupCheckWriter } from './model/backup-checks.ts'
+import type { BackupScheduleReader, BackupScheduleWriter } from './model/backup-schedules.ts'
 import type { DeviceReader, DeviceWriter } from './model/devices.ts'
 import type { EventReader, EventWriter } from './model/events.ts'
 import type { IdempotencyReader, IdempotencyWriter } from './model/idempotency.ts'
@@ -49,6 +50,7 @@ export interface Store {
   readonly webhooks: WebhookReader
   readonly network: NetworkReader
   readonly backupChecks: BackupCheckReader
+  readonly backupSchedules: BackupScheduleReader
   /**
    * One transaction at a time; waits for the one before. Rolls back when `work` throws. Throws `StoreFullError` or
    * `StoreBusyError` when the disk or another process is in the way; nothing is written then.
@@ -138,6 +140,7 @@ export interface Transaction {
   readonly webhooks: WebhookWriter
   readonly network: NetworkWriter
   readonly backupChecks: BackupCheckWriter
+  readonly backupSchedules: BackupScheduleWriter
 }
 
 /** In base64url, and the id of the key that seals it. */

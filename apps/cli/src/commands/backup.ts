@@ -5,6 +5,7 @@ import { defineDownload } from './backup/download.ts'
 import { defineList } from './backup/list.ts'
 import { defineRestore } from './backup/restore.ts'
 import { defineRestoreAs } from './backup/restore-as.ts'
+import { defineSchedule } from './backup/schedule.ts'
 import { defineShow } from './backup/show.ts'
 import { defineUpload } from './backup/upload.ts'
 import { defineVerify } from './backup/verify.ts'
@@ -16,6 +17,7 @@ export const define: Define = (command, context) => {
   defineVerify(command.command('verify'), context)
   defineRestore(command.command('restore'), context)
   defineRestoreAs(command.command('restore-as'), context)
+  defineSchedule(command.command('schedule'), context)
   defineDownload(command.command('download'), context)
   defineUpload(command.command('upload'), context)
   defineDelete(command.command('delete'), context)

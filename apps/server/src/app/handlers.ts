@@ -85,7 +85,10 @@ export function createHandlers(
 }
 
 /** What is wanted of projects, and carried out by operations. */
-function changingHandlers({ changing, instance, resolving, projects, backups }: HandlersDeps, { config }: Settings) {
+function changingHandlers(
+  { changing, instance, resolving, projects, backups }: HandlersDeps,
+  { config, now }: Settings,
+) {
   const { store, resolver, engine } = changing
   const { isolation, reveal } = instance
   const { sources, filesOf } = resolving
@@ -98,7 +101,7 @@ function changingHandlers({ changing, instance, resolving, projects, backups }: 
     ...serviceHandlers({ store, resolver, engine, reveal }, answers),
     ...mailHandlers({ store, engine, workers: changing.workers, reveal }, answers),
     ...imageHandlers(changing, answers),
-    ...allBackupHandlers({ ...changing, backups, sources, network: projects.network, config }, answers),
+    ...allBackupHandlers({ ...changing, backups, sources, network: projects.network, config, now }, answers),
   }
 }
 
@@ -139,7 +142,7 @@ function commandHandlers({ instance, resolving, commands, resumption, access }: 
 
 /** The service itself. */
 function instanceHandlers(
-  { instance, resolving, projects: { keeper }, resumption, ports, sockets }: HandlersDeps,
+  { instance, resolving, projects: { keeper }, backups, resumption, ports, sockets }: HandlersDeps,
   { config, now }: Settings,
 ) {
   const { store, engine, isolation } = instance
@@ -153,6 +156,7 @@ function instanceHandlers(
     ports,
     sockets,
     isolation,
+    backups,
     version,
     now,
     startedAt: now().getTime() - process.uptime() * 1000,

@@ -64,6 +64,7 @@ export function openOperations(
     backups,
     network,
     testEnvironments,
+    now,
   })
   const orchestrator = createOrchestrator({
     engine,

@@ -7,3 +7,8 @@ export function backupEvent(
 ) {
   return { type, project: project.id, data: { id, project: project.id } } as const
 }
+
+/** Of a project's schedule: it was set, changed or cleared; a backup of it is late. */
+export function scheduleEvent(type: 'backup.scheduled' | 'backup.late', project: string) {
+  return { type, project, data: { project } } as const
+}

@@ -8,7 +8,7 @@ import type { Backups } from './open-backups.ts'
 /** For good. Throws `busy` while an operation reads it. */
 export async function removeBackup(
   manifest: Manifest,
-  context: RequestContext,
+  context: Pick<RequestContext, 'audit'>,
   { store, backups }: Pick<ChangeDeps, 'store'> & { readonly backups: Backups },
 ): Promise<void> {
   const { id, project } = manifest

@@ -35,6 +35,7 @@ export interface OperationDeps extends Omit<ChangeDeps, 'orchestrator'> {
   /** Where restore drills start copies. */
   readonly testEnvironments: Pick<TestEnvironments, 'bringUp' | 'closeLeft'>
   readonly network: Network
+  readonly now: () => Date
   reveal(ref: SecretRef): Promise<string>
   /** The operation brings the project to this specification. It is written down when the operation is. */
   carries(operation: string, row: ProjectRow): void

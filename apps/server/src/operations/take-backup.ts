@@ -107,10 +107,10 @@ async function takePart(taking: Taking, context: StepContext, deps: OperationDep
   }
 }
 
-async function takeSettings({ row, request, part, writer, key }: Taking, { store }: OperationDeps): Promise<void> {
-  const now = (await store.projects.find(row.id)) ?? row
-  const { settings, warnings } = await settingsOf(now, leftOut(row, request), store)
-  await writer.addSealed(newPart(part, 'json'), await sealSettings(settings, [key.recipient]))
+async function takeSettings({ row, request, part, writer, key }: Taking, { store, now }: OperationDeps): Promise<void> {
+  const current = (await store.projects.find(row.id)) ?? row
+  const { settings, warnings } = await settingsOf(current, leftOut(row, request), store)
+  await writer.addSealed(newPart(part, 'json', now()), await sealSettings(settings, [key.recipient]))
   writer.describe(part.id, { warnings })
 }
 
@@ -119,7 +119,7 @@ async function takeFiles({ row, request, part, writer }: Taking, context: StepCo
   const { signal } = context
   const tree = readTree(account, row.path, { without: leftOut(row, request), signal })
   const contents = treeContents()
-  await writer.add(newPart(part, 'tar'), contents.of(tree.bytes), { signal, onBytes: told(context) })
+  await writer.add(newPart(part, 'tar', deps.now()), contents.of(tree.bytes), { signal, onBytes: told(context) })
   writer.describe(part.id, { warnings: tree.warnings().slice(0, mostWarnings), contents: contents.found() })
 }
 
@@ -141,7 +141,7 @@ async function takeData(taking: Taking, context: StepContext, deps: OperationDep
     part.method === 'online' && programs !== undefined
       ? onlineArchive(programs, deps, context.signal)
       : deps.engine.readData(row.id, data, context.signal)
-  await writer.add(newPart(part, 'tar'), content, { signal: context.signal, onBytes: told(context) })
+  await writer.add(newPart(part, 'tar', deps.now()), content, { signal: context.signal, onBytes: told(context) })
   if (part.stops && request.bringsBack) await bringBack(operation, context, deps)
   // The same before and after: nothing wrote meanwhile, so a copy must show the same.
   const after = before === null ? null : await count()
@@ -152,7 +152,7 @@ async function takeData(taking: Taking, context: StepContext, deps: OperationDep
 async function finish(row: ProjectRow, request: BackupRequest, { writer, key }: Begun, deps: OperationDeps) {
   const { store, backups } = deps
   const manifest = await writer.finish({
-    createdAt: new Date().toISOString(),
+    createdAt: deps.now().toISOString(),
     note: request.note,
     source: request.source,
     engine: row.engine,
@@ -168,8 +168,8 @@ async function finish(row: ProjectRow, request: BackupRequest, { writer, key }: 
   backups.known.put(manifest)
 }
 
-function newPart({ id, title, type, version: line, method }: ProjectPart, extension: 'tar' | 'json') {
-  return { id, title, type, version: line, method, takenAt: new Date().toISOString(), extension }
+function newPart({ id, title, type, version: line, method }: ProjectPart, extension: 'tar' | 'json', takenAt: Date) {
+  return { id, title, type, version: line, method, takenAt: takenAt.toISOString(), extension }
 }
 
 function leftOut(row: ProjectRow, { includeRebuildable }: BackupRequest): readonly string[] {

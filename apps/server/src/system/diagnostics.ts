@@ -5,6 +5,7 @@ import type { Engine, Readiness } from '@stackquay/engine-api'
 import type { Engines } from '@stackquay/engines'
 import type { ProxyControl } from '@stackquay/proxy/control'
 import type { Store } from '@stackquay/store'
+import type { Backups } from '../backups/open-backups.ts'
 import type { Catalogue } from '../catalogue/catalogue.ts'
 import type { Config } from '../config.ts'
 import type { InstanceIsolation } from '../isolation/isolation.ts'
@@ -18,6 +19,7 @@ import { projectsOn, readinessOf } from './engine-states.ts'
 import { fileSystemOf } from './file-system.ts'
 import { isolationChecks } from './isolation-checks.ts'
 import { findOrphans } from './orphans.ts'
+import { schedulesCheck } from './schedules-check.ts'
 
 export interface DiagnosticsDeps {
   readonly config: Config
@@ -32,6 +34,7 @@ export interface DiagnosticsDeps {
   readonly ports: PortsKeeper | null
   readonly sockets: InheritedSockets
   readonly isolation: InstanceIsolation
+  readonly backups: Pick<Backups, 'known'>
   readonly version: string
   readonly now: () => Date
 }
@@ -50,6 +53,7 @@ export async function runDiagnostics(deps: DiagnosticsDeps, signal: AbortSignal)
     ['disk', diskCheck(deps)],
     ['file-system', fileSystemCheck(deps)],
     ['database', databaseCheck(deps)],
+    ['backup-schedules', () => schedulesCheck(deps)],
     ['audit', auditCheck(deps)],
     ['clock', clockCheck(deps)],
     ['isolation', () => isolationChecks(deps)],

@@ -1,5 +1,5 @@
 import type { Backup, CallInput, OperationRecord, Plan, ProjectView } from '@stackquay/contract'
-import { infiniteQueryOptions } from '@tanstack/react-query'
+import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
 import { holdOperation, holdProject } from './cache.ts'
 import { client } from './client.ts'
 import { queryClient } from './query-client.ts'
@@ -22,6 +22,23 @@ export const allBackupsQuery = infiniteQueryOptions({
   initialPageParam: null as string | null,
   getNextPageParam: (last) => last.nextCursor,
 })
+
+export function backupScheduleQuery(project: string) {
+  return queryOptions({
+    queryKey: ['backups', project, 'schedule'],
+    queryFn: ({ signal }) => client.call('getBackupSchedule', { params: { id: project } }, { signal }),
+  })
+}
+
+export async function putBackupSchedule(project: string, body: CallInput<'putBackupSchedule'>['body']): Promise<void> {
+  const state = await client.call('putBackupSchedule', { params: { id: project }, body })
+  queryClient.setQueryData(backupScheduleQuery(project).queryKey, state)
+}
+
+export async function clearBackupSchedule(project: string): Promise<void> {
+  await client.call('deleteBackupSchedule', { params: { id: project } })
+  queryClient.setQueryData(backupScheduleQuery(project).queryKey, { schedule: null })
+}
 
 export type BackupBody = NonNullable<CallInput<'createBackup'>['body']>
 export type RestoreBody = CallInput<'restoreBackup'>['body']

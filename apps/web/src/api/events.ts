@@ -141,6 +141,8 @@ function apply(event: EventRecord): void {
     case 'backup.deleted':
     case 'backup.verified':
     case 'backup.restored':
+    case 'backup.scheduled':
+    case 'backup.late':
       void readBackupsAgain()
       return
     case 'webhook.changed':

@@ -36,6 +36,7 @@ export const powers = {
       'getShare',
       'listBackups',
       'getBackup',
+      'getBackupSchedule',
     ],
   },
   logs: {
@@ -122,6 +123,7 @@ export const powers = {
   expose: { scope: 'admin', unrestricted: false, operations: ['putProxyRules', 'createShare'] },
   manifest: { scope: 'admin', unrestricted: false, operations: ['applyManifest'] },
   remove: { scope: 'admin', unrestricted: false, operations: ['deleteProject', 'deleteDatabase', 'deleteKeptData'] },
+  schedule: { scope: 'admin', unrestricted: false, operations: ['putBackupSchedule', 'deleteBackupSchedule'] },
   restore: { scope: 'admin', unrestricted: false, operations: ['restoreBackup', 'deleteBackup'] },
   create: {
     scope: 'admin',

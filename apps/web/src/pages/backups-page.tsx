@@ -15,6 +15,7 @@ import { texts } from '../texts/index.ts'
 import { type BackupAct, BackupDialogs } from './backups/backup-dialogs.tsx'
 import { BackupItem } from './backups/backup-item.tsx'
 import { CreateBackup } from './backups/create-backup.tsx'
+import { SchedulePanel } from './backups/schedule-panel.tsx'
 import { useProject } from './use-project.ts'
 import { useTitle } from './use-title.ts'
 
@@ -39,6 +40,7 @@ export function BackupsPage() {
           </Button>
         )}
       </div>
+      <SchedulePanel project={project} />
       <Timeline project={project} />
       <Dialog open={creating} onClose={() => setCreating(false)} title={t.createTitle} detail={t.createDetail} wide>
         <CreateBackup project={project} onClose={() => setCreating(false)} />

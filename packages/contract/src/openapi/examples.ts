@@ -66,6 +66,12 @@ const backup = {
   },
   opensHere: true,
 }
+const schedule = {
+  cron: '30 2 * * *',
+  timezone: 'Europe/Berlin',
+  keep: { last: 7, daily: 7, weekly: 4, monthly: 6 },
+  verify: 'weekly',
+}
 const status = { state: 'stopped', desired: 'stopped', since: at, health: 'none', warnings: [] }
 const project = {
   id: projectId,
@@ -373,6 +379,10 @@ export const examples: Readonly<Record<string, unknown>> = {
   BackupPage: page(backup),
   BackupArchive: 'manifest.json, and a file for each part, as a tar archive',
   BackupCreate: { note: 'before the upgrade' },
+  BackupScheduleBody: schedule,
+  BackupScheduleState: {
+    schedule: { ...schedule, nextAt: at, dueAt: null, lastBackupAt: at, late: false, problem: null },
+  },
   RestoreRequest: { confirm: 'shop', parts: ['database:main'] },
   RestoreAs: { name: 'Shop of March', start: true },
   ProjectVariables: { env: { LOG_LEVEL: variable }, injected: ['DATABASE_URL'] },

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { operation } from '../operation.ts'
+import { BackupScheduleBody, BackupScheduleState } from '../schemas/backup-schedule.ts'
 import { Backup, BackupCreate, BackupId, RestoreAs, RestoreRequest } from '../schemas/backups.ts'
 import { Cursor, DryRun, Limit, ProjectRef, pageOf, Wait } from '../schemas/common.ts'
 import { OperationRecord } from '../schemas/operations.ts'
@@ -137,6 +138,51 @@ export const restoreBackup = operation({
   audit: 'backup.restore',
   dryRun: true,
   removes: 'data',
+})
+
+export const getBackupSchedule = operation({
+  id: 'getBackupSchedule',
+  method: 'GET',
+  path: '/projects/{id}/backup-schedule',
+  tag: 'Backups',
+  summary: 'When backups of a project are made by themselves, and how many stay',
+  description: 'Also when the next one comes, whether it is late, and why the last one failed.',
+  access: read,
+  params: id,
+  results: { 200: BackupScheduleState },
+  problems: [],
+})
+
+export const putBackupSchedule = operation({
+  id: 'putBackupSchedule',
+  method: 'PUT',
+  path: '/projects/{id}/backup-schedule',
+  tag: 'Backups',
+  summary: 'Set when backups are made by themselves, and how many stay',
+  description:
+    'Replaces the schedule; what is left out takes its default. It makes and deletes no backup now: old ones go after the next one by schedule. ' +
+    'However many times passed while the service was off, one backup is made for them.',
+  access: admin,
+  params: id,
+  body: BackupScheduleBody,
+  results: { 200: BackupScheduleState },
+  problems: ['validation_failed'],
+  audit: 'backup.schedule',
+})
+
+export const deleteBackupSchedule = operation({
+  id: 'deleteBackupSchedule',
+  method: 'DELETE',
+  path: '/projects/{id}/backup-schedule',
+  tag: 'Backups',
+  summary: 'Make no more backups by schedule; those that are there stay',
+  description: 'Without a schedule there is nothing to do.',
+  access: admin,
+  params: id,
+  results: { 204: null },
+  problems: [],
+  audit: 'backup.schedule',
+  removes: 'record',
 })
 
 export const listAllBackups = operation({

@@ -1,0 +1,173 @@
+import { isDeepStrictEqual } from 'node:util'
+import { ProblemError } from '@stackquay/contract'
+import { type BackupSchedule, countedAnew, nextBackup, scheduledActs } from '@stackquay/domain'
+import type { Orchestrator } from '@stackquay/orchestrator'
+import { byTheService, newId, type ProjectRow, type Store, type Transaction } from '@stackquay/store'
+import { acceptAlone, begin } from '../projects/accept.ts'
+import type { Model } from '../projects/model.ts'
+import { scheduleEvent } from './backup-event.ts'
+import type { Backups } from './open-backups.ts'
+import { removeBackup } from './remove-backup.ts'
+import { isBySchedule, lastScheduledAt, scheduledBackups } from './scheduled-backups.ts'
+
+export interface CarryOutDeps {
+  readonly store: Store
+  readonly model: Model
+  readonly orchestrator: Orchestrator
+  readonly backups: Backups
+  readonly now: () => Date
+  onError(error: unknown, what: string): void
+}
+
+/** Most schedules name the same hour of the night. More than these would slow down each other and the projects. */
+const atOnce = 2
+
+/** Begins what is due, tells what is late and removes what is old. Done twice, it is the same as done once. */
+export async function carryOutSchedules(
+  deps: CarryOutDeps,
+): Promise<{ readonly restMs: number; readonly waits: boolean }> {
+  const { store, onError } = deps
+  // One moment for all of a look: a time that comes meanwhile is the next one, and not passed over.
+  const now = deps.now()
+  const wanted: Wanted[] = []
+  let restMs = Number.POSITIVE_INFINITY
+  for (const [project, schedule] of await store.backupSchedules.all()) {
+    try {
+      wanted.push(...(await lookAt(project, schedule, now, deps)))
+      restMs = Math.min(restMs, msToNext(schedule, now))
+    } catch (error) {
+      onError(error, `the backup schedule of ${project}`)
+    }
+  }
+  let running = (await store.operations.unfinished()).filter(isBySchedule).length
+  let waits = false
+  for (const one of wanted.sort(byTurn)) {
+    const isBegun = running < atOnce && (await beginWanted(one, deps))
+    if (isBegun) running += 1
+    else waits = true
+  }
+  return { restMs, waits }
+}
+
+/** A backup or a drill that a schedule asks for. */
+interface Wanted {
+  readonly row: ProjectRow
+  readonly schedule: BackupSchedule
+  readonly kind: 'backup' | 'verify'
+  /** The backup that is made or verified. */
+  readonly backup: string
+  /** The time for which it is made; null for a drill. */
+  readonly dueAt: Date | null
+}
+
+async function lookAt(
+  project: string,
+  stored: BackupSchedule,
+  now: Date,
+  deps: CarryOutDeps,
+): Promise<readonly Wanted[]> {
+  const { store, backups } = deps
+  const row = await store.projects.find(project)
+  if (row === null || row.phase !== 'ready') return []
+  const acts = scheduledActs(stored, scheduledBackups(backups.known, project), now)
+  const noted = acts.countsAnew ? countedAnew(stored, now) : { ...stored, late: acts.late }
+  const schedule = await note(row, stored, noted, deps)
+  if (schedule === null || acts.countsAnew) return []
+  for (const id of acts.remove) await remove(id, deps)
+  if (acts.backup !== null) return [{ row, schedule, kind: 'backup', backup: newId('bak'), dueAt: acts.backup }]
+  // Data of another engine starts on none of this project.
+  const isOfThisEngine = backups.known.find(acts.verify ?? '')?.manifest.engine === row.engine
+  if (acts.verify === null || !isOfThisEngine) return []
+  return [{ row, schedule, kind: 'verify', backup: acts.verify, dueAt: null }]
+}
+
+/** Backups before drills, and what is due for longest first. */
+function byTurn({ dueAt: one }: Wanted, { dueAt: other }: Wanted): number {
+  return (one?.getTime() ?? Number.MAX_SAFE_INTEGER) - (other?.getTime() ?? Number.MAX_SAFE_INTEGER)
+}
+
+function msToNext(schedule: BackupSchedule, now: Date): number {
+  const next = nextBackup(schedule, now)
+  return next === null ? Number.POSITIVE_INFINITY : next.getTime() - now.getTime()
+}
+
+/** Null when a person changed it since it was read: the next look sees that. */
+async function note(
+  row: ProjectRow,
+  before: BackupSchedule,
+  after: BackupSchedule,
+  { store, backups, now }: CarryOutDeps,
+): Promise<BackupSchedule | null> {
+  if (isDeepStrictEqual(before, after)) return before
+  return store.transaction(async (tx) => {
+    if (!(await isStill(row, before, store))) return null
+    await tx.backupSchedules.put(row.id, after)
+    if (after.late && !before.late) await tellLate(tx, row, lastScheduledAt(backups.known, row.id, now()))
+    return after
+  })
+}
+
+async function tellLate(tx: Transaction, { id, slug }: ProjectRow, lastBackupAt: string | null): Promise<void> {
+  const entry = {
+    action: 'backup.late',
+    target: slug,
+    project: id,
+    outcome: 'failure',
+    changes: { lastBackupAt },
+  } as const
+  await tx.audit.append(byTheService(entry))
+  await tx.events.append(scheduleEvent('backup.late', id))
+}
+
+/** One that an operation reads, or that cannot be deleted now, stays until a later look. It keeps no new one from being made. */
+async function remove(id: string, { backups, store, onError }: CarryOutDeps): Promise<void> {
+  const known = backups.known.find(id)
+  if (known === null) return
+  await removeBackup(known.manifest, { audit: byTheService }, { store, backups }).catch((error: unknown) => {
+    if (!isBusy(error)) onError(error, `deleting the backup ${id}`)
+  })
+}
+
+/** Not while something else is done with the project. */
+async function beginWanted(wanted: Wanted, deps: CarryOutDeps): Promise<boolean> {
+  const accepted = await deps.store
+    .transaction((tx) => accept(tx, wanted, deps))
+    .catch((error: unknown) => {
+      // What cannot be written is tried again by a later look; the others are begun all the same.
+      if (!isBusy(error)) deps.onError(error, `beginning the ${wanted.kind} of ${wanted.row.slug}`)
+      return null
+    })
+  if (accepted === null) return false
+  begin(accepted, deps)
+  return true
+}
+
+/** The operation, what the schedule remembers of it and the audit entry are one: none of them is there alone, whatever is killed. */
+async function accept(tx: Transaction, { row, schedule, kind, backup, dueAt }: Wanted, { store }: CarryOutDeps) {
+  if (!(await isStill(row, schedule, store))) return null
+  const request = { id: backup, source: 'schedule', note: null, includeRebuildable: false }
+  const input = kind === 'backup' ? { request } : { backup }
+  const accepted = await acceptAlone(tx, store, row, asker, { ...input, bySchedule: true }, kind)
+  const operationId = accepted.operation.id
+  await tx.backupSchedules.put(
+    row.id,
+    dueAt === null
+      ? { ...schedule, lastVerified: backup }
+      : { ...schedule, countsFrom: dueAt.toISOString(), lastOperation: operationId },
+  )
+  const action = kind === 'backup' ? 'backup.create' : 'backup.verify'
+  const changes = dueAt === null ? null : { ...request, dueAt: dueAt.toISOString() }
+  const entry = byTheService({ action, target: `${row.slug}/${backup}`, project: row.id, changes })
+  await tx.audit.append({ ...entry, operationId })
+  return accepted
+}
+
+const asker = { actor: 'system', requestId: '' } as const
+
+async function isStill({ id }: ProjectRow, schedule: BackupSchedule, store: Store): Promise<boolean> {
+  return isDeepStrictEqual(await store.backupSchedules.of(id), schedule)
+}
+
+function isBusy(error: unknown): boolean {
+  return error instanceof ProblemError && error.code === 'busy'
+}

@@ -1,0 +1,142 @@
+import type { BackupScheduleView, FieldError, ProjectView } from '@stackquay/contract'
+import { useState } from 'react'
+import { putBackupSchedule } from '../../api/backups.ts'
+import { Button } from '../../components/button.tsx'
+import { Choices } from '../../components/choices.tsx'
+import { DialogActions } from '../../components/dialog.tsx'
+import { ErrorNote } from '../../components/error-state.tsx'
+import { SelectField, TextField } from '../../components/field.tsx'
+import { Form } from '../../components/form.tsx'
+import { toastDone } from '../../components/toast.tsx'
+import { errorsAt } from '../../lib/field-errors.ts'
+import { timeZoneHere, usualTimes } from '../../lib/usual-times.ts'
+import { useSubmit } from '../../modules/use-submit.ts'
+import { texts } from '../../texts/index.ts'
+
+const t = texts.backups.schedule
+
+type Settings = Pick<BackupScheduleView, 'cron' | 'timezone' | 'keep' | 'verify'>
+
+const own = 'own'
+const rules = ['last', 'daily', 'weekly', 'monthly'] as const
+const policies = ['always', 'weekly', 'never'] as const
+const pointers = ['/cron', '/timezone', ...rules.map((rule) => `/keep/${rule}`)]
+
+interface ScheduleFormProps {
+  project: ProjectView
+  schedule: BackupScheduleView | null
+  onClose: () => void
+}
+
+export function ScheduleForm({ project, schedule, onClose }: ScheduleFormProps) {
+  const [settings, setSettings] = useState<Settings>(() => schedule ?? suggested())
+  const set = (changed: Partial<Settings>) => setSettings({ ...settings, ...changed })
+  const { busy, error, problem, run } = useSubmit()
+  const fields = { settings, set, errors: problem?.errors }
+  const submit = () =>
+    run(async () => {
+      const { cron, timezone, keep, verify } = settings
+      await putBackupSchedule(project.id, { cron, timezone, keep, verify })
+      toastDone(t.saved)
+      onClose()
+    })
+  return (
+    <Form onSubmit={submit}>
+      <TimeFields {...fields} />
+      <KeepFields {...fields} />
+      <Choices
+        label={t.verify}
+        value={settings.verify}
+        onChange={(verify) => set({ verify })}
+        options={policies.map((value) => ({ value, label: t.policies[value], help: t.policyHelp[value] }))}
+      />
+      {error !== null && <ErrorNote error={error} hideErrors={pointers} />}
+      <DialogActions>
+        <Button onClick={onClose}>{texts.common.cancel}</Button>
+        <Button type="submit" look="primary" busy={busy}>
+          {texts.common.save}
+        </Button>
+      </DialogActions>
+    </Form>
+  )
+}
+
+function suggested(): Settings {
+  return {
+    cron: usualTimes[0]!,
+    timezone: timeZoneHere(),
+    keep: { last: 7, daily: 7, weekly: 4, monthly: 6 },
+    verify: 'weekly',
+  }
+}
+
+interface FieldsProps {
+  settings: Settings
+  set: (changed: Partial<Settings>) => void
+  errors: readonly FieldError[] | undefined
+}
+
+function TimeFields({ settings: { cron, timezone }, set, errors }: FieldsProps) {
+  const [isOwn, setIsOwn] = useState(!usualTimes.includes(cron))
+  const choose = (value: string) => {
+    setIsOwn(value === own)
+    if (value !== own) set({ cron: value })
+  }
+  return (
+    <>
+      <div className="grid gap-4 sm:grid-cols-2">
+        <SelectField label={t.when} value={isOwn ? own : cron} onChange={(event) => choose(event.target.value)}>
+          {usualTimes.map((value, index) => (
+            <option key={value} value={value}>
+              {t.usual[index]}
+            </option>
+          ))}
+          <option value={own}>{t.own}</option>
+        </SelectField>
+        <TextField
+          label={t.timezone}
+          required
+          value={timezone}
+          onChange={(event) => set({ timezone: event.target.value })}
+          error={errorsAt(errors, '/timezone')}
+        />
+      </div>
+      {isOwn && (
+        <TextField
+          label={t.cron}
+          help={t.cronHelp}
+          mono
+          required
+          value={cron}
+          onChange={(event) => set({ cron: event.target.value })}
+          error={errorsAt(errors, '/cron')}
+        />
+      )}
+    </>
+  )
+}
+
+function KeepFields({ settings: { keep }, set, errors }: FieldsProps) {
+  return (
+    <fieldset>
+      <legend className="mb-1 text-sm font-medium">{t.keep}</legend>
+      <div className="grid grid-cols-2 gap-3 sm:grid-cols-4">
+        {rules.map((rule) => (
+          <TextField
+            key={rule}
+            label={t.rules[rule]}
+            type="number"
+            inputMode="numeric"
+            min={rule === 'last' ? 1 : 0}
+            max={1000}
+            required
+            value={Number.isNaN(keep[rule]) ? '' : keep[rule]}
+            onChange={(event) => set({ keep: { ...keep, [rule]: event.target.valueAsNumber } })}
+            error={errorsAt(errors, `/keep/${rule}`)}
+          />
+        ))}
+      </div>
+      <p className="mt-1 text-sm text-ink-3">{t.keepHelp}</p>
+    </fieldset>
+  )
+}

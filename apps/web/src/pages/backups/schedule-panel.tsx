@@ -1,0 +1,100 @@
+import type { BackupScheduleView, ProjectView } from '@stackquay/contract'
+import { useQuery } from '@tanstack/react-query'
+import { CalendarClock, CalendarOff, TriangleAlert } from 'lucide-react'
+import { useState } from 'react'
+import { backupScheduleQuery, clearBackupSchedule } from '../../api/backups.ts'
+import { Button } from '../../components/button.tsx'
+import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
+import { Dialog } from '../../components/dialog.tsx'
+import { ErrorState } from '../../components/error-state.tsx'
+import { Panel } from '../../components/panel.tsx'
+import { TimeAgo } from '../../components/time-ago.tsx'
+import { toastDone } from '../../components/toast.tsx'
+import { formatDateTime } from '../../lib/format.ts'
+import { timeZoneHere, usualTimes } from '../../lib/usual-times.ts'
+import { useMay } from '../../modules/use-may.ts'
+import { texts } from '../../texts/index.ts'
+import { ScheduleForm } from './schedule-form.tsx'
+
+const t = texts.backups.schedule
+
+/** When backups are made by themselves, whether one is late, and how many stay. */
+export function SchedulePanel({ project }: { project: ProjectView }) {
+  const query = useQuery(backupScheduleQuery(project.id))
+  const may = useMay()
+  const [open, setOpen] = useState<'edit' | 'clear' | null>(null)
+  const close = () => setOpen(null)
+  if (query.isError) return <ErrorState error={query.error} onRetry={() => void query.refetch()} />
+  if (query.isPending) return null
+  const { schedule } = query.data
+  return (
+    <Panel
+      title={t.title}
+      actions={
+        may('admin') && (
+          <>
+            {schedule !== null && (
+              <Button size="sm" icon={CalendarOff} onClick={() => setOpen('clear')}>
+                {t.clear}
+              </Button>
+            )}
+            <Button size="sm" icon={CalendarClock} onClick={() => setOpen('edit')}>
+              {schedule === null ? t.set : t.change}
+            </Button>
+          </>
+        )
+      }
+    >
+      {schedule === null ? <p className="text-sm text-ink-2">{t.none}</p> : <ScheduleFacts schedule={schedule} />}
+      <Dialog open={open === 'edit'} onClose={close} title={t.formTitle} detail={t.formDetail} wide>
+        <ScheduleForm project={project} schedule={schedule} onClose={close} />
+      </Dialog>
+      <ConfirmDialog
+        open={open === 'clear'}
+        onClose={close}
+        title={t.clearTitle}
+        detail={t.clearDetail}
+        submit={t.clear}
+        look="primary"
+        onConfirm={async () => {
+          await clearBackupSchedule(project.id)
+          toastDone(t.cleared)
+        }}
+      />
+    </Panel>
+  )
+}
+
+function ScheduleFacts({ schedule }: { schedule: BackupScheduleView }) {
+  const { last, daily, weekly, monthly } = schedule.keep
+  const usual = t.usual[usualTimes.indexOf(schedule.cron)]
+  const warnings = [...(schedule.late ? [t.late] : []), ...(schedule.problem === null ? [] : [schedule.problem])]
+  return (
+    <div className="flex flex-col gap-1 text-sm text-ink-2">
+      <p>
+        {usual === undefined ? <span className="font-mono text-ink">{schedule.cron}</span> : usual}
+        {` · ${schedule.timezone}`}
+        {schedule.nextAt !== null && (
+          <span className="numbers">
+            {` · ${t.next(formatDateTime(schedule.nextAt), schedule.timezone !== timeZoneHere())}`}
+          </span>
+        )}
+        {schedule.lastBackupAt !== null && (
+          <>
+            {` · ${t.last} `}
+            <TimeAgo time={schedule.lastBackupAt} />
+          </>
+        )}
+      </p>
+      <p className="numbers">
+        {t.keeps(last, daily, weekly, monthly)} {t.verifies[schedule.verify]}
+      </p>
+      {warnings.length > 0 && (
+        <p role="status" className="flex gap-2 text-warn">
+          <TriangleAlert aria-hidden className="mt-0.5 size-4 shrink-0" />
+          <span className="min-w-0 break-words">{warnings.join(' ')}</span>
+        </p>
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,124 @@
+import type { BackupRetention, BackupScheduleSettings } from '@stackquay/contract'
+import { expiredBackups, newestFirst, type ScheduledBackup } from './backup-retention.ts'
+import { dueBackup, isClockFault, isLate } from './backup-schedule.ts'
+
+/** A schedule with all that is remembered of it. Times are RFC 3339 UTC. */
+export interface BackupSchedule extends BackupScheduleSettings {
+  /** Since when its times are these. */
+  readonly timesSetAt: string
+  /** Since when so many are kept. */
+  readonly keepSetAt: string
+  /** Times up to this one are done with: a backup was begun for it, or it was before the schedule. */
+  readonly countsFrom: string
+  /** Whether it was told that it is late. */
+  readonly late: boolean
+  /** The operation that made the last backup, or could not. */
+  readonly lastOperation: string | null
+  /** The backup that was verified by itself last, or was to be. */
+  readonly lastVerified: string | null
+}
+
+/**
+ * The schedule after a person set it. New times count from now, so that setting them makes no backup. Where the times stay, one that is
+ * due and waits is still due.
+ */
+export function withSettings(
+  before: BackupSchedule | null,
+  settings: BackupScheduleSettings,
+  now: Date,
+): BackupSchedule {
+  const { cron, timezone, keep, verify } = settings
+  const at = now.toISOString()
+  const isNew = before === null || before.cron !== cron || before.timezone !== timezone
+  return {
+    ...(isNew
+      ? {
+          timesSetAt: at,
+          countsFrom: at,
+          late: false,
+          lastOperation: null,
+          lastVerified: before?.lastVerified ?? null,
+        }
+      : before),
+    cron,
+    timezone,
+    keep,
+    verify,
+    keepSetAt: before !== null && isSameRetention(before.keep, keep) ? before.keepSetAt : at,
+  }
+}
+
+/** What is to be done for a schedule now. Done, and asked again, nothing is. */
+export interface ScheduledActs {
+  /** The time for which a backup is due. */
+  readonly backup: Date | null
+  /** The backup that is to be verified. */
+  readonly verify: string | null
+  /** Backups that go, oldest last. */
+  readonly remove: readonly string[]
+  readonly late: boolean
+  /** The clock was wrong when the schedule was written last: it is to count anew. */
+  readonly countsAnew: boolean
+}
+
+/** As if it had been set now, by a clock that is right. */
+export function countedAnew(schedule: BackupSchedule, now: Date): BackupSchedule {
+  const at = now.toISOString()
+  return { ...schedule, timesSetAt: at, keepSetAt: at, countsFrom: at }
+}
+
+export function scheduledActs(
+  schedule: BackupSchedule,
+  backups: readonly (ScheduledBackup & { readonly verifiedAt: string | null })[],
+  now: Date,
+): ScheduledActs {
+  const past = backups.filter(({ createdAt }) => Date.parse(createdAt) <= now.getTime()).toSorted(newestFirst)
+  const countsFrom = new Date(schedule.countsFrom)
+  return {
+    backup: dueBackup(schedule, countsFrom, now),
+    verify: toVerify(schedule, past, now),
+    remove: toRemove(schedule, past, now),
+    late: isScheduleLate(schedule, past[0]?.createdAt ?? null, now),
+    countsAnew: isClockFault(schedule, countsFrom, now) || isClockFault(schedule, new Date(schedule.keepSetAt), now),
+  }
+}
+
+/** Counted from the newest backup, or from when the times were set. */
+export function isScheduleLate(
+  schedule: Pick<BackupSchedule, 'cron' | 'timezone' | 'timesSetAt'>,
+  lastBackupAt: string | null,
+  now: Date,
+): boolean {
+  const { timesSetAt } = schedule
+  const last = lastBackupAt !== null && lastBackupAt > timesSetAt ? lastBackupAt : timesSetAt
+  return isLate(schedule, new Date(last), now)
+}
+
+/** Only after a new backup is there: lowering the numbers deletes nothing yet, and neither does a backup that fails. */
+function toRemove(
+  { keep, keepSetAt, timezone }: BackupSchedule,
+  past: readonly ScheduledBackup[],
+  now: Date,
+): readonly string[] {
+  const [newest] = past
+  return newest !== undefined && newest.createdAt > keepSetAt ? expiredBackups(past, keep, timezone, now) : []
+}
+
+/** The newest one. Once each: a drill that a person cancels does not come back by itself. */
+function toVerify(
+  { verify, lastVerified }: Pick<BackupSchedule, 'verify' | 'lastVerified'>,
+  [newest, ...older]: readonly { readonly id: string; readonly verifiedAt: string | null }[],
+  now: Date,
+): string | null {
+  if (verify === 'never' || newest === undefined) return null
+  if (newest.verifiedAt !== null || newest.id === lastVerified) return null
+  const isRecent = ({ verifiedAt }: { readonly verifiedAt: string | null }) =>
+    verifiedAt !== null && now.getTime() - Date.parse(verifiedAt) < weekMs
+  return verify === 'weekly' && older.some(isRecent) ? null : newest.id
+}
+
+const weekMs = 7 * 86_400_000
+
+function isSameRetention(one: BackupRetention, other: BackupRetention): boolean {
+  return (['last', 'daily', 'weekly', 'monthly'] as const).every((rule) => one[rule] === other[rule])
+}
