@@ -1,5 +1,6 @@
 import type { EngineName, EventRecord, OperationRecord, Secret } from '@stackquay/contract'
 import type { ProjectSpec } from '@stackquay/domain'
+import type { StoreCopy } from './copy-store.ts'
 import type { AuditReader, AuditWriter } from './model/audit.ts'
 import type { BackupCheckReader, BackupCheckWriter } from './model/backup-checks.ts'
 import type { BackupScheduleReader, BackupScheduleWriter } from './model/backup-schedules.ts'
@@ -71,6 +72,8 @@ export interface Store {
   onLeases(listener: () => void): () => void
   /** Changes with every transaction: a value read at the same version is still current. Costs nothing. */
   version(): number
+  /** See `copyStore`: the last committed state as one new file, without who is logged in. */
+  copyTo(file: string, signal?: AbortSignal): Promise<StoreCopy>
   /** `PRAGMA quick_check` and foreign keys: problems found, empty when sound. */
   checkIntegrity(): Promise<readonly string[]>
   close(): Promise<void>
@@ -149,6 +152,12 @@ export interface Sealed {
   readonly sealed: string
 }
 
+export interface Signature {
+  readonly keyId: string
+  /** HMAC-SHA-256 in hexadecimal digits. */
+  readonly mac: string
+}
+
 export interface SealingReader {
   /** Id of the key in use. */
   keyId(): string
@@ -158,6 +167,10 @@ export interface SealingReader {
   seal(text: string, about: readonly unknown[]): Sealed
   /** Null when it was sealed with another key, is about something else, or was changed. */
   open(sealed: Sealed, about: readonly unknown[]): Secret | null
+  /** A keyed checksum that only the key makes; one for another purpose is none. */
+  sign(text: string, purpose: string): Signature
+  /** False also for one that another key made. */
+  isSigned(signature: Signature, text: string, purpose: string): boolean
 }
 
 export interface ResealCounts {
