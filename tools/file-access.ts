@@ -39,6 +39,12 @@ export const fileAccess: readonly FileAccess[] = [
   { path: 'apps/server/src/config.ts', why: 'files that an administrator names in the settings' },
   { path: 'apps/server/src/home.ts', why: 'makes the home and the folder above projects' },
   { path: 'apps/server/src/app/built-page.ts', why: 'looks for the built page' },
+  { path: 'apps/server/src/instance-backups/handlers.ts', why: 'the size of the database in the home' },
+  {
+    path: 'apps/server/src/instance-backups/restore-first.ts',
+    why: 'the archive that an administrator names in the settings; whether the home has a database',
+  },
+  { path: 'apps/server/src/instance-backups/restore-folder.ts', why: '`restore` in the home, and names in the home' },
   { path: 'apps/server/src/instance-lock.ts', why: 'the socket of the instance, in the home' },
   { path: 'apps/server/src/isolation/folder-owner.ts', why: '/etc/login.defs' },
   { path: 'apps/server/src/isolation/provision.ts', why: '/proc' },

@@ -38,6 +38,11 @@ export function keyPlace(home: string, given: Buffer | null): KeyPlace {
   return given === null ? inHome(home) : fromEnvironment(sealingKeyOf(given))
 }
 
+/** The key that stands here already; null where the first start would make one. */
+export function givenKey(home: string, given: Buffer | null): SealingKey | null {
+  return given === null ? read(join(home, 'secret.key')) : sealingKeyOf(given)
+}
+
 export function sealingKeyOf(key: Buffer): SealingKey {
   return { id: createHash('sha256').update('stackquay sealing key\0').update(key).digest('hex').slice(0, 12), key }
 }

@@ -51,6 +51,7 @@ test('these remove data, and no others', () => {
   assert.deepEqual(ids.sort(), [
     'deleteAnyBackup',
     'deleteBackup',
+    'deleteInstanceBackup',
     'deleteDatabase',
     'deleteKeptData',
     'deleteOrphan',

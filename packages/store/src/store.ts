@@ -13,6 +13,7 @@ import type { KeptDataReader, KeptDataWriter } from './model/kept-data.ts'
 import type { NetworkReader, NetworkWriter } from './model/network.ts'
 import type { PortReader, PortWriter } from './model/ports.ts'
 import type { ProjectUserReader, ProjectUserWriter } from './model/project-users.ts'
+import type { RestoredWriter } from './model/restored.ts'
 import type { RunReader, RunWriter } from './model/runs.ts'
 import type { SecretReader, SecretWriter } from './model/secrets.ts'
 import type { SessionReader, SessionWriter } from './model/sessions.ts'
@@ -144,6 +145,7 @@ export interface Transaction {
   readonly network: NetworkWriter
   readonly backupChecks: BackupCheckWriter
   readonly backupSchedules: BackupScheduleWriter
+  readonly restored: RestoredWriter
 }
 
 /** In base64url, and the id of the key that seals it. */

@@ -6,6 +6,8 @@ import { auditHandlers } from '../audit/handlers.ts'
 import { allBackupHandlers } from '../backups/handlers.ts'
 import type { Backups } from '../backups/open-backups.ts'
 import type { Handlers, StreamHandlers } from '../http/handler.ts'
+import { instanceBackupHandlers } from '../instance-backups/handlers.ts'
+import { instanceRestoreHandlers } from '../instance-backups/restore-handler.ts'
 import { logHandlers } from '../logs/log-handlers.ts'
 import { mailHandlers } from '../mail/mail-handlers.ts'
 import type { PortsKeeper } from '../ports/held-ports.ts'
@@ -55,7 +57,7 @@ export interface HandlersDeps {
   readonly sockets: InheritedSockets
 }
 
-type Settings = Pick<AppContext, 'config' | 'now'>
+type Settings = Pick<AppContext, 'config' | 'now' | 'onError' | 'restart'>
 
 /** Every operation of the API with who answers it. A new capability is a line here. */
 export function createHandlers(
@@ -67,6 +69,7 @@ export function createHandlers(
   const { now } = settings
   const observing = observingHandlers(deps)
   const commands = commandHandlers(deps)
+  const ofInstance = { store, archives: instance.instanceArchives, ...settings }
   return {
     handlers: {
       ...afterwards(resumption, {
@@ -78,6 +81,8 @@ export function createHandlers(
       ...access.handlers,
       ...auditHandlers({ store }),
       ...webhookHandlers({ store, dispatcher, now }),
+      ...instanceBackupHandlers(ofInstance),
+      ...instanceRestoreHandlers({ ...ofInstance, keys: instance.keys, restart: settings.restart }),
       ...instanceHandlers(deps, settings),
     },
     streams: { ...observing.streams, ...commands.streams },

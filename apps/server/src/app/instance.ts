@@ -7,6 +7,7 @@ import { engineKind } from '../engine-kinds.ts'
 import { openEngines } from '../engines.ts'
 import { openHome, openProjectsFolder } from '../home.ts'
 import { backupBeforeMigration } from '../instance-backups/before-migration.ts'
+import { restoreFirst } from '../instance-backups/restore-first.ts'
 import { lockHome } from '../instance-lock.ts'
 import { type InstanceIsolation, openIsolation } from '../isolation/isolation.ts'
 import type { EngineChoice } from '../projects/engine-choice.ts'
@@ -42,8 +43,9 @@ export async function openInstance(
   const unlock = await lockHome(join(config.home, 'server.sock'), config.home)
   await openProjectsFolder(config.projectsDir, config.home)
 
-  const keys = keyPlace(config.home, config.secretKey)
   const instanceArchives = openInstanceArchives(join(config.home, 'instance-backups'))
+  await restoreFirst({ config, archives: instanceArchives, now, say })
+  const keys = keyPlace(config.home, config.secretKey)
   const store = await openStore({
     file: join(config.home, 'stackquay.db'),
     ...keys.candidates,

@@ -146,6 +146,10 @@ export const powers = {
       'uploadBackup',
       'deleteAnyBackup',
       'restoreBackupAs',
+      'listInstanceBackups',
+      'createInstanceBackup',
+      'uploadInstanceBackup',
+      'deleteInstanceBackup',
     ],
   },
   notify: {

@@ -4,6 +4,7 @@ import * as backups from './backups.ts'
 import * as databases from './databases.ts'
 import * as env from './env.ts'
 import * as images from './images.ts'
+import * as instanceBackups from './instance-backups.ts'
 import * as manifest from './manifest.ts'
 import * as network from './network.ts'
 import * as observe from './observe.ts'
@@ -25,6 +26,7 @@ export const operations = {
   ...env,
   ...databases,
   ...backups,
+  ...instanceBackups,
   ...manifest,
   ...ofOperations,
   ...services,

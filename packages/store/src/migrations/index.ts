@@ -27,3 +27,6 @@ export const migrations: readonly Migration[] = [
   backupChecks,
   backupSchedules,
 ]
+
+/** The schema that this program brings a database to; it opens no later one. */
+export const knownSchema: number = migrations.length
