@@ -800,6 +800,34 @@ export const en = {
     deleteDetail: (bytes: string) => `${bytes} are freed. This cannot be undone.`,
     deleteSubmit: 'Delete backup',
     deleted: 'The backup is deleted.',
+    instance: {
+      title: 'Instance',
+      detail:
+        'Users, tokens, projects, settings and the audit log of this service. The secret key is not in them: keep it apart.',
+      empty: 'None yet. One is made by itself before an upgrade that changes the database.',
+      create: 'Back up instance',
+      created: 'The instance is backed up.',
+      upload: 'Upload a backup of an instance',
+      uploaded: 'The backup is whole and here.',
+      sources: { 'before-migration': 'before an upgrade', 'before-restore': 'before a restore' },
+      contents: (projects: number, users: number) =>
+        `${projects === 1 ? '1 project' : `${projects} projects`}, ${users === 1 ? '1 user' : `${users} users`}`,
+      locked: (key: string) =>
+        `It cannot be restored here: it needs the secret key ${key} and a version that knows it.`,
+      downloadOne: (when: string) => `Download the backup of the instance of ${when}`,
+      actionsOf: (when: string) => `More actions for the backup of the instance of ${when}`,
+      restoreTitle: (when: string) => `Restore the instance as it was on ${when}?`,
+      restoreDetail: 'A backup of what is there is made first. The service opens again with the state of then.',
+      restoreMeans: [
+        'Everybody is logged out. Users, passwords, tokens and settings are those of then.',
+        'Projects that were made since run on without an address; diagnostics list them.',
+        'Files and data of projects stay as they are now.',
+        'The audit log since then is in the backup that is made first.',
+      ],
+      restoreWord: 'restore',
+      restoreSubmit: 'Restore instance',
+      deleteTitle: (when: string) => `Delete the backup of the instance of ${when}?`,
+    },
     schedule: {
       title: 'Schedule',
       none: 'No schedule. A backup is made when you make one.',
