@@ -25,7 +25,7 @@ describe('backups of the instance on the page', () => {
   it('makes one, restores it after saying what that means, and then asks for the password', {
     timeout: 90_000,
   }, async () => {
-    await page.goto(`${service.url}/backups`)
+    await page.goto(`${service.url}/settings/backups`)
     await page.getByText('None yet. One is made by itself').waitFor()
     await page.getByRole('button', { name: 'Back up instance' }).click()
     await page.getByText(/0 projects, 1 user/).waitFor()
