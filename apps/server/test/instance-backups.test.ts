@@ -7,9 +7,10 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
 import { openInstanceArchives } from '@stackquay/archive'
-import { byTheService, openStore } from '@stackquay/store'
+import { byTheService, newId, openStore } from '@stackquay/store'
 import { migrations } from '@stackquay/store/migrations/index'
 import { backupBeforeMigration } from '../src/instance-backups/before-migration.ts'
+import { signWith } from '../src/instance-backups/handlers.ts'
 import { sealingKeyOf } from '../src/sealing-key.ts'
 import { admin } from './app-support.ts'
 import { openTestApp } from './projects-support.ts'
@@ -133,4 +134,20 @@ test('an archive of the instance opens with public programs', async (t) => {
   const raw = new DatabaseSync(join(unpacked, 'stackquay.db'), { readOnly: true })
   assert.equal(raw.prepare('PRAGMA integrity_check').get()?.integrity_check, 'ok')
   raw.close()
+})
+
+test('a backup that cannot be signed with the key of its copy is none, and leaves nothing', async (t) => {
+  const app = await openTestApp(t, { env })
+  const archives = openInstanceArchives(join(app.folder, 'instance-backups'))
+  const making = archives.create({
+    id: newId('ibk'),
+    createdAt: new Date().toISOString(),
+    note: null,
+    source: 'manual',
+    stackquayVersion: '0.1.0',
+    copyTo: async (file) => ({ ...(await app.store.copyTo(file)), keyId: 'another' }),
+    sign: signWith(app.store),
+  })
+  await assert.rejects(making, /key was replaced meanwhile/)
+  assert.deepEqual(readdirSync(join(app.folder, 'instance-backups')), [])
 })

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { cp, mkdir, mkdtemp, rename, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,6 +9,7 @@ import { type TestContext, test } from 'node:test'
 import type { DiagnosticCheck, InstanceBackup, Problem } from '@stackquay/contract'
 import { newId } from '@stackquay/store'
 import { takeStagedState } from '../src/instance-backups/restore-folder.ts'
+import { keyPlace } from '../src/sealing-key.ts'
 import { admin } from './app-support.ts'
 import { openTestApp, type TestApp } from './projects-support.ts'
 
@@ -218,6 +220,13 @@ test('an upload is refused when it is not whole, of another key or there already
   flipped[2000] = flipped[2000]! ^ 1
   assert.equal((await send(before, flipped)).body.code, 'backup_damaged')
   assert.equal((await send(before, bytes.subarray(0, 3000))).body.code, 'backup_damaged')
+  const link = await emptyHome(t)
+  symlinkSync('/etc/passwd', join(link, 'stackquay.db.zst'))
+  writeFileSync(join(link, 'passwd'), '')
+  for (const name of ['stackquay.db.zst', 'passwd']) {
+    execFileSync('tar', ['--format=ustar', '-cf', join(link, 'hostile.tar'), '-C', link, name])
+    assert.equal((await send(before, readFileSync(join(link, 'hostile.tar')))).body.code, 'backup_damaged', name)
+  }
   const there = () => readdirSync(join(before.folder, 'instance-backups'))
   assert.deepEqual(there(), [])
   const brought = await send(before, bytes)
@@ -318,6 +327,14 @@ test('a restore in place that is killed between its renames is ended by the next
       assert.equal(readFileSync(join(home, name), 'utf8'), `new ${name}`, `after ${done}`)
     for (const name of names) assert.equal(readFileSync(join(home, 'replaced', name), 'utf8'), `old ${name}`)
   }
+})
+
+test('while a state is made ready no replacement of the key begins', async (t) => {
+  const keys = keyPlace(await emptyHome(t), null)
+  const release = keys.hold()
+  assert.equal(keys.isSettled(), false)
+  release()
+  assert.equal(keys.isSettled(), true)
 })
 
 test('a start that was killed between the renames of a restore is ended by the next', async (t) => {

@@ -51,8 +51,8 @@ test('these remove data, and no others', () => {
   assert.deepEqual(ids.sort(), [
     'deleteAnyBackup',
     'deleteBackup',
-    'deleteInstanceBackup',
     'deleteDatabase',
+    'deleteInstanceBackup',
     'deleteKeptData',
     'deleteOrphan',
     'deleteProject',

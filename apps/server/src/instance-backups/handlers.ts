@@ -62,7 +62,7 @@ export function instanceBackupHandlers(deps: InstanceBackupDeps): InstanceBackup
           source: 'manual',
           stackquayVersion: version,
           copyTo: (file) => store.copyTo(file, context.signal),
-          sign: (text) => store.sealing.sign(text, signaturePurpose).mac,
+          sign: signWith(store),
           signal: context.signal,
         })
         await record('create', made, context)
@@ -105,6 +105,15 @@ export function instanceBackupHandlers(deps: InstanceBackupDeps): InstanceBackup
       await record('upload', manifest, context)
       return { status: 201, body: view(manifest) }
     },
+  }
+}
+
+/** A key that was replaced between the copy and its signature would sign what it does not open. */
+export function signWith({ sealing }: Pick<Store, 'sealing'>): (text: string, keyId: string) => string {
+  return (text, keyId) => {
+    const signature = sealing.sign(text, signaturePurpose)
+    if (signature.keyId === keyId) return signature.mac
+    throw new ProblemError('busy', 'The secret key was replaced meanwhile. Try again.')
   }
 }
 

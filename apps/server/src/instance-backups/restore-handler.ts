@@ -5,13 +5,12 @@ import type { Handlers } from '../http/handler.ts'
 import type { KeyPlace } from '../sealing-key.ts'
 import { version } from '../version.ts'
 import { acceptManifest } from './accept-manifest.ts'
-import { signaturePurpose } from './before-migration.ts'
-import { type InstanceBackupDeps, requireRoomForCopy } from './handlers.ts'
+import { type InstanceBackupDeps, requireRoomForCopy, signWith } from './handlers.ts'
 import { prepareRestored } from './prepare-restored.ts'
 import { stageState } from './restore-folder.ts'
 
 export interface InstanceRestoreDeps extends InstanceBackupDeps {
-  readonly keys: Pick<KeyPlace, 'find'>
+  readonly keys: Pick<KeyPlace, 'find' | 'isSettled' | 'hold'>
   /** Closes the app and opens it again, once the answer is on its way; null where nobody can. */
   readonly restart: (() => void) | null
 }
@@ -31,11 +30,14 @@ export function instanceRestoreHandlers(deps: InstanceRestoreDeps): Pick<Handler
       }
       if (restart === null) throw new ProblemError('unavailable_here', 'This service cannot open itself again.')
       acceptManifest(manifest, store.sealing)
+      if (!keys.isSettled() && !isRestoring) throw new ProblemError('busy', 'The secret key is being replaced.')
       if (isRestoring) throw new ProblemError('busy', 'The instance is being restored.')
-      await refuseWhileWorking(deps)
       isRestoring = true
+      // What is made ready is sealed with the key of now.
+      const release = keys.hold()
       const before = newId('ibk', now())
       try {
+        await refuseWhileWorking(deps)
         await requireRoomForCopy(config.home)
         await requireRoom(config.home, 2 * manifest.parts[0].contentBytes, 'The restored database')
         const { createdAt } = manifest
@@ -50,7 +52,7 @@ export function instanceRestoreHandlers(deps: InstanceRestoreDeps): Pick<Handler
           source: 'before-restore',
           stackquayVersion: version,
           copyTo: (file) => store.copyTo(file, context.signal),
-          sign: (text) => store.sealing.sign(text, signaturePurpose).mac,
+          sign: signWith(store),
           signal: context.signal,
         })
         const staged = await stageState(config.home)
@@ -66,6 +68,7 @@ export function instanceRestoreHandlers(deps: InstanceRestoreDeps): Pick<Handler
         await staged.commit()
       } catch (error) {
         isRestoring = false
+        release()
         throw error
       }
       setImmediate(restart)

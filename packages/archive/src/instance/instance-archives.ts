@@ -24,8 +24,8 @@ export interface NewInstanceBackup
   extends Pick<InstanceManifest, 'id' | 'createdAt' | 'note' | 'source' | 'stackquayVersion'> {
   /** Writes a copy of the database to the file, which is in a folder that only the service enters. */
   copyTo(file: string): Promise<Pick<InstanceManifest, 'schema' | 'keyId' | 'audit' | 'counts'>>
-  /** A keyed checksum with the key of the copy. */
-  sign(text: string): string
+  /** A keyed checksum with the key of the copy; throws when that is not at hand any more. */
+  sign(text: string, keyId: string): string
   readonly signal?: AbortSignal
 }
 

@@ -48,12 +48,12 @@ export function parseInstanceManifest(bytes: Buffer): InstanceManifest {
 /** Read as it will be read from the disk. */
 export function newInstanceManifest(
   fields: Omit<InstanceManifest, 'format' | 'formatVersion' | 'mac'>,
-  sign: (text: string) => string,
+  sign: (text: string, keyId: string) => string,
 ): InstanceManifest {
   const unsigned = parseInstanceManifest(
     Buffer.from(JSON.stringify({ format, formatVersion, ...fields, mac: '0'.repeat(64) })),
   )
-  return { ...unsigned, mac: sign(signedText(unsigned)) }
+  return { ...unsigned, mac: sign(signedText(unsigned), fields.keyId) }
 }
 
 /** The schema gives fields their order, so this is the same text however the manifest was written. */
