@@ -26,8 +26,11 @@ const mostTexts = 40
 const mostLines = 20
 const mostLetters = 120
 
-/** One line without what steers terminals. */
+/** One line without what steers terminals. Bytes come one to a letter, and are UTF-8 in every dump of today. */
 function shorten(text: string): string {
-  const line = text.replace(/[\p{Cc}\p{Cf}\s]+/gu, ' ').trim()
+  const line = Buffer.from(text, 'latin1')
+    .toString('utf8')
+    .replace(/[\p{Cc}\p{Cf}\s]+/gu, ' ')
+    .trim()
   return line.length <= mostLetters ? line : `${line.slice(0, mostLetters - 1)}…`
 }
