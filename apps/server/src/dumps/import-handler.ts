@@ -43,7 +43,7 @@ export function importHandlers(deps: ImportDeps, { find, wait }: ProjectAnswers)
       const wasEmpty = await isEmpty(dump, deps, signal)
       const mode = modeFor(query, params.db, wasEmpty)
       if (query.dryRun === true) {
-        const seen = await lookThrough(body, dump, mode)
+        const seen = await lookThrough(body, dump, mode, { mayBeEmpty: true })
         return { status: 200, body: await planOf(row, params.db, mode, wasEmpty, seen, deps, signal) }
       }
       await acceptQuietly(deps.store, row, 'alone')

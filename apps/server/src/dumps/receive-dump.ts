@@ -17,6 +17,7 @@ export async function lookThrough(
   content: AsyncIterable<Uint8Array>,
   { formats, reader }: Pick<DatabaseDump, 'formats' | 'reader'>,
   mode: DumpMode,
+  { mayBeEmpty = false }: { readonly mayBeEmpty?: boolean } = {},
 ): Promise<SeenDump> {
   const counted = counting(content)
   try {
@@ -24,7 +25,7 @@ export async function lookThrough(
     const compression = compressionOf(first)
     const inside = counting(unpacked(rest, compression))
     const dump = await beginningOf(inside.content, 16)
-    if (dump.first.length === 0) throw new DumpError('The dump is empty.')
+    if (dump.first.length === 0 && !mayBeEmpty) throw new DumpError('The dump is empty.')
     // What was compressed twice, or in a form that nobody reads, is told in the same words.
     if (compressionOf(dump.first) !== 'none') throw new DumpError('The dump is compressed twice.')
     const format =

@@ -44,7 +44,8 @@ export const importDatabase = operation({
   description:
     'The body is the dump; what it is, its first bytes say. It is received whole and looked through before anything is touched, then the operation begins. ' +
     'It is carried out with rights on this one database alone, which the server enforces; what names other databases, roles or files is left out and told in `notes`. ' +
-    'What is in the database is backed up first. An import that fails leaves it as it was.',
+    'What is in the database is backed up first. An import that fails leaves it as it was. ' +
+    'With `dryRun` the body may be empty: then the plan says nothing of the dump.',
   access: {
     ...operate,
     raised: [
