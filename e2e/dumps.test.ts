@@ -120,6 +120,9 @@ describe('exports and imports of real databases', { concurrency: 1 }, () => {
     )
     assert.equal((await mariadb('SELECT * FROM book')).length, 2)
     assert.deepEqual(await leftFiles(), [])
+    assert.equal((await exported('main', '?check=true')).status, 204)
+    const refused = await exported('second', '?check=true&format=custom')
+    assert.deepEqual([refused.status, ((await refused.json()) as Problem).code], [422, 'engine_cannot'])
   })
 
   it('a dump that names another database comes into its own, and the other one stays as it is', async () => {

@@ -22,6 +22,10 @@ export function exportHandlers(
       const written = outputOfDump(dump, dump.write(format.name), { act: 'The export' }, deps, context.signal)
       // What keeps it from beginning is still told with a status of its own.
       const begun = await begin(written)
+      if (query.check === true) {
+        await begun.return(undefined)
+        return { status: 204 }
+      }
       await deps.store.transaction((tx) =>
         tx.audit.append(
           context.audit({

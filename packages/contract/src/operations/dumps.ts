@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { operation } from '../operation.ts'
-import { DryRun, Wait } from '../schemas/common.ts'
+import { DryRun, Flag, Wait } from '../schemas/common.ts'
 import { DatabaseImport, dumpCompressions, dumpFormats, importModes } from '../schemas/dumps.ts'
 import { database, operate } from './of-project.ts'
 
@@ -27,8 +27,9 @@ export const exportDatabase = operation({
       .optional()
       .describe('sql (default): text. custom: the format of the type’s own programs, where it has one.'),
     compress: z.enum(dumpCompressions).optional().describe('Default: none.'),
+    check: Flag.optional().describe('Only whether it can be exported: 204 when it can.'),
   }),
-  results: { 200: dump },
+  results: { 200: dump, 204: null },
   resultType: dumpTypes,
   ticket: 'download',
   problems: ['invalid_request', 'not_running', 'engine_cannot', 'unavailable_here', 'job_failed'],
