@@ -94,7 +94,6 @@ describe('exports and imports of real databases', { concurrency: 1 }, () => {
     const before = await books()
     for (const [query, first] of [
       ['?compress=zstd', '28b52ffd'],
-      ['?compress=gzip', '1f8b08'],
       ['?format=custom', Buffer.from('PGDMP').toString('hex')],
     ] as const) {
       const dump = await dumpOf('main', query)

@@ -137,3 +137,11 @@ test('a beginning that is very long is not kept', () => {
     [[2]],
   )
 })
+
+test('names in notes are shown as they are written', () => {
+  const [, notes] = readIn('postgresql', 'DROP DATABASE "büro";\nGRANT ALL ON t TO "jörg";\n', 3)
+  assert.deepEqual(
+    notes.map(({ text }) => text),
+    ['DROP DATABASE "büro"', 'GRANT ... TO "jörg"'],
+  )
+})

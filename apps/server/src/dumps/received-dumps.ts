@@ -1,6 +1,7 @@
 import { createReadStream } from 'node:fs'
 import { mkdir, open, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { ProblemError } from '@stackquay/contract'
 import { newId, type Store } from '@stackquay/store'
 
 /** Dumps that were received whole, each until its import has ended. */
@@ -30,7 +31,10 @@ export async function openReceivedDumps(home: string, store: Pick<Store, 'operat
 async function* writing(content: AsyncIterable<Uint8Array>, path: string): AsyncGenerator<Uint8Array> {
   await using file = await open(path, 'wx', 0o600)
   for await (const chunk of content) {
-    await file.writeFile(chunk)
+    await file.writeFile(chunk).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'ENOSPC' && error.code !== 'EDQUOT') throw error
+      throw new ProblemError('disk_full', 'The disk filled up while the dump came in.', { cause: error })
+    })
     yield chunk
   }
 }

@@ -59,7 +59,7 @@ const rules: readonly Rule[] = [
     // A password may follow.
     shown: (text) => firstWords(text.replace(/ OR REPLACE| IF (NOT )?EXISTS/gi, '')),
   },
-  { matches: /^(GRANT|REVOKE)\b/i, kind: 'role', shown: (text) => text.replace(/ IDENTIFIED .*/i, ' …') },
+  { matches: /^(GRANT|REVOKE)\b/i, kind: 'role', shown: (text) => text.replace(/ IDENTIFIED .*/i, ' ...') },
   { matches: /^SET (PASSWORD|ROLE|DEFAULT ROLE)\b/i, kind: 'role', shown: (text) => firstWords(text).slice(0, 16) },
   { matches: /^SET (@@)?(GLOBAL|PERSIST|PERSIST_ONLY)\b/i, kind: 'server', shown: (text) => text.split('=')[0]! },
   { matches: /^SET (@@)?(SESSION( |\.))?SQL_LOG_BIN\b/i, kind: 'server', shown: (text) => text.split('=')[0]! },

@@ -84,7 +84,7 @@ const rules: readonly Rule[] = [
     matches: /^(GRANT|REVOKE)\b/i,
     kind: 'owner',
     shown: (text) =>
-      text.replace(/^(\w+) .* ((?:TO|FROM) [^;]+?)(?: WITH GRANT OPTION| GRANTED BY .*)? ?;?$/i, '$1 … $2'),
+      text.replace(/^(\w+) .* ((?:TO|FROM) [^;]+?)(?: WITH GRANT OPTION| GRANTED BY .*)? ?;?$/i, '$1 ... $2'),
   },
   { matches: /^(CREATE|ALTER|DROP) TABLESPACE\b/i, kind: 'server', shown: (text) => firstWords(text) },
   { matches: /^SET default_tablespace (=|TO) (?!''|"")/i, kind: 'server' },

@@ -49,6 +49,8 @@ function program(input: DatabaseInput, act: string, script: string, ...words: re
       PGPASSWORD: input.secret('password'),
       PGCONNECT_TIMEOUT: '30',
       PGCLIENTENCODING: 'UTF8',
+      // What is asked with the rights of a superuser calls nothing that a dump has put into the way.
+      PGOPTIONS: '-c search_path=pg_catalog',
       // Nothing of the user's own files.
       PGPASSFILE: '/dev/null',
       PGSERVICEFILE: '/dev/null',
@@ -136,7 +138,7 @@ if [ "$mode" = append ]; then printf '%s' "$grants" | ask
 else
   # What only a superuser can install is there again when it was there before.
   extensions=$(ask <<'END'
-SELECT format('CREATE EXTENSION IF NOT EXISTS %I CASCADE;', e.extname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace
+SELECT format('CREATE EXTENSION IF NOT EXISTS %I SCHEMA %I CASCADE;', e.extname, n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace
   JOIN pg_available_extension_versions v ON v.name = e.extname AND v.version = e.extversion
 WHERE NOT v.trusted AND n.nspname IN ('public', 'pg_catalog');
 END
@@ -152,7 +154,7 @@ END
 fi
 load() {
   export PGUSER='${importRole}' PGPASSWORD=$password PGDATABASE=$into
-  unset DUMP_KEY
+  unset DUMP_KEY PGOPTIONS
   if [ "$mode" = append ]; then one=--single-transaction; else one=; fi
   if [ "$format" = custom ]; then "$restore" --no-password --no-owner --no-privileges --exit-on-error $one -d "$into"; return; fi
   "$psql" -Xq --no-password -v ON_ERROR_STOP=1 -o /dev/null $one -f /dev/fd/3 -f - -f /dev/fd/4 3<<RESTRICTED 4<<WHOLE

@@ -5,7 +5,7 @@ export const importRole = 'stackquay-import'
 const keeperRole = 'stackquay-imported'
 
 /**
- * In one transaction: what the import role made in this database becomes the property of who carries this out, and the role is gone.
+ * With the search path pg_catalog, in one transaction: what the import role made in this database becomes the property of who carries this out, and the role is gone.
  *
  * That one is a superuser, and the server itself runs parts of what a table's owner owns, with the owner's rights and when it likes: to
  * collect statistics it computes expressions of indexes and statistics, and differences of ranges. Where a dump brought its own
@@ -21,7 +21,6 @@ DECLARE
   relation oid;
 BEGIN
   IF role IS NULL THEN RETURN; END IF;
-  SET LOCAL search_path = pg_catalog;
   WITH foreign_function AS (
     SELECT p.oid FROM pg_proc p WHERE p.oid >= 16384
       AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e')
