@@ -178,6 +178,8 @@ BEGIN;
 ALTER DATABASE $quoted RENAME TO "${importRole}-replaced";
 ALTER DATABASE "${importRole}" RENAME TO $quoted;
 COMMIT;
-DROP DATABASE "${importRole}-replaced" WITH (FORCE);
 END
+# It is done. What holds the old one, such as a replication slot, is no reason to say that it is not.
+echo 'DROP DATABASE "${importRole}-replaced" WITH (FORCE);' | ask -d template1 ||
+  echo 'What was replaced is still there as the database "${importRole}-replaced". Drop it.' >&2
 `
