@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
+import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
 import type { Backup, DatabaseImport, OperationRecord, Problem } from '@stackquay/contract'
 import { waitFor } from '@stackquay/testkit'
@@ -10,6 +13,7 @@ import { Client } from 'pg'
 import { type Service, startService } from './support/service.ts'
 
 const id = 'shop'
+const stqFile = fileURLToPath(new URL('../apps/cli/bin/stq', import.meta.url))
 
 /** Dumps out of real databases and into them. What keeps a hostile one in its place is shown in packages/catalog/test/dump-*.test.ts. */
 describe('exports and imports of real databases', { concurrency: 1 }, () => {
@@ -92,26 +96,22 @@ describe('exports and imports of real databases', { concurrency: 1 }, () => {
 
   it('come back the same, packed or not, and what was there is backed up first', async () => {
     const before = await books()
-    for (const [query, first] of [
-      ['?compress=zstd', '28b52ffd'],
-      ['?format=custom', Buffer.from('PGDMP').toString('hex')],
-    ] as const) {
-      const dump = await dumpOf('main', query)
-      assert.ok(dump.toString('hex', 0, 8).startsWith(first))
-      await postgres('TRUNCATE book; CREATE TABLE something_else (n int)')
-      const { backup, notes, dump: seen } = await imported('main', '&mode=replace&confirm=main', dump)
-      assert.deepEqual([notes, seen.bytes], [[], dump.length])
-      assert.deepEqual(await books(), before)
-      assert.deepEqual(await postgres("SELECT FROM pg_class WHERE relname = 'something_else'"), [])
-      const kept = (await backups()).find((one) => one.id === backup)
-      assert.deepEqual(
-        [kept?.source, kept?.parts.map((part) => part.id)],
-        ['before-import', ['settings', 'database:main']],
-      )
-    }
-    const dump = await dumpOf('second')
+    const dump = await dumpOf('main', '?compress=zstd')
+    assert.equal(dump.toString('hex', 0, 4), '28b52ffd')
+    await postgres('TRUNCATE book; CREATE TABLE something_else (n int)')
+    const replaced = await imported('main', '&mode=replace&confirm=main', dump)
+    assert.deepEqual([replaced.notes, replaced.dump.bytes], [[], dump.length])
+    assert.deepEqual(await books(), before)
+    assert.deepEqual(await postgres("SELECT FROM pg_class WHERE relname = 'something_else'"), [])
+    const kept = (await backups()).find((one) => one.id === replaced.backup)
+    assert.deepEqual(
+      [kept?.source, kept?.parts.map((part) => part.id)],
+      ['before-import', ['settings', 'database:main']],
+    )
+
+    const second = await dumpOf('second')
     await mariadb('DROP TABLE book')
-    const { backup, operation } = await imported('second', '', dump)
+    const { backup, operation } = await imported('second', '', second)
     assert.equal(backup, null)
     assert.deepEqual(
       operation.steps.map(({ id: step }) => step),
@@ -122,6 +122,20 @@ describe('exports and imports of real databases', { concurrency: 1 }, () => {
     assert.equal((await exported('main', '?check=true')).status, 204)
     const refused = await exported('second', '?check=true&format=custom')
     assert.deepEqual([refused.status, ((await refused.json()) as Problem).code], [422, 'engine_cannot'])
+  })
+
+  it('go through the command line as streams', async () => {
+    const stq = (...args: string[]) =>
+      spawn(process.execPath, [stqFile, 'db', ...args], {
+        env: { ...process.env, STACKQUAY_URL: service.url, STACKQUAY_TOKEN: service.token },
+        stdio: ['pipe', 'pipe', 'inherit'],
+      })
+    const out = stq('export', id, 'second', '--compress', 'gzip')
+    const into = stq('import', id, 'second', '--replace', '--confirm', 'second', '--quiet')
+    out.stdout.pipe(into.stdin)
+    const codes = await Promise.all([out, into].map(async (child) => (await once(child, 'close'))[0]))
+    assert.deepEqual(codes, [0, 0])
+    assert.equal((await mariadb('SELECT * FROM book')).length, 2)
   })
 
   it('a dump that names another database comes into its own, and the other one stays as it is', async () => {

@@ -138,6 +138,11 @@ test('a beginning that is very long is not kept', () => {
   )
 })
 
+test('a mark of UTF-8 in front of a dump hides nothing', () => {
+  const [text, notes] = readIn('mariadb', '\uFEFFUSE prod;\n', 64)
+  assert.deepEqual([text, notes.map((note) => note.text)], ['\n\n', ['USE prod']])
+})
+
 test('names in notes are shown as they are written', () => {
   const [, notes] = readIn('postgresql', 'DROP DATABASE "büro";\nGRANT ALL ON t TO "jörg";\n', 3)
   assert.deepEqual(

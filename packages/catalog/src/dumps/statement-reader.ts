@@ -18,6 +18,7 @@ const lookahead = 256
 /** A beginning that is longer is decided as it is. */
 const mostHead = 256 * 1024
 const frameBytes = 1024
+const byteOrderMark = Uint8Array.of(0xef, 0xbb, 0xbf)
 
 const code: Lexeme = { in: 'code' }
 
@@ -49,7 +50,9 @@ export class StatementReader implements DumpReader {
     this.escapes = dialect.hasEscapes
   }
 
-  read(chunk: Buffer): readonly Buffer[] {
+  read(sent: Buffer): readonly Buffer[] {
+    // A mark of UTF-8 in front of all is no letter of the first word.
+    const chunk = this.first.length === 0 && sent.subarray(0, 3).equals(byteOrderMark) ? sent.subarray(3) : sent
     this.frame(chunk)
     const bytes = this.carry.length === 0 ? chunk : Buffer.concat([this.carry, chunk])
     const end = this.scan(bytes, bytes.length - lookahead)
