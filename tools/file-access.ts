@@ -37,6 +37,7 @@ export const fileAccess: readonly FileAccess[] = [
   { path: 'apps/server/src/backups/free-room.ts', why: 'the free room of the home' },
   { path: 'apps/server/src/bundled.ts', why: 'programs of the installation' },
   { path: 'apps/server/src/config.ts', why: 'files that an administrator names in the settings' },
+  { path: 'apps/server/src/dumps/received-dumps.ts', why: 'files in `dumps` of the home, which only we can read' },
   { path: 'apps/server/src/home.ts', why: 'makes the home and the folder above projects' },
   { path: 'apps/server/src/app/built-page.ts', why: 'looks for the built page' },
   { path: 'apps/server/src/instance-lock.ts', why: 'the socket of the instance, in the home' },

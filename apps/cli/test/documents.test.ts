@@ -46,6 +46,7 @@ test('every command that changes a project inside knows --dry-run', async () => 
     'service help',
     'db list',
     'db credentials',
+    'db export',
     'backup list',
     'backup show',
     'backup verify',

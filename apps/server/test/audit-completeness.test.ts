@@ -100,6 +100,22 @@ describe('every operation that is to be recorded', () => {
       }),
     rotateDatabaseCredentials: (call) =>
       call('rotateDatabaseCredentials', { params: { ...shop, db: 'main' }, query: { wait: '10' } }),
+    exportDatabase: (call) => {
+      opened.engine.nextCommand({ output: [{ text: 'SELECT 1;' }], exit: { code: 0 } })
+      return call('exportDatabase', { params: { ...shop, db: 'main' } })
+    },
+    importDatabase: (call) => {
+      // It is looked into when it is asked for and before it begins; then the dump is loaded.
+      for (const text of ['{"isEmpty":true}', '{"isEmpty":true}', ''])
+        opened.engine.nextCommand({ output: [{ text }], exit: { code: 0 } })
+      const headers = { 'content-type': 'application/sql' }
+      return call('importDatabase', {
+        params: { ...shop, db: 'main' },
+        body: 'SELECT 1;',
+        headers,
+        query: { wait: '10' },
+      })
+    },
     getServiceCredentials: async (call) => {
       await call('updateProject', patch({ [keeper.name]: { enabled: true } }))
       return call('getServiceCredentials', { params: { ...shop, service: keeper.name } })

@@ -74,6 +74,8 @@ export const routes: Readonly<Record<OperationId, Route>> = {
   listDatabases: { method: 'GET', path: '/projects/{id}/databases' },
   rotateDatabaseCredentials: { method: 'POST', path: '/projects/{id}/databases/{db}/credentials/rotate' },
   updateDatabase: { method: 'PATCH', path: '/projects/{id}/databases/{db}' },
+  exportDatabase: { method: 'GET', path: '/projects/{id}/databases/{db}/export' },
+  importDatabase: { method: 'POST', path: '/projects/{id}/databases/{db}/import' },
   createBackup: { method: 'POST', path: '/projects/{id}/backups' },
   deleteAnyBackup: { method: 'DELETE', path: '/backups/{backup}' },
   deleteBackup: { method: 'DELETE', path: '/projects/{id}/backups/{backup}' },

@@ -67,6 +67,7 @@ export const problemKinds = {
     'The backup’s settings are sealed with another secret key',
     'Start an instance with the secret key that it was made with (STACKQUAY_SECRET_KEY), or restore it where it was made.',
   ),
+  dump_unreadable: kind(422, 'The dump cannot be read', 'Export it again, whole and of one database; see "detail".'),
   precondition_required: kind(428, 'This change needs If-Match', 'Read the resource and send its ETag.'),
   throttled: kind(429, 'Too many attempts', 'Wait for the seconds in Retry-After, then try again.', true),
   headers_too_large: kind(

@@ -27,6 +27,7 @@ test('tickets begin exactly these', () => {
     'downloadBackup',
     'downloadLogs',
     'exportAudit',
+    'exportDatabase',
     'getMailAttachment',
     'getMailSource',
     'getRunOutput',

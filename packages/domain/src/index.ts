@@ -27,6 +27,7 @@ export {
   resolveConnections,
   serviceSecret,
 } from './resolve-connections.ts'
+export * from './resolve-dumps.ts'
 export * from './resolve-facts.ts'
 export * from './resolve-project.ts'
 export * from './restart-policy.ts'

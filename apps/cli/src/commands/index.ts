@@ -82,7 +82,7 @@ export const commandEntries: readonly CommandEntry[] = [
     'Inside a project',
     'db',
     '',
-    'list, create, change and drop databases, and read their credentials',
+    'list, create, change, export, import and drop databases, and read their credentials',
     () => import('./db.ts'),
   ),
   entry(

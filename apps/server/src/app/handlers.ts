@@ -5,6 +5,8 @@ import { trafficHandlers } from '../addresses/traffic-handlers.ts'
 import { auditHandlers } from '../audit/handlers.ts'
 import { allBackupHandlers } from '../backups/handlers.ts'
 import type { Backups } from '../backups/open-backups.ts'
+import { dumpHandlers } from '../dumps/handlers.ts'
+import type { ReceivedDumps } from '../dumps/received-dumps.ts'
 import type { Handlers, StreamHandlers } from '../http/handler.ts'
 import { logHandlers } from '../logs/log-handlers.ts'
 import { mailHandlers } from '../mail/mail-handlers.ts'
@@ -47,6 +49,7 @@ export interface HandlersDeps {
   readonly commands: Commands
   readonly sharing: Sharing
   readonly backups: Backups
+  readonly receivedDumps: ReceivedDumps
   readonly access: Access
   readonly resumption: Resumption
   readonly dispatcher: Dispatcher
@@ -86,7 +89,7 @@ export function createHandlers(
 
 /** What is wanted of projects, and carried out by operations. */
 function changingHandlers(
-  { changing, instance, resolving, projects, backups }: HandlersDeps,
+  { changing, instance, resolving, projects, backups, receivedDumps }: HandlersDeps,
   { config, now }: Settings,
 ) {
   const { store, resolver, engine } = changing
@@ -98,6 +101,7 @@ function changingHandlers(
     ...envHandlers(changing, answers),
     ...manifestHandlers(changing, answers),
     ...databaseHandlers({ store, engine, reveal }, answers),
+    ...dumpHandlers({ ...changing, reveal, receivedDumps, config }, answers),
     ...serviceHandlers({ store, resolver, engine, reveal }, answers),
     ...mailHandlers({ store, engine, workers: changing.workers, reveal }, answers),
     ...imageHandlers(changing, answers),

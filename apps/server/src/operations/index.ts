@@ -4,6 +4,7 @@ import { backup } from './backup.ts'
 import { carryOutActs } from './carry-out-acts.ts'
 import { create } from './create.ts'
 import { deleteProject } from './delete.ts'
+import { importDump } from './import.ts'
 import type { OperationDeps } from './operation-deps.ts'
 import { restore } from './restore.ts'
 import { restoreAs } from './restore-as.ts'
@@ -34,6 +35,8 @@ export function createOperationHandlers(deps: OperationDeps): (operation: string
         return operation.input.creates === true ? restoreAs(operation, deps) : restore(operation, deps)
       case 'verify':
         return verify(operation, deps)
+      case 'import':
+        return importDump(operation, deps)
       case 'delete':
         return deleteProject(operation, deps)
       default:

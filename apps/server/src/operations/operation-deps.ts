@@ -5,6 +5,7 @@ import type { ProjectQueues, Watches } from '@stackquay/orchestrator'
 import type { ProjectRow, Store } from '@stackquay/store'
 import type { Backups } from '../backups/open-backups.ts'
 import type { Config } from '../config.ts'
+import type { ReceivedDumps } from '../dumps/received-dumps.ts'
 import type { Provision } from '../isolation/provision.ts'
 import type { Network } from '../network/network.ts'
 import type { ChangeDeps } from '../projects/change-project.ts'
@@ -32,6 +33,7 @@ export interface OperationDeps extends Omit<ChangeDeps, 'orchestrator'> {
   readonly terminals: Pick<Terminals, 'settleAll'>
   readonly restartHolds: RestartHolds
   readonly backups: Backups
+  readonly receivedDumps: ReceivedDumps
   /** Where restore drills start copies. */
   readonly testEnvironments: Pick<TestEnvironments, 'bringUp' | 'closeLeft'>
   readonly network: Network

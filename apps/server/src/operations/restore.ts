@@ -5,6 +5,7 @@ import type { OperationRow, ProjectRow } from '@stackquay/store'
 import { backupEvent } from '../backups/backup-event.ts'
 import { openBackup } from '../backups/open-backup.ts'
 import { usersOfParts } from '../backups/project-parts.ts'
+import { forgetBefore } from './forget-before.ts'
 import { deadlines, findProject, finish, forever, type OperationDeps } from './operation-deps.ts'
 import { bringBack, noteInput, pausedBy, pauseWorkloads } from './paused.ts'
 import { dropData, type PutBack, putPart } from './put-back.ts'
@@ -141,7 +142,7 @@ async function settleUndone(
     await pauseAgain(operation, input, context, deps)
     await putBeforeBack(row, input, context, deps)
   }
-  await forgetBefore(input, deps)
+  await forgetBefore(input.before, deps)
   if (row.phase === 'deleting') return restartHolds.release(row.id)
   giveUpAfter(outcome, failures, deps)
   await bringBack(operation, context, deps)
@@ -172,16 +173,4 @@ async function putBeforeBack(
     const isNew = parts.includes(part.id) && !from.manifest.parts.some(({ id }) => id === part.id)
     if (isNew && part.id !== filesPart && data !== null) await dropData(row.id, data, context, deps)
   }
-}
-
-/** The project is as it was, so the backup of that says nothing new. */
-async function forgetBefore({ before }: RestoreInput, { backups, store }: OperationDeps): Promise<void> {
-  const known = backups.known.find(before)
-  if (known === null) return
-  await backups.folder.remove(before)
-  backups.known.forget(before)
-  await store.transaction(async (tx) => {
-    await backups.keys.forget(tx, before)
-    await tx.events.append(backupEvent('backup.deleted', known.manifest))
-  })
 }

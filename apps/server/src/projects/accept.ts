@@ -48,6 +48,7 @@ export function actsOf({ kind, input }: Pick<OperationRow, 'kind' | 'input'>): r
     case 'backup':
     case 'restore':
     case 'verify':
+    case 'import':
       return []
     default:
       return kind satisfies never
@@ -59,7 +60,15 @@ export function isMerged({ kind, input }: OperationRow): boolean {
   return !takesBack.includes(kind) && input.alone !== true
 }
 
-const takesBack: readonly OperationRow['kind'][] = ['create', 'duplicate', 'delete', 'backup', 'restore', 'verify']
+const takesBack: readonly OperationRow['kind'][] = [
+  'create',
+  'duplicate',
+  'delete',
+  'backup',
+  'restore',
+  'verify',
+  'import',
+]
 
 /** It changes nothing of the project: what is asked for meanwhile waits for it. */
 export function isQuiet({ kind }: Pick<OperationRow, 'kind'>): boolean {

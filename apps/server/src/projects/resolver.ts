@@ -3,6 +3,7 @@ import { type DetectedRuntime, type ProjectFacts, runtimeTypes, type SourceFiles
 import type { EngineName } from '@stackquay/contract'
 import {
   type BackupPrograms,
+  type DatabaseDump,
   type ProjectCommands,
   type ProjectSpec,
   type Resolved,
@@ -10,6 +11,7 @@ import {
   resolveBackups,
   resolveCommands,
   resolveConnections,
+  resolveDump,
   resolveProject,
   type SecretHandle,
 } from '@stackquay/domain'
@@ -59,6 +61,8 @@ export interface Resolver extends ProjectHosts {
   forget(project: string): Promise<void>
   /** How the data of its workloads is backed up while they run. */
   backups(project: Resolvable): Promise<readonly BackupPrograms[]>
+  /** How one of its databases is exported and imported; null where that cannot be here. */
+  dump(project: Resolvable, database: string): Promise<DatabaseDump | null>
   /** What people can run in the project. Also reads the files that actions and suites are found in. */
   commands(project: Resolvable): Promise<ProjectCommands>
   /**
@@ -124,6 +128,10 @@ export function createResolver(options: ResolverOptions): Resolver {
       resolveProject(project.spec, await factsFor(project, workloadFiles(project.spec), readings[source])),
     handOver,
     backups: async (project) => backupsIn(project.spec, await factsFor(project, workloadFiles(project.spec))).programs,
+    dump: async (project, database) => {
+      const facts = await factsFor(project, workloadFiles(project.spec))
+      return resolveDump(project.spec, facts, resolveProject(project.spec, facts), database)
+    },
     commands: async (project) => resolveCommands(project.spec, await factsFor(project, commandFiles(project.spec))),
     inTestEnvironment: async (project, place) =>
       besideIn(place, project.spec, await factsFor(project, commandFiles(project.spec))),

@@ -377,6 +377,13 @@ export const examples: Readonly<Record<string, unknown>> = {
   ProjectDuplicate: { name: 'Shop copy' },
   Backup: backup,
   BackupPage: page(backup),
+  DatabaseDump: 'CREATE TABLE book (title text);',
+  DatabaseImport: {
+    operation: { ...operation, kind: 'import' },
+    dump: { format: 'sql', compression: 'gzip', bytes: 18_204_113, contentBytes: 91_020_565 },
+    notes: [{ kind: 'database', text: 'DROP DATABASE other', count: 1, lines: [7] }],
+    backup: backup.id,
+  },
   BackupArchive: 'manifest.json, and a file for each part, as a tar archive',
   BackupCreate: { note: 'before the upgrade' },
   BackupScheduleBody: schedule,

@@ -2,6 +2,7 @@ import type { Operation } from '../operation.ts'
 import * as access from './access.ts'
 import * as backups from './backups.ts'
 import * as databases from './databases.ts'
+import * as dumps from './dumps.ts'
 import * as env from './env.ts'
 import * as images from './images.ts'
 import * as manifest from './manifest.ts'
@@ -24,6 +25,7 @@ export const operations = {
   ...observe,
   ...env,
   ...databases,
+  ...dumps,
   ...backups,
   ...manifest,
   ...ofOperations,

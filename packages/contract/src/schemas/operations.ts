@@ -13,6 +13,7 @@ export const operationKinds = [
   'backup',
   'restore',
   'verify',
+  'import',
 ] as const
 export const operationStates = ['queued', 'running', 'succeeded', 'failed', 'cancelled'] as const
 
