@@ -119,7 +119,7 @@ export async function createApp(options: AppOptions): Promise<App> {
         await workers.close()
         await projects.settled()
         life.abort()
-        await isolation.portWalls?.close()
+        await Promise.all([isolation.portWalls?.close(), isolation.users?.close()])
         await resolving.files.close()
         await resumption.swept()
         await engine.close()

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import type { ChildProcess } from 'node:child_process'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { test } from 'node:test'
 import { openTestApp, type TestApp } from './app-support.ts'
@@ -34,16 +35,21 @@ test('a change of a variable looks at the project, writes and tells only as ofte
     assert.ok(count <= most[what as keyof typeof most], `${what}: ${count}`)
 })
 
-test('a new project that is not started is resolved when it is accepted, and when its files are there', async (t) => {
+test('a new project that is not started is resolved when it is accepted, and when its files are there, which needs no process', async (t) => {
   const app = await openTestApp(t)
   const headers = await app.session()
   const counts = counted(t, app)
+  const processes: unknown[] = []
+  const started = (message: unknown) => void processes.push((message as { process: ChildProcess }).process.spawnargs)
+  subscribe('child_process', started)
+  t.after(() => unsubscribe('child_process', started))
   const body = { name: 'Shop', template: 'express', start: false }
   const made = await app.call('createProject', { body, query: { wait: '20' }, headers })
   assert.equal(made.json.status.state, 'stopped', made.body)
   await new Promise((resolve) => setTimeout(resolve, 600))
   t.diagnostic(JSON.stringify(counts))
   assert.ok(counts.resolved <= 2, `${counts.resolved} times`)
+  assert.deepEqual(processes, [])
 })
 
 function counted(t: { after(end: () => void): void }, { app, engine }: TestApp): Record<keyof typeof most, number> {

@@ -122,6 +122,7 @@ export interface ProjectUsersTable {
   owner: Generated<number>
   before_uid: number | null
   before_gid: number | null
+  spare: Generated<number>
 }
 
 export interface UsersTable {

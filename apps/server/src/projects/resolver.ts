@@ -57,6 +57,8 @@ export interface Resolver extends ProjectHosts {
   resolveKnown(project: Resolvable, source: SourceRead): Promise<Resolved>
   /** So many who ask next for `handedOver` go on with what this request has just read: its operation, and the answer. */
   handOver(project: string, times: number): void
+  /** The files of a new project were just copied from there, and nobody can have changed them: the next `handedOver` is what lies there. */
+  handOverFrom(place: SourcePlace, project: Pick<Resolvable, 'id' | 'spec'>): Promise<void>
   /** What was remembered of a project that is gone. */
   forget(project: string): Promise<void>
   /** How the data of its workloads is backed up while they run. */
@@ -110,7 +112,7 @@ export function createResolver(options: ResolverOptions): Resolver {
     toolsPath: join(config.home, 'tools', id),
   })
 
-  const { readings, readNow, readForMoment, handOver } = createReadings(memory, filesOf)
+  const { readings, readNow, readForMoment, handOver, handOverFrom } = createReadings(memory, filesOf)
   const factsFor = (project: Resolvable, files: readonly string[], read = readNow) =>
     resolveFacts(project, facts(project), () => read(project, files), options)
 
@@ -127,6 +129,7 @@ export function createResolver(options: ResolverOptions): Resolver {
     resolveKnown: async (project, source) =>
       resolveProject(project.spec, await factsFor(project, workloadFiles(project.spec), readings[source])),
     handOver,
+    handOverFrom: (place, { id, spec }) => handOverFrom(place, id, workloadFiles(spec)),
     backups: async (project) => backupsIn(project.spec, await factsFor(project, workloadFiles(project.spec))).programs,
     dump: async (project, database) => {
       const facts = await factsFor(project, workloadFiles(project.spec))
