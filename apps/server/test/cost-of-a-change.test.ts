@@ -39,8 +39,8 @@ test('a new project that is not started is resolved when it is accepted, and whe
   const app = await openTestApp(t)
   const headers = await app.session()
   const counts = counted(t, app)
-  const processes: unknown[] = []
-  const started = (message: unknown) => void processes.push((message as { process: ChildProcess }).process.spawnargs)
+  const processes: ChildProcess[] = []
+  const started = (message: unknown) => void processes.push((message as { process: ChildProcess }).process)
   subscribe('child_process', started)
   t.after(() => unsubscribe('child_process', started))
   const body = { name: 'Shop', template: 'express', start: false }
@@ -49,7 +49,10 @@ test('a new project that is not started is resolved when it is accepted, and whe
   await new Promise((resolve) => setTimeout(resolve, 600))
   t.diagnostic(JSON.stringify(counts))
   assert.ok(counts.resolved <= 2, `${counts.resolved} times`)
-  assert.deepEqual(processes, [])
+  assert.deepEqual(
+    processes.map(({ spawnargs }) => spawnargs),
+    [],
+  )
 })
 
 function counted(t: { after(end: () => void): void }, { app, engine }: TestApp): Record<keyof typeof most, number> {
