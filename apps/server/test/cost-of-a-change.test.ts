@@ -49,6 +49,8 @@ test('a new project that is not started is resolved when it is accepted, and whe
   await new Promise((resolve) => setTimeout(resolve, 600))
   t.diagnostic(JSON.stringify(counts))
   assert.ok(counts.resolved <= 2, `${counts.resolved} times`)
+  // It is accepted and begun, its files are there, it is done.
+  assert.ok(counts.transactions <= 3, `${counts.transactions} transactions`)
   assert.deepEqual(
     processes.map(({ spawnargs }) => spawnargs),
     [],

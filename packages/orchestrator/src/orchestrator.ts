@@ -13,6 +13,8 @@ export interface QueuedOperation {
   readonly id: string
   readonly project: string
   readonly attempts: number
+  /** Its beginning was written down with it. */
+  readonly isBegun?: boolean
 }
 
 export interface OrchestratorOptions {
@@ -25,7 +27,7 @@ export interface OrchestratorOptions {
   readonly reveal: Parameters<typeof engineSteps>[2]
   readonly progressLog: ProgressLog & {
     /** From here on nothing is merged into it any more. False when it was cancelled while it waited: then it does not begin. */
-    started(operation: string): Promise<boolean>
+    started(operation: QueuedOperation): Promise<boolean>
     ended(operation: string, outcome: Outcome, steps: readonly StepRecord[]): Promise<void>
   }
   /** What an operation does. Throws when that cannot even be decided, which fails the operation. */

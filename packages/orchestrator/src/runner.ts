@@ -62,7 +62,7 @@ export function createRunner(
       await settle(await options.work(operation.id), { state: 'failed', error })
       return
     }
-    if (!(await progressLog.started(operation.id))) return
+    if (!(await progressLog.started(operation))) return
     let work: Work
     try {
       work = await options.work(operation.id)

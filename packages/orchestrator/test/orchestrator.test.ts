@@ -45,7 +45,7 @@ async function withOrchestrator(work: (all: Orchestrated) => Promise<void>): Pro
     life,
     reveal: async () => '',
     progressLog: {
-      started: async (id) => {
+      started: async ({ id }) => {
         course.push(`${id} started`)
         return true
       },

@@ -225,7 +225,10 @@ export interface OperationRow extends OperationRecord {
   readonly requestId: string | null
 }
 
-export type NewOperation = Pick<OperationRow, 'id' | 'kind' | 'project' | 'actor' | 'input' | 'requestId'>
+export type NewOperation = Pick<OperationRow, 'id' | 'kind' | 'project' | 'actor' | 'input' | 'requestId'> & {
+  /** Nothing is before it: it runs from now on. Default: false, it waits. */
+  readonly begins?: boolean
+}
 
 export interface OperationReader {
   find(id: string): Promise<OperationRow | null>

@@ -12,6 +12,8 @@ export interface Accepted {
   readonly isNew: boolean
   /** Those that run and are to end, because this one stands against what they do. */
   readonly ends: readonly OperationRow[]
+  /** Nothing is before it, so it was written down as begun. */
+  readonly isBegun?: boolean
 }
 
 type Asker = Pick<RequestContext, 'actor' | 'requestId'>
@@ -200,6 +202,7 @@ export async function queueOperation(
   project: string,
   context: Asker,
   input: Readonly<Record<string, unknown>>,
+  begins = false,
 ): Promise<OperationRow> {
   const operation = await tx.operations.insert({
     id: newId('op'),
@@ -208,6 +211,7 @@ export async function queueOperation(
     actor: context.actor,
     input,
     requestId: context.requestId,
+    begins,
   })
   await tellOperation(tx, operation)
   return operation
@@ -223,7 +227,7 @@ async function tellOperation(tx: Transaction, { id, kind, project, state, steps,
 
 /** After the transaction: begins the operation, or lets the waiting one rest; ends what stands against it. */
 export function begin(
-  { operation, isNew, ends }: Accepted,
+  { operation, isNew, ends, isBegun = false }: Accepted,
   { model, orchestrator }: { readonly model: Model; readonly orchestrator: Orchestrator },
 ): void {
   for (const { id, project, state } of ends) {
@@ -234,11 +238,11 @@ export function begin(
     }
   }
   model.setOperation(operation)
-  if (isNew) submitted(operation, orchestrator)
+  if (isNew) submitted(operation, orchestrator, isBegun)
   else orchestrator.postpone(operation.id)
 }
 
 /** Runs a stored operation. */
-export function submitted({ id, project, attempts }: OperationRow, orchestrator: Orchestrator): void {
-  orchestrator.submit({ id, project, attempts })
+export function submitted({ id, project, attempts }: OperationRow, orchestrator: Orchestrator, isBegun = false): void {
+  orchestrator.submit({ id, project, attempts, isBegun })
 }

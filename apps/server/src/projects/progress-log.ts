@@ -64,10 +64,10 @@ export function createProgressLog(options: {
 
   const running = new Map<string, string>()
   return {
-    started: async (id) => {
-      const row = await begin(id)
-      if (row !== null) running.set(id, row.project)
-      return row !== null
+    started: async ({ id, project, isBegun = false }) => {
+      if (!isBegun && (await begin(id)) === null) return false
+      running.set(id, project)
+      return true
     },
     progress: async (id, steps, progress) => course.tell(id, { steps: steps.map(stepView), progress }),
     output: (id, step, lines) => {

@@ -26,6 +26,18 @@ export function createReadings(memory: ReturnType<typeof createSourceMemory>, fi
     lately.set(project, read)
     setTimeout(() => lately.get(project) === read && lately.delete(project), momentMs).unref()
   }
+  const templates = new Map<string, Promise<SourceFiles>>()
+  /** Once: what came with the installation stays as it is while the service runs. */
+  const readTemplate = (place: SourcePlace, files: readonly string[]): Promise<SourceFiles> => {
+    const copied = files.filter((name) => !name.split('/').includes('node_modules'))
+    const key = [place.path, ...copied].join('\n')
+    const known = templates.get(key)
+    if (known !== undefined) return known
+    const reading = readNow(place, copied)
+    templates.set(key, reading)
+    reading.catch(() => templates.delete(key))
+    return reading
+  }
   const readForMoment = async (project: SourcePlace, files: readonly string[]) => {
     lately.delete(project.id)
     const source = await readThere(project, files)
@@ -62,8 +74,7 @@ export function createReadings(memory: ReturnType<typeof createSourceMemory>, fi
     },
     /** The project was just made of what lies there: who asks next for `handedOver` goes on with that. */
     handOverFrom: async (place: SourcePlace, project: string, files: readonly string[]) => {
-      const copied = files.filter((name) => !name.split('/').includes('node_modules'))
-      keepForMoment(project, { files, source: await readNow(place, copied), handed: 1 })
+      keepForMoment(project, { files, source: await readTemplate(place, files), handed: 1 })
     },
   }
 }

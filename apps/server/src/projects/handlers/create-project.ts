@@ -82,7 +82,7 @@ async function create(
     if (extracted.texts.size > 0) await tx.projects.update(id, 1, { spec: sealed })
     if (source.kind === 'git' && body.git !== undefined && body.git.url !== source.url)
       await tx.secrets.put(id, sourceUrlSecret, body.git.url)
-    return queueOperation(tx, 'create', id, context, {})
+    return queueOperation(tx, 'create', id, context, {}, true)
   }
   const user = await userFor(id, { path, owner }, isolation)
   const operation = await insertProject(project, context, deps, { user, more })

@@ -39,7 +39,7 @@ export function duplicateHandler(deps: ProjectsDeps, answers: ProjectAnswers): H
       }
       const spec = await sealSpec(tx, id, project.spec, { texts, dropped: [] })
       if (texts.size > 0) await tx.projects.update(id, 1, { spec })
-      return queueOperation(tx, 'duplicate', id, context, { of: original.id })
+      return queueOperation(tx, 'duplicate', id, context, { of: original.id }, true)
     }
     const user = (await deps.isolation.users?.reserve(id)) ?? null
     const operation = await insertProject(project, context, deps, { user, more })

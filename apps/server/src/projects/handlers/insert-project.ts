@@ -37,9 +37,9 @@ export async function insertProject(
     })
   user?.given()
   try {
-    await model.renew(project.id)
+    await model.created(operation)
   } finally {
-    begin({ operation, isNew: true, ends: [] }, deps)
+    begin({ operation, isNew: true, ends: [], isBegun: operation.state === 'running' }, deps)
   }
   return operation
 }
