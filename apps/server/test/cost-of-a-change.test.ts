@@ -35,6 +35,21 @@ test('a change of a variable looks at the project, writes and tells only as ofte
     assert.ok(count <= most[what as keyof typeof most], `${what}: ${count}`)
 })
 
+test('a change of the name alone is resolved once and written at once', async (t) => {
+  const app = await openTestApp(t)
+  const headers = await app.session()
+  await app.call('createProject', { body: { name: 'Shop', start: false }, query: { wait: '20' }, headers })
+  await new Promise((resolve) => setTimeout(resolve, 600))
+  const counts = counted(t, app)
+  const { json } = await app.call('updateProject', { params: { id: 'shop' }, body: { name: 'Store' }, headers })
+  assert.deepEqual([json.name, json.observedGeneration], ['Store', json.generation])
+  const { json: read } = await app.call('getProject', { params: { id: 'shop' }, headers })
+  assert.deepEqual(read, json)
+  await new Promise((resolve) => setTimeout(resolve, 600))
+  t.diagnostic(JSON.stringify(counts))
+  assert.deepEqual([counts.resolved, counts.transactions], [1, 1])
+})
+
 test('a new project that is not started is resolved when it is accepted, and when its files are there, which needs no process', async (t) => {
   const app = await openTestApp(t)
   const headers = await app.session()
