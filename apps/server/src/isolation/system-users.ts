@@ -143,7 +143,9 @@ export async function* addSystemUsers<User extends NewSystemUser>(
   failed.catch(() => undefined)
   child.once('error', reject)
   const stuck = setTimeout(() => reject(new Error('useradd does not end')), mostMsEach)
-  const codes = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
+  const ended = new Promise<unknown>((resolve) => child.once('close', resolve))
+  const lines = createInterface({ input: child.stdout })
+  const codes = lines[Symbol.asyncIterator]()
   try {
     for (const user of users) {
       const line = await Promise.race([codes.next(), failed])
@@ -158,7 +160,10 @@ export async function* addSystemUsers<User extends NewSystemUser>(
   } finally {
     clearTimeout(stuck)
     child.kill()
-    // A useradd that it began goes on, and holds them.
+    lines.close()
+    child.stdout.resume()
+    // A useradd that it began goes on, and holds its output: nobody shall meet it afterwards.
+    await Promise.race([ended, sleep(mostMsAfter, undefined, { ref: false })])
     child.stdout.destroy()
     child.stderr.destroy()
   }
@@ -166,6 +171,7 @@ export async function* addSystemUsers<User extends NewSystemUser>(
 
 /** `lckpwdf` waits 15 seconds for its lock. */
 const mostMsEach = 30_000
+const mostMsAfter = 5_000
 
 /** `useradd` does not wait for its lock: others need a moment to get it. */
 const ADD_EACH = `while [ "$#" -ge 3 ]; do
