@@ -13,6 +13,7 @@ export interface FileAccess {
 export const foldersWithoutFileAccess: readonly string[] = [
   'apps/server/src',
   'packages/archive/src',
+  'packages/targets/src',
   'packages/engines/src',
   'packages/catalog/src',
   'packages/domain/src',
@@ -75,6 +76,10 @@ export const fileAccess: readonly FileAccess[] = [
   { path: 'packages/archive/src/files.ts', why: 'writes in `backups` of the home' },
   { path: 'packages/archive/src/read-part.ts', why: 'reads in `backups` of the home' },
   { path: 'packages/archive/src/upload.ts', why: 'removes what it wrote, in `backups` of the home' },
+  {
+    path: 'packages/targets/src/drivers/folder.ts',
+    why: 'the folder of a target, which an administrator names; follows no link in it',
+  },
 
   // The catalogue: only the first runs in the service.
   { path: 'packages/catalog/src/folders.ts', why: 'templates and programs of the installation' },
