@@ -34,6 +34,10 @@ export const fileAccess: readonly FileAccess[] = [
   },
 
   // The service.
+  {
+    path: 'apps/server/src/backup-targets/access-of-request.ts',
+    why: 'asks where a folder really is, and nothing else',
+  },
   { path: 'apps/server/src/backups/drill-folder.ts', why: 'makes `drills`, which is ours, and lists its names' },
   { path: 'apps/server/src/backups/free-room.ts', why: 'the free room of the home' },
   { path: 'apps/server/src/bundled.ts', why: 'programs of the installation' },

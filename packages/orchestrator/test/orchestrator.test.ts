@@ -82,7 +82,7 @@ async function withOrchestrator(work: (all: Orchestrated) => Promise<void>): Pro
       course,
       outcomes,
       errors,
-      submit: (id, more = {}) => orchestrator.submit({ id, project, attempts: 0, ...more }),
+      submit: (id, more = {}) => orchestrator.submit({ id, project, queue: project, attempts: 0, ...more }),
       ended: (id) => orchestrator.ended(id, never),
     })
   } finally {

@@ -32,6 +32,9 @@ export interface Schema {
   image_pins: ImagePinsTable
   project_users: ProjectUsersTable
   backup_checks: BackupChecksTable
+  backup_targets: BackupTargetsTable
+  backup_copies: BackupCopiesTable
+  backup_copy_pieces: BackupCopyPiecesTable
   /** About the database itself: key check, head of the audit chain. */
   instance: NamedValueTable
   migrations: MigrationsTable
@@ -280,6 +283,31 @@ export interface TerminalsTable {
   cause: string | null
   created_at: string
   ended_at: string | null
+}
+
+export interface BackupTargetsTable {
+  id: string
+  name: string
+  kind: string
+  settings: string
+  created_at: string
+  checked_at: string
+}
+
+export interface BackupCopiesTable {
+  target: string
+  backup: string
+  state: string
+  at: string
+}
+
+export interface BackupCopyPiecesTable {
+  target: string
+  backup: string
+  number: number
+  bytes: number
+  sha256: string
+  content_sha256: string
 }
 
 export interface WebhooksTable {

@@ -2,6 +2,7 @@ import type { EngineName, EventRecord, OperationRecord, Secret } from '@stackqua
 import type { ProjectSpec } from '@stackquay/domain'
 import type { AuditReader, AuditWriter } from './model/audit.ts'
 import type { BackupCheckReader, BackupCheckWriter } from './model/backup-checks.ts'
+import type { BackupTargetReader, BackupTargetWriter } from './model/backup-targets.ts'
 import type { DeviceReader, DeviceWriter } from './model/devices.ts'
 import type { EventReader, EventWriter } from './model/events.ts'
 import type { IdempotencyReader, IdempotencyWriter } from './model/idempotency.ts'
@@ -49,6 +50,7 @@ export interface Store {
   readonly webhooks: WebhookReader
   readonly network: NetworkReader
   readonly backupChecks: BackupCheckReader
+  readonly backupTargets: BackupTargetReader
   /**
    * One transaction at a time; waits for the one before. Rolls back when `work` throws. Throws `StoreFullError` or
    * `StoreBusyError` when the disk or another process is in the way; nothing is written then.
@@ -138,6 +140,7 @@ export interface Transaction {
   readonly webhooks: WebhookWriter
   readonly network: NetworkWriter
   readonly backupChecks: BackupCheckWriter
+  readonly backupTargets: BackupTargetWriter
 }
 
 /** In base64url, and the id of the key that seals it. */
@@ -222,6 +225,9 @@ export interface OperationRow extends OperationRecord {
   readonly requestId: string | null
 }
 
+/** One that takes its turn among those of a project. */
+export type ProjectOperation = OperationRow & { readonly project: string }
+
 export type NewOperation = Pick<OperationRow, 'id' | 'kind' | 'project' | 'actor' | 'input' | 'requestId'>
 
 export interface OperationReader {
@@ -235,8 +241,8 @@ export interface OperationReader {
     state?: string
     active?: boolean
   }): Promise<readonly OperationRow[]>
-  active(project: string): Promise<OperationRow | null>
+  active(project: string): Promise<ProjectOperation | null>
   /** What runs and waits for the project, in this order. */
-  unfinishedOf(project: string): Promise<readonly OperationRow[]>
+  unfinishedOf(project: string): Promise<readonly ProjectOperation[]>
   unfinished(): Promise<readonly OperationRow[]>
 }

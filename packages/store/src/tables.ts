@@ -1,5 +1,6 @@
 import { auditReader, auditWriter } from './audit.ts'
 import { backupCheckReader, backupCheckWriter } from './backup-checks.ts'
+import { backupTargetReader, backupTargetWriter } from './backup-targets.ts'
 import type { Reading, Writing } from './context.ts'
 import { deviceReader, deviceWriter } from './devices.ts'
 import { eventReader, eventWriter } from './events.ts'
@@ -48,6 +49,7 @@ export function readersOf(reading: Reading, checkpointFile: string | null): Pick
     webhooks: webhookReader(reading),
     network: networkReader(reading),
     backupChecks: backupCheckReader(reading),
+    backupTargets: backupTargetReader(reading),
   }
 }
 
@@ -76,5 +78,6 @@ export function writersOf(writing: Writing): Transaction {
     webhooks: webhookWriter(writing),
     network: networkWriter(writing),
     backupChecks: backupCheckWriter(writing),
+    backupTargets: backupTargetWriter(writing),
   }
 }

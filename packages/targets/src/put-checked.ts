@@ -22,7 +22,7 @@ export async function putChecked(
     await target.put(name, content, signal)
     if (await isStored(target, name, stored, signal)) return stored
     if (attempt === attempts)
-      throw new TargetError('damaged', `${name} is not on the target as it was written: what is read back differs.`)
+      throw new TargetError('not_kept', `${name} is not on the target as it was written: what is read back differs.`)
   }
 }
 

@@ -30,6 +30,8 @@ export interface SendOptions {
   readonly sealer: Sealer
   /** Pieces that an earlier attempt sent and read back, by their number. */
   readonly sent: ReadonlyMap<number, Piece>
+  /** Before the first piece is sent: from here on there is no whole copy until the end. */
+  onFirst(): Promise<void>
   /** A piece is on the target and was read back. Awaited, so that it is not sent again after a kill. */
   onPiece(at: number, piece: Piece): Promise<void>
   /** How many bytes of the archive are there. */
@@ -69,10 +71,10 @@ async function sendPieces(
   source: CopySource,
   name: string,
   there: ReadonlyMap<string, number>,
-  { target, key, sealer, sent, onPiece, onBytes, signal }: SendOptions,
+  { target, key, sealer, sent, onFirst, onPiece, onBytes, signal }: SendOptions,
 ): Promise<Piece[]> {
   const pieces: Piece[] = []
-  let isIndexGone = false
+  let isFirst = true
   for (let at = 0; at < countPieces(source.size); at += 1) {
     signal.throwIfAborted()
     const [from, to] = [at * pieceBytes, Math.min((at + 1) * pieceBytes, source.size)]
@@ -81,9 +83,10 @@ async function sendPieces(
     const before = sent.get(at)
     if (before?.contentSha256 === contentSha256 && there.get(pieceName(at)) === before.bytes) pieces.push(before)
     else {
+      if (isFirst) await onFirst()
       // An index never names a piece that is another one by now.
-      if (!isIndexGone) await target.remove(indexName(name), signal)
-      isIndexGone = true
+      if (isFirst) await target.remove(indexName(name), signal)
+      isFirst = false
       const sealed = await sealer.encrypt(content, key.recipient)
       const stored = await putChecked(target, `${pieceFolder(name)}/${pieceName(at)}`, sealed, signal)
       const piece = { ...stored, contentSha256 }

@@ -40,7 +40,8 @@ export function requireName(name: string): string {
  * - `host_key`: the machine shows another key than it is known by
  * - `key_changed`: the key file is gone, or is another one
  * - `locked`: the passphrase is missing or wrong
- * - `damaged`: what lies there is not what was written
+ * - `not_kept`: what is read back is not what was written a moment ago
+ * - `damaged`: what lies there is not what was written once
  */
 export type TargetErrorCode =
   | 'unreachable'
@@ -50,6 +51,7 @@ export type TargetErrorCode =
   | 'host_key'
   | 'key_changed'
   | 'locked'
+  | 'not_kept'
   | 'damaged'
 
 export class TargetError extends Error {

@@ -66,6 +66,7 @@ async function stage(t: TestContext) {
     key,
     sealer,
     sent,
+    onFirst: async () => undefined,
     onPiece: async (at: number, piece: Piece) => void sent.set(at, piece),
     onBytes: () => undefined,
     now: () => new Date(),
@@ -156,7 +157,7 @@ test('a shorter archive under the same id leaves no piece of the longer one', as
 })
 
 test('what is not on the target as it was written is no success', async (t) => {
-  const { place, source, options } = await stage(t)
+  const { source, options } = await stage(t)
   const liar: Target = {
     ...options.target,
     put: async (name, bytes, signal) => {
@@ -165,9 +166,9 @@ test('what is not on the target as it was written is no success', async (t) => {
       await options.target.put(name, flipped, signal)
     },
   }
-  await assert.rejects(sendCopy(source, { ...options, target: liar }), targetError('damaged'))
+  await assert.rejects(sendCopy(source, { ...options, target: liar }), targetError('not_kept'))
   const loser: Target = { ...options.target, put: async () => {} }
-  await assert.rejects(sendCopy(source, { ...options, target: loser }), targetError('damaged'))
+  await assert.rejects(sendCopy(source, { ...options, target: loser }), targetError('not_kept'))
 })
 
 test('a copy that somebody changed on the target is told, whatever it is', async (t) => {
@@ -224,7 +225,7 @@ function exchange(file: string, other: string): void {
 }
 
 test('a key opens with its passphrase alone, and is never replaced', async (t) => {
-  const { place, target, key } = await stage(t)
+  const { target, key } = await stage(t)
   await assert.rejects(setUpKey(target, sealer, 'wrong', never), targetError('locked'))
   await assert.rejects(setUpKey(target, sealer, null, never), targetError('locked'))
   await requireKey(target, key, never)
@@ -255,7 +256,7 @@ test('a generated passphrase is told once, has 160 bits, and opens the key', asy
 })
 
 test('a target without room is told before anything is sent', async (t) => {
-  const { place, source, put, options } = await stage(t)
+  const { source, put, options } = await stage(t)
   const small: Target = { ...options.target, freeBytes: async () => 16_000_000 }
   await assert.rejects(sendCopy(source, { ...options, target: small }), targetError('full'))
   assert.deepEqual(put, [])

@@ -58,6 +58,7 @@ test('a copy opens by the commands of its document, with age, zstd and tar alone
       key,
       sealer,
       sent: new Map(),
+      onFirst: async () => {},
       onPiece: async () => {},
       onBytes: () => {},
       now: () => new Date(),

@@ -3,6 +3,8 @@ import { domainHandlers } from '../addresses/domain-handlers.ts'
 import { rulesHandlers } from '../addresses/rules-handlers.ts'
 import { trafficHandlers } from '../addresses/traffic-handlers.ts'
 import { auditHandlers } from '../audit/handlers.ts'
+import { copyHandlers } from '../backup-targets/copy-handlers.ts'
+import { targetHandlers } from '../backup-targets/target-handlers.ts'
 import { allBackupHandlers } from '../backups/handlers.ts'
 import type { Backups } from '../backups/open-backups.ts'
 import type { Handlers, StreamHandlers } from '../http/handler.ts'
@@ -99,6 +101,8 @@ function changingHandlers({ changing, instance, resolving, projects, backups }: 
     ...mailHandlers({ store, engine, workers: changing.workers, reveal }, answers),
     ...imageHandlers(changing, answers),
     ...allBackupHandlers({ ...changing, backups, sources, network: projects.network, config }, answers),
+    ...targetHandlers({ ...changing, backups, config }),
+    ...copyHandlers({ ...changing, backups, config }, answers),
   }
 }
 

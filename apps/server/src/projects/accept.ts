@@ -48,6 +48,8 @@ export function actsOf({ kind, input }: Pick<OperationRow, 'kind' | 'input'>): r
     case 'backup':
     case 'restore':
     case 'verify':
+    case 'copy-backup':
+    case 'fetch-backup':
       return []
     default:
       return kind satisfies never
@@ -59,7 +61,16 @@ export function isMerged({ kind, input }: OperationRow): boolean {
   return !takesBack.includes(kind) && input.alone !== true
 }
 
-const takesBack: readonly OperationRow['kind'][] = ['create', 'duplicate', 'delete', 'backup', 'restore', 'verify']
+const takesBack: readonly OperationRow['kind'][] = [
+  'create',
+  'duplicate',
+  'delete',
+  'backup',
+  'restore',
+  'verify',
+  'copy-backup',
+  'fetch-backup',
+]
 
 /** It changes nothing of the project: what is asked for meanwhile waits for it. */
 export function isQuiet({ kind }: Pick<OperationRow, 'kind'>): boolean {
@@ -178,8 +189,9 @@ export async function cancelWaiting(tx: Transaction, operation: OperationRow): P
   const cancelled = await tx.operations.cancel(operation.id)
   const { desiredBefore } = operation.input
   const isAboutRunning = actsOf(operation).some((act) => act.do !== 'update' && act.do !== 'reconcile')
-  if (isAboutRunning && (desiredBefore === 'running' || desiredBefore === 'stopped'))
-    await tx.projects.setLifecycle(operation.project, { desired: desiredBefore })
+  const { project } = operation
+  if (project !== null && isAboutRunning && (desiredBefore === 'running' || desiredBefore === 'stopped'))
+    await tx.projects.setLifecycle(project, { desired: desiredBefore })
   await tellOperation(tx, cancelled)
   await tx.audit.append(outcomeEntry(cancelled, { state: 'cancelled' }))
   return cancelled
@@ -188,7 +200,7 @@ export async function cancelWaiting(tx: Transaction, operation: OperationRow): P
 export async function queueOperation(
   tx: Transaction,
   kind: OperationRow['kind'],
-  project: string,
+  project: string | null,
   context: Asker,
   input: Readonly<Record<string, unknown>>,
 ): Promise<OperationRow> {
@@ -229,7 +241,7 @@ export function begin(
   else orchestrator.postpone(operation.id)
 }
 
-/** Runs a stored operation. */
-export function submitted({ id, project, attempts }: OperationRow, orchestrator: Orchestrator): void {
-  orchestrator.submit({ id, project, attempts })
+/** Runs a stored operation, after those of its project; one of the instance after those that use the same backup target. */
+export function submitted({ id, project, input, attempts }: OperationRow, orchestrator: Orchestrator): void {
+  orchestrator.submit({ id, project, queue: project ?? String(input.target), attempts })
 }

@@ -130,7 +130,11 @@ function apply(event: EventRecord): void {
     case 'backup.deleted':
     case 'backup.verified':
     case 'backup.restored':
+    case 'backup.copied':
       void readBackupsAgain()
+      return
+    case 'backup-target.changed':
+      void queryClient.invalidateQueries({ queryKey: ['backup-targets'] })
       return
     case 'webhook.changed':
       void queryClient.invalidateQueries({ queryKey: ['webhooks'] })

@@ -1,5 +1,6 @@
 import type { Operation } from '../operation.ts'
 import * as access from './access.ts'
+import * as backupTargets from './backup-targets.ts'
 import * as backups from './backups.ts'
 import * as databases from './databases.ts'
 import * as env from './env.ts'
@@ -25,6 +26,7 @@ export const operations = {
   ...env,
   ...databases,
   ...backups,
+  ...backupTargets,
   ...manifest,
   ...ofOperations,
   ...services,

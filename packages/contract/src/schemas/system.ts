@@ -219,6 +219,8 @@ export const eventTypes = [
   'backup.deleted',
   'backup.verified',
   'backup.restored',
+  'backup.copied',
+  'backup-target.changed',
 ] as const
 
 /** What happened, for pages and scripts that follow along. `data` is an explicit projection, never a secret. */

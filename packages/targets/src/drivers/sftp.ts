@@ -15,12 +15,13 @@ type Connection = Awaited<ReturnType<typeof connectSftp>>
 export function openSftpTarget(settings: SftpSettings, credentials: SftpCredentials): Target {
   let connecting: Promise<Connection> | null = null
   const connection = (): Promise<Connection> => {
-    const mine: Promise<Connection> = (connecting ??= connectSftp(settings, credentials, () => {
+    if (connecting !== null) return connecting
+    const lost = () => {
       if (connecting === mine) connecting = null
-    }))
-    mine.catch(() => {
-      if (connecting === mine) connecting = null
-    })
+    }
+    const mine = connectSftp(settings, credentials, lost)
+    connecting = mine
+    mine.catch(lost)
     return mine
   }
   /** A signal that aborts ends the connection: a request that is under way has no other end. */
