@@ -1,12 +1,11 @@
-import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir, userInfo } from 'node:os'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { GetObjectCommand, ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3'
 import { openTarget, readHostKey, type TargetAccess } from '@stackquay/targets'
-import { freePort, spawnTracked } from '@stackquay/testkit'
+import { freePort, spawnTracked, startSftpServer } from '@stackquay/testkit'
 import type { Place } from './conformance.ts'
 
 export async function temporaryFolder(): Promise<{ readonly path: string; remove(): Promise<void> }> {
@@ -102,55 +101,19 @@ export interface SftpPlace extends Place {
 
 /** OpenSSH’s server with its own SFTP, as the user that runs the test. */
 export async function sftpPlace(): Promise<SftpPlace> {
-  const { path: above, remove } = await temporaryFolder()
-  const [path, host, user] = ['kept', 'host', 'user'].map((name) => join(above, name)) as [string, string, string]
-  mkdirSync(path)
-  const makeKey = (file: string) => execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', file])
-  for (const file of [host, user, join(above, 'stranger')]) makeKey(file)
-  const port = await freePort()
-  const config = join(above, 'sshd_config')
-  writeFileSync(
-    config,
-    `ListenAddress 127.0.0.1
-Port ${port}
-HostKey ${host}
-AuthorizedKeysFile ${user}.pub
-PidFile none
-StrictModes no
-UsePAM no
-PermitRootLogin prohibit-password
-Subsystem sftp internal-sftp
-`,
-  )
-  // Of a server that root starts.
-  if (process.getuid?.() === 0) mkdirSync('/run/sshd', { recursive: true })
-  const start = async () => {
-    const started = spawnTracked(['/usr/sbin/sshd', '-D', '-e', '-f', config])
-    await started.line(/Server listening/)
-    return started
-  }
-  let server = await start()
-  const at = { host: '127.0.0.1', port }
-  const settings = { ...at, user: userInfo().username, path, hostKey: await readHostKey(at) }
-  const access = { kind: 'sftp', settings, credentials: { privateKey: readFileSync(user, 'utf8') } } as const
+  const server = await startSftpServer()
+  const { host, port, user, path, privateKey, strangeKey, newHostKey } = server
+  const settings = { host, port, user, path, hostKey: await readHostKey({ host, port }) }
+  const access = { kind: 'sftp', settings, credentials: { privateKey } } as const
   return {
     access,
     path,
+    newHostKey,
     open: () => openTarget(access),
     ...looks(path),
     missing: () => openTarget({ ...access, settings: { ...settings, path: `${path}/not-there` } }),
-    refused: () =>
-      openTarget({ ...access, credentials: { privateKey: readFileSync(join(above, 'stranger'), 'utf8') } }),
+    refused: () => openTarget({ ...access, credentials: { privateKey: strangeKey } }),
     unreachable: async () => openTarget({ ...access, settings: { ...settings, port: await freePort() } }),
-    newHostKey: async () => {
-      await server.end()
-      await rm(host)
-      makeKey(host)
-      server = await start()
-    },
-    [Symbol.asyncDispose]: async () => {
-      await server.end()
-      await remove()
-    },
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   }
 }
