@@ -11,7 +11,7 @@ test('a machine that shows another key than it is known by gets no credentials a
   const target = await place.open()
   await target.put('before.age', Buffer.from('x'), never)
   assert.match(place.access.settings.hostKey ?? '', /^ssh-ed25519 SHA256:[A-Za-z0-9+/]{43}$/)
-  // A session would keep the old server alive.
+  // The session of before would go on.
   await target.close()
   await place.newHostKey()
   await assert.rejects(target.put('after.age', Buffer.from('x'), never), targetError('host_key'))

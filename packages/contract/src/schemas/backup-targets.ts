@@ -10,17 +10,11 @@ export const BackupTargetId = z
 
 export const targetKinds = ['folder', 's3', 'sftp'] as const
 
-const line = (most: number) =>
-  z
-    .string()
-    .min(1)
-    .max(most)
-    .regex(/^[^\u0000-\u001f\u007f]*$/, 'must be one line')
 const secretText = (most: number) => z.string().min(1).max(most)
 
 export const FolderTarget = z
   .strictObject({
-    path: line(1000)
+    path: shownName(1000)
       .regex(/^\//, 'must be absolute')
       .describe('An absolute folder of this machine that is there, such as a mounted disk.'),
   })
@@ -32,7 +26,7 @@ const s3Fields = {
     .max(500)
     .nullable()
     .describe('`https://s3.example.com`; null for Amazon S3.'),
-  region: line(60).describe('Region of the bucket; many servers take any.'),
+  region: shownName(60).describe('Region of the bucket; many servers take any.'),
   bucket: z
     .string()
     .regex(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/, 'must be a name of a bucket')
@@ -52,18 +46,18 @@ const sftpFields = {
     .regex(/^[A-Za-z0-9.:-]+$/, 'must be a host name or an address')
     .describe('Host name or address.'),
   port: z.int().min(1).max(65_535).describe('Port of its SSH server.'),
-  user: line(100).describe('User to log in as.'),
-  path: line(1000).describe('A folder that is there; relative to where the user is after the login.'),
+  user: shownName(100).describe('User to log in as.'),
+  path: shownName(1000).describe('A folder that is there; relative to where the user is after the login.'),
   hostKey: z
     .string()
     .regex(/^[a-z0-9@.-]+ SHA256:[A-Za-z0-9+/]{43}$/, 'must be a type and a fingerprint: ssh-ed25519 SHA256:…')
     .describe('The key that the machine must show: `ssh-ed25519 SHA256:…`, as `ssh-keygen -l` prints it.'),
 }
 
-export const S3Target = z.object(s3Fields).meta({ id: 'S3Target' })
+export const BucketTarget = z.object(s3Fields).meta({ id: 'BucketTarget' })
 export const SftpTarget = z.object(sftpFields).meta({ id: 'SftpTarget' })
 
-export const S3TargetCreate = z
+export const BucketTargetCreate = z
   .strictObject({
     ...s3Fields,
     endpoint: s3Fields.endpoint.optional(),
@@ -75,7 +69,7 @@ export const S3TargetCreate = z
     accessKeyId: secretText(200).describe('Access key. Sealed, and never answered.'),
     secretAccessKey: secretText(500).describe('Secret of the access key. Sealed, and never answered.'),
   })
-  .meta({ id: 'S3TargetCreate' })
+  .meta({ id: 'BucketTargetCreate' })
 
 export const SftpTargetCreate = z
   .strictObject({
@@ -96,7 +90,7 @@ export const BackupTargetCreate = z
   .strictObject({
     name: shownName(60),
     folder: FolderTarget.optional().describe('A folder of this machine.'),
-    s3: S3TargetCreate.optional().describe('A bucket of a storage that speaks S3.'),
+    s3: BucketTargetCreate.optional().describe('A bucket of a storage that speaks S3.'),
     sftp: SftpTargetCreate.optional().describe('A folder of another machine, over SSH.'),
     passphrase: z
       .string()
@@ -117,12 +111,12 @@ export type BackupTargetCreate = z.infer<typeof BackupTargetCreate>
 export const BackupTarget = z
   .object({
     id: BackupTargetId,
-    name: z.string(),
+    name: z.string().describe('What people call it.'),
     kind: z.enum(targetKinds).describe('Which of `folder`, `s3` and `sftp` is not null.'),
     place: z.string().describe('Where it is, for people: `sftp://backup@nas.lan:22/srv/backups`.'),
-    folder: FolderTarget.nullable(),
-    s3: S3Target.nullable(),
-    sftp: SftpTarget.nullable(),
+    folder: FolderTarget.nullable().describe('Where it is a folder of this machine.'),
+    s3: BucketTarget.nullable().describe('Where it is a bucket.'),
+    sftp: SftpTarget.nullable().describe('Where it is a folder of another machine.'),
     copies: z.int().describe('How many backups of this instance lie on it.'),
     createdAt: Time,
     checkedAt: Time.describe('When writing, reading and deleting on it last did.'),
@@ -147,7 +141,7 @@ export const TargetBackup = z
       .describe('As it was called when the backup was made.'),
     engine: z.string().describe('The engine that the project ran on.'),
     createdAt: Time,
-    note: z.string().nullable(),
+    note: z.string().nullable().describe('For people: what it is for; null when nothing was said.'),
     source: z.enum(backupSources).describe('Why it was made.'),
     parts: z.array(z.string()).describe('What is in it.'),
     sizeBytes: z.int().describe('Of all parts, as they are stored.'),
