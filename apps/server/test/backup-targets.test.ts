@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import type { AuditEntry, Backup, BackupTarget, OperationRecord, Problem, TargetBackup } from '@stackquay/contract'
+import { waitFor } from '@stackquay/testkit'
 import { openTestApp, type TestApp } from './projects-support.ts'
 
 const secret = 'sésame-of-the-shop'
@@ -229,3 +231,47 @@ test('what somebody changed on the target is refused, and nothing of it is left'
   const missing = await app.ask<Problem>('POST', `/backup-targets/${target.id}/fetch`, { backup: 'bak_0000000000' })
   assert.equal(missing.body.code, 'not_found')
 })
+
+/** A backup of several pieces. */
+async function largeBackup(t: TestContext) {
+  const path = await newFolder(t)
+  const app = await openShop(t)
+  const project = (await app.ask('GET', '/projects/shop')).body
+  await writeFile(join(project.path, 'data.bin'), randomBytes(60 << 20))
+  const backup = await backUp(app)
+  return { app, path, backup, target: await addFolder(app, path) }
+}
+
+test('a copy that is cancelled leaves nothing of it on the target', async (t) => {
+  const { app, path, backup, target } = await largeBackup(t)
+  const { body } = await app.ask<OperationRecord>('POST', `/backups/${backup}/copies`, { target: target.id })
+  await waitFor('a piece', async () => ((await filesIn(join(path, 'pieces'))).length > 0 ? true : null), {
+    timeoutMs: 60_000,
+  })
+  const { body: ended } = await app.ask<OperationRecord>('POST', `/operations/${body.id}/cancel?wait=60`)
+  assert.equal(ended.state, 'cancelled')
+  assert.deepEqual(await filesIn(path), ['stackquay-key.age'])
+  assert.deepEqual((await app.ask<Backup>('GET', `/backups/${backup}`)).body.copies, [])
+  assert.equal((await copyTo(app, backup, target.id)).status, 200)
+  // One that is there already is not touched by a cancel, and neither is it sent again.
+  const again = await app.ask<OperationRecord>('POST', `/backups/${backup}/copies`, { target: target.id })
+  await app.ask('POST', `/operations/${again.body.id}/cancel?wait=60`)
+  assert.equal((await filesIn(path)).length, 10)
+  assert.equal((await app.ask<Backup>('GET', `/backups/${backup}`)).body.copies[0]?.state, 'complete')
+})
+
+test('a backup that is damaged here is not copied', async (t) => {
+  const { app, path, backup, target } = await largeBackup(t)
+  const file = join(app.folder, 'backups', backup, 'files.tar.zst')
+  const bytes = await readFile(file)
+  bytes[50_000_000]! ^= 1
+  await writeFile(file, bytes)
+  const { body } = await copyTo(app, backup, target.id)
+  assert.deepEqual([body.state, body.error?.code], ['failed', 'backup_damaged'])
+  assert.deepEqual(await filesIn(path), ['stackquay-key.age'])
+})
+
+async function filesIn(path: string): Promise<string[]> {
+  const entries = await readdir(path, { recursive: true, withFileTypes: true }).catch(() => [])
+  return entries.filter((entry) => entry.isFile()).map(({ name }) => name)
+}

@@ -26,6 +26,9 @@ export interface TargetHandlerDeps extends ChangeDeps {
   readonly config: Pick<Config, 'home' | 'projectsDir'>
 }
 
+/** What lies on a target may be anybody’s. */
+const mostUnreadable = 100
+
 /** A person waits for these. */
 const answerMs = 120_000
 
@@ -103,7 +106,7 @@ export function targetHandlers(deps: TargetHandlerDeps): TargetHandlers {
       )
       const items = found.flatMap((index) => shown(index, backups, unreadable) ?? [])
       items.sort((one, other) => Date.parse(other.createdAt) - Date.parse(one.createdAt))
-      return { status: 200, body: { items, unreadable } }
+      return { status: 200, body: { items, unreadable: unreadable.slice(0, mostUnreadable) } }
     },
   }
 }

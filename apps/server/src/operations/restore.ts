@@ -180,8 +180,10 @@ async function forgetBefore({ before }: RestoreInput, { backups, store }: Operat
   if (known === null) return
   await backups.folder.remove(before)
   backups.known.forget(before)
+  backups.copies.forgetBackup(before)
   await store.transaction(async (tx) => {
     await backups.keys.forget(tx, before)
+    await tx.backupTargets.forgetCopies(before)
     await tx.events.append(backupEvent('backup.deleted', known.manifest))
   })
 }

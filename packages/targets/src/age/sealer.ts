@@ -12,6 +12,7 @@ export interface AgeKey {
 export interface Sealer extends AsyncDisposable {
   newKey(): Promise<AgeKey>
   keyOf(identity: string): Promise<AgeKey>
+  /** The bytes are handed over: they are empty afterwards. So they are for `decrypt`. */
   encrypt(bytes: Uint8Array, recipient: string): Promise<Buffer>
   /** Throws `damaged`, also for what is encrypted for another key. */
   decrypt(bytes: Uint8Array, identity: string): Promise<Buffer>
@@ -46,7 +47,7 @@ export function openSealer(): Sealer {
     const id = ++last
     const answer = Promise.withResolvers<Buffer>()
     waiting.set(id, answer)
-    worker.postMessage({ id, act } satisfies AgeRequest)
+    worker.postMessage({ id, act } satisfies AgeRequest, handedOver(act))
     return answer.promise
   }
   return {
@@ -67,6 +68,13 @@ export function openSealer(): Sealer {
       await worker?.terminate()
     },
   }
+}
+
+/** Memory that nobody else uses; a small Buffer shares its own with others. */
+function handedOver(act: AgeAct): ArrayBuffer[] {
+  if (act.do !== 'encrypt' && act.do !== 'decrypt') return []
+  const { buffer, byteLength } = act.bytes
+  return buffer instanceof ArrayBuffer && buffer.byteLength === byteLength ? [buffer] : []
 }
 
 function asDamaged(error: Error): never {
