@@ -25,7 +25,7 @@ const s3Fields = {
     .url({ protocol: /^https?$/, error: 'must be an http or https address' })
     .max(500)
     .nullable()
-    .describe('`https://s3.example.com`; null for Amazon S3.'),
+    .describe('Its address, with scheme; null for Amazon S3.'),
   region: shownName(60).describe('Region of the bucket; many servers take any.'),
   bucket: z
     .string()

@@ -19,7 +19,8 @@ export function openFolderTarget({ path }: FolderSettings): Target {
       told(path, async () => {
         const final = await place(name)
         await makeFoldersAbove(await top(path), name)
-        const beside = join(dirname(final), `.${randomBytes(8).toString('hex')}.new`)
+        // What a kill leaves of it has no name of a piece, and goes with the next copy.
+        const beside = `${final}.${randomBytes(4).toString('hex')}-new`
         try {
           await writeNew(beside, bytes, signal)
           await rename(beside, final)
