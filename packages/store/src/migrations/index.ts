@@ -10,7 +10,7 @@ import * as projectUsers from './0008-project-users.ts'
 import * as devices from './0009-devices.ts'
 import * as waitingOperations from './0010-waiting-operations.ts'
 import * as backupChecks from './0011-backup-checks.ts'
-import * as backupTargets from './0013-backup-targets.ts'
+import * as backupTargets from './0014-backup-targets.ts'
 
 /** In order; the position, counted from one, is the schema's version. Only ever added to: what was released stays as it is. */
 export const migrations: readonly Migration[] = [
