@@ -13,6 +13,7 @@ export interface FileAccess {
 export const foldersWithoutFileAccess: readonly string[] = [
   'apps/server/src',
   'packages/archive/src',
+  'packages/targets/src',
   'packages/engines/src',
   'packages/catalog/src',
   'packages/domain/src',
@@ -33,6 +34,10 @@ export const fileAccess: readonly FileAccess[] = [
   },
 
   // The service.
+  {
+    path: 'apps/server/src/backup-targets/access-of-request.ts',
+    why: 'asks where a folder really is, and nothing else',
+  },
   { path: 'apps/server/src/backups/drill-folder.ts', why: 'makes `drills`, which is ours, and lists its names' },
   { path: 'apps/server/src/backups/free-room.ts', why: 'the free room of the home' },
   { path: 'apps/server/src/bundled.ts', why: 'programs of the installation' },
@@ -77,6 +82,10 @@ export const fileAccess: readonly FileAccess[] = [
   { path: 'packages/archive/src/files.ts', why: 'writes in `backups` of the home' },
   { path: 'packages/archive/src/read-part.ts', why: 'reads in `backups` of the home' },
   { path: 'packages/archive/src/upload.ts', why: 'removes what it wrote, in `backups` of the home' },
+  {
+    path: 'packages/targets/src/drivers/folder.ts',
+    why: 'the folder of a target, which an administrator names; follows no link in it',
+  },
 
   // The catalogue: only the first runs in the service.
   { path: 'packages/catalog/src/folders.ts', why: 'templates and programs of the installation' },

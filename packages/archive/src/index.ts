@@ -12,4 +12,5 @@ export type {
 export { openArchiveFolder } from './archive-folder.ts'
 export { ArchiveError, type ArchiveErrorCode } from './error.ts'
 export type { Manifest, PartContents, PartEntry } from './manifest.ts'
+export { parseManifest } from './read-manifest.ts'
 export { type ArchiveKey, newIdentity, openSettings, sealSettings } from './settings.ts'

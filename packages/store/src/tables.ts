@@ -1,6 +1,7 @@
 import { auditReader, auditWriter } from './audit.ts'
 import { backupCheckReader, backupCheckWriter } from './backup-checks.ts'
 import { backupScheduleReader, backupScheduleWriter } from './backup-schedules.ts'
+import { backupTargetReader, backupTargetWriter } from './backup-targets.ts'
 import type { Reading, Writing } from './context.ts'
 import { deviceReader, deviceWriter } from './devices.ts'
 import { eventReader, eventWriter } from './events.ts'
@@ -50,6 +51,7 @@ export function readersOf(reading: Reading, checkpointFile: string | null): Pick
     network: networkReader(reading),
     backupChecks: backupCheckReader(reading),
     backupSchedules: backupScheduleReader(reading),
+    backupTargets: backupTargetReader(reading),
   }
 }
 
@@ -79,5 +81,6 @@ export function writersOf(writing: Writing): Transaction {
     network: networkWriter(writing),
     backupChecks: backupCheckWriter(writing),
     backupSchedules: backupScheduleWriter(writing),
+    backupTargets: backupTargetWriter(writing),
   }
 }

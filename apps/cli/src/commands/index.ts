@@ -89,7 +89,7 @@ export const commandEntries: readonly CommandEntry[] = [
     'Inside a project',
     'backup',
     '',
-    'make, list, verify, restore, download and upload backups',
+    'make, list, verify, restore, copy, download and upload backups',
     () => import('./backup.ts'),
   ),
   entry('Inside a project', 'limits', '', 'show and change what its workloads may use', () => import('./limits.ts')),

@@ -3,6 +3,8 @@ import { domainHandlers } from '../addresses/domain-handlers.ts'
 import { rulesHandlers } from '../addresses/rules-handlers.ts'
 import { trafficHandlers } from '../addresses/traffic-handlers.ts'
 import { auditHandlers } from '../audit/handlers.ts'
+import { copyHandlers } from '../backup-targets/copy-handlers.ts'
+import { targetHandlers } from '../backup-targets/target-handlers.ts'
 import { allBackupHandlers } from '../backups/handlers.ts'
 import type { Backups } from '../backups/open-backups.ts'
 import { dumpHandlers } from '../dumps/handlers.ts'
@@ -106,6 +108,8 @@ function changingHandlers(
     ...mailHandlers({ store, engine, workers: changing.workers, reveal }, answers),
     ...imageHandlers(changing, answers),
     ...allBackupHandlers({ ...changing, backups, sources, network: projects.network, config, now }, answers),
+    ...targetHandlers({ ...changing, backups, config }),
+    ...copyHandlers({ ...changing, backups, config }, answers),
   }
 }
 

@@ -7,8 +7,10 @@ export async function forgetBefore(before: string | null, { backups, store }: Op
   if (before === null || known === null) return
   await backups.folder.remove(before)
   backups.known.forget(before)
+  backups.copies.forgetBackup(before)
   await store.transaction(async (tx) => {
     await backups.keys.forget(tx, before)
+    await tx.backupTargets.forgetCopies(before)
     await tx.events.append(backupEvent('backup.deleted', known.manifest))
   })
 }

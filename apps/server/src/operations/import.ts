@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { ProblemError } from '@stackquay/contract'
 import { type DatabaseDump, databasePart } from '@stackquay/domain'
 import type { Outcome, StepContext, Work, WorkStep } from '@stackquay/orchestrator'
-import type { OperationRow, ProjectRow } from '@stackquay/store'
+import type { ProjectOperation, ProjectRow } from '@stackquay/store'
 import { bytesText } from '../backups/free-room.ts'
 import { openBackup } from '../backups/open-backup.ts'
 import { usersOfParts } from '../backups/project-parts.ts'
@@ -20,7 +20,7 @@ import { takeBackup } from './take-backup.ts'
  * Brings a dump that was received whole into a database: what is in there is backed up first, and whatever goes wrong leaves it as it was.
  * Cut off it begins again where what was half done is deleted anyway.
  */
-export function importDump(operation: OperationRow, deps: OperationDeps): Work {
+export function importDump(operation: ProjectOperation, deps: OperationDeps): Work {
   const input = operation.input as unknown as ImportInput
   let abandon = async () => {}
   const before = async () => {
@@ -57,7 +57,7 @@ export function importDump(operation: OperationRow, deps: OperationDeps): Work {
 }
 
 async function load(
-  { id, project }: OperationRow,
+  { id, project }: ProjectOperation,
   input: ImportInput,
   context: StepContext,
   deps: OperationDeps,
@@ -98,7 +98,7 @@ function interrupted({ before }: ImportInput, { isAtomic }: DatabaseDump): Probl
 }
 
 async function settle(
-  operation: OperationRow,
+  operation: ProjectOperation,
   input: ImportInput,
   outcome: Outcome,
   deps: OperationDeps,
@@ -123,7 +123,7 @@ function isUnsure(outcome: Outcome): boolean {
 
 /** As it was before. Answers whether that is sure; where it is not, the backup stays. */
 async function undo(
-  operation: OperationRow,
+  operation: ProjectOperation,
   row: ProjectRow,
   input: ImportInput,
   context: StepContext,
@@ -143,7 +143,7 @@ async function undo(
 }
 
 async function putBefore(
-  operation: OperationRow,
+  operation: ProjectOperation,
   row: ProjectRow,
   before: string,
   id: string,

@@ -43,8 +43,11 @@ export interface OperationDeps extends Omit<ChangeDeps, 'orchestrator'> {
   carries(operation: string, row: ProjectRow): void
 }
 
-/** Seconds an operation may take: installing dependencies and cloning are the long parts; of a backup, how much data there is. */
-export const deadlines = { day: 24 * 60 * 60, long: 30 * 60, short: 5 * 60 } as const
+/**
+ * Seconds an operation may take: installing dependencies and cloning are the long parts; of a backup, how much data there is, and of a copy of it,
+ * how slow the line is.
+ */
+export const deadlines = { week: 7 * 24 * 60 * 60, day: 24 * 60 * 60, long: 30 * 60, short: 5 * 60 } as const
 
 /** For what an operation does not end early: cancelling is asked between its steps. */
 export const forever = new AbortController().signal

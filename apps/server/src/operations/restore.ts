@@ -1,7 +1,7 @@
 import type { PartEntry } from '@stackquay/archive'
 import { dataOfPart, filesPart, settingsPart } from '@stackquay/domain'
 import type { Outcome, StepContext, Work, WorkStep } from '@stackquay/orchestrator'
-import type { OperationRow, ProjectRow } from '@stackquay/store'
+import type { ProjectOperation, ProjectRow } from '@stackquay/store'
 import { backupEvent } from '../backups/backup-event.ts'
 import { openBackup } from '../backups/open-backup.ts'
 import { usersOfParts } from '../backups/project-parts.ts'
@@ -26,7 +26,7 @@ export interface RestoreInput {
  * Puts parts of a project back to what a backup holds: what is replaced is backed up first, and whatever goes wrong puts that back.
  * Cut off it begins again, and replaces what is half done.
  */
-export function restore(operation: OperationRow, deps: OperationDeps): Work {
+export function restore(operation: ProjectOperation, deps: OperationDeps): Work {
   const input = operation.input as unknown as RestoreInput
   const failures: Failures = []
   let abandon = async () => {}
@@ -60,7 +60,7 @@ export function restore(operation: OperationRow, deps: OperationDeps): Work {
 }
 
 async function pauseSteps(
-  operation: OperationRow,
+  operation: ProjectOperation,
   { parts }: RestoreInput,
   deps: OperationDeps,
 ): Promise<readonly WorkStep[]> {
@@ -74,7 +74,7 @@ async function pauseSteps(
 }
 
 async function putSteps(
-  operation: OperationRow,
+  operation: ProjectOperation,
   input: RestoreInput,
   deps: OperationDeps,
 ): Promise<readonly WorkStep[]> {
@@ -102,7 +102,7 @@ function inOrder({ manifest }: PutBack, parts: readonly string[]): readonly Part
 
 /** What ran runs again; after settings, what they want. */
 async function startSteps(
-  { id, project }: OperationRow,
+  { id, project }: ProjectOperation,
   { parts }: RestoreInput,
   failures: Failures,
   deps: OperationDeps,
@@ -117,7 +117,7 @@ async function startSteps(
   return reconcileSteps(project, { goal: 'running', touched: async () => names }, failures, deps)
 }
 
-async function settleRestored({ id, project }: OperationRow, { backup }: RestoreInput, deps: OperationDeps) {
+async function settleRestored({ id, project }: ProjectOperation, { backup }: RestoreInput, deps: OperationDeps) {
   await noteInput(id, { paused: [] }, deps)
   await deps.restartHolds.release(project)
   const known = deps.backups.known.find(backup)
@@ -127,7 +127,7 @@ async function settleRestored({ id, project }: OperationRow, { backup }: Restore
 }
 
 async function settleUndone(
-  operation: OperationRow,
+  operation: ProjectOperation,
   input: RestoreInput,
   outcome: Outcome,
   failures: Failures,
@@ -150,7 +150,7 @@ async function settleUndone(
 }
 
 /** What was started already is in the way. */
-async function pauseAgain(operation: OperationRow, input: RestoreInput, context: StepContext, deps: OperationDeps) {
+async function pauseAgain(operation: ProjectOperation, input: RestoreInput, context: StepContext, deps: OperationDeps) {
   const row = await findProject(deps.store, operation.project)
   const { kinds } = (await deps.model.renew(row.id)).resolved
   const observed = await deps.engine.observe(row.id, forever)

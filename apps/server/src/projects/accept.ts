@@ -51,6 +51,8 @@ export function actsOf({ kind, input }: Pick<OperationRow, 'kind' | 'input'>): r
     case 'restore':
     case 'verify':
     case 'import':
+    case 'copy-backup':
+    case 'fetch-backup':
       return []
     default:
       return kind satisfies never
@@ -70,6 +72,8 @@ const takesBack: readonly OperationRow['kind'][] = [
   'restore',
   'verify',
   'import',
+  'copy-backup',
+  'fetch-backup',
 ]
 
 /** It changes nothing of the project: what is asked for meanwhile waits for it. */
@@ -189,8 +193,9 @@ export async function cancelWaiting(tx: Transaction, operation: OperationRow): P
   const cancelled = await tx.operations.cancel(operation.id)
   const { desiredBefore } = operation.input
   const isAboutRunning = actsOf(operation).some((act) => act.do !== 'update' && act.do !== 'reconcile')
-  if (isAboutRunning && (desiredBefore === 'running' || desiredBefore === 'stopped'))
-    await tx.projects.setLifecycle(operation.project, { desired: desiredBefore })
+  const { project } = operation
+  if (project !== null && isAboutRunning && (desiredBefore === 'running' || desiredBefore === 'stopped'))
+    await tx.projects.setLifecycle(project, { desired: desiredBefore })
   await tellOperation(tx, cancelled)
   await tx.audit.append(outcomeEntry(cancelled, { state: 'cancelled' }))
   return cancelled
@@ -199,7 +204,7 @@ export async function cancelWaiting(tx: Transaction, operation: OperationRow): P
 export async function queueOperation(
   tx: Transaction,
   kind: OperationRow['kind'],
-  project: string,
+  project: string | null,
   context: Asker,
   input: Readonly<Record<string, unknown>>,
   begins = false,
@@ -242,7 +247,11 @@ export function begin(
   else orchestrator.postpone(operation.id)
 }
 
-/** Runs a stored operation. */
-export function submitted({ id, project, attempts }: OperationRow, orchestrator: Orchestrator, isBegun = false): void {
-  orchestrator.submit({ id, project, attempts, isBegun })
+/** Runs a stored operation, after those of its project; one of the instance after those that use the same backup target. */
+export function submitted(
+  { id, project, input, attempts }: OperationRow,
+  orchestrator: Orchestrator,
+  isBegun = false,
+): void {
+  orchestrator.submit({ id, project, queue: project ?? String(input.target), attempts, isBegun })
 }

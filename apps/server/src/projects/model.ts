@@ -23,7 +23,7 @@ export interface Model extends KnownOperations, Telling {
   /** After a write of the row, its leases or its source: reads and resolves again. */
   renew(id: string, source?: SourceRead): Promise<Known>
   /** A project that was just written, with the operation that makes it. */
-  created(operation: OperationRecord): Promise<Known>
+  created(id: string, operation: OperationRecord): Promise<Known>
   /** After a write of the row alone, by who knows already what it resolves to. */
   changed(row: ProjectRow, resolved: Resolved): void
   forget(id: string): void
@@ -91,7 +91,7 @@ export function createModel(options: ModelOptions): Model {
 
   return {
     renew,
-    created: (operation) => look(operation.project, 'now', operation),
+    created: (id, operation) => look(id, 'now', operation),
     changed: (row, resolved) => {
       const before = entries.find(row.id)
       if (before === null) return

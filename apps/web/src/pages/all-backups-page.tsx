@@ -11,6 +11,7 @@ import { toastDone, toastProblem } from '../components/toast.tsx'
 import { texts } from '../texts/index.ts'
 import { type BackupAct, BackupDialogs } from './backups/backup-dialogs.tsx'
 import { BackupItem } from './backups/backup-item.tsx'
+import { TargetsPanel } from './backups/targets-panel.tsx'
 import { useTitle } from './use-title.ts'
 
 const t = texts.backups
@@ -42,6 +43,7 @@ export function AllBackupsPage() {
           )
         }}
       </Loaded>
+      <TargetsPanel />
       <BackupDialogs act={act} project={null} onClose={() => setAct(null)} />
     </div>
   )

@@ -1,5 +1,6 @@
 import type { Operation } from '../operation.ts'
 import * as access from './access.ts'
+import * as backupTargets from './backup-targets.ts'
 import * as backups from './backups.ts'
 import * as databases from './databases.ts'
 import * as dumps from './dumps.ts'
@@ -27,6 +28,7 @@ export const operations = {
   ...databases,
   ...dumps,
   ...backups,
+  ...backupTargets,
   ...manifest,
   ...ofOperations,
   ...services,

@@ -37,7 +37,7 @@ export async function insertProject(
     })
   user?.given()
   try {
-    await model.created(operation)
+    await model.created(project.id, operation)
   } finally {
     begin({ operation, isNew: true, ends: [], isBegun: operation.state === 'running' }, deps)
   }
