@@ -39,7 +39,7 @@ const withOwnReport: Readonly<Record<string, (quick: boolean) => Promise<Measure
 }
 
 /** Those that can measure another checkout beside this one. */
-const comparing = ['scale']
+const comparing = ['scale', 'patch']
 
 const known = [...Object.keys(benchmarks), ...Object.keys(withOwnReport)]
 const usage = `Usage: npm run bench [-- --quick] [--against <folder>] [names]

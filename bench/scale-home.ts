@@ -27,7 +27,8 @@ let homes = 0
 
 export async function newScaleHome(checkout: string, projects: number): Promise<ScaleHome> {
   const path = await mkdtemp(join(tmpdir(), 'stackquay-bench-'))
-  const uids = 2_000_000 + homes * uidsOfHome
+  // Such as machines give to groups too: a user’s group has its number then.
+  const uids = 20_000 + homes * uidsOfHome
   homes += 1
   const env = {
     STACKQUAY_ENGINE: 'native',

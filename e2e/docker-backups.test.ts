@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import type { Backup, OperationRecord, ProjectView } from '@stackquay/contract'
+import type { Backup, DatabaseImport, OperationRecord, ProjectView } from '@stackquay/contract'
 import { type DockerService, lines, startDockerService } from './support/docker-service.ts'
 import { databaseClient, type RealClient, serviceClients } from './support/real-clients.ts'
 
@@ -62,6 +62,25 @@ describe('backups of a project in containers', () => {
     })) as Backup
     assert.equal(found.verified?.outcome, 'whole', JSON.stringify(found))
     assert.equal(found.verified.checks.filter(({ check, ok }) => check === 'started' && ok).length, 5)
+    await holds('before')
+  })
+
+  it('databases are exported and imported by the programs of their images', { timeout: 240_000 }, async () => {
+    for (const [db, formats] of [
+      ['main', ['sql', 'custom']],
+      ['reports', ['sql']],
+    ] as const) {
+      for (const format of formats) {
+        const address = `${service.url}/api/v1/projects/${id}/databases/${db}`
+        const headers = { authorization: `Bearer ${service.token}`, 'content-type': 'application/octet-stream' }
+        const dump = await fetch(`${address}/export?compress=zstd&format=${format}`, { headers })
+        const body = new Uint8Array(await dump.arrayBuffer())
+        const query = `mode=replace&confirm=${db}&wait=120`
+        const answer = await fetch(`${address}/import?${query}`, { method: 'POST', headers, body })
+        const imported = (await answer.json()) as DatabaseImport
+        assert.equal(imported.operation?.state, 'succeeded', JSON.stringify(imported))
+      }
+    }
     await holds('before')
   })
 

@@ -3,10 +3,10 @@ import { chown, cp, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { userInfo } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
+import { makeKey, type SshServer, serveSsh } from '@stackquay/testkit'
 import { ensureSystemUser } from '../apps/server/src/users/system-user.ts'
 import { createGitLab, type GitLab, isRoot } from './support/git-lab.ts'
 import { publishRepository } from './support/git-server.ts'
-import { makeKey, type SshServer, serveSsh } from './support/ssh-server.ts'
 
 describe('a repository over SSH', () => {
   let lab: GitLab

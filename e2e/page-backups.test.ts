@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import type { Browser } from '@stackquay/testkit'
@@ -101,6 +103,60 @@ describe('backups on the page', () => {
     assert.equal(await schedule(), null)
   })
 
+  it('adds a target, copies to it, and fetches from it', { timeout: 180_000 }, async () => {
+    const path = await mkdtemp(join(tmpdir(), 'stackquay-offsite-'))
+    try {
+      await page.goto(`${service.url}/settings/backups`)
+      await page.getByText('No targets yet').waitFor()
+      await page.getByRole('button', { name: 'Add target' }).click()
+      await dialog().getByLabel('Name').fill('Offsite')
+      await dialog().getByLabel('Folder', { exact: true }).fill(join(path, 'none'))
+      await looked('add a target')
+      await inDialog('Add target').click()
+      await dialog()
+        .getByText(/There is no folder/)
+        .waitFor()
+      await dialog().getByLabel('Folder', { exact: true }).fill(path)
+      await inDialog('Add target').click()
+      await page.getByText(/^([0-9a-z]{4}-){7}[0-9a-z]{4}$/).waitFor({ timeout: 60_000 })
+      await looked('the passphrase of a target')
+      await inDialog('Done').click()
+      await act('Copy to a target…')
+      await inDialog('Copy').click()
+      await page.waitForURL(/\/operations\//)
+      await page.getByRole('heading', { name: /^(Copy|Copying) a backup/ }).waitFor()
+      await page.getByText('Copy the backup to Offsite').waitFor()
+      await page.getByText('Done', { exact: true }).first().waitFor({ timeout: 60_000 })
+      await looked('a copy')
+      await page.goto(`${service.url}/settings/backups`)
+      await page.getByText(/^Copies: Offsite \(complete, /).waitFor()
+      await looked('targets')
+      await page.getByRole('button', { name: 'More actions for Offsite' }).click()
+      await page.getByRole('menuitem', { name: 'Check' }).click()
+      await page.getByText('Offsite keeps what is written, and gives it back.').waitFor()
+      const [backup] = await backups()
+      await service.client.call('deleteAnyBackup', { params: { backup: backup!.id } })
+      await page.getByRole('button', { name: 'More actions for Offsite' }).click()
+      await page.getByRole('menuitem', { name: 'Show backups' }).click()
+      await dialog().getByText('Before the storm').waitFor()
+      await looked('backups on a target')
+      await dialog()
+        .getByRole('button', { name: /^Fetch the backup of Harbour/ })
+        .click()
+      await page.waitForURL(/\/operations\//)
+      await page.getByText('Done', { exact: true }).first().waitFor({ timeout: 60_000 })
+      assert.deepEqual(
+        (await backups()).map(({ id }) => id),
+        [backup!.id],
+      )
+      await page.goto(`${service.url}/activity`)
+      await page.getByRole('link', { name: 'Copy a backup' }).waitFor()
+      await page.goto(`${service.url}/projects/${project}/backups`)
+    } finally {
+      await rm(path, { recursive: true, force: true })
+    }
+  })
+
   it('restores after its plan and the name typed, and keeps what was replaced', { timeout: 90_000 }, async () => {
     await act('Restore…')
     await dialog()
@@ -116,7 +172,7 @@ describe('backups on the page', () => {
     await page.getByText('Done', { exact: true }).first().waitFor({ timeout: 60_000 })
     assert.deepEqual(
       (await backups()).map(({ source }) => source),
-      ['before-restore', 'manual'],
+      ['before-restore', 'upload'],
     )
   })
 
@@ -135,8 +191,9 @@ describe('backups on the page', () => {
   })
 
   it('has caused no error in the console', () => {
-    // The deleted project was asked for once more while its page was left; the schedule that never comes was refused.
-    const expected = /^(404 \/api\/v1\/projects\/prj_|422 \/api\/v1\/projects\/prj_\w+\/backup-schedule$)/
+    // The deleted project was asked for once more while its page was left; a schedule that never comes and a folder that is not there were refused.
+    const expected =
+      /^(404 \/api\/v1\/projects\/prj_|422 \/api\/v1\/(backup-targets|projects\/prj_\w+\/backup-schedule)$)/
     const others = errors.filter((text) => !expected.test(text))
     assert.deepEqual(others, [])
   })

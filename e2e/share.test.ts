@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { after, before, describe, it } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
+import { readRouteFile } from '@stackquay/proxy/route-file'
 import { alive, throughProxy, until } from './support/service.ts'
 import { openStream, openWebSocket, type ShownProject, showProject } from './support/shown-project.ts'
 
@@ -186,9 +187,8 @@ describe('a share', () => {
 
   /** Where the stand-in was told to lead people, and its process. */
   async function tunnel(): Promise<{ port: number; pid: number }> {
-    const table = JSON.parse(await readFile(join(shown.service.home, proxyData, 'routes.json'), 'utf8'))
-    const { port } = table.routes.find(({ share: one }: { share?: { entrance?: object } }) => one?.entrance).share
-      .entrance
+    const { routes } = await readRouteFile(join(shown.service.home, proxyData, 'routes.json'))
+    const { port } = routes.find(({ share: one }) => one?.entrance !== undefined)!.share!.entrance!
     const { body } = await shown.api('GET', path)
     assert.ok(body.share)
     const told = JSON.parse(await readFile(join(folder, 'told.json'), 'utf8'))

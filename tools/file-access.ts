@@ -13,6 +13,7 @@ export interface FileAccess {
 export const foldersWithoutFileAccess: readonly string[] = [
   'apps/server/src',
   'packages/archive/src',
+  'packages/targets/src',
   'packages/engines/src',
   'packages/catalog/src',
   'packages/domain/src',
@@ -33,10 +34,15 @@ export const fileAccess: readonly FileAccess[] = [
   },
 
   // The service.
+  {
+    path: 'apps/server/src/backup-targets/access-of-request.ts',
+    why: 'asks where a folder really is, and nothing else',
+  },
   { path: 'apps/server/src/backups/drill-folder.ts', why: 'makes `drills`, which is ours, and lists its names' },
   { path: 'apps/server/src/backups/free-room.ts', why: 'the free room of the home' },
   { path: 'apps/server/src/bundled.ts', why: 'programs of the installation' },
   { path: 'apps/server/src/config.ts', why: 'files that an administrator names in the settings' },
+  { path: 'apps/server/src/dumps/received-dumps.ts', why: 'files in `dumps` of the home, which only we can read' },
   { path: 'apps/server/src/home.ts', why: 'makes the home and the folder above projects' },
   { path: 'apps/server/src/app/built-page.ts', why: 'looks for the built page' },
   { path: 'apps/server/src/instance-backups/handlers.ts', why: 'the size of the database in the home' },
@@ -48,7 +54,8 @@ export const fileAccess: readonly FileAccess[] = [
   { path: 'apps/server/src/instance-lock.ts', why: 'the socket of the instance, in the home' },
   { path: 'apps/server/src/isolation/folder-owner.ts', why: '/etc/login.defs' },
   { path: 'apps/server/src/isolation/provision.ts', why: '/proc' },
-  { path: 'apps/server/src/isolation/system-users.ts', why: '/etc/passwd' },
+  { path: 'apps/server/src/isolation/system-users.ts', why: '/etc/passwd; whose processes run, in /proc' },
+  { path: 'apps/server/src/isolation/user-homes.ts', why: 'links in `run-home`, which is ours' },
   { path: 'apps/server/src/network/providers/program-on-path.ts', why: 'programs on the PATH of the service' },
   { path: 'apps/server/src/ports/', why: 'the note of who holds the ports, in the home; /proc' },
   { path: 'apps/server/src/catalogue/container-facts.ts', why: 'Dockerfiles of the installation, and `toolchains`' },
@@ -85,6 +92,10 @@ export const fileAccess: readonly FileAccess[] = [
   },
   { path: 'packages/archive/src/read-part.ts', why: 'reads in `backups` of the home' },
   { path: 'packages/archive/src/upload.ts', why: 'removes what it wrote, in `backups` of the home' },
+  {
+    path: 'packages/targets/src/drivers/folder.ts',
+    why: 'the folder of a target, which an administrator names; follows no link in it',
+  },
 
   // The catalogue: only the first runs in the service.
   { path: 'packages/catalog/src/folders.ts', why: 'templates and programs of the installation' },

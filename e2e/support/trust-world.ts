@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
-import { chmod, chown, copyFile, cp, readdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { chmod, chown, copyFile, cp, readdir, readFile, readlink, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { createClient } from '@stackquay/client'
@@ -249,6 +249,8 @@ async function fileTargets(home: string, attacker: { id: string; path: string })
   const own = new Set([attacker.id, 'attacker'])
   const walk = async (path: string, cell: string): Promise<void> => {
     const entries = await readdir(path, { withFileTypes: true }).catch(() => [])
+    // By the name that the machine has for the home of its user too.
+    for (const { name } of entries) if (own.has(await readlink(join(path, name)).catch(() => ''))) own.add(name)
     const others = entries.filter(({ name }) => !own.has(name))
     if (others.length > 0) targets.push([cell, 'lists', [path, others.map(({ name }) => name)]])
     targets.push([`new ${cell}`, 'create', [path]])

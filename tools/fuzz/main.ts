@@ -36,8 +36,8 @@ interface Part {
   readonly edges: boolean
 }
 
-/** What would send events to addresses that the fuzzer invents, which may be somebody's. Their refusals have tests of their own. */
-const sendsOut = ['createWebhook', 'updateWebhook']
+/** What would send something to addresses or write in folders that the fuzzer invents, which may be somebody's. Their refusals have tests of their own. */
+const sendsOut = ['createWebhook', 'updateWebhook', 'createBackupTarget']
 
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
 const parts: readonly Part[] = [

@@ -49,8 +49,11 @@ export const systemPackages = [
   { debian: 'acl', programs: ['setfacl'], usedBy: ['apps/server/', 'e2e/'] },
   { debian: 'util-linux', programs: ['setpriv'], usedBy: ['packages/engines/', 'apps/server/', 'e2e/'] },
   // A backup is opened by public programs, as its document says. Without zstd one is made more slowly.
-  { debian: 'zstd', programs: ['zstd'], usedBy: ['packages/archive/'] },
-  { debian: 'age', programs: ['age'], usedBy: ['packages/archive/'] },
+  { debian: 'zstd', programs: ['zstd'], usedBy: ['packages/archive/', 'packages/targets/'] },
+  { debian: 'age', programs: ['age'], usedBy: ['packages/archive/', 'packages/targets/'] },
+  // Copies of backups go to a real server.
+  { debian: 'openssh-server', programs: ['sshd'], usedBy: ['packages/targets/', 'e2e/'] },
+  { debian: 'openssh-client', programs: ['ssh-keygen'], usedBy: ['packages/targets/', 'e2e/'] },
   // OpenSearch is assembled from its published parts.
   { debian: 'default-jdk-headless', programs: ['javac'], usedBy: ['packages/catalog/test/opensearch'] },
   { debian: 'maven', programs: ['mvn'], usedBy: ['packages/catalog/test/opensearch'] },

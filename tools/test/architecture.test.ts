@@ -30,10 +30,22 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   store: ['contract', 'domain'],
   client: ['contract'],
   proxy: [],
+  targets: [],
   testkit: [],
   web: ['client', 'contract'],
   cli: ['client', 'contract'],
-  server: ['archive', 'catalog', 'contract', 'domain', 'engine-api', 'engines', 'orchestrator', 'proxy', 'store'],
+  server: [
+    'archive',
+    'catalog',
+    'contract',
+    'domain',
+    'engine-api',
+    'engines',
+    'orchestrator',
+    'proxy',
+    'store',
+    'targets',
+  ],
 }
 
 const scope = '@stackquay/'

@@ -5,6 +5,7 @@ import { filesBelow, isOurCode, read } from '../repository.ts'
 /** Where the text of a sealed secret leaves its type, and why. A new place is a decision: add it here, with its reason. */
 const places: Readonly<Record<string, string>> = {
   'apps/server/src/app/instance.ts': 'for engines, inside apply',
+  'apps/server/src/backup-targets/sealed-access.ts': 'to connect to a backup target, and to open what lies there',
   'apps/server/src/backups/backup-keys.ts': 'the identity that opens the settings of a backup',
   'apps/server/src/backups/settings-part.ts': 'to seal it in a backup, for the key of that backup',
   'apps/server/src/http/idempotency.ts': 'the key of the fingerprints',

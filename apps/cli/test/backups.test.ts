@@ -33,6 +33,7 @@ function backup(rest: Partial<Backup> = {}): Backup {
         warnings: [`a file changed${nasty}`],
       },
     ],
+    copies: [],
     verified: null,
     opensHere: true,
     ...rest,

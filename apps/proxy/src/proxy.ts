@@ -9,10 +9,11 @@ import { defaultLimits, type Limits } from './limits.ts'
 import { type ListenAddress, listenOn, listenOnGiven, parseListen, StartError } from './listen-address.ts'
 import { socketNameOf } from './listeners.ts'
 import { log } from './log.ts'
+import { readRouteFile } from './route-file.ts'
 import { indexRoutes, type RouteIndex } from './route-index.ts'
 import { routeSwitch } from './route-switch.ts'
-import { emptyTable, parseRouteTable } from './route-table.ts'
-import { readJson, stateFiles, writeFacts } from './state-files.ts'
+import { emptyTable } from './route-table.ts'
+import { stateFiles, writeFacts } from './state-files.ts'
 import { proxyVersion } from './version.ts'
 import { whenBusy } from './workers/busy.ts'
 import { createServing, type Serving } from './workers/serving.ts'
@@ -171,8 +172,7 @@ async function drain({ access, serving, pool }: Parts): Promise<void> {
 /** A table that cannot be read is no reason to refuse a whole machine its projects once the control plane sends a new one. */
 async function readRoutes(path: string): Promise<RouteIndex> {
   try {
-    const saved = await readJson(path)
-    return indexRoutes(saved === undefined ? emptyTable : parseRouteTable(saved))
+    return indexRoutes(await readRouteFile(path))
   } catch (error) {
     log('saved routes are unusable; serving none until the control plane sends them', {
       path,

@@ -1,7 +1,7 @@
 import type { Commands } from './control-socket.ts'
 import { type RouteChanges, withChanges } from './route-changes.ts'
+import { routeFile } from './route-file.ts'
 import type { RouteTable } from './route-table.ts'
-import { writeJson } from './state-files.ts'
 import type { Serving } from './workers/serving.ts'
 import type { WorkerPool } from './workers/worker-pool.ts'
 
@@ -11,6 +11,7 @@ export function routeSwitch(
   pool: WorkerPool,
   path: string,
 ): Pick<Commands, 'replaceRoutes' | 'changeRoutes'> {
+  const file = routeFile(path)
   let last: Promise<unknown> = Promise.resolve()
   const inOrder = (act: () => Promise<void>): Promise<void> => {
     const next = last.then(act)
@@ -21,11 +22,18 @@ export function routeSwitch(
     // Here first: a worker that starts now gets it from here.
     const used = serving.use(table)
     await Promise.all([used, usedByPool()])
-    await writeJson(path, table)
   }
   return {
-    replaceRoutes: (table) => inOrder(() => use(table, () => pool.use(table))),
+    replaceRoutes: (table) =>
+      inOrder(async () => {
+        await use(table, () => pool.use(table))
+        await file.replace(table)
+      }),
     changeRoutes: (changes: RouteChanges) =>
-      inOrder(() => use(withChanges(serving.table, changes), () => pool.change(changes))),
+      inOrder(async () => {
+        const table = withChanges(serving.table, changes)
+        await use(table, () => pool.change(changes))
+        await file.change(changes, table)
+      }),
   }
 }

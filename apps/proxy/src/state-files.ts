@@ -2,7 +2,7 @@ import { open, readFile, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { ListenAddress } from './listen-address.ts'
 
-/** The files of the proxy's home. `routes` is all it needs to serve after a reboot without a control plane. */
+/** The files of the proxy's home. `routes`, with what changed since beside it, is all it needs to serve after a reboot without a control plane. */
 export function stateFiles(home: string) {
   return {
     routes: join(home, 'routes.json'),
@@ -39,17 +39,19 @@ async function processStart(pid: number): Promise<number | null> {
   return Number(text.slice(text.lastIndexOf(')') + 2).split(' ')[19])
 }
 
-/** After a crash at any moment the file holds the old value or the new one, whole. */
-export async function writeJson(path: string, value: unknown): Promise<void> {
+/** After a crash at any moment the file holds the old value or the new one, whole. Answers its size. */
+export async function writeJson(path: string, value: unknown): Promise<number> {
+  const bytes = Buffer.from(JSON.stringify(value))
   const unfinished = `${path}.new`
   const file = await open(unfinished, 'w', 0o600)
   try {
-    await file.writeFile(JSON.stringify(value))
+    await file.writeFile(bytes)
     await file.sync()
   } finally {
     await file.close()
   }
   await rename(unfinished, path)
+  return bytes.length
 }
 
 /** Undefined when there is no such file; throws when what stands there is no JSON. */

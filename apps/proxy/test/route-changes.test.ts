@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { parseRouteChanges, type RouteChanges, StaleRoutesError, withChanges } from '../src/route-changes.ts'
+import { readRouteFile } from '../src/route-file.ts'
 import { indexRoutes } from '../src/route-index.ts'
 import { type Route, RouteTableError } from '../src/route-table.ts'
 import { ask, httpUpstream, proxyTo, route, table, upstreamAt } from './support.ts'
@@ -68,7 +68,7 @@ test('a running proxy takes changes, in all its processes and on disk, and says 
   const status = await control.changeRoutes(changes(1, ['prj_shop', route('shop', upstreamAt(two))]))
   assert.equal(status.routesGeneration, 2)
   assert.equal((await ask(port)).text, 'two')
-  assert.equal(JSON.parse(await readFile(join(home, 'routes.json'), 'utf8')).generation, 2)
+  assert.equal((await readRouteFile(join(home, 'routes.json'))).generation, 2)
   await assert.rejects(control.changeRoutes(changes(1, ['prj_shop'])), { code: 'routes_stale' })
   await assert.rejects(control.changeRoutes(changes(2, ['prj_other', shop])), { code: 'routes_invalid' })
   assert.equal((await ask(port)).text, 'two')

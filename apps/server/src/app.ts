@@ -15,6 +15,7 @@ import { openSharing } from './app/sharing.ts'
 import { openBackups } from './backups/open-backups.ts'
 import { openScheduler } from './backups/scheduler.ts'
 import type { Config } from './config.ts'
+import { openReceivedDumps } from './dumps/received-dumps.ts'
 import { createProvision } from './isolation/provision.ts'
 import type { PortsKeeper } from './ports/held-ports.ts'
 import type { InheritedSockets } from './ports/inherited-sockets.ts'
@@ -59,6 +60,7 @@ export async function createApp(options: AppOptions): Promise<App> {
   const instance = await openInstance(options.engine, context)
   const { store, engine, engines, isolation } = instance
   const backups = await openBackups({ home: config.home, store, onError })
+  const receivedDumps = await openReceivedDumps(config.home, store)
   const workers = createWorkers()
   const resolving = await openResolving(instance, context)
   const projects = openKnownProjects({ instance, resolving, socket: sockets.proxy }, context)
@@ -69,7 +71,8 @@ export async function createApp(options: AppOptions): Promise<App> {
   const { model, observations } = projects
   const { resolver, catalogue } = resolving
   const changing = { store, model, resolver, catalogue, engine, engines, workers, observations }
-  const operations = openOperations(changing, { instance, resolving, projects, commands, provision, backups }, context)
+  const operating = { instance, resolving, projects, commands, provision, backups, receivedDumps }
+  const operations = openOperations(changing, operating, context)
 
   const access = await openAccess({ ...instance, keyReplaced: backups.keys.renew }, context)
   const resumption = beginResuming({ instance, resolving, projects, commands, sharing, operations }, context)
@@ -92,6 +95,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     ports,
     sockets,
     backups,
+    receivedDumps,
   }
   const http = openHttp({ ...parts, changing: { ...changing, orchestrator } }, context)
 
@@ -117,7 +121,7 @@ export async function createApp(options: AppOptions): Promise<App> {
         await workers.close()
         await projects.settled()
         life.abort()
-        await isolation.portWalls?.close()
+        await Promise.all([isolation.portWalls?.close(), isolation.users?.close()])
         await resolving.files.close()
         await resumption.swept()
         await engine.close()

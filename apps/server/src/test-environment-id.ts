@@ -19,5 +19,5 @@ export async function projectOfEnvironment(
   store: { readonly runs: Pick<Store['runs'], 'find'>; readonly operations: Pick<Store['operations'], 'find'> },
 ): Promise<string | undefined> {
   if (id.startsWith(ofRuns)) return (await store.runs.find(id))?.project
-  return (await store.operations.find(`op_${id.slice(ofDrills.length)}`))?.project
+  return (await store.operations.find(`op_${id.slice(ofDrills.length)}`))?.project ?? undefined
 }

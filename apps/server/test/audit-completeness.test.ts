@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { writeFile } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { inboxSecret, serviceTypes } from '@stackquay/catalog'
@@ -17,8 +18,11 @@ describe('every operation that is to be recorded', () => {
   let session: Record<string, string>
   let readToken: string
   let inbox: TestInbox
+  let offsite: string
 
   before(async () => {
+    offsite = await mkdtemp(join(tmpdir(), 'stackquay-offsite-'))
+    ended.push(() => rm(offsite, { recursive: true, force: true }))
     const t = { after: (end: unknown) => ended.push(end as () => unknown) }
     opened = await openTestApp(t, { setUp: false, images: true })
     inbox = await openInbox(t, async () => {
@@ -100,6 +104,22 @@ describe('every operation that is to be recorded', () => {
       }),
     rotateDatabaseCredentials: (call) =>
       call('rotateDatabaseCredentials', { params: { ...shop, db: 'main' }, query: { wait: '10' } }),
+    exportDatabase: (call) => {
+      opened.engine.nextCommand({ output: [{ text: 'SELECT 1;' }], exit: { code: 0 } })
+      return call('exportDatabase', { params: { ...shop, db: 'main' } })
+    },
+    importDatabase: (call) => {
+      // It is looked into when it is asked for and before it begins; then the dump is loaded.
+      for (const text of ['{"isEmpty":true}', '{"isEmpty":true}', ''])
+        opened.engine.nextCommand({ output: [{ text }], exit: { code: 0 } })
+      const headers = { 'content-type': 'application/sql' }
+      return call('importDatabase', {
+        params: { ...shop, db: 'main' },
+        body: 'SELECT 1;',
+        headers,
+        query: { wait: '10' },
+      })
+    },
     getServiceCredentials: async (call) => {
       await call('updateProject', patch({ [keeper.name]: { enabled: true } }))
       return call('getServiceCredentials', { params: { ...shop, service: keeper.name } })
@@ -241,6 +261,22 @@ describe('every operation that is to be recorded', () => {
       const { id } = (await call('createInstanceBackup')).json
       return call('restoreInstanceBackup', { params: { backup: id }, body: { confirm: id } })
     },
+    createBackupTarget: (call) =>
+      call('createBackupTarget', { body: { name: 'Offsite', folder: { path: offsite }, passphrase } }),
+    checkBackupTarget: async (call) => call('checkBackupTarget', { params: { target: await target(call) } }),
+    copyBackup: async (call) =>
+      call('copyBackup', {
+        params: { backup: await backup(call, ['files']) },
+        body: { target: await target(call) },
+        query: { wait: '60' },
+      }),
+    fetchBackup: async (call) => {
+      const params = { target: await target(call) }
+      const { items } = (await call('listTargetBackups', { params })).json
+      await call('deleteAnyBackup', { params: { backup: items[0].id } })
+      return call('fetchBackup', { params, body: { backup: items[0].id }, query: { wait: '60' } })
+    },
+    deleteBackupTarget: async (call) => call('deleteBackupTarget', { params: { target: await target(call) } }),
     cancelOperation: async (call) => {
       await call('createDatabase', { params: shop, body: { name: 'slow', type: 'postgresql' }, query: { wait: '10' } })
       opened.engine.hangNext('start')
@@ -250,6 +286,10 @@ describe('every operation that is to be recorded', () => {
     deleteProject: (call) =>
       call('deleteProject', { params: shop, query: { confirm: 'shop', data: 'delete', wait: '10' } }),
   }
+  const passphrase = 'sesame street corner'
+  /** The one that was made in its turn. */
+  const target = async (call: Parameters<Drive>[0]): Promise<string> =>
+    (await call('listBackupTargets')).json.items[0].id
   /** A new backup. */
   const backup = async (call: Parameters<Drive>[0], parts?: readonly string[]): Promise<string> => {
     const body = parts === undefined ? {} : { parts }

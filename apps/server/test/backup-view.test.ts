@@ -39,7 +39,7 @@ test('texts of an archive that somebody else made hide nothing where they are sh
   const verified = { at: time, outcome: 'faulty', seconds: 1, checks } as const
   const shown = backupView(
     { manifest, verified: { ...verified, checks: [...checks] } },
-    { keys: { opensHere: () => true }, isThere: () => false },
+    { keys: { opensHere: () => true }, copies: { of: () => [], nameOf: (id) => id }, isThere: () => false },
   )
   assert.doesNotMatch(JSON.stringify(shown), /[\u200b\u202e]/)
   assert.equal(shown.note, String.raw`safe\u{202e}txt.exe\u{200b}`)

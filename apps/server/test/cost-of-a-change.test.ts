@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import type { ChildProcess } from 'node:child_process'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { test } from 'node:test'
 import { openTestApp, type TestApp } from './app-support.ts'
@@ -34,16 +35,41 @@ test('a change of a variable looks at the project, writes and tells only as ofte
     assert.ok(count <= most[what as keyof typeof most], `${what}: ${count}`)
 })
 
-test('a new project that is not started is resolved when it is accepted, and when its files are there', async (t) => {
+test('a change of the name alone is resolved once and written at once', async (t) => {
+  const app = await openTestApp(t)
+  const headers = await app.session()
+  await app.call('createProject', { body: { name: 'Shop', start: false }, query: { wait: '20' }, headers })
+  await new Promise((resolve) => setTimeout(resolve, 600))
+  const counts = counted(t, app)
+  const { json } = await app.call('updateProject', { params: { id: 'shop' }, body: { name: 'Store' }, headers })
+  assert.deepEqual([json.name, json.observedGeneration], ['Store', json.generation])
+  const { json: read } = await app.call('getProject', { params: { id: 'shop' }, headers })
+  assert.deepEqual(read, json)
+  await new Promise((resolve) => setTimeout(resolve, 600))
+  t.diagnostic(JSON.stringify(counts))
+  assert.deepEqual([counts.resolved, counts.transactions], [1, 1])
+})
+
+test('a new project that is not started is resolved when it is accepted, and when its files are there, which needs no process', async (t) => {
   const app = await openTestApp(t)
   const headers = await app.session()
   const counts = counted(t, app)
+  const processes: ChildProcess[] = []
+  const started = (message: unknown) => void processes.push((message as { process: ChildProcess }).process)
+  subscribe('child_process', started)
+  t.after(() => unsubscribe('child_process', started))
   const body = { name: 'Shop', template: 'express', start: false }
   const made = await app.call('createProject', { body, query: { wait: '20' }, headers })
   assert.equal(made.json.status.state, 'stopped', made.body)
   await new Promise((resolve) => setTimeout(resolve, 600))
   t.diagnostic(JSON.stringify(counts))
   assert.ok(counts.resolved <= 2, `${counts.resolved} times`)
+  // It is accepted and begun, its files are there, it is done.
+  assert.ok(counts.transactions <= 3, `${counts.transactions} transactions`)
+  assert.deepEqual(
+    processes.map(({ spawnargs }) => spawnargs),
+    [],
+  )
 })
 
 function counted(t: { after(end: () => void): void }, { app, engine }: TestApp): Record<keyof typeof most, number> {

@@ -8,6 +8,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
 import { openInstanceArchives } from '@stackquay/archive'
 import { byTheService, newId, openStore } from '@stackquay/store'
+import type { Migration } from '@stackquay/store/migrate'
 import { migrations } from '@stackquay/store/migrations/index'
 import { backupBeforeMigration } from '../src/instance-backups/before-migration.ts'
 import { signWith } from '../src/instance-backups/handlers.ts'
@@ -68,33 +69,30 @@ test('a service that is upgraded has a backup of itself from before, which only 
   assert.equal((await archives.list()).length, 1)
 })
 
-/** Takes away what the last migration made, as if it were to come. */
-function undoSchedules(folder: string): void {
-  const raw = new DatabaseSync(join(folder, 'stackquay.db'))
-  raw.exec(`drop table backup_schedules; delete from migrations where name = 'backup schedules'`)
-  raw.close()
-}
-
 test('of backups before migrations the newest three stay, and one that says the same takes no other’s place', async (t) => {
   const folder = await olderHome(t)
   const archives = openInstanceArchives(join(folder, 'instance-backups'))
-  const upgrade = async (entry: string | null) => {
-    const store = await openStore({
+  const later: Migration[] = []
+  const open = (known: readonly Migration[]) =>
+    openStore({
       file: join(folder, 'stackquay.db'),
       sealingKey: sealingKeyOf(key),
       clock: { now: () => new Date() },
+      migrations: known,
+      beforeMigration: (old) => backupBeforeMigration(archives, old, new Date()),
     })
-    if (entry !== null)
-      await store.transaction((tx) =>
-        tx.audit.append(byTheService({ action: 'test', outcome: 'success', changes: entry })),
-      )
+  const failing = { name: 'failing', up: () => Promise.reject(new Error('no further')) }
+  const upgrade = async () => {
+    // The same state is found twice: by the start that fails, and by the next.
+    await assert.rejects(open([...migrations, ...later, failing]), /no further/)
+    later.push({ name: `later ${later.length}`, up: () => Promise.resolve() })
+    const store = await open([...migrations, ...later])
+    await store.transaction((tx) => tx.audit.append(byTheService({ action: 'test', outcome: 'success' })))
     await store.close()
-    undoSchedules(folder)
-    const app = await openTestApp(t, { folder, env })
-    await app.app.close()
     return (await archives.list())[0]?.id
   }
-  const ids = [await upgrade('a'), await upgrade('b'), await upgrade('c'), await upgrade('d')]
+  await (await open(migrations)).close()
+  const ids = [await upgrade(), await upgrade(), await upgrade(), await upgrade()]
   assert.deepEqual(
     (await archives.list()).map(({ id }) => id),
     ids.slice(1).reverse(),

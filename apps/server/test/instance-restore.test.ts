@@ -239,6 +239,9 @@ test('restored in place, the state is that of then, that of before is kept, and 
   const asked = Promise.withResolvers<void>()
   const before = await openTestApp(t, { env, restart: asked.resolve })
   await before.ask('POST', '/projects?wait=10', web)
+  const spare = await before.store.transaction((tx) =>
+    tx.projectUsers.addSpare({ name: (number) => `spare-${number}`, uid: 50_122, gid: 50_122 }),
+  )
   const backup = await make(before)
   const { body: later } = await before.ask('POST', '/projects?wait=10', { ...web, name: 'Later' })
   await before.store.transaction((tx) =>
@@ -250,6 +253,7 @@ test('restored in place, the state is that of then, that of before is kept, and 
       before: null,
     }),
   )
+  await before.store.transaction((tx) => tx.projectUsers.give(spare.number, newId('prj')))
   const ran = await workloadsOf(before, later.id)
   const headers = await browser(before)
   const restore = async (payload: object) => {
@@ -294,6 +298,9 @@ test('restored in place, the state is that of then, that of before is kept, and 
   assert.deepEqual([kept?.source, kept?.projects, kept?.opensHere], ['before-restore', 2, true])
   const given = (await after.store.projectUsers.all()).find(({ uid }) => uid === 50_123)
   assert.equal(given?.project, null)
+  // It waited for a project then, and got one since.
+  const waited = (await after.store.projectUsers.all()).find(({ uid }) => uid === 50_122)
+  assert.deepEqual([waited?.project, waited?.isSpare], [null, false])
 
   // An old database put in place by hand, without what a restore does, shows.
   await after.app.close()

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { runtimeTypes, serviceTypes } from '@stackquay/catalog'
 import type { ProjectPatch, ProjectView } from '@stackquay/contract'
-import { manifestSchema } from '@stackquay/domain'
+import { manifestSchema } from '@stackquay/domain/manifest-schema'
 import { allTypes, generator, offersOfAll, randomPatch } from '@stackquay/domain/test/random-patch'
 import { openTestApp, type PlanAnswer, type ProblemAnswer, type TestApp } from './projects-support.ts'
 

@@ -1,6 +1,7 @@
 import type { Job, PortBinding, ToolchainQuery, Value, Workload } from '@stackquay/engine-api'
 import type { z } from 'zod'
 import type { BackupMethod } from './backup-method.ts'
+import type { DumpMethod } from './dump-method.ts'
 
 /**
  * A runtime, a service or a database is one folder that exports one of these descriptors. A descriptor answers every
@@ -135,8 +136,9 @@ export interface DatabaseType {
   variables(input: DatabaseConnection, prefix: string): Readonly<Record<string, Value>>
   /** What the credentials endpoint answers, secrets as references. */
   credentials(input: DatabaseConnection): Readonly<Record<string, Value | number>>
-  /** Absent: its data is only copied while it is stopped, and nobody counts what is in it. */
+  /** Without `backup` its data is only copied while it is stopped, and nobody counts what is in it. Without `dump` it has none. */
   readonly backup?: BackupMethod<DatabaseInput>
+  readonly dump?: DumpMethod<DatabaseInput>
 }
 
 /** A helper beside the project: a cache, a queue, a search engine. At most one of a type in a project. */

@@ -1,5 +1,6 @@
 export type { BackupMethod, BackupProgram } from './backup-method.ts'
 export { databaseTypeOf, databaseTypes } from './databases/index.ts'
+export * from './dump-method.ts'
 export * from './entry-types.ts'
 export { Port } from './runtime-settings.ts'
 export { runtimeTypeOf, runtimeTypes } from './runtimes/index.ts'

@@ -38,6 +38,8 @@ export interface Request {
   readonly body?: unknown
   /** Instead of a body that is JSON: sent as it is, with its own media type, and read while it is sent. */
   readonly blob?: Blob
+  /** The same for what comes piece by piece, and is sent once. Node alone takes it. */
+  readonly stream?: { readonly bytes: AsyncIterable<Uint8Array>; readonly type: string }
   /** Statuses of 400 and more that are results all the same. */
   readonly answers?: readonly number[]
 }
@@ -157,13 +159,15 @@ function headersOf(client: ClientOptions, wanted: Request, options: CallOptions)
   }
 }
 
-function bodyOf({ body, blob }: Request): { readonly body?: string | Blob } {
+function bodyOf({ body, blob, stream }: Request): RequestInit & { readonly duplex?: 'half' } {
   if (blob !== undefined) return { body: blob }
+  if (stream !== undefined) return { body: stream.bytes as unknown as BodyInit, duplex: 'half' }
   return body === undefined ? {} : { body: JSON.stringify(body) }
 }
 
-function typeOf({ body, blob }: Request): Record<string, string> {
-  if (blob !== undefined) return { 'content-type': blob.type }
+function typeOf({ body, blob, stream }: Request): Record<string, string> {
+  const type = blob?.type ?? stream?.type
+  if (type !== undefined) return { 'content-type': type }
   return body === undefined ? {} : { 'content-type': 'application/json' }
 }
 

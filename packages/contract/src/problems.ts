@@ -67,6 +67,22 @@ export const problemKinds = {
     'The backup’s settings are sealed with another secret key',
     'Start an instance with the secret key that it was made with (STACKQUAY_SECRET_KEY), or restore it where it was made.',
   ),
+  dump_unreadable: kind(422, 'The dump cannot be read', 'Export it again, whole and of one database; see "detail".'),
+  target_unreachable: kind(
+    503,
+    'The backup target does not answer',
+    'Look whether it is reachable, then try again.',
+    true,
+  ),
+  target_refused: kind(422, 'The backup target refuses', 'See "detail"; check its settings, credentials and rights.'),
+  target_full: kind(
+    507,
+    'The backup target has no room',
+    'Make room on it, then try again: what was sent stays.',
+    true,
+  ),
+  target_changed: kind(409, 'The backup target is not the one that it was', 'See "detail" for what differs.'),
+  target_locked: kind(422, 'The passphrase of the backup target is missing or wrong', 'Send its passphrase.'),
   precondition_required: kind(428, 'This change needs If-Match', 'Read the resource and send its ETag.'),
   throttled: kind(429, 'Too many attempts', 'Wait for the seconds in Retry-After, then try again.', true),
   headers_too_large: kind(

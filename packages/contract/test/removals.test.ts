@@ -56,6 +56,7 @@ test('these remove data, and no others', () => {
     'deleteKeptData',
     'deleteOrphan',
     'deleteProject',
+    'importDatabase',
     'restoreBackup',
     'updateProject',
   ])
@@ -81,6 +82,7 @@ test('what raises the scope of an operation is pinned', () => {
       ['createToken', 'operate', 'body', ['/scope'], 'operate'],
       ['createToken', 'admin', 'body', ['/scope'], 'admin'],
       ['updateProject', 'admin', 'body', kinds.map((kind) => `/${kind}/removeData`), true],
+      ['importDatabase', 'admin', 'query', ['/mode'], 'replace'],
       ['watchRun', 'operate', 'frame', ['/type'], 'cancel'],
     ],
   )

@@ -28,6 +28,7 @@ test('tickets begin exactly these', () => {
     'downloadInstanceBackup',
     'downloadLogs',
     'exportAudit',
+    'exportDatabase',
     'getMailAttachment',
     'getMailSource',
     'getRunOutput',

@@ -1,3 +1,5 @@
+// What reads and writes project files (`manifest.ts`, `manifest-schema.ts`, `print-manifest.ts`) is imported by its own path, where it is used:
+// with the parser of YAML that it brings, it would lie in the memory of every service.
 export * from './access.ts'
 export * from './backup-parts.ts'
 export * from './backup-retention.ts'
@@ -5,8 +7,7 @@ export * from './backup-schedule.ts'
 export type { OfferedLine } from './choose-line.ts'
 export { type ContainerFacts, limitsOf } from './containers.ts'
 export { envFiles } from './env-files.ts'
-export * from './manifest.ts'
-export * from './manifest-schema.ts'
+export type { Manifest, ManifestSecret, ParsedManifest } from './manifest.ts'
 export { workloadNames } from './merge-limits.ts'
 export * from './merge-project.ts'
 export { asksAboutData } from './merge-services.ts'
@@ -14,7 +15,6 @@ export * from './names.ts'
 export * from './network/index.ts'
 export * from './observed-after.ts'
 export * from './plan-project.ts'
-export * from './print-manifest.ts'
 export * from './project-status.ts'
 export * from './prune.ts'
 export * from './requests.ts'
@@ -27,6 +27,7 @@ export {
   resolveConnections,
   serviceSecret,
 } from './resolve-connections.ts'
+export * from './resolve-dumps.ts'
 export * from './resolve-facts.ts'
 export * from './resolve-project.ts'
 export * from './restart-policy.ts'

@@ -35,12 +35,16 @@ export function resolveBackups(
     const workload = workloads.find(({ ref }) => ref.workload === name)
     return workload === undefined
       ? []
-      : [{ workload, online: beside(workload, online), contents: beside(workload, contents) }]
+      : [{ workload, online: orNull(workload, online), contents: orNull(workload, contents) }]
   })
 }
 
-function beside({ data, run }: Workload, program: BackupProgram | null): DataProgram | null {
-  if (program === null) return null
+function orNull(workload: Workload, program: BackupProgram | null): DataProgram | null {
+  return program === null ? null : beside(workload, program)
+}
+
+/** A program with the data, the container and the limits of the workload that it runs beside. */
+export function beside({ data, run }: Workload, program: BackupProgram): DataProgram {
   const { container, limits } = run
   return {
     ...program,

@@ -81,7 +81,7 @@ export function resolveDatabase(entry: Database, spec: ProjectSpec, facts: Resol
     return { error: { pointer: `/databases/${name}/type`, code: 'unknown_type', detail }, unresolved: [workload] }
   }
   const { kind } = known
-  const input = databaseInput(entry, facts)
+  const input = databaseInputOf(entry, facts)
   if (input === null) {
     const error = missingToolchain(`/databases/${name}/version`, kind.label, database.version, kind.install)
     return { error, unresolved: [workload] }
@@ -96,7 +96,10 @@ export function resolveDatabase(entry: Database, spec: ProjectSpec, facts: Resol
 }
 
 /** Null where its program is not here. */
-function databaseInput({ database, workload, known, leased }: Database, facts: ResolveFacts): DatabaseInput | null {
+export function databaseInputOf(
+  { database, workload, known, leased }: Database,
+  facts: ResolveFacts,
+): DatabaseInput | null {
   if (known === null) return null
   const { kind, connection } = known
   const toolchain = programFor(kind.image, kind.toolchain.name, database.version, facts)
@@ -138,7 +141,7 @@ export function serviceBackup(service: Service, facts: ResolveFacts): TypeProgra
 
 export function databaseBackup(entry: Database, facts: ResolveFacts): TypePrograms {
   const backup = entry.known?.kind.backup
-  const input = databaseInput(entry, facts)
+  const input = databaseInputOf(entry, facts)
   if (backup === undefined || input === null) return noPrograms(entry.workload)
   return programsOf(entry.workload, backup, input)
 }

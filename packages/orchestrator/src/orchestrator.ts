@@ -11,8 +11,13 @@ import type { engineSteps, Outcome, Work } from './work.ts'
 /** An operation as the orchestrator needs it. */
 export interface QueuedOperation {
   readonly id: string
-  readonly project: string
+  /** Null for one that is about no project. */
+  readonly project: string | null
+  /** It runs after those that were handed in for the same queue: that of its project, if it has one. */
+  readonly queue: string
   readonly attempts: number
+  /** Its beginning was written down with it. */
+  readonly isBegun?: boolean
 }
 
 export interface OrchestratorOptions {
@@ -25,7 +30,7 @@ export interface OrchestratorOptions {
   readonly reveal: Parameters<typeof engineSteps>[2]
   readonly progressLog: ProgressLog & {
     /** From here on nothing is merged into it any more. False when it was cancelled while it waited: then it does not begin. */
-    started(operation: string): Promise<boolean>
+    started(operation: QueuedOperation): Promise<boolean>
     ended(operation: string, outcome: Outcome, steps: readonly StepRecord[]): Promise<void>
   }
   /** What an operation does. Throws when that cannot even be decided, which fails the operation. */
@@ -38,7 +43,7 @@ export interface OrchestratorOptions {
 }
 
 export interface Orchestrator {
-  /** Runs a stored operation in its project's queue. Returns at once. */
+  /** Runs a stored operation in its queue. Returns at once. */
   submit(operation: QueuedOperation): void
   /** A request was merged into an operation that waits: it begins when none has come for a moment. */
   postpone(operation: string): void
@@ -78,7 +83,7 @@ export function createOrchestrator(options: OrchestratorOptions): Orchestrator {
       const submitted: Submitted = { controller: new AbortController(), ended, end, restUntil: 0 }
       active.set(operation.id, submitted)
       void queues
-        .enter(operation.project, () => run(operation, submitted))
+        .enter(operation.queue, () => run(operation, submitted))
         .catch((error: unknown) => {
           if (error !== closing) options.onError(error, `operation ${operation.id}`)
         })

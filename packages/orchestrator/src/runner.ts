@@ -62,7 +62,7 @@ export function createRunner(
       await settle(await options.work(operation.id), { state: 'failed', error })
       return
     }
-    if (!(await progressLog.started(operation.id))) return
+    if (!(await progressLog.started(operation))) return
     let work: Work
     try {
       work = await options.work(operation.id)
@@ -78,9 +78,9 @@ export function createRunner(
       now,
     })
     // What follows an outcome (clean-up, the wanted state) must not be lost to an error of its own.
-    await observations
-      .current(operation.project)
-      .catch((error: unknown) => options.onError(error, `looking at ${operation.project}`))
+    const { project } = operation
+    if (project !== null)
+      await observations.current(project).catch((error: unknown) => options.onError(error, `looking at ${project}`))
     const settled = await settle(work, outcome)
     await progressLog.ended(operation.id, settled, steps)
   }

@@ -21,7 +21,7 @@ interface Orchestrated {
   readonly course: string[]
   readonly outcomes: Map<string, Outcome>
   readonly errors: string[]
-  submit(id: string, more?: { project?: string; attempts?: number }): void
+  submit(id: string, more?: { project?: string | null; queue?: string; attempts?: number }): void
   ended(id: string): Promise<void>
 }
 
@@ -45,7 +45,7 @@ async function withOrchestrator(work: (all: Orchestrated) => Promise<void>): Pro
     life,
     reveal: async () => '',
     progressLog: {
-      started: async (id) => {
+      started: async ({ id }) => {
         course.push(`${id} started`)
         return true
       },
@@ -82,7 +82,8 @@ async function withOrchestrator(work: (all: Orchestrated) => Promise<void>): Pro
       course,
       outcomes,
       errors,
-      submit: (id, more = {}) => orchestrator.submit({ id, project, attempts: 0, ...more }),
+      submit: (id, more = {}) =>
+        orchestrator.submit({ id, project, queue: more.project ?? project, attempts: 0, ...more }),
       ended: (id) => orchestrator.ended(id, never),
     })
   } finally {
@@ -138,6 +139,22 @@ test('operations of one project wait for each other; another project’s does no
       course.filter((line) => !line.startsWith('op_3') && !line.includes('settled')),
       ['op_1 started', 'op_1 succeeded', 'op_2 started', 'op_2 succeeded'],
     )
+  })
+})
+
+test('operations of no project wait for those of their queue, and hold up no project', async () => {
+  await withOrchestrator(async ({ submit, ended, works, course }) => {
+    const first = hanging()
+    works.set('op_1', first.work)
+    submit('op_1', { project: null, queue: 'tgt_1' })
+    submit('op_2', { project: null, queue: 'tgt_1' })
+    submit('op_3', { project: null, queue: 'tgt_2' })
+    submit('op_4')
+    await Promise.all([ended('op_3'), ended('op_4')])
+    assert.ok(course.every((line) => !line.startsWith('op_2')))
+    first.release()
+    await ended('op_2')
+    assert.ok(course.includes('op_2 succeeded'))
   })
 })
 

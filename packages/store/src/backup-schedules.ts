@@ -1,7 +1,7 @@
 import type { BackupSchedule } from '@stackquay/domain'
 import type { Reading, Writing } from './context.ts'
 import type { BackupScheduleReader, BackupScheduleWriter } from './model/backup-schedules.ts'
-import type { BackupSchedulesTable } from './schema.ts'
+import type { BackupSchedulesTable } from './schema-backups.ts'
 
 export function backupScheduleReader({ db }: Reading): BackupScheduleReader {
   const from = db.selectFrom('backup_schedules').selectAll()

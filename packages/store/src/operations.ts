@@ -4,6 +4,9 @@ import { given } from './prepared.ts'
 import type { OperationsTable } from './schema.ts'
 import type { OperationReader, OperationRow, Transaction } from './store.ts'
 
+/** In the column: the operation is of no project. */
+const ofInstance = ''
+
 const unfinishedStates = ['queued', 'running']
 
 export function operationReader({ db, prepare }: Reading): OperationReader {
@@ -30,8 +33,8 @@ export function operationReader({ db, prepare }: Reading): OperationReader {
       if (active !== undefined) query = query.where('state', active ? 'in' : 'not in', unfinishedStates)
       return (await query.execute()).map(operationOf)
     },
-    active: async (project) => current({ project }).map(operationOf)[0] ?? null,
-    unfinishedOf: async (project) => currentAll({ project }).map(operationOf),
+    active: async (project) => current({ project }).map((row) => ({ ...operationOf(row), project }))[0] ?? null,
+    unfinishedOf: async (project) => currentAll({ project }).map((row) => ({ ...operationOf(row), project })),
     unfinished: async () =>
       (await from.where('state', 'in', unfinishedStates).orderBy('id').execute()).map(operationOf),
   }
@@ -63,14 +66,14 @@ export function operationWriter({ db, now }: Writing): Transaction['operations']
       const row: OperationsTable = {
         id: operation.id,
         kind: operation.kind,
-        project: operation.project,
+        project: operation.project ?? ofInstance,
         actor: operation.actor,
-        state: 'queued',
+        state: operation.begins === true ? 'running' : 'queued',
         progress: 0,
-        attempts: 0,
+        attempts: operation.begins === true ? 1 : 0,
         request_id: operation.requestId,
         created_at: now,
-        started_at: null,
+        started_at: operation.begins === true ? now : null,
         finished_at: null,
         error: null,
         input: JSON.stringify(operation.input),
@@ -117,7 +120,7 @@ function operationOf(row: OperationsTable): OperationRow {
   return {
     id: row.id,
     kind: row.kind as OperationRow['kind'],
-    project: row.project,
+    project: row.project === ofInstance ? null : row.project,
     state: row.state as OperationRow['state'],
     steps: JSON.parse(row.steps) as OperationRow['steps'],
     progress: row.progress,

@@ -1,4 +1,11 @@
 import type { Generated } from 'kysely'
+import type {
+  BackupChecksTable,
+  BackupCopiesTable,
+  BackupCopyPiecesTable,
+  BackupSchedulesTable,
+  BackupTargetsTable,
+} from './schema-backups.ts'
 
 /**
  * The tables as they are stored: times as RFC 3339 text in UTC with milliseconds (so that they sort), structures as JSON
@@ -33,6 +40,9 @@ export interface Schema {
   project_users: ProjectUsersTable
   backup_checks: BackupChecksTable
   backup_schedules: BackupSchedulesTable
+  backup_targets: BackupTargetsTable
+  backup_copies: BackupCopiesTable
+  backup_copy_pieces: BackupCopyPiecesTable
   /** About the database itself: key check, head of the audit chain. */
   instance: NamedValueTable
   migrations: MigrationsTable
@@ -122,6 +132,7 @@ export interface ProjectUsersTable {
   owner: Generated<number>
   before_uid: number | null
   before_gid: number | null
+  spare: Generated<number>
 }
 
 export interface UsersTable {
@@ -353,26 +364,4 @@ export interface ImagePinsTable {
   workload: string
   reference: string
   image: string
-}
-
-export interface BackupChecksTable {
-  backup: string
-  checked_at: string
-  outcome: string
-  seconds: number
-  checks: string
-}
-
-export interface BackupSchedulesTable {
-  project: string
-  cron: string
-  timezone: string
-  keep: string
-  verify: string
-  times_set_at: string
-  keep_set_at: string
-  counts_from: string
-  late: number
-  last_operation: string | null
-  last_verified: string | null
 }

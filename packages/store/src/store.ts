@@ -4,6 +4,7 @@ import type { StoreCopy } from './copy-store.ts'
 import type { AuditReader, AuditWriter } from './model/audit.ts'
 import type { BackupCheckReader, BackupCheckWriter } from './model/backup-checks.ts'
 import type { BackupScheduleReader, BackupScheduleWriter } from './model/backup-schedules.ts'
+import type { BackupTargetReader, BackupTargetWriter } from './model/backup-targets.ts'
 import type { DeviceReader, DeviceWriter } from './model/devices.ts'
 import type { EventReader, EventWriter } from './model/events.ts'
 import type { IdempotencyReader, IdempotencyWriter } from './model/idempotency.ts'
@@ -53,6 +54,7 @@ export interface Store {
   readonly network: NetworkReader
   readonly backupChecks: BackupCheckReader
   readonly backupSchedules: BackupScheduleReader
+  readonly backupTargets: BackupTargetReader
   /**
    * One transaction at a time; waits for the one before. Rolls back when `work` throws. Throws `StoreFullError` or
    * `StoreBusyError` when the disk or another process is in the way; nothing is written then.
@@ -146,6 +148,7 @@ export interface Transaction {
   readonly backupChecks: BackupCheckWriter
   readonly backupSchedules: BackupScheduleWriter
   readonly restored: RestoredWriter
+  readonly backupTargets: BackupTargetWriter
 }
 
 /** In base64url, and the id of the key that seals it. */
@@ -240,7 +243,13 @@ export interface OperationRow extends OperationRecord {
   readonly requestId: string | null
 }
 
-export type NewOperation = Pick<OperationRow, 'id' | 'kind' | 'project' | 'actor' | 'input' | 'requestId'>
+export type NewOperation = Pick<OperationRow, 'id' | 'kind' | 'project' | 'actor' | 'input' | 'requestId'> & {
+  /** Nothing is before it: it runs from now on. Default: false, it waits. */
+  readonly begins?: boolean
+}
+
+/** One that takes its turn among those of a project. */
+export type ProjectOperation = OperationRow & { readonly project: string }
 
 export interface OperationReader {
   find(id: string): Promise<OperationRow | null>
@@ -253,8 +262,8 @@ export interface OperationReader {
     state?: string
     active?: boolean
   }): Promise<readonly OperationRow[]>
-  active(project: string): Promise<OperationRow | null>
+  active(project: string): Promise<ProjectOperation | null>
   /** What runs and waits for the project, in this order. */
-  unfinishedOf(project: string): Promise<readonly OperationRow[]>
+  unfinishedOf(project: string): Promise<readonly ProjectOperation[]>
   unfinished(): Promise<readonly OperationRow[]>
 }

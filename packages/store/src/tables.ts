@@ -1,6 +1,7 @@
 import { auditReader, auditWriter } from './audit.ts'
 import { backupCheckReader, backupCheckWriter } from './backup-checks.ts'
 import { backupScheduleReader, backupScheduleWriter } from './backup-schedules.ts'
+import { backupTargetReader, backupTargetWriter } from './backup-targets.ts'
 import type { Reading, Writing } from './context.ts'
 import { deviceReader, deviceWriter } from './devices.ts'
 import { eventReader, eventWriter } from './events.ts'
@@ -54,6 +55,7 @@ export function readersOf(
     network: networkReader(reading),
     backupChecks: backupCheckReader(reading),
     backupSchedules: backupScheduleReader(reading),
+    backupTargets: backupTargetReader(reading),
   }
 }
 
@@ -84,5 +86,6 @@ export function writersOf(writing: Writing): Transaction {
     backupChecks: backupCheckWriter(writing),
     backupSchedules: backupScheduleWriter(writing),
     restored: restoredWriter(writing),
+    backupTargets: backupTargetWriter(writing),
   }
 }

@@ -27,6 +27,10 @@ export function backupText(backup: Backup, style: Style, now: number): string {
     ...(backup.note === null ? [] : [['Note', plainText(backup.note)] as [string, string]]),
     ['Size', size(backup.sizeBytes)],
     ['Verified', verifiedText(backup, now)],
+    ...backup.copies.map((copy): [string, string] => [
+      'Copy',
+      `${plainText(copy.name)}: ${copy.state}, ${ago(copy.at, now)}`,
+    ]),
   ]
   if (!backup.opensHere) rows.push(['Settings', 'sealed with another secret key: this instance cannot open them'])
   const parts = backup.parts.map((part) => [

@@ -2,6 +2,8 @@ import type { Define } from '../define.ts'
 import { defineCreate } from './db/create.ts'
 import { defineCredentials } from './db/credentials.ts'
 import { defineDelete } from './db/delete.ts'
+import { defineExport } from './db/export.ts'
+import { defineImport } from './db/import.ts'
 import { defineList } from './db/list.ts'
 import { defineRotate } from './db/rotate.ts'
 import { defineUpdate } from './db/update.ts'
@@ -11,6 +13,8 @@ export const define: Define = (command, context) => {
   defineCreate(command.command('create'), context)
   defineUpdate(command.command('update'), context)
   defineCredentials(command.command('credentials'), context)
+  defineExport(command.command('export'), context)
+  defineImport(command.command('import'), context)
   defineRotate(command.command('rotate'), context)
   defineDelete(command.command('delete'), context)
 }

@@ -68,7 +68,7 @@ function row(operation: OperationRecord, names: ReadonlyMap<string, string>, { s
   return [
     id,
     kind,
-    names.get(project) ?? plainText(project),
+    project === null ? '-' : (names.get(project) ?? plainText(project)),
     shown,
     ago(startedAt ?? createdAt, world.now()),
     took,

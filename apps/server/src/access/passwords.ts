@@ -1,9 +1,8 @@
-import { hash, verify } from '@node-rs/argon2'
 import { createPasswordQueue, type Urgency } from './password-queue.ts'
 
 /** argon2id with the library's defaults, which are those of OWASP: 19 MiB, 2 passes. */
 export function hashPassword(password: string, urgency: Urgency = 'ordinary'): Promise<string> {
-  return queue.run(() => hash(password), urgency)
+  return queue.run(async () => (await argon2()).hash(password), urgency)
 }
 
 /** Takes the same time without a user as with one, so that names cannot be found out by it. */
@@ -12,9 +11,12 @@ export async function passwordHolds(
   stored: string | null,
   urgency: Urgency = 'ordinary',
 ): Promise<boolean> {
-  const holds = await queue.run(() => verify(stored ?? nobodys, password), urgency)
+  const holds = await queue.run(async () => (await argon2()).verify(stored ?? nobodys, password), urgency)
   return holds && stored !== null
 }
+
+/** A service that only programs use computes none. */
+const argon2 = () => import('@node-rs/argon2')
 
 /** The hash of 32 random bytes that nobody kept. */
 const nobodys = '$argon2id$v=19$m=19456,t=2,p=1$Ry008y4bLxljVFxGPCgVFA$pIY3ZYD+6fYzfq11YOtN6N6b6/bXxRl91dxSY7DuD9I'

@@ -3,8 +3,12 @@ import { domainHandlers } from '../addresses/domain-handlers.ts'
 import { rulesHandlers } from '../addresses/rules-handlers.ts'
 import { trafficHandlers } from '../addresses/traffic-handlers.ts'
 import { auditHandlers } from '../audit/handlers.ts'
+import { copyHandlers } from '../backup-targets/copy-handlers.ts'
+import { targetHandlers } from '../backup-targets/target-handlers.ts'
 import { allBackupHandlers } from '../backups/handlers.ts'
 import type { Backups } from '../backups/open-backups.ts'
+import { dumpHandlers } from '../dumps/handlers.ts'
+import type { ReceivedDumps } from '../dumps/received-dumps.ts'
 import type { Handlers, StreamHandlers } from '../http/handler.ts'
 import { instanceBackupHandlers } from '../instance-backups/handlers.ts'
 import { instanceRestoreHandlers } from '../instance-backups/restore-handler.ts'
@@ -49,6 +53,7 @@ export interface HandlersDeps {
   readonly commands: Commands
   readonly sharing: Sharing
   readonly backups: Backups
+  readonly receivedDumps: ReceivedDumps
   readonly access: Access
   readonly resumption: Resumption
   readonly dispatcher: Dispatcher
@@ -91,7 +96,7 @@ export function createHandlers(
 
 /** What is wanted of projects, and carried out by operations. */
 function changingHandlers(
-  { changing, instance, resolving, projects, backups }: HandlersDeps,
+  { changing, instance, resolving, projects, backups, receivedDumps }: HandlersDeps,
   { config, now }: Settings,
 ) {
   const { store, resolver, engine } = changing
@@ -103,10 +108,13 @@ function changingHandlers(
     ...envHandlers(changing, answers),
     ...manifestHandlers(changing, answers),
     ...databaseHandlers({ store, engine, reveal }, answers),
+    ...dumpHandlers({ ...changing, reveal, receivedDumps, config }, answers),
     ...serviceHandlers({ store, resolver, engine, reveal }, answers),
     ...mailHandlers({ store, engine, workers: changing.workers, reveal }, answers),
     ...imageHandlers(changing, answers),
     ...allBackupHandlers({ ...changing, backups, sources, network: projects.network, config, now }, answers),
+    ...targetHandlers({ ...changing, backups, config }),
+    ...copyHandlers({ ...changing, backups, config }, answers),
   }
 }
 

@@ -1,5 +1,6 @@
 import { createOrchestrator, type Orchestrator } from '@stackquay/orchestrator'
 import type { Backups } from '../backups/open-backups.ts'
+import type { ReceivedDumps } from '../dumps/received-dumps.ts'
 import { createLeaving } from '../isolation/leaving.ts'
 import type { Provision } from '../isolation/provision.ts'
 import { createOperationHandlers } from '../operations/index.ts'
@@ -27,6 +28,7 @@ export function openOperations(
     commands: { runs, terminals, testEnvironments },
     provision,
     backups,
+    receivedDumps,
   }: {
     readonly instance: Pick<Instance, 'isolation' | 'reveal'>
     readonly resolving: Pick<Resolving, 'files' | 'filesOf' | 'sources'>
@@ -34,6 +36,7 @@ export function openOperations(
     readonly commands: Commands
     readonly provision: Provision
     readonly backups: Backups
+    readonly receivedDumps: ReceivedDumps
   },
   { config, now, onError }: Pick<AppContext, 'config' | 'now' | 'onError'>,
 ): Operations {
@@ -62,6 +65,7 @@ export function openOperations(
     queues,
     watches,
     backups,
+    receivedDumps,
     network,
     testEnvironments,
     now,

@@ -105,7 +105,11 @@ export function finders({ backups, model }: Pick<BackupHandlerDeps, 'backups' | 
       throw new ProblemError('not_found', `The project "${row.slug}" has no backup "${id}".`)
     },
     view: (known: KnownBackup): Backup =>
-      backupView(known, { keys: backups.keys, isThere: (project) => model.find(project) !== null }),
+      backupView(known, {
+        keys: backups.keys,
+        copies: backups.copies,
+        isThere: (project) => model.find(project) !== null,
+      }),
   }
 }
 

@@ -1,6 +1,7 @@
 import { type Backup, visibleText } from '@stackquay/contract'
 import type { BackupKeys } from './backup-keys.ts'
 import type { KnownBackup } from './known-backups.ts'
+import { copiesView, type KnownCopies } from './known-copies.ts'
 
 /**
  * The backup record: an allow-list. What was counted in its parts stays with the service. Texts may come from an archive of
@@ -8,7 +9,15 @@ import type { KnownBackup } from './known-backups.ts'
  */
 export function backupView(
   { manifest, verified }: KnownBackup,
-  { keys, isThere }: { readonly keys: Pick<BackupKeys, 'opensHere'>; isThere(project: string): boolean },
+  {
+    keys,
+    copies,
+    isThere,
+  }: {
+    readonly keys: Pick<BackupKeys, 'opensHere'>
+    readonly copies: Pick<KnownCopies, 'of' | 'nameOf'>
+    isThere(project: string): boolean
+  },
 ): Backup {
   const { id, project, engine, createdAt, note, source, parts } = manifest
   return {
@@ -31,6 +40,7 @@ export function backupView(
       takenAt: part.takenAt,
       warnings: part.warnings.map(visibleText),
     })),
+    copies: copiesView(id, copies),
     verified:
       verified === null
         ? null

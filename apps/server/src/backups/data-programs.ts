@@ -16,7 +16,7 @@ export async function* onlineArchive(
   signal: AbortSignal,
 ): AsyncGenerator<Buffer> {
   if (online === null) throw new TypeError(`${workload.title} has no program that takes its data while it runs.`)
-  const written = outputOf(workload.title, workload.ref.project, online, deps, signal)
+  const written = outputOf(online, { project: workload.ref.project, failed: failedFor(workload.title) }, deps, signal)
   yield* online.prefix === undefined ? written : withPrefix(written, online.prefix)
 }
 
@@ -29,9 +29,10 @@ export async function contentsOf(
   if (contents === null) return null
   const chunks: Buffer[] = []
   let length = 0
-  for await (const chunk of outputOf(workload.title, workload.ref.project, contents, deps, signal)) {
+  const failed = failedFor(workload.title)
+  for await (const chunk of outputOf(contents, { project: workload.ref.project, failed }, deps, signal)) {
     length += chunk.length
-    if (length > mostContents) throw failed(workload.title, 'it printed more than there can be of counts')
+    if (length > mostContents) throw failed(null, 'it printed more than there can be of counts')
     chunks.push(chunk)
   }
   try {
@@ -40,18 +41,27 @@ export async function contentsOf(
   } catch {
     // Said below.
   }
-  throw failed(workload.title, 'it printed no counts')
+  throw failed(null, 'it printed no counts')
 }
 
 const mostContents = 1024 * 1024
 const stop = { signal: 'SIGTERM', deadlineSeconds: 5 } as const
 const keptWords = 2000
 
-/** Its program is held back while nobody reads on, and ended when nobody will. */
-async function* outputOf(
-  title: string,
-  project: string,
+export interface ProgramUse {
+  readonly project: string
+  /** What it reads. Where that breaks off, the program is ended before it has read the end. */
+  readonly input?: AsyncIterable<Uint8Array>
+  /** What it says on standard error. */
+  onWords?(text: string): void
+  /** What its failure means; `words` are the last that it said. */
+  failed(code: number | null, words: string): Error
+}
+
+/** What a program writes. It is held back while nobody reads on, and ended when nobody will. */
+export async function* outputOf(
   program: DataProgram,
+  { project, input, onWords, failed }: ProgramUse,
   { engine, reveal }: ProgramDeps,
   signal: AbortSignal,
 ): AsyncGenerator<Buffer> {
@@ -60,7 +70,9 @@ async function* outputOf(
   let words = ''
   const take = async (stream: 'stdout' | 'stderr', bytes: Buffer) => {
     if (stream === 'stderr') {
-      words = (words + bytes.toString('utf8')).slice(-keptWords)
+      const text = bytes.toString('utf8')
+      words = (words + text).slice(-keptWords)
+      onWords?.(text)
       return
     }
     if (output.destroyed || output.write(bytes)) return
@@ -71,7 +83,7 @@ async function* outputOf(
   const ended = engine.commands
     .exec(
       { ...program, project, stop },
-      { stdin: null, output: take },
+      { stdin: input ?? null, output: take },
       {
         signal: AbortSignal.any([signal, left.signal]),
         reveal,
@@ -79,7 +91,7 @@ async function* outputOf(
     )
     .then(({ code }) => {
       signal.throwIfAborted()
-      if (code !== 0) throw failed(title, words.trim().split('\n').at(-1) ?? '')
+      if (code !== 0) throw failed(code, words.trim())
       output.end()
     })
   ended.catch((error: Error) => output.destroy(error))
@@ -93,8 +105,9 @@ async function* outputOf(
   }
 }
 
-function failed(title: string, words: string): ProblemError {
-  return new ProblemError('job_failed', `The program that reads ${title} failed: ${words}`, {
-    hint: 'Look at its log. Stop it, and its data is copied instead.',
-  })
+function failedFor(title: string): ProgramUse['failed'] {
+  return (_code, words) =>
+    new ProblemError('job_failed', `The program that reads ${title} failed: ${words.split('\n').at(-1) ?? ''}`, {
+      hint: 'Look at its log. Stop it, and its data is copied instead.',
+    })
 }

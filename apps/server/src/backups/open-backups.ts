@@ -4,12 +4,14 @@ import type { Store } from '@stackquay/store'
 import { type BackupKeys, openBackupKeys } from './backup-keys.ts'
 import { sweepDrillFolders } from './drill-folder.ts'
 import { type KnownBackups, openKnownBackups } from './known-backups.ts'
+import { type KnownCopies, openKnownCopies } from './known-copies.ts'
 
 /** All that is kept of backups: the folder that holds them, what is known of them, and the keys that open their settings. */
 export interface Backups {
   readonly folder: ArchiveFolder
   readonly known: KnownBackups
   readonly keys: BackupKeys
+  readonly copies: KnownCopies
 }
 
 export interface BackupsOptions {
@@ -29,5 +31,6 @@ export async function openBackups({ home, store, onError }: BackupsOptions): Pro
   void sweep().catch((error: unknown) => onError(error, 'removing what restore drills left'))
   const known = await openKnownBackups(folder, store, onError)
   const keys = await openBackupKeys({ folder, known, store, onError })
-  return { folder, known, keys }
+  const copies = await openKnownCopies(store)
+  return { folder, known, keys, copies }
 }

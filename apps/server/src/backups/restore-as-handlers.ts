@@ -50,7 +50,8 @@ export function restoreAsHandlers(
     restoreBackupAs: async ({ params, query, body }, context) => {
       const proposed = await propose(params.backup, body, context, deps)
       if (query.dryRun === true) return { status: 200, body: planOfRestore(proposed) }
-      const operation = await insertProject(proposed.project, context, deps, (tx) => write(tx, proposed, context))
+      const more = (tx: Transaction) => write(tx, proposed, context)
+      const operation = await insertProject(proposed.project, context, deps, { user: null, more })
       await deps.network.renew(proposed.project.id)
       return answerProject({ ...proposed.project } as ProjectRow, operation, query.wait, context, 201)
     },

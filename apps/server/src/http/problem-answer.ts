@@ -3,8 +3,10 @@ import { type Problem, ProblemError, problemKinds, problemOf } from '@stackquay/
 import { EngineError } from '@stackquay/engine-api'
 import { FilesError } from '@stackquay/engines'
 import { ChangedError, StoreBusyError, StoreFullError, TakenError } from '@stackquay/store'
+import { TargetError } from '@stackquay/targets'
 import { archiveProblem } from './archive-problem.ts'
 import { filesProblem } from './files-problem.ts'
+import { targetProblem } from './target-problem.ts'
 
 export interface ProblemAnswer {
   readonly status: number
@@ -32,6 +34,7 @@ export function problemErrorOf(thrown: unknown): ProblemError {
   if (thrown instanceof EngineError) return fromEngine(thrown)
   if (thrown instanceof FilesError) return filesProblem(thrown)
   if (thrown instanceof ArchiveError) return archiveProblem(thrown)
+  if (thrown instanceof TargetError) return targetProblem(thrown)
   return (
     fromFramework(thrown) ??
     new ProblemError('internal_error', 'The request could not be completed.', { cause: thrown })

@@ -51,7 +51,8 @@ async function settle(
 ): Promise<void> {
   const projects = await store.projects.all()
   const missing = await withoutFolder(projects)
-  const known = new Set((await store.projectUsers.all()).map(({ number }) => number))
+  const ownUsers = await store.projectUsers.all()
+  const known = new Set(ownUsers.map(({ number }) => number))
   await store.transaction(async (tx) => {
     const ended = await tx.restored.endUnderWay(cutOff(createdAt))
     for (const row of projects) {
@@ -61,6 +62,8 @@ async function settle(
       // Its databases would begin anew, empty.
       else if (missing.includes(row)) await tx.projects.setLifecycle(row.id, { desired: 'stopped' })
     }
+    // One that waited for a project then has perhaps got one since.
+    for (const { number, isSpare } of ownUsers) if (isSpare) await tx.projectUsers.dropSpare(number)
     // In their order, so each keeps its number.
     for (const { number, name, ...user } of users)
       if (!known.has(number)) await tx.projectUsers.add({ ...user, project: null, name: () => name, before: null })

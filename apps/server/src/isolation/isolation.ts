@@ -21,6 +21,7 @@ import { brokenPromise, type ChosenIsolation, chooseIsolation, type Offers } fro
 import { createPortWallsKeeper, type PortWallsKeeper, type PortWallsKeeperDeps } from './port-walls-keeper.ts'
 import { openProjectUsers, type ProjectUsers } from './project-users.ts'
 import { findSystemUser } from './system-users.ts'
+import { createUserHomes } from './user-homes.ts'
 import { workloadAccount } from './workload-account.ts'
 
 /** How this instance keeps projects apart. */
@@ -76,7 +77,7 @@ export async function openIsolation(
   const broken = brokenPromise(chosen, offers)
   const has = (feature: ChosenIsolation['features'][number]) => chosen.features.includes(feature)
 
-  const users = has('user') && root ? await openUsers(store, config, instance) : null
+  const users = has('user') && root ? await openUsers({ store, config, onError }, instance) : null
   const accounts = users ?? oneAccount(await workloadAccount(config.runAs, say))
   const folders = createFolders(store, config)
   const portWalls =
@@ -121,14 +122,18 @@ async function chosenOf(
   return { chosen, isNew: true }
 }
 
-async function openUsers(store: Store, config: Config, instance: string): Promise<ProjectUsers> {
+async function openUsers(
+  { store, config, onError }: Pick<IsolationOptions, 'store' | 'config' | 'onError'>,
+  instance: string,
+): Promise<ProjectUsers> {
   return openProjectUsers({
     store,
     instance,
     uids: config.projectUids,
     projectOf: async (id) => (isTestEnvironment(id) ? ((await projectOfEnvironment(id, store)) ?? id) : id),
-    homeOf: (project) => join(config.home, 'run-home', project),
+    homes: createUserHomes(join(config.home, 'run-home')),
     before: await sharedBefore(store),
+    onError,
   })
 }
 

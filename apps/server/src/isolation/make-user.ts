@@ -1,16 +1,12 @@
 import type { Account } from '@stackquay/engines'
 import type { ProjectUser } from '@stackquay/store'
 import { addSystemUser, findSystemUser, type SystemUser } from './system-users.ts'
+import type { UserHomes } from './user-homes.ts'
 import type { UserRecords } from './user-records.ts'
 import { usersUnavailable } from './users-unavailable.ts'
 
 /** The user of a project, made when it is not there. What was written down comes first: a user that is made is known, also after a crash in between. */
-export async function makeUser(
-  project: string,
-  records: UserRecords,
-  /** Where the homes of projects' processes lie. */
-  homeOf: (project: string) => string,
-): Promise<Account> {
+export async function makeUser(project: string, records: UserRecords, homes: Pick<UserHomes, 'of'>): Promise<Account> {
   for (;;) {
     const known = records.find(project)
     const row = known ?? (await records.add(project, null))
@@ -18,7 +14,7 @@ export async function makeUser(
     const existing = known === undefined ? null : await findSystemUser(row.name)
     if (row.isOwner) return ownerStill(row, existing)
     if (existing !== null && existing.uid === row.uid) return { ...namedAccount(row), gid: existing.gid }
-    const added = existing !== null ? 'name_taken' : await addUser(row, homeOf(project))
+    const added = existing !== null ? 'name_taken' : await addUser(row, homes.of(row.name))
     if (added === 'uid_taken') await records.changeUid(row)
     // A user of that name is there for something else and is left alone; the project gets the next number.
     else if (added === 'name_taken') await records.retire(project)

@@ -1,11 +1,11 @@
 import type { Work } from '@stackquay/orchestrator'
-import type { OperationRow } from '@stackquay/store'
+import type { ProjectOperation } from '@stackquay/store'
 import { deadlines, findProject, finish, forever, type OperationDeps } from './operation-deps.ts'
 import { bringBack } from './paused.ts'
 import { type BackupRequest, takeBackup } from './take-backup.ts'
 
 /** Makes a backup, part by part. It is there whole at the end, or nothing of it is. */
-export function backup(operation: OperationRow, deps: OperationDeps): Work {
+export function backup(operation: ProjectOperation, deps: OperationDeps): Work {
   const { project, input } = operation
   let abandon = async () => {}
   return {
@@ -26,7 +26,7 @@ export function backup(operation: OperationRow, deps: OperationDeps): Work {
 }
 
 /** What was stopped runs again, however it ended; unless the project is about to go. */
-async function settle(operation: OperationRow, deps: OperationDeps): Promise<void> {
+async function settle(operation: ProjectOperation, deps: OperationDeps): Promise<void> {
   const row = await deps.store.projects.find(operation.project)
   if (row === null || row.phase === 'deleting') return deps.restartHolds.release(operation.project)
   await bringBack(operation, { signal: forever, output: () => undefined }, deps)

@@ -1,7 +1,7 @@
 import { type Act, startsAll, stopsAll, type Unpinned } from '@stackquay/domain'
 import { EngineError } from '@stackquay/engine-api'
 import type { Outcome, Work, WorkStep } from '@stackquay/orchestrator'
-import type { OperationRow } from '@stackquay/store'
+import type { ProjectOperation } from '@stackquay/store'
 import { actsOf } from '../projects/accept.ts'
 import { leftBehind } from '../projects/left-behind.ts'
 import { deadlines, findProject, finish, type OperationDeps } from './operation-deps.ts'
@@ -11,7 +11,7 @@ import { type Failures, type Goal, giveUpAfter, reconcileSteps, stopNow } from '
  * Brings the project to what is wanted now, act by act: what changed, then what was asked to start, restart or stop. What is asked
  * for from here on is carried out by the operation after this one.
  */
-export function carryOutActs(operation: OperationRow, deps: OperationDeps): Work {
+export function carryOutActs(operation: ProjectOperation, deps: OperationDeps): Work {
   const failures: Failures = []
   const { project } = operation
   const acts = actsOf(operation)
@@ -37,7 +37,7 @@ function isSettled(project: string, { model, engines }: OperationDeps): boolean 
 }
 
 async function stepsOfAct(
-  operation: OperationRow,
+  operation: ProjectOperation,
   act: Act,
   failures: Failures,
   deps: OperationDeps,
@@ -81,7 +81,7 @@ async function stepsOfAct(
 }
 
 /** What was being started is stopped again. A change of settings stays, and is not applied. */
-async function settleCancelled(operation: OperationRow, acts: readonly Act[], deps: OperationDeps): Promise<void> {
+async function settleCancelled(operation: ProjectOperation, acts: readonly Act[], deps: OperationDeps): Promise<void> {
   const { project, kind } = operation
   const broughtUp = startsAll(acts) || kind === 'reconcile'
   if (broughtUp) return stopAfterCancel(project, deps)

@@ -1,11 +1,11 @@
 import { ProblemError } from '@stackquay/contract'
 import { planProject } from '@stackquay/domain'
 import { engineSteps, type StepContext, type WorkStep } from '@stackquay/orchestrator'
-import type { OperationRow, ProjectRow } from '@stackquay/store'
+import type { ProjectOperation, ProjectRow } from '@stackquay/store'
 import { findProject, type OperationDeps } from './operation-deps.ts'
 
 /** Databases are copied at rest: the original's are stopped for as long as that takes, in its own queue. */
-export function copyDataSteps(row: ProjectRow, { input }: OperationRow, deps: OperationDeps): readonly WorkStep[] {
+export function copyDataSteps(row: ProjectRow, { input }: ProjectOperation, deps: OperationDeps): readonly WorkStep[] {
   const original = input.of
   if (typeof original !== 'string') return []
   const run: WorkStep['run'] = (context) => deps.queues.enter(original, () => copyData(original, row.id, context, deps))

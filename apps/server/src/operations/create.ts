@@ -1,5 +1,5 @@
 import { engineSteps, type Outcome, type Work, type WorkStep } from '@stackquay/orchestrator'
-import type { OperationRow, ProjectRow } from '@stackquay/store'
+import type { ProjectOperation, ProjectRow } from '@stackquay/store'
 import { stopAfterCancel } from './carry-out-acts.ts'
 import { copyDataSteps } from './copy-data.ts'
 import { makeSource } from './make-source.ts'
@@ -8,7 +8,7 @@ import { readSource } from './read-source.ts'
 import { type Failures, giveUpAfter, reconcileSteps } from './reconcile-steps.ts'
 
 /** Brings the files of a new project or a copy, learns what it is, and starts it when that was asked for. */
-export function create(operation: OperationRow, deps: OperationDeps): Work {
+export function create(operation: ProjectOperation, deps: OperationDeps): Work {
   const { store } = deps
   const failures: Failures = []
   const id = operation.project

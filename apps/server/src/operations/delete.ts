@@ -3,12 +3,12 @@ import { planProject } from '@stackquay/domain'
 import type { Change } from '@stackquay/engine-api'
 import { removeGivenFolder } from '@stackquay/engines'
 import { engineSteps, type Outcome, type Work, type WorkStep } from '@stackquay/orchestrator'
-import type { OperationRow } from '@stackquay/store'
+import type { ProjectOperation } from '@stackquay/store'
 import { straysOf } from '../projects/strays.ts'
 import { deadlines, finish, forever, forgetProject, type OperationDeps } from './operation-deps.ts'
 
 /** Ends all that runs of a project, deletes its data when that was asked for, and forgets it. */
-export function deleteProject({ project, input }: OperationRow, deps: OperationDeps): Work {
+export function deleteProject({ project, input }: ProjectOperation, deps: OperationDeps): Work {
   return {
     deadlineSeconds: deadlines.short,
     stages: [

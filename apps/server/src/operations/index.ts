@@ -1,9 +1,13 @@
 import { ProblemError } from '@stackquay/contract'
 import type { Work } from '@stackquay/orchestrator'
+import type { OperationRow, ProjectOperation } from '@stackquay/store'
 import { backup } from './backup.ts'
 import { carryOutActs } from './carry-out-acts.ts'
+import { copyBackup } from './copy-backup.ts'
 import { create } from './create.ts'
 import { deleteProject } from './delete.ts'
+import { fetchBackup } from './fetch-backup.ts'
+import { importDump } from './import.ts'
 import type { OperationDeps } from './operation-deps.ts'
 import { restore } from './restore.ts'
 import { restoreAs } from './restore-as.ts'
@@ -17,27 +21,48 @@ export function createOperationHandlers(deps: OperationDeps): (operation: string
   return async (id) => {
     const operation = await deps.store.operations.find(id)
     if (operation === null) throw new ProblemError('not_found', 'The operation is gone.')
+    if (isOfProject(operation)) return workOfProject(operation, deps)
     switch (operation.kind) {
-      case 'create':
-      case 'duplicate':
-        return create(operation, deps)
-      case 'update':
-        return operation.input.deleteData === undefined ? carryOutActs(operation, deps) : update(operation, deps)
-      case 'start':
-      case 'stop':
-      case 'restart':
-      case 'reconcile':
-        return carryOutActs(operation, deps)
-      case 'backup':
-        return backup(operation, deps)
-      case 'restore':
-        return operation.input.creates === true ? restoreAs(operation, deps) : restore(operation, deps)
-      case 'verify':
-        return verify(operation, deps)
-      case 'delete':
-        return deleteProject(operation, deps)
+      case 'copy-backup':
+        return copyBackup(operation, deps)
+      case 'fetch-backup':
+        return fetchBackup(operation, deps)
       default:
-        return operation.kind satisfies never
+        throw new TypeError(`An operation of the kind ${operation.kind} has a project.`)
     }
+  }
+}
+
+function isOfProject(operation: OperationRow): operation is ProjectOperation {
+  return operation.project !== null
+}
+
+function workOfProject(operation: ProjectOperation, deps: OperationDeps): Work {
+  switch (operation.kind) {
+    case 'create':
+    case 'duplicate':
+      return create(operation, deps)
+    case 'update':
+      return operation.input.deleteData === undefined ? carryOutActs(operation, deps) : update(operation, deps)
+    case 'start':
+    case 'stop':
+    case 'restart':
+    case 'reconcile':
+      return carryOutActs(operation, deps)
+    case 'backup':
+      return backup(operation, deps)
+    case 'restore':
+      return operation.input.creates === true ? restoreAs(operation, deps) : restore(operation, deps)
+    case 'verify':
+      return verify(operation, deps)
+    case 'import':
+      return importDump(operation, deps)
+    case 'delete':
+      return deleteProject(operation, deps)
+    case 'copy-backup':
+    case 'fetch-backup':
+      throw new TypeError(`An operation of the kind ${operation.kind} has no project.`)
+    default:
+      return operation.kind satisfies never
   }
 }

@@ -5,6 +5,7 @@ import type { ProjectQueues, Watches } from '@stackquay/orchestrator'
 import type { ProjectRow, Store } from '@stackquay/store'
 import type { Backups } from '../backups/open-backups.ts'
 import type { Config } from '../config.ts'
+import type { ReceivedDumps } from '../dumps/received-dumps.ts'
 import type { Provision } from '../isolation/provision.ts'
 import type { Network } from '../network/network.ts'
 import type { ChangeDeps } from '../projects/change-project.ts'
@@ -32,6 +33,7 @@ export interface OperationDeps extends Omit<ChangeDeps, 'orchestrator'> {
   readonly terminals: Pick<Terminals, 'settleAll'>
   readonly restartHolds: RestartHolds
   readonly backups: Backups
+  readonly receivedDumps: ReceivedDumps
   /** Where restore drills start copies. */
   readonly testEnvironments: Pick<TestEnvironments, 'bringUp' | 'closeLeft'>
   readonly network: Network
@@ -41,8 +43,11 @@ export interface OperationDeps extends Omit<ChangeDeps, 'orchestrator'> {
   carries(operation: string, row: ProjectRow): void
 }
 
-/** Seconds an operation may take: installing dependencies and cloning are the long parts; of a backup, how much data there is. */
-export const deadlines = { day: 24 * 60 * 60, long: 30 * 60, short: 5 * 60 } as const
+/**
+ * Seconds an operation may take: installing dependencies and cloning are the long parts; of a backup, how much data there is, and of a copy of it,
+ * how slow the line is.
+ */
+export const deadlines = { week: 7 * 24 * 60 * 60, day: 24 * 60 * 60, long: 30 * 60, short: 5 * 60 } as const
 
 /** For what an operation does not end early: cancelling is asked between its steps. */
 export const forever = new AbortController().signal

@@ -2,7 +2,7 @@ import { ProblemError } from '@stackquay/contract'
 import { planProject } from '@stackquay/domain'
 import type { Observed } from '@stackquay/engine-api'
 import { engineSteps, type StepContext } from '@stackquay/orchestrator'
-import type { OperationRow } from '@stackquay/store'
+import type { ProjectOperation } from '@stackquay/store'
 import type { OperationDeps } from './operation-deps.ts'
 
 /*
@@ -12,7 +12,7 @@ import type { OperationDeps } from './operation-deps.ts'
 
 /** Requests to these, and to what uses them, wait; what is under way is answered; then they stop. */
 export async function pauseWorkloads(
-  operation: Pick<OperationRow, 'id' | 'project'>,
+  operation: Pick<ProjectOperation, 'id' | 'project'>,
   names: readonly string[],
   { signal, output }: StepContext,
   deps: OperationDeps,
@@ -44,7 +44,7 @@ export async function pauseWorkloads(
 
 /** Those that were paused run again, and requests go on. Nothing is left to do the second time. */
 export async function bringBack(
-  operation: Pick<OperationRow, 'id' | 'project'>,
+  operation: Pick<ProjectOperation, 'id' | 'project'>,
   { signal, output }: StepContext,
   deps: OperationDeps,
 ): Promise<void> {

@@ -1,9 +1,11 @@
+import { templateOf } from '@stackquay/catalog'
 import { ProblemError } from '@stackquay/contract'
 import { mergeProject, type ProjectSpec } from '@stackquay/domain'
 import type { WorkStep } from '@stackquay/orchestrator'
 import type { ProjectRow } from '@stackquay/store'
 import { limitsBlocker } from '../projects/engine-limits.ts'
 import { extractSecrets } from '../projects/extract-secrets.ts'
+import { templatePlace } from '../projects/files-of.ts'
 import { readManifest } from '../projects/manifest-file.ts'
 import { refuseErrors } from '../projects/prepare.ts'
 import { readProjectFile } from '../projects/read-project-file.ts'
@@ -28,7 +30,9 @@ export function readSource({ id }: ProjectRow, deps: OperationDeps): WorkStep {
         await tx.projects.setLifecycle(id, { phase: 'ready' })
         await tx.events.append({ type: 'project.changed', project: id, data: { id, slug: row.slug, generation } })
       })
-      await deps.model.renew(id)
+      const template = row.source?.kind === 'template' ? templateOf(row.source.template) : undefined
+      if (template !== undefined) await deps.resolver.handOverFrom(templatePlace(id, template), { id, spec })
+      await deps.model.renew(id, 'handedOver')
     },
   }
 }

@@ -1,7 +1,7 @@
 import type { PartEntry } from '@stackquay/archive'
 import { dataOfPart, filesPart } from '@stackquay/domain'
 import type { StepContext, Work, WorkStep } from '@stackquay/orchestrator'
-import type { OperationRow } from '@stackquay/store'
+import type { ProjectOperation } from '@stackquay/store'
 import { backupEvent } from '../backups/backup-event.ts'
 import { openBackup } from '../backups/open-backup.ts'
 import { settleCreation, startCreated } from './create.ts'
@@ -20,7 +20,7 @@ export interface RestoreAsInput {
 }
 
 /** Fills a new project from a backup. What fails before it stands leaves nothing. */
-export function restoreAs(operation: OperationRow, deps: OperationDeps): Work {
+export function restoreAs(operation: ProjectOperation, deps: OperationDeps): Work {
   const input = operation.input as unknown as RestoreAsInput
   const failures: Failures = []
   const { project } = operation

@@ -1,10 +1,11 @@
 import type { PartEntry } from '@stackquay/archive'
 import { dataOfPart, filesPart, settingsPart } from '@stackquay/domain'
 import type { Outcome, StepContext, Work, WorkStep } from '@stackquay/orchestrator'
-import type { OperationRow, ProjectRow } from '@stackquay/store'
+import type { ProjectOperation, ProjectRow } from '@stackquay/store'
 import { backupEvent } from '../backups/backup-event.ts'
 import { openBackup } from '../backups/open-backup.ts'
 import { usersOfParts } from '../backups/project-parts.ts'
+import { forgetBefore } from './forget-before.ts'
 import { deadlines, findProject, finish, forever, type OperationDeps } from './operation-deps.ts'
 import { bringBack, noteInput, pausedBy, pauseWorkloads } from './paused.ts'
 import { dropData, type PutBack, putPart } from './put-back.ts'
@@ -25,7 +26,7 @@ export interface RestoreInput {
  * Puts parts of a project back to what a backup holds: what is replaced is backed up first, and whatever goes wrong puts that back.
  * Cut off it begins again, and replaces what is half done.
  */
-export function restore(operation: OperationRow, deps: OperationDeps): Work {
+export function restore(operation: ProjectOperation, deps: OperationDeps): Work {
   const input = operation.input as unknown as RestoreInput
   const failures: Failures = []
   let abandon = async () => {}
@@ -59,7 +60,7 @@ export function restore(operation: OperationRow, deps: OperationDeps): Work {
 }
 
 async function pauseSteps(
-  operation: OperationRow,
+  operation: ProjectOperation,
   { parts }: RestoreInput,
   deps: OperationDeps,
 ): Promise<readonly WorkStep[]> {
@@ -73,7 +74,7 @@ async function pauseSteps(
 }
 
 async function putSteps(
-  operation: OperationRow,
+  operation: ProjectOperation,
   input: RestoreInput,
   deps: OperationDeps,
 ): Promise<readonly WorkStep[]> {
@@ -101,7 +102,7 @@ function inOrder({ manifest }: PutBack, parts: readonly string[]): readonly Part
 
 /** What ran runs again; after settings, what they want. */
 async function startSteps(
-  { id, project }: OperationRow,
+  { id, project }: ProjectOperation,
   { parts }: RestoreInput,
   failures: Failures,
   deps: OperationDeps,
@@ -116,7 +117,7 @@ async function startSteps(
   return reconcileSteps(project, { goal: 'running', touched: async () => names }, failures, deps)
 }
 
-async function settleRestored({ id, project }: OperationRow, { backup }: RestoreInput, deps: OperationDeps) {
+async function settleRestored({ id, project }: ProjectOperation, { backup }: RestoreInput, deps: OperationDeps) {
   await noteInput(id, { paused: [] }, deps)
   await deps.restartHolds.release(project)
   const known = deps.backups.known.find(backup)
@@ -126,7 +127,7 @@ async function settleRestored({ id, project }: OperationRow, { backup }: Restore
 }
 
 async function settleUndone(
-  operation: OperationRow,
+  operation: ProjectOperation,
   input: RestoreInput,
   outcome: Outcome,
   failures: Failures,
@@ -141,7 +142,7 @@ async function settleUndone(
     await pauseAgain(operation, input, context, deps)
     await putBeforeBack(row, input, context, deps)
   }
-  await forgetBefore(input, deps)
+  await forgetBefore(input.before, deps)
   if (row.phase === 'deleting') return restartHolds.release(row.id)
   giveUpAfter(outcome, failures, deps)
   await bringBack(operation, context, deps)
@@ -149,7 +150,7 @@ async function settleUndone(
 }
 
 /** What was started already is in the way. */
-async function pauseAgain(operation: OperationRow, input: RestoreInput, context: StepContext, deps: OperationDeps) {
+async function pauseAgain(operation: ProjectOperation, input: RestoreInput, context: StepContext, deps: OperationDeps) {
   const row = await findProject(deps.store, operation.project)
   const { kinds } = (await deps.model.renew(row.id)).resolved
   const observed = await deps.engine.observe(row.id, forever)
@@ -172,16 +173,4 @@ async function putBeforeBack(
     const isNew = parts.includes(part.id) && !from.manifest.parts.some(({ id }) => id === part.id)
     if (isNew && part.id !== filesPart && data !== null) await dropData(row.id, data, context, deps)
   }
-}
-
-/** The project is as it was, so the backup of that says nothing new. */
-async function forgetBefore({ before }: RestoreInput, { backups, store }: OperationDeps): Promise<void> {
-  const known = backups.known.find(before)
-  if (known === null) return
-  await backups.folder.remove(before)
-  backups.known.forget(before)
-  await store.transaction(async (tx) => {
-    await backups.keys.forget(tx, before)
-    await tx.events.append(backupEvent('backup.deleted', known.manifest))
-  })
 }

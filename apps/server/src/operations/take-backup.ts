@@ -3,7 +3,7 @@ import { type ArchiveWriter, type Manifest, type PartContents, sealSettings } fr
 import { filesPart, type ProjectPart, settingsPart } from '@stackquay/domain'
 import { readTree } from '@stackquay/engines'
 import type { StepContext, WorkStep } from '@stackquay/orchestrator'
-import type { OperationRow, ProjectRow } from '@stackquay/store'
+import type { ProjectOperation, ProjectRow } from '@stackquay/store'
 import { backupEvent } from '../backups/backup-event.ts'
 import type { NewBackupKey } from '../backups/backup-keys.ts'
 import { contentsOf, onlineArchive } from '../backups/data-programs.ts'
@@ -42,7 +42,7 @@ export interface TakenBackup {
   abandon(): Promise<void>
 }
 
-type Ask = Pick<OperationRow, 'id' | 'project'>
+type Ask = Pick<ProjectOperation, 'id' | 'project'>
 
 /** None of the steps when the backup is there already: an earlier attempt made it. */
 export function takeBackup(operation: Ask, row: ProjectRow, request: BackupRequest, deps: OperationDeps): TakenBackup {

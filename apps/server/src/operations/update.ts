@@ -1,6 +1,6 @@
 import { planProject, serviceSecret } from '@stackquay/domain'
 import type { Work, WorkStep } from '@stackquay/orchestrator'
-import type { OperationRow } from '@stackquay/store'
+import type { ProjectOperation } from '@stackquay/store'
 import type { Removal } from '../projects/change-project.ts'
 import { removalsOf } from '../projects/removals.ts'
 import { carryOutActs } from './carry-out-acts.ts'
@@ -8,7 +8,7 @@ import type { OperationDeps } from './operation-deps.ts'
 import { type Failures, giveUpAfter, stepsOf } from './reconcile-steps.ts'
 
 /** A change that deletes data or rotates credentials: it is never merged with another one. */
-export function update(operation: OperationRow, deps: OperationDeps): Work {
+export function update(operation: ProjectOperation, deps: OperationDeps): Work {
   const failures: Failures = []
   const { project } = operation
   const removal = operation.input as Partial<Removal>

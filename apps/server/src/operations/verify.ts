@@ -3,7 +3,7 @@ import type { BackupVerification } from '@stackquay/contract'
 import { dataOfPart, filesPart, settingsPart } from '@stackquay/domain'
 import { readTree, writeTree } from '@stackquay/engines'
 import type { Outcome, StepContext, Work, WorkStep } from '@stackquay/orchestrator'
-import type { OperationRow, ProjectRow } from '@stackquay/store'
+import type { ProjectOperation, ProjectRow } from '@stackquay/store'
 import { backupEvent } from '../backups/backup-event.ts'
 import { differenceOf } from '../backups/compare-contents.ts'
 import { inDrillFolder } from '../backups/drill-folder.ts'
@@ -19,7 +19,7 @@ import { deadlines, findProject, type OperationDeps } from './operation-deps.ts'
  * The restore drill: all of a backup is put back where nothing of the project is, and looked at. What it found is kept; that it found a
  * fault is a success of the drill. Nothing of it is left, also after a kill.
  */
-export function verify(operation: OperationRow, deps: OperationDeps): Work {
+export function verify(operation: ProjectOperation, deps: OperationDeps): Work {
   const backup = String(operation.input.backup)
   const environment = drillOf(operation.id)
   const began = performance.now()

@@ -12,6 +12,8 @@ export interface Accepted {
   readonly isNew: boolean
   /** Those that run and are to end, because this one stands against what they do. */
   readonly ends: readonly OperationRow[]
+  /** Nothing is before it, so it was written down as begun. */
+  readonly isBegun?: boolean
 }
 
 type Asker = Pick<RequestContext, 'actor' | 'requestId'>
@@ -48,6 +50,9 @@ export function actsOf({ kind, input }: Pick<OperationRow, 'kind' | 'input'>): r
     case 'backup':
     case 'restore':
     case 'verify':
+    case 'import':
+    case 'copy-backup':
+    case 'fetch-backup':
       return []
     default:
       return kind satisfies never
@@ -59,7 +64,17 @@ export function isMerged({ kind, input }: OperationRow): boolean {
   return !takesBack.includes(kind) && input.alone !== true
 }
 
-const takesBack: readonly OperationRow['kind'][] = ['create', 'duplicate', 'delete', 'backup', 'restore', 'verify']
+const takesBack: readonly OperationRow['kind'][] = [
+  'create',
+  'duplicate',
+  'delete',
+  'backup',
+  'restore',
+  'verify',
+  'import',
+  'copy-backup',
+  'fetch-backup',
+]
 
 /** It changes nothing of the project: what is asked for meanwhile waits for it. */
 export function isQuiet({ kind }: Pick<OperationRow, 'kind'>): boolean {
@@ -178,8 +193,9 @@ export async function cancelWaiting(tx: Transaction, operation: OperationRow): P
   const cancelled = await tx.operations.cancel(operation.id)
   const { desiredBefore } = operation.input
   const isAboutRunning = actsOf(operation).some((act) => act.do !== 'update' && act.do !== 'reconcile')
-  if (isAboutRunning && (desiredBefore === 'running' || desiredBefore === 'stopped'))
-    await tx.projects.setLifecycle(operation.project, { desired: desiredBefore })
+  const { project } = operation
+  if (project !== null && isAboutRunning && (desiredBefore === 'running' || desiredBefore === 'stopped'))
+    await tx.projects.setLifecycle(project, { desired: desiredBefore })
   await tellOperation(tx, cancelled)
   await tx.audit.append(outcomeEntry(cancelled, { state: 'cancelled' }))
   return cancelled
@@ -188,9 +204,10 @@ export async function cancelWaiting(tx: Transaction, operation: OperationRow): P
 export async function queueOperation(
   tx: Transaction,
   kind: OperationRow['kind'],
-  project: string,
+  project: string | null,
   context: Asker,
   input: Readonly<Record<string, unknown>>,
+  begins = false,
 ): Promise<OperationRow> {
   const operation = await tx.operations.insert({
     id: newId('op'),
@@ -199,6 +216,7 @@ export async function queueOperation(
     actor: context.actor,
     input,
     requestId: context.requestId,
+    begins,
   })
   await tellOperation(tx, operation)
   return operation
@@ -214,7 +232,7 @@ async function tellOperation(tx: Transaction, { id, kind, project, state, steps,
 
 /** After the transaction: begins the operation, or lets the waiting one rest; ends what stands against it. */
 export function begin(
-  { operation, isNew, ends }: Accepted,
+  { operation, isNew, ends, isBegun = false }: Accepted,
   { model, orchestrator }: { readonly model: Model; readonly orchestrator: Orchestrator },
 ): void {
   for (const { id, project, state } of ends) {
@@ -225,11 +243,15 @@ export function begin(
     }
   }
   model.setOperation(operation)
-  if (isNew) submitted(operation, orchestrator)
+  if (isNew) submitted(operation, orchestrator, isBegun)
   else orchestrator.postpone(operation.id)
 }
 
-/** Runs a stored operation. */
-export function submitted({ id, project, attempts }: OperationRow, orchestrator: Orchestrator): void {
-  orchestrator.submit({ id, project, attempts })
+/** Runs a stored operation, after those of its project; one of the instance after those that use the same backup target. */
+export function submitted(
+  { id, project, input, attempts }: OperationRow,
+  orchestrator: Orchestrator,
+  isBegun = false,
+): void {
+  orchestrator.submit({ id, project, queue: project ?? String(input.target), attempts, isBegun })
 }

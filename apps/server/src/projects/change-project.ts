@@ -244,7 +244,7 @@ export async function writeChange(
     const accepted = await accept(tx, proposed, context, deps)
     if (look !== null) await refuseChanged(store, row, look)
     const spec = await sealSpec(tx, row.id, proposed.spec, extracted)
-    const changed = await tx.projects.update(row.id, row.generation, { spec })
+    const updated = await tx.projects.update(row.id, row.generation, { spec })
     for (const { name, length } of proposed.rotates) await tx.secrets.put(row.id, name, randomText(length))
     await rememberKeptData(tx, row, spec)
     // Nothing is to be done for it. What an earlier change has not reached is still to be done, unless this one takes it back.
@@ -253,7 +253,8 @@ export async function writeChange(
       proposed.goesBack ||
       row.observedGeneration === row.generation ||
       (row.heldSpec !== null && sameSpec({ ...spec, name: row.heldSpec.name }, row.heldSpec))
-    if (accepted === null && isAsHeld) await tx.projects.carriedOut(row.id, changed.generation, spec)
+    const isCarriedOut = accepted === null && isAsHeld
+    const changed = isCarriedOut ? await tx.projects.carriedOut(row.id, updated.generation, spec) : updated
     const deletesData = removal.deleteData.length > 0 ? { deletesData: removal.deleteData } : {}
     await tx.audit.append(
       context.audit({
@@ -272,8 +273,10 @@ export async function writeChange(
     return { accepted, changed }
   })
   const isNew = accepted?.isNew === true
-  // Its operation resolves it again, and remembers what was read of the source.
-  const isKnown = isNew && extracted.texts.size + extracted.dropped.length + proposed.rotates.length === 0
+  // Its operation resolves it again, and remembers what was read of the source; where none is needed, nothing was read.
+  const isKnown =
+    (isNew || (accepted === null && !proposed.isAboutPrograms)) &&
+    extracted.texts.size + extracted.dropped.length + proposed.rotates.length === 0
   if (proposed.isAboutPrograms) deps.resolver.handOver(row.id, (isNew ? 1 : 0) + (isKnown ? 0 : 1))
   // First, so that nobody sees the change without the operation that holds the project for it.
   if (accepted !== null) begin(accepted, deps)

@@ -1,4 +1,6 @@
 import { lstat } from 'node:fs/promises'
+import type { Template } from '@stackquay/catalog'
+import { templateFolder } from '@stackquay/catalog/folders'
 import type { Account, Accounts, ProjectFiles, UserFiles } from '@stackquay/engines'
 import { nobody } from '../isolation/nobody.ts'
 
@@ -9,6 +11,11 @@ export interface SourcePlace {
   readonly path: string
   /** The files came with this installation, as those of a template did: no project can write there. */
   readonly builtIn?: boolean
+}
+
+/** What a new project of the template begins with, where it lies. */
+export function templatePlace(id: string, template: Template): SourcePlace {
+  return { id, path: templateFolder(template), builtIn: true }
 }
 
 /** Answers who reads and writes the source files of a project: always its user, never root. */

@@ -7,12 +7,12 @@ import type { Telling } from './telling.ts'
 export interface KnownOperations {
   /** An operation that runs or waits, as it goes on. */
   setOperation(operation: OperationRecord): void
-  operationEnded(id: string, project: string): void
+  operationEnded(id: string, project: string | null): void
   /**
    * Before the end of an operation is written: what follows from it, to be written with it. `row` is the project's as it is then, where
    * the end changes it. Null for a project that is not known.
    */
-  foreseeEnd(id: string, project: string, row: ProjectRow | null): Foreseen | null
+  foreseeEnd(id: string, project: string | null, row: ProjectRow | null): Foreseen | null
 }
 
 export interface Foreseen {
@@ -24,8 +24,8 @@ export interface Foreseen {
 
 export function createKnownOperations(entries: Entries, telling: Telling, now: () => Date): KnownOperations {
   const operationEnded: KnownOperations['operationEnded'] = (id, project) => {
-    const entry = entries.find(project)
-    if (entry === null) return
+    const entry = project === null ? null : entries.find(project)
+    if (project === null || entry === null) return
     entry.operations = without(entry, id)
     telling.touched(project)
   }
@@ -35,15 +35,16 @@ export function createKnownOperations(entries: Entries, telling: Telling, now: (
   }
   return {
     setOperation: (operation) => {
-      const entry = entries.find(operation.project)
-      if (entry === null) return
+      const { project } = operation
+      const entry = project === null ? null : entries.find(project)
+      if (project === null || entry === null) return
       entry.operations = [...without(entry, operation.id), operation].sort(inTurn)
-      telling.touched(operation.project)
+      telling.touched(project)
     },
     operationEnded,
     foreseeEnd: (id, project, row) => {
-      const entry = entries.find(project)
-      if (entry === null) return null
+      const entry = project === null ? null : entries.find(project)
+      if (project === null || entry === null) return null
       const ended: Entry = {
         ...entry,
         ...(row !== null && isSameSettings(entry, row) ? { row } : {}),

@@ -1,5 +1,5 @@
 import type { Plan } from '@stackquay/contract'
-import { manifestSchema, printManifest, pruneOf } from '@stackquay/domain'
+import { pruneOf } from '@stackquay/domain'
 import type { ProjectRow } from '@stackquay/store'
 import type { Handlers } from '../http/handler.ts'
 import type { ProjectAnswers } from './answers.ts'
@@ -19,10 +19,14 @@ export function manifestHandlers(deps: ChangeDeps, { find, holds, change }: Proj
   }
 
   return {
-    getManifestSchema: async () => ({ status: 200, body: manifestSchema() }),
+    getManifestSchema: async () => {
+      const { manifestSchema } = await import('@stackquay/domain/manifest-schema')
+      return { status: 200, body: manifestSchema() }
+    },
 
     getManifest: async ({ params }) => {
       const row = await find(params.id)
+      const { printManifest } = await import('@stackquay/domain/print-manifest')
       return { status: 200, body: { manifest: printManifest(row.spec) } }
     },
 

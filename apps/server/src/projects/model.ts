@@ -1,3 +1,4 @@
+import type { OperationRecord } from '@stackquay/contract'
 import type { Resolved } from '@stackquay/domain'
 import type { Workload, WorkloadRef } from '@stackquay/engine-api'
 import type { Observations, Watches } from '@stackquay/orchestrator'
@@ -21,6 +22,8 @@ export interface Model extends KnownOperations, Telling {
   load(): Promise<void>
   /** After a write of the row, its leases or its source: reads and resolves again. */
   renew(id: string, source?: SourceRead): Promise<Known>
+  /** A project that was just written, with the operation that makes it. */
+  created(id: string, operation: OperationRecord): Promise<Known>
   /** After a write of the row alone, by who knows already what it resolves to. */
   changed(row: ProjectRow, resolved: Resolved): void
   forget(id: string): void
@@ -71,7 +74,7 @@ export function createModel(options: ModelOptions): Model {
     }
   }
 
-  const renew: Model['renew'] = async (id, source = 'now') => {
+  const look = async (id: string, source: SourceRead, operation?: OperationRecord): Promise<Known> => {
     const row = await store.projects.find(id)
     if (row === null) throw new Error(`project ${id} is not stored`)
     const before = forgotten
@@ -80,12 +83,15 @@ export function createModel(options: ModelOptions): Model {
     if (forgotten !== before && (await store.projects.find(id)) === null)
       throw new Error(`project ${id} was deleted meanwhile`)
     const entry = entries.put(row, resolved, leases)
+    if (operation !== undefined) entry.operations = [operation]
     touched(id)
     return entry
   }
+  const renew: Model['renew'] = (id, source = 'now') => look(id, source)
 
   return {
     renew,
+    created: (id, operation) => look(id, 'now', operation),
     changed: (row, resolved) => {
       const before = entries.find(row.id)
       if (before === null) return

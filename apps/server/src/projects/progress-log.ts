@@ -17,8 +17,10 @@ import {
   type StepRecord,
 } from '@stackquay/orchestrator'
 import type { NewAuditEntry, OperationRow, ProjectRow, Store, Transaction } from '@stackquay/store'
+import { TargetError } from '@stackquay/targets'
 import { archiveProblem } from '../http/archive-problem.ts'
 import { filesProblem } from '../http/files-problem.ts'
+import { targetProblem } from '../http/target-problem.ts'
 import type { Foreseen, Model } from './model.ts'
 import { isEnded, operationView } from './view.ts'
 
@@ -39,7 +41,7 @@ export function createProgressLog(options: {
   flush(): Promise<void>
 } {
   const { store, now } = options
-  const waiting = new Map<string, { project: string; step: string; lines: string[] }>()
+  const waiting = new Map<string, { project: string | null; step: string; lines: string[] }>()
   const carried: Carried = new Map()
   let timer: NodeJS.Timeout | null = null
 
@@ -62,12 +64,12 @@ export function createProgressLog(options: {
     })
   }
 
-  const running = new Map<string, string>()
+  const running = new Map<string, string | null>()
   return {
-    started: async (id) => {
-      const row = await begin(id)
-      if (row !== null) running.set(id, row.project)
-      return row !== null
+    started: async ({ id, project, isBegun = false }) => {
+      if (!isBegun && (await begin(id)) === null) return false
+      running.set(id, project)
+      return true
     },
     progress: async (id, steps, progress) => course.tell(id, { steps: steps.map(stepView), progress }),
     output: (id, step, lines) => {
@@ -177,6 +179,7 @@ function createRecords(store: Store, model: Model, carried: Carried) {
         if (
           outcome?.state === 'succeeded' &&
           carries !== undefined &&
+          updated.project !== null &&
           (await store.projects.find(updated.project)) !== null
         )
           project = await tx.projects.carriedOut(updated.project, carries.generation, carries.spec)
@@ -270,6 +273,7 @@ export function problemOfFailure(failure: unknown, steps: readonly StepRecord[] 
 }
 
 function foreseen(failure: unknown): unknown {
+  if (failure instanceof TargetError) return targetProblem(failure)
   if (failure instanceof FilesError) return filesProblem(failure)
   return failure instanceof ArchiveError ? archiveProblem(failure) : failure
 }

@@ -3,6 +3,7 @@ import { type DetectedRuntime, type ProjectFacts, runtimeTypes, type SourceFiles
 import type { EngineName } from '@stackquay/contract'
 import {
   type BackupPrograms,
+  type DatabaseDump,
   type ProjectCommands,
   type ProjectSpec,
   type Resolved,
@@ -10,6 +11,7 @@ import {
   resolveBackups,
   resolveCommands,
   resolveConnections,
+  resolveDump,
   resolveProject,
   type SecretHandle,
 } from '@stackquay/domain'
@@ -55,10 +57,14 @@ export interface Resolver extends ProjectHosts {
   resolveKnown(project: Resolvable, source: SourceRead): Promise<Resolved>
   /** So many who ask next for `handedOver` go on with what this request has just read: its operation, and the answer. */
   handOver(project: string, times: number): void
+  /** The files of a new project were just copied from there, and nobody can have changed them: the next `handedOver` is what lies there. */
+  handOverFrom(place: SourcePlace, project: Pick<Resolvable, 'id' | 'spec'>): Promise<void>
   /** What was remembered of a project that is gone. */
   forget(project: string): Promise<void>
   /** How the data of its workloads is backed up while they run. */
   backups(project: Resolvable): Promise<readonly BackupPrograms[]>
+  /** How one of its databases is exported and imported; null where that cannot be here. */
+  dump(project: Resolvable, database: string): Promise<DatabaseDump | null>
   /** What people can run in the project. Also reads the files that actions and suites are found in. */
   commands(project: Resolvable): Promise<ProjectCommands>
   /**
@@ -106,7 +112,7 @@ export function createResolver(options: ResolverOptions): Resolver {
     toolsPath: join(config.home, 'tools', id),
   })
 
-  const { readings, readNow, readForMoment, handOver } = createReadings(memory, filesOf)
+  const { readings, readNow, readForMoment, handOver, handOverFrom } = createReadings(memory, filesOf)
   const factsFor = (project: Resolvable, files: readonly string[], read = readNow) =>
     resolveFacts(project, facts(project), () => read(project, files), options)
 
@@ -123,7 +129,12 @@ export function createResolver(options: ResolverOptions): Resolver {
     resolveKnown: async (project, source) =>
       resolveProject(project.spec, await factsFor(project, workloadFiles(project.spec), readings[source])),
     handOver,
+    handOverFrom: (place, { id, spec }) => handOverFrom(place, id, workloadFiles(spec)),
     backups: async (project) => backupsIn(project.spec, await factsFor(project, workloadFiles(project.spec))).programs,
+    dump: async (project, database) => {
+      const facts = await factsFor(project, workloadFiles(project.spec))
+      return resolveDump(project.spec, facts, resolveProject(project.spec, facts), database)
+    },
     commands: async (project) => resolveCommands(project.spec, await factsFor(project, commandFiles(project.spec))),
     inTestEnvironment: async (project, place) =>
       besideIn(place, project.spec, await factsFor(project, commandFiles(project.spec))),

@@ -17,20 +17,38 @@ const momentMs = 250
 
 /** The ways in which what runtimes want to know of a source is had. */
 export function createReadings(memory: ReturnType<typeof createSourceMemory>, filesOf: FilesOf) {
-  const readNow = async (project: SourcePlace, files: readonly string[]) =>
-    (await isThere(project.path)) ? readSource(await filesOf(project), project.path, files) : {}
+  /** Null where there is no folder: it is still to come, or it is gone. */
+  const readThere = async (project: SourcePlace, files: readonly string[]) =>
+    (await isThere(project.path)) ? readSource(await filesOf(project), project.path, files) : null
+  const readNow = async (project: SourcePlace, files: readonly string[]) => (await readThere(project, files)) ?? {}
   const lately = new Map<string, Read>()
+  const keepForMoment = (project: string, read: Read) => {
+    lately.set(project, read)
+    setTimeout(() => lately.get(project) === read && lately.delete(project), momentMs).unref()
+  }
+  const templates = new Map<string, Promise<SourceFiles>>()
+  /** Once: what came with the installation stays as it is while the service runs. */
+  const readTemplate = (place: SourcePlace, files: readonly string[]): Promise<SourceFiles> => {
+    const copied = files.filter((name) => !name.split('/').includes('node_modules'))
+    const key = [place.path, ...copied].join('\n')
+    const known = templates.get(key)
+    if (known !== undefined) return known
+    const reading = readNow(place, copied)
+    templates.set(key, reading)
+    reading.catch(() => templates.delete(key))
+    return reading
+  }
   const readForMoment = async (project: SourcePlace, files: readonly string[]) => {
     lately.delete(project.id)
-    const read: Read = { files, source: await readNow(project, files), handed: 0 }
-    lately.set(project.id, read)
-    setTimeout(() => lately.get(project.id) === read && lately.delete(project.id), momentMs).unref()
-    return read.source
+    const source = await readThere(project, files)
+    keepForMoment(project.id, { files, source: source ?? {}, handed: 0 })
+    return source
   }
   const readAndRemember = async (project: SourcePlace, files: readonly string[]) => {
     const source = await readForMoment(project, files)
-    await memory.remember(project.id, files, source)
-    return source
+    if (source === null) await memory.forget(project.id)
+    else await memory.remember(project.id, files, source)
+    return source ?? {}
   }
   const goOnOrRead = async (project: SourcePlace, files: readonly string[]) => {
     const read = lately.get(project.id)
@@ -47,11 +65,16 @@ export function createReadings(memory: ReturnType<typeof createSourceMemory>, fi
   return {
     readings,
     readNow,
-    readForMoment,
+    readForMoment: async (project: SourcePlace, files: readonly string[]) =>
+      (await readForMoment(project, files)) ?? {},
     /** So many who ask next for `handedOver` go on with what was just read. */
     handOver: (project: string, times: number) => {
       const read = lately.get(project)
       if (read !== undefined) read.handed = times
+    },
+    /** The project was just made of what lies there: who asks next for `handedOver` goes on with that. */
+    handOverFrom: async (place: SourcePlace, project: string, files: readonly string[]) => {
+      keepForMoment(project, { files, source: await readTemplate(place, files), handed: 1 })
     },
   }
 }

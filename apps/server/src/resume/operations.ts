@@ -15,8 +15,8 @@ export async function holdInterrupted({
   restartHolds,
 }: Reconciling & { readonly restartHolds: RestartHolds }): Promise<void> {
   for (const { kind, project } of await store.operations.unfinished()) {
-    const known = model.find(project)
-    if (known === null || known.row.desired !== 'running' || !holding.includes(kind)) continue
+    const known = project === null ? null : model.find(project)
+    if (project === null || known === null || known.row.desired !== 'running' || !holding.includes(kind)) continue
     const isUp = ({ state, health }: Observed) => state === 'running' && health !== 'starting'
     const up = observations.of(project).filter(isUp)
     const down = known.resolved.workloads.filter(({ ref }) => !up.some((one) => one.ref.workload === ref.workload))
@@ -25,7 +25,7 @@ export async function holdInterrupted({
 }
 
 /** They stop what runs and start it again. */
-const holding: readonly OperationRow['kind'][] = ['restart', 'update', 'backup', 'restore']
+const holding: readonly OperationRow['kind'][] = ['restart', 'update', 'backup', 'restore', 'import']
 
 /** Goes on with operations that a crash interrupted, and starts or stops what is not as it should be. */
 export async function resumeOperations(deps: Reconciling): Promise<void> {
@@ -36,6 +36,7 @@ export async function resumeOperations(deps: Reconciling): Promise<void> {
   for (const operation of unfinished) {
     // It was asked to end just before the service did.
     const endsIt = (other: OperationRow) =>
+      other.project !== null &&
       other.project === operation.project &&
       other.state === 'queued' &&
       (other.kind === 'delete' || (stopsAll(actsOf(other)) && !stopsAll(actsOf(operation)) && !isQuiet(operation)))

@@ -1,5 +1,5 @@
 import { isAbsolute, relative, resolve, sep } from 'node:path'
-import { type CaseResult, sameTest } from '@stackquay/catalog/results/test-results'
+import { type CaseResult, sameTest } from '@stackquay/catalog/results/case-result'
 import type { TestCounts } from '@stackquay/contract'
 import type { TestCaseRow } from '@stackquay/store'
 

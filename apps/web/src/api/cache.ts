@@ -20,14 +20,15 @@ export function holdProject(project: ProjectView): void {
 export function holdOperation(incoming: OperationRecord): void {
   const operation = mergeOperation(queryClient.getQueryData<OperationRecord>(['operation', incoming.id]), incoming)
   queryClient.setQueryData(['operation', operation.id], operation)
+  const { project: id } = operation
+  if (id === null) return
   const current = (held: OperationRecord | null): OperationRecord | null =>
     isOver(operation) ? (held?.id === operation.id ? null : held) : operation
   queryClient.setQueryData<ProjectSummary[]>(['projects'], (list) =>
-    list?.map((item) => (item.id === operation.project ? { ...item, operation: current(item.operation) } : item)),
+    list?.map((item) => (item.id === id ? { ...item, operation: current(item.operation) } : item)),
   )
-  queryClient.setQueriesData<ProjectView>(
-    { predicate: (query) => isProjectItself(query, operation.project) },
-    (project) => (project === undefined ? project : { ...project, operation: current(project.operation) }),
+  queryClient.setQueriesData<ProjectView>({ predicate: (query) => isProjectItself(query, id) }, (project) =>
+    project === undefined ? project : { ...project, operation: current(project.operation) },
   )
 }
 

@@ -143,7 +143,11 @@ function apply(event: EventRecord): void {
     case 'backup.restored':
     case 'backup.scheduled':
     case 'backup.late':
+    case 'backup.copied':
       void readBackupsAgain()
+      return
+    case 'backup-target.changed':
+      void queryClient.invalidateQueries({ queryKey: ['backup-targets'] })
       return
     case 'webhook.changed':
       void queryClient.invalidateQueries({ queryKey: ['webhooks'] })

@@ -95,6 +95,7 @@ export const powers = {
     ],
   },
   backup: { scope: 'operate', unrestricted: false, operations: ['createBackup', 'verifyBackup', 'downloadBackup'] },
+  dump: { scope: 'operate', unrestricted: false, operations: ['exportDatabase', 'importDatabase'] },
   publish: { scope: 'operate', unrestricted: false, operations: ['addDomain', 'removeDomain', 'endShare'] },
   secrets: {
     scope: 'operate',
@@ -150,6 +151,14 @@ export const powers = {
       'createInstanceBackup',
       'uploadInstanceBackup',
       'deleteInstanceBackup',
+      'copyBackup',
+      'fetchBackup',
+      'listBackupTargets',
+      'getBackupTarget',
+      'createBackupTarget',
+      'checkBackupTarget',
+      'deleteBackupTarget',
+      'listTargetBackups',
     ],
   },
   notify: {

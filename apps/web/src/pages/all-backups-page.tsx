@@ -11,6 +11,7 @@ import { texts } from '../texts/index.ts'
 import { type BackupAct, BackupDialogs } from './backups/backup-dialogs.tsx'
 import { BackupItem } from './backups/backup-item.tsx'
 import { InstanceBackups } from './backups/instance-backups.tsx'
+import { TargetsPanel } from './backups/targets-panel.tsx'
 import { UploadButton } from './backups/upload-button.tsx'
 import { useTitle } from './use-title.ts'
 
@@ -44,6 +45,7 @@ export function AllBackupsPage() {
         }}
       </Loaded>
       <InstanceBackups />
+      <TargetsPanel />
       <BackupDialogs act={act} project={null} onClose={() => setAct(null)} />
     </div>
   )

@@ -29,7 +29,7 @@ export function OperationPage() {
 }
 
 function Operation({ operation }: { operation: OperationRecord }) {
-  const query = useQuery(projectQuery(operation.project))
+  const query = useQuery({ ...projectQuery(operation.project ?? ''), enabled: operation.project !== null })
   const project = query.data
   const running = isOver(operation) ? t.kinds[operation.kind] : t.now[operation.kind]
   const title = project === undefined ? running : `${running}: ${project.name}`

@@ -49,7 +49,7 @@ export interface RunningBackup {
   succeeded(): Promise<void>
 }
 
-export async function begin(program: BackupProgram, machine: Machine): Promise<RunningBackup> {
+export async function begin(program: BackupProgram, machine: Machine, withInput = false): Promise<RunningBackup> {
   const placed = async (value: Value) =>
     (await revealValue(value, async ({ secret }) => machine.secrets[secret] ?? '')).replaceAll(
       /\{data:([^}]+)\}/g,
@@ -62,11 +62,11 @@ export async function begin(program: BackupProgram, machine: Machine): Promise<R
   const child = spawn(first, words, {
     cwd: await placed(program.cwd),
     env: { PATH: '/usr/local/bin:/usr/bin:/bin', ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: [withInput ? 'pipe' : 'ignore', 'pipe', 'pipe'],
     detached: true,
     ...(machine.uid === undefined ? {} : { uid: machine.uid, gid: machine.uid }),
   })
-  const said = text(child.stderr)
+  const said = text(child.stderr!)
   const ended = once(child, 'close')
   return {
     child,

@@ -79,6 +79,7 @@ const backup = {
     seconds: 12.4,
     checks: [{ part: 'database:main', check: 'started', ok: true, detail: 'Ready after 1.2 s.' }],
   },
+  copies: [{ target: 'tgt_01kq3z8v5nexample', name: 'Offsite', state: 'complete', at }],
   opensHere: true,
 }
 const schedule = {
@@ -86,6 +87,24 @@ const schedule = {
   timezone: 'Europe/Berlin',
   keep: { last: 7, daily: 7, weekly: 4, monthly: 6 },
   verify: 'weekly',
+}
+const target = {
+  id: 'tgt_01kq3z8v5nexample',
+  name: 'Offsite',
+  kind: 'sftp',
+  place: 'sftp://backup@nas.lan:22/srv/backups',
+  folder: null,
+  s3: null,
+  sftp: {
+    host: 'nas.lan',
+    port: 22,
+    user: 'backup',
+    path: '/srv/backups',
+    hostKey: 'ssh-ed25519 SHA256:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU',
+  },
+  copies: 1,
+  createdAt: at,
+  checkedAt: at,
 }
 const status = { state: 'stopped', desired: 'stopped', since: at, health: 'none', warnings: [] }
 const project = {
@@ -392,6 +411,13 @@ export const examples: Readonly<Record<string, unknown>> = {
   ProjectDuplicate: { name: 'Shop copy' },
   Backup: backup,
   BackupPage: page(backup),
+  DatabaseDump: 'CREATE TABLE book (title text);',
+  DatabaseImport: {
+    operation: { ...operation, kind: 'import' },
+    dump: { format: 'sql', compression: 'gzip', bytes: 18_204_113, contentBytes: 91_020_565 },
+    notes: [{ kind: 'database', text: 'DROP DATABASE other', count: 1, lines: [7] }],
+    backup: backup.id,
+  },
   BackupArchive: 'manifest.json, and a file for each part, as a tar archive',
   InstanceBackup: instanceBackup,
   InstanceBackupList: { items: [instanceBackup] },
@@ -403,6 +429,39 @@ export const examples: Readonly<Record<string, unknown>> = {
   BackupScheduleBody: schedule,
   BackupScheduleState: {
     schedule: { ...schedule, nextAt: at, dueAt: null, lastBackupAt: at, late: false, problem: null },
+  },
+  BackupTargetList: list(target),
+  BackupTarget: target,
+  NewBackupTarget: { ...target, recoveryPassphrase: null, isNew: true },
+  BackupTargetCreate: {
+    name: 'Offsite',
+    s3: {
+      endpoint: 'https://s3.example.com',
+      bucket: 'backups',
+      accessKeyId: 'the access key',
+      secretAccessKey: 'the secret of the access key',
+    },
+  },
+  BackupTargetCheck: { restoreKeyFile: false },
+  BackupCopyRequest: { target: target.id },
+  BackupFetchRequest: { backup: backup.id },
+  TargetBackupList: {
+    items: [
+      {
+        id: backup.id,
+        project: { id: projectId, slug: 'shop', name: 'Shop' },
+        engine: 'native',
+        createdAt: at,
+        note: null,
+        source: 'manual',
+        parts: ['settings', 'database:main'],
+        sizeBytes: 18_204_113,
+        copiedAt: at,
+        opens: true,
+        here: false,
+      },
+    ],
+    unreadable: [],
   },
   RestoreRequest: { confirm: 'shop', parts: ['database:main'] },
   RestoreAs: { name: 'Shop of March', start: true },

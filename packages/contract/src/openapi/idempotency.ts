@@ -2,11 +2,12 @@ import type { Operation } from '../operation.ts'
 
 /**
  * Answers that hold secrets are never stored, so a key means nothing to these. A repetition still does no harm: a second
- * token of the same name is a `conflict`, a second set-up `already_set_up`, a second login one more session; a second
+ * token or backup target of the same name is a `conflict`, a second set-up `already_set_up`, a second login one more session; a second
  * replacement of the key needs the password again, so it is never repeated by accident.
  */
 const unkept: readonly string[] = [
   'createToken',
+  'createBackupTarget',
   'createTicket',
   'login',
   'completeSetup',

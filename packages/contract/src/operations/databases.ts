@@ -1,14 +1,9 @@
 import { z } from 'zod'
 import { operation } from '../operation.ts'
-import { DryRun, listOf, ProjectRef, Wait } from '../schemas/common.ts'
+import { DryRun, listOf, Wait } from '../schemas/common.ts'
 import { Credentials } from '../schemas/observe.ts'
 import { DatabaseChange, DatabaseView, databaseNamePattern, Project } from '../schemas/project.ts'
-import { admin, change, id, operate, read } from './of-project.ts'
-
-const database = z.object({
-  id: ProjectRef,
-  db: z.string().regex(databaseNamePattern).describe('Name of the database in the project.'),
-})
+import { admin, change, database, id, operate, read } from './of-project.ts'
 
 export const listDatabases = operation({
   id: 'listDatabases',

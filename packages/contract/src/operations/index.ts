@@ -1,7 +1,9 @@
 import type { Operation } from '../operation.ts'
 import * as access from './access.ts'
+import * as backupTargets from './backup-targets.ts'
 import * as backups from './backups.ts'
 import * as databases from './databases.ts'
+import * as dumps from './dumps.ts'
 import * as env from './env.ts'
 import * as images from './images.ts'
 import * as instanceBackups from './instance-backups.ts'
@@ -25,8 +27,10 @@ export const operations = {
   ...observe,
   ...env,
   ...databases,
+  ...dumps,
   ...backups,
   ...instanceBackups,
+  ...backupTargets,
   ...manifest,
   ...ofOperations,
   ...services,

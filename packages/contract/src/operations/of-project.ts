@@ -1,8 +1,13 @@
 import { z } from 'zod'
 import { DryRun, ProjectRef, Wait } from '../schemas/common.ts'
+import { databaseNamePattern } from '../schemas/project.ts'
 
 /** What operations of one project have in common. */
 export const id = z.object({ id: ProjectRef })
+export const database = z.object({
+  id: ProjectRef,
+  db: z.string().regex(databaseNamePattern).describe('Name of the database in the project.'),
+})
 export const read = { kind: 'scope', scope: 'read', project: true } as const
 export const operate = { kind: 'scope', scope: 'operate', project: true } as const
 export const admin = { kind: 'scope', scope: 'admin', project: true } as const

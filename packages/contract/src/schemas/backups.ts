@@ -17,7 +17,7 @@ export const BackupPartId = z
   )
   .meta({ id: 'BackupPartId', description: 'Part of a backup: `settings`, `files`, `database:main`, `service:redis`.' })
 
-export const backupSources = ['manual', 'schedule', 'before-restore', 'upload'] as const
+export const backupSources = ['manual', 'schedule', 'before-restore', 'before-import', 'upload'] as const
 
 /**
  * How a part was taken. `copy`: its folder; of data while nothing wrote to it. `online`: consistent, by its own program, while it ran.
@@ -67,6 +67,20 @@ export const BackupVerification = z
   .meta({ id: 'BackupVerification' })
 export type BackupVerification = z.infer<typeof BackupVerification>
 
+export const copyStates = ['copying', 'complete', 'incomplete'] as const
+
+export const BackupCopy = z
+  .object({
+    target: z.string().describe('Id of the backup target.'),
+    name: z.string().describe('Name of the backup target.'),
+    state: z
+      .enum(copyStates)
+      .describe('complete: every byte was read back. incomplete: it was interrupted; copying again goes on there.'),
+    at: Time.describe('Since when it is so.'),
+  })
+  .meta({ id: 'BackupCopy' })
+export type BackupCopy = z.infer<typeof BackupCopy>
+
 export const Backup = z
   .object({
     id: BackupId,
@@ -85,6 +99,7 @@ export const Backup = z
     source: z.enum(backupSources).describe('Why it was made.'),
     sizeBytes: z.int().describe('Of all parts, as they are stored.'),
     parts: z.array(BackupPart),
+    copies: z.array(BackupCopy).describe('Where copies of it lie, as this instance knows.'),
     verified: BackupVerification.nullable().describe('The last restore drill; null when there was none.'),
     opensHere: z
       .boolean()

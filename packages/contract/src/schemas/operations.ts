@@ -13,6 +13,9 @@ export const operationKinds = [
   'backup',
   'restore',
   'verify',
+  'import',
+  'copy-backup',
+  'fetch-backup',
 ] as const
 export const operationStates = ['queued', 'running', 'succeeded', 'failed', 'cancelled'] as const
 
@@ -33,7 +36,10 @@ export const OperationRecord = z
   .object({
     id: z.string().describe('op_…'),
     kind: z.enum(operationKinds),
-    project: z.string().describe('Id of the project.'),
+    project: z
+      .string()
+      .nullable()
+      .describe('Id of the project; null for an operation of the instance, such as a copy to a backup target.'),
     state: z.enum(operationStates),
     steps: z.array(OperationStep),
     progress: z.number().min(0).max(1),

@@ -221,6 +221,8 @@ export const eventTypes = [
   'backup.restored',
   'backup.scheduled',
   'backup.late',
+  'backup.copied',
+  'backup-target.changed',
 ] as const
 
 /** What happened, for pages and scripts that follow along. `data` is an explicit projection, never a secret. */

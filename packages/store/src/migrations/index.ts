@@ -11,6 +11,8 @@ import * as devices from './0009-devices.ts'
 import * as waitingOperations from './0010-waiting-operations.ts'
 import * as backupChecks from './0011-backup-checks.ts'
 import * as backupSchedules from './0012-backup-schedules.ts'
+import * as spareUsers from './0013-spare-users.ts'
+import * as backupTargets from './0014-backup-targets.ts'
 
 /** In order; the position, counted from one, is the schema's version. Only ever added to: what was released stays as it is. */
 export const migrations: readonly Migration[] = [
@@ -26,6 +28,8 @@ export const migrations: readonly Migration[] = [
   waitingOperations,
   backupChecks,
   backupSchedules,
+  spareUsers,
+  backupTargets,
 ]
 
 /** The schema that this program brings a database to; it opens no later one. */

@@ -6,13 +6,15 @@ export interface UserIds {
 /** The system user of a project. It may not be made yet. */
 export interface ProjectUser extends UserIds {
   readonly number: number
-  /** Null when the project is gone. */
+  /** Null when the project is gone, or still to be created. */
   readonly project: string | null
   readonly name: string
   /** The user that all projects shared, while files of this one may still belong to it. */
   readonly before: UserIds | null
   /** Somebody’s own user, who owns the project’s folder: never made and never removed for the project. */
   readonly isOwner: boolean
+  /** Waits for a project that is still to be created. */
+  readonly isSpare: boolean
 }
 
 export interface ProjectUserReader {
@@ -32,6 +34,12 @@ export interface ProjectUserWriter {
     /** Default: false. */
     readonly isOwner?: boolean
   }): Promise<ProjectUser>
+  /** The same for a user that waits for its project. */
+  addSpare(user: UserIds & { readonly name: (number: number) => string }): Promise<ProjectUser>
+  /** A spare user is the project's from now on. Throws `ChangedError` when it is not spare any more. */
+  give(number: number, project: string): Promise<void>
+  /** A spare user that could not be made; its number and uid stay taken. */
+  dropSpare(number: number): Promise<void>
   /** Another user of the machine had that uid. */
   setIds(number: number, ids: UserIds): Promise<void>
   /** All files of the project are its own user's now. */

@@ -1,7 +1,6 @@
 import type { Context } from '../../context.ts'
+import { onlyDatabase } from '../../databases/only-database.ts'
 import type { Define } from '../../define.ts'
-import { CliError, usageError } from '../../errors.ts'
-import { exitCodes } from '../../exit-codes.ts'
 import { projectRef } from '../../find-project.ts'
 import { projectArgument } from '../../options.ts'
 import { printField } from '../../output/print-field.ts'
@@ -47,13 +46,4 @@ async function run(
     if (hostPort !== port) rows.splice(3, 0, ['Port here', String(hostPort)])
     return fields(rows, context.style)
   })
-}
-
-async function onlyDatabase(context: Context, id: string): Promise<string> {
-  const client = await context.client()
-  const { items } = await client.call('listDatabases', { params: { id } }, { signal: context.signal })
-  if (items.length > 1) throw usageError('Which database?', `One of: ${items.map((item) => item.name).join(', ')}`)
-  if (items[0] !== undefined) return items[0].name
-  const hint = `Add one with: stq db create ${id} <name>`
-  throw new CliError(`${id} has no database.`, { exitCode: exitCodes.notFound, hint })
 }

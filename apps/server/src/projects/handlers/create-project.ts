@@ -1,8 +1,16 @@
 import { type EngineName, ProblemError, type ProjectCreate } from '@stackquay/contract'
 import { emptySpec, slugOf } from '@stackquay/domain'
-import { type NewProject, newId, type ProjectRow, type ProjectSource, type Store } from '@stackquay/store'
+import {
+  type NewProject,
+  newId,
+  type ProjectRow,
+  type ProjectSource,
+  type Store,
+  type Transaction,
+} from '@stackquay/store'
 import type { Handlers, RequestContext } from '../../http/handler.ts'
 import { folderOwner } from '../../isolation/folder-owner.ts'
+import type { ChosenUser } from '../../isolation/user-records.ts'
 import { queueOperation } from '../accept.ts'
 import type { ProjectAnswers } from '../answers.ts'
 import { engineForNew } from '../engine-choice.ts'
@@ -69,17 +77,15 @@ async function create(
     path: path ?? (await sources.freeFolder(slug)),
     source,
   }
-  const operation = await insertProject(project, context, deps, async (tx) => {
+  const more = async (tx: Transaction) => {
     const sealed = await sealSpec(tx, id, spec, extracted)
     if (extracted.texts.size > 0) await tx.projects.update(id, 1, { spec: sealed })
     if (source.kind === 'git' && body.git !== undefined && body.git.url !== source.url)
       await tx.secrets.put(id, sourceUrlSecret, body.git.url)
-    if (owner !== null) await isolation.users?.adopt(tx, id, owner)
-    return queueOperation(tx, 'create', id, context, {})
-  }).catch((error: unknown) => {
-    isolation.users?.disown(id)
-    throw error
-  })
+    return queueOperation(tx, 'create', id, context, {}, true)
+  }
+  const user = await userFor(id, { path, owner }, isolation)
+  const operation = await insertProject(project, context, deps, { user, more })
   return answers.answerProject({ ...project } as ProjectRow, operation, query.wait, context, 201)
 }
 
@@ -112,6 +118,17 @@ async function ownerToRunAs(
   if (path === null)
     throw invalid('/runAs', 'needs_path', 'Only a project of an existing folder runs as its owner; send a path.')
   return folderOwner({ path, engine, isolation, context })
+}
+
+/** A folder that is there is looked at as its owner until the project's user may work in it, so that user comes when it is needed. */
+async function userFor(
+  id: string,
+  { path, owner }: { readonly path: string | null; readonly owner: Awaited<ReturnType<typeof ownerToRunAs>> },
+  { users }: ProjectsDeps['isolation'],
+): Promise<ChosenUser | null> {
+  if (users === null) return null
+  if (owner !== null) return users.adopt(id, owner)
+  return path === null ? users.reserve(id) : null
 }
 
 async function planCreation(

@@ -1,6 +1,6 @@
 import { ProblemError, type Secret } from '@stackquay/contract'
 import { slugOf } from '@stackquay/domain'
-import { type NewProject, newId, type ProjectRow, type Store } from '@stackquay/store'
+import { type NewProject, newId, type ProjectRow, type Store, type Transaction } from '@stackquay/store'
 import type { Handlers } from '../../http/handler.ts'
 import { acceptQuietly, queueOperation } from '../accept.ts'
 import type { ProjectAnswers } from '../answers.ts'
@@ -28,7 +28,7 @@ export function duplicateHandler(deps: ProjectsDeps, answers: ProjectAnswers): H
       path: await deps.sources.freeFolder(slug),
       source: { kind: 'copy', of: original.id },
     }
-    const operation = await insertProject(project, context, deps, async (tx) => {
+    const more = async (tx: Transaction) => {
       // The data of a database knows its passwords, so the copy keeps them; variables keep their texts.
       const texts = new Map<string, Secret>()
       for (const [name, handle] of Object.entries(await store.secrets.of(original.id))) {
@@ -39,8 +39,10 @@ export function duplicateHandler(deps: ProjectsDeps, answers: ProjectAnswers): H
       }
       const spec = await sealSpec(tx, id, project.spec, { texts, dropped: [] })
       if (texts.size > 0) await tx.projects.update(id, 1, { spec })
-      return queueOperation(tx, 'duplicate', id, context, { of: original.id })
-    })
+      return queueOperation(tx, 'duplicate', id, context, { of: original.id }, true)
+    }
+    const user = (await deps.isolation.users?.reserve(id)) ?? null
+    const operation = await insertProject(project, context, deps, { user, more })
     return answers.answerProject({ ...project } as ProjectRow, operation, query.wait, context, 201)
   }
 }

@@ -1,5 +1,4 @@
 import { templateOf } from '@stackquay/catalog'
-import { templateFolder } from '@stackquay/catalog/folders'
 import { type EngineName, ProblemError, type ProjectCreate, type ProjectPatch } from '@stackquay/contract'
 import { emptySpec, mergeProject, type ProjectSpec } from '@stackquay/domain'
 import type { ProjectSource } from '@stackquay/store'
@@ -7,7 +6,7 @@ import type { RequestContext } from '../../http/handler.ts'
 import { withoutCredentials } from '../../source/git-url.ts'
 import { limitsBlocker } from '../engine-limits.ts'
 import { type ExtractedSecrets, extractSecrets } from '../extract-secrets.ts'
-import type { SourcePlace } from '../files-of.ts'
+import { type SourcePlace, templatePlace } from '../files-of.ts'
 import { manifestBody } from '../manifest-body.ts'
 import { readManifest } from '../manifest-file.ts'
 import { refuseErrors } from '../prepare.ts'
@@ -47,7 +46,7 @@ export async function beginning(
     if (!merged.ok) refuseErrors(merged.errors.map((error) => ({ ...error, pointer: '/template' })))
     else spec = merged.spec
     source = { kind: 'template', template: template.name }
-    facts = { id, path: templateFolder(template), builtIn: true }
+    facts = templatePlace(id, template)
   } else if (body.git !== undefined) {
     const git = { url: body.git.url, branch: body.git.branch ?? null }
     await sources.checkGit(git, context.signal)

@@ -46,7 +46,7 @@ export function operationHandlers(
       })
       if (dropped !== null) {
         orchestrator.drop(id)
-        await model.renew(project)
+        if (project !== null) await model.renew(project)
         model.operationEnded(id, project)
         return { status: 200, body: operationView(dropped) }
       }

@@ -5,13 +5,14 @@ import { Dialog } from '../../components/dialog.tsx'
 import { toastDone } from '../../components/toast.tsx'
 import { formatBytes, formatDateTime } from '../../lib/format.ts'
 import { texts } from '../../texts/index.ts'
+import { CopyToTarget } from './copy-to-target.tsx'
 import { RestoreAs } from './restore-as.tsx'
 import { RestoreInPlace } from './restore-in-place.tsx'
 
 const t = texts.backups
 
 export interface BackupAct {
-  readonly do: 'restore' | 'restore-as' | 'delete'
+  readonly do: 'restore' | 'restore-as' | 'copy' | 'delete'
   readonly backup: Backup
 }
 
@@ -40,6 +41,9 @@ export function BackupDialogs({ act, project, onClose }: BackupDialogsProps) {
         wide
       >
         {backup !== undefined && <RestoreAs backup={backup} onClose={onClose} />}
+      </Dialog>
+      <Dialog open={act?.do === 'copy'} onClose={onClose} title={t.copyTitle(when)} detail={t.copyDetail}>
+        {backup !== undefined && <CopyToTarget backup={backup} onClose={onClose} />}
       </Dialog>
       <ConfirmDialog
         open={act?.do === 'delete'}

@@ -1,6 +1,6 @@
 import type { Backup, ProjectView } from '@stackquay/contract'
 import { Link } from '@tanstack/react-router'
-import { ChevronRight, CopyPlus, Download, Ellipsis, ShieldCheck, Trash2, Undo2 } from 'lucide-react'
+import { ChevronRight, CopyPlus, Download, Ellipsis, HardDriveUpload, ShieldCheck, Trash2, Undo2 } from 'lucide-react'
 import { useId, useState } from 'react'
 import { downloadPath, verifyBackup } from '../../api/backups.ts'
 import { Button, buttonClass, IconButton } from '../../components/button.tsx'
@@ -49,6 +49,7 @@ export function BackupItem({ backup, project, onAct }: BackupItemProps) {
             {t.parts(backup.parts.length)}
             {(backup.note !== null || backup.source !== 'manual') && ` · ${backup.note ?? t.sources[backup.source]}`}
           </p>
+          <Copies backup={backup} />
         </div>
         <VerifiedBadge backup={backup} />
         <BackupButtons backup={backup} project={project} onAct={onAct} />
@@ -56,6 +57,15 @@ export function BackupItem({ backup, project, onAct }: BackupItemProps) {
       {!backup.opensHere && <p className="mt-2 pl-5 text-sm text-warn">{t.locked}</p>}
       <div id={details}>{open && <BackupDetails backup={backup} />}</div>
     </li>
+  )
+}
+
+function Copies({ backup: { copies } }: { backup: Backup }) {
+  if (copies.length === 0) return null
+  return (
+    <p className="pl-5 text-sm break-words text-ink-2">
+      {t.copies(copies.map(({ name, state, at }) => `${name} (${t.copyStates[state]}, ${formatDateTime(at)})`))}
+    </p>
   )
 }
 
@@ -119,6 +129,9 @@ function BackupButtons({ backup, project, onAct }: BackupItemProps) {
           )}
           <MenuItem icon={CopyPlus} disabled={!backup.opensHere} onSelect={() => onAct({ do: 'restore-as', backup })}>
             {t.restoreAs}
+          </MenuItem>
+          <MenuItem icon={HardDriveUpload} onSelect={() => onAct({ do: 'copy', backup })}>
+            {t.copyTo}
           </MenuItem>
           <MenuSeparator />
           <MenuItem icon={Trash2} danger onSelect={() => onAct({ do: 'delete', backup })}>

@@ -1,30 +1,23 @@
 import type { ProjectView } from '@stackquay/contract'
 import { useQuery } from '@tanstack/react-query'
-import { Ellipsis, KeyRound, RefreshCw, Settings2, Trash2 } from 'lucide-react'
+import { Download, Ellipsis, KeyRound, RefreshCw, Settings2, Trash2, Upload } from 'lucide-react'
 import { useState } from 'react'
-import { dropDatabase, planDatabaseRotation, planDrop, rotateDatabase } from '../../api/changes.ts'
-import { client } from '../../api/client.ts'
 import { servicesQuery } from '../../api/queries.ts'
 import { Button, IconButton } from '../../components/button.tsx'
-import { Dialog } from '../../components/dialog.tsx'
 import { Menu, MenuItem, MenuSeparator } from '../../components/menu.tsx'
 import { Panel } from '../../components/panel.tsx'
-import { toastDone } from '../../components/toast.tsx'
-import { CredentialsDialog } from '../../modules/credentials.tsx'
 import { Monogram } from '../../modules/monogram.tsx'
-import { PlannedConfirm } from '../../modules/planned-confirm.tsx'
 import { engineReason } from '../../modules/project-actions.ts'
 import { WorkloadStatePill } from '../../modules/state-pill.tsx'
 import { useLabels } from '../../modules/use-labels.ts'
 import { useMay } from '../../modules/use-may.ts'
 import { texts } from '../../texts/index.ts'
 import { ChangeDatabase } from './change-database.tsx'
+import { DatabaseDialogs, type OpenDialog } from './database-dialogs.tsx'
 
 const t = texts.databases
 
 export type DatabaseView = ProjectView['databases'][string]
-
-type Open = 'credentials' | 'change' | 'rotate' | 'drop' | null
 
 export function DatabaseCard({
   project,
@@ -41,7 +34,7 @@ export function DatabaseCard({
   const type = useQuery(servicesQuery(project.engine)).data?.items.find(
     (item) => item.kind === 'database' && item.name === database.type,
   )
-  const [open, setOpen] = useState<Open>(null)
+  const [open, setOpen] = useState<OpenDialog>(null)
   const close = () => setOpen(null)
   const workload = project.status.workloads.find(
     (item) => item.kind === 'database' && item.name === `${database.type}-${name}`,
@@ -63,48 +56,20 @@ export function DatabaseCard({
           </div>
           {workload && <WorkloadStatePill state={workload.state} />}
           {may('operate') && (
-            <DatabaseActs name={name} changeable={type !== undefined} reason={reason} onOpen={setOpen} />
+            <DatabaseActs
+              name={name}
+              changeable={type !== undefined}
+              runs={workload?.state === 'running'}
+              reason={reason}
+              onOpen={setOpen}
+            />
           )}
         </div>
         {workload?.reason != null && <p className="text-sm break-words text-warn">{workload.reason}</p>}
       </section>
-      <CredentialsDialog
-        open={open === 'credentials'}
-        onClose={close}
-        title={t.credentialsOf(name)}
-        read={(signal) => client.call('getDatabaseCredentials', { params: { id: project.id, db: name } }, { signal })}
-      />
-      <Dialog open={open === 'change'} onClose={close} title={t.changeTitle(name)} wide>
+      <DatabaseDialogs project={project} name={name} open={open} onClose={close}>
         {type && <ChangeDatabase project={project} name={name} database={database} type={type} onClose={close} />}
-      </Dialog>
-      <PlannedConfirm
-        open={open === 'rotate'}
-        onClose={close}
-        title={t.rotateTitle(name)}
-        detail={t.rotateDetail}
-        submit={t.rotateSubmit}
-        look="primary"
-        name={['rotate-database', project.id, name]}
-        ask={(signal) => planDatabaseRotation(project.id, name, signal)}
-        onConfirm={async () => {
-          await rotateDatabase(project.id, name)
-          toastDone(t.rotated(name))
-        }}
-      />
-      <PlannedConfirm
-        open={open === 'drop'}
-        onClose={close}
-        title={t.dropTitle(name)}
-        detail={t.dropDetail}
-        word={name}
-        submit={t.dropSubmit}
-        name={['drop', project.id, name]}
-        ask={(signal) => planDrop(project.id, name, signal)}
-        onConfirm={async (typed) => {
-          await dropDatabase(project.id, name, typed)
-          toastDone(t.dropped(name))
-        }}
-      />
+      </DatabaseDialogs>
     </Panel>
   )
 }
@@ -112,12 +77,14 @@ export function DatabaseCard({
 interface DatabaseActsProps {
   name: string
   changeable: boolean
+  /** It can be exported and imported. */
+  runs: boolean
   /** Why nothing can be changed now. */
   reason: string | null
-  onOpen: (open: Open) => void
+  onOpen: (open: OpenDialog) => void
 }
 
-function DatabaseActs({ name, changeable, reason, onOpen }: DatabaseActsProps) {
+function DatabaseActs({ name, changeable, runs, reason, onOpen }: DatabaseActsProps) {
   const may = useMay()
   return (
     <div className="flex flex-wrap items-center gap-1.5 max-sm:w-full">
@@ -134,17 +101,26 @@ function DatabaseActs({ name, changeable, reason, onOpen }: DatabaseActsProps) {
       >
         {t.change}
       </Button>
-      {may('admin') && (
-        <Menu trigger={<IconButton icon={Ellipsis} size="sm" look="secondary" label={t.actionsOf(name)} />}>
-          <MenuItem icon={RefreshCw} disabled={reason !== null} onSelect={() => onOpen('rotate')}>
-            {t.rotate}
-          </MenuItem>
-          <MenuSeparator />
-          <MenuItem icon={Trash2} danger disabled={reason !== null} onSelect={() => onOpen('drop')}>
-            {t.drop}
-          </MenuItem>
-        </Menu>
-      )}
+      <Menu trigger={<IconButton icon={Ellipsis} size="sm" look="secondary" label={t.actionsOf(name)} />}>
+        <MenuItem icon={Download} disabled={!runs} onSelect={() => onOpen('export')}>
+          {t.dumps.export}
+        </MenuItem>
+        <MenuItem icon={Upload} disabled={!runs || reason !== null} onSelect={() => onOpen('import')}>
+          {t.dumps.import}
+        </MenuItem>
+        {may('admin') && (
+          <>
+            <MenuSeparator />
+            <MenuItem icon={RefreshCw} disabled={reason !== null} onSelect={() => onOpen('rotate')}>
+              {t.rotate}
+            </MenuItem>
+            <MenuSeparator />
+            <MenuItem icon={Trash2} danger disabled={reason !== null} onSelect={() => onOpen('drop')}>
+              {t.drop}
+            </MenuItem>
+          </>
+        )}
+      </Menu>
     </div>
   )
 }

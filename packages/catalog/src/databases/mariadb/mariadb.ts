@@ -1,6 +1,7 @@
 import type { DatabaseInput, DatabaseType } from '../../entry-types.ts'
 import { familyFields, familyWorkload, nameBlocker } from '../mysql-family.ts'
 import { familyBackup } from '../mysql-family-backup.ts'
+import { familyDump } from '../mysql-family-dump.ts'
 import { basedirOf, initJob } from './init-job.ts'
 
 /** One server process and one data directory for each database entry; its user has all rights on its own database alone. */
@@ -45,6 +46,7 @@ export const mariadb: DatabaseType = {
   toWorkload,
   // Seconds.
   backup: familyBackup('SET SESSION max_statement_time = 600'),
+  dump: familyDump('mariadb-client'),
 }
 
 function toWorkload(input: DatabaseInput) {

@@ -1,6 +1,7 @@
 import type { DatabaseInput, DatabaseType } from '../../entry-types.ts'
 import { familyFields, familyWorkload, nameBlocker } from '../mysql-family.ts'
 import { familyBackup } from '../mysql-family-backup.ts'
+import { familyDump } from '../mysql-family-dump.ts'
 import { initJob } from './init-job.ts'
 import { ownOptions } from './own-options.ts'
 
@@ -44,6 +45,7 @@ export const mysql: DatabaseType = {
   toWorkload,
   // Milliseconds, of statements that select.
   backup: familyBackup('SET SESSION max_execution_time = 600000'),
+  dump: familyDump('mysql-client'),
 }
 
 function toWorkload(input: DatabaseInput) {

@@ -1,6 +1,7 @@
 import { dataPath } from '@stackquay/engine-api/workload'
 import type { DatabaseConnection, DatabaseInput, DatabaseType, WorkloadSpec } from '../../entry-types.ts'
 import { backup } from './backup-method.ts'
+import { dump } from './dump/dump-method.ts'
 import { initJob } from './init-job.ts'
 import { passwordJob } from './password-job.ts'
 import { startScript } from './start-script.ts'
@@ -72,6 +73,7 @@ export const postgresql: DatabaseType = {
     url: url(connection),
   }),
   backup,
+  dump,
 }
 
 function toWorkload(input: DatabaseInput): WorkloadSpec {

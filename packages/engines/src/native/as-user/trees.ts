@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { constants } from 'node:fs'
+import { constants, type Dirent } from 'node:fs'
 import { copyFile, lchown, lstat, mkdir, readdir, readlink, rmdir, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Account } from '../account.ts'
@@ -120,9 +120,8 @@ export async function copyToGive(
     if (to.account !== null) await lchown(path, to.account.uid, to.account.gid)
   }
   const copyFolder = async (source: string, target: string): Promise<void> => {
-    for (const entry of await readdir(source, { withFileTypes: true })) {
+    const copyEntry = async (entry: Dirent) => {
       signal.throwIfAborted()
-      if (from.without?.includes(entry.name)) continue
       const [path, copy] = [join(source, entry.name), join(target, entry.name)]
       if (entry.isDirectory()) {
         await mkdir(copy, 0o755)
@@ -131,6 +130,11 @@ export async function copyToGive(
       else await copyFile(path, copy, constants.COPYFILE_EXCL)
       await give(copy)
     }
+    const entries = await readdir(source, { withFileTypes: true })
+    const copied = entries.filter(({ name }) => from.without?.includes(name) !== true).map(copyEntry)
+    // All have ended before it fails: what failed is removed then.
+    await Promise.allSettled(copied)
+    await Promise.all(copied)
   }
   try {
     await copyFolder(from.path, to.path)

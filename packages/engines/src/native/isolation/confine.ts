@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import { EngineError, type FolderMount, type Limits } from '@stackquay/engine-api'
 import type { Account } from '../account.ts'
 import type { Accounts } from '../accounts.ts'
@@ -98,6 +99,7 @@ async function viewOf(home: Home, account: Account | null, project: string, isol
   const folders: FolderMount[] = [
     { path: home.toolchains, readOnly: true },
     { path: own.home, readOnly: false },
+    ...namedHome(home, account),
     { path: own.tmp, readOnly: false },
     ...(await dataNamesIn(home, project)).map((path) => ({ path, readOnly: false })),
     ...(await isolation.folders(project)),
@@ -108,6 +110,12 @@ async function viewOf(home: Home, account: Account | null, project: string, isol
     folders,
     tmp: own.tmp,
   }
+}
+
+/** The home of the project's user by the name that the machine's list of users has for it; it leads to the other. */
+function namedHome({ homes }: Home, account: Account | null): readonly FolderMount[] {
+  if (account?.name === undefined || account.isOwner === true) return []
+  return [{ path: join(homes, account.name), readOnly: false }]
 }
 
 /** Files in a hidden folder are hidden with it. */

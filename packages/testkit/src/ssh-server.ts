@@ -5,7 +5,8 @@ import { connect } from 'node:net'
 import { userInfo } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { freePort, waitFor } from '@stackquay/testkit'
+import { freePort } from './free-port.ts'
+import { waitFor } from './wait-for.ts'
 
 const execute = promisify(execFile)
 
@@ -18,7 +19,7 @@ export interface SshServer extends AsyncDisposable {
 }
 
 /**
- * A real sshd on loopback, for one login and one key of that person. Host keys are made in the folder by name: `<type>-<any>`.
+ * A real sshd with SFTP on loopback, for one login and one key of that person. Host keys are made in the folder by name: `<type>-<any>`.
  * As an ordinary user it serves that user alone.
  */
 export async function serveSsh(folder: string, clientKey: string, hostKey: string): Promise<SshServer> {
@@ -39,6 +40,7 @@ export async function serveSsh(folder: string, clientKey: string, hostKey: strin
       'PasswordAuthentication no',
       `AllowUsers ${userInfo().username}`,
       'PermitRootLogin prohibit-password',
+      'Subsystem sftp internal-sftp',
     ]
     await writeFile(join(folder, 'sshd_config'), `${settings.join('\n')}\n`)
     if (process.getuid?.() === 0) await mkdir('/run/sshd', { recursive: true, mode: 0o755 })

@@ -1,0 +1,40 @@
+import { randomUUID } from 'node:crypto'
+import type { OperationRecord } from '@stackquay/contract'
+import { findTarget } from '../../backups/find-target.ts'
+import { noteDone } from '../../change-project.ts'
+import type { Context } from '../../context.ts'
+import type { Define } from '../../define.ts'
+import { finishOperation, type WaitFlags } from '../../finish-operation.ts'
+import { addWaitOptions } from '../../options.ts'
+
+export const defineFetch: Define = (command, context) => {
+  command
+    .summary('bring a backup from a target')
+    .description(
+      'Bring a backup from a target to this instance. Every part is checked before it counts. It takes scope admin.',
+    )
+    .argument('<target>', 'id or name: see stq backup target list')
+    .argument('<backup>', 'id: see stq backup target backups')
+    .addHelpText('after', '\nThen: stq backup restore-as <backup> <name>')
+  addWaitOptions(command).action((target: string, backup: string, flags: WaitFlags) =>
+    run(context(), target, backup, flags),
+  )
+}
+
+async function run(context: Context, where: string, backup: string, flags: WaitFlags): Promise<void> {
+  const { id } = await findTarget(context, where)
+  const client = await context.client()
+  const operation = (await client.call(
+    'fetchBackup',
+    { params: { target: id }, body: { backup } },
+    { signal: context.signal, idempotencyKey: randomUUID() },
+  )) as OperationRecord
+  if (flags.wait === false)
+    return context.result(operation, () =>
+      context.quiet ? operation.id : `The service has taken it on: ${operation.id}`,
+    )
+  await finishOperation(context, operation, flags)
+  const fetched = await client.call('getAnyBackup', { params: { backup } }, { signal: context.signal })
+  noteDone(context, `The backup of ${fetched.project.slug} is here`)
+  context.result(fetched, () => fetched.id)
+}

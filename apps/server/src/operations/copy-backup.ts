@@ -1,0 +1,135 @@
+import { ProblemError } from '@stackquay/contract'
+import type { StepContext, Work } from '@stackquay/orchestrator'
+import type { BackupCopyRow, OperationRow } from '@stackquay/store'
+import { findCopy, type Piece, removeCopy, requireKey, sendCopy, type TargetError } from '@stackquay/targets'
+import type { CopyInput } from '../backup-targets/queue-copy.ts'
+import { findTarget, type OpenedTarget, useTarget } from '../backup-targets/use-target.ts'
+import { backupEvent } from '../backups/backup-event.ts'
+import { bytesText } from '../backups/free-room.ts'
+import { deadlines, type OperationDeps } from './operation-deps.ts'
+import { told } from './take-backup.ts'
+
+/**
+ * A backup on a target. Cut off or failed, the next attempt goes on where it was; cancelled, what it sent is removed, unless there
+ * was a copy before.
+ */
+export function copyBackup(operation: OperationRow, deps: OperationDeps): Work {
+  const input = operation.input as unknown as CopyInput
+  const state = { isOurs: false }
+  return {
+    deadlineSeconds: deadlines.week,
+    stages: [
+      async () => {
+        const { name } = await findTarget(deps.store, input.target)
+        return [
+          {
+            id: 'checksums',
+            title: 'Compare the backup with its checksums',
+            run: ({ signal }) => deps.backups.folder.check(input.backup, undefined, signal),
+          },
+          {
+            id: 'copy',
+            title: `Copy the backup to ${name}`,
+            run: (context) => copy(input, state, context, deps),
+          },
+        ]
+      },
+    ],
+    settle: async ({ state: ended }) => {
+      const row = deps.backups.copies.of(input.backup).find(({ target }) => target === input.target)
+      // A copy from before that nothing was changed of is as complete as it was.
+      if (row?.state !== 'copying') return
+      if (ended === 'cancelled' && state.isOurs) await removeSent(input, deps)
+      else if (ended === 'cancelled' && input.isFirst) await forget(input, deps)
+      else await keep(input, 'incomplete', deps)
+    },
+  }
+}
+
+async function copy(
+  input: CopyInput,
+  state: { isOurs: boolean },
+  context: StepContext,
+  deps: OperationDeps,
+): Promise<void> {
+  const { backup, target: id } = input
+  const { store, backups } = deps
+  const { signal } = context
+  const manifest = backups.known.find(backup)?.manifest
+  if (manifest === undefined) throw new ProblemError('not_found', `There is no backup "${backup}".`)
+  const archive = await backups.folder.asTar(backup)
+  const identity = backups.keys.opensHere(manifest) ? await backups.keys.identityOf(manifest) : null
+  const bytes = told(context, `of ${bytesText(archive.size)} copied`)
+  await useTarget(await findTarget(store, id), store, { onRetry: retryTold(context) }, async (opened) => {
+    await requireKey(opened.target, opened.key, signal)
+    const { sent, isOurs } = await sentBefore(input, { ...opened, signal }, deps)
+    state.isOurs = isOurs
+    await sendCopy(
+      { id: backup, ...archive, manifest: JSON.parse(JSON.stringify(manifest)), identity },
+      {
+        ...opened,
+        sent,
+        onFirst: () => keep({ backup, target: id }, 'copying', deps),
+        onPiece: (at, piece) => store.transaction((tx) => tx.backupTargets.putPiece(id, backup, at, piece)),
+        onBytes: bytes,
+        now: () => new Date(),
+        signal,
+      },
+    )
+  })
+  const row = await store.transaction(async (tx) => {
+    await tx.events.append(backupEvent('backup.copied', manifest))
+    return tx.backupTargets.putCopy(id, backup, 'complete')
+  })
+  backups.copies.put(row)
+}
+
+/**
+ * What this instance wrote down, else what the index of a copy says that is there already. `isOurs`: all that is there of it is what
+ * this operation sent, and nothing of another instance.
+ */
+async function sentBefore(
+  { backup, target, isFirst }: CopyInput,
+  options: OpenedTarget & { readonly signal: AbortSignal },
+  { store }: OperationDeps,
+): Promise<{ readonly sent: ReadonlyMap<number, Piece>; readonly isOurs: boolean }> {
+  const noted = await store.backupTargets.pieces(target, backup)
+  if (noted.size > 0) return { sent: noted, isOurs: isFirst }
+  const index = await findCopy(backup, options)
+  return { sent: new Map(index?.pieces.entries()), isOurs: isFirst && index === null }
+}
+
+/** Not for long: a target that is away is no reason for a cancel to wait. */
+const removeMs = 60_000
+
+async function removeSent(input: CopyInput, deps: OperationDeps): Promise<void> {
+  const { store } = deps
+  const { backup, target } = input
+  try {
+    const signal = AbortSignal.timeout(removeMs)
+    const row = await findTarget(store, target)
+    await useTarget(row, store, {}, (opened) => removeCopy(backup, { ...opened, signal }))
+  } catch {
+    return keep(input, 'incomplete', deps)
+  }
+  await forget(input, deps)
+}
+
+async function forget({ backup, target }: CopyInput, { store, backups }: OperationDeps): Promise<void> {
+  await store.transaction((tx) => tx.backupTargets.forgetCopy(target, backup))
+  backups.copies.forget(target, backup)
+}
+
+async function keep(
+  { backup, target }: Pick<CopyInput, 'backup' | 'target'>,
+  state: BackupCopyRow['state'],
+  { store, backups }: OperationDeps,
+): Promise<void> {
+  if ((await store.backupTargets.find(target)) === null) return
+  backups.copies.put(await store.transaction((tx) => tx.backupTargets.putCopy(target, backup, state)))
+}
+
+export function retryTold({ output }: StepContext): (error: TargetError, pauseMs: number) => void {
+  return ({ message }, pauseMs) =>
+    output({ stream: 'stderr', text: `${message} Trying again in ${Math.ceil(pauseMs / 1000)} s.\n` })
+}

@@ -1,0 +1,86 @@
+import type { ProjectView } from '@stackquay/contract'
+import type { ReactNode } from 'react'
+import { dropDatabase, planDatabaseRotation, planDrop, rotateDatabase } from '../../api/changes.ts'
+import { client } from '../../api/client.ts'
+import { Dialog } from '../../components/dialog.tsx'
+import { toastDone } from '../../components/toast.tsx'
+import { CredentialsDialog } from '../../modules/credentials.tsx'
+import { PlannedConfirm } from '../../modules/planned-confirm.tsx'
+import { texts } from '../../texts/index.ts'
+import { ExportDatabase } from './export-database.tsx'
+import { ImportDatabase } from './import-database.tsx'
+
+const t = texts.databases
+
+export type OpenDialog = 'credentials' | 'change' | 'export' | 'import' | 'rotate' | 'drop' | null
+
+interface DatabaseDialogsProps {
+  project: ProjectView
+  name: string
+  open: OpenDialog
+  onClose: () => void
+  /** The form of a change. */
+  children: ReactNode
+}
+
+/** What the buttons and the menu of a database lead to. */
+export function DatabaseDialogs({ project, name, open, onClose, children }: DatabaseDialogsProps) {
+  return (
+    <>
+      <CredentialsDialog
+        open={open === 'credentials'}
+        onClose={onClose}
+        title={t.credentialsOf(name)}
+        read={(signal) => client.call('getDatabaseCredentials', { params: { id: project.id, db: name } }, { signal })}
+      />
+      <Dialog open={open === 'change'} onClose={onClose} title={t.changeTitle(name)} wide>
+        {children}
+      </Dialog>
+      <Dialog
+        open={open === 'export'}
+        onClose={onClose}
+        title={t.dumps.exportTitle(name)}
+        detail={t.dumps.exportDetail}
+      >
+        <ExportDatabase project={project.id} name={name} onClose={onClose} />
+      </Dialog>
+      <Dialog
+        open={open === 'import'}
+        onClose={onClose}
+        title={t.dumps.importTitle(name)}
+        detail={t.dumps.importDetail}
+        wide
+      >
+        <ImportDatabase project={project.id} name={name} onClose={onClose} />
+      </Dialog>
+      <PlannedConfirm
+        open={open === 'rotate'}
+        onClose={onClose}
+        title={t.rotateTitle(name)}
+        detail={t.rotateDetail}
+        submit={t.rotateSubmit}
+        look="primary"
+        name={['rotate-database', project.id, name]}
+        ask={(signal) => planDatabaseRotation(project.id, name, signal)}
+        onConfirm={async () => {
+          await rotateDatabase(project.id, name)
+          toastDone(t.rotated(name))
+        }}
+      />
+      <PlannedConfirm
+        open={open === 'drop'}
+        onClose={onClose}
+        title={t.dropTitle(name)}
+        detail={t.dropDetail}
+        word={name}
+        submit={t.dropSubmit}
+        name={['drop', project.id, name]}
+        ask={(signal) => planDrop(project.id, name, signal)}
+        onConfirm={async (typed) => {
+          await dropDatabase(project.id, name, typed)
+          toastDone(t.dropped(name))
+        }}
+      />
+    </>
+  )
+}

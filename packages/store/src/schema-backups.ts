@@ -1,0 +1,48 @@
+/* Tables of backups. The backups themselves are folders. */
+
+export interface BackupChecksTable {
+  backup: string
+  checked_at: string
+  outcome: string
+  seconds: number
+  checks: string
+}
+
+export interface BackupSchedulesTable {
+  project: string
+  cron: string
+  timezone: string
+  keep: string
+  verify: string
+  times_set_at: string
+  keep_set_at: string
+  counts_from: string
+  late: number
+  last_operation: string | null
+  last_verified: string | null
+}
+
+export interface BackupTargetsTable {
+  id: string
+  name: string
+  kind: string
+  settings: string
+  created_at: string
+  checked_at: string
+}
+
+export interface BackupCopiesTable {
+  target: string
+  backup: string
+  state: string
+  at: string
+}
+
+export interface BackupCopyPiecesTable {
+  target: string
+  backup: string
+  number: number
+  bytes: number
+  sha256: string
+  content_sha256: string
+}

@@ -1,0 +1,135 @@
+import type { Sealer } from './age/sealer.ts'
+import {
+  type CopyIndex,
+  copyFormatVersion,
+  copyName,
+  countPieces,
+  indexName,
+  type Piece,
+  pieceBytes,
+  pieceFolder,
+  pieceName,
+} from './copy-format.ts'
+import { describe, putChecked } from './put-checked.ts'
+import { type Target, TargetError } from './target.ts'
+import type { TargetKey } from './target-key.ts'
+
+/** A backup that is to be copied: one archive, the same bytes every time. */
+export interface CopySource {
+  readonly id: string
+  readonly size: number
+  read(from: number, to: number, signal: AbortSignal): AsyncIterable<Uint8Array>
+  readonly manifest: CopyIndex['manifest']
+  /** Opens its settings; null where nobody here has it. */
+  readonly identity: string | null
+}
+
+export interface SendOptions {
+  readonly target: Target
+  readonly key: TargetKey
+  readonly sealer: Sealer
+  /** Pieces that an earlier attempt sent and read back, by their number. */
+  readonly sent: ReadonlyMap<number, Piece>
+  /** Before the first piece is sent: from here on there is no whole copy until the end. */
+  onFirst(): Promise<void>
+  /** A piece is on the target and was read back. Awaited, so that it is not sent again after a kill. */
+  onPiece(at: number, piece: Piece): Promise<void>
+  /** How many bytes of the archive are there. */
+  onBytes(bytes: number): void
+  readonly now: () => Date
+  readonly signal: AbortSignal
+}
+
+/** Sends what is not there yet, piece by piece, each read back; the index last. Done twice is the same as done once. */
+export async function sendCopy(source: CopySource, options: SendOptions): Promise<CopyIndex> {
+  const { target, key, sealer, signal } = options
+  const name = copyName(key.identity, source.id)
+  const there = await target.list(pieceFolder(name), signal)
+  await requireRoom(source, there, options)
+  const pieces = await sendPieces(source, name, there, options)
+  // Of an earlier attempt with a longer archive. Whoever puts all pieces together takes these for a part of it.
+  const names = new Set(pieces.map((_, at) => pieceName(at)))
+  for (const left of there.keys()) if (!names.has(left)) await target.remove(`${pieceFolder(name)}/${left}`, signal)
+
+  const index: CopyIndex = {
+    format: 'stackquay-copy',
+    formatVersion: copyFormatVersion,
+    id: source.id,
+    copiedAt: options.now().toISOString(),
+    identity: source.identity,
+    archiveBytes: source.size,
+    pieceBytes,
+    pieces,
+    manifest: source.manifest,
+  }
+  const printed = Buffer.from(`${JSON.stringify(index, null, 2)}\n`)
+  await putChecked(target, indexName(name), await sealer.encrypt(printed, key.recipient), signal)
+  return index
+}
+
+async function sendPieces(
+  source: CopySource,
+  name: string,
+  there: ReadonlyMap<string, number>,
+  { target, key, sealer, sent, onFirst, onPiece, onBytes, signal }: SendOptions,
+): Promise<Piece[]> {
+  const pieces: Piece[] = []
+  let isFirst = true
+  for (let at = 0; at < countPieces(source.size); at += 1) {
+    signal.throwIfAborted()
+    const [from, to] = [at * pieceBytes, Math.min((at + 1) * pieceBytes, source.size)]
+    const content = await readRange(source, from, to, signal)
+    const contentSha256 = describe(content).sha256
+    const before = sent.get(at)
+    if (before?.contentSha256 === contentSha256 && there.get(pieceName(at)) === before.bytes) pieces.push(before)
+    else {
+      if (isFirst) await onFirst()
+      // An index never names a piece that is another one by now.
+      if (isFirst) await target.remove(indexName(name), signal)
+      isFirst = false
+      const sealed = await sealer.encrypt(content, key.recipient)
+      const stored = await putChecked(target, `${pieceFolder(name)}/${pieceName(at)}`, sealed, signal)
+      const piece = { ...stored, contentSha256 }
+      await onPiece(at, piece)
+      pieces.push(piece)
+    }
+    onBytes(to)
+  }
+  return pieces
+}
+
+/** Removes all that there is of a copy, whole or not. First the index: what is left of the rest is no copy. */
+export async function removeCopy(
+  backup: string,
+  { target, key, signal }: Pick<SendOptions, 'target' | 'key' | 'signal'>,
+): Promise<void> {
+  const name = copyName(key.identity, backup)
+  await target.remove(indexName(name), signal)
+  for (const piece of (await target.list(pieceFolder(name), signal)).keys())
+    await target.remove(`${pieceFolder(name)}/${piece}`, signal)
+}
+
+/** Told before anything is sent, where the target can say. */
+async function requireRoom(
+  { size }: CopySource,
+  there: ReadonlyMap<string, number>,
+  { target, signal }: SendOptions,
+): Promise<void> {
+  const free = await target.freeBytes(signal)
+  const stored = [...there.values()].reduce((sum, bytes) => sum + bytes, 0)
+  // What age adds is less than a hundredth.
+  const needed = Math.max(0, Math.ceil(size * 1.01) - stored)
+  if (free !== null && needed > free)
+    throw new TargetError('full', `The copy needs ${needed} bytes, and the target has ${free} free.`)
+}
+
+async function readRange(source: CopySource, from: number, to: number, signal: AbortSignal): Promise<Uint8Array> {
+  const bytes = new Uint8Array(to - from)
+  let filled = 0
+  for await (const chunk of source.read(from, to, signal)) {
+    bytes.set(chunk, filled)
+    filled += chunk.length
+  }
+  if (filled !== bytes.length) throw new Error(`The archive of ${source.id} is shorter than it says.`)
+  return bytes
+}
