@@ -277,6 +277,15 @@ test('restored in place, the state is that of then, that of before is kept, and 
   await before.store.transaction((tx) => tx.operations.cancel(slow.id))
   assert.ok(!existsSync(join(before.folder, 'restore')))
 
+  const stored = join(before.folder, 'instance-backups', backup.id, 'stackquay.db.zst')
+  const whole = readFileSync(stored)
+  writeFileSync(stored, whole.subarray(0, -1))
+  assert.equal((await restore({ confirm: backup.id })).body.code, 'backup_damaged')
+  const [failed] = await before.store.audit.list({ limit: 1, action: 'instance.restore' })
+  assert.equal(failed?.outcome, 'failure')
+  assert.ok(!existsSync(join(before.folder, 'restore')))
+  writeFileSync(stored, whole)
+
   const { status, body } = await restore({ confirm: backup.id })
   assert.equal(status, 202, JSON.stringify(body))
   await asked.promise

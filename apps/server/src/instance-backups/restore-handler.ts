@@ -36,15 +36,16 @@ export function instanceRestoreHandlers(deps: InstanceRestoreDeps): Pick<Handler
       // What is made ready is sealed with the key of now.
       const release = keys.hold()
       const before = newId('ibk', now())
+      const { createdAt } = manifest
+      const entry = () => context.audit({ action: 'instance.restore', target: id, changes: { createdAt, before } })
+      let isRecorded = false
       try {
         await refuseWhileWorking(deps)
         await requireRoomForCopy(config.home)
         await requireRoom(config.home, 2 * manifest.parts[0].contentBytes, 'The restored database')
-        const { createdAt } = manifest
         // First, so that it is in what is kept.
-        await store.transaction((tx) =>
-          tx.audit.append(context.audit({ action: 'instance.restore', target: id, changes: { createdAt, before } })),
-        )
+        await store.transaction((tx) => tx.audit.append(entry()))
+        isRecorded = true
         const replaced = await archives.create({
           id: before,
           createdAt: now().toISOString(),
@@ -69,6 +70,7 @@ export function instanceRestoreHandlers(deps: InstanceRestoreDeps): Pick<Handler
       } catch (error) {
         isRestoring = false
         release()
+        if (isRecorded) await store.transaction((tx) => tx.audit.append({ ...entry(), outcome: 'failure' }))
         throw error
       }
       setImmediate(restart)

@@ -1882,6 +1882,7 @@ export const en = {
       service: 'Services',
       backup: 'Backups',
       'backup-target': 'Backup targets',
+      instance: 'Backups of the instance',
       mail: 'Mail',
       action: 'Actions',
       test: 'Tests',
