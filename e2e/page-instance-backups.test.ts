@@ -25,6 +25,8 @@ describe('backups of the instance on the page', () => {
   it('makes one, restores it after saying what that means, and then asks for the password', {
     timeout: 90_000,
   }, async () => {
+    // The page that follows the log-in is there: no navigation of its own is under way.
+    await page.getByRole('heading', { level: 1 }).waitFor()
     await page.goto(`${service.url}/settings/backups`)
     await page.getByText('None yet. One is made by itself').waitFor()
     await page.getByRole('button', { name: 'Back up instance' }).click()
