@@ -269,11 +269,22 @@ describe('services, mail and databases on the page', () => {
     })
 
     it('opens a link of a mail in a new tab that knows nothing of the page', { timeout: 60_000 }, async () => {
-      const [tab] = await Promise.all([
-        browser.context.waitForEvent('page'),
-        frame().getByRole('link', { name: 'Your ticket' }).click(),
-      ])
-      await tab.waitForURL('https://elsewhere.test/ticket')
+      const opened = async () => {
+        const [tab] = await Promise.all([
+          browser.context.waitForEvent('page'),
+          frame().getByRole('link', { name: 'Your ticket' }).click(),
+        ])
+        const isThere = await tab.waitForURL('https://elsewhere.test/ticket', { timeout: 5000 }).then(
+          () => true,
+          () => false,
+        )
+        if (isThere) return tab
+        await tab.close()
+        return null
+      }
+      // A new tab may ask before anybody stands in for that host, and finds none.
+      const tab = (await opened()) ?? (await opened()) ?? (await opened())
+      assert.ok(tab)
       assert.equal(await tab.evaluate(() => window.opener), null)
       assert.equal(await tab.evaluate(() => document.referrer), '')
       await tab.close()
