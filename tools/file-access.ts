@@ -45,6 +45,12 @@ export const fileAccess: readonly FileAccess[] = [
   { path: 'apps/server/src/dumps/received-dumps.ts', why: 'files in `dumps` of the home, which only we can read' },
   { path: 'apps/server/src/home.ts', why: 'makes the home and the folder above projects' },
   { path: 'apps/server/src/app/built-page.ts', why: 'looks for the built page' },
+  { path: 'apps/server/src/instance-backups/handlers.ts', why: 'the size of the database in the home' },
+  {
+    path: 'apps/server/src/instance-backups/restore-first.ts',
+    why: 'the archive that an administrator names in the settings; whether the home has a database',
+  },
+  { path: 'apps/server/src/instance-backups/restore-folder.ts', why: '`restore` in the home, and names in the home' },
   { path: 'apps/server/src/instance-lock.ts', why: 'the socket of the instance, in the home' },
   { path: 'apps/server/src/isolation/folder-owner.ts', why: '/etc/login.defs' },
   { path: 'apps/server/src/isolation/provision.ts', why: '/proc' },
@@ -80,6 +86,10 @@ export const fileAccess: readonly FileAccess[] = [
   { path: 'packages/archive/src/archive-writer.ts', why: 'a backup that is written, in `backups` of the home' },
   { path: 'packages/archive/src/compress.ts', why: 'looks for `zstd` on the PATH of the service' },
   { path: 'packages/archive/src/files.ts', why: 'writes in `backups` of the home' },
+  {
+    path: 'packages/archive/src/instance/instance-archives.ts',
+    why: 'names in `instance-backups` of the home, and the copies in it',
+  },
   { path: 'packages/archive/src/read-part.ts', why: 'reads in `backups` of the home' },
   { path: 'packages/archive/src/upload.ts', why: 'removes what it wrote, in `backups` of the home' },
   {

@@ -46,14 +46,16 @@ export interface AppOptions {
   readonly sockets?: InheritedSockets
   /** Who keeps the ports of page and proxy; closed with the app. */
   readonly ports?: PortsKeeper
+  /** Asks whoever made the app to close it and to make another in its place, with the state that was made ready for it. */
+  readonly restart?: () => void
 }
 
 /** The composition root. Each part is made from those above it, and says in its file of `app/` what it needs and what it gives. */
 export async function createApp(options: AppOptions): Promise<App> {
-  const { config, log, say, now = () => new Date(), sockets = {}, ports = null } = options
+  const { config, log, say, now = () => new Date(), sockets = {}, ports = null, restart = null } = options
   const life = new AbortController()
   const onError: AppContext['onError'] = (error, what) => log.error({ err: error }, what)
-  const context: AppContext = { config, log, say, now, onError, signal: life.signal }
+  const context: AppContext = { config, log, say, now, onError, restart, signal: life.signal }
 
   const instance = await openInstance(options.engine, context)
   const { store, engine, engines, isolation } = instance

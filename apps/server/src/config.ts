@@ -89,6 +89,9 @@ export const settings = {
     'Key that seals secrets: 32 bytes as base64 or hex. Default: a file `secret.key` in the home, made at the first start.',
   ),
   STACKQUAY_SECRET_KEY_FILE: Text.optional().describe('File that holds the key.'),
+  STACKQUAY_RESTORE: Text.optional().describe(
+    'File with a backup of an instance, as it was downloaded, that a start on a home without a database restores; on one that has a database the service does not start. Needs the secret key that it was made with. Default: none.',
+  ),
   STACKQUAY_LOG_LEVEL: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
     .default('info')
@@ -209,6 +212,8 @@ export interface Config {
   readonly admin: { readonly username: string; readonly password: string } | null
   /** 32 bytes, or null for the generated file. */
   readonly secretKey: Buffer | null
+  /** Archive that is restored into an empty home. */
+  readonly restore: string | null
   readonly logLevel: string
   /** What is kept of what each workload prints. */
   readonly logs: { readonly maxBytes: number; readonly maxDays: number }
@@ -280,6 +285,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     admin:
       values.STACKQUAY_ADMIN_USER === undefined ? null : { username: values.STACKQUAY_ADMIN_USER, password: password! },
     secretKey: key === undefined ? null : parseKey(key),
+    restore: values.STACKQUAY_RESTORE === undefined ? null : absolute(values.STACKQUAY_RESTORE),
     logLevel: values.STACKQUAY_LOG_LEVEL,
     logs: { maxBytes: values.STACKQUAY_LOG_MAX_MB * 1024 * 1024, maxDays: values.STACKQUAY_LOG_MAX_DAYS },
     isolation: values.STACKQUAY_ISOLATION,

@@ -1,6 +1,6 @@
 import { StoreUnusableError } from '@stackquay/store'
 import { pino } from 'pino'
-import { type App, createApp } from './app.ts'
+import { type App, type AppOptions, createApp } from './app.ts'
 import { collectAfterStart } from './collect-after-start.ts'
 import { type Config, ConfigError, readConfig } from './config.ts'
 import { BootError } from './home.ts'
@@ -29,12 +29,43 @@ async function main(): Promise<void> {
   const config = readConfig(process.env)
   const log = pino({ level: config.logLevel, base: null, timestamp: pino.stdTimeFunctions.isoTime })
   const sockets = takeInheritedSockets(process.env)
+  let current = await open({ config, log, sockets })
+  greet(current.app, config)
+  const isEnding = endOn(() => current.app.close())
+  collectAfterStart(current.app.ready)
+  for (;;) {
+    await current.app.ready.catch((error: unknown) => {
+      // Ended while it still looked for projects: the end is under way, and must be allowed to close what is open.
+      if (!isEnding()) throw error
+    })
+    await current.restarting
+    if (isEnding()) return
+    await current.app.close()
+    if (isEnding()) return
+    // Descriptors that somebody handed over are closed with the app; whoever has them starts the service again.
+    if (sockets.page !== undefined || sockets.proxy !== undefined) process.exit(0)
+    current = await open({ config: { ...config, restore: null }, log, sockets })
+    say(`Stackquay was restored, and answers at ${config.publicUrl}`)
+  }
+}
+
+interface Opened {
+  readonly app: App
+  /** Ends when the app asks to be closed and opened again. */
+  readonly restarting: Promise<void>
+}
+
+async function open(
+  given: Pick<AppOptions, 'config' | 'log'> & { readonly sockets: InheritedSockets },
+): Promise<Opened> {
+  const { config, log, sockets } = given
   const ports = createPortsKeeper({
     home: config.home,
     addresses: () => portsOf(config, sockets),
     onError: (error, what) => log.error({ err: error }, what),
   })
-  const app = await createApp({ config, log, say, sockets, ports })
+  const restarting = Promise.withResolvers<void>()
+  const app = await createApp({ config, log, say, sockets, ports, restart: restarting.resolve })
   try {
     await listenPage(app.http, config.listen, sockets.page)
   } catch (error) {
@@ -43,13 +74,7 @@ async function main(): Promise<void> {
   }
   // Behind the page: its own socket holds the port until then.
   if (sharesPorts()) ports.start()
-  greet(app, config)
-  collectAfterStart(app.ready)
-  const isEnding = endOn(app)
-  await app.ready.catch((error: unknown) => {
-    // Ended while it still looked for projects: the end is under way, and must be allowed to close what is open.
-    if (!isEnding()) throw error
-  })
+  return { app, restarting: restarting.promise }
 }
 
 /** Whatever systemd holds needs nobody else, but for the addresses beside it. */
@@ -70,13 +95,13 @@ function greet(app: App, config: ReturnType<typeof readConfig>): void {
     say(`\nFirst start: open ${config.publicUrl} and make the administrator with this one-time code: ${code}\n`)
 }
 
-function endOn(app: App): () => boolean {
+function endOn(close: () => Promise<void>): () => boolean {
   let ending = false
   const end = () => {
     if (ending) process.exit(130)
     ending = true
     say('Ending. Projects and their addresses stay up; start again to manage them.')
-    app.close().then(
+    close().then(
       () => process.exit(0),
       (error: unknown) => refuse(error),
     )

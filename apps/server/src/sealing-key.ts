@@ -22,8 +22,10 @@ export interface KeyPlace {
   readonly candidates: { readonly sealingKey: SealingKey; readonly nextKey?: SealingKey }
   /** The key of this id, when it is one of those that stand here. */
   find(id: string): SealingKey | null
-  /** False after a replacement whose last step failed; a start ends it. */
+  /** False after a replacement whose last step failed, which a start ends, and while the key is held. */
   isSettled(): boolean
+  /** No replacement begins until the function that this answers was called. */
+  hold(): () => void
   /** Once the database said which of the candidates seals it: the file then holds that one, and nothing stands beside it. */
   settle(id: string): void
   /** Writes a new key beside the one in use, on the disk before this returns. It is not in use yet. */
@@ -38,6 +40,11 @@ export function keyPlace(home: string, given: Buffer | null): KeyPlace {
   return given === null ? inHome(home) : fromEnvironment(sealingKeyOf(given))
 }
 
+/** The key that stands here already; null where the first start would make one. */
+export function givenKey(home: string, given: Buffer | null): SealingKey | null {
+  return given === null ? read(join(home, 'secret.key')) : sealingKeyOf(given)
+}
+
 export function sealingKeyOf(key: Buffer): SealingKey {
   return { id: createHash('sha256').update('stackquay sealing key\0').update(key).digest('hex').slice(0, 12), key }
 }
@@ -48,6 +55,7 @@ function fromEnvironment(key: SealingKey): KeyPlace {
     candidates: { sealingKey: key },
     find: (id) => (id === key.id ? key : null),
     isSettled: () => true,
+    hold: () => () => undefined,
     settle: () => undefined,
     putNext: () => {
       throw new TypeError('A key from the environment is replaced there.')
@@ -67,12 +75,19 @@ function inHome(home: string): KeyPlace {
     write(file, present)
   }
   let current = (present ?? next)!
+  let isHeld = false
 
   return {
     source: 'file',
     candidates: { sealingKey: current, ...(next === null || next === current ? {} : { nextKey: next }) },
     find: (id) => [current, next].find((key) => key?.id === id) ?? null,
-    isSettled: () => next === null,
+    isSettled: () => next === null && !isHeld,
+    hold: () => {
+      isHeld = true
+      return () => {
+        isHeld = false
+      }
+    },
     settle: (id) => {
       if (next?.id === id) {
         renameSync(nextFile, file)

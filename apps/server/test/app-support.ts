@@ -73,6 +73,7 @@ export async function openTestApp(
     log: pino({ level: 'trace' }, { write: (line: string) => (written += line) }),
     say: (text) => (written += text),
     engine,
+    restart: () => undefined,
   })
   t.after(async () => {
     await app.close()

@@ -241,6 +241,26 @@ describe('every operation that is to be recorded', () => {
       await call('deleteAnyBackup', { params: { backup: id } })
       return call('uploadBackup', { body: rawPayload, headers: { 'content-type': 'application/x-tar' } })
     },
+    createInstanceBackup: (call) => call('createInstanceBackup'),
+    downloadInstanceBackup: async (call) => {
+      const { id } = (await call('createInstanceBackup')).json
+      return call('downloadInstanceBackup', { params: { backup: id } })
+    },
+    deleteInstanceBackup: async (call) => {
+      const { id } = (await call('createInstanceBackup')).json
+      return call('deleteInstanceBackup', { params: { backup: id } })
+    },
+    uploadInstanceBackup: async (call) => {
+      const { id } = (await call('createInstanceBackup')).json
+      const url = `/api/v1/instance/backups/${id}/download`
+      const { rawPayload } = await opened.app.http.inject({ url, headers: { host: 'localhost', ...session } })
+      await call('deleteInstanceBackup', { params: { backup: id } })
+      return call('uploadInstanceBackup', { body: rawPayload, headers: { 'content-type': 'application/x-tar' } })
+    },
+    restoreInstanceBackup: async (call) => {
+      const { id } = (await call('createInstanceBackup')).json
+      return call('restoreInstanceBackup', { params: { backup: id }, body: { confirm: id } })
+    },
     createBackupTarget: (call) =>
       call('createBackupTarget', { body: { name: 'Offsite', folder: { path: offsite }, passphrase } }),
     checkBackupTarget: async (call) => call('checkBackupTarget', { params: { target: await target(call) } }),

@@ -72,6 +72,8 @@ export async function openTestApp(
     /** Programs that the machine has not, by the names of their toolchains. */
     readonly without?: readonly string[]
     readonly now?: () => Date
+    /** What the app asks for when it is to be opened again. */
+    readonly restart?: () => void
     /** Settings beside those of every test. */
     readonly env?: Readonly<Record<string, string>>
   } = {},
@@ -107,6 +109,7 @@ export async function openTestApp(
     say: () => undefined,
     engine,
     ...(over.now === undefined ? {} : { now: over.now }),
+    ...(over.restart === undefined ? {} : { restart: over.restart }),
   })
   let isOpen = true
   const close = async () => {

@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto'
-import { access, open, readdir, rename, rm } from 'node:fs/promises'
+import { access, readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { ArchiveFolder, ArchiveFolderOptions, ArchiveTar, ArchiveWriter, UploadOptions } from './archive.ts'
 import { tarOf } from './archive-tar.ts'
 import { alreadyThere, createWriter } from './archive-writer.ts'
 import { findZstd } from './compress.ts'
 import { ArchiveError } from './error.ts'
-import { makeFolder, oneChunk, orNull, storeFile, syncFolder } from './files.ts'
+import { makeFolder, oneChunk, orNull, readAtMost, storeFile, syncFolder } from './files.ts'
 import { ArchiveId, type Manifest, manifestFile, mostManifestBytes, type PartEntry } from './manifest.ts'
 import { parseManifest, printManifest } from './read-manifest.ts'
 import { readContent, readStored } from './read-part.ts'
@@ -176,16 +176,4 @@ function partOf(manifest: Manifest, part: string): PartEntry {
   const entry = manifest.parts.find(({ id }) => id === part)
   if (entry === undefined) throw new ArchiveError('not_found', part, 'The backup has no such part.')
   return entry
-}
-
-/** Null when there is no such file. */
-async function readAtMost(path: string, most: number): Promise<Buffer | null> {
-  const file = await orNull(open(path))
-  if (file === null) return null
-  try {
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(Math.min((await file.stat()).size, most)))
-    return buffer.subarray(0, bytesRead)
-  } finally {
-    await file.close()
-  }
 }

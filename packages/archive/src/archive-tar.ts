@@ -1,6 +1,6 @@
 import { pack } from 'tar-stream'
 import type { ArchiveTar } from './archive.ts'
-import { type Manifest, manifestFile } from './manifest.ts'
+import { manifestFile, type StoredPart } from './manifest.ts'
 import { readRange } from './read-part.ts'
 
 const block = 512
@@ -19,7 +19,11 @@ interface Piece {
  * The parts in the order of the manifest, then the manifest: what was not received to its end has none, and is no backup. Every
  * byte follows from the manifest and the stored parts, so ranges fit together at any time.
  */
-export async function tarOf(folder: string, manifest: Manifest, manifestBytes: Buffer): Promise<ArchiveTar> {
+export async function tarOf(
+  folder: string,
+  manifest: { readonly createdAt: string; readonly parts: readonly StoredPart[] },
+  manifestBytes: Buffer,
+): Promise<ArchiveTar> {
   const time = new Date(Math.min(Date.parse(manifest.createdAt), lastTime * 1000))
   const fileOf = async (name: string, content: Piece): Promise<readonly Piece[]> => [
     inMemory(await header(name, content.size, time)),

@@ -145,7 +145,7 @@ function limited(warnings: readonly string[]): string[] {
 /** The manifest last, everything on the disk, then the name: a folder of that name with a manifest is a whole backup. */
 export async function publish(
   { id, unfinished, finished }: Pick<WriterPlace, 'id' | 'unfinished' | 'finished'>,
-  manifest: Manifest,
+  manifest: object,
 ): Promise<void> {
   await storeFile(join(unfinished, manifestFile), oneChunk(Buffer.from(printManifest(manifest))))
   await syncFolder(unfinished)

@@ -74,3 +74,15 @@ export async function orNull<T>(promise: Promise<T>): Promise<T | null> {
     throw error
   }
 }
+
+/** Null when there is no such file. */
+export async function readAtMost(path: string, most: number): Promise<Buffer | null> {
+  const file = await orNull(open(path))
+  if (file === null) return null
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(Math.min((await file.stat()).size, most)))
+    return buffer.subarray(0, bytesRead)
+  } finally {
+    await file.close()
+  }
+}

@@ -11,6 +11,12 @@ export type {
 } from './archive.ts'
 export { openArchiveFolder } from './archive-folder.ts'
 export { ArchiveError, type ArchiveErrorCode } from './error.ts'
+export {
+  type InstanceArchives,
+  type NewInstanceBackup,
+  openInstanceArchives,
+} from './instance/instance-archives.ts'
+export { type InstanceManifest, signedText } from './instance/instance-manifest.ts'
 export type { Manifest, PartContents, PartEntry } from './manifest.ts'
 export { parseManifest } from './read-manifest.ts'
 export { type ArchiveKey, newIdentity, openSettings, sealSettings } from './settings.ts'

@@ -43,6 +43,8 @@ export const PartEntry = z
   // A name is never taken from an archive: it follows from the id.
   .refine(({ id, file }) => fileNames(id).includes(file), { path: ['file'], error: 'is not the file of this part' })
 export type PartEntry = Readonly<z.infer<typeof PartEntry>>
+/** What is needed of a part to read it. */
+export type StoredPart = Pick<PartEntry, 'id' | 'file' | 'bytes' | 'contentBytes' | 'sha256'>
 
 export const Manifest = z.strictObject({
   format: z.literal('stackquay-backup'),

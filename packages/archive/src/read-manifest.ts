@@ -1,3 +1,4 @@
+import type { z } from 'zod'
 import type { ManifestFields } from './archive.ts'
 import { ArchiveError } from './error.ts'
 import { formatVersion, Manifest, mostDepth, mostManifestBytes, type PartEntry } from './manifest.ts'
@@ -7,20 +8,29 @@ export function newManifest(id: string, fields: ManifestFields, parts: readonly 
   return parseManifest(Buffer.from(JSON.stringify({ format: 'stackquay-backup', formatVersion, id, ...fields, parts })))
 }
 
-export function printManifest(manifest: Manifest): string {
+export function printManifest(manifest: object): string {
   return `${JSON.stringify(manifest, null, 2)}\n`
 }
 
 /** Of bytes that anybody may have written. `newer` for a later format, `damaged` for everything else that is wrong. */
 export function parseManifest(bytes: Buffer): Manifest {
+  return parseAs(bytes, Manifest, { format: 'stackquay-backup', formatVersion })
+}
+
+/** The same for a manifest of another form. */
+export function parseAs<T>(
+  bytes: Buffer,
+  schema: z.ZodType<T>,
+  known: { readonly format: string; readonly formatVersion: number },
+): T {
   if (bytes.length > mostManifestBytes) throw damaged(`is larger than ${mostManifestBytes} bytes`)
   const text = bytes.toString()
   if (isDeep(text)) throw damaged(`is nested more than ${mostDepth} deep`)
   const value = parseJson(text)
-  refuseNewer(value)
-  const { data, error } = Manifest.safeParse(value)
+  refuseNewer(value, known)
+  const { data, error } = schema.safeParse(value)
   if (data !== undefined) return data
-  const [issue] = error.issues
+  const [issue] = error?.issues ?? []
   throw damaged(`is not as expected at ${issue?.path.join('.') || 'its top'}: ${issue?.message}`)
 }
 
@@ -32,16 +42,16 @@ function parseJson(text: string): unknown {
   }
 }
 
-function refuseNewer(value: unknown): void {
+function refuseNewer(value: unknown, known: { readonly format: string; readonly formatVersion: number }): void {
   const { format, formatVersion: version } = (value ?? {}) as {
     readonly format?: unknown
     readonly formatVersion?: unknown
   }
-  if (format !== 'stackquay-backup' || typeof version !== 'number' || version <= formatVersion) return
+  if (format !== known.format || typeof version !== 'number' || version <= known.formatVersion) return
   throw new ArchiveError(
     'newer',
     null,
-    `The backup has format version ${version}; this version of Stackquay reads up to ${formatVersion}. Update Stackquay, then try again.`,
+    `The backup has format version ${version}; this version of Stackquay reads up to ${known.formatVersion}. Update Stackquay, then try again.`,
   )
 }
 

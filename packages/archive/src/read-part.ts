@@ -6,14 +6,14 @@ import { pipeline } from 'node:stream/promises'
 import { createZstdDecompress, constants as zlib } from 'node:zlib'
 import { ArchiveError } from './error.ts'
 import { errorCode } from './files.ts'
-import type { PartEntry } from './manifest.ts'
+import type { StoredPart } from './manifest.ts'
 
 /** 8 MiB, more than any level up to 19 asks for: what a hostile frame can make us keep. */
 const mostWindowLog = 23
 const chunkSize = 256 << 10
 
 /** The content of a part, with all checks. What was yielded counts only when it ends without an error. */
-export async function* readContent(folder: string, entry: PartEntry, signal?: AbortSignal): AsyncGenerator<Buffer> {
+export async function* readContent(folder: string, entry: StoredPart, signal?: AbortSignal): AsyncGenerator<Buffer> {
   let bytes = 0
   for await (const chunk of contentOf(folder, entry, signal)) {
     bytes += chunk.length
@@ -25,12 +25,12 @@ export async function* readContent(folder: string, entry: PartEntry, signal?: Ab
     throw damaged(entry, `it ends after ${bytes} of the ${entry.contentBytes} bytes that the manifest names`)
 }
 
-function contentOf(folder: string, entry: PartEntry, signal?: AbortSignal): AsyncIterable<Buffer> {
+function contentOf(folder: string, entry: StoredPart, signal?: AbortSignal): AsyncIterable<Buffer> {
   const stored = readStored(folder, entry, signal)
   return entry.file.endsWith('.zst') ? decompressed(entry, stored) : stored
 }
 
-async function* decompressed(entry: PartEntry, stored: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+async function* decompressed(entry: StoredPart, stored: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   const stream = createZstdDecompress({ params: { [zlib.ZSTD_d_windowLogMax]: mostWindowLog } })
   const feeding = pipeline(stored, stream).then(
     () => null,
@@ -52,7 +52,7 @@ async function* decompressed(entry: PartEntry, stored: AsyncIterable<Buffer>): A
 }
 
 /** Errors of the decompression have no code of the system; those of reading do. */
-function asDamaged(entry: PartEntry, error: unknown): unknown {
+function asDamaged(entry: StoredPart, error: unknown): unknown {
   const code = String((error as NodeJS.ErrnoException).code ?? '')
   return /^(ZSTD_|ERR_ZSTD|ERR_STREAM_PREMATURE|Z_)/.test(code)
     ? damaged(entry, `it cannot be decompressed (${(error as Error).message})`, error)
@@ -60,7 +60,7 @@ function asDamaged(entry: PartEntry, error: unknown): unknown {
 }
 
 /** The bytes of a part as they are stored; throws at the end when they are not those that the manifest names. */
-export async function* readStored(folder: string, entry: PartEntry, signal?: AbortSignal): AsyncGenerator<Buffer> {
+export async function* readStored(folder: string, entry: StoredPart, signal?: AbortSignal): AsyncGenerator<Buffer> {
   const hash = createHash('sha256')
   for await (const chunk of readRange(folder, entry, 0, entry.bytes, signal)) {
     hash.update(chunk)
@@ -72,7 +72,7 @@ export async function* readStored(folder: string, entry: PartEntry, signal?: Abo
 /** Some of the stored bytes, unchecked but for their number. */
 export async function* readRange(
   folder: string,
-  entry: PartEntry,
+  entry: StoredPart,
   from: number,
   to: number,
   signal?: AbortSignal,
@@ -94,7 +94,7 @@ export async function* readRange(
   }
 }
 
-async function openPart(folder: string, entry: PartEntry): Promise<FileHandle> {
+async function openPart(folder: string, entry: StoredPart): Promise<FileHandle> {
   const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
   try {
     return await open(join(folder, entry.file), flags)
@@ -105,6 +105,6 @@ async function openPart(folder: string, entry: PartEntry): Promise<FileHandle> {
   }
 }
 
-export function damaged(entry: PartEntry, detail: string, cause?: unknown): ArchiveError {
+export function damaged(entry: StoredPart, detail: string, cause?: unknown): ArchiveError {
   return new ArchiveError('damaged', entry.id, detail, { cause })
 }

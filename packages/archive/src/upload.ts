@@ -6,7 +6,14 @@ import type { UploadOptions } from './archive.ts'
 import { publish } from './archive-writer.ts'
 import { ArchiveError } from './error.ts'
 import { makeFolder, type StoredBytes, storeFile } from './files.ts'
-import { type Manifest, manifestFile, mostManifestBytes, mostParts, partFilePattern } from './manifest.ts'
+import {
+  type Manifest,
+  manifestFile,
+  mostManifestBytes,
+  mostParts,
+  partFilePattern,
+  type StoredPart,
+} from './manifest.ts'
 import { newManifest, parseManifest } from './read-manifest.ts'
 import { damaged } from './read-part.ts'
 import { untilAborted } from './until-aborted.ts'
@@ -32,8 +39,7 @@ export async function receiveUpload(
   const unfinished = join(root, name)
   await makeFolder(unfinished)
   try {
-    const { files, manifest } = await receiveFiles(unfinished, bytes, options)
-    compare(manifest, files)
+    const manifest = await receiveArchive(unfinished, bytes, form, options)
     const { format: _, formatVersion: __, id, parts, ...fields } = manifest
     const uploaded = newManifest(id, { ...fields, source: 'upload' }, parts)
     options.signal.throwIfAborted()
@@ -44,25 +50,39 @@ export async function receiveUpload(
   }
 }
 
-interface Received {
-  readonly files: ReadonlyMap<string, StoredBytes>
-  readonly manifest: Manifest
+/** What an archive of one kind may hold. */
+export interface ArchiveForm<M extends ManifestOfParts> {
+  isPart(name: string): boolean
+  readonly mostParts: number
+  parse(manifest: Buffer): M
 }
 
-async function receiveFiles(
+interface ManifestOfParts {
+  readonly parts: readonly StoredPart[]
+}
+
+const form: ArchiveForm<Manifest> = {
+  isPart: (name) => partFilePattern.test(name),
+  mostParts,
+  parse: parseManifest,
+}
+
+/** Stores the parts in `folder` and answers the manifest, when it names exactly these, each with its size and checksum. */
+export async function receiveArchive<M extends ManifestOfParts>(
   folder: string,
   bytes: AsyncIterable<Uint8Array>,
+  form: ArchiveForm<M>,
   { signal, maxBytes = Number.MAX_SAFE_INTEGER }: UploadOptions,
-): Promise<Received> {
+): Promise<M> {
   const archive = new CountedArchive(untilAborted(bytes, signal), maxBytes)
   const files = new Map<string, StoredBytes>()
-  let manifest: Manifest | null = null
+  let manifest: M | null = null
   try {
     for await (const { header, content } of archive.entries()) {
       if (manifest !== null) throw invalid('the manifest is not its last file')
-      refuseOther(header, archive.left)
-      if (header.name === manifestFile) manifest = await readManifest(header.size ?? 0, content)
-      else if (files.size === mostParts) throw invalid('it has too many files')
+      refuseOther(header, archive.left, form)
+      if (header.name === manifestFile) manifest = form.parse(await readManifest(header.size ?? 0, content))
+      else if (files.size === form.mostParts) throw invalid('it has too many files')
       else if (files.has(header.name)) throw invalid(`${header.name} is in it twice`)
       else files.set(header.name, await storeFile(join(folder, header.name), content))
     }
@@ -70,7 +90,8 @@ async function receiveFiles(
     throw archive.sourceError ?? (isToldByUs(error) ? error : invalid('it is no tar archive, or not whole', error))
   }
   if (manifest === null) throw invalid('it has no manifest, so it ended too early or is no backup')
-  return { files, manifest }
+  compare(manifest, files)
+  return manifest
 }
 
 /** Ours, or one of the system: the library has no codes. */
@@ -128,21 +149,25 @@ class CountedArchive {
   }
 }
 
-function refuseOther({ name, type, size }: Headers, left: number): void {
+function refuseOther(
+  { name, type, size }: Headers,
+  left: number,
+  { isPart }: Pick<ArchiveForm<ManifestOfParts>, 'isPart'>,
+): void {
   const shown = JSON.stringify(name.slice(0, 100))
   if (type !== 'file') throw invalid(`${shown} is no plain file`)
-  if (name !== manifestFile && !partFilePattern.test(name)) throw invalid(`${shown} is no file of a backup`)
+  if (name !== manifestFile && !isPart(name)) throw invalid(`${shown} is no file of a backup`)
   if (!Number.isSafeInteger(size) || size! < 0) throw invalid(`${shown} has no size`)
   if (size! > left) throw tooLarge()
 }
 
-async function readManifest(size: number, content: AsyncIterable<Buffer>): Promise<Manifest> {
+async function readManifest(size: number, content: AsyncIterable<Buffer>): Promise<Buffer> {
   if (size > mostManifestBytes) throw invalid('its manifest is too large')
-  return parseManifest(Buffer.concat(await Array.fromAsync(content)))
+  return Buffer.concat(await Array.fromAsync(content))
 }
 
 /** Exactly the files that the manifest names, each as it says. */
-function compare({ parts }: Manifest, files: ReadonlyMap<string, StoredBytes>): void {
+function compare({ parts }: ManifestOfParts, files: ReadonlyMap<string, StoredBytes>): void {
   const extra = [...files.keys()].find((file) => !parts.some((part) => part.file === file))
   if (extra !== undefined) throw invalid(`its manifest does not name ${extra}`)
   for (const part of parts) {

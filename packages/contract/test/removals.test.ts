@@ -52,6 +52,7 @@ test('these remove data, and no others', () => {
     'deleteAnyBackup',
     'deleteBackup',
     'deleteDatabase',
+    'deleteInstanceBackup',
     'deleteKeptData',
     'deleteOrphan',
     'deleteProject',

@@ -25,6 +25,7 @@ test('tickets begin exactly these', () => {
   assert.deepEqual(taking('download'), [
     'downloadAnyBackup',
     'downloadBackup',
+    'downloadInstanceBackup',
     'downloadLogs',
     'exportAudit',
     'exportDatabase',

@@ -1,9 +1,11 @@
+import type { Transaction } from 'kysely'
 import type { Reading, Writing } from './context.ts'
 import type { IdempotencyReader, IdempotencyWriter, StoredAnswer } from './model/idempotency.ts'
-import type { IdempotencyTable } from './schema.ts'
+import type { IdempotencyTable, Schema } from './schema.ts'
+import { type SealingKey, seal, unseal } from './sealing.ts'
 import { storedTime } from './text.ts'
 
-export function idempotencyReader({ db }: Reading): IdempotencyReader {
+export function idempotencyReader({ db, keys }: Reading): IdempotencyReader {
   return {
     find: async (caller, key) => {
       const row = await db
@@ -12,12 +14,12 @@ export function idempotencyReader({ db }: Reading): IdempotencyReader {
         .where('caller', '=', caller)
         .where('key', '=', key)
         .executeTakeFirst()
-      return row === undefined ? null : answerOf(row)
+      return row === undefined ? null : answerOf(row, keys.all())
     },
   }
 }
 
-export function idempotencyWriter({ db, now }: Writing): IdempotencyWriter {
+export function idempotencyWriter({ db, key: sealingKey, now }: Writing): IdempotencyWriter {
   return {
     reserve: async (caller, key, fingerprint) => {
       const { numInsertedOrUpdatedRows } = await db
@@ -32,12 +34,12 @@ export function idempotencyWriter({ db, now }: Writing): IdempotencyWriter {
         .where('caller', '=', caller)
         .where('key', '=', key)
         .executeTakeFirstOrThrow()
-      return { reserved: false, stored: answerOf(row) }
+      return { reserved: false, stored: answerOf(row, [sealingKey]) }
     },
     complete: async (caller, key, { status, headers, body }) => {
       await db
         .updateTable('idempotency')
-        .set({ status, headers: JSON.stringify(headers), body })
+        .set({ status, headers: JSON.stringify(headers), body: sealedBody(sealingKey, { caller, key }, body) })
         .where('caller', '=', caller)
         .where('key', '=', key)
         .execute()
@@ -54,13 +56,60 @@ export function idempotencyWriter({ db, now }: Writing): IdempotencyWriter {
   }
 }
 
-function answerOf({ fingerprint, status, headers, body }: IdempotencyTable): StoredAnswer {
+/** Answers that wait for a repetition, from one key to another. */
+export async function resealAnswers(tx: Transaction<Schema>, from: SealingKey, next: SealingKey): Promise<void> {
+  const rows = await tx
+    .selectFrom('idempotency')
+    .select(['caller', 'key', 'body'])
+    .where('body', 'is not', null)
+    .execute()
+  for (const { caller, key, body } of rows) {
+    const opened = openBody([from], { caller, key, body })
+    // One that was damaged before stays as it is.
+    if (opened === null) continue
+    await tx
+      .updateTable('idempotency')
+      .set({ body: sealedBody(next, { caller, key }, opened) })
+      .where('caller', '=', caller)
+      .where('key', '=', key)
+      .execute()
+  }
+}
+
+function answerOf(row: IdempotencyTable, keys: readonly SealingKey[]): StoredAnswer {
+  const { fingerprint, status, headers } = row
   if (status === null) return { state: 'running', fingerprint }
+  const body = openBody(keys, row)
+  if (body === null) throw new Error('A stored answer is sealed with another key, or damaged.')
   return {
     state: 'done',
     fingerprint,
     status,
     headers: JSON.parse(headers ?? '{}') as Record<string, string>,
-    body: body ?? '',
+    body,
   }
+}
+
+type Place = Pick<IdempotencyTable, 'caller' | 'key'>
+
+/** Some answers hold a secret that is shown once. */
+function sealedBody(sealingKey: SealingKey, place: Place, body: string): string {
+  return body === '' ? '' : seal(sealingKey, body, about(place))
+}
+
+/** Of an earlier version it is JSON as it was answered, which no sealed text looks like. Those are gone within a day. */
+function openBody(
+  keys: readonly SealingKey[],
+  { body, ...place }: Place & Pick<IdempotencyTable, 'body'>,
+): string | null {
+  if (body === null || body === '' || /^[{["]/.test(body)) return body ?? ''
+  for (const key of keys) {
+    const opened = unseal(key, body, about(place))
+    if (opened !== null) return opened
+  }
+  return null
+}
+
+function about({ caller, key }: Place): readonly unknown[] {
+  return ['idempotency', caller, key]
 }

@@ -1,6 +1,7 @@
 import type { Kysely, Transaction } from 'kysely'
 import { auditHead, firstPrevHash, openHead, sealHead } from './audit-chain.ts'
 import { StoreUnusableError } from './errors.ts'
+import { resealAnswers } from './idempotency.ts'
 import type { Schema } from './schema.ts'
 import { type SealingKey, seal, unseal } from './sealing.ts'
 import { resealSecrets } from './secrets.ts'
@@ -78,6 +79,7 @@ export async function reseal(
   now: string,
 ): Promise<Resealed> {
   const counts = await resealSecrets(tx, from, next)
+  await resealAnswers(tx, from, next)
   const set = (name: string, value: string) =>
     tx.updateTable('instance').set({ value }).where('name', '=', name).execute()
   await set(keyCheck, checkOf(next, now))

@@ -3,6 +3,7 @@ import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { Kysely } from 'kysely'
 import { watchAudit } from './audit-watch.ts'
+import { copyStore, type StoreCopy } from './copy-store.ts'
 import { SqliteDialect, SqliteFile } from './dialect.ts'
 import { StoreBusyError, StoreFullError, StoreUnusableError } from './errors.ts'
 import { checkKey } from './key-check.ts'
@@ -32,6 +33,20 @@ export interface StoreOptions {
   /** Where errors of `onCommit` listeners go; a process warning by default. */
   readonly report?: (error: unknown) => void
   readonly migrations?: readonly Migration[]
+  /**
+   * Called before the first migration of a database that is not new, with the database as it still is. When it throws, nothing is
+   * migrated, and `openStore` throws `StoreUnusableError`.
+   */
+  readonly beforeMigration?: (old: OldDatabase) => Promise<void>
+}
+
+export interface OldDatabase {
+  /** What it has, and what it is to have. */
+  readonly schema: number
+  readonly nextSchema: number
+  /** The key that its secrets are sealed with. */
+  readonly key: SealingKey
+  copyTo(file: string): Promise<StoreCopy>
 }
 
 /**
@@ -62,6 +77,12 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     }
     writing.say('PRAGMA journal_size_limit = 16777216')
     const writer = new Kysely<Schema>({ dialect: new SqliteDialect(writing) })
+    const schema = schemaOf(writing)
+    if (schema < migrations.length && options.beforeMigration !== undefined && isSealed(writing)) {
+      const key = await checkKey(writer, keys, file, now().toISOString())
+      const copyTo = (to: string) => copyStore(file, to, keys)
+      await before(options.beforeMigration, { schema, nextSchema: migrations.length, key, copyTo }, file)
+    }
     await migrate(writer as unknown as Kysely<never>, migrations, () => clock.now().toISOString())
     const keyring = new Keyring(await checkKey(writer, keys, file, now().toISOString()))
     const keeper =
@@ -87,12 +108,41 @@ export async function openStore(options: StoreOptions): Promise<Store> {
           close()
         }
       },
+      copyTo: (to: string, signal?: AbortSignal) => copyStore(file, to, keyring.all(), signal),
     }
     return storeOver(reading, writer, own, { file: checkpointFile, keeper })
   } catch (error) {
     close()
     throw unusable(explain(error, file))
   }
+}
+
+async function before(
+  act: NonNullable<StoreOptions['beforeMigration']>,
+  old: OldDatabase,
+  file: string,
+): Promise<void> {
+  try {
+    await act(old)
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new StoreUnusableError(
+      `The database "${file}" has schema ${old.schema} and is to get schema ${old.nextSchema}, but the backup before that could not be made: ${reason.replace(/\.?$/, '.')} It was left as it is. Fix that, then start again.`,
+      { cause: error },
+    )
+  }
+}
+
+/** Whether anything was kept in it: one whose first opening was killed has nothing. */
+function isSealed(file: SqliteFile): boolean {
+  const tables = file.all("select 1 from sqlite_master where type = 'table' and name = 'instance'")
+  return tables.length > 0 && file.all("select 1 from instance where name = 'key_check'").length > 0
+}
+
+function schemaOf(file: SqliteFile): number {
+  const tables = file.all("select 1 from sqlite_master where type = 'table' and name = 'migrations'")
+  if (tables.length === 0) return 0
+  return file.all<{ version: number }>('select coalesce(max(version), 0) as version from migrations')[0]?.version ?? 0
 }
 
 /** A running service waits for a full disk or a lock to pass; a starting one refuses to start. */
@@ -129,10 +179,7 @@ function inspect(file: SqliteFile, known: number): void {
       `"${file.path}" is a database of another program. It was left as it is. Choose another path.`,
     )
   }
-  if (tables.length > 0) {
-    const [schema] = file.all<{ version: number }>('select coalesce(max(version), 0) as version from migrations')
-    refuseNewer(file.path, schema?.version ?? 0, known)
-  }
+  refuseNewer(file.path, schemaOf(file), known)
   const problems = problemsIn(file)
   if (problems.length > 0) throw new StoreUnusableError(damaged(file.path, problems.slice(0, 3).join('; ')))
 }

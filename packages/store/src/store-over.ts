@@ -2,10 +2,11 @@ import { Secret } from '@stackquay/contract'
 import type { Kysely } from 'kysely'
 import type { CheckpointKeeper } from './audit-checkpoint.ts'
 import type { Reading } from './context.ts'
+import type { StoreCopy } from './copy-store.ts'
 import { sealedSince } from './key-check.ts'
 import { replaceKey } from './replace-key.ts'
 import type { Schema } from './schema.ts'
-import { seal, unseal } from './sealing.ts'
+import { isSigned, seal, sign, unseal } from './sealing.ts'
 import type { Store } from './store.ts'
 import { readersOf } from './tables.ts'
 import { createTransactions } from './transactions.ts'
@@ -19,6 +20,7 @@ export function storeOver(
     /** Gets the errors that no caller waits for. */
     report(error: unknown): void
     check(): readonly string[]
+    copyTo(to: string, signal?: AbortSignal): Promise<StoreCopy>
     close(): void
   },
   checkpoint: { readonly file: string | null; readonly keeper: CheckpointKeeper | null },
@@ -47,6 +49,11 @@ export function storeOver(
         const text = key === undefined ? null : unseal(key, sealed, about)
         return text === null ? null : new Secret(text)
       },
+      sign: (text, purpose) => ({ keyId: keys.current.id, mac: sign(keys.current, purpose, text) }),
+      isSigned: ({ keyId, mac }, text, purpose) => {
+        const key = keys.find(keyId)
+        return key !== undefined && isSigned(key, purpose, text, mac)
+      },
     },
     transaction: async (work) => {
       mayBegin()
@@ -60,6 +67,10 @@ export function storeOver(
     onCommit: transactions.onCommit,
     onLeases: transactions.onLeases,
     version: transactions.version,
+    copyTo: async (to, signal) => {
+      mayBegin()
+      return await file.copyTo(to, signal)
+    },
     checkIntegrity: async () => file.check(),
     close: () => {
       closing ??= inTurn(async () => {

@@ -1,5 +1,6 @@
 import type { EngineName, EventRecord, OperationRecord, Secret } from '@stackquay/contract'
 import type { ProjectSpec } from '@stackquay/domain'
+import type { StoreCopy } from './copy-store.ts'
 import type { AuditReader, AuditWriter } from './model/audit.ts'
 import type { BackupCheckReader, BackupCheckWriter } from './model/backup-checks.ts'
 import type { BackupScheduleReader, BackupScheduleWriter } from './model/backup-schedules.ts'
@@ -13,6 +14,7 @@ import type { KeptDataReader, KeptDataWriter } from './model/kept-data.ts'
 import type { NetworkReader, NetworkWriter } from './model/network.ts'
 import type { PortReader, PortWriter } from './model/ports.ts'
 import type { ProjectUserReader, ProjectUserWriter } from './model/project-users.ts'
+import type { RestoredWriter } from './model/restored.ts'
 import type { RunReader, RunWriter } from './model/runs.ts'
 import type { SecretReader, SecretWriter } from './model/secrets.ts'
 import type { SessionReader, SessionWriter } from './model/sessions.ts'
@@ -73,6 +75,8 @@ export interface Store {
   onLeases(listener: () => void): () => void
   /** Changes with every transaction: a value read at the same version is still current. Costs nothing. */
   version(): number
+  /** See `copyStore`: the last committed state as one new file, without who is logged in. */
+  copyTo(file: string, signal?: AbortSignal): Promise<StoreCopy>
   /** `PRAGMA quick_check` and foreign keys: problems found, empty when sound. */
   checkIntegrity(): Promise<readonly string[]>
   close(): Promise<void>
@@ -143,6 +147,7 @@ export interface Transaction {
   readonly network: NetworkWriter
   readonly backupChecks: BackupCheckWriter
   readonly backupSchedules: BackupScheduleWriter
+  readonly restored: RestoredWriter
   readonly backupTargets: BackupTargetWriter
 }
 
@@ -150,6 +155,12 @@ export interface Transaction {
 export interface Sealed {
   readonly keyId: string
   readonly sealed: string
+}
+
+export interface Signature {
+  readonly keyId: string
+  /** HMAC-SHA-256 in hexadecimal digits. */
+  readonly mac: string
 }
 
 export interface SealingReader {
@@ -161,6 +172,10 @@ export interface SealingReader {
   seal(text: string, about: readonly unknown[]): Sealed
   /** Null when it was sealed with another key, is about something else, or was changed. */
   open(sealed: Sealed, about: readonly unknown[]): Secret | null
+  /** A keyed checksum that only the key makes; one for another purpose is none. */
+  sign(text: string, purpose: string): Signature
+  /** False also for one that another key made. */
+  isSigned(signature: Signature, text: string, purpose: string): boolean
 }
 
 export interface ResealCounts {

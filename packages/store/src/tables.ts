@@ -14,6 +14,7 @@ import { operationReader, operationWriter } from './operations.ts'
 import { portReader, portWriter } from './ports.ts'
 import { projectUserReader, projectUserWriter } from './project-users.ts'
 import { projectReader, projectWriter } from './projects.ts'
+import { restoredWriter } from './restored.ts'
 import { runReader, runWriter } from './runs.ts'
 import { secretReader, secretWriter } from './secrets.ts'
 import { sessionReader, sessionWriter } from './sessions.ts'
@@ -26,7 +27,10 @@ import { userReader, userWriter } from './users.ts'
 import { webhookReader, webhookWriter } from './webhooks.ts'
 
 /** The reading half of every table. */
-export function readersOf(reading: Reading, checkpointFile: string | null): Pick<Store, keyof Transaction> {
+export function readersOf(
+  reading: Reading,
+  checkpointFile: string | null,
+): Pick<Store, Exclude<keyof Transaction, 'restored'>> {
   return {
     projects: projectReader(reading),
     operations: operationReader(reading),
@@ -81,6 +85,7 @@ export function writersOf(writing: Writing): Transaction {
     network: networkWriter(writing),
     backupChecks: backupCheckWriter(writing),
     backupSchedules: backupScheduleWriter(writing),
+    restored: restoredWriter(writing),
     backupTargets: backupTargetWriter(writing),
   }
 }

@@ -1,34 +1,16 @@
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { rmSync, statfsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { Kysely, sql } from 'kysely'
 import { SqliteDialect, SqliteFile } from '../src/dialect.ts'
 import { openStore, StoreFullError, StoreUnusableError } from '../src/index.ts'
+import { smallDisk, unmount } from './small-disk.ts'
 import { auditEntry, newProject, spec, tempFile, verifyAudit } from './temp-store.ts'
 
 const big = () => spec('big', { env: { BIG: { secret: false, value: randomBytes(30_000).toString('hex') } } })
-
-/** A disk of its own, 4 MB small; null where this user may not mount one. */
-function smallDisk(): string | null {
-  const folder = mkdtempSync(join(tmpdir(), 'stackquay-small-'))
-  try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=4m,mode=0700', 'tmpfs', folder], { stdio: 'pipe' })
-    return folder
-  } catch {
-    rmSync(folder, { recursive: true })
-    return null
-  }
-}
-
-function unmount(folder: string): void {
-  execFileSync('umount', [folder])
-  rmSync(folder, { recursive: true })
-}
 
 test('on a full disk a change fails with a clear error, nothing written is lost, and with space it goes on', async (t) => {
   const disk = smallDisk()

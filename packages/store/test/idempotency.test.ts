@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { openStore, type Store } from '../src/index.ts'
 import { tempStore } from './temp-store.ts'
@@ -49,4 +50,30 @@ test('keys are forgotten when told, by age, and those of a run that ended at the
   await again.transaction((tx) => tx.idempotency.expire(clock.now().toISOString()))
   assert.equal(await again.idempotency.find('ada', 'old'), null)
   assert.equal((await again.idempotency.find('ada', 'young'))?.state, 'done')
+})
+
+test('an answer is kept sealed, also under a new key; one of an earlier version is read as it is', async (t) => {
+  const { store, options } = await tempStore(t)
+  const answer = { status: 201, headers: {}, body: '{"secret":"whsec_shown_once"}' }
+  await reserve(store, 'ada', 'k')
+  await store.transaction((tx) => tx.idempotency.complete('ada', 'k', answer))
+  const stored = (key: string) => {
+    const file = new DatabaseSync(options.file)
+    const row = file.prepare('SELECT body FROM idempotency WHERE key = ?').get(key) as { body: string }
+    file.close()
+    return row.body
+  }
+  const before = stored('k')
+  assert.ok(!before.includes('whsec'))
+  await store.replaceKey({ id: 'next', key: Buffer.alloc(32, 7) }, async () => {})
+  assert.notEqual(stored('k'), before)
+  const done = { state: 'done', fingerprint: 'print', ...answer }
+  assert.deepEqual(await store.idempotency.find('ada', 'k'), done)
+  assert.deepEqual(await reserve(store, 'ada', 'k'), { reserved: false, stored: done })
+
+  await reserve(store, 'ada', 'old')
+  const file = new DatabaseSync(options.file)
+  file.exec(`UPDATE idempotency SET status = 200, headers = '{}', body = '{"id":1}' WHERE key = 'old'`)
+  file.close()
+  assert.equal(((await reserve(store, 'ada', 'old')) as { stored: { body: string } }).stored.body, '{"id":1}')
 })

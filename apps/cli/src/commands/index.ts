@@ -128,6 +128,13 @@ export const commandEntries: readonly CommandEntry[] = [
   entry('The service', 'events', '', 'follow what happens', () => import('./events.ts')),
   entry('The service', 'webhooks', '', 'send events to other programs', () => import('./webhooks.ts')),
   entry('The service', 'audit', '', 'read, export and verify the audit log', () => import('./audit.ts')),
+  entry(
+    'The service',
+    'instance',
+    '',
+    'make, list and delete backups of the service itself',
+    () => import('./instance.ts'),
+  ),
   entry('The service', 'diagnostics', '', 'check the service’s set-up', () => import('./diagnostics.ts')),
   entry('The service', 'api', '<method> <path>', 'send a request to the REST API', () => import('./api.ts')),
   entry('The service', 'help', '[topic...]', 'help for a command or a topic', () => import('./help.ts')),

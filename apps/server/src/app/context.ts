@@ -10,6 +10,8 @@ export interface AppContext {
   readonly now: () => Date
   /** For what fails while nobody waits for it: `what` is what was being done. */
   onError(error: unknown, what: string): void
+  /** Closes the app and opens another in its place; null where nobody does that. */
+  readonly restart: (() => void) | null
   /** Aborted when the app has ended its work. */
   readonly signal: AbortSignal
 }

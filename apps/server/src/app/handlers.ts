@@ -10,6 +10,8 @@ import type { Backups } from '../backups/open-backups.ts'
 import { dumpHandlers } from '../dumps/handlers.ts'
 import type { ReceivedDumps } from '../dumps/received-dumps.ts'
 import type { Handlers, StreamHandlers } from '../http/handler.ts'
+import { instanceBackupHandlers } from '../instance-backups/handlers.ts'
+import { instanceRestoreHandlers } from '../instance-backups/restore-handler.ts'
 import { logHandlers } from '../logs/log-handlers.ts'
 import { mailHandlers } from '../mail/mail-handlers.ts'
 import type { PortsKeeper } from '../ports/held-ports.ts'
@@ -60,7 +62,7 @@ export interface HandlersDeps {
   readonly sockets: InheritedSockets
 }
 
-type Settings = Pick<AppContext, 'config' | 'now'>
+type Settings = Pick<AppContext, 'config' | 'now' | 'onError' | 'restart'>
 
 /** Every operation of the API with who answers it. A new capability is a line here. */
 export function createHandlers(
@@ -72,6 +74,7 @@ export function createHandlers(
   const { now } = settings
   const observing = observingHandlers(deps)
   const commands = commandHandlers(deps)
+  const ofInstance = { store, archives: instance.instanceArchives, ...settings }
   return {
     handlers: {
       ...afterwards(resumption, {
@@ -83,6 +86,8 @@ export function createHandlers(
       ...access.handlers,
       ...auditHandlers({ store }),
       ...webhookHandlers({ store, dispatcher, now }),
+      ...instanceBackupHandlers(ofInstance),
+      ...instanceRestoreHandlers({ ...ofInstance, keys: instance.keys, restart: settings.restart }),
       ...instanceHandlers(deps, settings),
     },
     streams: { ...observing.streams, ...commands.streams },

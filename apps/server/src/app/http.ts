@@ -6,13 +6,11 @@ import type { AppContext } from './context.ts'
 import { createHandlers, type HandlersDeps } from './handlers.ts'
 
 /** The API and the page. Does not listen yet. */
-export function openHttp(
-  deps: HandlersDeps,
-  { config, log, now }: Pick<AppContext, 'config' | 'log' | 'now'>,
-): FastifyInstance {
+export function openHttp(deps: HandlersDeps, context: AppContext): FastifyInstance {
   const { authenticator, denied } = deps.access
+  const { config, log } = context
   return createHttpApp({
-    ...createHandlers(deps, { config, now }),
+    ...createHandlers(deps, context),
     store: deps.instance.store,
     settings: {
       version,

@@ -1,10 +1,13 @@
 import { join } from 'node:path'
+import { type InstanceArchives, openInstanceArchives } from '@stackquay/archive'
 import type { Engine, SecretRef } from '@stackquay/engine-api'
 import type { Engines } from '@stackquay/engines'
 import { openStore, type Store } from '@stackquay/store'
 import { engineKind } from '../engine-kinds.ts'
 import { openEngines } from '../engines.ts'
 import { openHome, openProjectsFolder } from '../home.ts'
+import { backupBeforeMigration } from '../instance-backups/before-migration.ts'
+import { restoreFirst } from '../instance-backups/restore-first.ts'
 import { lockHome } from '../instance-lock.ts'
 import { type InstanceIsolation, openIsolation } from '../isolation/isolation.ts'
 import type { EngineChoice } from '../projects/engine-choice.ts'
@@ -17,6 +20,8 @@ export interface Instance {
   readonly store: Store
   /** Where the key that seals secrets is kept. */
   readonly keys: KeyPlace
+  /** Where backups of the instance itself are kept. */
+  readonly instanceArchives: InstanceArchives
   readonly isolation: InstanceIsolation
   /** All engines as one: each project is held by its own. */
   readonly engine: Engines
@@ -38,12 +43,15 @@ export async function openInstance(
   const unlock = await lockHome(join(config.home, 'server.sock'), config.home)
   await openProjectsFolder(config.projectsDir, config.home)
 
+  const instanceArchives = openInstanceArchives(join(config.home, 'instance-backups'))
+  await restoreFirst({ config, archives: instanceArchives, now, say })
   const keys = keyPlace(config.home, config.secretKey)
   const store = await openStore({
     file: join(config.home, 'stackquay.db'),
     ...keys.candidates,
     checkpointFile: join(config.home, 'audit.checkpoint'),
     clock: { now },
+    beforeMigration: (old) => backupBeforeMigration(instanceArchives, old, now()),
     report: (error) => onError(error, 'the store could not do something that nobody waits for'),
   })
   keys.settle(store.sealing.keyId())
@@ -58,6 +66,7 @@ export async function openInstance(
   return {
     store,
     keys,
+    instanceArchives,
     isolation,
     engine,
     engines: { usual, named },

@@ -1,6 +1,7 @@
 import { retireLeft } from '../isolation/retire-left.ts'
 import { endLeftData, endOrphans, sweepLeftFolders } from '../resume/leftovers.ts'
 import { holdInterrupted, resumeOperations } from '../resume/operations.ts'
+import { sparesUnknown } from '../resume/restored.ts'
 import type { Commands } from './commands.ts'
 import type { AppContext } from './context.ts'
 import type { Instance } from './instance.ts'
@@ -35,8 +36,9 @@ export function beginResuming(
   let sweeping: Promise<void> = Promise.resolve()
   const { model } = parts.projects
   const { sources } = parts.resolving
-  const ready = resume(parts, onError).then(() => {
+  const ready = resume(parts, onError).then(({ spares }) => {
     isReady = true
+    if (spares) return
     // Beside everything else: no program that fills what is being removed keeps the service from its work.
     sweeping = sweepLeftFolders({ home, model, sources, signal, onError })
   })
@@ -47,7 +49,7 @@ export function beginResuming(
 async function resume(
   { instance, projects, commands, sharing, operations }: Resumed,
   onError: AppContext['onError'],
-): Promise<void> {
+): Promise<{ readonly spares: boolean }> {
   const { store, engine, isolation } = instance
   const { model, observations, network, routes } = projects
   const { orchestrator, restartHolds } = operations
@@ -66,16 +68,20 @@ async function resume(
   // Now, not after all that is taken up: what was deleted while nobody looked would still have an address.
   void routes.publishAll()
   await resumeOperations(resuming)
-  await endOrphans(model, engine.all)
-  await retireLeft(isolation.users, store).catch((error: unknown) => onError(error, 'taking users away'))
-  await endLeftData({ store, testEnvironments, onError })
+  const spares = await sparesUnknown({ store, model }, engine.all)
+  if (!spares) {
+    await endOrphans(model, engine.all)
+    await retireLeft(isolation.users, store).catch((error: unknown) => onError(error, 'taking users away'))
+    await endLeftData({ store, testEnvironments, onError })
+  }
   // From here on it is known which ports the runs have that go on.
   await renewWalls()
-  await runs.resume()
+  await runs.resume({ sweeps: !spares })
   await terminals.resume()
   await sharing.shares.resume()
   for (const { row } of model.all()) model.touched(row.id)
   await routes.publishAll()
+  return { spares }
 }
 
 /** One whose engine does not answer shows that; it is looked at again when it does. */

@@ -23,15 +23,16 @@ export function createBareApp(sendProblem: SendProblem): FastifyInstance {
   app.addContentTypeParser('*', { parseAs: 'buffer' }, async (_request: FastifyRequest, bytes: Buffer) =>
     readJson(bytes),
   )
-  // Its own operation alone gets here: every other has refused the media type, or takes no body and does not read it.
+  // The operations that name the type alone get here: every other has refused the media type, or takes no body and does not read it.
   app.addContentTypeParser(streamTypes, (_request, payload, done) => done(null, streamOf(payload)))
   app.setErrorHandler(sendProblem)
   return app
 }
 
-const streamTypes = operationList.flatMap(({ bodyStream, bodyTypes }) =>
+const streamed = operationList.flatMap(({ bodyStream, bodyTypes }) =>
   bodyStream === true ? [...(bodyTypes ?? [])] : [],
 )
+const streamTypes = [...new Set(streamed)]
 
 function createFastify(
   onMalformed: (error: Error, request: FastifyRequest, reply: FastifyReply) => void,

@@ -22,7 +22,7 @@ export interface Runs {
   /** Removes the output of every command of a project, once all have ended. */
   forgetAll(project: string, signal: AbortSignal): Promise<void>
   /** Goes on with what was on its way when the service ended. Once, before anybody is served. */
-  resume(): Promise<void>
+  resume(options: { readonly sweeps: boolean }): Promise<void>
   /** Lets go of everything. Commands go on; the next start takes them up. */
   close(): Promise<void>
 }
@@ -86,9 +86,10 @@ export function createRuns(deps: CourseDeps): Runs {
     forgetAll: async (project, signal) => {
       for (const ref of await heldOf(project, signal)) await engine.commands.remove(ref)
     },
-    resume: async () => {
+    resume: async ({ sweeps }) => {
       const unfinished = await store.runs.unfinished()
       for (const row of unfinished) begin(row)
+      if (!sweeps) return
       const goesOn = new Set(unfinished.map(({ id }) => id))
       // In the background: a project must not wait for what others left behind.
       tidying = Promise.allSettled([

@@ -19,6 +19,7 @@ import { projectsOn, readinessOf } from './engine-states.ts'
 import { fileSystemOf } from './file-system.ts'
 import { isolationChecks } from './isolation-checks.ts'
 import { findOrphans } from './orphans.ts'
+import { restoredCheck } from './restored-check.ts'
 import { schedulesCheck } from './schedules-check.ts'
 
 export interface DiagnosticsDeps {
@@ -58,6 +59,7 @@ export async function runDiagnostics(deps: DiagnosticsDeps, signal: AbortSignal)
     ['clock', clockCheck(deps)],
     ['isolation', () => isolationChecks(deps)],
     ['orphans', orphansCheck(deps)],
+    ['restored', (signal) => restoredCheck(deps, signal)],
     ['version', versionCheck(deps)],
   ]
   const results = await Promise.all(
@@ -345,7 +347,7 @@ const orphansCheck =
         'Orphans',
         'warning',
         `Workloads of projects that are gone still run: ${listed(running)}.`,
-        'Restart the service, which ends processes of this machine, or remove them by their ids.',
+        'Remove them by their ids. A restart of the service ends processes of this machine, unless it was restored from a backup.',
         fix,
       )
     return made(

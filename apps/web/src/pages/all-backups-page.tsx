@@ -1,17 +1,18 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
-import { Archive, Upload } from 'lucide-react'
-import { useRef, useState } from 'react'
+import { Archive } from 'lucide-react'
+import { useState } from 'react'
 import { allBackupsQuery, uploadBackup } from '../api/backups.ts'
-import { Button } from '../components/button.tsx'
 import { EmptyState } from '../components/empty-state.tsx'
 import { Loaded } from '../components/loaded.tsx'
 import { MoreButton } from '../components/more-button.tsx'
 import { PageHeader, Panel } from '../components/panel.tsx'
-import { toastDone, toastProblem } from '../components/toast.tsx'
+import { toastDone } from '../components/toast.tsx'
 import { texts } from '../texts/index.ts'
 import { type BackupAct, BackupDialogs } from './backups/backup-dialogs.tsx'
 import { BackupItem } from './backups/backup-item.tsx'
+import { InstanceBackups } from './backups/instance-backups.tsx'
 import { TargetsPanel } from './backups/targets-panel.tsx'
+import { UploadButton } from './backups/upload-button.tsx'
 import { useTitle } from './use-title.ts'
 
 const t = texts.backups
@@ -23,7 +24,7 @@ export function AllBackupsPage() {
   const [act, setAct] = useState<BackupAct | null>(null)
   return (
     <div className="flex w-full max-w-6xl flex-col gap-4 px-4 py-5 sm:px-6">
-      <PageHeader title={t.allTitle} detail={t.allDetail} actions={<UploadButton />} />
+      <PageHeader title={t.allTitle} detail={t.allDetail} actions={<UploadButton label={t.upload} onFile={upload} />} />
       <Loaded query={query} rows={4}>
         {({ pages }) => {
           const backups = pages.flatMap(({ items }) => items)
@@ -43,45 +44,14 @@ export function AllBackupsPage() {
           )
         }}
       </Loaded>
+      <InstanceBackups />
       <TargetsPanel />
       <BackupDialogs act={act} project={null} onClose={() => setAct(null)} />
     </div>
   )
 }
 
-function UploadButton() {
-  const input = useRef<HTMLInputElement>(null)
-  const [busy, setBusy] = useState(false)
-  const send = async (file: File) => {
-    setBusy(true)
-    try {
-      const backup = await uploadBackup(file)
-      toastDone(t.uploaded(backup.project.name))
-    } catch (error) {
-      toastProblem(error)
-    } finally {
-      setBusy(false)
-      // The same file can be chosen again.
-      if (input.current !== null) input.current.value = ''
-    }
-  }
-  return (
-    <>
-      <input
-        ref={input}
-        type="file"
-        accept=".tar,application/x-tar"
-        aria-label={t.upload}
-        tabIndex={-1}
-        className="sr-only"
-        onChange={(event) => {
-          const file = event.target.files?.[0]
-          if (file !== undefined) void send(file)
-        }}
-      />
-      <Button icon={Upload} busy={busy} onClick={() => input.current?.click()}>
-        {busy ? t.uploading : t.upload}
-      </Button>
-    </>
-  )
+async function upload(file: File): Promise<void> {
+  const backup = await uploadBackup(file)
+  toastDone(t.uploaded(backup.project.name))
 }

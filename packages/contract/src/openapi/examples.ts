@@ -36,6 +36,21 @@ const operation = {
   startedAt: at,
   finishedAt: null,
 }
+const instanceBackup = {
+  id: 'ibk_01k9zsm7d3h8n5v2w4x6y0abcd',
+  createdAt: at,
+  note: 'before the move',
+  source: 'manual',
+  stackquayVersion: '0.1.0',
+  schema: 12,
+  keyId: '4f0c2b9d7a11',
+  opensHere: true,
+  sizeBytes: 1048576,
+  projects: 3,
+  users: 2,
+  auditEntries: 4211,
+  auditWhole: true,
+}
 const backup = {
   id: 'bak_01kq3z8v5mexample',
   project: { id: projectId, slug: 'shop', name: 'Shop', deleted: false },
@@ -405,6 +420,12 @@ export const examples: Readonly<Record<string, unknown>> = {
     backup: backup.id,
   },
   BackupArchive: 'manifest.json, and a file for each part, as a tar archive',
+  InstanceBackup: instanceBackup,
+  InstanceBackupList: { items: [instanceBackup] },
+  InstanceRestore: { confirm: instanceBackup.id },
+  InstanceRestoring: { restoring: instanceBackup.id, before: 'ibk_01k9zsm7d3h8n5v2w4x6y0abce' },
+  InstanceBackupCreate: { note: 'before the move' },
+  InstanceBackupArchive: 'stackquay.db.zst and manifest.json, as a tar archive',
   BackupCreate: { note: 'before the upgrade' },
   BackupScheduleBody: schedule,
   BackupScheduleState: {

@@ -6,6 +6,7 @@ import * as databases from './databases.ts'
 import * as dumps from './dumps.ts'
 import * as env from './env.ts'
 import * as images from './images.ts'
+import * as instanceBackups from './instance-backups.ts'
 import * as manifest from './manifest.ts'
 import * as network from './network.ts'
 import * as observe from './observe.ts'
@@ -28,6 +29,7 @@ export const operations = {
   ...databases,
   ...dumps,
   ...backups,
+  ...instanceBackups,
   ...backupTargets,
   ...manifest,
   ...ofOperations,

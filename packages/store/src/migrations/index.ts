@@ -33,3 +33,6 @@ export const migrations: readonly Migration[] = [
   backupTargets,
   scheduleTargets,
 ]
+
+/** The schema that this program brings a database to; it opens no later one. */
+export const knownSchema: number = migrations.length

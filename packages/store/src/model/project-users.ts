@@ -25,7 +25,8 @@ export interface ProjectUserReader {
 export interface ProjectUserWriter {
   /** A number that was never given before. `name` makes the user's name of it. */
   add(user: {
-    readonly project: string
+    /** Null for a number that is taken and nobody's. */
+    readonly project: string | null
     readonly name: (number: number) => string
     readonly uid: number
     readonly gid: number
