@@ -60,17 +60,23 @@ async function copyView(
     at: copy?.at ?? null,
     late: late.includes(target),
     // A person may have completed it since.
-    problem: copy?.state === 'complete' ? null : await failureOf(scheduled, store),
+    problem: copy?.state === 'complete' ? null : await copyFailureOf(scheduled, store),
   }
 }
 
-async function failureOf(
-  { lastOperation }: Pick<BackupSchedule, 'lastOperation'>,
-  { operations }: Store,
-): Promise<string | null> {
+type LastOf = Pick<BackupSchedule, 'lastOperation'>
+
+async function failureOf({ lastOperation }: LastOf, { operations }: Store): Promise<string | null> {
   const last = lastOperation === null ? null : await operations.find(lastOperation)
   if (last?.state === 'cancelled') return `The last one was cancelled (${last.id}).`
   return last?.state === 'failed' ? (last.error?.detail ?? `The last one failed (${last.id}).`) : null
+}
+
+/** Without the detail, which names the place: who may read the project need not know where targets are. */
+async function copyFailureOf({ lastOperation }: LastOf, { operations }: Store): Promise<string | null> {
+  const last = lastOperation === null ? null : await operations.find(lastOperation)
+  if (last?.state === 'cancelled') return `The last copy was cancelled (${last.id}).`
+  return last?.state === 'failed' ? `${last.error?.title ?? 'The last copy failed'} (${last.id}).` : null
 }
 
 /** Null for the moment before it begins. */
