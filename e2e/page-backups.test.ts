@@ -80,6 +80,9 @@ describe('backups on the page', () => {
   })
 
   it('is made by schedule when that was set, and not when it was turned off', { timeout: 60_000 }, async () => {
+    const offsite = await mkdtemp(join(tmpdir(), 'stackquay-cellar-'))
+    const body = { name: 'Cellar', folder: { path: offsite } }
+    const target = await service.client.call('createBackupTarget', { body })
     const schedule = async () => (await service.client.call('getBackupSchedule', { params: { id: project } })).schedule
     await page.getByText('No schedule.').waitFor()
     await page.getByRole('button', { name: 'Set a schedule' }).click()
@@ -91,16 +94,21 @@ describe('backups on the page', () => {
     await looked('a schedule that never comes')
     await dialog().getByLabel('When').selectOption('Every night at 02:30')
     await dialog().getByLabel('Weeks').fill('9')
+    await dialog().getByLabel('Cellar').check()
+    await looked('a schedule with a target')
     await inDialog('Save').click()
     await dialog().waitFor({ state: 'detached' })
     await page.getByText('Keeps the newest 7').waitFor()
+    await page.getByText('Copies of the newest: Cellar (none yet)').waitFor()
     await looked('a schedule')
-    const { cron, timezone, keep } = (await schedule())!
-    assert.deepEqual([cron, timezone, keep.weekly], ['30 2 * * *', 'Europe/Berlin', 9])
+    const { cron, timezone, keep, targets } = (await schedule())!
+    assert.deepEqual([cron, timezone, keep.weekly, targets], ['30 2 * * *', 'Europe/Berlin', 9, [target.id]])
     await page.getByRole('button', { name: 'Turn off' }).click()
     await inDialog('Turn off').click()
     await page.getByText('No schedule.').waitFor()
     assert.equal(await schedule(), null)
+    await service.client.call('deleteBackupTarget', { params: { target: target.id } })
+    await rm(offsite, { recursive: true })
   })
 
   it('adds a target, copies to it, and fetches from it', { timeout: 180_000 }, async () => {

@@ -201,6 +201,17 @@ const schedule: BackupScheduleView = {
   lastBackupAt: null,
   late: true,
   problem: `The disk is full.${nasty}`,
+  targets: ['tgt_1'],
+  copies: [
+    {
+      target: 'tgt_1',
+      name: `Offsite${nasty}`,
+      state: 'incomplete',
+      at: '2026-01-01T00:00:00.000Z',
+      late: true,
+      problem: `No room.${nasty}`,
+    },
+  ],
 }
 
 test('against a stand-in: a schedule keeps what is not named, and says when it is late and why', async () => {
@@ -213,12 +224,15 @@ test('against a stand-in: a schedule keeps what is not named, and says when it i
     },
   })
   const shown = await stq(['backup', 'schedule', 'show', 'shop'], { url: service.url })
-  assert.match(shown.stdout, /30 2 \* \* \* \(Europe\/Berlin\)[\s\S]*none yet[\s\S]*Late[\s\S]*The disk is full\./)
+  assert.match(
+    shown.stdout,
+    /30 2 \* \* \* \(Europe\/Berlin\)[\s\S]*none yet[\s\S]*Late[\s\S]*The disk is full\.[\s\S]*Offsite: incomplete, .* ago, late, No room\./,
+  )
   assert.doesNotMatch(shown.stdout, /[\x00-\x08\x0b-\x1f]|owned/)
   const set = ['backup', 'schedule', 'set', 'shop', '0 4 * * *', '--keep-last', '3']
   assert.equal((await stq(set, { url: service.url })).code, 0)
-  const { timezone, verify, keep } = schedule
-  assert.deepEqual(sent, [{ cron: '0 4 * * *', timezone, verify, keep: { ...keep, last: 3 } }])
+  const { timezone, verify, keep, targets } = schedule
+  assert.deepEqual(sent, [{ cron: '0 4 * * *', timezone, verify, targets, keep: { ...keep, last: 3 } }])
   for (const wrong of [
     ['--keep-last', '0'],
     ['--verify', 'often'],
@@ -227,6 +241,32 @@ test('against a stand-in: a schedule keeps what is not named, and says when it i
     assert.equal(refused.code, 2, refused.stderr)
   }
   assert.equal(sent.length, 1)
+})
+
+test('against a stand-in: targets of a schedule are named by name or id, and taken out together', async () => {
+  const sent: (readonly string[])[] = []
+  await using service = await standIn({
+    'GET /projects/shop/backup-schedule': () => ({ schedule }),
+    'GET /backup-targets': () => ({
+      items: [
+        { id: 'tgt_1', name: 'Offsite' },
+        { id: 'tgt_2', name: 'Cellar' },
+      ],
+    }),
+    'PUT /projects/shop/backup-schedule': ({ body }) => {
+      sent.push((body as { targets: string[] }).targets)
+      return { schedule }
+    },
+  })
+  const set = (...flags: string[]) =>
+    stq(['backup', 'schedule', 'set', 'shop', '0 4 * * *', ...flags], { url: service.url })
+  assert.equal((await set('--target', 'Cellar', '--target', 'tgt_1', '--target', 'tgt_2')).code, 0)
+  assert.equal((await set('--no-copies')).code, 0)
+  assert.deepEqual(sent, [['tgt_2', 'tgt_1'], []])
+  const unknown = await set('--target', 'Attic')
+  assert.match(unknown.stderr, /There is no backup target "Attic"/)
+  assert.equal((await set('--target', 'Cellar', '--no-copies')).code, 2)
+  assert.equal(sent.length, 2)
 })
 
 test('against a stand-in: a new schedule is in the time zone of the machine, with the service’s defaults', async () => {

@@ -67,6 +67,16 @@ export function isLate(times: BackupTimes, last: Date, now: Date): boolean {
   return now.getTime() > due.getTime() + period / 2
 }
 
+/** The last of moments that are written the same way, as RFC 3339 UTC. */
+export function latestOf(first: string, ...others: readonly (string | null | undefined)[]): string {
+  return (
+    [first, ...others]
+      .filter((time) => typeof time === 'string')
+      .toSorted()
+      .at(-1) ?? first
+  )
+}
+
 const DAY_MS = 86_400_000
 const farAwayMs = 5 * 366 * DAY_MS
 

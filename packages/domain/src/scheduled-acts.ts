@@ -1,9 +1,18 @@
 import type { BackupRetention, BackupScheduleSettings } from '@stackquay/contract'
 import { expiredBackups, newestFirst, type ScheduledBackup } from './backup-retention.ts'
-import { dueBackup, isClockFault, isLate } from './backup-schedule.ts'
+import { dueBackup, isClockFault, isLate, latestOf } from './backup-schedule.ts'
+import {
+  type CopiedBackup,
+  lateTargets,
+  type ScheduledTarget,
+  targetsCountedAnew,
+  withCopied,
+  withTargets,
+} from './scheduled-copies.ts'
 
 /** A schedule with all that is remembered of it. Times are RFC 3339 UTC. */
-export interface BackupSchedule extends BackupScheduleSettings {
+export interface BackupSchedule extends Omit<BackupScheduleSettings, 'targets'> {
+  readonly targets: readonly ScheduledTarget[]
   /** Since when its times are these. */
   readonly timesSetAt: string
   /** Since when so many are kept. */
@@ -27,7 +36,7 @@ export function withSettings(
   settings: BackupScheduleSettings,
   now: Date,
 ): BackupSchedule {
-  const { cron, timezone, keep, verify } = settings
+  const { cron, timezone, keep, verify, targets } = settings
   const at = now.toISOString()
   const isNew = before === null || before.cron !== cron || before.timezone !== timezone
   return {
@@ -44,6 +53,7 @@ export function withSettings(
     timezone,
     keep,
     verify,
+    targets: withTargets(before?.targets ?? [], targets, now),
     keepSetAt: before !== null && isSameRetention(before.keep, keep) ? before.keepSetAt : at,
   }
 }
@@ -56,7 +66,9 @@ export interface ScheduledActs {
   readonly verify: string | null
   /** Backups that go, oldest last. */
   readonly remove: readonly string[]
-  readonly late: boolean
+  readonly late: Lateness
+  /** What is remembered of the targets from now on. */
+  readonly targets: readonly ScheduledTarget[]
   /** The clock was wrong when the schedule was written last: it is to count anew. */
   readonly countsAnew: boolean
 }
@@ -64,34 +76,54 @@ export interface ScheduledActs {
 /** As if it had been set now, by a clock that is right. */
 export function countedAnew(schedule: BackupSchedule, now: Date): BackupSchedule {
   const at = now.toISOString()
-  return { ...schedule, timesSetAt: at, keepSetAt: at, countsFrom: at }
+  return {
+    ...schedule,
+    timesSetAt: at,
+    keepSetAt: at,
+    countsFrom: at,
+    targets: targetsCountedAnew(schedule.targets, now),
+  }
 }
 
-export function scheduledActs(
-  schedule: BackupSchedule,
-  backups: readonly (ScheduledBackup & { readonly verifiedAt: string | null })[],
-  now: Date,
-): ScheduledActs {
-  const past = backups.filter(({ createdAt }) => Date.parse(createdAt) <= now.getTime()).toSorted(newestFirst)
+export interface SeenBackup extends ScheduledBackup, CopiedBackup {
+  readonly verifiedAt: string | null
+}
+
+export function scheduledActs(schedule: BackupSchedule, backups: readonly SeenBackup[], now: Date): ScheduledActs {
+  const past = pastBackups(backups, now)
+  const written = [schedule.countsFrom, schedule.keepSetAt, ...schedule.targets.map(({ setAt }) => setAt)]
   const countsFrom = new Date(schedule.countsFrom)
   return {
     backup: dueBackup(schedule, countsFrom, now),
     verify: toVerify(schedule, past, now),
     remove: toRemove(schedule, past, now),
-    late: isScheduleLate(schedule, past[0]?.createdAt ?? null, now),
-    countsAnew: isClockFault(schedule, countsFrom, now) || isClockFault(schedule, new Date(schedule.keepSetAt), now),
+    late: latenessOf(schedule, past, now),
+    targets: withCopied(schedule.targets, past),
+    countsAnew: written.some((time) => isClockFault(schedule, new Date(time), now)),
   }
 }
 
-/** Counted from the newest backup, or from when the times were set. */
-export function isScheduleLate(
-  schedule: Pick<BackupSchedule, 'cron' | 'timezone' | 'timesSetAt'>,
-  lastBackupAt: string | null,
+/** Newest first. What a clock that was wrong made ahead of time is not among them. */
+export function pastBackups<Backup extends { readonly id: string; readonly createdAt: string }>(
+  backups: readonly Backup[],
   now: Date,
-): boolean {
-  const { timesSetAt } = schedule
-  const last = lastBackupAt !== null && lastBackupAt > timesSetAt ? lastBackupAt : timesSetAt
-  return isLate(schedule, new Date(last), now)
+): readonly Backup[] {
+  return backups.filter(({ createdAt }) => Date.parse(createdAt) <= now.getTime()).toSorted(newestFirst)
+}
+
+export interface Lateness {
+  /** Whether anything is. */
+  readonly any: boolean
+  readonly backup: boolean
+  /** Ids of targets whose copy is. */
+  readonly targets: readonly string[]
+}
+
+/** Counted from the newest of the `past` backups, or from when the times were set. */
+export function latenessOf(schedule: BackupSchedule, past: readonly CopiedBackup[], now: Date): Lateness {
+  const backup = isLate(schedule, new Date(latestOf(schedule.timesSetAt, past[0]?.createdAt)), now)
+  const targets = lateTargets(schedule, past, now)
+  return { any: backup || targets.length > 0, backup, targets }
 }
 
 /** Only after a new backup is there: lowering the numbers deletes nothing yet, and neither does a backup that fails. */

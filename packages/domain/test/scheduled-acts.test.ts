@@ -1,24 +1,30 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { BackupScheduleSettings } from '@stackquay/contract'
-import { type BackupSchedule, countedAnew, scheduledActs, withSettings } from '../src/scheduled-acts.ts'
+import {
+  type BackupSchedule,
+  countedAnew,
+  type SeenBackup,
+  scheduledActs,
+  withSettings,
+} from '../src/scheduled-acts.ts'
 
 const at = (text: string) => new Date(text)
-const settings = {
+const settings: BackupScheduleSettings = {
   cron: '30 2 * * *',
   timezone: 'UTC',
   keep: { last: 2, daily: 0, weekly: 0, monthly: 0 },
   verify: 'never',
-} as const
+  targets: [],
+}
 const set = withSettings(null, settings, at('2026-05-01T10:00:00Z'))
 
-type Seen = Parameters<typeof scheduledActs>[1][number]
-
-const made = (day: number, verified: Partial<Seen> = {}): Seen => ({
+const made = (day: number, verified: Partial<SeenBackup> = {}): SeenBackup => ({
   id: `b${day}`,
   createdAt: `2026-05-${String(day).padStart(2, '0')}T02:31:00.000Z`,
   found: null,
   verifiedAt: null,
+  copies: [],
   ...verified,
 })
 
@@ -28,7 +34,8 @@ test('a schedule that was just set asks for nothing, whatever is there already',
     backup: null,
     verify: null,
     remove: [],
-    late: false,
+    late: { any: false, backup: false, targets: [] },
+    targets: [],
     countsAnew: false,
   })
 })
@@ -58,8 +65,8 @@ test('other times count from now; the same times with another retention go on, a
 })
 
 test('late is counted from the newest backup, or from when the times were set; a failure does not put it off', () => {
-  const late = (schedule: BackupSchedule, backups: readonly Seen[], now: string) =>
-    scheduledActs(schedule, backups, at(now)).late
+  const late = (schedule: BackupSchedule, backups: readonly SeenBackup[], now: string) =>
+    scheduledActs(schedule, backups, at(now)).late.any
   assert.equal(late(set, [], '2026-05-02T14:00:00Z'), false)
   assert.equal(late(set, [], '2026-05-02T14:31:00Z'), true)
   const failedSince = { ...set, countsFrom: '2026-05-04T02:30:00.000Z' }
@@ -76,7 +83,8 @@ test('after a clock that was years ahead the schedule counts anew, and what was 
     backup: null,
     verify: null,
     remove: [],
-    late: true,
+    late: { any: true, backup: true, targets: [] },
+    targets: [],
     countsAnew: true,
   })
   const right = countedAnew(wrong, now)
@@ -96,7 +104,7 @@ test('the newest backup is verified as the schedule says: each, one a week, or n
   const before = made(5, { found: 'whole', verifiedAt: '2026-05-05T03:00:00.000Z' })
   const verify = (
     policy: BackupScheduleSettings['verify'],
-    backups: readonly Seen[],
+    backups: readonly SeenBackup[],
     lastVerified: string | null = null,
   ) => scheduledActs({ ...set, verify: policy, lastVerified }, backups, now).verify
   assert.equal(verify('always', [lately, made(20)]), 'b20')

@@ -42,6 +42,7 @@ function columnsOf(schedule: BackupSchedule): Omit<BackupSchedulesTable, 'projec
     late: schedule.late ? 1 : 0,
     last_operation: schedule.lastOperation,
     last_verified: schedule.lastVerified,
+    targets: JSON.stringify(schedule.targets),
   }
 }
 
@@ -57,5 +58,6 @@ function scheduleOf(row: BackupSchedulesTable): BackupSchedule {
     late: row.late === 1,
     lastOperation: row.last_operation,
     lastVerified: row.last_verified,
+    targets: JSON.parse(row.targets) as BackupSchedule['targets'],
   }
 }

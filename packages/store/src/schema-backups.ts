@@ -20,6 +20,7 @@ export interface BackupSchedulesTable {
   late: number
   last_operation: string | null
   last_verified: string | null
+  targets: string
 }
 
 export interface BackupTargetsTable {

@@ -73,6 +73,7 @@ export function targetHandlers(deps: TargetHandlerDeps): TargetHandlers {
       await store.transaction(async (tx) => {
         const user = (await store.operations.unfinished()).find(({ input }) => input.target === row.id)
         if (user !== undefined) throw inUse(row, user)
+        await refuseScheduled(row, deps)
         await tx.backupTargets.delete(row.id)
         await tx.secrets.delete(null, targetSecret(row.id))
         await tx.audit.append(context.audit({ action: 'backup-target.delete', target: row.name, changes: told(row) }))
@@ -165,6 +166,18 @@ function shown(index: CopyIndex, { known, keys }: Backups, unreadable: string[])
     unreadable.push(`${index.id}: ${error.message}`)
     return null
   }
+}
+
+/** What is left out of a schedule in silence would be missed on the day it is needed. */
+async function refuseScheduled({ id, name }: BackupTargetRow, { store, model }: TargetHandlerDeps): Promise<void> {
+  const schedules = [...(await store.backupSchedules.all())]
+  const naming = schedules.filter(([, { targets }]) => targets.some(({ target }) => target === id))
+  if (naming.length === 0) return
+  const slugs = naming.map(([project]) => model.find(project)?.row.slug ?? project).sort()
+  const projects = slugs.slice(0, 10).join(', ') + (slugs.length > 10 ? ' …' : '')
+  throw new ProblemError('conflict', `Backup schedules copy to the target "${name}": ${projects}.`, {
+    hint: 'Take it out of them first: "targets" of PUT /projects/{id}/backup-schedule.',
+  })
 }
 
 function untilAnswered({ signal }: RequestContext): AbortSignal {

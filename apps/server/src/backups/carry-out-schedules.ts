@@ -1,14 +1,23 @@
 import { isDeepStrictEqual } from 'node:util'
 import { ProblemError } from '@stackquay/contract'
-import { type BackupSchedule, countedAnew, nextBackup, scheduledActs } from '@stackquay/domain'
+import {
+  type BackupSchedule,
+  countedAnew,
+  type Lateness,
+  nextBackup,
+  pastBackups,
+  scheduledActs,
+} from '@stackquay/domain'
 import type { Orchestrator } from '@stackquay/orchestrator'
 import { byTheService, newId, type ProjectRow, type Store, type Transaction } from '@stackquay/store'
 import { acceptAlone, begin } from '../projects/accept.ts'
 import type { Model } from '../projects/model.ts'
 import { scheduleEvent } from './backup-event.ts'
+import { copyNewest } from './copy-by-schedule.ts'
 import type { Backups } from './open-backups.ts'
 import { removeBackup } from './remove-backup.ts'
-import { isBySchedule, lastScheduledAt, scheduledBackups } from './scheduled-backups.ts'
+import { isBySchedule, scheduledBackups } from './scheduled-backups.ts'
+import { asker, isStill } from './still-the-schedule.ts'
 
 export interface CarryOutDeps {
   readonly store: Store
@@ -22,7 +31,7 @@ export interface CarryOutDeps {
 /** Most schedules name the same hour of the night. More than these would slow down each other and the projects. */
 const atOnce = 2
 
-/** Begins what is due, tells what is late and removes what is old. Done twice, it is the same as done once. */
+/** Begins what is due, copies what is new, tells what is late and removes what is old. Done twice, it is the same as done once. */
 export async function carryOutSchedules(
   deps: CarryOutDeps,
 ): Promise<{ readonly restMs: number; readonly waits: boolean }> {
@@ -69,10 +78,15 @@ async function lookAt(
   const { store, backups } = deps
   const row = await store.projects.find(project)
   if (row === null || row.phase !== 'ready') return []
-  const acts = scheduledActs(stored, scheduledBackups(backups.known, project), now)
-  const noted = acts.countsAnew ? countedAnew(stored, now) : { ...stored, late: acts.late }
-  const schedule = await note(row, stored, noted, deps)
-  if (schedule === null || acts.countsAnew) return []
+  const past = pastBackups(scheduledBackups(backups, project), now)
+  const acts = scheduledActs(stored, past, now)
+  const { late, targets } = acts
+  const after = acts.countsAnew ? countedAnew(stored, now) : { ...stored, late: late.any, targets }
+  const lastBackupAt = past[0]?.createdAt ?? null
+  const noted = await note(row, { before: stored, after }, { lastBackupAt, late }, deps)
+  if (noted === null || acts.countsAnew) return []
+  const schedule = await copyNewest(row, noted, past, now, deps)
+  if (schedule === null) return []
   for (const id of acts.remove) await remove(id, deps)
   if (acts.backup !== null) return [{ row, schedule, kind: 'backup', backup: newId('bak'), dueAt: acts.backup }]
   // Data of another engine starts on none of this project.
@@ -94,26 +108,30 @@ function msToNext(schedule: BackupSchedule, now: Date): number {
 /** Null when a person changed it since it was read: the next look sees that. */
 async function note(
   row: ProjectRow,
-  before: BackupSchedule,
-  after: BackupSchedule,
-  { store, backups, now }: CarryOutDeps,
+  { before, after }: { readonly before: BackupSchedule; readonly after: BackupSchedule },
+  seen: { readonly lastBackupAt: string | null; readonly late: Lateness },
+  { store }: CarryOutDeps,
 ): Promise<BackupSchedule | null> {
   if (isDeepStrictEqual(before, after)) return before
   return store.transaction(async (tx) => {
     if (!(await isStill(row, before, store))) return null
     await tx.backupSchedules.put(row.id, after)
-    if (after.late && !before.late) await tellLate(tx, row, lastScheduledAt(backups.known, row.id, now()))
+    if (after.late && !before.late) await tellLate(tx, row, seen)
     return after
   })
 }
 
-async function tellLate(tx: Transaction, { id, slug }: ProjectRow, lastBackupAt: string | null): Promise<void> {
+async function tellLate(
+  tx: Transaction,
+  { id, slug }: ProjectRow,
+  { lastBackupAt, late }: { readonly lastBackupAt: string | null; readonly late: Lateness },
+): Promise<void> {
   const entry = {
     action: 'backup.late',
     target: slug,
     project: id,
     outcome: 'failure',
-    changes: { lastBackupAt },
+    changes: { lastBackupAt, lateTargets: late.targets },
   } as const
   await tx.audit.append(byTheService(entry))
   await tx.events.append(scheduleEvent('backup.late', id))
@@ -160,12 +178,6 @@ async function accept(tx: Transaction, { row, schedule, kind, backup, dueAt }: W
   const entry = byTheService({ action, target: `${row.slug}/${backup}`, project: row.id, changes })
   await tx.audit.append({ ...entry, operationId })
   return accepted
-}
-
-const asker = { actor: 'system', requestId: '' } as const
-
-async function isStill({ id }: ProjectRow, schedule: BackupSchedule, store: Store): Promise<boolean> {
-  return isDeepStrictEqual(await store.backupSchedules.of(id), schedule)
 }
 
 function isBusy(error: unknown): boolean {

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { ProblemError } from '@stackquay/contract'
 import { type BackupSchedule, scheduleBlocker, withSettings } from '@stackquay/domain'
-import type { ProjectRow, Transaction } from '@stackquay/store'
+import type { ProjectRow, Store, Transaction } from '@stackquay/store'
 import type { Handlers, RequestContext } from '../http/handler.ts'
 import type { ProjectAnswers } from '../projects/answers.ts'
 import { scheduleEvent } from './backup-event.ts'
@@ -27,6 +27,7 @@ export function scheduleHandlers(deps: ScheduleViewDeps, { find }: Pick<ProjectA
       refuseNever(body, now())
       const schedule = await store.transaction(async (tx) => {
         const before = await store.backupSchedules.of(row.id)
+        await refuseTargets(body.targets, before, context, store)
         const after = withSettings(before, body, now())
         if (before !== null && isDeepStrictEqual(before, after)) return before
         await tx.backupSchedules.put(row.id, after)
@@ -54,6 +55,31 @@ function refuseNever(times: Pick<BackupSchedule, 'cron' | 'timezone'>, now: Date
   if (blocker === null) return
   const errors = [{ pointer: `/${blocker.field}`, code: 'invalid_schedule', detail: blocker.detail }]
   throw new ProblemError('validation_failed', blocker.detail, { errors })
+}
+
+/**
+ * Targets that are not there, and new ones of a token that may not copy to them by hand either. Inside the transaction, so that none
+ * goes meanwhile.
+ */
+async function refuseTargets(
+  ids: readonly string[],
+  before: BackupSchedule | null,
+  { principal }: Pick<RequestContext, 'principal'>,
+  { backupTargets }: Pick<Store, 'backupTargets'>,
+): Promise<void> {
+  const isNew = (id: string) => before?.targets.some(({ target }) => target === id) !== true
+  if (principal.kind === 'token' && principal.projects.length > 0 && ids.some(isNew))
+    throw new ProblemError(
+      'token_restricted',
+      'The token is restricted to projects, and targets are of the whole instance.',
+    )
+  const there = (await backupTargets.all()).map(({ id }) => id)
+  const errors = ids.flatMap((id, at) =>
+    there.includes(id)
+      ? []
+      : [{ pointer: `/targets/${at}`, code: 'unknown_target', detail: `There is no backup target "${id}".` }],
+  )
+  if (errors[0] !== undefined) throw new ProblemError('validation_failed', errors[0].detail, { errors })
 }
 
 async function record(

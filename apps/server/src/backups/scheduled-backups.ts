@@ -1,17 +1,17 @@
+import type { SeenBackup } from '@stackquay/domain'
 import type { OperationRow } from '@stackquay/store'
-import type { KnownBackup, KnownBackups } from './known-backups.ts'
-
-type Known = Pick<KnownBackups, 'of'>
+import type { KnownBackup } from './known-backups.ts'
+import type { Backups } from './open-backups.ts'
 
 /** The backups that a project's schedule made, as the rules see them. */
-export function scheduledBackups(known: Known, project: string) {
-  return known.of(project).filter(isScheduled).map(seen)
-}
-
-/** Null when there is none. One that a wrong clock made ahead of time is none. */
-export function lastScheduledAt(known: Known, project: string, now: Date): string | null {
-  const times = scheduledBackups(known, project).map(({ createdAt }) => createdAt)
-  return times.find((time) => time <= now.toISOString()) ?? null
+export function scheduledBackups(
+  { known, copies }: Pick<Backups, 'known' | 'copies'>,
+  project: string,
+): readonly SeenBackup[] {
+  return known
+    .of(project)
+    .filter(isScheduled)
+    .map((one) => seen(one, copies))
 }
 
 /** A backup or a drill that no person asked for. */
@@ -24,12 +24,13 @@ function isScheduled({ manifest }: KnownBackup): boolean {
 }
 
 /** A drill that could not be made on this machine says nothing of the backup. */
-function seen({ manifest: { id, createdAt }, verified }: KnownBackup) {
+function seen({ manifest: { id, createdAt }, verified }: KnownBackup, copies: Backups['copies']): SeenBackup {
   const drill = verified === null || verified.outcome === 'failed' ? null : verified
   return {
     id,
     createdAt,
     found: drill?.outcome === 'whole' ? 'whole' : drill === null ? null : 'faulty',
     verifiedAt: drill?.at ?? null,
-  } as const
+    copies: copies.of(id),
+  }
 }

@@ -87,6 +87,7 @@ const schedule = {
   timezone: 'Europe/Berlin',
   keep: { last: 7, daily: 7, weekly: 4, monthly: 6 },
   verify: 'weekly',
+  targets: ['tgt_01kq3z8v5nexample'],
 }
 const target = {
   id: 'tgt_01kq3z8v5nexample',
@@ -428,7 +429,15 @@ export const examples: Readonly<Record<string, unknown>> = {
   BackupCreate: { note: 'before the upgrade' },
   BackupScheduleBody: schedule,
   BackupScheduleState: {
-    schedule: { ...schedule, nextAt: at, dueAt: null, lastBackupAt: at, late: false, problem: null },
+    schedule: {
+      ...schedule,
+      nextAt: at,
+      dueAt: null,
+      lastBackupAt: at,
+      late: false,
+      problem: null,
+      copies: [{ target: target.id, name: 'Offsite', state: 'complete', at, late: false, problem: null }],
+    },
   },
   BackupTargetList: list(target),
   BackupTarget: target,

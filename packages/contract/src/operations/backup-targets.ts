@@ -66,11 +66,12 @@ export const deleteBackupTarget = operation({
   path: '/backup-targets/{target}',
   tag: 'Backups',
   summary: 'Forget a backup target and its credentials',
-  description: 'What lies on it stays there, and opens with its passphrase. Answers 409 while something is copied.',
+  description:
+    'What lies on it stays there, and opens with its passphrase. Answers 409 while something is copied, and while backup schedules name it.',
   access: instance,
   params: one,
   results: { 204: null },
-  problems: ['busy'],
+  problems: ['busy', 'conflict'],
   audit: 'backup-target.delete',
   removes: 'record',
 })

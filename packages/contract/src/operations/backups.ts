@@ -146,7 +146,8 @@ export const getBackupSchedule = operation({
   path: '/projects/{id}/backup-schedule',
   tag: 'Backups',
   summary: 'When backups of a project are made by themselves, and how many stay',
-  description: 'Also when the next one comes, whether it is late, and why the last one failed.',
+  description:
+    'Also when the next one comes, whether it is late, why the last one failed, and on which targets it lies.',
   access: read,
   params: id,
   results: { 200: BackupScheduleState },
@@ -161,7 +162,7 @@ export const putBackupSchedule = operation({
   summary: 'Set when backups are made by themselves, and how many stay',
   description:
     'Replaces the schedule; what is left out takes its default. It makes and deletes no backup now: old ones go after the next one by schedule. ' +
-    'However many times passed while the service was off, one backup is made for them.',
+    'However many times passed while the service was off, one backup is made for them. A token that is restricted to projects names no new targets.',
   access: admin,
   params: id,
   body: BackupScheduleBody,

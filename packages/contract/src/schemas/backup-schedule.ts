@@ -1,4 +1,6 @@
 import { z } from 'zod'
+import { BackupTargetId } from './backup-targets.ts'
+import { BackupCopy } from './backups.ts'
 import { Time } from './common.ts'
 
 const rule = (least: number) => z.int().min(least).max(1000)
@@ -44,9 +46,30 @@ export const BackupScheduleBody = z
     verify: verifyPolicy
       .default('weekly')
       .describe('Which are verified by themselves: every one, one a week, or none. Default: weekly.'),
+    targets: z
+      .array(BackupTargetId)
+      .max(5)
+      .refine((ids) => new Set(ids).size === ids.length, 'names a target twice')
+      .default([])
+      .describe('Ids of backup targets: each backup that is made from now on is copied to all of them. Default: none.'),
   })
   .meta({ id: 'BackupScheduleBody' })
 export type BackupScheduleSettings = Readonly<z.infer<typeof BackupScheduleBody>>
+
+export const ScheduledCopy = z
+  .object({
+    target: BackupTargetId,
+    name: z.string().describe('Name of the backup target.'),
+    state: BackupCopy.shape.state.nullable().describe('As in `Backup.copies`; null while no copy was begun.'),
+    at: Time.nullable().describe('Since when it is so; null while no copy was begun.'),
+    late: z.boolean().describe('Whether half a period passed since a copy was due on it that is not complete.'),
+    problem: z
+      .string()
+      .nullable()
+      .describe('Why the last copy failed; null when it did not. It is tried again an hour later.'),
+  })
+  .meta({ id: 'ScheduledCopy' })
+export type ScheduledCopy = z.infer<typeof ScheduledCopy>
 
 export const BackupScheduleView = z
   .object({
@@ -54,11 +77,15 @@ export const BackupScheduleView = z
     timezone: z.string(),
     keep: BackupRetention,
     verify: verifyPolicy,
+    targets: z.array(BackupTargetId).describe('Ids of backup targets that each backup by schedule is copied to.'),
     nextAt: Time.nullable().describe('The next time; null when there is none any more.'),
     dueAt: Time.nullable().describe('The time for which one is due and could not begin yet; null when none is.'),
     lastBackupAt: Time.nullable().describe('When the newest backup by schedule was made; null when there is none.'),
-    late: z.boolean().describe('Whether half a period passed since a backup was due that did not come.'),
+    late: z
+      .boolean()
+      .describe('Whether half a period passed since a backup was due that did not come, or lies not on all targets.'),
     problem: z.string().nullable().describe('Why the last one failed or the next one waits; null otherwise.'),
+    copies: z.array(ScheduledCopy).describe('Where the newest backup by schedule lies, for each target.'),
   })
   .meta({ id: 'BackupSchedule' })
 export type BackupScheduleView = z.infer<typeof BackupScheduleView>

@@ -1,11 +1,13 @@
 import type { BackupScheduleView, FieldError, ProjectView } from '@stackquay/contract'
+import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
+import { targetsQuery } from '../../api/backup-targets.ts'
 import { putBackupSchedule } from '../../api/backups.ts'
 import { Button } from '../../components/button.tsx'
 import { Choices } from '../../components/choices.tsx'
 import { DialogActions } from '../../components/dialog.tsx'
 import { ErrorNote } from '../../components/error-state.tsx'
-import { SelectField, TextField } from '../../components/field.tsx'
+import { Check, SelectField, TextField } from '../../components/field.tsx'
 import { Form } from '../../components/form.tsx'
 import { toastDone } from '../../components/toast.tsx'
 import { errorsAt } from '../../lib/field-errors.ts'
@@ -15,10 +17,12 @@ import { texts } from '../../texts/index.ts'
 
 const t = texts.backups.schedule
 
-type Settings = Pick<BackupScheduleView, 'cron' | 'timezone' | 'keep' | 'verify'>
+type Settings = Pick<BackupScheduleView, 'cron' | 'timezone' | 'keep' | 'verify' | 'targets'>
 
 const own = 'own'
 const rules = ['last', 'daily', 'weekly', 'monthly'] as const
+/** The contract's limit. */
+const mostTargets = 5
 const policies = ['always', 'weekly', 'never'] as const
 const pointers = ['/cron', '/timezone', ...rules.map((rule) => `/keep/${rule}`)]
 
@@ -35,8 +39,8 @@ export function ScheduleForm({ project, schedule, onClose }: ScheduleFormProps) 
   const fields = { settings, set, errors: problem?.errors }
   const submit = () =>
     run(async () => {
-      const { cron, timezone, keep, verify } = settings
-      await putBackupSchedule(project.id, { cron, timezone, keep, verify })
+      const { cron, timezone, keep, verify, targets } = settings
+      await putBackupSchedule(project.id, { cron, timezone, keep, verify, targets })
       toastDone(t.saved)
       onClose()
     })
@@ -50,6 +54,7 @@ export function ScheduleForm({ project, schedule, onClose }: ScheduleFormProps) 
         onChange={(verify) => set({ verify })}
         options={policies.map((value) => ({ value, label: t.policies[value], help: t.policyHelp[value] }))}
       />
+      <TargetFields {...fields} />
       {error !== null && <ErrorNote error={error} hideErrors={pointers} />}
       <DialogActions>
         <Button onClick={onClose}>{texts.common.cancel}</Button>
@@ -67,6 +72,7 @@ function suggested(): Settings {
     timezone: timeZoneHere(),
     keep: { last: 7, daily: 7, weekly: 4, monthly: 6 },
     verify: 'weekly',
+    targets: [],
   }
 }
 
@@ -137,6 +143,31 @@ function KeepFields({ settings: { keep }, set, errors }: FieldsProps) {
         ))}
       </div>
       <p className="mt-1 text-sm text-ink-3">{t.keepHelp}</p>
+    </fieldset>
+  )
+}
+
+/** Not there while there is no target to choose. */
+function TargetFields({ settings: { targets }, set }: FieldsProps) {
+  const offered = useQuery(targetsQuery).data ?? []
+  if (offered.length === 0) return null
+  const toggle = (id: string, chosen: boolean) =>
+    set({ targets: chosen ? [...targets, id] : targets.filter((one) => one !== id) })
+  return (
+    <fieldset>
+      <legend className="mb-1.5 text-sm font-medium">{t.targets}</legend>
+      <div className="flex flex-wrap gap-x-5 gap-y-2">
+        {offered.map(({ id, name }) => (
+          <Check
+            key={id}
+            label={name}
+            checked={targets.includes(id)}
+            disabled={targets.length >= mostTargets && !targets.includes(id)}
+            onChange={(chosen) => toggle(id, chosen)}
+          />
+        ))}
+      </div>
+      <p className="mt-1 text-sm text-ink-3">{t.targetsHelp}</p>
     </fieldset>
   )
 }

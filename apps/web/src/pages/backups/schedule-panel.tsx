@@ -1,4 +1,4 @@
-import type { BackupScheduleView, ProjectView } from '@stackquay/contract'
+import type { BackupScheduleView, ProjectView, ScheduledCopy } from '@stackquay/contract'
 import { useQuery } from '@tanstack/react-query'
 import { CalendarClock, CalendarOff, TriangleAlert } from 'lucide-react'
 import { useState } from 'react'
@@ -68,7 +68,7 @@ export function SchedulePanel({ project }: { project: ProjectView }) {
 function ScheduleFacts({ schedule }: { schedule: BackupScheduleView }) {
   const { last, daily, weekly, monthly } = schedule.keep
   const usual = t.usual[usualTimes.indexOf(schedule.cron)]
-  const warnings = [...(schedule.late ? [t.late] : []), ...(schedule.problem === null ? [] : [schedule.problem])]
+  const warnings = warningsOf(schedule)
   return (
     <div className="flex flex-col gap-1 text-sm text-ink-2">
       <p>
@@ -89,6 +89,7 @@ function ScheduleFacts({ schedule }: { schedule: BackupScheduleView }) {
       <p className="numbers">
         {t.keeps(last, daily, weekly, monthly)} {t.verifies[schedule.verify]}
       </p>
+      {schedule.copies.length > 0 && <p className="numbers break-words">{t.copies(schedule.copies.map(copyText))}</p>}
       {warnings.length > 0 && (
         <p role="status" className="flex gap-2 text-warn">
           <TriangleAlert aria-hidden className="mt-0.5 size-4 shrink-0" />
@@ -97,4 +98,22 @@ function ScheduleFacts({ schedule }: { schedule: BackupScheduleView }) {
       )}
     </div>
   )
+}
+
+function copyText({ name, state, at }: ScheduledCopy): string {
+  if (state === null || at === null) return `${name} (${t.notCopied})`
+  return `${name} (${texts.backups.copyStates[state]}, ${formatDateTime(at)})`
+}
+
+/** Where targets are named that nothing new came to, that says more. */
+function warningsOf({ late, problem, copies }: BackupScheduleView): string[] {
+  const isCopyLate = copies.some((copy) => copy.late)
+  return [
+    ...(late && !isCopyLate ? [t.late] : []),
+    ...(problem === null ? [] : [problem]),
+    ...copies.flatMap((copy) => [
+      ...(copy.late ? [t.copyLate(copy.name)] : []),
+      ...(copy.problem === null ? [] : [t.copyProblem(copy.name, copy.problem)]),
+    ]),
+  ]
 }

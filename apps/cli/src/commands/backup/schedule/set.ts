@@ -1,10 +1,11 @@
 import type { BackupScheduleView, CallInput } from '@stackquay/contract'
+import { findTarget } from '../../../backups/find-target.ts'
 import { scheduleText } from '../../../backups/schedule-text.ts'
 import { noteDone } from '../../../change-project.ts'
 import type { Context } from '../../../context.ts'
 import type { Define } from '../../../define.ts'
 import { usageError } from '../../../errors.ts'
-import { wholeNumber } from '../../../options.ts'
+import { eachOf, wholeNumber } from '../../../options.ts'
 
 interface Flags {
   readonly timezone?: string
@@ -13,6 +14,8 @@ interface Flags {
   readonly keepDaily?: string
   readonly keepWeekly?: string
   readonly keepMonthly?: string
+  readonly target?: readonly string[]
+  readonly copies: boolean
 }
 
 type Body = NonNullable<CallInput<'putBackupSchedule'>['body']>
@@ -34,17 +37,21 @@ export const defineSet: Define = (command, context) => {
     .option('--keep-daily <count>', 'the newest of each of so many days (default: 7)')
     .option('--keep-weekly <count>', 'the newest of each of so many weeks (default: 4)')
     .option('--keep-monthly <count>', 'the newest of each of so many months (default: 6)')
+    .option('--target <name or id>', 'copy each new one to this backup target; can be repeated', eachOf)
+    .option('--no-copies', 'copy them to no target any more')
     .action((project: string, cron: string, flags: Flags) => set(context(), project, cron, flags))
 }
 
 async function set(context: Context, id: string, cron: string, flags: Flags): Promise<void> {
   const named = namedIn(flags)
+  const targets = await targetsIn(flags, context)
   const client = await context.client()
   const { schedule: before } = await client.call('getBackupSchedule', { params: { id } }, { signal: context.signal })
   const body: Body = {
     timezone: before?.timezone ?? Intl.DateTimeFormat().resolvedOptions().timeZone,
-    ...(before === null ? {} : { verify: before.verify }),
+    ...(before === null ? {} : { verify: before.verify, targets: before.targets }),
     ...named,
+    ...(targets === null ? {} : { targets }),
     cron,
     keep: { ...before?.keep, ...named.keep },
   }
@@ -64,6 +71,15 @@ function namedIn(flags: Flags): Partial<Body> {
       ...count('monthly', flags.keepMonthly, 0),
     },
   }
+}
+
+/** Null when nothing is said of them. */
+async function targetsIn({ target, copies }: Flags, context: Context): Promise<string[] | null> {
+  if (!copies && target !== undefined) throw usageError('--target and --no-copies stand against each other.')
+  if (!copies) return []
+  if (target === undefined) return null
+  const found = await Promise.all(target.map((named) => findTarget(context, named)))
+  return [...new Set(found.map(({ id }) => id))]
 }
 
 function count(rule: keyof BackupScheduleView['keep'], text: string | undefined, least: number) {

@@ -1,8 +1,8 @@
 import type { Orchestrator } from '@stackquay/orchestrator'
 import type { OperationRow, Transaction } from '@stackquay/store'
-import type { Backups } from '../backups/open-backups.ts'
 import type { RequestContext } from '../http/handler.ts'
 import { queueOperation, submitted } from '../projects/accept.ts'
+import type { Backups } from './open-backups.ts'
 
 /** A copy that is to be made, as its operation keeps it. */
 export interface CopyInput {
