@@ -84,11 +84,14 @@ test('against a stand-in: an import is planned, sent as it comes, and tells what
 test('against a stand-in: what the service refuses is told before the dump is sent', async () => {
   await using service = await standIn({
     [`POST ${path}/import`]: (_call, response) =>
-      answerProblem(response, problem(422, 'validation_failed', { detail: 'The database "main" is not empty.' })),
+      answerProblem(
+        response,
+        problem(422, 'validation_failed', { errors: [{ pointer: '?mode', code: 'required', detail: 'Say mode=…' }] }),
+      ),
   })
   const { code, stderr } = await stq(['db', 'import', 'shop', 'main'], { url: service.url, input: '1' })
   assert.notEqual(code, 0)
-  assert.match(stderr, /is not empty/)
+  assert.match(stderr, /The database "main" is not empty\.[\s\S]*--append .* or --replace/)
   assert.deepEqual(
     service.calls.map(({ body }) => body),
     [null],

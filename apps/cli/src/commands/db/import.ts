@@ -1,6 +1,7 @@
 import { openAsBlob } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { resolve } from 'node:path'
+import { ApiError } from '@stackquay/client'
 import type { DatabaseImport, DumpNote, Plan } from '@stackquay/contract'
 import type { Context } from '../../context.ts'
 import { onlyDatabase } from '../../databases/only-database.ts'
@@ -60,7 +61,8 @@ async function run(context: Context, id: string, name: string | undefined, flags
   if (mode === 'replace' && flags.dryRun !== true) refuseUnconfirmed(world, db, flags.confirm)
   const path = `/projects/${encodeURIComponent(id)}/databases/${encodeURIComponent(db)}/import`
   const post = async (query: Readonly<Record<string, string | boolean | undefined>>, sent: Send) =>
-    (await client.request({ method: 'POST', path, query: { mode, ...query }, ...sent }, { signal })).data
+    (await client.request({ method: 'POST', path, query: { mode, ...query }, ...sent }, { signal }).catch(inFlags(db)))
+      .data
   if (flags.dryRun === true) {
     const plan = (await post({ dryRun: true }, await dumpOf(context, flags))) as Plan
     return context.result(plan, () => planText(plan, context.style.colors))
@@ -84,6 +86,18 @@ async function run(context: Context, id: string, name: string | undefined, flags
   const operation = await finishOperation(context, imported.operation, flags)
   context.note(`${context.noteStyle.colors.green('✔')} The dump is imported into ${db} of ${id}`)
   if (context.json) context.result({ ...imported, operation }, () => '')
+}
+
+/** The service names its parameter for what is to become of the rows that are there. */
+function inFlags(db: string) {
+  return (error: unknown): never => {
+    if (error instanceof ApiError && error.problem.errors?.some(({ pointer }) => pointer === '?mode') === true)
+      throw usageError(
+        `The database "${db}" is not empty.`,
+        'Say --append (what is there stays) or --replace (what is there goes).',
+      )
+    throw error
+  }
 }
 
 /** Read as it is sent, whatever its size. */
