@@ -42,6 +42,7 @@ const table: Readonly<Record<string, Row>> = {
   'new files: of the service': { user: 'refused', sandbox: 'refused', shared: 'refused' },
   'new files: toolchains': { user: 'refused', sandbox: 'refused', shared: 'refused' },
   'new files: commands': served,
+  'new files: dumps': served,
   'new files: compiled': served,
   'new files: logs': served,
   'new files: proxy': served,
