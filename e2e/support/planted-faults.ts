@@ -9,7 +9,7 @@ import type { Service } from './service.ts'
  * What can be wrong in a copy, for each kind of part: something small is lost or another one. `prepare` makes what is lost.
  */
 
-/** The project has a database `main`, Redis, storage and a mail catcher with a mail for each fault of it. */
+/** The project has a database `main`, Redis and storage, and a folder `planted` with what the faults of files are planted in. */
 export interface Planted {
   readonly service: Service
   readonly project: string

@@ -6,8 +6,9 @@ import { tarOf } from './archive-tar.ts'
 import { alreadyThere, createWriter } from './archive-writer.ts'
 import { findZstd } from './compress.ts'
 import { ArchiveError } from './error.ts'
-import { makeFolder, oneChunk, orNull, readAtMost, storeFile, syncFolder } from './files.ts'
+import { makeFolder, oneChunk, orNull, readAtMost, removeBackup, storeFile, syncFolder } from './files.ts'
 import { ArchiveId, type Manifest, manifestFile, mostManifestBytes, type PartEntry } from './manifest.ts'
+import { readAll } from './read-all.ts'
 import { parseManifest, printManifest } from './read-manifest.ts'
 import { readContent, readStored } from './read-part.ts'
 import { receiveUpload } from './upload.ts'
@@ -60,16 +61,7 @@ class FolderOfArchives implements ArchiveFolder {
   }
 
   async list(onUnreadable?: (id: string, error: Error) => void): Promise<readonly Manifest[]> {
-    const found: Manifest[] = []
-    for (const id of (await this.#names()).filter(isId)) {
-      try {
-        const manifest = await this.read(id)
-        if (manifest !== null) found.push(manifest)
-      } catch (error) {
-        onUnreadable?.(id, error as Error)
-      }
-    }
-    return found.sort((a, b) => Date.parse(b.createdAt) - Date.parse(a.createdAt) || (a.id < b.id ? 1 : -1))
+    return readAll((await this.#names()).filter(isId), (id) => this.read(id), onUnreadable)
   }
 
   async read(id: string): Promise<Manifest | null> {
@@ -78,13 +70,10 @@ class FolderOfArchives implements ArchiveFolder {
 
   async remove(id: string): Promise<void> {
     if (!isId(id)) return
-    const removed = join(this.#root, `.${id}.old`)
-    const released = this.#use(`.${id}.old`)
+    const name = `.${id}.old`
+    const released = this.#use(name)
     try {
-      await rm(removed, { recursive: true, force: true })
-      if ((await orNull(rename(join(this.#root, id), removed).then(() => true))) === null) return
-      await syncFolder(this.#root)
-      await rm(removed, { recursive: true, force: true })
+      await removeBackup(this.#root, id, name)
     } finally {
       released()
     }

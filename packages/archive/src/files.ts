@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { constants } from 'node:fs'
-import { type FileHandle, mkdir, open, rm } from 'node:fs/promises'
+import { type FileHandle, mkdir, open, rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
 import { ArchiveError } from './error.ts'
 
 export interface StoredBytes {
@@ -85,4 +86,13 @@ export async function readAtMost(path: string, most: number): Promise<Buffer | n
   } finally {
     await file.close()
   }
+}
+
+/** First it gets the name of what is no backup any more: killed at any moment, it is there whole or not at all. */
+export async function removeBackup(root: string, id: string, removedName: string): Promise<void> {
+  const removed = join(root, removedName)
+  await rm(removed, { recursive: true, force: true })
+  if ((await orNull(rename(join(root, id), removed).then(() => true))) === null) return
+  await syncFolder(root)
+  await rm(removed, { recursive: true, force: true })
 }

@@ -1,9 +1,9 @@
-import { createHash } from 'node:crypto'
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { InstanceArchives, InstanceManifest } from '@stackquay/archive'
 import { type InstanceBackup, ProblemError, visibleText } from '@stackquay/contract'
 import { newId, type Store } from '@stackquay/store'
+import { tarReply } from '../backups/download.ts'
 import { freeBytes, requireRoom, reserveBytes } from '../backups/free-room.ts'
 import type { Config } from '../config.ts'
 import type { Handlers, RequestContext } from '../http/handler.ts'
@@ -76,18 +76,8 @@ export function instanceBackupHandlers(deps: InstanceBackupDeps): InstanceBackup
       const manifest = await find(params.backup)
       const tar = await archives.asTar(manifest.id)
       await record('download', manifest, context)
-      const time = manifest.createdAt.slice(0, 16).replaceAll(':', '').replace('T', '-')
-      return {
-        status: 200,
-        headers: {
-          'content-type': 'application/x-tar',
-          'content-disposition': `attachment; filename="stackquay-instance-${time}.tar"`,
-        },
-        stream: tar.read(0, tar.size, context.signal),
-        part: ({ from, to }) => tar.read(from, to + 1, context.signal),
-        length: tar.size,
-        etag: createHash('sha256').update(manifest.mac).digest('hex').slice(0, 32),
-      }
+      const { createdAt, mac } = manifest
+      return tarReply(tar, { name: 'stackquay-instance', createdAt, content: mac }, context)
     },
 
     deleteInstanceBackup: async ({ params }, context) => {

@@ -1,14 +1,15 @@
 import { randomBytes } from 'node:crypto'
 import { createReadStream } from 'node:fs'
-import { access, chmod, readdir, rename, rm } from 'node:fs/promises'
+import { access, chmod, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { ArchiveTar, UploadOptions } from '../archive.ts'
 import { tarOf } from '../archive-tar.ts'
 import { alreadyThere, publish } from '../archive-writer.ts'
 import { compress, findZstd } from '../compress.ts'
 import { ArchiveError } from '../error.ts'
-import { makeFolder, orNull, readAtMost, storeFile, syncFolder } from '../files.ts'
+import { makeFolder, orNull, readAtMost, removeBackup, storeFile } from '../files.ts'
 import { manifestFile, mostManifestBytes } from '../manifest.ts'
+import { readAll } from '../read-all.ts'
 import { readContent } from '../read-part.ts'
 import { receiveArchive } from '../upload.ts'
 import {
@@ -104,16 +105,7 @@ class FolderOfInstanceArchives implements InstanceArchives {
   }
 
   async list(onUnreadable?: (id: string, error: Error) => void) {
-    const found: InstanceManifest[] = []
-    for (const id of (await this.#names()).filter(isId)) {
-      try {
-        const manifest = await this.read(id)
-        if (manifest !== null) found.push(manifest)
-      } catch (error) {
-        onUnreadable?.(id, error as Error)
-      }
-    }
-    return found.sort((a, b) => Date.parse(b.createdAt) - Date.parse(a.createdAt) || (a.id < b.id ? 1 : -1))
+    return readAll((await this.#names()).filter(isId), (id) => this.read(id), onUnreadable)
   }
 
   async read(id: string) {
@@ -123,13 +115,9 @@ class FolderOfInstanceArchives implements InstanceArchives {
   async remove(id: string) {
     if (!isId(id)) return
     const name = `.${id}.old`
-    const removed = join(this.#root, name)
     this.#inUse.add(name)
     try {
-      await rm(removed, { recursive: true, force: true })
-      if ((await orNull(rename(join(this.#root, id), removed).then(() => true))) === null) return
-      await syncFolder(this.#root)
-      await rm(removed, { recursive: true, force: true })
+      await removeBackup(this.#root, id, name)
     } finally {
       this.#inUse.delete(name)
     }
