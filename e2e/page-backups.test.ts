@@ -5,12 +5,10 @@ import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import type { Browser } from '@stackquay/testkit'
 import type { Page } from 'playwright-core'
-import { assertAccessible, openPage } from './support/page.ts'
+import { assertLooks, openPage } from './support/page.ts'
 import { type Service, startService, until } from './support/service.ts'
 
 const project = 'harbour'
-/** Where pictures of the screens are kept, for who wants to look. */
-const pictures = process.env.TEST_PICTURES
 
 describe('backups on the page', () => {
   let browser: Browser
@@ -40,18 +38,7 @@ describe('backups on the page', () => {
       .click()
     await page.getByRole('menuitem', { name }).click()
   }
-  const looked = async (screen: string) => {
-    await assertAccessible(page, screen)
-    if (pictures === undefined) return
-    for (const [width, colorScheme] of [
-      [390, 'dark'],
-      [1280, 'light'],
-    ] as const) {
-      await page.setViewportSize({ width, height: 900 })
-      await page.emulateMedia({ colorScheme })
-      await page.screenshot({ path: join(pictures, `${screen.replaceAll(' ', '-')}-${width}.png`), fullPage: true })
-    }
-  }
+  const looked = (screen: string) => assertLooks(page, screen)
 
   it('makes one after its plan, and shows its parts', { timeout: 90_000 }, async () => {
     await page.goto(`${service.url}/projects/${project}/backups`)

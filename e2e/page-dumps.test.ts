@@ -4,7 +4,7 @@ import { after, before, describe, it } from 'node:test'
 import { gunzipSync } from 'node:zlib'
 import type { Browser } from '@stackquay/testkit'
 import type { Page } from 'playwright-core'
-import { assertAccessible, openPage } from './support/page.ts'
+import { assertLooks, openPage } from './support/page.ts'
 import { type Service, startService, until } from './support/service.ts'
 
 const project = 'harbour'
@@ -40,12 +40,12 @@ describe('dumps on the page', { concurrency: 1 }, () => {
     await dialog()
       .getByText(/Import the dump into MariaDB main/)
       .waitFor()
-    await assertAccessible(page, 'import a dump')
+    await assertLooks(page, 'import a dump')
     const dump = Buffer.from("USE other;\nCREATE TABLE ship (name text);\nINSERT INTO ship VALUES ('Ada');\n")
     await dialog().getByLabel('Dump').setInputFiles({ name: 'dump.sql', mimeType: 'application/sql', buffer: dump })
     await inDialog('Import').click()
     await dialog().getByText('USE other', { exact: true }).waitFor()
-    await assertAccessible(page, 'what was left out')
+    await assertLooks(page, 'what was left out')
     await inDialog('Show the import').click()
     await page.waitForURL(/\/operations\//)
     await page.getByText('Done', { exact: true }).first().waitFor({ timeout: 60_000 })
@@ -54,7 +54,7 @@ describe('dumps on the page', { concurrency: 1 }, () => {
   it('exports it to a file that the browser saves', { timeout: 90_000 }, async () => {
     await page.goto(`${service.url}/projects/${project}/databases`)
     await act('Export…')
-    await assertAccessible(page, 'export a database')
+    await assertLooks(page, 'export a database')
     await dialog().getByLabel('Format').selectOption('custom')
     await inDialog('Download').click()
     await dialog()

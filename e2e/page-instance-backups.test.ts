@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import type { Browser } from '@stackquay/testkit'
 import type { Page } from 'playwright-core'
-import { assertAccessible, openPage } from './support/page.ts'
+import { assertLooks, openPage } from './support/page.ts'
 import { type Service, startService } from './support/service.ts'
 
 describe('backups of the instance on the page', () => {
@@ -31,13 +31,13 @@ describe('backups of the instance on the page', () => {
     await page.getByText('None yet. One is made by itself').waitFor()
     await page.getByRole('button', { name: 'Back up instance' }).click()
     await page.getByText(/0 projects, 1 user/).waitFor()
-    await assertAccessible(page, 'backups of the instance')
+    await assertLooks(page, 'backups of the instance')
     await service.client.call('createProject', { body: { name: 'Later', template: 'static', start: false } })
 
     await page.getByRole('button', { name: /^More actions for the backup of the instance/ }).click()
     await page.getByRole('menuitem', { name: 'Restore…' }).click()
     await dialog().getByText('Everybody is logged out.').waitFor()
-    await assertAccessible(page, 'restore the instance')
+    await assertLooks(page, 'restore the instance')
     const submit = dialog().getByRole('button', { name: 'Restore instance' })
     assert.equal(await submit.isEnabled(), false)
     await dialog().getByRole('textbox').fill('restore')

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { access } from 'node:fs/promises'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { AxeBuilder } from '@axe-core/playwright'
 import { type Browser, launchBrowser } from '@stackquay/testkit'
@@ -95,6 +96,23 @@ export function consoleErrors(page: Page): readonly string[] {
   })
   page.on('pageerror', (error) => errors.push(error.message))
   return errors
+}
+
+/** `assertAccessible`, and pictures of it in the folder `TEST_PICTURES`, for who wants to look. */
+export async function assertLooks(page: Page, screen: string): Promise<void> {
+  await assertAccessible(page, screen)
+  const folder = process.env.TEST_PICTURES
+  if (folder === undefined) return
+  const desk = page.viewportSize()!
+  for (const { width, colorScheme } of [
+    { width: phone.width, colorScheme: 'dark' },
+    { width: desk.width, colorScheme: 'light' },
+  ] as const) {
+    await page.setViewportSize({ width, height: 900 })
+    await page.emulateMedia({ colorScheme })
+    await page.screenshot({ path: join(folder, `${screen.replaceAll(' ', '-')}-${width}.png`), fullPage: true })
+  }
+  await page.setViewportSize(desk)
 }
 
 /** On a phone and as wide as it is, in a light and a dark theme. Leaves the page as wide as it was. */

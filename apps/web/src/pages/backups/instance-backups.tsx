@@ -133,7 +133,7 @@ function InstanceDialogs({ act, onClose }: { act: Act | null; onClose: () => voi
           window.location.assign('/')
         }}
       >
-        <ul className="list-disc pl-5 text-sm text-ink-2">
+        <ul className="mb-3 list-disc pl-5 text-sm text-ink-2">
           {t.restoreMeans.map((text) => (
             <li key={text}>{text}</li>
           ))}

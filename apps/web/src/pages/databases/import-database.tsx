@@ -51,7 +51,7 @@ export function ImportDatabase({ project, name, onClose }: ImportDatabaseProps) 
         <span className="font-medium">{t.file}</span>
         <input
           type="file"
-          className="text-sm"
+          className="text-sm file:mr-3 file:h-8 file:cursor-pointer file:rounded-md file:border file:border-line file:bg-surface file:px-3 file:text-ink hover:file:bg-hover"
           onChange={(event) => {
             clear()
             setFile(event.target.files?.[0] ?? null)
