@@ -10,6 +10,7 @@ import { promisify } from 'node:util'
 import { ApiError } from '@stackquay/client'
 import type { Backup, OperationRecord } from '@stackquay/contract'
 import { type SftpServer, spawnTracked, startSftpServer, type Tracked, waitFor } from '@stackquay/testkit'
+import { databaseClient } from './support/real-clients.ts'
 import { type Service, startService } from './support/service.ts'
 
 const run = promisify(execFile)
@@ -36,6 +37,7 @@ describe('copies of backups on targets', () => {
     const body = { name: 'Shop', databases: { main: { type: 'postgresql' } }, env }
     const made = await service.client.call('createProject', { body, query: { wait: 170 } })
     assert.equal(made.operation?.state, 'succeeded', JSON.stringify(made.operation?.error))
+    await databaseClient(service, id, 'postgresql', 'main').write('before the copy')
     await mkdir(join(made.path, 'assets'))
     for (let at = 0; at < 12; at += 1) await writeFile(join(made.path, 'assets', `${at}.bin`), randomBytes(10 << 20))
     await symlink('assets/0.bin', join(made.path, 'first'))
@@ -139,6 +141,7 @@ describe('copies of backups on targets', () => {
         query: { reveal: true },
       })
       assert.equal(value.value, secret)
+      assert.ok(await databaseClient(service, slug, 'postgresql', 'main').holds('before the copy'), `rows ${slug}`)
       await service.client.call('deleteAnyBackup', { params: { backup } })
     }
     assert.notEqual(nas.id, sftpTarget)
