@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { createProxyControl } from '@stackquay/proxy/control'
 import { freePort } from '../e2e/support/service.ts'
+import { serviceProgramOf } from '../e2e/support/service-program.ts'
 
 export const root = join(import.meta.dirname, '..')
 
@@ -20,7 +21,7 @@ export async function serviceOf(checkout: string): Promise<{ readonly command: C
     join(checkout, 'tools/run/start.mjs')
   )
   const { memoryFlags = ['--max-semi-space-size=4'], memoryEnv = {} } = start
-  return { command: [process.execPath, ...memoryFlags, join(checkout, 'apps/server/src/main.ts')], env: memoryEnv }
+  return { command: [process.execPath, ...memoryFlags, await serviceProgramOf(checkout)], env: memoryEnv }
 }
 
 type Env = Readonly<Record<string, string>>
@@ -28,7 +29,7 @@ type Env = Readonly<Record<string, string>>
 /** How a service is started: by a person, and without all that stands in front of it. */
 export const commands = {
   'npm start': ['npm', 'start', '--silent'],
-  'node main.ts': [process.execPath, join(root, 'apps/server/src/main.ts')],
+  'node main.js': [process.execPath, join(root, 'apps/server/dist/main.js')],
 } as const satisfies Record<string, Command>
 
 export interface Started {
@@ -104,7 +105,7 @@ function answersWell(url: string): Promise<boolean> {
 
 /** npm starts a shell, which starts the service. What that starts itself (the proxy, programs that it looks at) is not meant. */
 function lastOf(pid: number): number {
-  if (readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('apps/server/src/main.ts')) return pid
+  if (readFileSync(`/proc/${pid}/cmdline`, 'utf8').match(/apps\/server\/(src\/main\.ts|dist\/main\.js)/)) return pid
   const session = sessionOf(pid)
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').map(Number)
   const next = children.find((child) => child > 0 && sessionOf(child) === session)

@@ -10,7 +10,7 @@ export const benchmark: Benchmark = {
   title: 'Start of the service',
   about: `From the command until \`GET /api/v1/health\` answers 200, on an installed tree with its page built and its
 compiled code cached, as every start but the first finds it. The proxy does not run yet, so it is started beside. \`npm
-start\` is what people type; \`node main.ts\` is what is left of it without npm and the check of the page.`,
+start\` is what people type; \`node main.js\` is what is left of it without npm and the check of the page.`,
   measure: async ({ quick }) => {
     const rounds = quick ? 2 : 7
     const filled = await withService(async (service) => {
@@ -32,7 +32,7 @@ start\` is what people type; \`node main.ts\` is what is left of it without npm 
   },
 }
 
-const cases = (['npm start', 'node main.ts'] as const).flatMap((command) => [
+const cases = (['npm start', 'node main.js'] as const).flatMap((command) => [
   { command, home: 'empty' },
   { command, home: `${projectCount} projects` },
 ])

@@ -5,8 +5,9 @@ import { type Browser, freePort, launchBrowser, spawnTracked, temporaryHome } fr
 import type { Page } from 'playwright-core'
 import { assertAccessible, refuseUnbuiltPage } from './support/page.ts'
 import { admin, type Service, startService, until } from './support/service.ts'
+import { serviceProgramOf } from './support/service-program.ts'
 
-const main = fileURLToPath(new URL('../apps/server/src/main.ts', import.meta.url))
+const root = fileURLToPath(new URL('..', import.meta.url))
 
 describe('the page', () => {
   let browser: Browser
@@ -22,7 +23,7 @@ describe('the page', () => {
     const port = await freePort()
     const url = `http://127.0.0.1:${port}`
     const { STACKQUAY_ADMIN_USER: _, STACKQUAY_ADMIN_PASSWORD: __, ...env } = process.env
-    await using service = spawnTracked([process.execPath, main], {
+    await using service = spawnTracked([process.execPath, await serviceProgramOf(root)], {
       env: { ...env, ...home.env, STACKQUAY_LISTEN: `127.0.0.1:${port}`, STACKQUAY_PROXY_HTTP: 'off' },
     })
     const [, code = ''] = await service.line(/one-time code: (\S+)/, 30_000)

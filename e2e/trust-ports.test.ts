@@ -16,6 +16,7 @@ import { rounds } from '@stackquay/testkit/rounds'
 import { loadProgram, startLoad } from './support/load.ts'
 import { nobody, startThief, type Thief } from './support/port-thief.ts'
 import { alive, type Service, startService, until } from './support/service.ts'
+import { serviceProgramOf } from './support/service-program.ts'
 import { makeSourceRoot, type SourceRoot } from './support/source-root.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -205,7 +206,7 @@ function canConnect(path: string, uid: number): Promise<boolean> {
 
 async function startSecond(env: Readonly<Record<string, string>>) {
   const home = await mkdtemp(join(tmpdir(), 'stackquay-second-'))
-  const child = spawn(process.execPath, [join(root, 'apps/server/src/main.ts')], {
+  const child = spawn(process.execPath, [await serviceProgramOf(root)], {
     env: { ...process.env, STACKQUAY_HOME: home, STACKQUAY_ENGINE: 'native', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })

@@ -5,6 +5,7 @@ const commands = {
   start: () => import('./run/start.mjs'),
   dev: () => import('./run/dev.mjs'),
   test: () => import('./run/test.mjs'),
+  build: () => import('./run/build.mjs'),
   check: () => import('./run/check.mjs'),
   bench: () => import('./run/bench.mjs'),
   fuzz: () => import('./run/fuzz.mjs'),

@@ -12,6 +12,7 @@ import { portOwnerOf } from '@stackquay/server/ports/held-ports'
 import { freePort, isAlive, sweep } from '@stackquay/testkit'
 import { alive } from './alive.ts'
 import { reservePorts } from './ports.ts'
+import { serviceProgramOf } from './service-program.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -84,6 +85,7 @@ async function keepVersions(home: string): Promise<void> {
 
 export async function startService(options: ServiceOptions = {}): Promise<Service> {
   const { checkout = root } = options
+  const main = await serviceProgramOf(checkout)
   const home = await mkdtemp(join(tmpdir(), 'stackquay-e2e-'))
   await giveVersions(home)
   const ports = await reservePorts()
@@ -93,11 +95,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   let output = ''
 
   const start = async () => {
-    const [program = '', ...args] = [
-      ...(options.through?.() ?? []),
-      process.execPath,
-      join(checkout, 'apps/server/src/main.ts'),
-    ]
+    const [program = '', ...args] = [...(options.through?.() ?? []), process.execPath, main]
     const started = spawn(program, args, {
       env: {
         ...process.env,

@@ -304,7 +304,7 @@ function processTargets(service: Service, victim: string, canary: string): reado
     ['processes of the victim: SIGTERM', 'signal', [sleepers[0]!.pid, 15]],
     ['processes of the victim: SIGKILL', 'signal', [sleepers[1]!.pid, 9]],
     ['processes: listed', 'sees_command', ['victim.py']],
-    ['processes: listed', 'sees_command', ['apps/server/src/main.ts']],
+    ['processes: listed', 'sees_command', ['apps/server/dist/main.js']],
   ]
 }
 

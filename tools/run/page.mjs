@@ -1,8 +1,7 @@
 import { spawnSync } from 'node:child_process'
-import { createHash } from 'node:crypto'
-import { existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { withLock } from './lock.mjs'
+import { ensureBuilt } from './built.mjs'
 import { childEnv, modules, node, root } from './places.mjs'
 import { Refusal } from './refusal.mjs'
 
@@ -10,7 +9,7 @@ const web = join(root, 'apps/web')
 const dist = join(web, 'dist')
 const stampName = '.built-from'
 
-/** What the page is made of. Folders count with everything below them. */
+/** What the page is made of. */
 const sources = [
   'apps/web/src',
   'apps/web/public',
@@ -24,13 +23,8 @@ const sources = [
   'package-lock.json',
 ]
 
-/** Builds the page when it is missing or older than its sources. Sizes and times are compared, never contents: `npm start` waits for this. */
-export async function ensurePage() {
-  if (builtFrom(dist) === fingerprint()) return
-  await withLock('page', () => {
-    const wanted = fingerprint()
-    if (builtFrom(dist) !== wanted) build(wanted)
-  })
+export function ensurePage() {
+  return ensureBuilt({ name: 'page', stampFile: join(dist, stampName), sources }, build)
 }
 
 /** Into a folder beside, then swapped: a service that runs never sees half a page, and a failed build leaves the old one. */
@@ -48,28 +42,4 @@ function build(stamp) {
   if (existsSync(dist)) renameSync(dist, previous)
   renameSync(next, dist)
   rmSync(previous, { recursive: true, force: true })
-}
-
-function builtFrom(folder) {
-  try {
-    return readFileSync(join(folder, stampName), 'utf8')
-  } catch {
-    return undefined
-  }
-}
-
-function fingerprint() {
-  const hash = createHash('sha256')
-  for (const source of sources) add(hash, join(root, source))
-  return hash.digest('hex')
-}
-
-function add(hash, path) {
-  const stat = statSync(path, { throwIfNoEntry: false })
-  if (stat === undefined) return
-  if (!stat.isDirectory()) {
-    hash.update(`${path}\0${stat.size}\0${stat.mtimeMs}\n`)
-    return
-  }
-  for (const name of readdirSync(path).sort()) add(hash, join(path, name))
 }

@@ -8,6 +8,7 @@ import { clearDockerLabs, ensureDockerImages } from './docker-lab.mjs'
 import { ensurePage } from './page.mjs'
 import { childEnv, node, root } from './places.mjs'
 import { Refusal } from './refusal.mjs'
+import { ensureService } from './service.mjs'
 import { runSlowed } from './slowed.mjs'
 import { ensureSystemPackages } from './system-packages.mjs'
 import { allTestFiles } from './test-files.mjs'
@@ -40,6 +41,7 @@ async function soakSlowed(args) {
   await ensureSystemPackages(files)
   ensureDockerImages(files)
   await ensurePage()
+  await ensureService()
   const log = join(os.tmpdir(), `stackquay-slowed-${process.pid}.log`)
   const rows = await runSlowed(files, times, log)
   clearDockerLabs(files)
@@ -60,6 +62,7 @@ async function soakRounds(words) {
   await ensureSystemPackages(files)
   ensureDockerImages(files)
   await ensurePage()
+  await ensureService()
   const folder = await mkdtemp(join(os.tmpdir(), 'stackquay-soak-'))
   try {
     const report = join(folder, 'report.json')

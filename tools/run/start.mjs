@@ -1,7 +1,6 @@
-import { join } from 'node:path'
 import { become } from './become.mjs'
 import { ensurePage } from './page.mjs'
-import { root } from './places.mjs'
+import { ensureService, serviceProgram } from './service.mjs'
 
 /**
  * A start makes V8 widen its young generation to 30 MB, which an idle service then carries along for nothing. What else a start leaves
@@ -13,5 +12,6 @@ export const memoryEnv = { MALLOC_ARENA_MAX: process.env.MALLOC_ARENA_MAX ?? '2'
 
 export async function run(args) {
   await ensurePage()
-  await become([...memoryFlags, join(root, 'apps/server/src/main.ts'), ...args], memoryEnv)
+  await ensureService()
+  await become([...memoryFlags, serviceProgram, ...args], memoryEnv)
 }

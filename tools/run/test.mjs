@@ -8,6 +8,7 @@ import { clearDockerLabs, ensureDockerImages, isDockerTest } from './docker-lab.
 import { ensurePage } from './page.mjs'
 import { childEnv, node, root } from './places.mjs'
 import { Refusal } from './refusal.mjs'
+import { ensureService } from './service.mjs'
 import { ensureSystemPackages } from './system-packages.mjs'
 import { allTestFiles } from './test-files.mjs'
 
@@ -30,6 +31,7 @@ export async function run(args) {
   await ensureClientGenerators(files)
   ensureDockerImages(files)
   if (files.some((file) => file.startsWith('apps/server/') || file.startsWith('e2e/'))) await ensurePage()
+  if (files.some((file) => file.startsWith('e2e/'))) await ensureService()
 
   const first = await runPhases(files, Math.max(2, os.cpus().length - 1), options)
   const { code, failed } = first

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join, relative } from 'node:path'
 import { after, before, test } from 'node:test'
-import { pathToFileURL } from 'node:url'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { isAlive, spawnTracked, waitFor } from '@stackquay/testkit'
 import { read, root } from '../repository.ts'
 
@@ -21,7 +21,7 @@ after(() => rm(folder, { recursive: true, force: true }))
 test('an unknown command is refused with the commands there are', async () => {
   const { code, stderr } = await run([wrapper, 'strat'])
   assert.equal(code, 2)
-  assert.match(stderr, /^Unknown command "strat"\. Known: start, dev, test, check, bench, fuzz, soak, stq\.\n$/)
+  assert.match(stderr, /^Unknown command "strat"\. Known: start, dev, test, build, check, bench, fuzz, soak, stq\.\n$/)
 })
 
 test('words that match no test file are refused before anything is installed or built', async () => {
@@ -137,6 +137,63 @@ test('what runs under a lock never overlaps, and a lock left by a dead process i
   )
   assert.equal(await readFile(trace, 'utf8'), 'in\nout\n'.repeat(4))
   assert.ok(!existsSync(lockFile))
+})
+
+test('what is built is built once, by one of several, and again when a source changed, came or went', async () => {
+  const [source, stampFile, trace] = ['sources', 'stamp', 'builds'].map((name) => join(folder, name)) as [
+    string,
+    string,
+    string,
+  ]
+  const script = join(folder, 'builder.mjs')
+  await mkdir(source)
+  await writeFile(join(source, 'a'), 'one')
+  await writeFile(
+    script,
+    `import { appendFileSync, writeFileSync } from 'node:fs'
+     import { ensureBuilt } from ${JSON.stringify(pathToFileURL(join(root, 'tools/run/built.mjs')).href)}
+     const what = { name: 'test-built-${process.pid}', stampFile: ${JSON.stringify(stampFile)}, sources: [${JSON.stringify(relative(root, source))}] }
+     await ensureBuilt(what, (stamp) => {
+       appendFileSync(${JSON.stringify(trace)}, '.')
+       writeFileSync(${JSON.stringify(stampFile)}, stamp)
+     })`,
+  )
+  const builds = async () => {
+    assert.deepEqual(
+      (await Promise.all([run([script]), run([script])])).map(({ code }) => code),
+      [0, 0],
+    )
+    return (await readFile(trace, 'utf8')).length
+  }
+  assert.equal(await builds(), 1)
+  assert.equal(await builds(), 1)
+  await writeFile(join(source, 'a'), 'other')
+  assert.equal(await builds(), 2)
+  await writeFile(join(source, 'b'), '')
+  assert.equal(await builds(), 3)
+  await rm(join(source, 'a'))
+  assert.equal(await builds(), 4)
+})
+
+test('the service that is built finds what its sources find beside themselves', async () => {
+  const { ensureService, serviceProgram } = (await import(pathToFileURL(join(root, 'tools/run/service.mjs')).href)) as {
+    ensureService(): Promise<void>
+    serviceProgram: string
+  }
+  await ensureService()
+  const [, name] = /^import '\.\/([0-9a-f]{12})\/main\.js'\n$/.exec(await readFile(serviceProgram, 'utf8')) ?? []
+  const built = join(dirname(serviceProgram), name!)
+  const beside: string[] = []
+  for (const file of await readdir(built)) {
+    const text = await readFile(join(built, file), 'utf8')
+    for (const [, source, from] of text.matchAll(
+      /new URL\("([^"]+)", new URL\("([^"]+)", import\.meta\.url\)\.href\)/g,
+    ))
+      beside.push(fileURLToPath(new URL(source!, new URL(from!, pathToFileURL(join(built, file))))))
+  }
+  assert.ok(beside.length >= 8, `${beside.length} files`)
+  const missing = beside.filter((path) => !existsSync(path) && !path.endsWith('apps/web/dist'))
+  assert.deepEqual(missing, [])
 })
 
 test('an interrupted holder leaves no lock behind', async () => {
