@@ -5,13 +5,13 @@ import { mkdir, mkdtemp, readdir, rm, stat, symlink, writeFile } from 'node:fs/p
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
-import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { ApiError } from '@stackquay/client'
 import type { Backup, OperationRecord } from '@stackquay/contract'
-import { type SftpServer, spawnTracked, startSftpServer, type Tracked, waitFor } from '@stackquay/testkit'
+import { type SftpServer, startSftpServer, waitFor } from '@stackquay/testkit'
 import { databaseClient } from './support/real-clients.ts'
 import { type Service, startService } from './support/service.ts'
+import { startTargetStorage, type TargetStorage } from './support/target-storage.ts'
 
 const run = promisify(execFile)
 const id = 'shop'
@@ -20,7 +20,7 @@ const secret = 'öffnet $alles\n'
 /** A project whose machine is lost, home and secret key included, comes back from a bucket and from another machine. */
 describe('copies of backups on targets', () => {
   let service: Service
-  let storage: { readonly endpoint: string; readonly server: Tracked; readonly data: string }
+  let storage: TargetStorage
   let machine: SftpServer
   let kept: string
   let backup: string
@@ -29,7 +29,7 @@ describe('copies of backups on targets', () => {
   const sftpPassphrase = 'a passphrase that is my own'
 
   before(async () => {
-    storage = await startStorage()
+    storage = await startTargetStorage()
     machine = await startSftpServer()
     kept = await mkdtemp(join(tmpdir(), 'stackquay-kept-'))
     service = await startService()
@@ -46,13 +46,12 @@ describe('copies of backups on targets', () => {
   })
   after(async () => {
     await service?.close()
-    await storage?.server.end()
+    await storage?.end()
     await machine?.[Symbol.asyncDispose]()
-    for (const folder of [kept, storage?.data])
-      if (folder !== undefined) await rm(folder, { recursive: true, force: true })
+    if (kept !== undefined) await rm(kept, { recursive: true, force: true })
   })
 
-  const s3 = () => ({ endpoint: storage.endpoint, bucket: 'offsite', prefix: 'shop', ...storageKeys })
+  const s3 = () => ({ ...storage.s3, prefix: 'shop' })
   const sftp = () => {
     const { host, port, user, path, privateKey } = machine
     return { host, port, user, path, privateKey }
@@ -158,16 +157,3 @@ describe('copies of backups on targets', () => {
     assert.equal(refused.problem?.code, 'target_changed')
   })
 })
-
-const storageKeys = { accessKeyId: 'ACCESSKEY0123456789A', secretAccessKey: 'secret0123456789secret0123456789secret01' }
-
-/** The object storage of the catalogue as a program of its own, beside the service. */
-async function startStorage() {
-  const data = await mkdtemp(join(tmpdir(), 'stackquay-storage-'))
-  const program = fileURLToPath(import.meta.resolve('@stackquay/catalog/services/storage/server/object-storage'))
-  const server = spawnTracked([process.execPath, program, '--data', data, '--port', '0', '--bucket', 'offsite'], {
-    env: { STORAGE_ACCESS_KEY: storageKeys.accessKeyId, STORAGE_SECRET_KEY: storageKeys.secretAccessKey },
-  })
-  const [, endpoint = ''] = await server.line(/listens on (http:\/\/\S+)/)
-  return { endpoint, server, data }
-}

@@ -1,18 +1,6 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import {
-  copyFile,
-  link,
-  lstat,
-  mkdir,
-  open,
-  readdir,
-  readFile,
-  readlink,
-  rm,
-  symlink,
-  writeFile,
-} from 'node:fs/promises'
+import { copyFile, lstat, mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { after, before, describe, it } from 'node:test'
@@ -22,6 +10,7 @@ import type { Backup, OperationRecord, ProjectView } from '@stackquay/contract'
 import { rounds } from '@stackquay/testkit/rounds'
 import { Client } from 'pg'
 import { faultsOf, prepare } from './support/planted-faults.ts'
+import { fill, treeOf } from './support/project-files.ts'
 import { databaseClient, type RealClient, serviceClients } from './support/real-clients.ts'
 import { type Service, startService } from './support/service.ts'
 
@@ -388,27 +377,6 @@ const rules = {
   cors: null,
 }
 
-/** Links, modes, odd names, a hole, a database that is being written. All of it as whoever owns the folder. */
-async function fill(path: string): Promise<void> {
-  const { uid, gid } = await lstat(path)
-  await mkdir(join(path, 'deep', 'er'), { recursive: true })
-  await writeFile(join(path, 'deep', 'er', 'Zeile\numbruch und "Anführung" 🚢'), 'odd')
-  await writeFile(join(path, 'run.sh'), '#!/bin/sh\n', { mode: 0o750 })
-  await writeFile(join(path, `${'long-'.repeat(40)}name`), 'long')
-  await symlink('/etc/passwd', join(path, 'outside'))
-  await symlink('run.sh', join(path, 'inside'))
-  await link(join(path, 'run.sh'), join(path, 'hard'))
-  const sparse = await open(join(path, 'sparse'), 'w')
-  await sparse.truncate(64 << 20)
-  await sparse.write('end', (64 << 20) - 3)
-  await sparse.close()
-  const database = new DatabaseSync(join(path, 'app.sqlite'))
-  database.exec('PRAGMA journal_mode = WAL; CREATE TABLE notes (text)')
-  for (let n = 0; n < 500; n += 1) database.prepare('INSERT INTO notes VALUES (?)').run(`note ${n}`)
-  database.close()
-  await run('chown', ['-Rh', `${uid}:${gid}`, path])
-}
-
 /** What faults are planted in, as whoever owns the folder. */
 async function fillPlanted(path: string): Promise<void> {
   const { uid, gid } = await lstat(path)
@@ -418,20 +386,4 @@ async function fillPlanted(path: string): Promise<void> {
   for (const name of ['small', 'lost']) await writeFile(join(planted, name), 'small')
   await symlink('small', join(planted, 'link'))
   await run('chown', ['-Rh', `${uid}:${gid}`, planted])
-}
-
-/** Names, kinds, modes, targets and contents of all that is in a folder; of a database and a hole no more than there is. */
-async function treeOf(path: string): Promise<readonly string[]> {
-  const lines: string[] = []
-  for (const name of (await readdir(path, { recursive: true })).sort()) {
-    const found = await lstat(join(path, name))
-    const mode = (found.mode & 0o7777).toString(8)
-    if (name.startsWith('app.sqlite-')) continue
-    if (found.isSymbolicLink()) lines.push(`${name} -> ${await readlink(join(path, name))}`)
-    else if (found.isDirectory()) lines.push(`${name}/ ${mode}`)
-    else if (name === 'app.sqlite') lines.push(`${name} ${mode}`)
-    else if (name === 'sparse') lines.push(`${name} ${mode} ${found.size} ${found.blocks < 1000}`)
-    else lines.push(`${name} ${mode} ${found.nlink} ${await readFile(join(path, name), 'utf8')}`)
-  }
-  return lines
 }

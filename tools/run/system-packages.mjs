@@ -140,7 +140,8 @@ function mayInstall() {
 
 function aptGet(args) {
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
-  const { status, stdout, stderr } = spawnSync('apt-get', ['-q', ...args], {
+  // A fresh machine often updates itself at that moment, and holds the lock.
+  const { status, stdout, stderr } = spawnSync('apt-get', ['-q', '-o', 'DPkg::Lock::Timeout=600', ...args], {
     env,
     encoding: 'utf8',
     maxBuffer: 64 << 20,
