@@ -86,4 +86,25 @@ describe('names and rules of a project', () => {
     await rules({})
     await each(200)
   })
+
+  it('answers at its new addresses after a rename, those of before lead there, and back again', async () => {
+    const before = (await shown.api('GET', '/projects/shop')).body
+    const renamed = await shown.api('POST', '/projects/shop/rename?wait=60', { slug: 'store' })
+    assert.equal(renamed.status, 200, JSON.stringify(renamed.body))
+    assert.equal(renamed.body.operation.state, 'succeeded', JSON.stringify(renamed.body.operation))
+    assert.deepEqual([renamed.body.id, renamed.body.path], [before.id, before.path])
+    assert.equal((await shown.get('store.localhost')).status, 200)
+    const moved = await shown.get('shop.localhost', '/a/b?c=d')
+    const at = `http://store.localhost:${shown.service.proxyPort}`
+    assert.deepEqual([moved.status, moved.headers.location], [308, `${at}/a/b?c=d`])
+    assert.equal((await shown.get('shop.localhost', '//evil.example/')).headers.location, `${at}//evil.example/`)
+    await shown.service.kill()
+    await shown.service.start()
+    assert.equal((await shown.get('shop.localhost')).status, 308)
+    assert.equal((await shown.api('GET', '/projects/shop')).body.slug, 'store')
+    const back = await shown.api('POST', '/projects/store/rename?wait=60', { slug: 'shop', redirectDays: 0 })
+    assert.equal(back.status, 200, JSON.stringify(back.body))
+    assert.equal((await shown.get('shop.localhost')).status, 200)
+    assert.equal((await shown.get('store.localhost')).status, 404)
+  })
 })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { type Browser, launchBrowser } from '@stackquay/testkit'
 import type { Page } from 'playwright-core'
-import { assertAccessible, logIn, makeUser, openPage } from './support/page.ts'
+import { assertAccessible, assertLooks, logIn, makeUser, openPage } from './support/page.ts'
 import { type Service, startService, throughProxy, until } from './support/service.ts'
 
 const project = 'harbour'
@@ -82,6 +82,30 @@ describe('the network of a project on the page', () => {
       await inDialog('Remove domain').click()
       await page.getByRole('link', { name: /^shop\.example\.org/ }).waitFor({ state: 'detached' })
       await answers('shop.example.org', 404, 'the removed name to be unknown')
+    })
+  })
+
+  describe('another address', () => {
+    it('shows what restarts, says what is wrong with a slug, and goes on at the new one', {
+      timeout: 90_000,
+    }, async () => {
+      await open('/projects/pier/settings')
+      const slug = page.locator('#rename').getByLabel('Short name')
+      await slug.fill('harbour')
+      await page.getByText('is taken').first().waitFor()
+      await slug.fill('quay')
+      await page.locator('#rename').getByText('Restart', { exact: false }).first().waitFor()
+      await assertLooks(page, 'rename')
+      await button('Change address').click()
+      await page.waitForURL(`${service.url}/projects/quay/settings`)
+      await answers('quay.localhost', 200, 'the new address to answer')
+      await answers('pier.localhost', 308, 'the address of before to lead there')
+      await open('/projects/quay/network')
+      await row(/^pier\.localhost .*redirects until/).waitFor()
+      await assertLooks(page, 'former domain')
+      await button('Remove pier.localhost').click()
+      await inDialog('Remove domain').click()
+      await answers('pier.localhost', 404, 'the former address to be unknown')
     })
   })
 
@@ -354,13 +378,14 @@ describe('the network of a project on the page', () => {
   })
 
   it('made no error that nobody expected', () => {
-    const id = errors.map((error) => /\/(prj_\w+)/.exec(error)?.[1]).find((found) => found !== undefined) ?? ''
-    const expected = [
+    const ids = errors.flatMap((error) => /\/(prj_\w+)/.exec(error)?.[1] ?? [])
+    const expected = ids.flatMap((id) => [
       // A name that is none, one that is taken, and rules with mistakes.
       `422 /api/v1/projects/${id}/domains`,
       `409 /api/v1/projects/${id}/domains`,
       `422 /api/v1/projects/${id}/proxy-rules`,
-    ]
+      `409 /api/v1/projects/${id}/rename`,
+    ])
     assert.deepEqual(
       errors.filter((error) => !expected.includes(error)),
       [],

@@ -14,6 +14,7 @@ export interface ChangeFlags extends WaitFlags {
 /** Operations that change a project and answer it. */
 type ProjectChange =
   | 'updateProject'
+  | 'renameProject'
   | 'applyManifest'
   | 'applySettings'
   | 'revertSettings'

@@ -20,6 +20,7 @@ function domain(rest: Partial<Domain> = {}): Domain {
     host: 'shop.localhost',
     display: 'shop.localhost',
     automatic: true,
+    redirectsUntil: null,
     workload: null,
     url: 'http://shop.localhost:8780',
     createdAt: null,
@@ -97,6 +98,26 @@ test('against a stand-in: domains are listed, added and removed, and one word al
   const remove = await stq(['domain', 'remove', 'bücher.example', '--json'], { url, cwd: '/' })
   assert.deepEqual([remove.code, JSON.parse(remove.stdout)], [0, { project: 'shop', removed: 'bücher.example' }])
   assert.equal((await stq(['domain', 'add'], { url })).code, 2)
+})
+
+test('against a stand-in: a project gets another slug, and names of before say how long they redirect', async () => {
+  const until = '2026-02-01T08:00:00.000Z'
+  await using service = await standIn({
+    'POST /projects/shop/rename': () => ({
+      id: 'prj_1',
+      slug: 'store',
+      url: 'http://store.localhost:8780',
+      operation: null,
+    }),
+    'GET /projects/store/domains': () => ({ items: [domain({ automatic: false, redirectsUntil: until })] }),
+  })
+  const { url } = service
+  const renamed = await stq(['rename', 'shop', 'store', '--redirect-days', '7'], { url })
+  assert.deepEqual([renamed.code, renamed.stdout], [0, 'http://store.localhost:8780\n'], renamed.stderr)
+  assert.deepEqual(service.calls.at(-1)!.body, { slug: 'store', redirectDays: 7 })
+  assert.match((await stq(['domain', 'list', 'store'], { url })).stdout, /redirects until 2026-02-01/)
+  assert.equal((await stq(['rename', 'shop', 'store', '--redirect-days', 'x'], { url })).code, 2)
+  assert.equal((await stq(['rename', 'shop'], { url })).code, 2)
 })
 
 test('against a stand-in: a host name that another project has ends with the code of a conflict', async () => {

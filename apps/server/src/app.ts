@@ -79,7 +79,7 @@ export async function createApp(options: AppOptions): Promise<App> {
   const { orchestrator } = operations
   const { ready } = resumption
   const scheduler = openScheduler({ store, model, orchestrator, backups, now, onError, ready })
-  const stopTidying = tidyRegularly(store, now, onError)
+  const stopTidying = tidyRegularly({ store, now, onError, namesExpired: projects.namesExpired })
   const dispatcher = createDispatcher({ store, now, onError })
   await dispatcher.start()
 

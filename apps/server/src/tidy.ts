@@ -8,14 +8,18 @@ const deliveriesForMs = 30 * 24 * 60 * 60 * 1000
 /** Whoever was away for longer reads the present state instead. */
 const keptEvents = 50_000
 
+export interface Tidying {
+  readonly store: Store
+  readonly now: () => Date
+  /** Addresses of before a rename lead to these projects no longer. */
+  readonly namesExpired: (projects: readonly string[]) => Promise<void>
+  readonly onError: (error: unknown, what: string) => void
+}
+
 /** Forgets what is kept for a time only, at once and then every hour. Answers the function that ends it. */
-export function tidyRegularly(
-  store: Store,
-  now: () => Date,
-  onError: (error: unknown, what: string) => void,
-): () => void {
+export function tidyRegularly({ onError, ...deps }: Tidying): () => void {
   const tidy = () => {
-    forgetOld(store, now).catch((error: unknown) => onError(error, 'tidying'))
+    forgetOld(deps).catch((error: unknown) => onError(error, 'tidying'))
   }
   tidy()
   const timer = setInterval(tidy, everyMs)
@@ -23,11 +27,13 @@ export function tidyRegularly(
   return () => clearInterval(timer)
 }
 
-async function forgetOld(store: Store, now: () => Date): Promise<void> {
+async function forgetOld({ store, now, namesExpired }: Omit<Tidying, 'onError'>): Promise<void> {
   const { last } = await store.events.range()
-  await store.transaction(async (tx) => {
+  const expired = await store.transaction(async (tx) => {
     await tx.idempotency.expire(new Date(now().getTime() - answersForMs).toISOString())
     await tx.webhooks.forgetDeliveries(new Date(now().getTime() - deliveriesForMs).toISOString())
     if (last > keptEvents) await tx.events.trim(last - keptEvents)
+    return tx.network.expireFormerSlugs(now().toISOString())
   })
+  if (expired.length > 0) await namesExpired(expired)
 }

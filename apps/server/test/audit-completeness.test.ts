@@ -91,6 +91,8 @@ describe('every operation that is to be recorded', () => {
       call('createFromManifest', { body: { manifest: 'version: 1\nname: Blog\n' }, query: { wait: '10' } }),
     updateProject: (call) =>
       call('updateProject', { params: shop, body: { env: { GREETING: { value: 'hello' } } }, query: { wait: '10' } }),
+    renameProject: (call) =>
+      call('renameProject', { params: { id: 'blog' }, body: { slug: 'journal' }, query: { wait: '10' } }),
     duplicateProject: (call) =>
       call('duplicateProject', { params: shop, body: { name: 'Copy' }, query: { wait: '10' } }),
     createDatabase: (call) =>

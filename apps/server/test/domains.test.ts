@@ -23,6 +23,7 @@ test('a project has the names that come with it, and those that are added, until
       host: 'shop.localhost',
       display: 'shop.localhost',
       automatic: true,
+      redirectsUntil: null,
       workload: null,
       url: 'http://shop.localhost',
       createdAt: null,
@@ -37,6 +38,7 @@ test('a project has the names that come with it, and those that are added, until
     host: 'shop.example.org',
     display: 'shop.example.org',
     automatic: false,
+    redirectsUntil: null,
     workload: 'node',
     url: 'http://shop.example.org',
   })

@@ -57,6 +57,21 @@ test('a hold ends with its time, also when nobody lets go', async (t) => {
   held.let()
 })
 
+test('hosts of before a rename lead to those of today with method and path, and to nobody who may not come in', async () => {
+  const world = createWorld()
+  world.put('prj_1', { slug: 'store', former: ['shop'], port: 4000 })
+  await world.routes.publishAll()
+  const former = world.table().routes.filter(({ rules }) => rules?.redirects !== undefined)
+  assert.deepEqual(
+    former.map(({ hosts, rules }) => [hosts, rules?.redirects]),
+    [
+      [['shop.dev.example'], [{ from: '/*', host: null, to: 'http://store.dev.example/*', status: 308 }]],
+      [['shop-dev.dev.example'], [{ from: '/*', host: null, to: 'http://store-dev.dev.example/*', status: 308 }]],
+    ],
+  )
+  for (const { target } of former) assert.equal(target.kind, 'page')
+})
+
 test('what was not told because of an error is told the next time', async () => {
   const world = createWorld()
   await world.routes.publishAll()
@@ -75,18 +90,26 @@ test('told change by change the routes are those that are made of everything at 
   const names = slugs.flatMap((slug) => [`${slug}.dev.example`, `${slug}-dev.dev.example`, `${slug}.example`])
   for (let round = 0; round < 40; round += 1) {
     const world = createWorld()
-    const free = () => slugs.filter((slug) => ![...world.projects.values()].some((one) => one.slug === slug))
+    // A slug is or was that of one project alone.
+    const free = (id: string) => {
+      const others = [...world.projects].filter(([other]) => other !== id)
+      const taken = others.flatMap(([, { slug, former = [] }]) => [slug, ...former])
+      return slugs.filter((slug) => !taken.includes(slug))
+    }
     await world.routes.publishAll()
     for (let step = 0; step < 40; step += 1) {
       const id = `prj_${pick(slugs)}`
       const before = world.projects.get(id)
-      const slug = random() < 0.7 && before !== undefined ? before.slug : pick(free().concat(before?.slug ?? []))
+      const slug = random() < 0.7 && before !== undefined ? before.slug : pick(free(id))
       const taken = new Set(
         [...world.projects].flatMap(([other, { domains }]) => (other === id ? [] : (domains ?? []))),
       )
       const domains = names.filter((name) => random() < 0.2 && !taken.has(name))
       if (random() < 0.2) world.remove(id)
-      else if (slug !== undefined) world.put(id, { slug, domains, ...(random() < 0.5 && { port: 4000 + step }) })
+      else if (slug !== undefined) {
+        const former = free(id).filter((one) => one !== slug && random() < 0.3)
+        world.put(id, { slug, domains, former, ...(random() < 0.5 && { port: 4000 + step }) })
+      }
       if (random() < 0.8) await world.routes.publish([id])
       else {
         world.routes.publish([id])
@@ -106,6 +129,8 @@ test('told change by change the routes are those that are made of everything at 
 interface StandIn {
   readonly slug: string
   readonly domains?: readonly string[]
+  /** Slugs from before renames. */
+  readonly former?: readonly string[]
   /** Of its program; absent: it does not run. */
   readonly port?: number
 }
@@ -146,11 +171,16 @@ function createWorld(given: ReadonlyMap<string, StandIn> = new Map()) {
         return port === undefined ? null : { host: '127.0.0.1', port }
       },
     },
-    resolver: { host: (slug: string, suffix = '') => `${slug}${suffix}.dev.example`, shareDomain: 'share.dev.example' },
+    resolver: {
+      host: (slug: string, suffix = '') => `${slug}${suffix}.dev.example`,
+      urlOf: (host: string) => `http://${host}`,
+      shareDomain: 'share.dev.example',
+    },
     config: { trustedProxies: [], publicUrl: 'http://127.0.0.1:8700' },
     network: {
       of: (project: string) => ({
         domains: (projects.get(project)?.domains ?? []).map((host) => ({ host, project, workload: null })),
+        formerSlugs: (projects.get(project)?.former ?? []).map((slug) => ({ slug, project, until: '2027-01-01' })),
         rules: null,
         share: null,
       }),

@@ -52,6 +52,7 @@ export const routes: Readonly<Record<OperationId, Route>> = {
   duplicateProject: { method: 'POST', path: '/projects/{id}/duplicate' },
   getProject: { method: 'GET', path: '/projects/{id}' },
   listProjects: { method: 'GET', path: '/projects' },
+  renameProject: { method: 'POST', path: '/projects/{id}/rename' },
   restartProject: { method: 'POST', path: '/projects/{id}/restart' },
   revertSettings: { method: 'POST', path: '/projects/{id}/revert' },
   startProject: { method: 'POST', path: '/projects/{id}/start' },

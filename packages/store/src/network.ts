@@ -12,6 +12,9 @@ export function networkReader({ db }: Reading): NetworkReader {
         domainOf,
       ),
     allDomains: async () => (await db.selectFrom('domains').selectAll().orderBy('host').execute()).map(domainOf),
+    formerSlugs: async (project) =>
+      db.selectFrom('former_slugs').selectAll().where('project', '=', project).orderBy('until', 'desc').execute(),
+    allFormerSlugs: async () => db.selectFrom('former_slugs').selectAll().orderBy('until', 'desc').execute(),
     rules: async (project) =>
       (await db.selectFrom('proxy_rules').selectAll().where('project', '=', project).execute()).map((row) => ({
         project: row.project,
@@ -41,6 +44,13 @@ export function networkWriter({ db, now }: Writing): NetworkWriter {
     },
     removeDomain: async (host) => {
       await db.deleteFrom('domains').where('host', '=', host).execute()
+    },
+    removeFormerSlug: async (slug) => {
+      await db.deleteFrom('former_slugs').where('slug', '=', slug).execute()
+    },
+    expireFormerSlugs: async (at) => {
+      const gone = await db.deleteFrom('former_slugs').where('until', '<=', at).returning('project').execute()
+      return [...new Set(gone.map(({ project }) => project))]
     },
     putRules: async (project, rules) => {
       const before = await db

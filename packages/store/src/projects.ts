@@ -6,7 +6,15 @@ import type { Reading, Writing } from './context.ts'
 import { ChangedError, TakenError } from './errors.ts'
 import { given } from './prepared.ts'
 import type { ProjectsTable } from './schema.ts'
-import type { Desired, ProjectPhase, ProjectReader, ProjectRow, ProjectSource, Transaction } from './store.ts'
+import type {
+  Desired,
+  NewProject,
+  ProjectPhase,
+  ProjectReader,
+  ProjectRow,
+  ProjectSource,
+  Transaction,
+} from './store.ts'
 import { containing } from './text.ts'
 
 /** In the order of ids, which is the order of creation, and holds when the project at the cursor is deleted meanwhile. */
@@ -14,6 +22,13 @@ export function projectReader({ db, prepare }: Reading): ProjectReader {
   const from = db.selectFrom('projects').selectAll()
   const byId = prepare(from.where('id', '=', given<string>('id')))
   const bySlug = prepare(from.where('slug', '=', given<string>('slug')))
+  const byFormerSlug = prepare(
+    db
+      .selectFrom('former_slugs')
+      .innerJoin('projects', 'projects.id', 'former_slugs.project')
+      .selectAll('projects')
+      .where('former_slugs.slug', '=', given<string>('slug')),
+  )
   const page = from.where('id', '>', given<string>('cursor')).orderBy('id').limit(given<number>('limit'))
   const listed = prepare(page)
   const found = prepare(page.where(sql<boolean>`search like ${given<string>('pattern')} escape '\\'`))
@@ -29,7 +44,8 @@ export function projectReader({ db, prepare }: Reading): ProjectReader {
 
   return {
     find: async (idOrSlug) => {
-      const row = byId({ id: idOrSlug })[0] ?? bySlug({ slug: idOrSlug })[0]
+      const slug = idOrSlug
+      const row = byId({ id: idOrSlug })[0] ?? bySlug({ slug })[0] ?? byFormerSlug({ slug })[0]
       return row === undefined ? null : projectOf(row)
     },
     list: async ({ limit, cursor = '', q, ids }) => {
@@ -56,26 +72,9 @@ export function projectWriter(writing: Writing): Transaction['projects'] {
   const { db, now } = writing
   return {
     insert: async (project) => {
-      const holder = await db.selectFrom('projects').select('id').where('slug', '=', project.slug).executeTakeFirst()
-      if (holder !== undefined) throw new TakenError('slug', holder.id)
-      const row: ProjectsTable = {
-        id: project.id,
-        slug: project.slug,
-        engine: project.engine,
-        desired: project.desired,
-        phase: project.phase,
-        path: project.path,
-        source: project.source === null ? null : JSON.stringify(project.source),
-        generation: 1,
-        observed_generation: 1,
-        held_spec: null,
-        revision: 1,
-        state_since: now,
-        created_at: now,
-        updated_at: now,
-        search: searchText(project.slug, project.spec),
-        spec: JSON.stringify(project.spec),
-      }
+      const holder = await holderOf(project.slug, writing)
+      if (holder !== null) throw new TakenError('slug', holder)
+      const row = rowOf(project, now)
       await db.insertInto('projects').values(row).execute()
       return projectOf(row)
     },
@@ -106,6 +105,8 @@ export function projectWriter(writing: Writing): Transaction['projects'] {
 
     carriedOut: (id, generation, spec) => carriedOut(id, generation, spec, writing),
 
+    rename: (id, expected, slug, until) => rename(id, { expected, slug, until }, writing),
+
     setLifecycle: async (id, { desired, phase, source, path, stateSince }) => {
       const row = await db
         .updateTable('projects')
@@ -130,6 +131,64 @@ export function projectWriter(writing: Writing): Transaction['projects'] {
       await db.deleteFrom('projects').where('id', '=', id).execute()
     },
   }
+}
+
+function rowOf(project: NewProject, now: string): ProjectsTable {
+  return {
+    id: project.id,
+    slug: project.slug,
+    engine: project.engine,
+    desired: project.desired,
+    phase: project.phase,
+    path: project.path,
+    source: project.source === null ? null : JSON.stringify(project.source),
+    generation: 1,
+    observed_generation: 1,
+    held_spec: null,
+    revision: 1,
+    state_since: now,
+    created_at: now,
+    updated_at: now,
+    search: searchText(project.slug, project.spec),
+    spec: JSON.stringify(project.spec),
+  }
+}
+
+const mostFormerSlugs = 5
+
+async function rename(
+  id: string,
+  { expected, slug, until }: { readonly expected: string; readonly slug: string; readonly until: string | null },
+  writing: Pick<Writing, 'db' | 'now'>,
+): Promise<ProjectRow> {
+  const { db, now } = writing
+  const before = await db.selectFrom('projects').selectAll().where('id', '=', id).executeTakeFirst()
+  if (before === undefined) throw gone(id)
+  if (before.slug !== expected) throw new ChangedError(`Project ${id} was renamed in the meantime.`)
+  const holder = await holderOf(slug, writing)
+  if (holder !== null && holder !== id) throw new TakenError('slug', holder)
+  const after: ProjectsTable = {
+    ...before,
+    slug,
+    search: searchText(slug, JSON.parse(before.spec) as ProjectSpec),
+    revision: before.revision + 1,
+    updated_at: now,
+  }
+  await db.deleteFrom('former_slugs').where('slug', '=', slug).execute()
+  await db.updateTable('projects').set(after).where('id', '=', id).execute()
+  if (until !== null) await db.insertInto('former_slugs').values({ slug: before.slug, project: id, until }).execute()
+  const own = db.selectFrom('former_slugs').select('slug').where('project', '=', id)
+  const kept = own.orderBy('until', 'desc').orderBy('slug').limit(mostFormerSlugs)
+  await db.deleteFrom('former_slugs').where('project', '=', id).where('slug', 'not in', kept).execute()
+  return projectOf(after)
+}
+
+/** The project that has a slug, or had it and keeps it for a while. */
+async function holderOf(slug: string, { db }: Pick<Writing, 'db'>): Promise<string | null> {
+  const now = await db.selectFrom('projects').select('id').where('slug', '=', slug).executeTakeFirst()
+  if (now !== undefined) return now.id
+  const former = await db.selectFrom('former_slugs').select('project').where('slug', '=', slug).executeTakeFirst()
+  return former?.project ?? null
 }
 
 /** What was changed since and changes no program counts as carried out too. */

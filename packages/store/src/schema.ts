@@ -33,6 +33,7 @@ export interface Schema {
   webhooks: WebhooksTable
   webhook_deliveries: WebhookDeliveriesTable
   domains: DomainsTable
+  former_slugs: FormerSlugsTable
   proxy_rules: ProxyRulesTable
   shares: SharesTable
   workload_images: WorkloadImagesTable
@@ -325,6 +326,12 @@ export interface DomainsTable {
   project: string
   workload: string | null
   created_at: string
+}
+
+export interface FormerSlugsTable {
+  slug: string
+  project: string
+  until: string
 }
 
 export interface ProxyRulesTable {

@@ -105,6 +105,11 @@ export interface Transaction {
         stateSince?: string
       },
     ): Promise<ProjectRow>
+    /**
+     * Another slug. The one that it had stays its own until `until`, at most five of them; null frees it at once. Throws `TakenError` with the
+     * holder when another project has or had it, and `ChangedError` unless the slug is still `expected`.
+     */
+    rename(id: string, expected: string, slug: string, until: string | null): Promise<ProjectRow>
     /** Removes the project with its secrets and leases; its operations, audit entries and events stay. */
     delete(id: string): Promise<void>
   }
@@ -228,6 +233,7 @@ export interface ProjectChange {
 }
 
 export interface ProjectReader {
+  /** Also by a slug that it had and that is still kept for it. */
   find(idOrSlug: string): Promise<ProjectRow | null>
   /** By creation; `cursor` is the id of the last one seen. `ids` restricts. */
   list(options: { limit: number; cursor?: string; q?: string; ids?: readonly string[] }): Promise<readonly ProjectRow[]>

@@ -32,6 +32,57 @@ test('a slug that is held is refused with its holder', async (t) => {
   )
 })
 
+test('a renamed project is found by both slugs, which nobody else gets until the time of the former is over', async (t) => {
+  const { store } = await tempStore(t)
+  const { id } = await store.transaction((tx) => tx.projects.insert(newProject('shop')))
+  const other = await store.transaction((tx) => tx.projects.insert(newProject('other')))
+  const until = '2026-02-01T00:00:00.000Z'
+  const renamed = await store.transaction((tx) => tx.projects.rename(id, 'shop', 'store', until))
+  assert.deepEqual([renamed.slug, renamed.generation, renamed.revision], ['store', 1, 2])
+  for (const slug of ['shop', 'store', id]) assert.equal((await store.projects.find(slug))?.slug, 'store')
+  assert.deepEqual(
+    (await store.projects.list({ limit: 10, q: 'store' })).map(({ id }) => id),
+    [id],
+  )
+  const isHeld = (error: unknown) => error instanceof TakenError && error.holder === id
+  for (const slug of ['shop', 'store']) {
+    await assert.rejects(
+      store.transaction((tx) => tx.projects.insert(newProject(slug))),
+      isHeld,
+    )
+    await assert.rejects(
+      store.transaction((tx) => tx.projects.rename(other.id, 'other', slug, null)),
+      isHeld,
+    )
+  }
+  await assert.rejects(
+    store.transaction((tx) => tx.projects.rename(id, 'shop', 'third', null)),
+    ChangedError,
+  )
+  const expire = (at: string) => store.transaction((tx) => tx.network.expireFormerSlugs(at))
+  assert.deepEqual(await expire('2026-01-31T23:59:59.999Z'), [])
+  assert.deepEqual(await expire(until), [id])
+  assert.equal(await store.projects.find('shop'), null)
+  await store.transaction((tx) => tx.projects.insert(newProject('shop')))
+})
+
+test('a project that gets its former slug back frees the other one or keeps it, and keeps five at most', async (t) => {
+  const { store } = await tempStore(t)
+  const { id } = await store.transaction((tx) => tx.projects.insert(newProject('a')))
+  const rename = (from: string, to: string, day: number | null) =>
+    store.transaction((tx) => tx.projects.rename(id, from, to, day === null ? null : `2026-02-0${day}T00:00:00.000Z`))
+  const former = async () => (await store.network.formerSlugs(id)).map(({ slug }) => slug)
+  await rename('a', 'b', 1)
+  await rename('b', 'a', 2)
+  assert.deepEqual(await former(), ['b'])
+  await rename('a', 'b', null)
+  assert.deepEqual(await former(), [])
+  for (const [at, slug] of [...'cdefgh'].entries()) await rename([...'bcdefg'][at]!, slug, at + 1)
+  assert.deepEqual(await former(), ['g', 'f', 'e', 'd', 'c'])
+  await store.transaction((tx) => tx.projects.delete(id))
+  assert.deepEqual(await store.network.allFormerSlugs(), [])
+})
+
 test('the generation counts changes of the specification, the revision counts writes', async (t) => {
   const { store, clock } = await tempStore(t)
   const { id } = await store.transaction((tx) => tx.projects.insert(newProject('shop')))

@@ -33,6 +33,7 @@ export const commandEntries: readonly CommandEntry[] = [
     'print the project’s URL and open it in the browser',
     () => import('./open.ts'),
   ),
+  entry('Projects', 'rename', '<project> <slug>', 'change its slug and addresses', () => import('./rename.ts')),
   entry('Projects', 'delete', '<project>', 'delete a project; its source files stay', () => import('./delete.ts')),
   entry('Run', 'start', '[project]', 'start a project, or one of its workloads', () => import('./start.ts')),
   entry('Run', 'stop', '[project]', 'stop it; data and settings stay', () => import('./stop.ts')),

@@ -1,10 +1,11 @@
 import { type Domain, ProblemError } from '@stackquay/contract'
 import { displayOf, type ExtraHost, ownNameBlocker, readHostName } from '@stackquay/domain'
-import { type DomainRow, type ProjectRow, type Store, TakenError } from '@stackquay/store'
-import type { Handlers } from '../http/handler.ts'
+import { type DomainRow, type ProjectRow, type Store, TakenError, type Transaction } from '@stackquay/store'
+import type { Handlers, RequestContext } from '../http/handler.ts'
 import type { Network } from '../network/network.ts'
 import type { Known, Model } from '../projects/model.ts'
 import type { Resolver } from '../projects/resolver.ts'
+import { formerHosts } from '../projects/routes.ts'
 
 export interface DomainDeps {
   readonly store: Store
@@ -33,8 +34,13 @@ export function domainHandlers(deps: DomainDeps): Pick<Handlers, 'listDomains' |
         automatic(resolver, known.row, { prefix: '', suffix: '' }, null),
         ...known.resolved.extraHosts.map((extra) => automatic(resolver, known.row, extra, extra.workload)),
       ]
-      const { domains } = network.of(known.row.id)
-      return { status: 200, body: { items: [...own, ...domains.map((row) => domainView(row, resolver))] } }
+      const ofProject = network.of(known.row.id)
+      const former = formerHosts(known, ofProject, resolver).map(({ host, until }) => ({
+        ...named(host, null, resolver),
+        redirectsUntil: until,
+      }))
+      const given = ofProject.domains.map((row) => domainView(row, resolver))
+      return { status: 200, body: { items: [...own, ...given, ...former] } }
     },
 
     addDomain: async ({ params, body }, context) => {
@@ -70,18 +76,7 @@ export function domainHandlers(deps: DomainDeps): Pick<Handlers, 'listDomains' |
     removeDomain: async ({ params }, context) => {
       const { row } = await find(params.id)
       const host = hostOf(params.host)
-      await store.transaction(async (tx) => {
-        const domain = await store.network.domain(host)
-        if (domain === null || domain.project !== row.id) {
-          throw new ProblemError('not_found', `The project "${row.slug}" has no extra name "${host}".`, {
-            hint: 'GET …/domains lists its names. Those that come with the project cannot be removed.',
-          })
-        }
-        await tx.network.removeDomain(host)
-        const changes = { before: { host, workload: domain.workload } }
-        await tx.audit.append(context.audit({ action: 'domain.remove', target: row.slug, project: row.id, changes }))
-        await tx.events.append(changed(row))
-      })
+      await store.transaction((tx) => remove(tx, row, host, context, deps))
       await network.renew(row.id)
       await published(row.id)
       return { status: 204 }
@@ -96,6 +91,28 @@ export function domainHandlers(deps: DomainDeps): Pick<Handlers, 'listDomains' |
       hint: 'Remove it there first, or choose another.',
     })
   }
+}
+
+/** A name that was given, or one of before a rename, and with it all of that time. */
+async function remove(
+  tx: Transaction,
+  row: ProjectRow,
+  host: string,
+  context: Pick<RequestContext, 'audit'>,
+  { store, resolver }: DomainDeps,
+): Promise<void> {
+  const former = (await store.network.formerSlugs(row.id)).find(({ slug }) => resolver.host(slug) === host)
+  const domain = await store.network.domain(host)
+  if (former !== undefined) await tx.network.removeFormerSlug(former.slug)
+  else if (domain?.project === row.id) await tx.network.removeDomain(host)
+  else
+    throw new ProblemError('not_found', `The project "${row.slug}" has no extra name "${host}".`, {
+      hint: 'GET …/domains lists its names. Those that come with the project cannot be removed.',
+    })
+  const before = former === undefined ? { host, workload: domain?.workload } : { host, redirectsUntil: former.until }
+  const changes = { before }
+  await tx.audit.append(context.audit({ action: 'domain.remove', target: row.slug, project: row.id, changes }))
+  await tx.events.append(changed(row))
 }
 
 /** Only what has a page can be shown. */
@@ -127,10 +144,21 @@ function automatic(
   { prefix, suffix }: Pick<ExtraHost, 'prefix' | 'suffix'>,
   workload: string | null,
 ): Domain {
-  const host = resolver.host(slug, suffix, prefix)
-  return { host, display: host, automatic: true, workload, url: resolver.urlOf(host), createdAt: null }
+  return { ...named(resolver.host(slug, suffix, prefix), workload, resolver), automatic: true }
 }
 
 function domainView({ host, workload, createdAt }: DomainRow, resolver: Resolver): Domain {
-  return { host, display: displayOf(host), automatic: false, workload, url: resolver.urlOf(host), createdAt }
+  return { ...named(host, workload, resolver), createdAt }
+}
+
+function named(host: string, workload: string | null, resolver: Resolver): Domain {
+  return {
+    host,
+    display: displayOf(host),
+    automatic: false,
+    redirectsUntil: null,
+    workload,
+    url: resolver.urlOf(host),
+    createdAt: null,
+  }
 }

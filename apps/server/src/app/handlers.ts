@@ -1,5 +1,6 @@
 import type { ProxyControl } from '@stackquay/proxy/control'
 import { domainHandlers } from '../addresses/domain-handlers.ts'
+import { renameHandler } from '../addresses/rename-handler.ts'
 import { rulesHandlers } from '../addresses/rules-handlers.ts'
 import { trafficHandlers } from '../addresses/traffic-handlers.ts'
 import { auditHandlers } from '../audit/handlers.ts'
@@ -115,6 +116,7 @@ function changingHandlers(
     ...allBackupHandlers({ ...changing, backups, sources, network: projects.network, config, now }, answers),
     ...targetHandlers({ ...changing, backups, config }),
     ...copyHandlers({ ...changing, backups, config }, answers),
+    ...renameHandler({ ...changing, network: projects.network, published: projects.published, now }, answers),
   }
 }
 

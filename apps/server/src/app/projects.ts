@@ -14,6 +14,8 @@ export interface KnownProjects extends Projects {
   /** Null where the settings want no proxy. */
   readonly keeper: ProxyKeeper | null
   readonly published: Published
+  /** Addresses of before a rename lead to these projects no longer. */
+  namesExpired(projects: readonly string[]): Promise<void>
   /** Ends when all that was seen is written down. */
   settled(): Promise<void>
   /** Looks after the proxy no more, which goes on. */
@@ -40,11 +42,16 @@ export function openKnownProjects(
   const projects = openProjects({ store, resolver, engine, named, config, network, keeper, now, onError })
   const { observations, routes, model, progressLog } = projects
   observations.onChange((project) => images.observed(project, observations.of(project)))
+  const published = createPublished(routes, signal)
   return {
     ...projects,
     network,
     keeper,
-    published: createPublished(routes, signal),
+    published,
+    namesExpired: async (ids) => {
+      await Promise.all(ids.map((id) => network.renew(id)))
+      await published(...ids)
+    },
     settled: async () => {
       await progressLog.flush()
       await model.settled()

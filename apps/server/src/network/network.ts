@@ -1,8 +1,10 @@
-import type { DomainRow, RulesRow, ShareRow, Store } from '@stackquay/store'
+import type { DomainRow, FormerSlugRow, RulesRow, ShareRow, Store } from '@stackquay/store'
 
 /** What stands between the world and one project. */
 export interface ProjectNetwork {
   readonly domains: readonly DomainRow[]
+  /** What it was called before, the latest first. */
+  readonly formerSlugs: readonly FormerSlugRow[]
   /** Null while none were ever set. */
   readonly rules: RulesRow | null
   readonly share: ShareRow | null
@@ -18,7 +20,7 @@ export interface Network {
   forget(project: string): void
 }
 
-const nothing: ProjectNetwork = { domains: [], rules: null, share: null }
+const nothing: ProjectNetwork = { domains: [], formerSlugs: [], rules: null, share: null }
 
 export function createNetwork(store: Pick<Store, 'network'>): Network {
   const known = new Map<string, ProjectNetwork>()
@@ -31,26 +33,30 @@ export function createNetwork(store: Pick<Store, 'network'>): Network {
       readAt.delete(project)
     },
     load: async () => {
-      const [domains, rules, shares] = await Promise.all([
+      const [domains, formerSlugs, rules, shares] = await Promise.all([
         store.network.allDomains(),
+        store.network.allFormerSlugs(),
         store.network.allRules(),
         store.network.allShares(),
       ])
       const at = (project: string) => known.get(project) ?? nothing
       for (const domain of domains)
         known.set(domain.project, { ...at(domain.project), domains: [...at(domain.project).domains, domain] })
+      for (const former of formerSlugs)
+        known.set(former.project, { ...at(former.project), formerSlugs: [...at(former.project).formerSlugs, former] })
       for (const row of rules) known.set(row.project, { ...at(row.project), rules: row })
       for (const share of shares) known.set(share.project, { ...at(share.project), share })
     },
     renew: async (project) => {
       turns += 1
       const turn = turns
-      const [domains, rules, share] = await Promise.all([
+      const [domains, formerSlugs, rules, share] = await Promise.all([
         store.network.domains(project),
+        store.network.formerSlugs(project),
         store.network.rules(project),
         store.network.share(project),
       ])
-      const network = { domains, rules, share }
+      const network = { domains, formerSlugs, rules, share }
       // Two renewals may overlap, and the one that read first may end last: a share that was ended must not come back.
       if (turn < (readAt.get(project) ?? 0)) return known.get(project) ?? network
       readAt.set(project, turn)

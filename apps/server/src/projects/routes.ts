@@ -3,7 +3,7 @@ import type { Engine } from '@stackquay/engine-api'
 import type { RouteChanges } from '@stackquay/proxy/route-changes'
 import type { PageName, Route, RouteTable, Target } from '@stackquay/proxy/route-table'
 import type { Config } from '../config.ts'
-import type { Network } from '../network/network.ts'
+import type { Network, ProjectNetwork } from '../network/network.ts'
 import { routeRules } from '../network/route-rules.ts'
 import { shareListener } from '../network/share-listener.ts'
 import type { Entries, Known, Status } from './model-entry.ts'
@@ -144,21 +144,35 @@ async function differencesOf(
   making: Making,
 ): Promise<readonly (Made & { readonly project: string })[]> {
   const { projects, network, resolver, names } = making
+  // All of them as they are at one moment: a name that moves from one to another must not be seen with both.
+  const seen = new Map<string, Seen | null>()
   // Names first: the set grows by those who have one that is another project's now.
   for (const id of due) {
     const known = projects.find(id)
-    const given = known === null ? [] : network.of(id).domains.map(({ host }) => host)
-    const own = known === null ? [] : ownHosts(known, resolver).map(({ host }) => host)
-    for (const other of names.renew(id, own, given)) due.add(other)
+    const one = known === null ? null : { known, network: network.of(id) }
+    seen.set(id, one)
+    const given = one === null ? [] : one.network.domains.map(({ host }) => host)
+    const own = one === null ? [] : [...ownHosts(one.known, resolver), ...formerHosts(one.known, one.network, resolver)]
+    for (const other of names.renew(
+      id,
+      own.map(({ host }) => host),
+      given,
+    ))
+      due.add(other)
   }
   const different = []
-  for (const project of due) {
-    const known = projects.find(project)
-    const routes = known === null ? [] : await routesOf(known, making)
+  for (const [project, one] of seen) {
+    const routes = one === null ? [] : await routesOf(one, making)
     const text = JSON.stringify(routes)
     if (text !== (told.get(project)?.text ?? '[]')) different.push({ project, routes, text })
   }
   return different
+}
+
+/** A project and what stands between the world and it. */
+interface Seen {
+  readonly known: Known
+  readonly network: ProjectNetwork
 }
 
 /** Until when requests to a workload wait, in ms since 1970: by project, then by workload. */
@@ -177,11 +191,27 @@ function ownHosts({ row, resolved }: Known, resolver: Resolver) {
   return [{ host: resolver.host(row.slug), workload: null }, ...extra]
 }
 
+/** Hosts of before a rename, and the one that each leads to. */
+export function formerHosts(
+  { row, resolved }: Pick<Known, 'row' | 'resolved'>,
+  { formerSlugs }: Pick<ProjectNetwork, 'formerSlugs'>,
+  resolver: Pick<Resolver, 'host'>,
+) {
+  const places = [{ prefix: '', suffix: '' }, ...resolved.extraHosts]
+  return formerSlugs.flatMap(({ slug, until }) =>
+    places.map(({ prefix, suffix }) => ({
+      host: resolver.host(slug, suffix, prefix),
+      to: resolver.host(row.slug, suffix, prefix),
+      until,
+    })),
+  )
+}
+
 /** All ways into one project are made here, with the same rules before each of them. */
-async function routesOf(known: Known, options: Making): Promise<readonly Route[]> {
+async function routesOf({ known, network: ownNetwork }: Seen, options: Making): Promise<readonly Route[]> {
   const { row, resolved } = known
-  const { resolver, network, names } = options
-  const { domains, rules, share } = network.of(row.id)
+  const { resolver, names } = options
+  const { domains, rules, share } = ownNetwork
   const project = { id: row.id, slug: row.slug, name: visibleText(row.spec.name) }
   const before = routeRules(rules?.rules)
   const common = { project, ...(before !== undefined && { rules: before }) }
@@ -204,6 +234,12 @@ async function routesOf(known: Known, options: Making): Promise<readonly Route[]
       target: await targetOf(known, status, entrance(workload), options, 'people'),
     }),
   )
+  for (const { host, to } of formerHosts(known, ownNetwork, resolver)) {
+    // 308 keeps method and body. Whoever may not come in is not told the new name either.
+    const redirects = [{ from: '/*', host: null, to: `${resolver.urlOf(to)}/*`, status: 308 as const }]
+    const rules = { ...(before?.allow !== undefined && { allow: before.allow }), redirects }
+    routes.push(Promise.resolve({ project, rules, hosts: [host], target: { kind: 'page', page: 'stopped' } }))
+  }
   if (share !== null) {
     routes.push(
       targetOf(known, status, entrance(share.workload), options, 'strangers').then((target) => ({

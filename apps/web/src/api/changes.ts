@@ -76,6 +76,14 @@ export async function settleSettings(act: 'apply' | 'revert', project: string): 
   return held((await client.call(settingsCalls[act], { params: { id: project } })) as ProjectView)
 }
 
+export async function planRename(project: string, slug: string, signal: AbortSignal): Promise<Plan> {
+  return client.plan('renameProject', { params: { id: project }, body: { slug } }, { signal })
+}
+
+export async function renameProject(project: string, slug: string): Promise<ProjectView> {
+  return held((await client.call('renameProject', { params: { id: project }, body: { slug } })) as ProjectView)
+}
+
 export async function duplicateProject(project: string, body: { name: string }): Promise<ProjectView> {
   return held(await client.call('duplicateProject', { params: { id: project }, body }))
 }

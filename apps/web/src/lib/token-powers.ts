@@ -129,7 +129,7 @@ export const powers = {
   create: {
     scope: 'admin',
     unrestricted: true,
-    operations: ['createProject', 'createFromManifest', 'duplicateProject'],
+    operations: ['createProject', 'createFromManifest', 'duplicateProject', 'renameProject'],
   },
   oversee: {
     scope: 'admin',

@@ -18,6 +18,7 @@ import { ActionsCell, Cell, Table } from '../components/table.tsx'
 import { TimeAgo } from '../components/time-ago.tsx'
 import { toastDone } from '../components/toast.tsx'
 import { errorsAt } from '../lib/field-errors.ts'
+import { formatDateTime } from '../lib/format.ts'
 import { useMay } from '../modules/use-may.ts'
 import { useSubmit } from '../modules/use-submit.ts'
 import { WorkloadChoice } from '../modules/workload-choice.tsx'
@@ -89,7 +90,7 @@ export function NetworkDomains({ project }: { project: ProjectView }) {
 }
 
 function DomainRow({ domain, target, onRemove }: { domain: Domain; target: string; onRemove: (() => void) | null }) {
-  const { host, display, url, automatic, createdAt } = domain
+  const { host, display, url, automatic, createdAt, redirectsUntil } = domain
   // A pattern is no address that one could open.
   const isPattern = host.startsWith('*.')
   return (
@@ -113,6 +114,8 @@ function DomainRow({ domain, target, onRemove }: { domain: Domain; target: strin
           <span className="inline-flex items-center rounded-full bg-idle-soft px-2 text-xs leading-5.5 text-ink-2">
             {t.automatic}
           </span>
+        ) : redirectsUntil !== null ? (
+          t.redirects(formatDateTime(redirectsUntil))
         ) : createdAt === null ? (
           '–'
         ) : (

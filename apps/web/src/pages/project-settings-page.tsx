@@ -8,6 +8,7 @@ import { Delete } from './project-settings/delete.tsx'
 import { Duplicate } from './project-settings/duplicate.tsx'
 import { General } from './project-settings/general.tsx'
 import { ProjectFile } from './project-settings/project-file.tsx'
+import { Rename } from './project-settings/rename.tsx'
 import { useProject } from './use-project.ts'
 import { useTitle } from './use-title.ts'
 
@@ -29,6 +30,7 @@ export function ProjectSettingsPage() {
       <ProjectFile project={project} />
       {may('admin') && (
         <>
+          <Rename key={project.slug} project={project} />
           <Duplicate project={project} />
           <Delete project={project} />
         </>

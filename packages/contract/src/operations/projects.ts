@@ -10,6 +10,7 @@ import {
   ProjectPatch,
   ProjectSummary,
   projectStates,
+  Rename,
 } from '../schemas/project.ts'
 import { KeptDataKind } from '../schemas/services.ts'
 import { shownName } from '../shown-name.ts'
@@ -201,6 +202,23 @@ export const deleteProject = operation({
   audit: 'project.delete',
   dryRun: true,
   removes: 'data',
+})
+
+export const renameProject = operation({
+  id: 'renameProject',
+  method: 'POST',
+  path: '/projects/{id}/rename',
+  tag: 'Projects',
+  summary: 'Change the slug, and with it the addresses',
+  description: 'Folder and data stay where they are. The slug of before finds the project too, until its time is over.',
+  access: { kind: 'scope', scope: 'admin', project: true, unrestricted: true },
+  params: id,
+  query: change,
+  body: Rename,
+  results: { 200: Project },
+  problems: ['validation_failed', 'conflict', 'busy', 'precondition_failed'],
+  audit: 'project.rename',
+  dryRun: true,
 })
 
 export const duplicateProject = operation({

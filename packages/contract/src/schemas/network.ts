@@ -15,6 +15,7 @@ export const Domain = z
       .describe('As it is looked up: lower case, names of other alphabets in their ASCII form (`xn--…`).'),
     display: z.string().describe('As a person reads it.'),
     automatic: z.boolean().describe('It comes with the project; it cannot be removed.'),
+    redirectsUntil: Time.nullable().describe('Of a name from before a rename: until then it leads to that of today.'),
     workload: z.string().nullable().describe('Where it leads; null: to the owner of the project’s URL.'),
     url: z.string(),
     createdAt: Time.nullable(),

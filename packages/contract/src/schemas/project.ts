@@ -351,6 +351,18 @@ export type ProjectCreate = ProjectPatch & {
   start?: boolean
 }
 
+export const Rename = z
+  .strictObject({
+    slug: z.string().regex(slugPattern, 'must be lower-case letters, digits and hyphens'),
+    redirectDays: z
+      .int()
+      .min(0)
+      .max(365)
+      .default(30)
+      .describe('How long the addresses of before lead to the new ones.'),
+  })
+  .meta({ id: 'ProjectRename' })
+
 export const Duplicate = z
   .strictObject({
     name: shownName(),

@@ -37,10 +37,19 @@ export interface ShareRow {
   readonly createdAt: string
 }
 
+/** A slug that a project had: its addresses of then lead to those of today. */
+export interface FormerSlugRow {
+  readonly slug: string
+  readonly project: string
+  readonly until: string
+}
+
 export interface NetworkReader {
   domain(host: string): Promise<DomainRow | null>
   domains(project: string): Promise<readonly DomainRow[]>
   allDomains(): Promise<readonly DomainRow[]>
+  formerSlugs(project: string): Promise<readonly FormerSlugRow[]>
+  allFormerSlugs(): Promise<readonly FormerSlugRow[]>
   rules(project: string): Promise<RulesRow | null>
   allRules(): Promise<readonly RulesRow[]>
   share(project: string): Promise<ShareRow | null>
@@ -51,6 +60,10 @@ export interface NetworkWriter {
   /** Throws `TakenError` with the holding project when the host name is held. */
   addDomain(domain: Omit<DomainRow, 'createdAt'>): Promise<DomainRow>
   removeDomain(host: string): Promise<void>
+  /** Whoever asks first has it from now on. */
+  removeFormerSlug(slug: string): Promise<void>
+  /** Those whose time is over; answers their projects. */
+  expireFormerSlugs(at: string): Promise<readonly string[]>
   putRules(project: string, rules: StoredRules): Promise<RulesRow>
   /** In place of the one that the project has. */
   putShare(share: Omit<ShareRow, 'createdAt' | 'detail'>): Promise<ShareRow>

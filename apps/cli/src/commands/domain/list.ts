@@ -24,7 +24,9 @@ async function run(context: Context, named: string | undefined): Promise<void> {
   })
 }
 
-function row({ host, display, workload, automatic, url }: Domain) {
+function row({ host, display, workload, automatic, redirectsUntil, url }: Domain) {
   const shown = display === host ? host : `${display} (${host})`
-  return [plainText(shown), workload ?? 'the project', automatic ? 'automatic' : 'added', plainText(url)]
+  const kind =
+    redirectsUntil !== null ? `redirects until ${redirectsUntil.slice(0, 10)}` : automatic ? 'automatic' : 'added'
+  return [plainText(shown), workload ?? 'the project', kind, plainText(url)]
 }

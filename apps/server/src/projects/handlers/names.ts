@@ -9,10 +9,13 @@ export function isReserved(slug: string): boolean {
   return reservedSlugs.has(slug) || slug.endsWith('-dev')
 }
 
-export function nameTaken(slug: string, holder: ProjectRow | null): ProblemError {
-  const whose = holder === null ? '' : ` by the project "${holder.spec.name}"`
+export function nameTaken(slug: string, holder: ProjectRow | null, pointer = '/name'): ProblemError {
+  const isFormer = holder !== null && holder.slug !== slug
+  const whose = holder === null ? '' : ` by the project "${holder.spec.name}"${isFormer ? ', which was called so' : ''}`
   return new ProblemError('conflict', `The name "${slug}" is taken${whose}.`, {
-    hint: 'Choose another name, or send a slug of its own.',
-    errors: [{ pointer: '/name', code: 'taken', detail: `"${slug}" is taken.` }],
+    hint: isFormer
+      ? `Choose another name, or remove that one from the project's names (DELETE /projects/${holder.slug}/domains/…).`
+      : 'Choose another name, or send a slug of its own.',
+    errors: [{ pointer, code: 'taken', detail: `"${slug}" is taken.` }],
   })
 }
