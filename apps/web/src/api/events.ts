@@ -145,6 +145,7 @@ function apply(event: EventRecord): void {
     case 'backup.late':
     case 'backup.copied':
       void readBackupsAgain()
+      if (event.project === null) void queryClient.invalidateQueries({ queryKey: ['instance-backups'] })
       return
     case 'backup-target.changed':
       void queryClient.invalidateQueries({ queryKey: ['backup-targets'] })
