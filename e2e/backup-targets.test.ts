@@ -5,11 +5,11 @@ import { mkdir, mkdtemp, readdir, rm, stat, symlink, writeFile } from 'node:fs/p
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
-import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { ApiError } from '@stackquay/client'
 import type { Backup, OperationRecord } from '@stackquay/contract'
-import { type SftpServer, spawnTracked, startSftpServer, type Tracked, waitFor } from '@stackquay/testkit'
+import { type SftpServer, startSftpServer, type Tracked, waitFor } from '@stackquay/testkit'
+import { startStorage, storageKeys } from './support/object-storage.ts'
 import { databaseClient } from './support/real-clients.ts'
 import { type Service, startService } from './support/service.ts'
 
@@ -158,16 +158,3 @@ describe('copies of backups on targets', () => {
     assert.equal(refused.problem?.code, 'target_changed')
   })
 })
-
-const storageKeys = { accessKeyId: 'ACCESSKEY0123456789A', secretAccessKey: 'secret0123456789secret0123456789secret01' }
-
-/** The object storage of the catalogue as a program of its own, beside the service. */
-async function startStorage() {
-  const data = await mkdtemp(join(tmpdir(), 'stackquay-storage-'))
-  const program = fileURLToPath(import.meta.resolve('@stackquay/catalog/services/storage/server/object-storage'))
-  const server = spawnTracked([process.execPath, program, '--data', data, '--port', '0', '--bucket', 'offsite'], {
-    env: { STORAGE_ACCESS_KEY: storageKeys.accessKeyId, STORAGE_SECRET_KEY: storageKeys.secretAccessKey },
-  })
-  const [, endpoint = ''] = await server.line(/listens on (http:\/\/\S+)/)
-  return { endpoint, server, data }
-}

@@ -1,0 +1,24 @@
+import { closeSync, openSync } from 'node:fs'
+import { DatabaseSync } from 'node:sqlite'
+
+/** A lock of the operating system, which ends with the process however that ends: no dead owner is taken for a living one. */
+export interface HeldFile {
+  release(): void
+}
+
+/** Null where another process, or another holder in this one, holds it. Only this user can hold the file, or keep it from being held. */
+export function holdFile(path: string): HeldFile | null {
+  closeSync(openSync(path, 'a', 0o600))
+  const file = new DatabaseSync(path, { timeout: 0 })
+  try {
+    file.exec('BEGIN EXCLUSIVE')
+    return { release: () => file.close() }
+  } catch (error) {
+    file.close()
+    if ((error as { readonly errcode?: unknown }).errcode === busy) return null
+    throw error
+  }
+}
+
+/** SQLITE_BUSY */
+const busy = 5
