@@ -57,7 +57,10 @@ describe('the whole disaster drill', () => {
     await client.call('putBackupSchedule', { params: { id: 'shop' }, body: { ...schedule, verify: 'never' } })
     const whole = async () => {
       const items = await onTarget(client, target.id)
-      const [instance, shop] = [items.find(({ project }) => project === null), items.find(({ project }) => project !== null)]
+      const [instance, shop] = [
+        items.find(({ project }) => project === null),
+        items.find(({ project }) => project !== null),
+      ]
       return instance === undefined || shop === undefined ? null : { instance, shop }
     }
     await until(async () => (await whole()) !== null, 'both on the bucket', 200_000)

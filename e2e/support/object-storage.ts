@@ -4,7 +4,10 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { spawnTracked } from '@stackquay/testkit'
 
-export const storageKeys = { accessKeyId: 'ACCESSKEY0123456789A', secretAccessKey: 'secret0123456789secret0123456789secret01' }
+export const storageKeys = {
+  accessKeyId: 'ACCESSKEY0123456789A',
+  secretAccessKey: 'secret0123456789secret0123456789secret01',
+}
 
 /** The object storage of the catalogue as a program of its own, beside the service. */
 export async function startStorage() {

@@ -92,7 +92,10 @@ test('the disk of the home runs full while backups are made: told, nothing is le
   await writeFile(join(project.path, 'data.bin'), randomBytes(60_000_000))
   const names = (of: string) => readdirSync(join(folder, of)).sort()
   const { body: operation } = await app.ask<OperationRecord>('POST', '/projects/shop/backups')
-  await waitFor('the backup to be written', () => readdirSync(folder).includes('backups') && names('backups').length > 0)
+  await waitFor(
+    'the backup to be written',
+    () => readdirSync(folder).includes('backups') && names('backups').length > 0,
+  )
   const ballast = fill(disk)
   // Long enough for the backup to come upon it. Nothing is written down on a full disk: the state shows when there is room.
   await delay(1500)

@@ -6,12 +6,16 @@ export interface HeldFile {
   release(): void
 }
 
-/** Null where another process, or another holder in this one, holds it. Only this user can hold the file, or keep it from being held. */
+/**
+ * Null where another process, or another holder in this one, holds it. Only this user can hold the file, or keep it from being held.
+ * Nothing else in this process may open it: to POSIX, closing it anywhere in the process lets go of it.
+ */
 export function holdFile(path: string): HeldFile | null {
   closeSync(openSync(path, 'a', 0o600))
   const file = new DatabaseSync(path, { timeout: 0 })
   try {
-    file.exec('BEGIN EXCLUSIVE')
+    // Nothing is written, so it is held on a full disk too, and nothing is there to be rolled back by whoever opens it next.
+    file.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE')
     return { release: () => file.close() }
   } catch (error) {
     file.close()

@@ -14,8 +14,7 @@ export interface SmallDisk {
 /** On `at`, or on a new folder; null where this user may not mount one. */
 export function smallDisk(options: string, at?: string): SmallDisk | null {
   const path = at ?? mkdtempSync(join(tmpdir(), 'stackquay-small-'))
-  const mount = (more: string) =>
-    execFileSync('mount', ['-t', 'tmpfs', '-o', more, 'tmpfs', path], { stdio: 'pipe' })
+  const mount = (more: string) => execFileSync('mount', ['-t', 'tmpfs', '-o', more, 'tmpfs', path], { stdio: 'pipe' })
   try {
     mount(`mode=0700,${options}`)
   } catch {

@@ -945,6 +945,8 @@ export const en = {
     isHere: 'Is here',
     ofInstance: 'The instance itself',
     ofOtherInstance: 'Another instance itself',
+    ofThis: 'the instance itself',
+    ofOther: 'another instance itself',
     doesNotOpen: 'settings do not open',
     needsKey: 'needs another secret key',
     deleteOne: (project: string, when: string) => `Delete the copy of ${project} of ${when}`,

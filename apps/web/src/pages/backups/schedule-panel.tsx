@@ -101,10 +101,16 @@ function ScheduleFacts({ schedule, verifies }: { schedule: BackupScheduleView; v
         </p>
       )}
       {warnings.length > 0 && (
-        <p role="status" className="flex gap-2 text-warn">
+        <div role="status" className="mt-1 flex gap-2 rounded-lg bg-warn-soft px-3 py-2 text-warn">
           <TriangleAlert aria-hidden className="mt-0.5 size-4 shrink-0" />
-          <span className="min-w-0 break-words">{warnings.join(' ')}</span>
-        </p>
+          <ul className="flex min-w-0 flex-col gap-1">
+            {warnings.map((text) => (
+              <li key={text} className="break-words">
+                {text}
+              </li>
+            ))}
+          </ul>
+        </div>
       )}
     </div>
   )

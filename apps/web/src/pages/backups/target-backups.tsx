@@ -92,13 +92,19 @@ function TargetItem({ target, item, onFetch, onDelete }: TargetItemProps) {
           icon={Download}
           busy={busy}
           disabled={item.project === null && !item.opens}
-          aria-label={t.fetchOne(name, when)}
+          aria-label={t.fetchOne(inSentence(item), when)}
           onClick={() => void fetch()}
         >
           {t.fetch}
         </Button>
       )}
-      <IconButton icon={Trash2} size="sm" look="secondary" label={t.deleteOne(name, when)} onClick={onDelete} />
+      <IconButton
+        icon={Trash2}
+        size="sm"
+        look="secondary"
+        label={t.deleteOne(inSentence(item), when)}
+        onClick={onDelete}
+      />
     </li>
   )
 }
@@ -112,7 +118,7 @@ interface DeleteCopyProps {
 
 /** The name of the project is typed: what is deleted may be the only one there is. */
 function DeleteCopy({ target, item, onClose, onDeleting }: DeleteCopyProps) {
-  const [name, when] = item === null ? ['', ''] : [nameOf(item), formatDateTime(item.createdAt)]
+  const [name, when] = item === null ? ['', ''] : [inSentence(item), formatDateTime(item.createdAt)]
   return (
     <ConfirmDialog
       open={item !== null}
@@ -133,4 +139,9 @@ function DeleteCopy({ target, item, onClose, onDeleting }: DeleteCopyProps) {
 function nameOf({ project, own }: TargetBackup): string {
   if (project !== null) return project.name
   return own ? t.ofInstance : t.ofOtherInstance
+}
+
+function inSentence({ project, own }: TargetBackup): string {
+  if (project !== null) return project.name
+  return own ? t.ofThis : t.ofOther
 }
