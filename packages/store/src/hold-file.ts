@@ -3,6 +3,7 @@ import { DatabaseSync } from 'node:sqlite'
 
 /** A lock of the operating system, which ends with the process however that ends: no dead owner is taken for a living one. */
 export interface HeldFile {
+  /** Twice is the same as once. */
   release(): void
 }
 
@@ -16,7 +17,11 @@ export function holdFile(path: string): HeldFile | null {
   try {
     // Nothing is written, so it is held on a full disk too, and nothing is there to be rolled back by whoever opens it next.
     file.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE')
-    return { release: () => file.close() }
+    return {
+      release: () => {
+        if (file.isOpen) file.close()
+      },
+    }
   } catch (error) {
     file.close()
     if ((error as { readonly errcode?: unknown }).errcode === busy) return null
