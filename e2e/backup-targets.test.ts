@@ -123,7 +123,7 @@ describe('copies of backups on targets', () => {
       const params = { target }
       const list = await service.client.call('listTargetBackups', { params })
       assert.deepEqual(
-        list.items.map((item) => [item.id, item.project.slug, item.here]),
+        list.items.map((item) => [item.id, item.project?.slug, item.here]),
         [[backup, 'shop', false]],
       )
       const fetched = await service.client.call('fetchBackup', { params, body: { backup }, query: { wait: 120 } })

@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { InstanceBackup } from '@stackquay/contract'
 import { randomFrom } from '@stackquay/testkit/random'
 import { rounds } from '@stackquay/testkit/rounds'
+import { inBrowser } from './support/in-browser.ts'
 import { admin, alive, type Service, startService, until } from './support/service.ts'
 
 describe('restoring the instance in place', () => {
@@ -88,17 +89,4 @@ describe('restoring the instance in place', () => {
 
 function restore(service: Service, backup: string): Promise<{ before: string }> {
   return inBrowser(service, 'POST', `/instance/backups/${backup}/restore`, { confirm: backup })
-}
-
-/** As a person does it, in a new browser session. */
-async function inBrowser<T>({ url }: Service, method: string, path: string, body?: object): Promise<T> {
-  const json = { 'content-type': 'application/json' }
-  const login = await fetch(`${url}/api/v1/auth/login`, { method: 'POST', headers: json, body: JSON.stringify(admin) })
-  const cookie = login.headers.get('set-cookie')!.split(';')[0]!
-  const { csrfToken } = (await login.json()) as { csrfToken: string }
-  const headers = { cookie, 'x-csrf-token': csrfToken, ...(body === undefined ? {} : json) }
-  const content = body === undefined ? {} : { body: JSON.stringify(body) }
-  const answer = await fetch(`${url}/api/v1${path}`, { method, headers, ...content })
-  assert.ok(answer.ok, `${answer.status} ${await answer.clone().text()}`)
-  return (await answer.json()) as T
 }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { after, before, describe, it } from 'node:test'
 import type { Browser } from '@stackquay/testkit'
 import type { Page } from 'playwright-core'
@@ -82,18 +83,93 @@ describe('backups on the page', () => {
     await dialog().getByLabel('When').selectOption('Every night at 02:30')
     await dialog().getByLabel('Weeks').fill('9')
     await dialog().getByLabel('Cellar').check()
+    await dialog().getByLabel('Delete old copies there').check()
+    await dialog().getByRole('group', { name: 'Keep there' }).getByLabel('Months').fill('12')
     await looked('a schedule with a target')
     await inDialog('Save').click()
     await dialog().waitFor({ state: 'detached' })
     await page.getByText('Keeps the newest 7').waitFor()
     await page.getByText('Copies of the newest: Cellar (none yet)').waitFor()
     await looked('a schedule')
-    const { cron, timezone, keep, targets } = (await schedule())!
+    await page.getByText('kept there: the newest 7').waitFor()
+    const { cron, timezone, keep, targets, keepOnTargets } = (await schedule())!
     assert.deepEqual([cron, timezone, keep.weekly, targets], ['30 2 * * *', 'Europe/Berlin', 9, [target.id]])
+    assert.equal(keepOnTargets?.monthly, 12)
     await page.getByRole('button', { name: 'Turn off' }).click()
     await inDialog('Turn off').click()
     await page.getByText('No schedule.').waitFor()
     assert.equal(await schedule(), null)
+    await service.client.call('deleteBackupTarget', { params: { target: target.id } })
+    await rm(offsite, { recursive: true })
+  })
+
+  it('warns of a schedule that is late, and of copies that do not come or do not go', { timeout: 60_000 }, async () => {
+    const offsite = await mkdtemp(join(tmpdir(), 'stackquay-attic-'))
+    const body = { name: 'Attic of the harbour master’s office', folder: { path: offsite } }
+    const target = await service.client.call('createBackupTarget', { body })
+    const put = { cron: '0 3 * * *', timezone: 'Europe/Berlin', targets: [target.id] }
+    await service.client.call('putBackupSchedule', { params: { id: project }, body: { ...put, verify: 'never' } })
+    await page.goto('about:blank')
+    // As after nights on which no backup was made and the target refused: set back, the service tells it by itself.
+    await service.stop()
+    setBack(service.home)
+    await service.start()
+    await page.goto(`${service.url}/projects/${project}/backups`)
+    const warning = page.getByRole('status').filter({ hasText: 'No new backup has come to Attic' })
+    await warning.waitFor()
+    await warning.getByText(/Old copies on Attic of the harbour master’s office could not be deleted/).waitFor()
+    await looked('a schedule that is late')
+    await service.client.call('deleteBackupSchedule', { params: { id: project } })
+    await until(async () => {
+      const { items } = await service.client.call('listOperations', { query: { limit: 20 } })
+      return items.every(({ state }) => state !== 'running' && state !== 'queued')
+    }, 'the end of what the schedule began')
+    for (const { source, id } of await backups())
+      if (source === 'schedule') await service.client.call('deleteAnyBackup', { params: { backup: id } })
+    await service.client.call('deleteBackupTarget', { params: { target: target.id } })
+    await rm(offsite, { recursive: true })
+  })
+
+  it('backs the instance up by schedule, and deletes a copy of it with its word typed', {
+    timeout: 90_000,
+  }, async () => {
+    const offsite = await mkdtemp(join(tmpdir(), 'stackquay-vault-'))
+    const target = await service.client.call('createBackupTarget', {
+      body: { name: 'Vault', folder: { path: offsite } },
+    })
+    await page.goto(`${service.url}/settings/backups`)
+    await page.getByText('A copy of this service’s own state on a target').waitFor()
+    await page.getByRole('button', { name: 'Set a schedule' }).click()
+    assert.equal(await dialog().getByText('Verify one a week').count(), 0)
+    await dialog().getByLabel('Vault').check()
+    await looked('a schedule of the instance')
+    await inDialog('Save').click()
+    await dialog().waitFor({ state: 'detached' })
+    await page.getByText('Copies of the newest: Vault (none yet)').waitFor()
+    const { schedule } = await service.client.call('getInstanceBackupSchedule', {})
+    assert.deepEqual(schedule?.targets, [target.id])
+    const made = await service.client.call('createInstanceBackup', { body: { note: 'Before the storm' } })
+    const input = { params: { backup: made.id }, body: { target: target.id }, query: { wait: 60 } }
+    await service.client.call('copyInstanceBackup', input)
+    await page.getByText(/^Copies: Vault \(complete, /).waitFor()
+    await looked('backups of the instance')
+    await page.getByRole('button', { name: 'More actions for Vault' }).click()
+    await page.getByRole('menuitem', { name: 'Show backups' }).click()
+    await dialog().getByText('The instance itself').waitFor()
+    await looked('a backup of the instance on a target')
+    await dialog()
+      .getByRole('button', { name: /^Delete the copy of the instance itself/ })
+      .click()
+    const confirm = page.getByRole('dialog').last()
+    await confirm.getByLabel('Type delete to confirm').fill('delete')
+    await looked('delete a copy')
+    await confirm.getByRole('button', { name: 'Delete copy' }).click()
+    await page.waitForURL(/\/operations\//)
+    await page.getByText('Delete the copy on Vault').waitFor()
+    await page.getByText('Done', { exact: true }).first().waitFor({ timeout: 60_000 })
+    assert.deepEqual((await service.client.call('listTargetBackups', { params: { target: target.id } })).items, [])
+    await service.client.call('deleteInstanceBackupSchedule', {})
+    await service.client.call('deleteInstanceBackup', { params: { backup: made.id } })
     await service.client.call('deleteBackupTarget', { params: { target: target.id } })
     await rm(offsite, { recursive: true })
   })
@@ -145,7 +221,7 @@ describe('backups on the page', () => {
         [backup!.id],
       )
       await page.goto(`${service.url}/activity`)
-      await page.getByRole('link', { name: 'Copy a backup' }).waitFor()
+      await page.getByRole('link', { name: 'Copy a backup' }).first().waitFor()
       await page.goto(`${service.url}/projects/${project}/backups`)
     } finally {
       await rm(path, { recursive: true, force: true })
@@ -193,3 +269,22 @@ describe('backups on the page', () => {
     assert.deepEqual(others, [])
   })
 })
+
+/** Some days without a backup, in the one schedule that there is; up to now, so that none is made when the service starts. */
+function setBack(home: string): void {
+  const database = new DatabaseSync(join(home, 'stackquay.db'))
+  try {
+    const { targets } = database.prepare('SELECT targets FROM backup_schedules').get() as { targets: string }
+    const then = new Date(Date.now() - 5 * 86_400_000).toISOString()
+    const late = (JSON.parse(targets) as object[]).map((one) => ({
+      ...one,
+      setAt: then,
+      keepProblem: 'The backup target refuses.',
+    }))
+    database
+      .prepare('UPDATE backup_schedules SET times_set_at = ?, keep_set_at = ?, counts_from = ?, targets = ?')
+      .run(then, then, new Date().toISOString(), JSON.stringify(late))
+  } finally {
+    database.close()
+  }
+}

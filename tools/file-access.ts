@@ -45,7 +45,7 @@ export const fileAccess: readonly FileAccess[] = [
   { path: 'apps/server/src/dumps/received-dumps.ts', why: 'files in `dumps` of the home, which only we can read' },
   { path: 'apps/server/src/home.ts', why: 'makes the home and the folder above projects' },
   { path: 'apps/server/src/app/built-page.ts', why: 'looks for the built page' },
-  { path: 'apps/server/src/instance-backups/handlers.ts', why: 'the size of the database in the home' },
+  { path: 'apps/server/src/backups/own-backups.ts', why: 'the size of the database in the home' },
   {
     path: 'apps/server/src/instance-backups/restore-first.ts',
     why: 'the archive that an administrator names in the settings; whether the home has a database',

@@ -102,3 +102,27 @@ test('against a stand-in: copy and fetch wait for their end; remove asks', async
   const unknown = await stq(['backup', 'copy', backup, 'nowhere'], { url: service.url })
   assert.match(unknown.stderr, /There is no backup target "nowhere"/)
 })
+
+test('against a stand-in: backups of the instance are copied and fetched by their id; a copy is deleted when that was confirmed', async () => {
+  const own = 'ibk_01m7x1001nzn07vcmqy9nx'
+  const item = { id: own, project: null, createdAt: '2026-01-01T00:00:00.000Z', sizeBytes: 5, here: false, note: null }
+  await using service = await standIn({
+    'GET /backup-targets': () => ({ items: [{ ...target, name: 'nas' }] }),
+    [`POST /instance/backups/${own}/copies`]: () => operation(),
+    [`POST /backup-targets/${target.id}/fetch-instance`]: () => operation(),
+    [`GET /backup-targets/${target.id}/backups`]: () => ({ items: [item], unreadable: [] }),
+    [`DELETE /backup-targets/${target.id}/backups/${own}`]: () => operation(),
+    'GET /operations/op_1': () => ended,
+  })
+  const run = (...words: string[]) => stq(['backup', ...words], { url: service.url })
+  assert.equal((await run('copy', own, 'nas')).code, 0)
+  assert.deepEqual(service.calls.find(({ method }) => method === 'POST')!.body, { target: target.id })
+  const fetched = await run('fetch', 'nas', own)
+  assert.deepEqual([fetched.code, fetched.stdout], [0, `${own}\n`], fetched.stderr)
+  assert.match((await run('target', 'backups', 'nas')).stdout, /ibk_\w+ +\(the instance\)/)
+  assert.equal((await run('target', 'delete-backup', 'nas', own)).code, 2)
+  assert.equal(service.calls.filter(({ method }) => method === 'DELETE').length, 0)
+  assert.equal((await run('target', 'delete-backup', 'nas', own, '--yes')).code, 0)
+  const deleted = service.calls.find(({ method }) => method === 'DELETE')!
+  assert.equal(deleted.query.get('confirm'), own)
+})

@@ -202,6 +202,7 @@ const schedule: BackupScheduleView = {
   late: true,
   problem: `The disk is full.${nasty}`,
   targets: ['tgt_1'],
+  keepOnTargets: { last: 3, daily: 2, weekly: 1, monthly: 0 },
   copies: [
     {
       target: 'tgt_1',
@@ -210,6 +211,7 @@ const schedule: BackupScheduleView = {
       at: '2026-01-01T00:00:00.000Z',
       late: true,
       problem: `No room.${nasty}`,
+      keepProblem: `Refused.${nasty}`,
     },
   ],
 }
@@ -226,13 +228,14 @@ test('against a stand-in: a schedule keeps what is not named, and says when it i
   const shown = await stq(['backup', 'schedule', 'show', 'shop'], { url: service.url })
   assert.match(
     shown.stdout,
-    /30 2 \* \* \* \(Europe\/Berlin\)[\s\S]*none yet[\s\S]*Late[\s\S]*The disk is full\.[\s\S]*Offsite: incomplete, .* ago, late, No room\./,
+    /30 2 \* \* \* \(Europe\/Berlin\)[\s\S]*none yet[\s\S]*Late[\s\S]*The disk is full\.[\s\S]*Offsite: incomplete, .* ago, late, No room\., old copies stay: Refused\./,
   )
   assert.doesNotMatch(shown.stdout, /[\x00-\x08\x0b-\x1f]|owned/)
   const set = ['backup', 'schedule', 'set', 'shop', '0 4 * * *', '--keep-last', '3']
   assert.equal((await stq(set, { url: service.url })).code, 0)
-  const { timezone, verify, keep, targets } = schedule
-  assert.deepEqual(sent, [{ cron: '0 4 * * *', timezone, verify, targets, keep: { ...keep, last: 3 } }])
+  const { timezone, verify, keep, targets, keepOnTargets } = schedule
+  const kept = { ...keep, last: 3 }
+  assert.deepEqual(sent, [{ cron: '0 4 * * *', timezone, verify, targets, keepOnTargets, keep: kept }])
   for (const wrong of [
     ['--keep-last', '0'],
     ['--verify', 'often'],
@@ -267,6 +270,35 @@ test('against a stand-in: targets of a schedule are named by name or id, and tak
   assert.match(unknown.stderr, /There is no backup target "Attic"/)
   assert.equal((await set('--target', 'Cellar', '--no-copies')).code, 2)
   assert.equal(sent.length, 2)
+})
+
+test('against a stand-in: how many copies stay on targets is named by itself, on what was there, or not at all', async () => {
+  const sent: unknown[] = []
+  let before: object | null = { ...schedule, keepOnTargets: null }
+  await using service = await standIn({
+    'GET /projects/shop/backup-schedule': () => ({ schedule: before }),
+    'PUT /projects/shop/backup-schedule': ({ body }) => {
+      sent.push((body as { keepOnTargets?: unknown }).keepOnTargets)
+      return { schedule }
+    },
+  })
+  const set = (...flags: string[]) =>
+    stq(['backup', 'schedule', 'set', 'shop', '0 4 * * *', ...flags], { url: service.url })
+  await set()
+  await set('--target-keep-last', '5')
+  before = schedule
+  await set('--target-keep-weekly', '8')
+  await set('--target-keep-all')
+  const { keepOnTargets } = schedule
+  assert.deepEqual(sent, [
+    undefined,
+    { last: 5, daily: 0, weekly: 0, monthly: 0 },
+    { ...keepOnTargets, weekly: 8 },
+    null,
+  ])
+  assert.equal((await set('--target-keep-all', '--target-keep-last', '1')).code, 2)
+  assert.equal((await set('--target-keep-last', '0')).code, 2)
+  assert.equal(sent.length, 4)
 })
 
 test('against a stand-in: a new schedule is in the time zone of the machine, with the service’s defaults', async () => {

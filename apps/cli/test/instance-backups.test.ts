@@ -19,6 +19,7 @@ const made: InstanceBackup = {
   users: 2,
   auditEntries: 40,
   auditWhole: true,
+  copies: [],
 }
 
 test('against a stand-in: backups of the instance are listed with the key they need, made, and deleted when that was confirmed', async () => {
@@ -44,4 +45,41 @@ test('against a stand-in: backups of the instance are listed with the key they n
   assert.deepEqual(deleted, [])
   assert.equal((await stq(['instance', 'backup', 'delete', id, '--yes'], { url: service.url })).code, 0)
   assert.deepEqual(deleted, [id])
+})
+
+test('against a stand-in: the schedule of the instance is shown, set with its targets and cleared', async () => {
+  const sent: unknown[] = []
+  const schedule = {
+    cron: '15 2 * * *',
+    timezone: 'UTC',
+    keep: { last: 7, daily: 7, weekly: 4, monthly: 6 },
+    targets: ['tgt_1'],
+    keepOnTargets: null,
+    nextAt: null,
+    dueAt: null,
+    lastBackupAt: null,
+    late: false,
+    problem: null,
+    copies: [{ target: 'tgt_1', name: 'Cellar', state: null, at: null, late: false, problem: null, keepProblem: null }],
+  }
+  let set: object | null = null
+  await using service = await standIn({
+    'GET /instance/backup-schedule': () => ({ schedule: set }),
+    'GET /backup-targets': () => ({ items: [{ id: 'tgt_1', name: 'Cellar' }] }),
+    'PUT /instance/backup-schedule': ({ body }) => {
+      sent.push(body)
+      set = schedule
+      return { schedule }
+    },
+    'DELETE /instance/backup-schedule': (_call, response) => void response.writeHead(204).end(),
+  })
+  const run = (...words: string[]) => stq(['instance', 'backup', 'schedule', ...words], { url: service.url })
+  assert.match((await run()).stdout, /The instance has no schedule/)
+  const made = await run('set', '15 2 * * *', '--timezone', 'UTC', '--target', 'Cellar')
+  assert.equal(made.code, 0, made.stderr)
+  assert.deepEqual(sent, [{ cron: '15 2 * * *', timezone: 'UTC', keep: {}, targets: ['tgt_1'] }])
+  const shown = (await run('show')).stdout
+  assert.match(shown, /On targets +all copies stay[\s\S]*Cellar: none of the newest/)
+  assert.doesNotMatch(shown, /Verifies/)
+  assert.equal((await run('clear')).code, 0)
 })

@@ -59,7 +59,7 @@ export async function createApp(options: AppOptions): Promise<App> {
 
   const instance = await openInstance(options.engine, context)
   const { store, engine, engines, isolation } = instance
-  const backups = await openBackups({ home: config.home, store, onError })
+  const backups = await openBackups({ home: config.home, store, instanceArchives: instance.instanceArchives, onError })
   const receivedDumps = await openReceivedDumps(config.home, store)
   const workers = createWorkers()
   const resolving = await openResolving(instance, context)

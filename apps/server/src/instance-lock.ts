@@ -1,5 +1,7 @@
 import { chmodSync, rmSync } from 'node:fs'
 import { connect, createServer, type Server } from 'node:net'
+import { join } from 'node:path'
+import { holdFile } from '@stackquay/store'
 
 /** Another service works on the same home. */
 export class HomeInUseError extends Error {
@@ -7,23 +9,42 @@ export class HomeInUseError extends Error {
 }
 
 /**
- * Holds a home for this process as long as it lives: a socket that a dead holder leaves behind answers nobody and is
- * taken over. Answers the function that lets go.
+ * Holds a home for this process as long as it lives, by a lock of the operating system: of two that start at one moment one gets it. The socket
+ * beside it is that of versions before, which knew of nothing else: as long as it answers, one of them runs here. What a dead one left
+ * answers nobody and is taken over. Answers the function that lets go.
  */
-export async function lockHome(socket: string, home: string): Promise<() => Promise<void>> {
+export async function lockHome(home: string): Promise<() => Promise<void>> {
+  const held = holdFile(join(home, 'server.lock'))
+  if (held === null) throw inUse(home)
+  try {
+    const server = await takeSocket(join(home, 'server.sock'), home)
+    return async () => {
+      await new Promise<void>((done) => server.close(() => done()))
+      held.release()
+    }
+  } catch (error) {
+    held.release()
+    throw error
+  }
+}
+
+async function takeSocket(socket: string, home: string): Promise<Server> {
   const server = createServer((peer) => peer.end())
   try {
     await listen(server, socket)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error
-    if (await answers(socket))
-      throw new HomeInUseError(`Another Stackquay runs on ${home}. Stop it, or set STACKQUAY_HOME to another folder.`)
+    if (await answers(socket)) throw inUse(home)
     rmSync(socket, { force: true })
     await listen(server, socket)
   }
   chmodSync(socket, 0o600)
   server.unref()
-  return () => new Promise((done) => server.close(() => done()))
+  return server
+}
+
+function inUse(home: string): HomeInUseError {
+  return new HomeInUseError(`Another Stackquay runs on ${home}. Stop it, or set STACKQUAY_HOME to another folder.`)
 }
 
 function listen(server: Server, path: string): Promise<void> {

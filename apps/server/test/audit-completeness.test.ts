@@ -278,6 +278,26 @@ describe('every operation that is to be recorded', () => {
       await call('deleteAnyBackup', { params: { backup: items[0].id } })
       return call('fetchBackup', { params, body: { backup: items[0].id }, query: { wait: '60' } })
     },
+    copyInstanceBackup: async (call) => {
+      const { id } = (await call('createInstanceBackup')).json
+      const body = { target: await target(call) }
+      return call('copyInstanceBackup', { params: { backup: id }, body, query: { wait: '60' } })
+    },
+    fetchInstanceBackup: async (call) => {
+      const params = { target: await target(call) }
+      const { items } = (await call('listTargetBackups', { params })).json
+      const { id } = items.find((item: { id: string }) => item.id.startsWith('ibk_'))
+      await call('deleteInstanceBackup', { params: { backup: id } })
+      return call('fetchInstanceBackup', { params, body: { backup: id }, query: { wait: '60' } })
+    },
+    deleteTargetBackup: async (call) => {
+      const id = await target(call)
+      const { items } = (await call('listTargetBackups', { params: { target: id } })).json
+      const params = { target: id, backup: items[0].id }
+      return call('deleteTargetBackup', { params, query: { confirm: items[0].id, wait: '60' } })
+    },
+    putInstanceBackupSchedule: (call) => call('putInstanceBackupSchedule', { body: { cron: '30 2 29 2 *' } }),
+    deleteInstanceBackupSchedule: (call) => call('deleteInstanceBackupSchedule'),
     deleteBackupTarget: async (call) => call('deleteBackupTarget', { params: { target: await target(call) } }),
     cancelOperation: async (call) => {
       await call('createDatabase', { params: shop, body: { name: 'slow', type: 'postgresql' }, query: { wait: '10' } })

@@ -65,7 +65,7 @@ test('a new instance that has nothing but the target and the passphrase makes th
   assert.deepEqual([found.isNew, found.recoveryPassphrase], [false, null])
   const list = await second.ask<{ items: TargetBackup[] }>('GET', `/backup-targets/${found.id}/backups`)
   assert.deepEqual(
-    list.body.items.map(({ id, project, opens, here }) => [id, project.slug, opens, here]),
+    list.body.items.map(({ id, project, opens, here }) => [id, project?.slug, opens, here]),
     [[backup, 'shop', true, false]],
   )
   const fetched = await second.ask<Backup>('POST', `/backup-targets/${found.id}/fetch?wait=60`, { backup })

@@ -1,20 +1,12 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type TestContext, test } from 'node:test'
-import type {
-  Backup,
-  BackupTarget,
-  DiagnosticCheck,
-  OperationRecord,
-  Problem,
-  ScheduledCopy,
-  TargetBackup,
-} from '@stackquay/contract'
+import { test } from 'node:test'
+import type { Backup, DiagnosticCheck, OperationRecord, Problem } from '@stackquay/contract'
 import { waitFor } from '@stackquay/testkit'
 import type { TestApp } from './projects-support.ts'
+import { addFolder, are, daysOn, nameTargets, newFolder, path, untilCopied } from './schedule-targets-support.ts'
 import {
   audited,
   daysOf,
@@ -26,47 +18,6 @@ import {
   wake,
 } from './schedules-support.ts'
 
-const path = '/projects/shop/backup-schedule'
-
-async function newFolder(t: TestContext): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'stackquay-offsite-'))
-  t.after(() => Promise.all([folder, `${folder}-away`].map((one) => rm(one, { recursive: true, force: true }))))
-  return folder
-}
-
-async function addFolder({ ask }: TestApp, folder: string, name = 'Offsite'): Promise<BackupTarget> {
-  const made = await ask<BackupTarget>('POST', '/backup-targets', { name, folder: { path: folder } })
-  assert.equal(made.status, 201, JSON.stringify(made.body))
-  return made.body
-}
-
-async function nameTargets({ ask }: TestApp, ids: readonly string[], more: object = {}): Promise<void> {
-  const put = await ask('PUT', path, { ...nightly, ...more, targets: ids })
-  assert.equal(put.status, 200, JSON.stringify(put.body))
-}
-
-/** In this state, and nothing under way. */
-async function untilCopied(
-  app: TestApp,
-  isSo: (copies: readonly ScheduledCopy[]) => boolean,
-): Promise<ScheduledCopy[]> {
-  let seen: ScheduledCopy[] = []
-  await waitFor('the state of the copies', async () => {
-    seen = (await scheduleOf(app)).copies
-    return isSo(seen) && (await app.store.operations.unfinished()).length === 0
-  }).catch((error: unknown) => assert.fail(`${String(error)} ${JSON.stringify(seen)}`))
-  return seen
-}
-
-const are = (state: ScheduledCopy['state']) => (copies: readonly ScheduledCopy[]) =>
-  copies.length > 0 && copies.every((copy) => copy.state === state)
-
-/** Days of the backups that lie on the target, oldest first. */
-async function daysOn({ ask }: TestApp, { id }: BackupTarget): Promise<readonly string[]> {
-  const { body } = await ask<{ items: TargetBackup[] }>('GET', `/backup-targets/${id}/backups`)
-  return body.items.map(({ createdAt }) => createdAt.slice(5, 10)).reverse()
-}
-
 test('each backup by schedule is copied to its targets, once; older ones and those by hand are not', async (t) => {
   const { app, clock, project } = await openScheduled(t, '2026-05-01T02:29:59.900Z')
   await untilDays(app, ['05-01'])
@@ -75,7 +26,7 @@ test('each backup by schedule is copied to its targets, once; older ones and tho
   await nameTargets(app, [one.id, other.id])
   await wake(app)
   await app.ask('POST', '/projects/shop/backups?wait=10', { parts: ['settings'] })
-  const nothing = { state: null, at: null, late: false, problem: null }
+  const nothing = { state: null, at: null, late: false, problem: null, keepProblem: null }
   assert.deepEqual((await scheduleOf(app)).copies, [
     { target: one.id, name: 'Offsite', ...nothing },
     { target: other.id, name: 'Cellar', ...nothing },

@@ -16,7 +16,7 @@ export {
   type NewInstanceBackup,
   openInstanceArchives,
 } from './instance/instance-archives.ts'
-export { type InstanceManifest, signedText } from './instance/instance-manifest.ts'
+export { type InstanceManifest, parseInstanceManifest, signedText } from './instance/instance-manifest.ts'
 export type { Manifest, PartContents, PartEntry } from './manifest.ts'
 export { parseManifest } from './read-manifest.ts'
 export { type ArchiveKey, newIdentity, openSettings, sealSettings } from './settings.ts'

@@ -1,38 +1,21 @@
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { smallDisk } from '@stackquay/testkit'
 import { findZstd } from '../src/compress.ts'
 import { openArchiveFolder } from '../src/index.ts'
 import { archiveError, chunks, fields, never, part, temporaryFolder, whole, writeBackup } from './temp-archives.ts'
 
-/** A disk of its own, 4 MB small; null where this user may not mount one. */
-function smallDisk(): string | null {
-  const folder = mkdtempSync(join(tmpdir(), 'stackquay-small-'))
-  try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=4m,mode=0700', 'tmpfs', folder], { stdio: 'pipe' })
-    return folder
-  } catch {
-    rmSync(folder, { recursive: true })
-    return null
-  }
-}
-
-function unmount(folder: string): void {
-  execFileSync('umount', [folder])
-  rmSync(folder, { recursive: true })
-}
-
 test('on a full disk a backup and an upload fail with a clear error, and leave nothing', async (t) => {
-  const disk = smallDisk()
-  if (disk === null) {
+  const mounted = smallDisk('size=4m')
+  if (mounted === null) {
     t.diagnostic('no right to mount a small disk')
     return
   }
-  t.after(() => unmount(disk))
+  t.after(() => mounted.unmount())
+  const disk = mounted.path
   const root = join(disk, 'backups')
   for (const zstd of [findZstd(), null]) {
     const archives = openArchiveFolder(root, { zstd })

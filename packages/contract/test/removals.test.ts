@@ -56,6 +56,7 @@ test('these remove data, and no others', () => {
     'deleteKeptData',
     'deleteOrphan',
     'deleteProject',
+    'deleteTargetBackup',
     'importDatabase',
     'restoreBackup',
     'updateProject',

@@ -36,7 +36,7 @@ export function withSettings(
   settings: BackupScheduleSettings,
   now: Date,
 ): BackupSchedule {
-  const { cron, timezone, keep, verify, targets } = settings
+  const { cron, timezone, keep, verify, targets, keepOnTargets } = settings
   const at = now.toISOString()
   const isNew = before === null || before.cron !== cron || before.timezone !== timezone
   return {
@@ -54,7 +54,11 @@ export function withSettings(
     keep,
     verify,
     targets: withTargets(before?.targets ?? [], targets, now),
-    keepSetAt: before !== null && isSameRetention(before.keep, keep) ? before.keepSetAt : at,
+    keepOnTargets,
+    keepSetAt:
+      before !== null && isSameRetention(before.keep, keep) && isSameRetention(before.keepOnTargets, keepOnTargets)
+        ? before.keepSetAt
+        : at,
   }
 }
 
@@ -85,7 +89,7 @@ export function countedAnew(schedule: BackupSchedule, now: Date): BackupSchedule
   }
 }
 
-export interface SeenBackup extends ScheduledBackup, CopiedBackup {
+export interface SeenBackup extends CopiedBackup {
   readonly verifiedAt: string | null
 }
 
@@ -151,6 +155,7 @@ function toVerify(
 
 const weekMs = 7 * 86_400_000
 
-function isSameRetention(one: BackupRetention, other: BackupRetention): boolean {
+function isSameRetention(one: BackupRetention | null, other: BackupRetention | null): boolean {
+  if (one === null || other === null) return one === other
   return (['last', 'daily', 'weekly', 'monthly'] as const).every((rule) => one[rule] === other[rule])
 }

@@ -1,4 +1,5 @@
 import type { BackupCopy, OperationRecord } from '@stackquay/contract'
+import type { ScheduledBackup } from './backup-retention.ts'
 import { type BackupTimes, isLate, latestOf } from './backup-schedule.ts'
 
 /** A target that a schedule names, with all that is remembered of it. Times are RFC 3339 UTC. */
@@ -10,11 +11,16 @@ export interface ScheduledTarget {
   readonly lastCopied: string | null
   /** The operation that made the last copy, or could not. */
   readonly lastOperation: string | null
+  /** The newest backup with a copy on it that a drill found whole: known also when that one is gone here. */
+  readonly lastWhole: { readonly id: string; readonly createdAt: string } | null
+  /** Why old copies could not be deleted after the last one; null when they could. */
+  readonly keepProblem: string | null
 }
 
 /** A backup by schedule and its copies, as this instance knows them. Lists of them are newest first. */
 export interface CopiedBackup {
   readonly id: string
+  readonly found: ScheduledBackup['found']
   readonly createdAt: string
   readonly copies: readonly Pick<BackupCopy, 'target' | 'state' | 'at'>[]
 }
@@ -38,6 +44,8 @@ export function withTargets(
         setAt: now.toISOString(),
         lastCopied: null,
         lastOperation: null,
+        lastWhole: null,
+        keepProblem: null,
       },
   )
 }
@@ -47,7 +55,7 @@ export function withCopied(
   targets: readonly ScheduledTarget[],
   past: readonly CopiedBackup[],
 ): readonly ScheduledTarget[] {
-  return targets.map((one) => ({ ...one, lastCopied: lastCopiedAt(one, past) }))
+  return targets.map((one) => ({ ...one, lastCopied: lastCopiedAt(one, past), lastWhole: lastWholeOn(one, past) }))
 }
 
 /**
@@ -65,13 +73,15 @@ export function targetsToCopyTo(
 }
 
 function isDue(
-  { target, setAt }: ScheduledTarget,
+  { target, setAt, lastCopied }: ScheduledTarget,
   newest: CopiedBackup,
   attempts: readonly CopyAttempt[],
   now: Date,
 ): boolean {
   const copy = newest.copies.find((one) => one.target === target)
   if (newest.createdAt <= setAt || copy?.state === 'complete') return false
+  // It was there, and a person deleted it.
+  if (copy === undefined && lastCopied !== null && lastCopied >= newest.createdAt) return false
   const ofTarget = attempts.filter((one) => one.target === target)
   if (ofTarget.some(({ state }) => state === 'queued' || state === 'running')) return false
   if (ofTarget.some(({ backup, state }) => backup === newest.id && state === 'cancelled')) return false
@@ -102,10 +112,24 @@ export function targetsCountedAnew(targets: readonly ScheduledTarget[], now: Dat
 }
 
 function lastCopiedAt({ target, lastCopied }: ScheduledTarget, past: readonly CopiedBackup[]): string | null {
-  const isCopied = ({ copies }: CopiedBackup) =>
-    copies.some((copy) => copy.target === target && copy.state === 'complete')
-  const newest = past.find(isCopied)?.createdAt
+  const newest = past.find((backup) => isCopied(backup, target))?.createdAt
   return newest === undefined ? lastCopied : latestOf(newest, lastCopied)
+}
+
+/** One that a later drill found faulty is not remembered any longer. */
+function lastWholeOn(
+  { target, lastWhole }: ScheduledTarget,
+  past: readonly CopiedBackup[],
+): ScheduledTarget['lastWhole'] {
+  const newest = past.find((backup) => backup.found === 'whole' && isCopied(backup, target))
+  const known = past.find(({ id }) => id === lastWhole?.id)
+  const before = known?.found === 'faulty' ? null : lastWhole
+  if (newest === undefined || (before !== null && before.createdAt > newest.createdAt)) return before
+  return { id: newest.id, createdAt: newest.createdAt }
+}
+
+function isCopied({ copies }: CopiedBackup, target: string): boolean {
+  return copies.some((copy) => copy.target === target && copy.state === 'complete')
 }
 
 /** Not when it is ahead: the clock was wrong then, and waiting for it may take years. */

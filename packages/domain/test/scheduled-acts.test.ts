@@ -16,6 +16,7 @@ const settings: BackupScheduleSettings = {
   keep: { last: 2, daily: 0, weekly: 0, monthly: 0 },
   verify: 'never',
   targets: [],
+  keepOnTargets: null,
 }
 const set = withSettings(null, settings, at('2026-05-01T10:00:00Z'))
 

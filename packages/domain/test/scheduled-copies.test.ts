@@ -10,6 +10,7 @@ const settings = {
   keep: { last: 2, daily: 0, weekly: 0, monthly: 0 },
   verify: 'never' as const,
   targets: ['tgt_a', 'tgt_b'],
+  keepOnTargets: null,
 }
 const set = withSettings(null, settings, at('2026-05-01T10:00:00Z'))
 
@@ -21,6 +22,7 @@ const copy = (target: string, state: 'copying' | 'complete' | 'incomplete', time
 const made = (day: number, ...copies: CopiedBackup['copies']): CopiedBackup => ({
   id: `b${day}`,
   createdAt: `2026-05-0${day}T02:31:00.000Z`,
+  found: null,
   copies,
 })
 const attempt = (target: string, state: CopyAttempt['state'], backup = 'b2'): CopyAttempt => ({
@@ -93,7 +95,14 @@ test('a target that stays in the schedule keeps what is remembered of it; a new 
   const now = at('2026-05-02T04:00:00Z')
   const other = withSettings(begun, { ...settings, targets: ['tgt_c', 'tgt_b'] }, now)
   assert.deepEqual(other.targets, [
-    { target: 'tgt_c', setAt: now.toISOString(), lastCopied: null, lastOperation: null },
+    {
+      target: 'tgt_c',
+      setAt: now.toISOString(),
+      lastCopied: null,
+      lastOperation: null,
+      lastWhole: null,
+      keepProblem: null,
+    },
     begun.targets[1],
   ])
   assert.deepEqual([other.timesSetAt, other.keepSetAt], [set.timesSetAt, set.keepSetAt])
@@ -107,4 +116,22 @@ test('a target that was named while the clock was years ahead counts anew', () =
   const right = countedAnew(wrong, now)
   assert.equal(scheduledActs(right, [], now).countsAnew, false)
   assert.deepEqual(targetsToCopyTo(right.targets, made(3), [], at('2026-05-03T03:00:00Z')), ['tgt_a', 'tgt_b'])
+})
+
+test('which copy a drill found whole is remembered when its backup goes here, and not after one that found it faulty', () => {
+  const [target] = set.targets
+  const whole = { ...made(2, copy('tgt_a', 'complete')), found: 'whole' as const }
+  const [seen] = withCopied([target!], [made(3, copy('tgt_a', 'complete')), whole])
+  assert.deepEqual(seen?.lastWhole, { id: 'b2', createdAt: whole.createdAt })
+  assert.deepEqual(withCopied([seen!], [made(3, copy('tgt_a', 'complete'))])[0]?.lastWhole?.id, 'b2')
+  const newer = { ...made(4, copy('tgt_a', 'complete')), found: 'whole' as const }
+  assert.deepEqual(withCopied([seen!], [newer, whole])[0]?.lastWhole?.id, 'b4')
+  assert.deepEqual(withCopied([seen!], [{ ...newer, copies: [] }])[0]?.lastWhole?.id, 'b2', 'it lies not there')
+  assert.deepEqual(withCopied([seen!], [{ ...whole, found: 'faulty' }])[0]?.lastWhole, null)
+})
+
+test('a copy that a person deleted on the target does not come back by itself', () => {
+  const [target] = withCopied(set.targets.slice(0, 1), [made(2, copy('tgt_a', 'complete'))])
+  assert.deepEqual(targetsToCopyTo([target!], made(2), [], at('2026-05-02T04:00:00Z')), [])
+  assert.deepEqual(targetsToCopyTo([target!], made(3), [], at('2026-05-03T04:00:00Z')), ['tgt_a'])
 })

@@ -39,6 +39,8 @@ export interface OrchestratorOptions {
   /** Ids of all projects: they are looked at when an engine is lost, and when it is back. */
   projects(): readonly string[]
   onError(error: unknown, what: string): void
+  /** Whether what could not be written down can be when the disk has room again. */
+  hasNoRoom?(error: unknown): boolean
   readonly now: () => Date
 }
 

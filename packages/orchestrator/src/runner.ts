@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Observations } from './observations.ts'
 import type { OrchestratorOptions, QueuedOperation } from './orchestrator.ts'
-import { runOperation } from './run-operation.ts'
+import { runOperation, type StepRecord } from './run-operation.ts'
 import type { Outcome, Work } from './work.ts'
 
 /** An operation that was handed in and has not ended. */
@@ -35,7 +35,7 @@ export const dropped = new Error('it was cancelled before it began')
 
 /** Runs one operation to its end, in its project's turn. */
 export function createRunner(
-  options: Pick<OrchestratorOptions, 'progressLog' | 'work' | 'onError' | 'now'>,
+  options: Pick<OrchestratorOptions, 'progressLog' | 'work' | 'onError' | 'hasNoRoom' | 'now'>,
   observations: Observations,
 ): (operation: QueuedOperation, submitted: Submitted) => Promise<void> {
   const { progressLog, now } = options
@@ -48,6 +48,9 @@ export function createRunner(
       return outcome.state === 'succeeded' ? { state: 'failed', error } : outcome
     }
   }
+
+  const end = (operation: QueuedOperation, { controller }: Submitted, outcome: Outcome, steps: readonly StepRecord[]) =>
+    untilWritten(() => progressLog.ended(operation.id, outcome, steps), controller.signal, options)
 
   return async (operation: QueuedOperation, submitted: Submitted) => {
     const { controller } = submitted
@@ -67,7 +70,7 @@ export function createRunner(
     try {
       work = await options.work(operation.id)
     } catch (error) {
-      await progressLog.ended(operation.id, { state: 'failed', error }, [])
+      await end(operation, submitted, { state: 'failed', error }, [])
       return
     }
     const { outcome, steps } = await runOperation({
@@ -82,6 +85,31 @@ export function createRunner(
     if (project !== null)
       await observations.current(project).catch((error: unknown) => options.onError(error, `looking at ${project}`))
     const settled = await settle(work, outcome)
-    await progressLog.ended(operation.id, settled, steps)
+    await end(operation, submitted, settled, steps)
   }
 }
+
+/**
+ * The end of an operation is written down as soon as it can be: on a full disk when there is room again. Else it would hold its project
+ * until the service starts again. It is let go when the service ends before that.
+ */
+async function untilWritten(
+  write: () => Promise<void>,
+  signal: AbortSignal,
+  { hasNoRoom, onError }: Pick<OrchestratorOptions, 'hasNoRoom' | 'onError'>,
+): Promise<void> {
+  for (let pauseMs = 500; ; pauseMs = Math.min(2 * pauseMs, longestPauseMs)) {
+    try {
+      return await write()
+    } catch (error) {
+      if (signal.reason === closing || hasNoRoom?.(error) !== true) throw error
+      onError(error, 'writing down the end of an operation')
+      // One that was cancelled has an aborted signal, and waits as well.
+      const until = signal.aborted ? undefined : signal
+      await sleep(pauseMs, undefined, { signal: until, ref: false }).catch(() => undefined)
+    }
+  }
+}
+
+/** So that a person who made room need not wait. */
+const longestPauseMs = 5_000

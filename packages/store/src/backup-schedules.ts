@@ -1,22 +1,37 @@
-import type { BackupSchedule } from '@stackquay/domain'
+import type { BackupSchedule, ScheduledTarget } from '@stackquay/domain'
 import type { Reading, Writing } from './context.ts'
+import { instanceReader, instanceWriter } from './instance.ts'
 import type { BackupScheduleReader, BackupScheduleWriter } from './model/backup-schedules.ts'
 import type { BackupSchedulesTable } from './schema-backups.ts'
 
-export function backupScheduleReader({ db }: Reading): BackupScheduleReader {
-  const from = db.selectFrom('backup_schedules').selectAll()
+/** Those of projects are rows that go with their project; that of the instance is a value of the instance. */
+export function backupScheduleReader(reading: Reading): BackupScheduleReader {
+  const from = reading.db.selectFrom('backup_schedules').selectAll()
+  const ofInstance = async () => {
+    const text = (await instanceReader(reading).get('backup_schedule')) ?? ''
+    return text === '' ? null : (JSON.parse(text) as BackupSchedule)
+  }
   return {
-    all: async () => new Map((await from.execute()).map((row) => [row.project, scheduleOf(row)])),
+    all: async () => {
+      const found = new Map<string | null, BackupSchedule>()
+      const own = await ofInstance()
+      if (own !== null) found.set(null, own)
+      for (const row of await from.execute()) found.set(row.project, scheduleOf(row))
+      return found
+    },
     of: async (project) => {
+      if (project === null) return ofInstance()
       const row = await from.where('project', '=', project).executeTakeFirst()
       return row === undefined ? null : scheduleOf(row)
     },
   }
 }
 
-export function backupScheduleWriter({ db }: Writing): BackupScheduleWriter {
+export function backupScheduleWriter(writing: Writing): BackupScheduleWriter {
+  const { db } = writing
   return {
     put: async (project, schedule) => {
+      if (project === null) return instanceWriter(writing).set('backup_schedule', JSON.stringify(schedule))
       const values = columnsOf(schedule)
       await db
         .insertInto('backup_schedules')
@@ -25,6 +40,7 @@ export function backupScheduleWriter({ db }: Writing): BackupScheduleWriter {
         .execute()
     },
     delete: async (project) => {
+      if (project === null) return instanceWriter(writing).set('backup_schedule', '')
       await db.deleteFrom('backup_schedules').where('project', '=', project).execute()
     },
   }
@@ -43,6 +59,7 @@ function columnsOf(schedule: BackupSchedule): Omit<BackupSchedulesTable, 'projec
     last_operation: schedule.lastOperation,
     last_verified: schedule.lastVerified,
     targets: JSON.stringify(schedule.targets),
+    keep_on_targets: schedule.keepOnTargets === null ? null : JSON.stringify(schedule.keepOnTargets),
   }
 }
 
@@ -58,6 +75,13 @@ function scheduleOf(row: BackupSchedulesTable): BackupSchedule {
     late: row.late === 1,
     lastOperation: row.last_operation,
     lastVerified: row.last_verified,
-    targets: JSON.parse(row.targets) as BackupSchedule['targets'],
+    targets: (JSON.parse(row.targets) as ScheduledTarget[]).map(targetOf),
+    keepOnTargets:
+      row.keep_on_targets === null ? null : (JSON.parse(row.keep_on_targets) as BackupSchedule['keepOnTargets']),
   }
+}
+
+/** Rows of before old copies were deleted say nothing of that. */
+function targetOf(target: ScheduledTarget): ScheduledTarget {
+  return { ...target, lastWhole: target.lastWhole ?? null, keepProblem: target.keepProblem ?? null }
 }

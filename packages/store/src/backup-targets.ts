@@ -15,6 +15,10 @@ export function backupTargetReader({ db }: Reading): BackupTargetReader {
       const rows = await db.selectFrom('backup_copies').selectAll().orderBy('at').orderBy('target').execute()
       return rows.map((row) => ({ ...row, state: row.state as BackupCopyRow['state'] }))
     },
+    leftovers: async (target) => {
+      const rows = await db.selectFrom('backup_copy_leftovers').select('backup').where('target', '=', target).execute()
+      return rows.map(({ backup }) => backup)
+    },
     pieces: async (target, backup) => {
       const rows = await db
         .selectFrom('backup_copy_pieces')
@@ -37,7 +41,18 @@ export function backupTargetWriter({ db, now }: Writing): BackupTargetWriter {
     const query = db.deleteFrom(table).where('backup', '=', backup)
     await (target === null ? query : query.where('target', '=', target)).execute()
   }
+  const putLeftover = async (target: string, backup: string) => {
+    await db
+      .insertInto('backup_copy_leftovers')
+      .values({ target, backup })
+      .onConflict((conflict) => conflict.doNothing())
+      .execute()
+  }
   return {
+    putLeftover,
+    forgetLeftover: async (target, backup) => {
+      await db.deleteFrom('backup_copy_leftovers').where('target', '=', target).where('backup', '=', backup).execute()
+    },
     insert: async ({ id, name, kind, settings }) => {
       const holder = await db.selectFrom('backup_targets').select('id').where('name', '=', name).executeTakeFirst()
       if (holder !== undefined) throw new TakenError('backup target name', holder.id)
@@ -81,6 +96,8 @@ export function backupTargetWriter({ db, now }: Writing): BackupTargetWriter {
       await forget('backup_copies', target, backup)
     },
     forgetCopies: async (backup) => {
+      const given = db.selectFrom('backup_copies').select('target').where('backup', '=', backup)
+      for (const { target } of await given.where('state', '!=', 'complete').execute()) await putLeftover(target, backup)
       await forget('backup_copy_pieces', null, backup)
       await forget('backup_copies', null, backup)
     },

@@ -1,6 +1,7 @@
 export { type Checkpoint, writeCheckpoint } from './audit-checkpoint.ts'
 export type { StoreCopy } from './copy-store.ts'
 export * from './errors.ts'
+export { type HeldFile, holdFile } from './hold-file.ts'
 export { newId } from './ids.ts'
 export { knownSchema } from './migrations/index.ts'
 export type * from './model/audit.ts'

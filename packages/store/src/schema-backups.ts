@@ -21,6 +21,7 @@ export interface BackupSchedulesTable {
   last_operation: string | null
   last_verified: string | null
   targets: string
+  keep_on_targets: string | null
 }
 
 export interface BackupTargetsTable {
@@ -46,4 +47,9 @@ export interface BackupCopyPiecesTable {
   bytes: number
   sha256: string
   content_sha256: string
+}
+
+export interface BackupCopyLeftoversTable {
+  target: string
+  backup: string
 }

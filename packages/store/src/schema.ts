@@ -2,6 +2,7 @@ import type { Generated } from 'kysely'
 import type {
   BackupChecksTable,
   BackupCopiesTable,
+  BackupCopyLeftoversTable,
   BackupCopyPiecesTable,
   BackupSchedulesTable,
   BackupTargetsTable,
@@ -43,6 +44,7 @@ export interface Schema {
   backup_schedules: BackupSchedulesTable
   backup_targets: BackupTargetsTable
   backup_copies: BackupCopiesTable
+  backup_copy_leftovers: BackupCopyLeftoversTable
   backup_copy_pieces: BackupCopyPiecesTable
   /** About the database itself: key check, head of the audit chain. */
   instance: NamedValueTable

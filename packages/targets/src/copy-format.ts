@@ -8,7 +8,7 @@ import { z } from 'zod'
  *   pieces/<name>/000000.age the archive of the backup in pieces, each encrypted for the identity
  */
 
-export const copyFormatVersion = 1
+export const copyFormatVersion = 2
 
 /** Of the archive. A piece is read, encrypted and sent at once, so this is what a copy takes in memory a few times over. */
 export const pieceBytes = 8 << 20
@@ -32,9 +32,17 @@ export type Piece = Readonly<z.infer<typeof Piece>>
 
 export const CopyIndex = z.strictObject({
   format: z.literal('stackquay-copy'),
-  formatVersion: z.literal(copyFormatVersion),
-  /** Id of the backup. */
-  id: z.string().regex(/^bak_[a-z0-9]{10,40}$/),
+  formatVersion: z.union([z.literal(1), z.literal(copyFormatVersion)]),
+  /** Id of the backup: of a project `bak_…`, of an instance itself `ibk_…`. */
+  id: z.string().regex(/^(bak|ibk)_[a-z0-9]{10,40}$/),
+  /** The instance that copied it; version 1 does not say. */
+  instance: z
+    .string()
+    .regex(/^[a-z0-9_]{1,40}$/)
+    .nullable()
+    .default(null),
+  /** Whether a schedule had it copied, and not a person. */
+  bySchedule: z.boolean().default(false),
   copiedAt: z.iso.datetime(),
   /** The age identity that opens the settings of the backup; null where the instance that copied it had none. */
   identity: z

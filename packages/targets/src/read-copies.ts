@@ -46,6 +46,14 @@ export function findCopy(backup: string, options: ReadOptions): Promise<CopyInde
   return readIndex(copyName(options.key.identity, backup), options)
 }
 
+/** Whether there is an index, readable or not. */
+export async function hasCopy(
+  backup: string,
+  { target, key, signal }: Pick<ReadOptions, 'target' | 'key' | 'signal'>,
+): Promise<boolean> {
+  return (await target.stat(indexName(copyName(key.identity, backup)), signal)) !== null
+}
+
 /** The archive of a copy, as it was sent. Every piece is compared with the index before anything of it is yielded. */
 export async function* readCopy(
   index: CopyIndex,

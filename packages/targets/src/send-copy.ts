@@ -22,6 +22,9 @@ export interface CopySource {
   readonly manifest: CopyIndex['manifest']
   /** Opens its settings; null where nobody here has it. */
   readonly identity: string | null
+  /** Who copies it, and whether for a schedule: what a later deletion goes by. */
+  readonly instance: string
+  readonly bySchedule: boolean
 }
 
 export interface SendOptions {
@@ -55,6 +58,8 @@ export async function sendCopy(source: CopySource, options: SendOptions): Promis
     format: 'stackquay-copy',
     formatVersion: copyFormatVersion,
     id: source.id,
+    instance: source.instance,
+    bySchedule: source.bySchedule,
     copiedAt: options.now().toISOString(),
     identity: source.identity,
     archiveBytes: source.size,
@@ -84,8 +89,8 @@ async function sendPieces(
     if (before?.contentSha256 === contentSha256 && there.get(pieceName(at)) === before.bytes) pieces.push(before)
     else {
       if (isFirst) await onFirst()
-      // An index never names a piece that is another one by now.
-      if (isFirst) await target.remove(indexName(name), signal)
+      // An index never names a piece that is another one by now. Without one nothing is deleted: the right to may be missing.
+      if (isFirst && (await target.stat(indexName(name), signal)) !== null) await removeIndex(name, target, signal)
       isFirst = false
       const sealed = await sealer.encrypt(content, key.recipient)
       const stored = await putChecked(target, `${pieceFolder(name)}/${pieceName(at)}`, sealed, signal)
@@ -99,14 +104,32 @@ async function sendPieces(
 }
 
 /** Removes all that there is of a copy, whole or not. First the index: what is left of the rest is no copy. */
-export async function removeCopy(
-  backup: string,
-  { target, key, signal }: Pick<SendOptions, 'target' | 'key' | 'signal'>,
-): Promise<void> {
+export async function removeCopy(backup: string, options: RemoveOptions): Promise<void> {
+  const { target, key, signal } = options
   const name = copyName(key.identity, backup)
-  await target.remove(indexName(name), signal)
+  if ((await target.stat(indexName(name), signal)) !== null) await removeIndex(name, target, signal)
+  await removePieces(name, options)
+}
+
+/** Removes the pieces of what is no copy. Where an index is, another one made it a copy meanwhile: then nothing is removed. */
+export async function removeLeftover(backup: string, options: RemoveOptions): Promise<void> {
+  const { target, key, signal } = options
+  const name = copyName(key.identity, backup)
+  if ((await target.stat(indexName(name), signal)) === null) await removePieces(name, options)
+}
+
+type RemoveOptions = Pick<SendOptions, 'target' | 'key' | 'signal'>
+
+async function removePieces(name: string, { target, signal }: RemoveOptions): Promise<void> {
   for (const piece of (await target.list(pieceFolder(name), signal)).keys())
     await target.remove(`${pieceFolder(name)}/${piece}`, signal)
+}
+
+/** A place that keeps what is deleted would go on showing a copy whose pieces are gone. */
+async function removeIndex(name: string, target: Target, signal: AbortSignal): Promise<void> {
+  await target.remove(indexName(name), signal)
+  if ((await target.stat(indexName(name), signal)) === null) return
+  throw new TargetError('refused', 'The target keeps what is deleted: the right to delete is missing.')
 }
 
 /** Told before anything is sent, where the target can say. */

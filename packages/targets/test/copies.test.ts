@@ -51,6 +51,8 @@ async function stage(t: TestContext) {
     },
     manifest: { project: { slug: 'shop' } },
     identity,
+    instance: 'ins_0123456789',
+    bySchedule: true,
   }
   const sent = new Map<number, Piece>()
   const put: string[] = []

@@ -51,8 +51,9 @@ test('a copy opens by the commands of its document, with age, zstd and tar alone
   const target = await place.open()
   const { key, recoveryPassphrase } = await setUpKey(target, sealer, null, never)
   const archive = await archives.asTar(manifest.id)
+  const by = { instance: 'ins_0123456789', bySchedule: false }
   await sendCopy(
-    { ...archive, id: manifest.id, manifest: JSON.parse(JSON.stringify(manifest)), identity },
+    { ...archive, id: manifest.id, manifest: JSON.parse(JSON.stringify(manifest)), identity, ...by },
     {
       target,
       key,

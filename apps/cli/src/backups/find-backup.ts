@@ -55,3 +55,8 @@ export function backupPath({ project, backup }: BackupRef): string {
 function isId(text: string): boolean {
   return /^bak_[a-z0-9]+$/.test(text)
 }
+
+/** A backup of the instance itself. */
+export function isOfInstance(backup: string): boolean {
+  return /^ibk_[a-z0-9]+$/.test(backup)
+}

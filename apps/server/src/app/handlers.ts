@@ -5,6 +5,7 @@ import { rulesHandlers } from '../addresses/rules-handlers.ts'
 import { trafficHandlers } from '../addresses/traffic-handlers.ts'
 import { auditHandlers } from '../audit/handlers.ts'
 import { copyHandlers } from '../backup-targets/copy-handlers.ts'
+import { targetBackupHandlers } from '../backup-targets/target-backup-handlers.ts'
 import { targetHandlers } from '../backup-targets/target-handlers.ts'
 import { allBackupHandlers } from '../backups/handlers.ts'
 import type { Backups } from '../backups/open-backups.ts'
@@ -75,7 +76,7 @@ export function createHandlers(
   const { now } = settings
   const observing = observingHandlers(deps)
   const commands = commandHandlers(deps)
-  const ofInstance = { store, archives: instance.instanceArchives, ...settings }
+  const ofInstance = { store, backups: deps.backups, ...settings }
   return {
     handlers: {
       ...afterwards(resumption, {
@@ -117,6 +118,7 @@ function changingHandlers(
     ...targetHandlers({ ...changing, backups, config }),
     ...copyHandlers({ ...changing, backups, config }, answers),
     ...renameHandler({ ...changing, network: projects.network, published: projects.published, now }, answers),
+    ...targetBackupHandlers({ ...changing, backups, config }, answers),
   }
 }
 

@@ -40,7 +40,7 @@ export async function openInstance(
   { config, now, say, onError }: Pick<AppContext, 'config' | 'now' | 'say' | 'onError'>,
 ): Promise<Instance> {
   await openHome(config.home)
-  const unlock = await lockHome(join(config.home, 'server.sock'), config.home)
+  const unlock = await lockHome(config.home)
   await openProjectsFolder(config.projectsDir, config.home)
 
   const instanceArchives = openInstanceArchives(join(config.home, 'instance-backups'))

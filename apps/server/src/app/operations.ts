@@ -1,4 +1,5 @@
 import { createOrchestrator, type Orchestrator } from '@stackquay/orchestrator'
+import { StoreFullError } from '@stackquay/store'
 import type { Backups } from '../backups/open-backups.ts'
 import type { ReceivedDumps } from '../dumps/received-dumps.ts'
 import { createLeaving } from '../isolation/leaving.ts'
@@ -82,6 +83,7 @@ export function openOperations(
     wanted: model.wanted,
     projects: () => model.all().map(({ row }) => row.id),
     onError,
+    hasNoRoom: (error) => error instanceof StoreFullError,
     now,
   })
   orchestrator.onReachable(async () => {

@@ -1,78 +1,61 @@
 import { ProblemError } from '@stackquay/contract'
 import type { OperationRow } from '@stackquay/store'
-import { findCopy } from '@stackquay/targets'
 import { finders } from '../backups/backup-handlers.ts'
-import { requireRoom } from '../backups/free-room.ts'
+import { type CopiedArchive, copiedArchive } from '../backups/copied-archive.ts'
 import { queueCopy } from '../backups/queue-copy.ts'
-import type { Handlers } from '../http/handler.ts'
-import { queueOperation, submitted } from '../projects/accept.ts'
+import { actOn } from '../backups/scheduled-subject.ts'
+import type { Handlers, RequestContext } from '../http/handler.ts'
+import { instanceBackupView } from '../instance-backups/handlers.ts'
 import type { ProjectAnswers } from '../projects/answers.ts'
 import { operationView } from '../projects/view.ts'
 import type { TargetHandlerDeps } from './target-handlers.ts'
-import { findTarget, useTarget } from './use-target.ts'
 
 export function copyHandlers(
   deps: TargetHandlerDeps,
   { wait }: ProjectAnswers,
-): Pick<Handlers, 'copyBackup' | 'fetchBackup'> {
-  const { store, backups, config, orchestrator } = deps
+): Pick<Handlers, 'copyBackup' | 'copyInstanceBackup'> {
+  const { backups } = deps
   const { any, view } = finders(deps)
   return {
     copyBackup: async ({ params, query, body }, context) => {
-      const { manifest } = any(params.backup)
-      const { id, project } = manifest
-      const target = await store.backupTargets.find(body.target)
-      if (target === null) throw unknownTarget(body.target)
-      const { operation, begin } = await store.transaction(async (tx) => {
-        const running = (await store.operations.unfinished()).find(isCopy(id, target.id))
-        if (running !== undefined) throw copied(running)
-        const queued = await queueCopy(tx, { backup: id, target: target.id }, context, backups)
-        await tx.audit.append(
-          context.audit({
-            action: 'backup.copy',
-            target: `${project.slug}/${id}`,
-            project: project.id,
-            operationId: queued.operation.id,
-            changes: { target: target.id, name: target.name },
-          }),
-        )
-        return queued
-      })
-      begin({ orchestrator })
+      const { id } = any(params.backup).manifest
+      const operation = await begun(await copiedArchive(id, backups), body.target, context, deps)
       const ended = await wait(operation, query.wait, context)
       return ended.state === 'succeeded'
         ? { status: 200, body: view(any(id)) }
         : { status: 202, body: operationView(ended) }
     },
 
-    fetchBackup: async ({ params, query, body }, context) => {
-      const target = await findTarget(store, params.target)
-      if (backups.known.find(body.backup) !== null)
-        throw new ProblemError('conflict', `The backup "${body.backup}" is here already.`, {
-          hint: 'Delete it first, or keep it.',
-        })
-      const index = await useTarget(target, store, {}, (opened) =>
-        findCopy(body.backup, { ...opened, signal: context.signal }),
-      )
-      if (index === null)
-        throw new ProblemError('not_found', `There is no complete copy of "${body.backup}" on the target.`)
-      await requireRoom(config.home, index.archiveBytes, 'The backup')
-      const operation = await store.transaction(async (tx) => {
-        const input = { backup: body.backup, target: target.id }
-        const queued = await queueOperation(tx, 'fetch-backup', null, context, input)
-        const changes = { target: target.id, name: target.name }
-        const entry = { action: 'backup.fetch', target: body.backup, operationId: queued.id, changes }
-        await tx.audit.append(context.audit(entry))
-        return queued
-      })
-      submitted(operation, orchestrator)
+    copyInstanceBackup: async ({ params, query, body }, context) => {
+      const operation = await begun(await copiedArchive(params.backup, backups), body.target, context, deps)
       const ended = await wait(operation, query.wait, context)
-      const fetched = ended.state === 'succeeded' ? backups.known.find(body.backup) : null
-      return fetched === null
+      const copied = ended.state === 'succeeded' ? await backups.own.archives.read(params.backup) : null
+      return copied === null
         ? { status: 202, body: operationView(ended) }
-        : { status: 201, body: view(fetched), headers: { location: `/api/v1/backups/${body.backup}` } }
+        : { status: 200, body: instanceBackupView(copied, deps) }
     },
   }
+}
+
+async function begun(
+  { id, subject }: CopiedArchive,
+  named: string,
+  context: RequestContext,
+  { store, backups, orchestrator }: TargetHandlerDeps,
+): Promise<OperationRow> {
+  const target = await store.backupTargets.find(named)
+  if (target === null) throw unknownTarget(named)
+  const { operation, begin } = await store.transaction(async (tx) => {
+    const running = (await store.operations.unfinished()).find(isCopy(id, target.id))
+    if (running !== undefined) throw copied(running)
+    const queued = await queueCopy(tx, { backup: id, target: target.id, bySchedule: false }, context, backups)
+    const changes = { target: target.id, name: target.name }
+    const operationId = queued.operation.id
+    await tx.audit.append(context.audit({ ...actOn(subject, 'copy', id), operationId, changes }))
+    return queued
+  })
+  begin({ orchestrator })
+  return operation
 }
 
 function isCopy(backup: string, target: string) {

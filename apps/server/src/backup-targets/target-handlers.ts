@@ -1,10 +1,7 @@
-import { ArchiveError, parseManifest } from '@stackquay/archive'
-import { ProblemError, type TargetBackup } from '@stackquay/contract'
+import { ProblemError } from '@stackquay/contract'
 import { type BackupTargetRow, newId, type OperationRow, TakenError } from '@stackquay/store'
 import {
-  type CopyIndex,
   checkTarget,
-  listCopies,
   openSealer,
   openTarget,
   requireKey,
@@ -18,7 +15,7 @@ import type { Handlers, RequestContext } from '../http/handler.ts'
 import type { ChangeDeps } from '../projects/change-project.ts'
 import { accessOf } from './access-of-request.ts'
 import { sealAccess, targetSecret } from './sealed-access.ts'
-import { placeOf, targetBackupView, targetView } from './target-view.ts'
+import { placeOf, targetView } from './target-view.ts'
 import { findTarget, useTarget } from './use-target.ts'
 
 export interface TargetHandlerDeps extends ChangeDeps {
@@ -26,20 +23,12 @@ export interface TargetHandlerDeps extends ChangeDeps {
   readonly config: Pick<Config, 'home' | 'projectsDir'>
 }
 
-/** What lies on a target may be anybody’s. */
-const mostUnreadable = 100
-
 /** A person waits for these. */
 const answerMs = 120_000
 
 type TargetHandlers = Pick<
   Handlers,
-  | 'listBackupTargets'
-  | 'createBackupTarget'
-  | 'getBackupTarget'
-  | 'deleteBackupTarget'
-  | 'checkBackupTarget'
-  | 'listTargetBackups'
+  'listBackupTargets' | 'createBackupTarget' | 'getBackupTarget' | 'deleteBackupTarget' | 'checkBackupTarget'
 >
 
 export function targetHandlers(deps: TargetHandlerDeps): TargetHandlers {
@@ -98,17 +87,6 @@ export function targetHandlers(deps: TargetHandlerDeps): TargetHandlers {
       })
       return { status: 200, body: targetView(checked, copies) }
     },
-
-    listTargetBackups: async ({ params }, context) => {
-      const row = await findTarget(store, params.target)
-      const unreadable: string[] = []
-      const found = await useTarget(row, store, {}, (opened) =>
-        listCopies({ ...opened, signal: untilAnswered(context) }, (error) => unreadable.push(error.message)),
-      )
-      const items = found.flatMap((index) => shown(index, backups, unreadable) ?? [])
-      items.sort((one, other) => Date.parse(other.createdAt) - Date.parse(one.createdAt))
-      return { status: 200, body: { items, unreadable: unreadable.slice(0, mostUnreadable) } }
-    },
   }
 }
 
@@ -153,34 +131,21 @@ async function keep(
   return row
 }
 
-/** Null for a manifest that no version of this one wrote: that is told. */
-function shown(index: CopyIndex, { known, keys }: Backups, unreadable: string[]): TargetBackup | null {
-  try {
-    const manifest = parseManifest(Buffer.from(JSON.stringify(index.manifest)))
-    return targetBackupView(index, manifest, {
-      opensHere: () => keys.opensHere(manifest),
-      isHere: (id) => known.find(id) !== null,
-    })
-  } catch (error) {
-    if (!(error instanceof ArchiveError)) throw error
-    unreadable.push(`${index.id}: ${error.message}`)
-    return null
-  }
-}
-
 /** What is left out of a schedule in silence would be missed on the day it is needed. */
 async function refuseScheduled({ id, name }: BackupTargetRow, { store, model }: TargetHandlerDeps): Promise<void> {
   const schedules = [...(await store.backupSchedules.all())]
   const naming = schedules.filter(([, { targets }]) => targets.some(({ target }) => target === id))
   if (naming.length === 0) return
-  const slugs = naming.map(([project]) => model.find(project)?.row.slug ?? project).sort()
+  const nameOf = (project: string | null) =>
+    project === null ? 'the instance' : (model.find(project)?.row.slug ?? project)
+  const slugs = naming.map(([project]) => nameOf(project)).sort()
   const projects = slugs.slice(0, 10).join(', ') + (slugs.length > 10 ? ' …' : '')
   throw new ProblemError('conflict', `Backup schedules copy to the target "${name}": ${projects}.`, {
-    hint: 'Take it out of them first: "targets" of PUT /projects/{id}/backup-schedule.',
+    hint: 'Take it out of them first: "targets" of PUT …/backup-schedule.',
   })
 }
 
-function untilAnswered({ signal }: RequestContext): AbortSignal {
+export function untilAnswered({ signal }: RequestContext): AbortSignal {
   return AbortSignal.any([signal, AbortSignal.timeout(answerMs)])
 }
 

@@ -1,4 +1,4 @@
-import type { Manifest } from '@stackquay/archive'
+import type { InstanceManifest, Manifest } from '@stackquay/archive'
 import { type BackupTarget, type TargetBackup, visibleText } from '@stackquay/contract'
 import type { BackupTargetRow } from '@stackquay/store'
 import type { CopyIndex } from '@stackquay/targets'
@@ -52,11 +52,18 @@ function sftpOf({ host, port, user, path, hostKey }: NonNullable<BackupTarget['s
   return { host, port, user, path, hostKey }
 }
 
+interface Seen {
+  /** Whether this instance copied it. */
+  readonly own: boolean
+  readonly opens: boolean
+  readonly isHere: boolean
+}
+
 /** Texts come from whoever made the backup: they are shown with nothing that hides or turns text around. */
 export function targetBackupView(
-  { copiedAt, identity }: Pick<CopyIndex, 'copiedAt' | 'identity'>,
+  { copiedAt }: Pick<CopyIndex, 'copiedAt'>,
   { id, project, engine, createdAt, note, source, parts }: Manifest,
-  { opensHere, isHere }: { opensHere(): boolean; isHere(id: string): boolean },
+  { own, opens, isHere }: Seen,
 ): TargetBackup {
   return {
     id,
@@ -68,7 +75,30 @@ export function targetBackupView(
     parts: parts.map((part) => part.id),
     sizeBytes: parts.reduce((sum, { bytes }) => sum + bytes, 0),
     copiedAt,
-    opens: identity !== null || opensHere(),
-    here: isHere(id),
+    opens,
+    own,
+    here: isHere,
+  }
+}
+
+/** Of an instance itself. */
+export function targetInstanceBackupView(
+  { copiedAt }: Pick<CopyIndex, 'copiedAt'>,
+  { id, createdAt, note, source, parts }: InstanceManifest,
+  { own, opens, isHere }: Seen,
+): TargetBackup {
+  return {
+    id,
+    project: null,
+    engine: null,
+    createdAt,
+    note: note === null ? null : visibleText(note),
+    source,
+    parts: parts.map((part) => part.id),
+    sizeBytes: parts[0].bytes,
+    copiedAt,
+    opens,
+    own,
+    here: isHere,
   }
 }

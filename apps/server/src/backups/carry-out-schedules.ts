@@ -10,13 +10,15 @@ import {
 } from '@stackquay/domain'
 import type { Orchestrator } from '@stackquay/orchestrator'
 import { byTheService, newId, type ProjectRow, type Store, type Transaction } from '@stackquay/store'
-import { acceptAlone, begin } from '../projects/accept.ts'
+import { acceptAlone, begin, queueOperation, submitted } from '../projects/accept.ts'
 import type { Model } from '../projects/model.ts'
 import { scheduleEvent } from './backup-event.ts'
 import { copyNewest } from './copy-by-schedule.ts'
 import type { Backups } from './open-backups.ts'
 import { removeBackup } from './remove-backup.ts'
+import { removeOwnBackup } from './remove-own-backup.ts'
 import { isBySchedule, scheduledBackups } from './scheduled-backups.ts'
+import { actOn, type Subject } from './scheduled-subject.ts'
 import { asker, isStill } from './still-the-schedule.ts'
 
 export interface CarryOutDeps {
@@ -45,7 +47,7 @@ export async function carryOutSchedules(
       wanted.push(...(await lookAt(project, schedule, now, deps)))
       restMs = Math.min(restMs, msToNext(schedule, now))
     } catch (error) {
-      onError(error, `the backup schedule of ${project}`)
+      onError(error, `the backup schedule of ${project ?? 'the instance'}`)
     }
   }
   let running = (await store.operations.unfinished()).filter(isBySchedule).length
@@ -60,7 +62,8 @@ export async function carryOutSchedules(
 
 /** A backup or a drill that a schedule asks for. */
 interface Wanted {
-  readonly row: ProjectRow
+  /** Null: the instance itself. */
+  readonly row: ProjectRow | null
   readonly schedule: BackupSchedule
   readonly kind: 'backup' | 'verify'
   /** The backup that is made or verified. */
@@ -70,15 +73,15 @@ interface Wanted {
 }
 
 async function lookAt(
-  project: string,
+  project: string | null,
   stored: BackupSchedule,
   now: Date,
   deps: CarryOutDeps,
 ): Promise<readonly Wanted[]> {
   const { store, backups } = deps
-  const row = await store.projects.find(project)
-  if (row === null || row.phase !== 'ready') return []
-  const past = pastBackups(scheduledBackups(backups, project), now)
+  const row = project === null ? null : await store.projects.find(project)
+  if (project !== null && row?.phase !== 'ready') return []
+  const past = pastBackups(await scheduledBackups(backups, project), now)
   const acts = scheduledActs(stored, past, now)
   const { late, targets } = acts
   const after = acts.countsAnew ? countedAnew(stored, now) : { ...stored, late: late.any, targets }
@@ -87,8 +90,10 @@ async function lookAt(
   if (noted === null || acts.countsAnew) return []
   const schedule = await copyNewest(row, noted, past, now, deps)
   if (schedule === null) return []
-  for (const id of acts.remove) await remove(id, deps)
-  if (acts.backup !== null) return [{ row, schedule, kind: 'backup', backup: newId('bak'), dueAt: acts.backup }]
+  for (const id of acts.remove) await remove(row, id, deps)
+  const backup = newId(row === null ? 'ibk' : 'bak', now)
+  if (acts.backup !== null) return [{ row, schedule, kind: 'backup', backup, dueAt: acts.backup }]
+  if (row === null) return []
   // Data of another engine starts on none of this project.
   const isOfThisEngine = backups.known.find(acts.verify ?? '')?.manifest.engine === row.engine
   if (acts.verify === null || !isOfThisEngine) return []
@@ -107,41 +112,42 @@ function msToNext(schedule: BackupSchedule, now: Date): number {
 
 /** Null when a person changed it since it was read: the next look sees that. */
 async function note(
-  row: ProjectRow,
+  subject: Subject,
   { before, after }: { readonly before: BackupSchedule; readonly after: BackupSchedule },
   seen: { readonly lastBackupAt: string | null; readonly late: Lateness },
   { store }: CarryOutDeps,
 ): Promise<BackupSchedule | null> {
   if (isDeepStrictEqual(before, after)) return before
   return store.transaction(async (tx) => {
-    if (!(await isStill(row, before, store))) return null
-    await tx.backupSchedules.put(row.id, after)
-    if (after.late && !before.late) await tellLate(tx, row, seen)
+    if (!(await isStill(subject, before, store))) return null
+    await tx.backupSchedules.put(subject?.id ?? null, after)
+    if (after.late && !before.late) await tellLate(tx, subject, seen)
     return after
   })
 }
 
 async function tellLate(
   tx: Transaction,
-  { id, slug }: ProjectRow,
+  subject: Subject,
   { lastBackupAt, late }: { readonly lastBackupAt: string | null; readonly late: Lateness },
 ): Promise<void> {
   const entry = {
-    action: 'backup.late',
-    target: slug,
-    project: id,
+    ...actOn(subject, 'late'),
     outcome: 'failure',
     changes: { lastBackupAt, lateTargets: late.targets },
   } as const
   await tx.audit.append(byTheService(entry))
-  await tx.events.append(scheduleEvent('backup.late', id))
+  await tx.events.append(scheduleEvent('backup.late', subject?.id ?? null))
 }
 
 /** One that an operation reads, or that cannot be deleted now, stays until a later look. It keeps no new one from being made. */
-async function remove(id: string, { backups, store, onError }: CarryOutDeps): Promise<void> {
-  const known = backups.known.find(id)
-  if (known === null) return
-  await removeBackup(known.manifest, { audit: byTheService }, { store, backups }).catch((error: unknown) => {
+async function remove(subject: Subject, id: string, { backups, store, onError }: CarryOutDeps): Promise<void> {
+  const known = backups.known.find(id)?.manifest
+  if (subject !== null && known === undefined) return
+  const by = { audit: byTheService }
+  const removed =
+    known === undefined ? removeOwnBackup(id, by, { store, backups }) : removeBackup(known, by, { store, backups })
+  await removed.catch((error: unknown) => {
     if (!isBusy(error)) onError(error, `deleting the backup ${id}`)
   })
 }
@@ -152,11 +158,12 @@ async function beginWanted(wanted: Wanted, deps: CarryOutDeps): Promise<boolean>
     .transaction((tx) => accept(tx, wanted, deps))
     .catch((error: unknown) => {
       // What cannot be written is tried again by a later look; the others are begun all the same.
-      if (!isBusy(error)) deps.onError(error, `beginning the ${wanted.kind} of ${wanted.row.slug}`)
+      if (!isBusy(error)) deps.onError(error, `beginning the ${wanted.kind} of ${wanted.row?.slug ?? 'the instance'}`)
       return null
     })
   if (accepted === null) return false
-  begin(accepted, deps)
+  if (accepted.operation.project === null) submitted(accepted.operation, deps.orchestrator)
+  else begin(accepted, deps)
   return true
 }
 
@@ -164,20 +171,30 @@ async function beginWanted(wanted: Wanted, deps: CarryOutDeps): Promise<boolean>
 async function accept(tx: Transaction, { row, schedule, kind, backup, dueAt }: Wanted, { store }: CarryOutDeps) {
   if (!(await isStill(row, schedule, store))) return null
   const request = { id: backup, source: 'schedule', note: null, includeRebuildable: false }
-  const input = kind === 'backup' ? { request } : { backup }
-  const accepted = await acceptAlone(tx, store, row, asker, { ...input, bySchedule: true }, kind)
+  const input = { ...(kind === 'backup' ? { request } : { backup }), bySchedule: true }
+  const accepted =
+    row === null ? await acceptOwn(tx, store, input) : await acceptAlone(tx, store, row, asker, input, kind)
+  if (accepted === null) return null
   const operationId = accepted.operation.id
   await tx.backupSchedules.put(
-    row.id,
+    row?.id ?? null,
     dueAt === null
       ? { ...schedule, lastVerified: backup }
       : { ...schedule, countsFrom: dueAt.toISOString(), lastOperation: operationId },
   )
-  const action = kind === 'backup' ? 'backup.create' : 'backup.verify'
   const changes = dueAt === null ? null : { ...request, dueAt: dueAt.toISOString() }
-  const entry = byTheService({ action, target: `${row.slug}/${backup}`, project: row.id, changes })
+  const entry = byTheService({ ...actOn(row, kind === 'backup' ? 'create' : 'verify', backup), changes })
   await tx.audit.append({ ...entry, operationId })
   return accepted
+}
+
+/** Of the instance itself: not while one of before is still made. */
+async function acceptOwn(tx: Transaction, store: Store, input: Readonly<Record<string, unknown>>) {
+  const isMade = (await store.operations.unfinished()).some(
+    ({ kind, project }) => kind === 'backup' && project === null,
+  )
+  if (isMade) return null
+  return { operation: await queueOperation(tx, 'backup', null, asker, input), isNew: true, ends: [] }
 }
 
 function isBusy(error: unknown): boolean {

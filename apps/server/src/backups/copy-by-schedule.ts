@@ -1,8 +1,9 @@
 import { type BackupSchedule, type CopiedBackup, type CopyAttempt, targetsToCopyTo } from '@stackquay/domain'
 import type { Orchestrator } from '@stackquay/orchestrator'
-import { byTheService, type OperationRow, type ProjectRow, type Store, type Transaction } from '@stackquay/store'
+import { byTheService, type OperationRow, type Store, type Transaction } from '@stackquay/store'
 import type { Backups } from './open-backups.ts'
 import { queueCopy } from './queue-copy.ts'
+import { actOn, type Subject } from './scheduled-subject.ts'
 import { asker, isStill } from './still-the-schedule.ts'
 
 interface CopyDeps {
@@ -17,7 +18,7 @@ interface CopyDeps {
  * person changed it meanwhile: the next look sees that.
  */
 export async function copyNewest(
-  row: ProjectRow,
+  subject: Subject,
   schedule: BackupSchedule,
   past: readonly CopiedBackup[],
   now: Date,
@@ -29,7 +30,7 @@ export async function copyNewest(
   let copied: BackupSchedule | null = schedule
   for (const target of targetsToCopyTo(schedule.targets, newest, attempts, now)) {
     if (copied === null) return null
-    copied = await copy(row, copied, { backup: newest.id, target }, deps)
+    copied = await copy(subject, copied, { backup: newest.id, target }, deps)
   }
   return copied
 }
@@ -55,14 +56,14 @@ function attemptOf({ state, input }: OperationRow): CopyAttempt {
 
 /** What cannot be written is tried again by a later look; the copies to other targets are begun all the same. */
 async function copy(
-  row: ProjectRow,
+  subject: Subject,
   schedule: BackupSchedule,
   what: { readonly backup: string; readonly target: string },
   deps: CopyDeps,
 ): Promise<BackupSchedule | null> {
   const { store, orchestrator, onError } = deps
   try {
-    const accepted = await store.transaction((tx) => accept(tx, row, schedule, what, deps))
+    const accepted = await store.transaction((tx) => accept(tx, subject, schedule, what, deps))
     accepted?.begin({ orchestrator })
     return accepted?.schedule ?? null
   } catch (error) {
@@ -74,20 +75,20 @@ async function copy(
 /** The operation, what the schedule remembers of it and the audit entry are one, as those of a backup. */
 async function accept(
   tx: Transaction,
-  { id, slug }: ProjectRow,
+  subject: Subject,
   before: BackupSchedule,
   { backup, target }: { readonly backup: string; readonly target: string },
   { store, backups }: CopyDeps,
 ) {
-  if (!(await isStill({ id }, before, store))) return null
-  const { operation, begin } = await queueCopy(tx, { backup, target }, asker, backups)
+  if (!(await isStill(subject, before, store))) return null
+  const { operation, begin } = await queueCopy(tx, { backup, target, bySchedule: true }, asker, backups)
   const schedule: BackupSchedule = {
     ...before,
     targets: before.targets.map((one) => (one.target === target ? { ...one, lastOperation: operation.id } : one)),
   }
-  await tx.backupSchedules.put(id, schedule)
+  await tx.backupSchedules.put(subject?.id ?? null, schedule)
   const changes = { target, name: backups.copies.nameOf(target) }
-  const entry = byTheService({ action: 'backup.copy', target: `${slug}/${backup}`, project: id, changes })
+  const entry = byTheService({ ...actOn(subject, 'copy', backup), changes })
   await tx.audit.append({ ...entry, operationId: operation.id })
   return { schedule, begin }
 }

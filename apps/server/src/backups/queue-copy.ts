@@ -10,6 +10,8 @@ export interface CopyInput {
   readonly target: string
   /** Nothing is known of a copy there: what a cancelled one leaves can be removed. */
   readonly isFirst: boolean
+  /** A schedule may delete it again, unless a person asked for it. */
+  readonly ofSchedule: boolean
 }
 
 /**
@@ -19,12 +21,12 @@ export interface CopyInput {
  */
 export async function queueCopy(
   tx: Transaction,
-  { backup, target }: Pick<CopyInput, 'backup' | 'target'>,
+  { backup, target, bySchedule }: Pick<CopyInput, 'backup' | 'target'> & { readonly bySchedule: boolean },
   asker: Pick<RequestContext, 'actor' | 'requestId'>,
   { copies }: Pick<Backups, 'copies'>,
 ): Promise<{ readonly operation: OperationRow; begin(deps: { readonly orchestrator: Orchestrator }): void }> {
   const before = copies.of(backup).find((row) => row.target === target)
-  const input: CopyInput = { backup, target, isFirst: before === undefined }
+  const input: CopyInput = { backup, target, isFirst: before === undefined, ofSchedule: bySchedule }
   const operation = await queueOperation(tx, 'copy-backup', null, asker, { ...input })
   const row = before?.state === 'complete' ? null : await tx.backupTargets.putCopy(target, backup, 'copying')
   return {

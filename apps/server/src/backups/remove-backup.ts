@@ -32,7 +32,7 @@ export async function removeBackup(
   })
 }
 
-function inUse(backup: string, { id, kind }: OperationRow): ProblemError {
+export function inUse(backup: string, { id, kind }: OperationRow): ProblemError {
   return new ProblemError('busy', `The operation ${id} (${kind}) uses the backup "${backup}".`, {
     hint: `Wait for it (GET /operations/${id}?wait=60) or cancel it (POST /operations/${id}/cancel).`,
     extensions: { operation: id },

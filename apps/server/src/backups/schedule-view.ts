@@ -9,24 +9,23 @@ import {
   type ScheduledTarget,
 } from '@stackquay/domain'
 import type { Store } from '@stackquay/store'
-import type { Backups } from './open-backups.ts'
-import { isBySchedule, scheduledBackups } from './scheduled-backups.ts'
+import { isBySchedule, type SeenBackups, scheduledBackups } from './scheduled-backups.ts'
 
 export interface ScheduleViewDeps {
   readonly store: Store
-  readonly backups: Pick<Backups, 'known' | 'copies'>
+  readonly backups: SeenBackups
   readonly now: () => Date
 }
 
 export async function scheduleView(
-  project: string,
+  project: string | null,
   schedule: BackupSchedule,
   deps: ScheduleViewDeps,
 ): Promise<BackupScheduleView> {
   const { store, backups } = deps
   const at = deps.now()
   const dueAt = dueBackup(schedule, new Date(schedule.countsFrom), at)
-  const past = pastBackups(scheduledBackups(backups, project), at)
+  const past = pastBackups(await scheduledBackups(backups, project), at)
   const late = latenessOf(schedule, past, at)
   const failed = await failureOf(schedule, store)
   return {
@@ -41,8 +40,9 @@ export async function scheduleView(
 }
 
 /** What a person set of it. */
-export function settingsOf({ cron, timezone, keep, verify, targets }: BackupSchedule): BackupScheduleSettings {
-  return { cron, timezone, keep, verify, targets: targets.map(({ target }) => target) }
+export function settingsOf(schedule: BackupSchedule): BackupScheduleSettings {
+  const { cron, timezone, keep, verify, targets, keepOnTargets } = schedule
+  return { cron, timezone, keep, verify, targets: targets.map(({ target }) => target), keepOnTargets }
 }
 
 async function copyView(
@@ -61,6 +61,7 @@ async function copyView(
     late: late.includes(target),
     // A person may have completed it since.
     problem: copy?.state === 'complete' ? null : await copyFailureOf(scheduled, store),
+    keepProblem: scheduled.keepProblem,
   }
 }
 
@@ -80,8 +81,8 @@ async function copyFailureOf({ lastOperation }: LastOf, { operations }: Store): 
 }
 
 /** Null for the moment before it begins. */
-async function whyItWaits(project: string, { operations }: Store): Promise<string | null> {
-  const [holder] = await operations.unfinishedOf(project)
+async function whyItWaits(project: string | null, { operations }: Store): Promise<string | null> {
+  const [holder] = project === null ? [] : await operations.unfinishedOf(project)
   if (holder !== undefined) return `It begins when the operation ${holder.id} (${holder.kind}) is done.`
   const isOther = (await operations.unfinished()).some(isBySchedule)
   return isOther ? 'It begins when other backups by schedule are done.' : null

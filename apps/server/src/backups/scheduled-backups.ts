@@ -3,24 +3,25 @@ import type { OperationRow } from '@stackquay/store'
 import type { KnownBackup } from './known-backups.ts'
 import type { Backups } from './open-backups.ts'
 
-/** The backups that a project's schedule made, as the rules see them. */
-export function scheduledBackups(
-  { known, copies }: Pick<Backups, 'known' | 'copies'>,
-  project: string,
-): readonly SeenBackup[] {
-  return known
-    .of(project)
-    .filter(isScheduled)
-    .map((one) => seen(one, copies))
+export type SeenBackups = Pick<Backups, 'known' | 'copies' | 'own'>
+
+/** The backups that the schedule of a project made, as the rules see them; null: of the instance itself. */
+export async function scheduledBackups(backups: SeenBackups, project: string | null): Promise<readonly SeenBackup[]> {
+  const { known, copies, own } = backups
+  if (project !== null)
+    return known
+      .of(project)
+      .filter(({ manifest }) => manifest.source === 'schedule')
+      .map((one) => seen(one, copies))
+  const found = await own.archives.list()
+  return found
+    .filter(({ source }) => source === 'schedule')
+    .map(({ id, createdAt }) => ({ id, createdAt, found: null, verifiedAt: null, copies: copies.of(id) }))
 }
 
 /** A backup or a drill that no person asked for. */
 export function isBySchedule({ input }: Pick<OperationRow, 'input'>): boolean {
   return input.bySchedule === true
-}
-
-function isScheduled({ manifest }: KnownBackup): boolean {
-  return manifest.source === 'schedule'
 }
 
 /** A drill that could not be made on this machine says nothing of the backup. */

@@ -1,6 +1,6 @@
-import { ArchiveError, type InstanceManifest, signedText } from '@stackquay/archive'
+import { ArchiveError, type InstanceManifest, parseInstanceManifest, signedText } from '@stackquay/archive'
 import { isSigned, knownSchema, type SealingKey, type SealingReader } from '@stackquay/store'
-import { signaturePurpose } from './before-migration.ts'
+import { signaturePurpose } from '../backups/own-backups.ts'
 
 /** Refuses what this service cannot open with this key, and what was changed since it was made with it. */
 export function acceptManifest(manifest: InstanceManifest, key: Pick<SealingReader, 'keyId' | 'isSigned'>): void {
@@ -24,4 +24,9 @@ export function acceptManifest(manifest: InstanceManifest, key: Pick<SealingRead
 /** A key before there is a store that has it. */
 export function readerOfKey(key: SealingKey): Pick<SealingReader, 'keyId' | 'isSigned'> {
   return { keyId: () => key.id, isSigned: ({ mac }, text, purpose) => isSigned(key, purpose, text, mac) }
+}
+
+/** What the index of a copy says of it. Throws `ArchiveError` for what no version of this one wrote. */
+export function manifestOf({ manifest }: { readonly manifest: unknown }): InstanceManifest {
+  return parseInstanceManifest(Buffer.from(JSON.stringify(manifest)))
 }

@@ -1,9 +1,7 @@
 import type { InstanceArchives, InstanceManifest } from '@stackquay/archive'
 import { newId, type OldDatabase, sign } from '@stackquay/store'
+import { signaturePurpose } from '../backups/own-backups.ts'
 import { version } from '../version.ts'
-
-/** What a signature of a backup of the instance is made for: nothing else that the key signs is one. */
-export const signaturePurpose = 'instance backup'
 
 const keptBeforeMigration = 3
 

@@ -1,19 +1,18 @@
-import { stat } from 'node:fs/promises'
-import { join } from 'node:path'
-import type { InstanceArchives, InstanceManifest } from '@stackquay/archive'
+import type { InstanceManifest } from '@stackquay/archive'
 import { type InstanceBackup, ProblemError, visibleText } from '@stackquay/contract'
 import { newId, type Store } from '@stackquay/store'
 import { tarReply } from '../backups/download.ts'
 import { freeBytes, requireRoom, reserveBytes } from '../backups/free-room.ts'
+import { copiesView } from '../backups/known-copies.ts'
+import type { Backups } from '../backups/open-backups.ts'
+import { entryOf, removeOwnBackup } from '../backups/remove-own-backup.ts'
 import type { Config } from '../config.ts'
 import type { Handlers, RequestContext } from '../http/handler.ts'
-import { version } from '../version.ts'
 import { acceptManifest } from './accept-manifest.ts'
-import { signaturePurpose } from './before-migration.ts'
 
 export interface InstanceBackupDeps {
   readonly store: Store
-  readonly archives: InstanceArchives
+  readonly backups: Pick<Backups, 'own' | 'copies'>
   readonly config: Pick<Config, 'home'>
   readonly now: () => Date
   onError(error: unknown, what: string): void
@@ -29,20 +28,17 @@ type InstanceBackupHandlers = Pick<
 >
 
 export function instanceBackupHandlers(deps: InstanceBackupDeps): InstanceBackupHandlers {
-  const { store, archives, config, now, onError } = deps
-  let isMaking = false
-  const view = (manifest: InstanceManifest) => instanceBackupView(manifest, store)
+  const { store, backups, config, now, onError } = deps
+  const { own } = backups
+  const { archives } = own
+  const view = (manifest: InstanceManifest) => instanceBackupView(manifest, deps)
   const find = async (id: string): Promise<InstanceManifest> => {
     const found = await archives.read(id)
     if (found === null) throw new ProblemError('not_found', `There is no backup "${id}" of the instance.`)
     return found
   }
-  const record = (action: string, { id, createdAt, source }: InstanceManifest, context: RequestContext) =>
-    store.transaction((tx) =>
-      tx.audit.append(
-        context.audit({ action: `instance.backup.${action}`, target: id, changes: { createdAt, source } }),
-      ),
-    )
+  const record = (action: string, manifest: InstanceManifest, context: RequestContext) =>
+    store.transaction((tx) => tx.audit.append(context.audit(entryOf(action, manifest))))
 
   return {
     listInstanceBackups: async () => {
@@ -51,25 +47,13 @@ export function instanceBackupHandlers(deps: InstanceBackupDeps): InstanceBackup
     },
 
     createInstanceBackup: async ({ body }, context) => {
-      if (isMaking) throw new ProblemError('busy', 'A backup of the instance is being made.')
-      isMaking = true
-      try {
-        await requireRoomForCopy(config.home)
-        const made = await archives.create({
-          id: newId('ibk', now()),
-          createdAt: now().toISOString(),
-          note: body?.note ?? null,
-          source: 'manual',
-          stackquayVersion: version,
-          copyTo: (file) => store.copyTo(file, context.signal),
-          sign: signWith(store),
-          signal: context.signal,
-        })
-        await record('create', made, context)
-        return { status: 201, body: view(made) }
-      } finally {
-        isMaking = false
-      }
+      if (own.isMaking()) throw new ProblemError('busy', 'A backup of the instance is being made.')
+      const at = now()
+      const note = body?.note ?? null
+      const fields = { id: newId('ibk', at), createdAt: at.toISOString(), note, source: 'manual' } as const
+      const made = await own.make(fields, context.signal)
+      await record('create', made, context)
+      return { status: 201, body: view(made) }
     },
 
     downloadInstanceBackup: async ({ params }, context) => {
@@ -82,8 +66,7 @@ export function instanceBackupHandlers(deps: InstanceBackupDeps): InstanceBackup
 
     deleteInstanceBackup: async ({ params }, context) => {
       const manifest = await find(params.backup)
-      await archives.remove(manifest.id)
-      await record('delete', manifest, context)
+      await removeOwnBackup(manifest.id, context, deps)
       return { status: 204 }
     },
 
@@ -98,22 +81,10 @@ export function instanceBackupHandlers(deps: InstanceBackupDeps): InstanceBackup
   }
 }
 
-/** A key that was replaced between the copy and its signature would sign what it does not open. */
-export function signWith({ sealing }: Pick<Store, 'sealing'>): (text: string, keyId: string) => string {
-  return (text, keyId) => {
-    const signature = sealing.sign(text, signaturePurpose)
-    if (signature.keyId === keyId) return signature.mac
-    throw new ProblemError('busy', 'The secret key was replaced meanwhile. Try again.')
-  }
-}
-
-/** The copy and, at most as large, what it is compressed to. */
-export async function requireRoomForCopy(home: string): Promise<void> {
-  const { size } = await stat(join(home, 'stackquay.db'))
-  await requireRoom(home, 2 * size, 'The backup')
-}
-
-function instanceBackupView(manifest: InstanceManifest, { sealing }: Pick<Store, 'sealing'>): InstanceBackup {
+export function instanceBackupView(
+  manifest: InstanceManifest,
+  { store: { sealing }, backups }: Pick<InstanceBackupDeps, 'store' | 'backups'>,
+): InstanceBackup {
   const { id, createdAt, note, source, schema, keyId, audit, counts, parts, stackquayVersion } = manifest
   return {
     id,
@@ -129,10 +100,12 @@ function instanceBackupView(manifest: InstanceManifest, { sealing }: Pick<Store,
     users: counts.users ?? 0,
     auditEntries: audit.seq,
     auditWhole: audit.whole,
+    copies: copiesView(id, backups.copies),
   }
 }
 
-function opens(manifest: InstanceManifest, sealing: Store['sealing']): boolean {
+/** Whether it can be restored here. */
+export function opens(manifest: InstanceManifest, sealing: Store['sealing']): boolean {
   try {
     acceptManifest(manifest, sealing)
     return true

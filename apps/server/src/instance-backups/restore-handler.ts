@@ -1,11 +1,12 @@
 import { ProblemError } from '@stackquay/contract'
 import { newId } from '@stackquay/store'
 import { requireRoom } from '../backups/free-room.ts'
+import { requireRoomForCopy, signWith } from '../backups/own-backups.ts'
 import type { Handlers } from '../http/handler.ts'
 import type { KeyPlace } from '../sealing-key.ts'
 import { version } from '../version.ts'
 import { acceptManifest } from './accept-manifest.ts'
-import { type InstanceBackupDeps, requireRoomForCopy, signWith } from './handlers.ts'
+import type { InstanceBackupDeps } from './handlers.ts'
 import { prepareRestored } from './prepare-restored.ts'
 import { stageState } from './restore-folder.ts'
 
@@ -16,7 +17,8 @@ export interface InstanceRestoreDeps extends InstanceBackupDeps {
 }
 
 export function instanceRestoreHandlers(deps: InstanceRestoreDeps): Pick<Handlers, 'restoreInstanceBackup'> {
-  const { store, archives, config, now, keys, restart } = deps
+  const { store, config, now, keys, restart } = deps
+  const { archives } = deps.backups.own
   let isRestoring = false
   return {
     restoreInstanceBackup: async ({ params: { backup: id }, body }, context) => {

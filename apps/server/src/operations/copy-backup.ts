@@ -1,9 +1,18 @@
-import { ProblemError } from '@stackquay/contract'
 import type { StepContext, Work } from '@stackquay/orchestrator'
 import type { BackupCopyRow, OperationRow } from '@stackquay/store'
-import { findCopy, type Piece, removeCopy, requireKey, sendCopy, type TargetError } from '@stackquay/targets'
+import {
+  type CopyIndex,
+  findCopy,
+  type Piece,
+  removeCopy,
+  requireKey,
+  sendCopy,
+  type TargetError,
+} from '@stackquay/targets'
+import { copierId, deleteOldCopies, removeLeftovers } from '../backup-targets/old-copies.ts'
 import { findTarget, type OpenedTarget, useTarget } from '../backup-targets/use-target.ts'
 import { backupEvent } from '../backups/backup-event.ts'
+import { type CopiedArchive, copiedArchive } from '../backups/copied-archive.ts'
 import { bytesText } from '../backups/free-room.ts'
 import type { CopyInput } from '../backups/queue-copy.ts'
 import { deadlines, type OperationDeps } from './operation-deps.ts'
@@ -25,7 +34,7 @@ export function copyBackup(operation: OperationRow, deps: OperationDeps): Work {
           {
             id: 'checksums',
             title: 'Compare the backup with its checksums',
-            run: ({ signal }) => deps.backups.folder.check(input.backup, undefined, signal),
+            run: async ({ signal }) => (await copiedArchive(input.backup, deps.backups)).check(signal),
           },
           {
             id: 'copy',
@@ -55,17 +64,24 @@ async function copy(
   const { backup, target: id } = input
   const { store, backups } = deps
   const { signal } = context
-  const manifest = backups.known.find(backup)?.manifest
-  if (manifest === undefined) throw new ProblemError('not_found', `There is no backup "${backup}".`)
-  const archive = await backups.folder.asTar(backup)
-  const identity = backups.keys.opensHere(manifest) ? await backups.keys.identityOf(manifest) : null
+  const copied = await copiedArchive(backup, backups)
+  const archive = await copied.asTar()
+  const identity = await copied.identity()
+  const instance = await copierId(store)
   const bytes = told(context, `of ${bytesText(archive.size)} copied`)
-  await useTarget(await findTarget(store, id), store, { onRetry: retryTold(context) }, async (opened) => {
+  const row = await findTarget(store, id)
+  await useTarget(row, store, { onRetry: retryTold(context) }, async (opened) => {
     await requireKey(opened.target, opened.key, signal)
-    const { sent, isOurs } = await sentBefore(input, { ...opened, signal }, deps)
+    const old = { row, opened, context, store, backups, now: deps.now }
+    await removeLeftovers(backup, old)
+    const { sent, isOurs, index } = await sentBefore(input, { ...opened, signal }, deps)
     state.isOurs = isOurs
+    const manifest = JSON.parse(JSON.stringify(copied.manifest))
+    // What a person or another instance copied stays theirs.
+    const bySchedule =
+      input.ofSchedule === true && (index === null || (index.bySchedule && index.instance === instance))
     await sendCopy(
-      { id: backup, ...archive, manifest: JSON.parse(JSON.stringify(manifest)), identity },
+      { id: backup, ...archive, manifest, identity, instance, bySchedule },
       {
         ...opened,
         sent,
@@ -76,10 +92,15 @@ async function copy(
         signal,
       },
     )
+    await complete(copied, id, deps)
+    await deleteOldCopies(copied, instance, old)
   })
+}
+
+async function complete({ id, subject }: CopiedArchive, target: string, { store, backups }: OperationDeps) {
   const row = await store.transaction(async (tx) => {
-    await tx.events.append(backupEvent('backup.copied', manifest))
-    return tx.backupTargets.putCopy(id, backup, 'complete')
+    await tx.events.append(backupEvent('backup.copied', { id, project: subject }))
+    return tx.backupTargets.putCopy(target, id, 'complete')
   })
   backups.copies.put(row)
 }
@@ -92,11 +113,16 @@ async function sentBefore(
   { backup, target, isFirst }: CopyInput,
   options: OpenedTarget & { readonly signal: AbortSignal },
   { store }: OperationDeps,
-): Promise<{ readonly sent: ReadonlyMap<number, Piece>; readonly isOurs: boolean }> {
+): Promise<{
+  readonly sent: ReadonlyMap<number, Piece>
+  readonly isOurs: boolean
+  /** Of a copy that is complete there. */
+  readonly index: CopyIndex | null
+}> {
   const noted = await store.backupTargets.pieces(target, backup)
-  if (noted.size > 0) return { sent: noted, isOurs: isFirst }
+  if (noted.size > 0) return { sent: noted, isOurs: isFirst, index: null }
   const index = await findCopy(backup, options)
-  return { sent: new Map(index?.pieces.entries()), isOurs: isFirst && index === null }
+  return { sent: new Map(index?.pieces.entries()), isOurs: isFirst && index === null, index }
 }
 
 /** Not for long: a target that is away is no reason for a cancel to wait. */

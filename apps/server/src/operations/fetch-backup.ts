@@ -58,19 +58,22 @@ async function receive(
 ): Promise<Manifest> {
   const { id, archiveBytes } = index
   await requireRoom(config.home, archiveBytes, 'The backup')
-  const tell = told(context, `of ${bytesText(archiveBytes)} fetched`)
-  let received = 0
-  async function* counted() {
-    for await (const chunk of readCopy(index, options)) {
-      yield chunk
-      received += chunk.length
-      tell(received)
-    }
-  }
-  const manifest = await backups.folder.upload(counted(), { signal: options.signal, maxBytes: archiveBytes })
+  const counted = countedCopy(index, options, context)
+  const manifest = await backups.folder.upload(counted, { signal: options.signal, maxBytes: archiveBytes })
   if (manifest.id === id) return manifest
   await backups.folder.remove(manifest.id)
   throw new ProblemError('backup_damaged', `The copy of ${id} holds the backup ${manifest.id}.`)
+}
+
+/** The archive, with what came of it told. */
+export async function* countedCopy(index: CopyIndex, options: ReadOptions, context: StepContext) {
+  const tell = told(context, `of ${bytesText(index.archiveBytes)} fetched`)
+  let received = 0
+  for await (const chunk of readCopy(index, options)) {
+    yield chunk
+    received += chunk.length
+    tell(received)
+  }
 }
 
 /** The key that the index names opens the settings, or the copy is not what it says. */

@@ -1,12 +1,16 @@
 import { ProblemError } from '@stackquay/contract'
 import type { Work } from '@stackquay/orchestrator'
 import type { OperationRow, ProjectOperation } from '@stackquay/store'
+import { isOfInstance } from '../backups/copied-archive.ts'
 import { backup } from './backup.ts'
+import { backupInstance } from './backup-instance.ts'
 import { carryOutActs } from './carry-out-acts.ts'
 import { copyBackup } from './copy-backup.ts'
 import { create } from './create.ts'
 import { deleteProject } from './delete.ts'
+import { deleteTargetCopy } from './delete-copy.ts'
 import { fetchBackup } from './fetch-backup.ts'
+import { fetchInstanceBackup } from './fetch-instance-backup.ts'
 import { importDump } from './import.ts'
 import type { OperationDeps } from './operation-deps.ts'
 import { restore } from './restore.ts'
@@ -23,10 +27,16 @@ export function createOperationHandlers(deps: OperationDeps): (operation: string
     if (operation === null) throw new ProblemError('not_found', 'The operation is gone.')
     if (isOfProject(operation)) return workOfProject(operation, deps)
     switch (operation.kind) {
+      case 'backup':
+        return backupInstance(operation, deps)
       case 'copy-backup':
         return copyBackup(operation, deps)
       case 'fetch-backup':
-        return fetchBackup(operation, deps)
+        return isOfInstance(String(operation.input.backup))
+          ? fetchInstanceBackup(operation, deps)
+          : fetchBackup(operation, deps)
+      case 'delete-copy':
+        return deleteTargetCopy(operation, deps)
       default:
         throw new TypeError(`An operation of the kind ${operation.kind} has a project.`)
     }
@@ -61,6 +71,7 @@ function workOfProject(operation: ProjectOperation, deps: OperationDeps): Work {
       return deleteProject(operation, deps)
     case 'copy-backup':
     case 'fetch-backup':
+    case 'delete-copy':
       throw new TypeError(`An operation of the kind ${operation.kind} has no project.`)
     default:
       return operation.kind satisfies never

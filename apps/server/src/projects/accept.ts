@@ -53,6 +53,7 @@ export function actsOf({ kind, input }: Pick<OperationRow, 'kind' | 'input'>): r
     case 'import':
     case 'copy-backup':
     case 'fetch-backup':
+    case 'delete-copy':
       return []
     default:
       return kind satisfies never
@@ -74,6 +75,7 @@ const takesBack: readonly OperationRow['kind'][] = [
   'import',
   'copy-backup',
   'fetch-backup',
+  'delete-copy',
 ]
 
 /** It changes nothing of the project: what is asked for meanwhile waits for it. */
@@ -247,11 +249,11 @@ export function begin(
   else orchestrator.postpone(operation.id)
 }
 
-/** Runs a stored operation, after those of its project; one of the instance after those that use the same backup target. */
+/** Runs a stored operation, after those of its project; one of the instance after those that use the same backup target, or back it up. */
 export function submitted(
   { id, project, input, attempts }: OperationRow,
   orchestrator: Orchestrator,
   isBegun = false,
 ): void {
-  orchestrator.submit({ id, project, queue: project ?? String(input.target), attempts, isBegun })
+  orchestrator.submit({ id, project, queue: project ?? String(input.target ?? 'instance'), attempts, isBegun })
 }

@@ -16,7 +16,14 @@ import {
   type Outcome,
   type StepRecord,
 } from '@stackquay/orchestrator'
-import type { NewAuditEntry, OperationRow, ProjectRow, Store, Transaction } from '@stackquay/store'
+import {
+  type NewAuditEntry,
+  type OperationRow,
+  type ProjectRow,
+  type Store,
+  StoreFullError,
+  type Transaction,
+} from '@stackquay/store'
 import { TargetError } from '@stackquay/targets'
 import { archiveProblem } from '../http/archive-problem.ts'
 import { filesProblem } from '../http/files-problem.ts'
@@ -281,6 +288,7 @@ function foreseen(failure: unknown): unknown {
 /** By Node's code, or by the words of a program that was run for it. */
 function isFull(error: unknown): boolean {
   if (!(error instanceof Error)) return false
+  if (error instanceof StoreFullError) return true
   const code = 'code' in error ? error.code : undefined
   return code === 'ENOSPC' || code === 'EDQUOT' || error.message.includes('No space left on device')
 }

@@ -35,7 +35,7 @@ export interface DiagnosticsDeps {
   readonly ports: PortsKeeper | null
   readonly sockets: InheritedSockets
   readonly isolation: InstanceIsolation
-  readonly backups: Pick<Backups, 'known' | 'copies'>
+  readonly backups: Pick<Backups, 'known' | 'copies' | 'own'>
   readonly version: string
   readonly now: () => Date
 }

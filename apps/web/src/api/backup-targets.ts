@@ -1,4 +1,4 @@
-import type { Backup, CallInput, OperationRecord } from '@stackquay/contract'
+import type { CallInput, OperationRecord } from '@stackquay/contract'
 import { queryOptions } from '@tanstack/react-query'
 import { readBackupsAgain } from './backups.ts'
 import { holdOperation } from './cache.ts'
@@ -24,19 +24,33 @@ export function targetBackupsQuery(target: string) {
 
 export type TargetBody = CallInput<'createBackupTarget'>['body']
 
-/** Without `wait` the answer is the operation. */
-export async function copyBackup({ id }: Backup, target: string): Promise<OperationRecord> {
-  const operation = (await client.call('copyBackup', {
-    params: { backup: id },
-    body: { target },
-  })) as OperationRecord
+/** Of a project or of the instance. Without `wait` the answer is the operation. */
+export async function copyBackup(id: string, target: string): Promise<OperationRecord> {
+  const input = { params: { backup: id }, body: { target } }
+  const operation = (await client.call(
+    isOfInstance(id) ? 'copyInstanceBackup' : 'copyBackup',
+    input,
+  )) as OperationRecord
   holdOperation(operation)
   await readBackupsAgain()
   return operation
 }
 
 export async function fetchBackup(target: string, backup: string): Promise<OperationRecord> {
-  const operation = (await client.call('fetchBackup', { params: { target }, body: { backup } })) as OperationRecord
+  const input = { params: { target }, body: { backup } }
+  const id = isOfInstance(backup) ? 'fetchInstanceBackup' : 'fetchBackup'
+  const operation = (await client.call(id, input)) as OperationRecord
   holdOperation(operation)
   return operation
+}
+
+export async function deleteTargetBackup(target: string, backup: string): Promise<OperationRecord> {
+  const input = { params: { target, backup }, query: { confirm: backup } }
+  const operation = (await client.call('deleteTargetBackup', input)) as OperationRecord
+  holdOperation(operation)
+  return operation
+}
+
+function isOfInstance(backup: string): boolean {
+  return backup.startsWith('ibk_')
 }

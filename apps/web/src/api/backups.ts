@@ -1,4 +1,13 @@
-import type { Backup, CallInput, OperationRecord, Plan, ProjectView } from '@stackquay/contract'
+import type {
+  Backup,
+  BackupScheduleSettings,
+  BackupScheduleView,
+  CallInput,
+  InstanceBackupScheduleState,
+  OperationRecord,
+  Plan,
+  ProjectView,
+} from '@stackquay/contract'
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
 import { holdOperation, holdProject } from './cache.ts'
 import { client } from './client.ts'
@@ -23,21 +32,34 @@ export const allBackupsQuery = infiniteQueryOptions({
   getNextPageParam: (last) => last.nextCursor,
 })
 
-export function backupScheduleQuery(project: string) {
+/** Null: of the instance itself, of which nothing is verified. */
+export function backupScheduleQuery(project: string | null) {
   return queryOptions({
     queryKey: ['backups', project, 'schedule'],
-    queryFn: ({ signal }) => client.call('getBackupSchedule', { params: { id: project } }, { signal }),
+    queryFn: async ({ signal }): Promise<{ schedule: BackupScheduleView | null }> =>
+      project === null
+        ? shownAs(await client.call('getInstanceBackupSchedule', {}, { signal }))
+        : client.call('getBackupSchedule', { params: { id: project } }, { signal }),
   })
 }
 
-export async function putBackupSchedule(project: string, body: CallInput<'putBackupSchedule'>['body']): Promise<void> {
-  const state = await client.call('putBackupSchedule', { params: { id: project }, body })
+export async function putBackupSchedule(project: string | null, body: BackupScheduleSettings): Promise<void> {
+  const { verify, ...settings } = body
+  const state =
+    project === null
+      ? shownAs(await client.call('putInstanceBackupSchedule', { body: settings }))
+      : await client.call('putBackupSchedule', { params: { id: project }, body: { ...settings, verify } })
   queryClient.setQueryData(backupScheduleQuery(project).queryKey, state)
 }
 
-export async function clearBackupSchedule(project: string): Promise<void> {
-  await client.call('deleteBackupSchedule', { params: { id: project } })
+export async function clearBackupSchedule(project: string | null): Promise<void> {
+  if (project === null) await client.call('deleteInstanceBackupSchedule', {})
+  else await client.call('deleteBackupSchedule', { params: { id: project } })
   queryClient.setQueryData(backupScheduleQuery(project).queryKey, { schedule: null })
+}
+
+function shownAs({ schedule }: InstanceBackupScheduleState): { schedule: BackupScheduleView | null } {
+  return { schedule: schedule === null ? null : { ...schedule, verify: 'never' } }
 }
 
 export type BackupBody = NonNullable<CallInput<'createBackup'>['body']>

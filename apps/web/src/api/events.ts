@@ -145,6 +145,9 @@ function apply(event: EventRecord): void {
     case 'backup.late':
     case 'backup.copied':
       void readBackupsAgain()
+      if (event.project === null) void queryClient.invalidateQueries({ queryKey: ['instance-backups'] })
+      if (event.type === 'backup.copied')
+        void queryClient.invalidateQueries({ queryKey: ['backup-targets'], exact: true })
       return
     case 'backup-target.changed':
       void queryClient.invalidateQueries({ queryKey: ['backup-targets'] })

@@ -11,6 +11,7 @@ import { texts } from '../texts/index.ts'
 import { type BackupAct, BackupDialogs } from './backups/backup-dialogs.tsx'
 import { BackupItem } from './backups/backup-item.tsx'
 import { InstanceBackups } from './backups/instance-backups.tsx'
+import { SchedulePanel } from './backups/schedule-panel.tsx'
 import { TargetsPanel } from './backups/targets-panel.tsx'
 import { UploadButton } from './backups/upload-button.tsx'
 import { useTitle } from './use-title.ts'
@@ -45,6 +46,7 @@ export function AllBackupsPage() {
         }}
       </Loaded>
       <InstanceBackups />
+      <SchedulePanel project={null} />
       <TargetsPanel />
       <BackupDialogs act={act} project={null} onClose={() => setAct(null)} />
     </div>

@@ -1,3 +1,6 @@
+/** How many backups stay. */
+type Keep = Readonly<Record<'last' | 'daily' | 'weekly' | 'monthly', number>>
+
 /** Every text of the page. Words follow docs/glossary.md; a sentence says what is true and what to do. */
 export const en = {
   product: 'Stackquay',
@@ -192,6 +195,7 @@ export const en = {
       import: 'Import a dump',
       'copy-backup': 'Copy a backup',
       'fetch-backup': 'Fetch a backup',
+      'delete-copy': 'Delete a copy of a backup',
     },
     now: {
       create: 'Creating',
@@ -208,6 +212,7 @@ export const en = {
       import: 'Importing a dump',
       'copy-backup': 'Copying a backup',
       'fetch-backup': 'Fetching a backup',
+      'delete-copy': 'Deleting a copy of a backup',
     },
     by: (actor: string) => `by ${actor}`,
     took: (time: string) => `took ${time}`,
@@ -845,7 +850,11 @@ export const en = {
       created: 'The instance is backed up.',
       upload: 'Upload a backup of an instance',
       uploaded: 'The backup is whole and here.',
-      sources: { 'before-migration': 'before an upgrade', 'before-restore': 'before a restore' },
+      sources: {
+        schedule: 'by schedule',
+        'before-migration': 'before an upgrade',
+        'before-restore': 'before a restore',
+      },
       contents: (projects: number, users: number) =>
         `${projects === 1 ? '1 project' : `${projects} projects`}, ${users === 1 ? '1 user' : `${users} users`}`,
       locked: (key: string) =>
@@ -861,6 +870,7 @@ export const en = {
         'The audit log since then is in the backup that is made first.',
       ],
       restoreWord: 'restore',
+      deleteWord: 'delete',
       restoreSubmit: 'Restore instance',
       deleteTitle: (when: string) => `Delete the backup of the instance of ${when}?`,
     },
@@ -895,6 +905,16 @@ export const en = {
       },
       targets: 'Copy to',
       targetsHelp: 'Each new backup is copied there, encrypted. Copies stay there when the backup is deleted here.',
+      keepOnTargets: 'Delete old copies there',
+      keepThere: 'Keep there',
+      keepThereHelp:
+        'Older copies by schedule are deleted after the next one is complete. Copies by hand stay, those of other instances and the only verified one too.',
+      keepsThere: ({ last, daily, weekly, monthly }: Keep) =>
+        `kept there: the newest ${last} and one for each of ${daily} days, ${weekly} weeks and ${monthly} months`,
+      keepProblem: (name: string, problem: string) => `Old copies on ${name} could not be deleted: ${problem}`,
+      titleOfInstance: 'Schedule of the instance',
+      noneOfInstance:
+        'No schedule. A copy of this service’s own state on a target is what brings it back on another machine.',
       copies: (places: readonly string[]) => `Copies of the newest: ${places.join(' · ')}`,
       notCopied: 'none yet',
       copyLate: (name: string) => `No new backup has come to ${name} in time.`,
@@ -903,8 +923,8 @@ export const en = {
       last: 'last',
       late: 'The backup is late.',
       verifies: { always: 'Verifies every one.', weekly: 'Verifies one a week.', never: 'Verifies none.' },
-      keeps: (last: number, days: number, weeks: number, months: number) =>
-        `Keeps the newest ${last} and one for each of ${days} days, ${weeks} weeks and ${months} months.`,
+      keeps: ({ last, daily, weekly, monthly }: Keep) =>
+        `Keeps the newest ${last} and one for each of ${daily} days, ${weekly} weeks and ${monthly} months.`,
     },
   },
   backupTargets: {
@@ -923,7 +943,18 @@ export const en = {
     browseDetail: 'Also those of other instances.',
     nothingThere: 'No backups lie on it.',
     isHere: 'Is here',
+    ofInstance: 'The instance itself',
+    ofOtherInstance: 'Another instance itself',
+    ofThis: 'the instance itself',
+    ofOther: 'another instance itself',
     doesNotOpen: 'settings do not open',
+    needsKey: 'needs another secret key',
+    deleteOne: (project: string, when: string) => `Delete the copy of ${project} of ${when}`,
+    deleteTitle: (project: string, when: string) => `Delete the copy of ${project} of ${when}?`,
+    deleteDetail: (name: string, size: string) =>
+      `It frees ${size} on ${name} and cannot be undone. A backup here stays.`,
+    deleteForeign: 'Another instance copied it.',
+    deleteSubmit: 'Delete copy',
     fetch: 'Fetch',
     fetchOne: (project: string, when: string) => `Fetch the backup of ${project} of ${when}`,
     unreadable: 'Copies that cannot be read',
@@ -1276,7 +1307,7 @@ export const en = {
       oversee: 'Read the audit log and diagnostics',
       tidy: 'Remove leftovers of deleted projects from engines, with their data when asked',
       archive:
-        'See, download, upload and delete all backups, of deleted projects too, make projects of them, and copy them to and from other places',
+        'See, download, upload and delete all backups, of deleted projects too, make projects of them, copy them to and from other places, and delete them there',
       notify: 'Manage webhooks: where events are sent',
     },
     extent: {
@@ -1542,7 +1573,7 @@ export const en = {
       'backup.scheduled': 'A backup schedule was set, changed or turned off',
       'backup.late': 'A backup by schedule is late',
       'backup.copied': 'A backup was copied to a target',
-      'backup-target.changed': 'A backup target was added, checked or removed',
+      'backup-target.changed': 'A backup target was added, checked or removed; a copy on it was deleted',
     },
     chooseEvent: 'Choose at least one event.',
     projects: 'Projects',
@@ -1938,9 +1969,15 @@ export const en = {
       'instance.backup.download': 'Download backup of instance',
       'instance.backup.delete': 'Delete backup of instance',
       'instance.backup.upload': 'Upload backup of instance',
+      'instance.backup.copy': 'Copy backup of instance to a target',
+      'instance.backup.fetch': 'Fetch backup of instance from a target',
+      'instance.backup.copy.delete': 'Delete copy of a backup of instance',
+      'instance.backup.schedule': 'Change backup schedule of instance',
+      'instance.backup.late': 'Backup of instance by schedule is late',
       'instance.restore': 'Restore instance',
       'backup.late': 'Backup by schedule is late',
       'backup.copy': 'Copy backup to a target',
+      'backup.copy.delete': 'Delete copy of a backup',
       'backup.fetch': 'Fetch backup from a target',
       'backup-target.create': 'Add backup target',
       'backup-target.check': 'Check backup target',

@@ -10,7 +10,7 @@ import { ArchiveError } from '../error.ts'
 import { makeFolder, orNull, readAtMost, removeBackup, storeFile } from '../files.ts'
 import { manifestFile, mostManifestBytes } from '../manifest.ts'
 import { readAll } from '../read-all.ts'
-import { readContent } from '../read-part.ts'
+import { readContent, readStored } from '../read-part.ts'
 import { receiveArchive } from '../upload.ts'
 import {
   databaseFile,
@@ -41,6 +41,8 @@ export interface InstanceArchives {
   remove(id: string): Promise<void>
   /** Removes what killed attempts left, and nothing that this process is writing. */
   sweep(): Promise<void>
+  /** Compares what is stored with its checksum. */
+  check(id: string, signal?: AbortSignal): Promise<void>
   asTar(id: string): Promise<ArchiveTar>
   /** Takes back what `asTar` wrote. `accept` throws for one that is not to be kept, such as one of another key. */
   upload(
@@ -128,6 +130,11 @@ class FolderOfInstanceArchives implements InstanceArchives {
       const isRest = unfinishedName.test(name) ? !this.#inUse.has(name) : isId(name) && !(await this.#isBackup(name))
       if (isRest) await rm(join(this.#root, name), { recursive: true, force: true })
     }
+  }
+
+  async check(id: string, signal?: AbortSignal) {
+    const { manifest } = await this.#known(id)
+    for await (const _ of readStored(join(this.#root, id), manifest.parts[0], signal));
   }
 
   async asTar(id: string) {

@@ -18,7 +18,7 @@ export const InstanceManifest = z.strictObject({
   id: InstanceArchiveId,
   createdAt: z.iso.datetime(),
   note: text(1000).nullable(),
-  source: z.enum(['manual', 'before-migration', 'before-restore']),
+  source: z.enum(['manual', 'schedule', 'before-migration', 'before-restore']),
   stackquayVersion: text(60),
   /** Of the database: how many migrations it has had. */
   schema: z.int().positive(),

@@ -50,6 +50,7 @@ const instanceBackup = {
   users: 2,
   auditEntries: 4211,
   auditWhole: true,
+  copies: [],
 }
 const backup = {
   id: 'bak_01kq3z8v5mexample',
@@ -88,6 +89,26 @@ const schedule = {
   keep: { last: 7, daily: 7, weekly: 4, monthly: 6 },
   verify: 'weekly',
   targets: ['tgt_01kq3z8v5nexample'],
+  keepOnTargets: { last: 7, daily: 14, weekly: 8, monthly: 12 },
+}
+const { verify: _, ...instanceSchedule } = schedule
+const scheduleState = {
+  nextAt: at,
+  dueAt: null,
+  lastBackupAt: at,
+  late: false,
+  problem: null,
+  copies: [
+    {
+      target: 'tgt_01kq3z8v5nexample',
+      name: 'Offsite',
+      state: 'complete',
+      at,
+      late: false,
+      problem: null,
+      keepProblem: null,
+    },
+  ],
 }
 const target = {
   id: 'tgt_01kq3z8v5nexample',
@@ -430,17 +451,10 @@ export const examples: Readonly<Record<string, unknown>> = {
   InstanceBackupArchive: 'stackquay.db.zst and manifest.json, as a tar archive',
   BackupCreate: { note: 'before the upgrade' },
   BackupScheduleBody: schedule,
-  BackupScheduleState: {
-    schedule: {
-      ...schedule,
-      nextAt: at,
-      dueAt: null,
-      lastBackupAt: at,
-      late: false,
-      problem: null,
-      copies: [{ target: target.id, name: 'Offsite', state: 'complete', at, late: false, problem: null }],
-    },
-  },
+  BackupScheduleState: { schedule: { ...schedule, ...scheduleState } },
+  InstanceBackupScheduleBody: instanceSchedule,
+  InstanceBackupScheduleState: { schedule: { ...instanceSchedule, ...scheduleState } },
+  InstanceBackupFetch: { backup: instanceBackup.id },
   BackupTargetList: list(target),
   BackupTarget: target,
   NewBackupTarget: { ...target, recoveryPassphrase: null, isNew: true },
@@ -469,6 +483,7 @@ export const examples: Readonly<Record<string, unknown>> = {
         sizeBytes: 18_204_113,
         copiedAt: at,
         opens: true,
+        own: true,
         here: false,
       },
     ],

@@ -8,10 +8,12 @@ import {
   BackupTargetCreate,
   BackupTargetId,
   NewBackupTarget,
+  TargetBackupId,
   TargetBackupList,
 } from '../schemas/backup-targets.ts'
 import { Backup, BackupId } from '../schemas/backups.ts'
 import { listOf, Wait } from '../schemas/common.ts'
+import { InstanceBackup, InstanceBackupFetch, InstanceBackupId } from '../schemas/instance-backups.ts'
 import { OperationRecord } from '../schemas/operations.ts'
 
 const instance = { kind: 'scope', scope: 'admin', instance: true } as const
@@ -119,6 +121,56 @@ export const fetchBackup = operation({
   results: { 202: OperationRecord, 201: Backup },
   problems: ['conflict', 'disk_full', 'backup_damaged', ...wrong],
   audit: 'backup.fetch',
+})
+
+export const fetchInstanceBackup = operation({
+  id: 'fetchInstanceBackup',
+  method: 'POST',
+  path: '/backup-targets/{target}/fetch-instance',
+  tag: 'Backups',
+  summary: 'Bring a backup of the instance itself from a target',
+  description:
+    'It is checked as an upload is: one of another secret key or a newer schema is refused. Then restore it. Answers the operation, and with `wait` the backup.',
+  access: instance,
+  params: one,
+  query: waits,
+  body: InstanceBackupFetch,
+  results: { 202: OperationRecord, 201: InstanceBackup },
+  problems: ['conflict', 'disk_full', 'backup_damaged', 'backup_locked', ...wrong],
+  audit: 'instance.backup.fetch',
+})
+
+export const deleteTargetBackup = operation({
+  id: 'deleteTargetBackup',
+  method: 'DELETE',
+  path: '/backup-targets/{target}/backups/{backup}',
+  tag: 'Backups',
+  summary: 'Delete a copy on a target for good',
+  description:
+    'Also one that another instance made; `confirm` is the id of the backup once more. The backup here stays. Answers the operation.',
+  access: instance,
+  params: z.object({ target: BackupTargetId, backup: TargetBackupId }),
+  query: z.strictObject({ confirm: TargetBackupId.describe('The id of the backup once more.'), wait: Wait }),
+  results: { 202: OperationRecord, 200: OperationRecord },
+  problems: ['validation_failed', ...wrong],
+  audit: 'backup.copy.delete',
+  removes: 'data',
+})
+
+export const copyInstanceBackup = operation({
+  id: 'copyInstanceBackup',
+  method: 'POST',
+  path: '/instance/backups/{backup}/copies',
+  tag: 'Backups',
+  summary: 'Copy a backup of the instance itself to a target',
+  description: 'As copies of backups of projects. Answers the operation, and with `wait` the backup.',
+  access: instance,
+  params: z.object({ backup: InstanceBackupId }),
+  query: waits,
+  body: BackupCopyRequest,
+  results: { 202: OperationRecord, 200: InstanceBackup },
+  problems: ['validation_failed', 'backup_damaged', 'busy', ...wrong],
+  audit: 'instance.backup.copy',
 })
 
 export const copyBackup = operation({

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { operation } from '../operation.ts'
+import { InstanceBackupScheduleBody, InstanceBackupScheduleState } from '../schemas/backup-schedule.ts'
 import {
   InstanceBackup,
   InstanceBackupCreate,
@@ -23,7 +24,7 @@ export const listInstanceBackups = operation({
   path: '/instance/backups',
   tag: 'Backups',
   summary: 'Backups of the instance itself, newest first',
-  description: 'Those that were made by hand, uploaded, or by itself before a newer version changed the schema.',
+  description: 'Made by hand, by schedule, uploaded, or by itself before a newer version changed the schema.',
   access: instance,
   results: { 200: InstanceBackupList },
   problems: [],
@@ -68,11 +69,11 @@ export const deleteInstanceBackup = operation({
   path: '/instance/backups/{backup}',
   tag: 'Backups',
   summary: 'Delete a backup of the instance for good',
-  description: 'It cannot be undone.',
+  description: 'It cannot be undone. One that is being copied answers 409.',
   access: instance,
   params: one,
   results: { 204: null },
-  problems: [],
+  problems: ['busy'],
   audit: 'instance.backup.delete',
   removes: 'data',
 })
@@ -109,4 +110,44 @@ export const restoreInstanceBackup = operation({
   results: { 202: InstanceRestoring },
   problems: ['validation_failed', 'busy', 'disk_full', 'backup_damaged', 'backup_locked', 'unavailable_here'],
   audit: 'instance.restore',
+})
+
+export const getInstanceBackupSchedule = operation({
+  id: 'getInstanceBackupSchedule',
+  method: 'GET',
+  path: '/instance/backup-schedule',
+  tag: 'Backups',
+  summary: 'When backups of the instance itself are made, and how many stay',
+  description: 'Also whether one is late, why the last one failed, and on which targets the newest lies.',
+  access: instance,
+  results: { 200: InstanceBackupScheduleState },
+  problems: [],
+})
+
+export const putInstanceBackupSchedule = operation({
+  id: 'putInstanceBackupSchedule',
+  method: 'PUT',
+  path: '/instance/backup-schedule',
+  tag: 'Backups',
+  summary: 'Have backups of the instance itself made at certain times, kept and copied',
+  description: 'By the rules of the schedules of projects. Setting it makes none.',
+  access: instance,
+  body: InstanceBackupScheduleBody,
+  results: { 200: InstanceBackupScheduleState },
+  problems: ['validation_failed'],
+  audit: 'instance.backup.schedule',
+})
+
+export const deleteInstanceBackupSchedule = operation({
+  id: 'deleteInstanceBackupSchedule',
+  method: 'DELETE',
+  path: '/instance/backup-schedule',
+  tag: 'Backups',
+  summary: 'Make no more backups of the instance by schedule; those that are there stay',
+  description: 'Without a schedule there is nothing to do.',
+  access: instance,
+  results: { 204: null },
+  problems: [],
+  audit: 'instance.backup.schedule',
+  removes: 'record',
 })

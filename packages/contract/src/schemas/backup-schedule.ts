@@ -52,9 +52,17 @@ export const BackupScheduleBody = z
       .refine((ids) => new Set(ids).size === ids.length, 'names a target twice')
       .default([])
       .describe('Ids of backup targets: each backup that is made from now on is copied to all of them. Default: none.'),
+    keepOnTargets: BackupRetentionBody.nullable()
+      .default(null)
+      .describe('How many copies by schedule stay on each target. Default: null, all of them.'),
   })
   .meta({ id: 'BackupScheduleBody' })
 export type BackupScheduleSettings = Readonly<z.infer<typeof BackupScheduleBody>>
+
+/** Of the instance: the drill is for data of projects. */
+export const InstanceBackupScheduleBody = BackupScheduleBody.omit({ verify: true }).meta({
+  id: 'InstanceBackupScheduleBody',
+})
 
 export const ScheduledCopy = z
   .object({
@@ -67,6 +75,10 @@ export const ScheduledCopy = z
       .string()
       .nullable()
       .describe('Why the last copy failed; null when it did not. It is tried again an hour later.'),
+    keepProblem: z
+      .string()
+      .nullable()
+      .describe('Why old copies could not be deleted there after the last one; null when they could.'),
   })
   .meta({ id: 'ScheduledCopy' })
 export type ScheduledCopy = z.infer<typeof ScheduledCopy>
@@ -78,6 +90,7 @@ export const BackupScheduleView = z
     keep: BackupRetention,
     verify: verifyPolicy,
     targets: z.array(BackupTargetId).describe('Ids of backup targets that each backup by schedule is copied to.'),
+    keepOnTargets: BackupRetention.nullable().describe('How many copies stay on each target; null: all.'),
     nextAt: Time.nullable().describe('The next time; null when there is none any more.'),
     dueAt: Time.nullable().describe('The time for which one is due and could not begin yet; null when none is.'),
     lastBackupAt: Time.nullable().describe('When the newest backup by schedule was made; null when there is none.'),
@@ -93,3 +106,13 @@ export type BackupScheduleView = z.infer<typeof BackupScheduleView>
 export const BackupScheduleState = z
   .object({ schedule: BackupScheduleView.nullable().describe('Null when none is set.') })
   .meta({ id: 'BackupScheduleState' })
+
+export const InstanceBackupScheduleState = z
+  .object({
+    schedule: BackupScheduleView.omit({ verify: true })
+      .meta({ id: 'InstanceBackupSchedule' })
+      .nullable()
+      .describe('Null when none is set.'),
+  })
+  .meta({ id: 'InstanceBackupScheduleState' })
+export type InstanceBackupScheduleState = z.infer<typeof InstanceBackupScheduleState>

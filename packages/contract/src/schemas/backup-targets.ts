@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { shownName } from '../shown-name.ts'
 import { BackupId, backupSources } from './backups.ts'
 import { Time } from './common.ts'
+import { instanceBackupSources } from './instance-backups.ts'
 
 export const BackupTargetId = z
   .string()
@@ -132,21 +133,33 @@ export const NewBackupTarget = BackupTarget.extend({
   isNew: z.boolean().describe('False where there was a key on the target already: its backups can be fetched.'),
 }).meta({ id: 'NewBackupTarget' })
 
+/** Of a project or of an instance. */
+export const TargetBackupId = z
+  .string()
+  .regex(/^(bak|ibk)_[a-z0-9]{10,40}$/)
+  .describe('Id of a backup: bak_…, of an instance itself: ibk_….')
+
 export const TargetBackup = z
   .object({
-    id: BackupId,
+    id: TargetBackupId,
     project: z
       .object({ id: z.string(), slug: z.string(), name: z.string() })
       .meta({ id: 'TargetBackupProject' })
-      .describe('As it was called when the backup was made.'),
-    engine: z.string().describe('The engine that the project ran on.'),
+      .nullable()
+      .describe('As it was called when the backup was made; null for a backup of an instance itself.'),
+    engine: z.string().nullable().describe('The engine that the project ran on; null for one of an instance.'),
     createdAt: Time,
     note: z.string().nullable().describe('For people: what it is for; null when nothing was said.'),
-    source: z.enum(backupSources).describe('Why it was made.'),
+    source: z.enum([...new Set([...backupSources, ...instanceBackupSources])]).describe('Why it was made.'),
     parts: z.array(z.string()).describe('What is in it.'),
     sizeBytes: z.int().describe('Of all parts, as they are stored.'),
     copiedAt: Time.describe('When the copy was complete.'),
-    opens: z.boolean().describe('Whether its settings open here after it was fetched.'),
+    opens: z
+      .boolean()
+      .describe(
+        'Whether its settings open here after it was fetched; of an instance, whether it can be restored here.',
+      ),
+    own: z.boolean().describe('Whether this instance copied it.'),
     here: z.boolean().describe('Whether a backup of this id is on this instance.'),
   })
   .meta({ id: 'TargetBackup' })

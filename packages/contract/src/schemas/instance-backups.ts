@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { shownName } from '../shown-name.ts'
+import { BackupCopy } from './backups.ts'
 import { Time } from './common.ts'
 
 export const InstanceBackupId = z
@@ -7,7 +8,7 @@ export const InstanceBackupId = z
   .regex(/^ibk_[a-z0-9]{10,40}$/)
   .describe('Id of a backup of the instance: ibk_….')
 
-export const instanceBackupSources = ['manual', 'before-migration', 'before-restore'] as const
+export const instanceBackupSources = ['manual', 'schedule', 'before-migration', 'before-restore'] as const
 
 export const InstanceBackup = z
   .object({
@@ -28,6 +29,7 @@ export const InstanceBackup = z
     users: z.int(),
     auditEntries: z.int(),
     auditWhole: z.boolean().describe('Whether the audit log in it was whole.'),
+    copies: z.array(BackupCopy).describe('Where copies of it lie, as this instance knows.'),
   })
   .meta({ id: 'InstanceBackup' })
 export type InstanceBackup = z.infer<typeof InstanceBackup>
@@ -37,6 +39,10 @@ export const InstanceBackupList = z.object({ items: z.array(InstanceBackup) }).m
 export const InstanceBackupCreate = z
   .strictObject({ note: shownName(200).nullable().optional().describe('For people: what it is for.') })
   .meta({ id: 'InstanceBackupCreate' })
+
+export const InstanceBackupFetch = z
+  .strictObject({ backup: InstanceBackupId.describe('Id of a backup of the instance that lies on the target.') })
+  .meta({ id: 'InstanceBackupFetch' })
 
 export const InstanceRestore = z
   .strictObject({ confirm: InstanceBackupId.describe('The id of the backup once more.') })

@@ -16,6 +16,7 @@ export const operationKinds = [
   'import',
   'copy-backup',
   'fetch-backup',
+  'delete-copy',
 ] as const
 export const operationStates = ['queued', 'running', 'succeeded', 'failed', 'cancelled'] as const
 

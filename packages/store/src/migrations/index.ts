@@ -15,6 +15,7 @@ import * as spareUsers from './0013-spare-users.ts'
 import * as backupTargets from './0014-backup-targets.ts'
 import * as scheduleTargets from './0015-schedule-targets.ts'
 import * as formerSlugs from './0016-former-slugs.ts'
+import * as copiesThatGo from './0017-copies-that-go.ts'
 
 /** In order; the position, counted from one, is the schema's version. Only ever added to: what was released stays as it is. */
 export const migrations: readonly Migration[] = [
@@ -34,6 +35,7 @@ export const migrations: readonly Migration[] = [
   backupTargets,
   scheduleTargets,
   formerSlugs,
+  copiesThatGo,
 ]
 
 /** The schema that this program brings a database to; it opens no later one. */

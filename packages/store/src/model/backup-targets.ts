@@ -29,9 +29,14 @@ export interface BackupTargetReader {
   copies(): Promise<readonly BackupCopyRow[]>
   /** Of a copy that is not complete, by their numbers. */
   pieces(target: string, backup: string): Promise<ReadonlyMap<number, CopyPieceRow>>
+  /** Ids of backups of which something may lie on the target that is no copy. */
+  leftovers(target: string): Promise<readonly string[]>
 }
 
 export interface BackupTargetWriter {
+  /** Before a copy on the target is deleted, or when one that was begun is given up. */
+  putLeftover(target: string, backup: string): Promise<void>
+  forgetLeftover(target: string, backup: string): Promise<void>
   /** Throws `TakenError` when the name is held. */
   insert(target: Pick<BackupTargetRow, 'id' | 'name' | 'kind' | 'settings'>): Promise<BackupTargetRow>
   checked(id: string): Promise<BackupTargetRow>
@@ -41,6 +46,6 @@ export interface BackupTargetWriter {
   putCopy(target: string, backup: string, state: BackupCopy['state']): Promise<BackupCopyRow>
   putPiece(target: string, backup: string, number: number, piece: CopyPieceRow): Promise<void>
   forgetCopy(target: string, backup: string): Promise<void>
-  /** Of a backup that is gone here. */
+  /** Of a backup that is gone here. What was sent of copies that are not complete is left over. */
   forgetCopies(backup: string): Promise<void>
 }

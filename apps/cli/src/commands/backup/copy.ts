@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { OperationRecord } from '@stackquay/contract'
-import { backupRef } from '../../backups/find-backup.ts'
+import { backupRef, isOfInstance } from '../../backups/find-backup.ts'
 import { findTarget } from '../../backups/find-target.ts'
 import { noteDone } from '../../change-project.ts'
 import type { Context } from '../../context.ts'
@@ -15,7 +15,7 @@ export const defineCopy: Define = (command, context) => {
     .description(
       'Copy a backup to a target, encrypted. Every piece is read back before it counts; a copy that was interrupted goes on where it was. It takes scope admin.',
     )
-    .argument('<backup>', 'id, or a project for its newest backup')
+    .argument('<backup>', 'id, or a project for its newest backup; of the instance: see stq instance backup list')
     .argument('<target>', 'id or name: see stq backup target list')
   addWaitOptions(command).action((backup: string, target: string, flags: WaitFlags) =>
     run(context(), backup, target, flags),
@@ -23,11 +23,12 @@ export const defineCopy: Define = (command, context) => {
 }
 
 async function run(context: Context, named: string, where: string, flags: WaitFlags): Promise<void> {
-  const { backup } = await backupRef(context, named, undefined)
+  const isOwn = isOfInstance(named)
+  const backup = isOwn ? named : (await backupRef(context, named, undefined)).backup
   const target = await findTarget(context, where)
   const client = await context.client()
   const operation = (await client.call(
-    'copyBackup',
+    isOwn ? 'copyInstanceBackup' : 'copyBackup',
     { params: { backup }, body: { target: target.id } },
     { signal: context.signal, idempotencyKey: randomUUID() },
   )) as OperationRecord
@@ -37,6 +38,7 @@ async function run(context: Context, named: string, where: string, flags: WaitFl
     )
   await finishOperation(context, operation, flags)
   noteDone(context, `${backup} lies on ${plainText(target.name)}`)
-  if (context.json)
+  if (context.json && isOwn) context.result({ id: backup, target: target.id }, () => '')
+  else if (context.json)
     context.result(await client.call('getAnyBackup', { params: { backup } }, { signal: context.signal }), () => '')
 }

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { OperationRecord } from '@stackquay/contract'
+import { isOfInstance } from '../../backups/find-backup.ts'
 import { findTarget } from '../../backups/find-target.ts'
 import { noteDone } from '../../change-project.ts'
 import type { Context } from '../../context.ts'
@@ -15,7 +16,10 @@ export const defineFetch: Define = (command, context) => {
     )
     .argument('<target>', 'id or name: see stq backup target list')
     .argument('<backup>', 'id: see stq backup target backups')
-    .addHelpText('after', '\nThen: stq backup restore-as <backup> <name>')
+    .addHelpText(
+      'after',
+      '\nThen: stq backup restore-as <backup> <name>; one of the instance is restored in the page, by an administrator',
+    )
   addWaitOptions(command).action((target: string, backup: string, flags: WaitFlags) =>
     run(context(), target, backup, flags),
   )
@@ -25,7 +29,7 @@ async function run(context: Context, where: string, backup: string, flags: WaitF
   const { id } = await findTarget(context, where)
   const client = await context.client()
   const operation = (await client.call(
-    'fetchBackup',
+    isOfInstance(backup) ? 'fetchInstanceBackup' : 'fetchBackup',
     { params: { target: id }, body: { backup } },
     { signal: context.signal, idempotencyKey: randomUUID() },
   )) as OperationRecord
@@ -34,6 +38,10 @@ async function run(context: Context, where: string, backup: string, flags: WaitF
       context.quiet ? operation.id : `The service has taken it on: ${operation.id}`,
     )
   await finishOperation(context, operation, flags)
+  if (isOfInstance(backup)) {
+    noteDone(context, 'The backup of the instance is here')
+    return context.result({ id: backup }, () => backup)
+  }
   const fetched = await client.call('getAnyBackup', { params: { backup } }, { signal: context.signal })
   noteDone(context, `The backup of ${fetched.project.slug} is here`)
   context.result(fetched, () => fetched.id)

@@ -2,6 +2,7 @@ import type { Define } from '../../define.ts'
 import { defineAdd } from './target/add.ts'
 import { defineBackups } from './target/backups.ts'
 import { defineCheck } from './target/check.ts'
+import { defineDeleteBackup } from './target/delete-backup.ts'
 import { defineList } from './target/list.ts'
 import { defineRemove } from './target/remove.ts'
 
@@ -13,5 +14,6 @@ export const defineTarget: Define = (command, context) => {
   defineAdd(command.command('add'), context)
   defineCheck(command.command('check'), context)
   defineBackups(command.command('backups'), context)
+  defineDeleteBackup(command.command('delete-backup'), context)
   defineRemove(command.command('remove'), context)
 }

@@ -43,7 +43,7 @@ export function BackupDialogs({ act, project, onClose }: BackupDialogsProps) {
         {backup !== undefined && <RestoreAs backup={backup} onClose={onClose} />}
       </Dialog>
       <Dialog open={act?.do === 'copy'} onClose={onClose} title={t.copyTitle(when)} detail={t.copyDetail}>
-        {backup !== undefined && <CopyToTarget backup={backup} onClose={onClose} />}
+        {backup !== undefined && <CopyToTarget backup={backup.id} onClose={onClose} />}
       </Dialog>
       <ConfirmDialog
         open={act?.do === 'delete'}

@@ -1,4 +1,3 @@
-import type { Backup } from '@stackquay/contract'
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
@@ -14,7 +13,7 @@ import { texts } from '../../texts/index.ts'
 
 const t = texts.backupTargets
 
-export function CopyToTarget({ backup, onClose }: { backup: Backup; onClose: () => void }) {
+export function CopyToTarget({ backup, onClose }: { backup: string; onClose: () => void }) {
   const query = useQuery(targetsQuery)
   const navigate = useNavigate()
   const [chosen, setChosen] = useState<string | null>(null)

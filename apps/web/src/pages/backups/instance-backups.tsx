@@ -1,6 +1,6 @@
 import type { InstanceBackup } from '@stackquay/contract'
 import { useQuery } from '@tanstack/react-query'
-import { Archive, Download, Ellipsis, Trash2, Undo2 } from 'lucide-react'
+import { Archive, Download, Ellipsis, HardDriveUpload, Trash2, Undo2 } from 'lucide-react'
 import { useState } from 'react'
 import {
   createInstanceBackup,
@@ -12,6 +12,7 @@ import {
 } from '../../api/instance-backups.ts'
 import { Button, buttonClass, IconButton } from '../../components/button.tsx'
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
+import { Dialog } from '../../components/dialog.tsx'
 import { Loaded } from '../../components/loaded.tsx'
 import { Menu, MenuItem, MenuSeparator } from '../../components/menu.tsx'
 import { Panel } from '../../components/panel.tsx'
@@ -20,12 +21,13 @@ import { toastDone, toastProblem } from '../../components/toast.tsx'
 import { formatBytes, formatDateTime } from '../../lib/format.ts'
 import { DownloadLink } from '../../modules/download-link.tsx'
 import { texts } from '../../texts/index.ts'
+import { CopyToTarget } from './copy-to-target.tsx'
 import { UploadButton } from './upload-button.tsx'
 
 const t = texts.backups.instance
 
 interface Act {
-  readonly do: 'restore' | 'delete'
+  readonly do: 'restore' | 'copy' | 'delete'
   readonly backup: InstanceBackup
 }
 
@@ -92,6 +94,9 @@ function InstanceItem({ backup, onAct }: { backup: InstanceBackup; onAct: (act: 
           {t.contents(backup.projects, backup.users)}
           {why !== null && ` · ${why}`}
         </p>
+        {backup.copies.length > 0 && (
+          <p className="text-sm break-words text-ink-2">{texts.backups.copies(backup.copies.map(copyText))}</p>
+        )}
         {!backup.opensHere && <p className="mt-1 text-sm text-warn">{t.locked(backup.keyId)}</p>}
       </div>
       <DownloadLink
@@ -106,6 +111,9 @@ function InstanceItem({ backup, onAct }: { backup: InstanceBackup; onAct: (act: 
         <MenuItem icon={Undo2} disabled={!backup.opensHere} onSelect={() => onAct({ do: 'restore', backup })}>
           {texts.backups.restore}
         </MenuItem>
+        <MenuItem icon={HardDriveUpload} onSelect={() => onAct({ do: 'copy', backup })}>
+          {texts.backups.copyTo}
+        </MenuItem>
         <MenuSeparator />
         <MenuItem icon={Trash2} danger onSelect={() => onAct({ do: 'delete', backup })}>
           {texts.backups.delete}
@@ -113,6 +121,10 @@ function InstanceItem({ backup, onAct }: { backup: InstanceBackup; onAct: (act: 
       </Menu>
     </li>
   )
+}
+
+function copyText({ name, state, at }: InstanceBackup['copies'][number]): string {
+  return `${name} (${texts.backups.copyStates[state]}, ${formatDateTime(at)})`
 }
 
 function InstanceDialogs({ act, onClose }: { act: Act | null; onClose: () => void }) {
@@ -139,6 +151,14 @@ function InstanceDialogs({ act, onClose }: { act: Act | null; onClose: () => voi
           ))}
         </ul>
       </ConfirmDialog>
+      <Dialog
+        open={act?.do === 'copy'}
+        onClose={onClose}
+        title={texts.backups.copyTitle(when)}
+        detail={texts.backups.copyDetail}
+      >
+        {backup !== undefined && <CopyToTarget backup={backup.id} onClose={onClose} />}
+      </Dialog>
       <ConfirmDialog
         open={act?.do === 'delete'}
         onClose={onClose}

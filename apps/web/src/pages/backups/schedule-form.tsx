@@ -1,4 +1,4 @@
-import type { BackupScheduleView, FieldError, ProjectView } from '@stackquay/contract'
+import type { BackupRetention, BackupScheduleView, FieldError, ProjectView } from '@stackquay/contract'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { targetsQuery } from '../../api/backup-targets.ts'
@@ -17,17 +17,18 @@ import { texts } from '../../texts/index.ts'
 
 const t = texts.backups.schedule
 
-type Settings = Pick<BackupScheduleView, 'cron' | 'timezone' | 'keep' | 'verify' | 'targets'>
+type Settings = Pick<BackupScheduleView, 'cron' | 'timezone' | 'keep' | 'verify' | 'targets' | 'keepOnTargets'>
 
 const own = 'own'
 const rules = ['last', 'daily', 'weekly', 'monthly'] as const
 /** The contract's limit. */
 const mostTargets = 5
 const policies = ['always', 'weekly', 'never'] as const
-const pointers = ['/cron', '/timezone', ...rules.map((rule) => `/keep/${rule}`)]
+const pointers = ['/cron', '/timezone', ...rules.flatMap((rule) => [`/keep/${rule}`, `/keepOnTargets/${rule}`])]
 
 interface ScheduleFormProps {
-  project: ProjectView
+  /** Null: the instance itself, of which nothing is verified. */
+  project: ProjectView | null
   schedule: BackupScheduleView | null
   onClose: () => void
 }
@@ -39,22 +40,32 @@ export function ScheduleForm({ project, schedule, onClose }: ScheduleFormProps) 
   const fields = { settings, set, errors: problem?.errors }
   const submit = () =>
     run(async () => {
-      const { cron, timezone, keep, verify, targets } = settings
-      await putBackupSchedule(project.id, { cron, timezone, keep, verify, targets })
+      const { cron, timezone, keep, verify, targets, keepOnTargets } = settings
+      await putBackupSchedule(project?.id ?? null, { cron, timezone, keep, verify, targets, keepOnTargets })
       toastDone(t.saved)
       onClose()
     })
   return (
     <Form onSubmit={submit}>
       <TimeFields {...fields} />
-      <KeepFields {...fields} />
-      <Choices
-        label={t.verify}
-        value={settings.verify}
-        onChange={(verify) => set({ verify })}
-        options={policies.map((value) => ({ value, label: t.policies[value], help: t.policyHelp[value] }))}
+      <KeepFields
+        label={t.keep}
+        help={t.keepHelp}
+        at="/keep"
+        keep={settings.keep}
+        onChange={(keep) => set({ keep })}
+        errors={fields.errors}
       />
+      {project !== null && (
+        <Choices
+          label={t.verify}
+          value={settings.verify}
+          onChange={(verify) => set({ verify })}
+          options={policies.map((value) => ({ value, label: t.policies[value], help: t.policyHelp[value] }))}
+        />
+      )}
       <TargetFields {...fields} />
+      <TargetKeepFields {...fields} />
       {error !== null && <ErrorNote error={error} hideErrors={pointers} />}
       <DialogActions>
         <Button onClick={onClose}>{texts.common.cancel}</Button>
@@ -70,11 +81,14 @@ function suggested(): Settings {
   return {
     cron: usualTimes[0]!,
     timezone: timeZoneHere(),
-    keep: { last: 7, daily: 7, weekly: 4, monthly: 6 },
+    keep: usualKeep,
     verify: 'weekly',
     targets: [],
+    keepOnTargets: null,
   }
 }
+
+const usualKeep: BackupRetention = { last: 7, daily: 7, weekly: 4, monthly: 6 }
 
 interface FieldsProps {
   settings: Settings
@@ -122,10 +136,19 @@ function TimeFields({ settings: { cron, timezone }, set, errors }: FieldsProps) 
   )
 }
 
-function KeepFields({ settings: { keep }, set, errors }: FieldsProps) {
+interface KeepFieldsProps extends Pick<FieldsProps, 'errors'> {
+  label: string
+  help: string
+  /** Pointer of the field. */
+  at: string
+  keep: BackupRetention
+  onChange: (keep: BackupRetention) => void
+}
+
+function KeepFields({ label, help, at, keep, onChange, errors }: KeepFieldsProps) {
   return (
     <fieldset>
-      <legend className="mb-1 text-sm font-medium">{t.keep}</legend>
+      <legend className="mb-1 text-sm font-medium">{label}</legend>
       <div className="grid grid-cols-2 gap-3 sm:grid-cols-4">
         {rules.map((rule) => (
           <TextField
@@ -137,13 +160,37 @@ function KeepFields({ settings: { keep }, set, errors }: FieldsProps) {
             max={1000}
             required
             value={Number.isNaN(keep[rule]) ? '' : keep[rule]}
-            onChange={(event) => set({ keep: { ...keep, [rule]: event.target.valueAsNumber } })}
-            error={errorsAt(errors, `/keep/${rule}`)}
+            onChange={(event) => onChange({ ...keep, [rule]: event.target.valueAsNumber })}
+            error={errorsAt(errors, `${at}/${rule}`)}
           />
         ))}
       </div>
-      <p className="mt-1 text-sm text-ink-3">{t.keepHelp}</p>
+      <p className="mt-1 text-sm text-ink-3">{help}</p>
     </fieldset>
+  )
+}
+
+/** Off unless it is wanted; not there while nothing is copied. */
+function TargetKeepFields({ settings: { targets, keepOnTargets }, set, errors }: FieldsProps) {
+  if (targets.length === 0 && keepOnTargets === null) return null
+  return (
+    <>
+      <Check
+        label={t.keepOnTargets}
+        checked={keepOnTargets !== null}
+        onChange={(chosen) => set({ keepOnTargets: chosen ? usualKeep : null })}
+      />
+      {keepOnTargets !== null && (
+        <KeepFields
+          label={t.keepThere}
+          help={t.keepThereHelp}
+          at="/keepOnTargets"
+          keep={keepOnTargets}
+          onChange={(keep) => set({ keepOnTargets: keep })}
+          errors={errors}
+        />
+      )}
+    </>
   )
 }
 

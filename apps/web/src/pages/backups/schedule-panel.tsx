@@ -18,9 +18,10 @@ import { ScheduleForm } from './schedule-form.tsx'
 
 const t = texts.backups.schedule
 
-/** When backups are made by themselves, whether one is late, and how many stay. */
-export function SchedulePanel({ project }: { project: ProjectView }) {
-  const query = useQuery(backupScheduleQuery(project.id))
+/** When backups are made by themselves, whether one is late, and how many stay: of a project, or with null of the instance itself. */
+export function SchedulePanel({ project }: { project: ProjectView | null }) {
+  const subject = project?.id ?? null
+  const query = useQuery(backupScheduleQuery(subject))
   const may = useMay()
   const [open, setOpen] = useState<'edit' | 'clear' | null>(null)
   const close = () => setOpen(null)
@@ -29,7 +30,7 @@ export function SchedulePanel({ project }: { project: ProjectView }) {
   const { schedule } = query.data
   return (
     <Panel
-      title={t.title}
+      title={project === null ? t.titleOfInstance : t.title}
       actions={
         may('admin') && (
           <>
@@ -45,7 +46,11 @@ export function SchedulePanel({ project }: { project: ProjectView }) {
         )
       }
     >
-      {schedule === null ? <p className="text-sm text-ink-2">{t.none}</p> : <ScheduleFacts schedule={schedule} />}
+      {schedule === null ? (
+        <p className="text-sm text-ink-2">{project === null ? t.noneOfInstance : t.none}</p>
+      ) : (
+        <ScheduleFacts schedule={schedule} verifies={project !== null} />
+      )}
       <Dialog open={open === 'edit'} onClose={close} title={t.formTitle} detail={t.formDetail} wide>
         <ScheduleForm project={project} schedule={schedule} onClose={close} />
       </Dialog>
@@ -57,7 +62,7 @@ export function SchedulePanel({ project }: { project: ProjectView }) {
         submit={t.clear}
         look="primary"
         onConfirm={async () => {
-          await clearBackupSchedule(project.id)
+          await clearBackupSchedule(subject)
           toastDone(t.cleared)
         }}
       />
@@ -65,8 +70,8 @@ export function SchedulePanel({ project }: { project: ProjectView }) {
   )
 }
 
-function ScheduleFacts({ schedule }: { schedule: BackupScheduleView }) {
-  const { last, daily, weekly, monthly } = schedule.keep
+function ScheduleFacts({ schedule, verifies }: { schedule: BackupScheduleView; verifies: boolean }) {
+  const { keep, keepOnTargets } = schedule
   const usual = t.usual[usualTimes.indexOf(schedule.cron)]
   const warnings = warningsOf(schedule)
   return (
@@ -87,14 +92,25 @@ function ScheduleFacts({ schedule }: { schedule: BackupScheduleView }) {
         )}
       </p>
       <p className="numbers">
-        {t.keeps(last, daily, weekly, monthly)} {t.verifies[schedule.verify]}
+        {t.keeps(keep)} {verifies && t.verifies[schedule.verify]}
       </p>
-      {schedule.copies.length > 0 && <p className="numbers break-words">{t.copies(schedule.copies.map(copyText))}</p>}
-      {warnings.length > 0 && (
-        <p role="status" className="flex gap-2 text-warn">
-          <TriangleAlert aria-hidden className="mt-0.5 size-4 shrink-0" />
-          <span className="min-w-0 break-words">{warnings.join(' ')}</span>
+      {schedule.copies.length > 0 && (
+        <p className="numbers break-words">
+          {t.copies(schedule.copies.map(copyText))}
+          {keepOnTargets !== null && ` · ${t.keepsThere(keepOnTargets)}`}
         </p>
+      )}
+      {warnings.length > 0 && (
+        <div role="status" className="mt-1 flex gap-2 rounded-lg bg-warn-soft px-3 py-2 text-warn">
+          <TriangleAlert aria-hidden className="mt-0.5 size-4 shrink-0" />
+          <ul className="flex min-w-0 flex-col gap-1">
+            {warnings.map((text) => (
+              <li key={text} className="break-words">
+                {text}
+              </li>
+            ))}
+          </ul>
+        </div>
       )}
     </div>
   )
@@ -114,6 +130,7 @@ function warningsOf({ late, problem, copies }: BackupScheduleView): string[] {
     ...copies.flatMap((copy) => [
       ...(copy.late ? [t.copyLate(copy.name)] : []),
       ...(copy.problem === null ? [] : [t.copyProblem(copy.name, copy.problem)]),
+      ...(copy.keepProblem === null ? [] : [t.keepProblem(copy.name, copy.keepProblem)]),
     ]),
   ]
 }

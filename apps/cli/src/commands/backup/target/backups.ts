@@ -24,7 +24,7 @@ async function run(context: Context, named: string): Promise<void> {
     if (list.items.length === 0) return 'No backups lie on it.'
     const rows = list.items.map((item) => [
       item.id,
-      plainText(item.project.slug),
+      item.project === null ? '(the instance)' : plainText(item.project.slug),
       ago(item.createdAt, context.world.now()),
       size(item.sizeBytes),
       item.here ? 'yes' : 'no',
