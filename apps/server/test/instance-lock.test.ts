@@ -110,7 +110,13 @@ test('of several that start at one moment on what a dead one left, one gets the 
       assert.deepEqual((await answers).sort(), ['HomeInUseError', 'HomeInUseError', 'HomeInUseError', 'held'])
     } finally {
       // The hard way: its socket stays, and the next round begins with it.
-      await Promise.all(children.map((child) => (child.kill('SIGKILL'), once(child, 'exit'))))
+      await Promise.all(
+        children.map((child) => {
+          const ended = once(child, 'exit')
+          child.kill('SIGKILL')
+          return ended
+        }),
+      )
     }
   }
   const release = await lockHome(home)

@@ -153,7 +153,9 @@ test('a target that lets nothing be deleted is told, and the copy is as complete
   const { app, clock } = await openScheduled(t, '2026-05-01T12:00:00Z')
   const storage = await startWriteOnce(t)
   const s3 = { endpoint: storage.endpoint, bucket: 'offsite', ...storageKeys }
-  const { body: target } = await app.ask<BackupTarget>('POST', '/backup-targets', { name: 'Vault', s3 })
+  const made = await app.ask<BackupTarget>('POST', '/backup-targets', { name: 'Vault', s3 })
+  assert.equal(made.status, 201, JSON.stringify(made.body))
+  const target = made.body
   await nameTargets(app, [target.id], { keepOnTargets: one })
   await night(app, clock, '05-02', ['05-02'])
   storage.lock(true)

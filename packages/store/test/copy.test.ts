@@ -100,11 +100,18 @@ async function olderDatabase(file: string) {
   )
   const options = { file, sealingKey: { id: 'key_a', key: Buffer.alloc(32, 7) }, clock }
   const old = await openStore({ ...options, migrations: before })
-  await old.transaction(async (tx) => {
-    await tx.projects.insert(newProject('shop'))
-    await tx.audit.append(auditEntry())
-  })
+  await old.transaction((tx) => tx.audit.append(auditEntry()))
   await old.close()
+  // As the program of then wrote it: that of today looks into tables that were not there.
+  const { id, slug, spec, path } = newProject('shop')
+  const raw = new DatabaseSync(file)
+  raw
+    .prepare(
+      `insert into projects (id, slug, engine, desired, phase, path, generation, observed_generation, revision, state_since, created_at, updated_at, search, spec)
+       values (?, ?, 'native', 'stopped', 'ready', ?, 1, 1, 1, '', '', '', ?, ?)`,
+    )
+    .run(id, slug, path, slug, JSON.stringify(spec))
+  raw.close()
   return { options, schema: before.length }
 }
 
