@@ -15,7 +15,7 @@ export const defineUpdate: Define = (command, context) =>
     .description('Change a database. What is not named stays; it is restarted when it has to be, and its data stays.')
     .argument('<project>', 'id or slug')
     .argument('<name>', 'of the database')
-    .option('--version <version>', 'of the database software, where its data survives that')
+    .option('--version <version>', 'of the database software; back to an earlier one: stq db upgrade')
     .action((project: string, name: string, flags: UpdateFlags) => run(context(), project, name, flags))
 
 async function run(context: Context, id: string, db: string, flags: UpdateFlags): Promise<void> {
