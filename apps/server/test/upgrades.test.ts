@@ -101,7 +101,7 @@ test('one that fails puts version and data back, and says why', async (t) => {
   Object.assign(world.ends, { code: 69, said: 'The program mariadb-upgrade is not on this machine.\n' })
   const missing = (await change(world, { version: '11.8' })).body.operation?.error
   assert.equal(missing?.code, 'engine_cannot')
-  assert.match(missing?.hint ?? '', /apt-get install -y mariadb-client/)
+  assert.match(missing?.hint ?? '', /apt-get install -y mariadb-server/)
 })
 
 test('back needs a backup from before, the word that later writes go, and an administrator', async (t) => {

@@ -1,5 +1,6 @@
 import { addChangeOptions, type ChangeFlags, changeProject, noteDone } from '../../change-project.ts'
 import type { Context } from '../../context.ts'
+import { databaseNow } from '../../databases/database-now.ts'
 import type { Define } from '../../define.ts'
 import { usageError } from '../../errors.ts'
 import { addExposeOptions } from '../../settings/change-settings.ts'
@@ -28,5 +29,7 @@ async function run(context: Context, id: string, db: string, flags: UpdateFlags)
   const project = await changeProject(context, 'updateDatabase', { params: { id, db }, body }, flags)
   if (project === null) return
   noteDone(context, `${db} is changed`)
-  if (context.json) context.result({ project: project.slug, name: db, ...project.databases[db] }, () => '')
+  if (!context.json) return
+  const now = version === undefined ? project.databases[db] : await databaseNow(context, project, db)
+  context.result({ project: project.slug, name: db, ...now }, () => '')
 }

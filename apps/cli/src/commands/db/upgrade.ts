@@ -2,6 +2,7 @@ import { ApiError } from '@stackquay/client'
 import type { Plan } from '@stackquay/contract'
 import { addChangeOptions, type ChangeFlags, changeProject, noteDone } from '../../change-project.ts'
 import type { Context } from '../../context.ts'
+import { databaseNow } from '../../databases/database-now.ts'
 import type { Define } from '../../define.ts'
 import { planText } from '../../output/plan-text.ts'
 import { confirmByName, refuseUnconfirmed } from '../../prompt.ts'
@@ -39,8 +40,9 @@ async function run(context: Context, id: string, db: string, flags: UpgradeFlags
   const body = { version: to, ...(losesData ? { removeData: true } : {}) }
   const project = await changeProject(context, 'updateDatabase', { params: { id, db }, body }, flags)
   if (project === null) return
-  noteDone(context, `${db} is version ${project.databases[db]?.version ?? to}`)
-  if (context.json) context.result({ project: project.slug, name: db, ...project.databases[db] }, () => '')
+  const now = await databaseNow(context, project, db)
+  noteDone(context, now?.version === to ? `${db} is version ${to}` : `${db} is being changed to version ${to}`)
+  if (context.json) context.result({ project: project.slug, name: db, ...now }, () => '')
 }
 
 /** An earlier version is only planned when it is said that data goes; saying so for a plan does nothing. */

@@ -52,7 +52,7 @@ export const mariadb: DatabaseType = {
     // Nobody else reaches it, and its administrator cannot log in.
     options: (input) => [`--basedir=${basedirOf(input)}`, '--loose-feedback=OFF', '--skip-grant-tables'],
     program: 'mariadb-upgrade',
-    package: 'mariadb-client',
+    package: 'mariadb-server',
   }),
 }
 

@@ -73,7 +73,14 @@ function program(
       input.username,
       ...words,
     ],
-    env: { PGPASSFILE: '/dev/null', PGSERVICEFILE: '/dev/null', PGCLIENTENCODING: 'UTF8', LC_ALL: 'C', PATH: path },
+    // Nothing of the user's own files.
+    env: {
+      PGPASSFILE: '/nonexistent',
+      PGSERVICEFILE: '/nonexistent',
+      PGCLIENTENCODING: 'UTF8',
+      LC_ALL: 'C',
+      PATH: path,
+    },
     cwd: dataPath(input.name),
     beside: input.name,
   }
