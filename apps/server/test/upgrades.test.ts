@@ -116,7 +116,7 @@ test('back needs a backup from before, the word that later writes go, and an adm
   assert.equal(succeeded(await change(world, asks)).databases.main?.version, '11.4')
   assert.deepEqual(await backups(world), ['before-restore', 'before-upgrade'])
   const [entry] = await world.app.store.audit.list({ limit: 1, action: 'project.update' })
-  assert.deepEqual((entry?.changes as Record<string, unknown>).deletesData, ['main'])
+  assert.match(JSON.stringify(entry?.changes), /"deletesData":\["main"\]/)
   const kept = (await world.app.ask<{ items: Backup[] }>('GET', '/projects/shop/backups')).body.items
   for (const { id } of kept) await world.app.ask('DELETE', `/projects/shop/backups/${id}?confirm=${id}`)
   succeeded(await change(world, { version: '11.8' }))

@@ -58,6 +58,7 @@ test('these remove data, and no others', () => {
     'deleteProject',
     'importDatabase',
     'restoreBackup',
+    'updateDatabase',
     'updateProject',
   ])
 })
@@ -82,6 +83,8 @@ test('what raises the scope of an operation is pinned', () => {
       ['createToken', 'operate', 'body', ['/scope'], 'operate'],
       ['createToken', 'admin', 'body', ['/scope'], 'admin'],
       ['updateProject', 'admin', 'body', kinds.map((kind) => `/${kind}/removeData`), true],
+      ['updateProject', 'admin', 'body', ['/databases/*/removeData'], true],
+      ['updateDatabase', 'admin', 'body', ['/removeData'], true],
       ['importDatabase', 'admin', 'query', ['/mode'], 'replace'],
       ['watchRun', 'operate', 'frame', ['/type'], 'cancel'],
     ],
