@@ -104,6 +104,19 @@ test('one that fails puts version and data back, and says why', async (t) => {
   assert.match(missing?.hint ?? '', /apt-get install -y mariadb-server/)
 })
 
+test('a server of the new version that does not start puts version and data back too', async (t) => {
+  const world = await openShop(t)
+  world.app.engine.failNext('start:mariadb-main')
+  const { body } = await change(world, { version: '11.8' })
+  assert.equal(body.operation?.state, 'failed')
+  assert.equal(body.operation.steps.find(({ id }) => id === 'exchange')?.state, 'succeeded')
+  const after = await view(world)
+  assert.deepEqual([after.databases.main?.version, after.generation], ['11.4', after.observedGeneration])
+  assert.equal(after.status.state, 'running', JSON.stringify(after.status))
+  assert.deepEqual(await backups(world), [])
+  succeeded(await change(world, { version: '11.8' }))
+})
+
 test('back needs a backup from before, the word that later writes go, and an administrator', async (t) => {
   const world = await openShop(t)
   succeeded(await change(world, { version: '11.8' }))

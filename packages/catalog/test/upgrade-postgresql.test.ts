@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
 import { existsSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
@@ -168,6 +169,46 @@ describe('The upgrade of a PostgreSQL from 15 to 18', { concurrency: 1 }, () => 
     })
   })
 })
+
+describe('The upgrade of a PostgreSQL on a disk that is too small', { concurrency: 1 }, () => {
+  const embedded = embeddedPostgresql()
+  let stage: Stage
+  let later: Stage
+  let machine: Machine
+
+  before(() => {
+    stage = nativeStage(kind, postgresqlIn(earlier))
+    later = nativeStage(kind, postgresqlIn(embedded.directory))
+    machine = stage.project(name, { password })
+    const { uid } = machine
+    const owner = uid === undefined ? '' : `,uid=${uid},gid=${uid}`
+    mustRun('mount', '-t', 'tmpfs', '-o', `size=90m,mode=700${owner}`, 'tmpfs', machine.data[name]!)
+  })
+  after(async () => {
+    mustRun('umount', machine.data[name]!)
+    await Promise.all([stage.close(), later.close()])
+    embedded.remove()
+  })
+
+  test('ends with the old data in its place, and room again', { timeout: 120_000 }, async () => {
+    const old = await stage.database({ username: 'main' })
+    const pair = { old, next: await later.database({ username: 'main' }) }
+    const spec = kind.toWorkload(old)
+    for (const job of spec.setup) assert.equal((await stage.runJob(job, machine)).code, 0)
+    const upgrades = upgradesOf(method, pair, machine)
+    await assert.rejects(upgrades.convert(), /No space left on device/)
+    await upgrades.undo()
+    assert.equal(existsSync(join(machine.data[name]!, 'cluster.new')), false)
+    const running = await stage.start(spec, machine)
+    await running.ready()
+    await running.stop()
+  })
+})
+
+function mustRun(program: string, ...args: readonly string[]): void {
+  const { status, stderr } = spawnSync(program, args, { encoding: 'utf8' })
+  assert.equal(status, 0, stderr)
+}
 
 const filling: readonly (readonly [database: string, sql: string])[] = [
   ['main', "ALTER SYSTEM SET work_mem = '7MB'"],

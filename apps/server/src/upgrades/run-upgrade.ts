@@ -26,7 +26,10 @@ export async function runUpgrade(
 /** Counts of very many tables. */
 const mostPrinted = 64 * 1024 * 1024
 
-/** What one program writes goes into the other, and nothing lies in between. */
+/**
+ * What one program writes goes into the other, and nothing lies in between. However it ends, both have ended: the servers that they
+ * started hold the data until then.
+ */
 export async function carryOver(
   upgrade: Upgrade,
   { read, write }: { readonly read: DataProgram; readonly write: DataProgram },
@@ -34,26 +37,32 @@ export async function carryOver(
   context: StepContext,
   deps: ProgramDeps,
 ): Promise<void> {
+  const over = new AbortController()
+  const reading = { ...context, signal: AbortSignal.any([context.signal, over.signal]) }
   let failed: unknown = null
   async function* content(): AsyncGenerator<Buffer> {
     let bytes = 0
     try {
-      for await (const chunk of printed(upgrade, read, context, deps)) {
+      for await (const chunk of printed(upgrade, read, reading, deps)) {
         bytes += chunk.length
         onBytes(bytes)
         yield chunk
       }
     } catch (error) {
-      failed = error
+      if (!over.signal.aborted) failed = error
       throw error
     }
   }
+  const input = content()
   try {
-    const written = printed(upgrade, write, context, deps, content())
+    const written = printed(upgrade, write, context, deps, input)
     for await (const _chunk of written);
   } catch (error) {
     // Where the first of them failed, the second one says only that its input ended.
     throw failed ?? error
+  } finally {
+    over.abort()
+    await input.return(undefined).catch(() => undefined)
   }
 }
 

@@ -19,8 +19,9 @@ export function upgradesOf(method: UpgradeAnew<DatabaseInput>, pair: UpgradePair
     const passed = pipeline(from.child.stdout!, into.child.stdin!)
     passed.catch(() => {})
     into.child.stdout!.resume()
-    await into.succeeded()
-    await from.succeeded()
+    // Both have ended before anything else is done with the data.
+    const ends = await Promise.allSettled([into.succeeded(), from.succeeded()])
+    for (const end of ends) if (end.status === 'rejected') throw end.reason
   }
   const look = async () => JSON.parse(await run(method.look(pair))) as UpgradeLook
   const counts = async () => {
