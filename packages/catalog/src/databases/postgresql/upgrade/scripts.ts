@@ -42,6 +42,10 @@ down() {
   code=$?
   trap - EXIT
   if [ -n "$server" ]; then kill -INT "$server" 2>/dev/null || true; wait "$server" || true; fi
+  # What its clients say of a server that crashed is that it went.
+  if [ "$code" != 0 ] && [ -e "$room/log" ]; then
+    grep -E 'PANIC|FATAL|No space left' "$room/log" | grep -v 'the database system is' | head -n 3 >&2 || true
+  fi
   rm -rf "$room"
   exit "$code"
 }
