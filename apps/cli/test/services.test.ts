@@ -427,12 +427,13 @@ test('against a stand-in: a database is changed, gets a new password, and is dro
     query.get('dryRun') === 'true' ? plan : project({ databases: { main } })
   await using service = await standIn({
     'PATCH /projects/shop/databases/main': answer,
+    [`GET /projects/${project().id}`]: () => project({ databases: { main } }),
     'POST /projects/shop/databases/main/credentials/rotate': answer,
     'DELETE /projects/shop/databases/main': answer,
   })
   const db = (...args: string[]) => stq(['db', ...args], { url: service.url })
   const changed = await db('update', 'shop', 'main', '--expose', '--version', '18', '--json')
-  assert.deepEqual(service.calls.at(-1)!.body, { version: '18', exposePort: true })
+  assert.deepEqual(service.calls.at(-2)!.body, { version: '18', exposePort: true })
   assert.deepEqual(JSON.parse(changed.stdout), { project: 'shop', name: 'main', ...main })
   assert.equal(
     (await db('update', 'shop', 'main', '--no-expose', '--dry-run')).stdout,

@@ -21,6 +21,7 @@ import type { PortsKeeper } from './ports/held-ports.ts'
 import type { InheritedSockets } from './ports/inherited-sockets.ts'
 import type { SetupCode } from './setup-code.ts'
 import { tidyRegularly } from './tidy.ts'
+import { createVersionChanges } from './upgrades/upgrade-plan.ts'
 import { createDispatcher } from './webhooks/dispatcher.ts'
 import { createWorkers } from './workers/workers.ts'
 
@@ -68,9 +69,9 @@ export async function createApp(options: AppOptions): Promise<App> {
   const provision = createProvision({ isolation, store, engine, config, report: (text) => log.info(text) })
   const commands = openCommands({ instance, resolving, projects, provision, workers }, context)
   const sharing = openSharing({ instance, resolving, projects }, context)
-  const { model, observations } = projects
-  const { resolver, catalogue } = resolving
-  const changing = { store, model, resolver, catalogue, engine, engines, workers, observations }
+  const { resolver, catalogue, model, observations } = { ...resolving, ...projects }
+  const versions = createVersionChanges({ ...instance, resolver, backups, home: config.home })
+  const changing = { store, model, resolver, catalogue, engine, engines, workers, observations, versions }
   const operating = { instance, resolving, projects, commands, provision, backups, receivedDumps }
   const operations = openOperations(changing, operating, context)
 

@@ -52,7 +52,7 @@ export const Manifest = z.strictObject({
   id: ArchiveId,
   createdAt: Moment,
   note: text(1000).nullable(),
-  source: z.enum(['manual', 'schedule', 'before-restore', 'before-import', 'upload']),
+  source: z.enum(['manual', 'schedule', 'before-restore', 'before-import', 'before-upgrade', 'upload']),
   engine: text(60),
   project: z.strictObject({ id: text(60), slug: text(100), name: text(200) }),
   stackquayVersion: text(60),

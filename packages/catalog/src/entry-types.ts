@@ -2,6 +2,7 @@ import type { Job, PortBinding, ToolchainQuery, Value, Workload } from '@stackqu
 import type { z } from 'zod'
 import type { BackupMethod } from './backup-method.ts'
 import type { DumpMethod } from './dump-method.ts'
+import type { UpgradeMethod } from './upgrade-method.ts'
 
 /**
  * A runtime, a service or a database is one folder that exports one of these descriptors. A descriptor answers every
@@ -139,6 +140,8 @@ export interface DatabaseType {
   /** Without `backup` its data is only copied while it is stopped, and nobody counts what is in it. Without `dump` it has none. */
   readonly backup?: BackupMethod<DatabaseInput>
   readonly dump?: DumpMethod<DatabaseInput>
+  /** Absent: data of one release line is never opened by another. */
+  readonly upgrade?: UpgradeMethod<DatabaseInput>
 }
 
 /** A helper beside the project: a cache, a queue, a search engine. At most one of a type in a project. */
@@ -387,14 +390,4 @@ export interface ServiceInput extends ServiceConnection {
 /** A workload without its project and fingerprint. */
 export type WorkloadSpec = Omit<Workload, 'ref' | 'fingerprint'> & { readonly name: string }
 
-/** Thrown by `toWorkloads` when the settings cannot run as they are; becomes one 422 error at `pointer`. */
-export class SettingsError extends Error {
-  override readonly name = 'SettingsError'
-  readonly field: string
-  readonly hint: string
-  constructor(field: string, message: string, hint: string) {
-    super(message)
-    this.field = field
-    this.hint = hint
-  }
-}
+export { SettingsError } from './settings-error.ts'

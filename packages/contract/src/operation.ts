@@ -32,7 +32,7 @@ export interface Raise {
   readonly when: {
     /** `frame`: what the caller sends on a WebSocket. */
     readonly part: 'body' | 'query' | 'frame'
-    /** JSON pointers into the parsed part; it holds when the value at one of them is exactly `equals`. */
+    /** JSON pointers into the parsed part, `*` for any name; it holds when a value at one of them is exactly `equals`. */
     readonly pointers: readonly string[]
     readonly equals: string | boolean
   }

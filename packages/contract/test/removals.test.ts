@@ -59,6 +59,7 @@ test('these remove data, and no others', () => {
     'deleteTargetBackup',
     'importDatabase',
     'restoreBackup',
+    'updateDatabase',
     'updateProject',
   ])
 })
@@ -83,6 +84,8 @@ test('what raises the scope of an operation is pinned', () => {
       ['createToken', 'operate', 'body', ['/scope'], 'operate'],
       ['createToken', 'admin', 'body', ['/scope'], 'admin'],
       ['updateProject', 'admin', 'body', kinds.map((kind) => `/${kind}/removeData`), true],
+      ['updateProject', 'admin', 'body', ['/databases/*/removeData'], true],
+      ['updateDatabase', 'admin', 'body', ['/removeData'], true],
       ['importDatabase', 'admin', 'query', ['/mode'], 'replace'],
       ['watchRun', 'operate', 'frame', ['/type'], 'cancel'],
     ],

@@ -95,18 +95,22 @@ function ofToken(caller: Caller & { kind: 'token' }, access: Protected, project:
 }
 
 function holds({ when: { part, pointers, equals } }: Raise, parts: RequestParts): boolean {
-  return pointers.some((pointer) => valueAt(parts[part], pointer) === equals)
+  return pointers.some((pointer) => valuesAt(parts[part], pointer).includes(equals))
 }
 
-/** RFC 6901; undefined where nothing stands. */
-function valueAt(value: unknown, pointer: string): unknown {
+/** RFC 6901, with `*` for any name; none where nothing stands. */
+function valuesAt(value: unknown, pointer: string): readonly unknown[] {
   const names = pointer.split('/').slice(1)
-  return names.reduce<unknown>((inner, name) => {
-    const key = name.replaceAll('~1', '/').replaceAll('~0', '~')
-    return typeof inner === 'object' && inner !== null && Object.hasOwn(inner, key)
-      ? (inner as Readonly<Record<string, unknown>>)[key]
-      : undefined
-  }, value)
+  return names.reduce<readonly unknown[]>(
+    (found, name) =>
+      found.flatMap((inner) => {
+        if (typeof inner !== 'object' || inner === null) return []
+        if (name === '*') return Object.values(inner)
+        const key = name.replaceAll('~1', '/').replaceAll('~0', '~')
+        return Object.hasOwn(inner, key) ? [(inner as Readonly<Record<string, unknown>>)[key]] : []
+      }),
+    [value],
+  )
 }
 
 /** Whether a caller's restriction lets it see a project; `null` stands for one that does not exist. */

@@ -1,10 +1,11 @@
-import { databaseTypeOf, databaseTypes, type RuntimeType, runtimeTypes, type Settings } from '@stackquay/catalog'
+import { type RuntimeType, runtimeTypes, type Settings } from '@stackquay/catalog'
 import type { FieldError, ProjectPatch } from '@stackquay/contract'
 import { chooseLine, type OfferedLine } from './choose-line.ts'
 import { type Fields, isObject, withoutUndefined } from './fields.ts'
+import { type Earlier, mergeDatabases, noneEarlier, type VersionChange } from './merge-databases.ts'
 import { mergeLimits } from './merge-limits.ts'
 import { mergeServices } from './merge-services.ts'
-import { type EnvVariable, type ProjectSpec, primaryDatabase, withPrimaryMarked } from './spec.ts'
+import type { EnvVariable, ProjectSpec } from './spec.ts'
 
 /** What the instance offers now: versions by runtime, service and database, newest first, the default marked. */
 export interface Offers {
@@ -22,6 +23,8 @@ export type Merged =
       readonly spec: ProjectSpec
       /** Services whose data the patch asks to delete. */
       readonly removesData: readonly string[]
+      /** Databases whose data is to become that of another release line. */
+      readonly versions: readonly VersionChange[]
     }
   | { readonly ok: false; readonly errors: readonly FieldError[] }
 
@@ -30,7 +33,7 @@ export type Merged =
  * answered at once. `naming` is what a runtime means that is named without `enabled` and was never configured: a body
  * that creates a project wants it, a PATCH leaves it off. The same holds for services. `data` is what is there, by name, with
  * the version that wrote it where that is not the one of the settings; it matters only when `asksAboutData` says so, and
- * finding it out takes a while.
+ * finding it out takes a while. `earlier` knows what data of an earlier release line of a database could be put back.
  */
 export function mergeProject(
   spec: ProjectSpec,
@@ -39,6 +42,7 @@ export function mergeProject(
   offers: Offers,
   naming: 'enables' | 'keeps',
   data: ReadonlyMap<string, string | null> = new Map(),
+  earlier: Earlier = noneEarlier,
 ): Merged {
   const errors: FieldError[] = []
   const runtimes: Record<string, Settings> = { ...spec.runtimes }
@@ -56,17 +60,19 @@ export function mergeProject(
     if (merged !== null) runtimes[kind.name] = merged
   }
   const services = mergeServices(spec.services, patch, offers.services, naming, data, errors)
+  const databases = mergeDatabases(spec, patch, { offers: offers.databases, data, earlier, errors })
   const changed: ProjectSpec = {
     ...spec,
     name: patch.name ?? spec.name,
     runtimes,
     services: services.services,
-    databases: mergeDatabases(spec, patch, offers, errors),
+    databases: databases.databases,
     env: mergeEnv(spec, env),
     healthCheck: mergeHealthCheck(spec, patch, errors),
   }
   const next: ProjectSpec = { ...changed, limits: mergeLimits(changed, patch, errors) }
-  return errors.length > 0 ? { ok: false, errors } : { ok: true, spec: next, removesData: services.removesData }
+  if (errors.length > 0) return { ok: false, errors }
+  return { ok: true, spec: next, removesData: services.removesData, versions: databases.versions }
 }
 
 function mergeRuntime(
@@ -128,75 +134,6 @@ function mergeNested(kind: RuntimeType, before: Fields, change: Fields): Fields 
   if (sent.preset !== undefined && sent.preset !== before.preset && sent.port === undefined)
     merged.port = kind.presets.find((preset) => preset.name === sent.preset)?.port ?? before.port
   return merged
-}
-
-function mergeDatabases(
-  spec: ProjectSpec,
-  patch: ProjectPatch,
-  offers: Offers,
-  errors: FieldError[],
-): ProjectSpec['databases'] {
-  const databases = new Map(Object.entries(spec.databases))
-  for (const [name, change] of Object.entries(patch.databases ?? {})) {
-    const pointer = `/databases/${name}`
-    const before = databases.get(name)
-    if (change === null) {
-      if (before !== undefined) {
-        errors.push({
-          pointer,
-          code: 'needs_delete',
-          detail: `A change never drops a database. Use DELETE …/databases/${name}?confirm=${name}, which deletes its data.`,
-        })
-      }
-      continue
-    }
-    const kind = databaseTypeOf(change.type ?? before?.type ?? '')
-    if (kind === undefined) {
-      const known = databaseTypes.map((candidate) => candidate.name).join(', ')
-      errors.push({
-        pointer: `${pointer}/type`,
-        code: change.type === undefined ? 'required' : 'unknown_type',
-        detail:
-          change.type === undefined
-            ? `A new database needs its type: ${known}.`
-            : `There is no database type "${change.type}"; there is ${known}.`,
-      })
-      continue
-    }
-    const blocker = before === undefined ? kind.nameBlocker(name) : null
-    if (blocker !== null) {
-      errors.push({ pointer, code: 'reserved_name', detail: `${blocker} Choose another.` })
-      continue
-    }
-    if (before !== undefined && kind.name !== before.type) {
-      errors.push({
-        pointer: `${pointer}/type`,
-        code: 'type_change_refused',
-        detail: `"${name}" is ${before.type}, and that cannot be changed. Add another database instead.`,
-      })
-      continue
-    }
-    if (before !== undefined && kind.lineOf(change.version ?? before.version) !== kind.lineOf(before.version)) {
-      errors.push({
-        pointer: `${pointer}/version`,
-        code: 'version_change_refused',
-        detail: `The data of "${name}" was written by ${kind.label} ${before.version}, which ${change.version} cannot read. Add another database and copy the data.`,
-      })
-      continue
-    }
-    const version =
-      before?.version ??
-      chooseLine(kind, undefined, change.version, offers.databases[kind.name] ?? [], errors, `${pointer}/version`, true)
-    const settings = { type: kind.name, version, exposePort: change.exposePort ?? before?.exposePort ?? false }
-    if (before !== undefined) {
-      databases.set(name, { ...before, ...settings })
-      continue
-    }
-    const known = withPrimaryMarked(Object.fromEntries(databases))
-    for (const [other, database] of Object.entries(known)) databases.set(other, database)
-    databases.set(name, { ...settings, primary: primaryDatabase(known) === undefined })
-  }
-  return Object.fromEntries(databases)
 }
 
 function mergeEnv(spec: ProjectSpec, patch: EnvPatch): ProjectSpec['env'] {

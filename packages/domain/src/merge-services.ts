@@ -32,8 +32,8 @@ export function mergeServices(
   return { services: merged, removesData }
 }
 
-/** Whether the result depends on which data there is, and which version wrote it. */
-export function asksAboutData(services: Services, patch: ProjectPatch): boolean {
+/** Whether what a patch says of services depends on which data there is, and which version wrote it. */
+export function servicesAskAboutData(services: Services, patch: ProjectPatch): boolean {
   return serviceTypes.some((kind) => {
     const before = services[kind.name]
     const sent = patch[kind.name]

@@ -105,7 +105,11 @@ const raising: Access = {
   scope: 'operate',
   project: true,
   raised: [
-    { to: 'admin', when: { part: 'body', pointers: ['/a/gone', '/b~1c/gone'], equals: true }, because: 'data goes' },
+    {
+      to: 'admin',
+      when: { part: 'body', pointers: ['/a/gone', '/b~1c/gone', '/all/*/gone'], equals: true },
+      because: 'data goes',
+    },
     { to: 'operate', when: { part: 'query', pointers: ['/how'], equals: 'quickly' }, because: 'it is quick' },
   ],
 }
@@ -121,6 +125,7 @@ test('a request needs the operation’s own scope unless something in it raises 
     { body: { a: null, other: { gone: true } } },
     { body: { gone: true, inner: { a: { gone: true } } } },
     { query: { a: { gone: true } } },
+    { body: { all: { gone: true, one: { gone: false }, two: null } } },
     { body: Object.create({ a: { gone: true } }) },
   ]
   for (const parts of quiet) {
@@ -129,6 +134,7 @@ test('a request needs the operation’s own scope unless something in it raises 
   }
   assert.equal(raisedScope(raising, { body: { a: { gone: true } } }), 'admin')
   assert.equal(raisedScope(raising, { body: { 'b/c': { gone: true } } }), 'admin')
+  assert.equal(raisedScope(raising, { body: { all: { one: null, two: { gone: true } } } }), 'admin')
   assert.equal(raisedScope(raising, { query: { how: 'quickly' } }), 'operate')
   assert.equal(raisedScope(raising, { query: { how: 'quickly' }, body: { a: { gone: true } } }), 'admin')
 })

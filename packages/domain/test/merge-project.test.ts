@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { databaseTypes, runtimeTypeOf, runtimeTypes, type ServiceType, serviceTypes } from '@stackquay/catalog'
 import type { ProjectPatch } from '@stackquay/contract'
+import { type Earlier, isEarlier, withVersionsOf } from '../src/merge-databases.ts'
 import { type EnvPatch, mergeProject, type Offers, sameSpec } from '../src/merge-project.ts'
 import { emptySpec, type ProjectSpec, primaryDatabase } from '../src/spec.ts'
 import {
@@ -205,13 +206,87 @@ test('the type of a database cannot change, is needed for a new one and must be 
   assert.deepEqual(faults(empty, { databases: { main: { type: 'oracle' } } }), ['/databases/main/type unknown_type'])
 })
 
-test('the version of a database with data cannot change, and says so once', () => {
-  for (const version of ['17', '99', '17.4'])
-    assert.deepEqual(faults(withDatabase, { databases: { main: { version } } }), [
-      '/databases/main/version version_change_refused',
-    ])
+const dataOfMain = new Map([['postgresql-main', null]])
+
+function versioned(
+  spec: ProjectSpec,
+  version: string,
+  {
+    more = {},
+    data = dataOfMain,
+    earlier = () => null,
+  }: { more?: object; data?: Map<string, null>; earlier?: Earlier } = {},
+) {
+  const result = mergeProject(spec, { databases: { main: { version, ...more } } }, {}, offers, 'keeps', data, earlier)
+  return result.ok
+    ? { versions: result.versions, version: result.spec.databases.main?.version }
+    : result.errors.map(({ pointer, code, detail }) => ({ pointer, code, detail }))
+}
+
+test('a release line of a database with data keeps the line that wrote it', () => {
   for (const version of ['18', '18.1'])
-    assert.deepEqual(merged(withDatabase, { databases: { main: { version } } }), withDatabase)
+    assert.deepEqual(versioned(withDatabase, version), { versions: [], version: '18' })
+})
+
+test('a database without data takes any version that is offered, also when a project is created', () => {
+  assert.deepEqual(versioned(withDatabase, '17', { data: new Map() }), { versions: [], version: '17' })
+  const template = mergeProject(empty, { databases: { main: { type: 'postgres' } } }, {}, offers, 'enables')
+  assert.ok(template.ok)
+  const made = mergeProject(template.spec, { databases: { main: { version: '17' } } }, {}, offers, 'enables')
+  assert.ok(made.ok)
+  assert.deepEqual([made.spec.databases.main?.version, made.versions], ['17', []])
+})
+
+test('data becomes that of a later version, and the specification that says so is still to be written', () => {
+  const old = merged(empty, { databases: { main: { type: 'postgres', version: '17' } } })
+  const change = { database: 'main', from: '17', to: '18', back: null }
+  assert.deepEqual(versioned(old, '18'), { versions: [change], version: '18' })
+  const next = { ...old, databases: { main: { ...old.databases.main!, version: '18' } } }
+  assert.deepEqual(withVersionsOf(next, [change], 'from'), old)
+  assert.deepEqual(withVersionsOf(old, [change], 'to'), next)
+  assert.deepEqual(
+    [versioned(old, '9'), versioned(old, '16')].flat().map((error) => 'code' in error && error.code),
+    ['version_not_offered', 'unavailable_here'],
+  )
+})
+
+test('an earlier version needs a backup from before an upgrade, and the word that what came since goes', () => {
+  const back = { backup: 'bak_1', createdAt: '2026-01-02T03:04:05Z' }
+  const asked: string[] = []
+  const earlier: Earlier = (database, line) => {
+    asked.push(`${database} ${line}`)
+    return back
+  }
+  const faultsOf = (...answer: Parameters<typeof versioned>) =>
+    [versioned(...answer)].flat().map((error) => ('code' in error ? `${error.pointer} ${error.code}` : 'accepted'))
+  assert.deepEqual(faultsOf(withDatabase, '17'), ['/databases/main/version version_change_refused'])
+  assert.deepEqual(faultsOf(withDatabase, '17', { earlier }), ['/databases/main/removeData confirm'])
+  const more = { removeData: true }
+  assert.deepEqual(versioned(withDatabase, '17', { earlier, more }), {
+    versions: [{ database: 'main', from: '18', to: '17', back }],
+    version: '17',
+  })
+  assert.deepEqual(asked, ['main 17', 'main 17'])
+  for (const wrong of [
+    () => faultsOf(withDatabase, '18', { earlier, more }),
+    () => faultsOf(withDatabase, '17', { earlier, more, data: new Map() }),
+    () =>
+      faultsOf(merged(empty, { databases: { main: { type: 'postgres', version: '17' } } }), '18', { earlier, more }),
+    () => faults(empty, { databases: { main: { type: 'postgres', removeData: true } } }),
+  ])
+    assert.deepEqual(wrong(), ['/databases/main/removeData no_earlier_version'])
+})
+
+test('versions are earlier and later by their numbers', () => {
+  const pairs = [
+    ['9.6', '10'],
+    ['8.4', '10.11'],
+    ['10.6', '10.11'],
+    ['11', '11.4'],
+  ] as const
+  for (const [one, other] of pairs) {
+    assert.deepEqual([isEarlier(one, other), isEarlier(other, one), isEarlier(one, one)], [true, false, false])
+  }
 })
 
 test('a new database takes an offered version that this machine has', () => {

@@ -9,8 +9,8 @@ import {
   serviceTypes,
 } from '@stackquay/catalog'
 import { ProjectPatch } from '@stackquay/contract'
+import { asksAboutData } from '../src/asks-about-data.ts'
 import { mergeProject, type Offers, sameSpec } from '../src/merge-project.ts'
-import { asksAboutData } from '../src/merge-services.ts'
 import { emptySpec, type ProjectSpec } from '../src/spec.ts'
 import { offersOfAll } from './random-patch.ts'
 
@@ -194,7 +194,7 @@ test('4.2.3 the version of kept data changes only to one that can read it, and s
         for (const enabled of [true, false]) {
           const spec = merged(empty, { [kind.name]: { enabled, version: from } }, { offers })
           const patch = { [kind.name]: { version: to } }
-          assert.ok(asksAboutData(spec.services, patch as ProjectPatch))
+          assert.ok(asksAboutData(spec, patch as ProjectPatch))
           assert.equal(service(merged(spec, patch, { offers }), kind).version, to, 'without data every version will do')
           if (kind.dataBlocker(from, to) === null) {
             assert.equal(service(merged(spec, patch, { offers, data: [kind.name] }), kind).version, to)
@@ -278,7 +278,7 @@ test('4.2.4 a bucket that is there stays as it was made; before there is one it 
       for (const enabled of [true, false]) {
         const before = merged(withService(kind), { [kind.name]: { enabled } })
         const patch = { [kind.name]: { [field]: other(service(before, kind), field) } }
-        assert.ok(asksAboutData(before.services, patch as ProjectPatch))
+        assert.ok(asksAboutData(before, patch as ProjectPatch))
         assert.deepEqual(faults(before, patch, { data: [kind.name] }), [`/${kind.name}/${field} data_exists`])
         const same = { [kind.name]: { [field]: service(before, kind)[field] } }
         assert.deepEqual(merged(before, same, { data: [kind.name] }), before)
@@ -584,7 +584,7 @@ test('a field that there is not is refused, in every runtime and service and ins
 })
 
 test('whether there is data is asked only when the answer matters', () => {
-  const asks = (spec: ProjectSpec, patch: object) => asksAboutData(spec.services, patch as ProjectPatch)
+  const asks = (spec: ProjectSpec, patch: object) => asksAboutData(spec, patch as ProjectPatch)
   for (const kind of serviceTypes) {
     const before = withService(kind)
     assert.equal(asks(empty, { [kind.name]: { enabled: true, version: newest(kind) } }), false, 'never configured')

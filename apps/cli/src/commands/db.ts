@@ -7,11 +7,13 @@ import { defineImport } from './db/import.ts'
 import { defineList } from './db/list.ts'
 import { defineRotate } from './db/rotate.ts'
 import { defineUpdate } from './db/update.ts'
+import { defineUpgrade } from './db/upgrade.ts'
 
 export const define: Define = (command, context) => {
   defineList(command.command('list', { isDefault: true }), context)
   defineCreate(command.command('create'), context)
   defineUpdate(command.command('update'), context)
+  defineUpgrade(command.command('upgrade'), context)
   defineCredentials(command.command('credentials'), context)
   defineExport(command.command('export'), context)
   defineImport(command.command('import'), context)

@@ -16,6 +16,7 @@ import type { OperationDeps } from './operation-deps.ts'
 import { restore } from './restore.ts'
 import { restoreAs } from './restore-as.ts'
 import { update } from './update.ts'
+import { upgrade } from './upgrade.ts'
 import { verify } from './verify.ts'
 
 export type { OperationDeps } from './operation-deps.ts'
@@ -53,6 +54,7 @@ function workOfProject(operation: ProjectOperation, deps: OperationDeps): Work {
     case 'duplicate':
       return create(operation, deps)
     case 'update':
+      if (operation.input.versions !== undefined) return upgrade(operation, deps)
       return operation.input.deleteData === undefined ? carryOutActs(operation, deps) : update(operation, deps)
     case 'start':
     case 'stop':

@@ -11,6 +11,7 @@ import type { Reply, RequestContext } from '../http/handler.ts'
 import { ifMatchHolds } from '../http/preconditions.ts'
 import { requireMayRemove } from '../http/rights.ts'
 import { type ChangeDeps, type ChangeOptions, proposeChange, writeChange } from './change-project.ts'
+import { deletedBy } from './version-changes.ts'
 import { operationView, projectView } from './view.ts'
 
 /** How often a change without If-Match is proposed again on what others wrote meanwhile. */
@@ -75,7 +76,7 @@ export function createAnswers(deps: ChangeDeps): ProjectAnswers {
 
   const changeOnce: ProjectAnswers['change'] = async (row, patch, context, action, query, options) => {
     const proposed = await proposeChange(row, patch, deps, { ...options, isShown: query.dryRun === true })
-    requireMayRemove(context.principal, proposed.removal.deleteData)
+    requireMayRemove(context.principal, deletedBy(proposed))
     if (query.dryRun === true) return { status: 200, body: proposed.plan }
     if (!proposed.isChange && proposed.removal.deleteData.length + proposed.rotates.length === 0)
       return { status: 200, body: record(row.id), etag: String(row.generation) }

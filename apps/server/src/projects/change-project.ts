@@ -13,11 +13,13 @@ import {
   sameSpec,
   serviceSecret,
   touchedBy,
+  type VersionChange,
   withPrimaryMarked,
+  withVersionsOf,
 } from '@stackquay/domain'
 import type { Change, Engine } from '@stackquay/engine-api'
 import type { Observations, Orchestrator } from '@stackquay/orchestrator'
-import { ChangedError, type OperationRow, type ProjectRow, type Store, type Transaction } from '@stackquay/store'
+import { ChangedError, newId, type OperationRow, type ProjectRow, type Store, type Transaction } from '@stackquay/store'
 import type { Catalogue } from '../catalogue/catalogue.ts'
 import type { RequestContext } from '../http/handler.ts'
 import type { Workers } from '../workers/workers.ts'
@@ -30,6 +32,7 @@ import type { Model } from './model.ts'
 import { planOf, standOf } from './plan.ts'
 import { randomText, refuseErrors } from './prepare.ts'
 import type { Resolver } from './resolver.ts'
+import { deletedBy, togetherBlocker, type VersionChanges, withVersions } from './version-changes.ts'
 
 export interface ChangeDeps {
   readonly store: Store
@@ -43,6 +46,8 @@ export interface ChangeDeps {
   readonly workers: Pick<Workers, 'run'>
   readonly observations: Observations
   readonly orchestrator: Orchestrator
+  /** What changes of the versions of databases are looked at with. */
+  readonly versions: VersionChanges
 }
 
 /** A change of a specification, looked at from all sides and not yet written. */
@@ -58,6 +63,8 @@ export interface ProposedChange {
   /** Whether it may make any workload different. */
   readonly isAboutPrograms: boolean
   readonly removal: Removal
+  /** Databases whose data is to become that of another release line, before the rest is carried out. */
+  readonly versions: readonly VersionChange[]
   readonly rotates: readonly SecretField[]
   /** Workloads that the change makes different; the operation leaves all others as they are. */
   readonly touches: readonly string[]
@@ -97,10 +104,12 @@ export async function proposeChange(
   const { store } = deps
   const extracted = await extractSecrets(row.spec, patch, store)
   const added = Object.keys(extracted.patch.databases ?? {}).filter((name) => !Object.hasOwn(row.spec.databases, name))
-  const asks = asksAboutData(row.spec.services, extracted.patch)
+  const asks = asksAboutData(row.spec, extracted.patch)
   const look = asks ? { busyWith: await store.operations.active(row.id) } : null
   const data = asks || added.length > 0 ? await dataOf(row.id, deps) : new Map<string, string | null>()
-  const mergeWith = (offers: Offers) => mergeProject(row.spec, extracted.patch, extracted.env, offers, naming, data)
+  const earlier = deps.versions.earlier(row)
+  const mergeWith = (offers: Offers) =>
+    mergeProject(row.spec, extracted.patch, extracted.env, offers, naming, data, earlier)
   const first = mergeWith(await deps.catalogue.offers(row.engine))
   const merged = first.ok || !isMissing(first.errors) ? first : mergeWith(await deps.catalogue.offersAnew(row.engine))
   refuseErrors([
@@ -109,17 +118,20 @@ export async function proposeChange(
       ? [
           ...limitsBlocker(deps.engines.named(row.engine), row.spec, merged.spec),
           ...leftDataBlocker(merged.spec, added, data),
+          ...togetherBlocker(merged),
         ]
       : merged.errors),
   ])
   const full = merged.ok ? merged.spec : row.spec
   const spec: ProjectSpec = drops === undefined ? full : { ...full, databases: withoutDatabase(full, drops.name) }
   const removal = removalOf(merged.ok ? merged.removesData : [], drops)
-  return proposeSpec(row, { spec, extracted, removal, rotation, look, goesBack: false, isShown }, deps)
+  const versions = merged.ok ? merged.versions : []
+  return proposeSpec(row, { spec, extracted, removal, versions, rotation, look, goesBack: false, isShown }, deps)
 }
 
 /** What a project is to become: its specification, and what comes with it. */
-export interface Wanted extends Pick<ProposedChange, 'spec' | 'extracted' | 'removal' | 'look' | 'goesBack'> {
+export interface Wanted
+  extends Pick<ProposedChange, 'spec' | 'extracted' | 'removal' | 'versions' | 'look' | 'goesBack'> {
   readonly rotation?: ChangeOptions['rotates']
   readonly isShown: boolean
 }
@@ -127,7 +139,7 @@ export interface Wanted extends Pick<ProposedChange, 'spec' | 'extracted' | 'rem
 /** The second half of a proposal: resolves and plans. Throws what newly stands in the way; writes nothing. */
 export async function proposeSpec(
   row: ProjectRow,
-  { spec, extracted, removal, rotation, look, goesBack, isShown }: Wanted,
+  { spec, extracted, removal, versions, rotation, look, goesBack, isShown }: Wanted,
   deps: ChangeDeps,
 ): Promise<ProposedChange> {
   const { engine, resolver, store } = deps
@@ -157,7 +169,9 @@ export async function proposeSpec(
       ])
   const request = { goal: isNothing ? ('running' as const) : row.desired, before: before.workloads, touches }
   const wanted = isNothing ? { ...resolved, unresolved: observed.map((one) => one.ref.workload) } : resolved
-  const { changes, plan } = planOf(engine, wanted, observed, request, { ...shown, after })
+  const planned = planOf(engine, wanted, observed, request, { ...shown, after })
+  const { changes } = planned
+  const plan = await withVersions(planned.plan, row, versions, { kinds: before.kinds, observed }, deps.versions)
   return {
     row,
     spec,
@@ -168,6 +182,7 @@ export async function proposeSpec(
     isChange,
     isAboutPrograms,
     removal,
+    versions,
     rotates,
     touches,
     after,
@@ -237,13 +252,15 @@ export async function writeChange(
   action: string,
   deps: ChangeDeps,
 ): Promise<OperationRow | null> {
-  const { row, extracted, removal, look } = proposed
+  const { row, extracted, look } = proposed
   const { store } = deps
   const { accepted, changed } = await store.transaction(async (tx) => {
     await refuseMoved(store, proposed)
     const accepted = await accept(tx, proposed, context, deps)
     if (look !== null) await refuseChanged(store, row, look)
-    const spec = await sealSpec(tx, row.id, proposed.spec, extracted)
+    const wanted = await sealSpec(tx, row.id, proposed.spec, extracted)
+    // The operation writes the new version when the data is of it.
+    const spec = withVersionsOf(wanted, proposed.versions, 'from')
     const updated = await tx.projects.update(row.id, row.generation, { spec })
     for (const { name, length } of proposed.rotates) await tx.secrets.put(row.id, name, randomText(length))
     await rememberKeptData(tx, row, spec)
@@ -255,13 +272,14 @@ export async function writeChange(
       (row.heldSpec !== null && sameSpec({ ...spec, name: row.heldSpec.name }, row.heldSpec))
     const isCarriedOut = accepted === null && isAsHeld
     const changed = isCarriedOut ? await tx.projects.carriedOut(row.id, updated.generation, spec) : updated
-    const deletesData = removal.deleteData.length > 0 ? { deletesData: removal.deleteData } : {}
+    const deleted = deletedBy(proposed)
+    const deletesData = deleted.length > 0 ? { deletesData: deleted } : {}
     await tx.audit.append(
       context.audit({
         action,
         target: row.slug,
         project: row.id,
-        changes: { ...changesOf(row.spec, spec), ...deletesData },
+        changes: { ...changesOf(row.spec, wanted), ...deletesData },
         ...(accepted === null ? {} : { operationId: accepted.operation.id }),
       }),
     )
@@ -276,6 +294,7 @@ export async function writeChange(
   // Its operation resolves it again, and remembers what was read of the source; where none is needed, nothing was read.
   const isKnown =
     (isNew || (accepted === null && !proposed.isAboutPrograms)) &&
+    proposed.versions.length === 0 &&
     extracted.texts.size + extracted.dropped.length + proposed.rotates.length === 0
   if (proposed.isAboutPrograms) deps.resolver.handOver(row.id, (isNew ? 1 : 0) + (isKnown ? 0 : 1))
   // First, so that nobody sees the change without the operation that holds the project for it.
@@ -288,11 +307,15 @@ export async function writeChange(
 /** The operation that carries the change out; null when there is nothing to do. */
 async function accept(
   tx: Transaction,
-  { row, changes, removal, rotates, touches }: ProposedChange,
+  { row, changes, removal, versions, rotates, touches }: ProposedChange,
   context: RequestContext,
   { store }: ChangeDeps,
 ): Promise<Accepted | null> {
   const update = { do: 'update', touches } as const
+  if (versions.length > 0) {
+    const requests = versions.map((change) => ({ ...change, before: newId('bak') }))
+    return acceptAlone(tx, store, row, context, { acts: [update], versions: requests })
+  }
   const removes = removal.deleteData.length > 0
   if (removes || rotates.length > 0) {
     const input = { acts: [update], ...(removes ? removal : {}) }

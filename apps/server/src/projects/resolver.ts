@@ -4,6 +4,7 @@ import type { EngineName } from '@stackquay/contract'
 import {
   type BackupPrograms,
   type DatabaseDump,
+  type DatabaseUpgrade,
   type ProjectCommands,
   type ProjectSpec,
   type Resolved,
@@ -13,6 +14,7 @@ import {
   resolveConnections,
   resolveDump,
   resolveProject,
+  resolveUpgrade,
   type SecretHandle,
 } from '@stackquay/domain'
 import type { Config } from '../config.ts'
@@ -65,6 +67,12 @@ export interface Resolver extends ProjectHosts {
   backups(project: Resolvable): Promise<readonly BackupPrograms[]>
   /** How one of its databases is exported and imported; null where that cannot be here. */
   dump(project: Resolvable, database: string): Promise<DatabaseDump | null>
+  /** How the data of one of its databases becomes that of another release line; null where that cannot be here. */
+  upgrade(
+    project: Resolvable,
+    database: string,
+    versions: { readonly from: string; readonly to: string },
+  ): Promise<DatabaseUpgrade | null>
   /** What people can run in the project. Also reads the files that actions and suites are found in. */
   commands(project: Resolvable): Promise<ProjectCommands>
   /**
@@ -135,6 +143,8 @@ export function createResolver(options: ResolverOptions): Resolver {
       const facts = await factsFor(project, workloadFiles(project.spec))
       return resolveDump(project.spec, facts, resolveProject(project.spec, facts), database)
     },
+    upgrade: async (project, database, versions) =>
+      resolveUpgrade(project.spec, await factsFor(project, workloadFiles(project.spec)), database, versions),
     commands: async (project) => resolveCommands(project.spec, await factsFor(project, commandFiles(project.spec))),
     inTestEnvironment: async (project, place) =>
       besideIn(place, project.spec, await factsFor(project, commandFiles(project.spec))),

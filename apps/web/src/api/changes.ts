@@ -8,7 +8,7 @@ import type {
   ProjectView,
 } from '@stackquay/contract'
 import { holdOperation, holdProject } from './cache.ts'
-import { client } from './client.ts'
+import { client, problemFrom } from './client.ts'
 
 /**
  * Changes, and their previews. What a change answers is put into the query cache at once; the event stream would bring
@@ -165,7 +165,18 @@ export async function planDatabaseUpdate(
   body: DatabaseChange,
   signal: AbortSignal,
 ): Promise<Plan> {
-  return client.plan('updateDatabase', { params: { id: project, db: name }, body }, { signal })
+  const plan = (more: Pick<DatabaseChange, 'removeData'> = {}) =>
+    client.plan('updateDatabase', { params: { id: project, db: name }, body: { ...body, ...more } }, { signal })
+  try {
+    return await plan()
+  } catch (error) {
+    // An earlier version loses what was written since: the plan says so, and the form asks for the name.
+    const asks = problemFrom(error).errors?.some(
+      ({ pointer, code }) => pointer === `/databases/${name}/removeData` && code === 'confirm',
+    )
+    if (asks !== true) throw error
+    return plan({ removeData: true })
+  }
 }
 
 export async function updateDatabase(project: string, name: string, body: DatabaseChange): Promise<ProjectView> {

@@ -793,6 +793,7 @@ export const en = {
       schedule: 'scheduled',
       'before-restore': 'before a restore',
       'before-import': 'before an import',
+      'before-upgrade': 'before an upgrade',
       upload: 'uploaded',
     },
     methods: { copy: 'Copied', online: 'Online' },

@@ -3,7 +3,7 @@ import { operation } from '../operation.ts'
 import { DryRun, listOf, Wait } from '../schemas/common.ts'
 import { Credentials } from '../schemas/observe.ts'
 import { DatabaseChange, DatabaseView, databaseNamePattern, Project } from '../schemas/project.ts'
-import { admin, change, database, id, operate, read } from './of-project.ts'
+import { admin, change, database, id, losesLaterWrites, operate, read } from './of-project.ts'
 
 export const listDatabases = operation({
   id: 'listDatabases',
@@ -49,13 +49,14 @@ export const updateDatabase = operation({
   tag: 'Databases',
   summary: 'Change a database; what is absent stays as it is',
   description: 'Follows JSON Merge Patch (RFC 7396).',
-  access: operate,
+  access: { ...operate, raised: [losesLaterWrites('/removeData')] },
+  removes: 'data',
   params: database,
   query: change,
   body: DatabaseChange,
   bodyTypes: ['application/merge-patch+json'],
   results: { 200: Project },
-  problems: ['busy', 'validation_failed', 'precondition_failed', 'unavailable_here'],
+  problems: ['busy', 'validation_failed', 'precondition_failed', 'unavailable_here', 'engine_cannot', 'disk_full'],
   audit: 'database.update',
   dryRun: true,
 })

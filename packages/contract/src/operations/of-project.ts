@@ -12,3 +12,11 @@ export const read = { kind: 'scope', scope: 'read', project: true } as const
 export const operate = { kind: 'scope', scope: 'operate', project: true } as const
 export const admin = { kind: 'scope', scope: 'admin', project: true } as const
 export const change = z.strictObject({ dryRun: DryRun, wait: Wait })
+
+/** In the body: a database goes back to the version and the data from before an upgrade. */
+export const losesLaterWrites = (pointer: string) =>
+  ({
+    to: 'admin',
+    when: { part: 'body', pointers: [pointer], equals: true },
+    because: 'a database loses what was written since its upgrade',
+  }) as const

@@ -14,7 +14,7 @@ import {
 } from '../schemas/project.ts'
 import { KeptDataKind } from '../schemas/services.ts'
 import { shownName } from '../shown-name.ts'
-import { admin, change, id, operate, read } from './of-project.ts'
+import { admin, change, id, losesLaterWrites, operate, read } from './of-project.ts'
 
 const deletesServiceData = {
   to: 'admin',
@@ -122,13 +122,21 @@ export const updateProject = operation({
   summary: 'Change runtimes, services, databases, variables; what is absent stays as it is',
   description:
     'Follows JSON Merge Patch (RFC 7396): null removes an entry of a map. While an operation runs, the one that waits carries the change out.',
-  access: { ...operate, raised: [deletesServiceData] },
+  access: { ...operate, raised: [deletesServiceData, losesLaterWrites('/databases/*/removeData')] },
   params: id,
   query: change,
   body: ProjectPatch,
   bodyTypes: ['application/merge-patch+json'],
   results: { 200: Project },
-  problems: ['validation_failed', 'conflict', 'busy', 'precondition_failed', 'unavailable_here', 'engine_cannot'],
+  problems: [
+    'validation_failed',
+    'conflict',
+    'busy',
+    'precondition_failed',
+    'unavailable_here',
+    'engine_cannot',
+    'disk_full',
+  ],
   audit: 'project.update',
   dryRun: true,
   removes: 'data',

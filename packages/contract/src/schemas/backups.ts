@@ -17,7 +17,14 @@ export const BackupPartId = z
   )
   .meta({ id: 'BackupPartId', description: 'Part of a backup: `settings`, `files`, `database:main`, `service:redis`.' })
 
-export const backupSources = ['manual', 'schedule', 'before-restore', 'before-import', 'upload'] as const
+export const backupSources = [
+  'manual',
+  'schedule',
+  'before-restore',
+  'before-import',
+  'before-upgrade',
+  'upload',
+] as const
 
 /**
  * How a part was taken. `copy`: its folder; of data while nothing wrote to it. `online`: consistent, by its own program, while it ran.

@@ -104,7 +104,14 @@ export const DatabasePatch = z.strictObject({
     .meta({ readOnly: true, description: 'Read-only. Accepted on input and ignored.' }),
 })
 /** What PATCH takes of a database: every field may be absent. */
-export const DatabaseChange = DatabasePatch.partial().meta({ id: 'DatabasePatch' })
+export const DatabaseChange = DatabasePatch.partial()
+  .extend({
+    removeData: z.boolean().optional().meta({
+      writeOnly: true,
+      description: 'With an earlier version: what was written since the upgrade is lost. Needs scope admin.',
+    }),
+  })
+  .meta({ id: 'DatabasePatch' })
 
 /** A variable as it is sent: text, or text with `secret: true`; null removes it. */
 export const EnvSettings = z
@@ -305,7 +312,7 @@ export type ProjectPatch = {
   limits?:
     | (WorkloadLimitsPatch & { workloads?: Readonly<Record<string, WorkloadLimitsPatch | null>> | undefined })
     | null
-  databases?: Record<string, { type?: string; version?: string; exposePort?: boolean } | null>
+  databases?: Record<string, { type?: string; version?: string; exposePort?: boolean; removeData?: boolean } | null>
 } & Record<string, unknown>
 
 export type WorkloadLimitsPatch = z.infer<typeof WorkloadLimits>

@@ -1,5 +1,6 @@
 import { addChangeOptions, type ChangeFlags, changeProject, noteDone } from '../../change-project.ts'
 import type { Context } from '../../context.ts'
+import { databaseNow } from '../../databases/database-now.ts'
 import type { Define } from '../../define.ts'
 import { usageError } from '../../errors.ts'
 import { addExposeOptions } from '../../settings/change-settings.ts'
@@ -15,7 +16,7 @@ export const defineUpdate: Define = (command, context) =>
     .description('Change a database. What is not named stays; it is restarted when it has to be, and its data stays.')
     .argument('<project>', 'id or slug')
     .argument('<name>', 'of the database')
-    .option('--version <version>', 'of the database software, where its data survives that')
+    .option('--version <version>', 'of the database software; back to an earlier one: stq db upgrade')
     .action((project: string, name: string, flags: UpdateFlags) => run(context(), project, name, flags))
 
 async function run(context: Context, id: string, db: string, flags: UpdateFlags): Promise<void> {
@@ -28,5 +29,7 @@ async function run(context: Context, id: string, db: string, flags: UpdateFlags)
   const project = await changeProject(context, 'updateDatabase', { params: { id, db }, body }, flags)
   if (project === null) return
   noteDone(context, `${db} is changed`)
-  if (context.json) context.result({ project: project.slug, name: db, ...project.databases[db] }, () => '')
+  if (!context.json) return
+  const now = version === undefined ? project.databases[db] : await databaseNow(context, project, db)
+  context.result({ project: project.slug, name: db, ...now }, () => '')
 }

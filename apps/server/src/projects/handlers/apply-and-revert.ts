@@ -78,5 +78,5 @@ async function proposeRevert(row: ProjectRow, isShown: boolean, deps: ProjectsDe
     })
   })
   const removal = { deleteData: [], deleteSecrets: [], releasePorts: [] }
-  return proposeSpec(row, { spec, extracted, removal, look: null, goesBack: true, isShown }, deps)
+  return proposeSpec(row, { spec, extracted, removal, versions: [], look: null, goesBack: true, isShown }, deps)
 }

@@ -5,6 +5,7 @@ import { problemFrom } from '../../api/client.ts'
 import { Button } from '../../components/button.tsx'
 import { DialogActions } from '../../components/dialog.tsx'
 import { ErrorNote } from '../../components/error-state.tsx'
+import { TextField } from '../../components/field.tsx'
 import { Form } from '../../components/form.tsx'
 import { toastDone } from '../../components/toast.tsx'
 import { changesOf } from '../../lib/settings-changes.ts'
@@ -35,6 +36,7 @@ export function ChangeDatabase({
 }) {
   const [stored] = useState<SettingsValue>(() => ({ ...database }))
   const [form, setForm] = useState(stored)
+  const [typed, setTyped] = useState('')
   const { busy, error, clear, run } = useSubmit()
   const changes = changesOf(stored, form)
   const live = usePlan(['database', project.id, name], changes, (input, signal) =>
@@ -43,11 +45,12 @@ export function ChangeDatabase({
   const problem = error !== null ? problemFrom(error) : live.error ? problemFrom(live.error) : null
   const fields = fieldsOf(type.settingsSchema)
   const pointers = fields.map((field) => `/${field.key}`)
+  const losesData = (live.plan?.plan.deletesData.length ?? 0) > 0
 
   const submit = async () => {
     if (changes === null) return
     await run(async () => {
-      const answer = await updateDatabase(project.id, name, changes)
+      const answer = await updateDatabase(project.id, name, losesData ? { ...changes, removeData: true } : changes)
       toastDone(answer.operation === null ? t.saved : t.changed(name))
       onClose()
     })
@@ -68,14 +71,23 @@ export function ChangeDatabase({
       <div className="rounded-lg border border-line bg-sunken p-3">
         <PlanView live={live} idle={t.changeIdle} hideErrors={pointers} />
       </div>
+      {losesData && (
+        <TextField
+          label={texts.common.typeToConfirm(name)}
+          value={typed}
+          onChange={(event) => setTyped(event.target.value)}
+          mono
+          spellCheck={false}
+        />
+      )}
       {error !== null && <ErrorNote error={error} hideErrors={pointers} />}
       <DialogActions>
         <Button onClick={onClose}>{texts.common.cancel}</Button>
         <Button
           type="submit"
-          look="primary"
+          look={losesData ? 'danger' : 'primary'}
           busy={busy}
-          disabled={live.pending || live.plan === null}
+          disabled={live.pending || live.plan === null || (losesData && typed !== name)}
           reason={engineReason(project)}
         >
           {texts.common.apply}

@@ -2,6 +2,7 @@ import type { DatabaseInput, DatabaseType } from '../../entry-types.ts'
 import { familyFields, familyWorkload, nameBlocker } from '../mysql-family.ts'
 import { familyBackup } from '../mysql-family-backup.ts'
 import { familyDump } from '../mysql-family-dump.ts'
+import { familyUpgrade } from '../mysql-family-upgrade.ts'
 import { basedirOf, initJob } from './init-job.ts'
 
 /** One server process and one data directory for each database entry; its user has all rights on its own database alone. */
@@ -47,6 +48,12 @@ export const mariadb: DatabaseType = {
   // Seconds.
   backup: familyBackup('SET SESSION max_statement_time = 600'),
   dump: familyDump('mariadb-client'),
+  upgrade: familyUpgrade({
+    // Nobody else reaches it, and its administrator cannot log in.
+    options: (input) => [`--basedir=${basedirOf(input)}`, '--loose-feedback=OFF', '--skip-grant-tables'],
+    program: 'mariadb-upgrade',
+    package: 'mariadb-server',
+  }),
 }
 
 function toWorkload(input: DatabaseInput) {

@@ -2,6 +2,7 @@ import type { DatabaseInput, DatabaseType } from '../../entry-types.ts'
 import { familyFields, familyWorkload, nameBlocker } from '../mysql-family.ts'
 import { familyBackup } from '../mysql-family-backup.ts'
 import { familyDump } from '../mysql-family-dump.ts'
+import { familyUpgrade } from '../mysql-family-upgrade.ts'
 import { initJob } from './init-job.ts'
 import { ownOptions } from './own-options.ts'
 
@@ -46,6 +47,8 @@ export const mysql: DatabaseType = {
   // Milliseconds, of statements that select.
   backup: familyBackup('SET SESSION max_execution_time = 600000'),
   dump: familyDump('mysql-client'),
+  // The server itself brings everything to its version when it starts.
+  upgrade: familyUpgrade({ options: () => ownOptions, package: 'mysql-server' }),
 }
 
 function toWorkload(input: DatabaseInput) {

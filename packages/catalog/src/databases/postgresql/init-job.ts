@@ -43,12 +43,14 @@ export function initJob(input: DatabaseInput, cluster: string): Job {
   }
 }
 
+// An upgrade that was killed between its two renames left the data beside its place: it is there, and no new one is made.
 // `cat |` makes standard input a pipe: initdb opens /dev/stdin by name, which fails when it is a socket, as the one of a
 // child of Node is. `exit_on_error` gives the single-user server an exit code that tells of failures.
 // The host rule is for `exposePort`; until then the server listens on loopback alone.
 const script = `set -eu
 bin=$1 cluster=$2 mark=$3 sql=$4
 shift 4
+if [ ! -e "$cluster" ] && [ -e "$cluster.old" ]; then mv "$cluster.old" "$cluster"; fi
 if [ -s "$cluster/PG_VERSION" ]; then cat > /dev/null; echo "The database is there already."; exit 0; fi
 rm -rf "$cluster.new"
 cat | "$bin/initdb" -D "$cluster.new" "$@"
@@ -59,7 +61,7 @@ mv "$cluster.new" "$cluster"
 `
 
 /** The same order and case rules on every machine: those of Unicode code points, not of the host's locale. */
-function localeOptions(version: string): string[] {
+export function localeOptions(version: string): string[] {
   return Number.parseInt(version, 10) >= 17
     ? ['--no-locale', '--locale-provider=builtin', '--builtin-locale=C.UTF-8']
     : ['--locale=C.UTF-8']

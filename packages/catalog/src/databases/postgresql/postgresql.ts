@@ -5,6 +5,7 @@ import { dump } from './dump/dump-method.ts'
 import { initJob } from './init-job.ts'
 import { passwordJob } from './password-job.ts'
 import { startScript } from './start-script.ts'
+import { upgrade } from './upgrade/upgrade-method.ts'
 
 /**
  * One server process and one cluster for each database entry: a project never shares a server, so it can be stopped,
@@ -74,6 +75,7 @@ export const postgresql: DatabaseType = {
   }),
   backup,
   dump,
+  upgrade,
 }
 
 function toWorkload(input: DatabaseInput): WorkloadSpec {

@@ -17,8 +17,7 @@ export const dump: DumpMethod<DatabaseInput> = {
     { name: 'custom', extension: 'dump', magic: 'PGDMP' },
   ],
   isAtomic: true,
-  installClients: (line) =>
-    `apt-get install -y postgresql-common && /usr/share/postgresql-common/pgdg/apt.postgresql.org.sh -y && apt-get install -y postgresql-client-${line}`,
+  installClients: clientsOf,
   look: (input) => program(input, 'look', lookScript, emptySql),
   write: (input, format) => program(input, 'write', writeScript, format === 'custom' ? 'custom' : 'plain'),
   load: (input, { format, mode, key }) => {
@@ -27,6 +26,11 @@ export const dump: DumpMethod<DatabaseInput> = {
   },
   clean: (input) => program(input, 'clean', cleanScript, handOverSql),
   reader: (options) => new StatementReader(dialect(options)),
+}
+
+/** The command that installs the client programs of a release line on Debian and Ubuntu. */
+export function clientsOf(line: string): string {
+  return `apt-get install -y postgresql-common && /usr/share/postgresql-common/pgdg/apt.postgresql.org.sh -y && apt-get install -y postgresql-client-${line}`
 }
 
 function program(input: DatabaseInput, act: string, script: string, ...words: readonly string[]): DumpProgram {

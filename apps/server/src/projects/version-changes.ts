@@ -1,0 +1,66 @@
+import type { FieldError, Plan } from '@stackquay/contract'
+import type { Earlier, Resolved, VersionChange } from '@stackquay/domain'
+import type { Observed } from '@stackquay/engine-api'
+import type { ProjectRow } from '@stackquay/store'
+
+/** What a change of the versions of databases is looked at with. */
+export interface VersionChanges {
+  /** Which data from before upgrades could be put back. */
+  earlier(row: Pick<ProjectRow, 'id' | 'engine' | 'spec'>): Earlier
+  /** What is done to the data. Throws what stands in its way, before anything is touched. */
+  plan(
+    row: ProjectRow,
+    versions: readonly VersionChange[],
+    world: { readonly kinds: Resolved['kinds']; readonly observed: readonly Observed[] },
+  ): Promise<Pick<Plan['plan'], 'steps' | 'restarts' | 'deletesData' | 'warnings'>>
+}
+
+/** The plan with what is done to the data first. */
+export async function withVersions(
+  { plan }: Plan,
+  row: ProjectRow,
+  versions: readonly VersionChange[],
+  world: Parameters<VersionChanges['plan']>[2],
+  changes: VersionChanges,
+): Promise<Plan> {
+  if (versions.length === 0) return { plan }
+  const first = await changes.plan(row, versions, world)
+  const converted = new Set(first.steps.map(({ workload }) => workload))
+  const others = (names: readonly string[]) => names.filter((name) => !first.restarts.includes(name))
+  return {
+    plan: {
+      ...plan,
+      // Its own start and stop are among them.
+      steps: [...first.steps, ...plan.steps.filter(({ workload }) => !converted.has(workload))],
+      restarts: [...first.restarts, ...others(plan.restarts)],
+      keepsRunning: others(plan.keepsRunning),
+      deletesData: [...first.deletesData, ...plan.deletesData],
+      warnings: [...first.warnings, ...plan.warnings],
+    },
+  }
+}
+
+/** Names of data that goes, for who must be allowed that: going back to an earlier version loses what was written since. */
+export function deletedBy({
+  removal,
+  versions,
+}: {
+  readonly removal: { readonly deleteData: readonly string[] }
+  readonly versions: readonly VersionChange[]
+}): readonly string[] {
+  return [...removal.deleteData, ...versions.flatMap(({ database, back }) => (back === null ? [] : [database]))]
+}
+
+/** Both are about data, and each may fail alone. */
+export function togetherBlocker({
+  removesData,
+  versions,
+}: {
+  readonly removesData: readonly string[]
+  readonly versions: readonly VersionChange[]
+}): readonly FieldError[] {
+  const [change] = versions
+  if (change === undefined || removesData.length === 0) return []
+  const detail = 'Delete the data of the service in a change of its own, before or after this one.'
+  return [{ pointer: `/databases/${change.database}/version`, code: 'not_together', detail }]
+}

@@ -1,0 +1,9 @@
+import type { ProjectPatch } from '@stackquay/contract'
+import { databasesAskAboutData } from './merge-databases.ts'
+import { servicesAskAboutData } from './merge-services.ts'
+import type { ProjectSpec } from './spec.ts'
+
+/** Whether what becomes of a patch depends on which data there is, and which version wrote it. */
+export function asksAboutData({ services, databases }: ProjectSpec, patch: ProjectPatch): boolean {
+  return servicesAskAboutData(services, patch) || databasesAskAboutData(databases, patch)
+}
