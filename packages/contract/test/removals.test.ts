@@ -56,8 +56,10 @@ test('these remove data, and no others', () => {
     'deleteKeptData',
     'deleteOrphan',
     'deleteProject',
+    'deleteSnapshot',
     'importDatabase',
     'restoreBackup',
+    'restoreSnapshot',
     'updateProject',
   ])
 })

@@ -5,6 +5,7 @@ import type {
   BackupCopyPiecesTable,
   BackupSchedulesTable,
   BackupTargetsTable,
+  SnapshotsTable,
 } from './schema-backups.ts'
 
 /**
@@ -43,6 +44,7 @@ export interface Schema {
   backup_targets: BackupTargetsTable
   backup_copies: BackupCopiesTable
   backup_copy_pieces: BackupCopyPiecesTable
+  snapshots: SnapshotsTable
   /** About the database itself: key check, head of the audit chain. */
   instance: NamedValueTable
   migrations: MigrationsTable

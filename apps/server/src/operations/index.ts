@@ -3,6 +3,7 @@ import type { Work } from '@stackquay/orchestrator'
 import type { OperationRow, ProjectOperation } from '@stackquay/store'
 import { backup } from './backup.ts'
 import { carryOutActs } from './carry-out-acts.ts'
+import { clone } from './clone.ts'
 import { copyBackup } from './copy-backup.ts'
 import { create } from './create.ts'
 import { deleteProject } from './delete.ts'
@@ -11,6 +12,8 @@ import { importDump } from './import.ts'
 import type { OperationDeps } from './operation-deps.ts'
 import { restore } from './restore.ts'
 import { restoreAs } from './restore-as.ts'
+import { restoreSnapshot } from './restore-snapshot.ts'
+import { snapshot } from './snapshot.ts'
 import { update } from './update.ts'
 import { verify } from './verify.ts'
 
@@ -57,6 +60,12 @@ function workOfProject(operation: ProjectOperation, deps: OperationDeps): Work {
       return verify(operation, deps)
     case 'import':
       return importDump(operation, deps)
+    case 'snapshot':
+      return snapshot(operation, deps)
+    case 'restore-snapshot':
+      return restoreSnapshot(operation, deps)
+    case 'clone':
+      return clone(operation, deps)
     case 'delete':
       return deleteProject(operation, deps)
     case 'copy-backup':

@@ -74,6 +74,8 @@ export interface Removal {
   readonly deleteData: readonly string[]
   readonly deleteSecrets: readonly string[]
   readonly releasePorts: readonly string[]
+  /** Ids of snapshots of that data, which go with it. */
+  readonly deleteSnapshots?: readonly string[]
 }
 
 export interface ChangeOptions {
@@ -114,7 +116,7 @@ export async function proposeChange(
   ])
   const full = merged.ok ? merged.spec : row.spec
   const spec: ProjectSpec = drops === undefined ? full : { ...full, databases: withoutDatabase(full, drops.name) }
-  const removal = removalOf(merged.ok ? merged.removesData : [], drops)
+  const removal = await withSnapshots(row.id, removalOf(merged.ok ? merged.removesData : [], drops), store)
   return proposeSpec(row, { spec, extracted, removal, rotation, look, goesBack: false, isShown }, deps)
 }
 
@@ -146,7 +148,7 @@ export async function proposeSpec(
   const known = new Set(before.errors.map((error) => error.pointer + error.code))
   if (isChange) refuseErrors(resolved.errors.filter((error) => !known.has(error.pointer + error.code)))
   const { observed, after } = await standOf(row, before, deps, isShown ? 'now' : 'lastSeen')
-  const shown = { deletesData: removal.deleteData, changes: changedFields(row.spec, spec) }
+  const shown = { deletesData: doomedData(removal), changes: changedFields(row.spec, spec) }
   // Sent back as it is, nothing happens, whatever state the project is in.
   const isNothing = !isChange && rotates.length + removal.deleteData.length === 0
   const touches = isNothing
@@ -230,6 +232,18 @@ function removalOf(services: readonly string[], database: ChangeOptions['drops']
   return removal
 }
 
+async function withSnapshots(project: string, removal: Removal, store: Store): Promise<Removal> {
+  if (removal.deleteData.length === 0) return removal
+  const known = await store.snapshots.of(project)
+  const deleteSnapshots = known.filter(({ data }) => removal.deleteData.includes(data)).map(({ id }) => id)
+  return deleteSnapshots.length === 0 ? removal : { ...removal, deleteSnapshots }
+}
+
+/** Names of all kept data that goes. */
+function doomedData({ deleteData, deleteSnapshots = [] }: Removal): readonly string[] {
+  return [...deleteData, ...deleteSnapshots]
+}
+
 /** Writes specification, operation, audit entry and event in one transaction; then tells the orchestrator. */
 export async function writeChange(
   proposed: ProposedChange,
@@ -255,7 +269,8 @@ export async function writeChange(
       (row.heldSpec !== null && sameSpec({ ...spec, name: row.heldSpec.name }, row.heldSpec))
     const isCarriedOut = accepted === null && isAsHeld
     const changed = isCarriedOut ? await tx.projects.carriedOut(row.id, updated.generation, spec) : updated
-    const deletesData = removal.deleteData.length > 0 ? { deletesData: removal.deleteData } : {}
+    const doomed = doomedData(removal)
+    const deletesData = doomed.length > 0 ? { deletesData: doomed } : {}
     await tx.audit.append(
       context.audit({
         action,

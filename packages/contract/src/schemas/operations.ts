@@ -16,6 +16,9 @@ export const operationKinds = [
   'import',
   'copy-backup',
   'fetch-backup',
+  'snapshot',
+  'restore-snapshot',
+  'clone',
 ] as const
 export const operationStates = ['queued', 'running', 'succeeded', 'failed', 'cancelled'] as const
 
