@@ -35,7 +35,8 @@ export async function holdData(
     await lines.return().catch(() => undefined)
   }
   try {
-    if ((await within(line(), () => failed(null, 'it was not ready in time'))) !== 'ready') throw failed(null, 'its program said something that is not known')
+    if ((await within(line(), () => failed(null, 'it was not ready in time'))) !== 'ready')
+      throw failed(null, 'its program said something that is not known')
   } catch (error) {
     await abandon()
     throw error

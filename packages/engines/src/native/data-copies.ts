@@ -84,23 +84,18 @@ export async function copyMethod(machine: Machine, project: string): Promise<Cop
   }
 }
 
-async function fill(
+function fill(
   account: Account | null,
   source: string,
   target: string,
   { live, onBytes }: CopyDataOptions,
   signal: AbortSignal,
 ): Promise<CopiedTree> {
-  const all = { source, target, leftOut: [], only: null, files: {}, live: live !== undefined }
-  const options = { signal, ...(onBytes === undefined ? {} : { onBytes }) }
-  if (live === undefined) return copyTreeAsUser(account, all, options)
-  const first = await copyTreeAsUser(account, { ...all, leftOut: [...live.leftOut, ...live.later] }, options)
-  const files = await live.between()
-  const second = await copyTreeAsUser(account, { ...all, only: live.later, files }, { signal })
-  return {
-    clonedBytes: first.clonedBytes + second.clonedBytes,
-    copiedBytes: first.copiedBytes + second.copiedBytes,
-  }
+  const telling = { signal, ...(onBytes === undefined ? {} : { onBytes }) }
+  if (live === undefined) return copyTreeAsUser(account, { source, target, leftOut: [], live: false }, telling)
+  const args = { source, target, leftOut: [...live.leftOut, ...live.later], live: true }
+  const later = async () => ({ only: live.later, files: await live.between() })
+  return copyTreeAsUser(account, args, { ...telling, later })
 }
 
 /** Nobody but the service can enter the folder above, so what is in it is given without a look at it. Links are given, not followed. */

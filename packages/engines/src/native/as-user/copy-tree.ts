@@ -14,12 +14,14 @@ import {
   writeFile,
 } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { createInterface } from 'node:readline'
 import { asFilesError } from './files-error.ts'
 import { giveUpRights } from './give-up-rights.ts'
 
 /*
  * Copies a tree as the project's user, block by block where the file system cannot share blocks. Arguments: uid, gid (`-`: stay the user of this
- * process), and what to do as JSON. It prints a line of JSON every now and then, and a last one with what it did; it ends with its input.
+ * process), and what to do as JSON. It prints a line of JSON every now and then and one with what it did, then reads what to copy later, a
+ * line of JSON, and does that; it ends with its input.
  *
  * The target is entered before the rights are given up: the folder above it belongs to the service alone, so no program of the user
  * reaches what is not finished. Paths are bytes, kept as latin1.
@@ -31,12 +33,16 @@ export interface CopyTreeArgs {
   readonly target: string
   /** Files that stay out; of a folder, what is in it. */
   readonly leftOut: readonly string[]
-  /** Only what is in these folders, which are in the target already. Null: all. */
-  readonly only: readonly string[] | null
-  /** Written into the target when all else is there. */
-  readonly files: Readonly<Record<string, string>>
   /** Programs write meanwhile: a file that went away is none. */
   readonly live: boolean
+}
+
+/** What is copied when all else is there. */
+export interface LaterArgs {
+  /** What is in these folders, which are in the target already. */
+  readonly only: readonly string[]
+  /** Written into the target, last. */
+  readonly files: Readonly<Record<string, string>>
 }
 
 export interface CopiedTree {
@@ -52,16 +58,6 @@ const mostDepth = 400
 const tellMs = 500
 /** That the two files cannot share blocks: another file system, or one without it, or a file that is left out of it. */
 const cannotClone: readonly unknown[] = ['ENOTSUP', 'EOPNOTSUPP', 'EXDEV', 'EINVAL', 'ENOTTY', 'ENOSYS']
-
-export async function copyTree(
-  args: Omit<CopyTreeArgs, 'target'>,
-  onBytes: (bytes: number) => void,
-): Promise<CopiedTree> {
-  const copy = createCopy(args, onBytes)
-  for (const folder of args.only ?? ['']) await copy.contents(latin1(folder), { isWhole: args.only !== null, depth: 0 })
-  for (const [path, text] of Object.entries(args.files)) await writeWhole(path, text)
-  return copy.copied()
-}
 
 function createCopy({ source, leftOut, live }: Omit<CopyTreeArgs, 'target'>, onBytes: (bytes: number) => void) {
   const skipped = new Set(leftOut.map(latin1))
@@ -209,6 +205,7 @@ function bytesOf(path: string): Buffer {
 async function main([uid = '', gid = '', text = '']: readonly string[]): Promise<void> {
   const args = JSON.parse(text) as CopyTreeArgs
   const say = (line: object) => process.stdout.write(`${JSON.stringify(line)}\n`)
+  const copy = createCopy(args, (bytes) => say({ bytes }))
   try {
     // Threads are made while there is no limit of processes in the way.
     await lstat(args.target)
@@ -216,8 +213,13 @@ async function main([uid = '', gid = '', text = '']: readonly string[]): Promise
     if (uid !== '-') giveUpRights(Number(uid), Number(gid))
     process.umask(0o077)
     for (const event of ['end', 'error', 'close'] as const) process.stdin.on(event, () => process.exit(1))
-    process.stdin.resume()
-    say({ done: await copyTree(args, (bytes) => say({ bytes })) })
+    const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]()
+    await copy.contents('', { isWhole: false, depth: 0 })
+    say({ done: copy.copied() })
+    const { only, files } = JSON.parse((await lines.next()).value ?? '{}') as LaterArgs
+    for (const folder of only) await copy.contents(latin1(folder), { isWhole: true, depth: 0 })
+    for (const [path, text] of Object.entries(files)) await writeWhole(path, text)
+    say({ done: copy.copied() })
   } catch (error) {
     const { code, message } = asFilesError(error)
     say({ error: code, message })

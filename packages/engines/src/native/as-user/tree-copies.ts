@@ -2,19 +2,23 @@ import type { ChildProcess } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import type { Account } from '../account.ts'
-import type { CopiedTree, CopyTreeArgs } from './copy-tree.ts'
+import type { CopiedTree, CopyTreeArgs, LaterArgs } from './copy-tree.ts'
 import { FilesError, filesErrorOf } from './files-error.ts'
 import { startProgram } from './helper-process.ts'
 import { givingUpRights } from './restricted.ts'
 
 const program = fileURLToPath(new URL('./copy-tree.ts', import.meta.url))
 
-/** Copies a tree with no more rights than the user has whose tree it is. Throws `FilesError`. */
+/**
+ * Copies a tree with no more rights than the user has whose tree it is. `later` is asked when all is copied, and says what else is. Throws
+ * `FilesError`, and what `later` throws.
+ */
 export async function copyTreeAsUser(
   account: Account | null,
   args: CopyTreeArgs,
-  { signal, onBytes }: { readonly signal: AbortSignal; onBytes?(bytes: number): void },
+  options: { readonly signal: AbortSignal; onBytes?(bytes: number): void; later?(): Promise<LaterArgs> },
 ): Promise<CopiedTree> {
+  const { signal, onBytes, later } = options
   signal.throwIfAborted()
   const isOther = account !== null && process.getuid?.() === 0
   const ids = isOther ? [String(account.uid), String(account.gid)] : ['-', '-']
@@ -29,9 +33,12 @@ export async function copyTreeAsUser(
   signal.addEventListener('abort', kill, { once: true })
   if (signal.aborted) kill()
   try {
-    const copied = await answerOf(child, onBytes)
-    signal.throwIfAborted()
-    return copied
+    const answer = answersOf(child, onBytes)
+    const first = await answer()
+    if (later === undefined) return first
+    const more = await later()
+    child.stdin?.write(`${JSON.stringify(more)}\n`)
+    return await answer()
   } catch (error) {
     signal.throwIfAborted()
     throw error
@@ -43,21 +50,24 @@ export async function copyTreeAsUser(
   }
 }
 
-/** Lines of JSON, from a process that a program of its user may have killed. */
-async function answerOf(child: ChildProcess, onBytes: ((bytes: number) => void) | undefined): Promise<CopiedTree> {
+/** One answer after the other: lines of JSON, from a process that a program of its user may have killed. */
+function answersOf(child: ChildProcess, onBytes: ((bytes: number) => void) | undefined): () => Promise<CopiedTree> {
   let complaint = ''
   child.stderr?.setEncoding('utf8').on('data', (text: string) => {
     if (complaint.length < 2000) complaint += text
   })
-  if (child.stdout !== null) {
-    for await (const line of createInterface({ input: child.stdout })) {
-      const { bytes, done, error } = lineOf(line)
+  if (child.stdout === null) throw new FilesError('broken')
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
+  return async () => {
+    for (;;) {
+      const { value, done: isOver } = await lines.next()
+      if (isOver === true) throw new FilesError('broken', undefined, { cause: new Error(complaint.trim()) })
+      const { bytes, done, error } = lineOf(value)
       if (typeof bytes === 'number') onBytes?.(bytes)
       if (error !== undefined) throw filesErrorOf(error)
       if (typeof done?.clonedBytes === 'number' && typeof done.copiedBytes === 'number') return done
     }
   }
-  throw new FilesError('broken', undefined, { cause: new Error(complaint.trim()) })
 }
 
 function lineOf(line: string): {
