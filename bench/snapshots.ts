@@ -87,8 +87,7 @@ async function measure(name: Name, rows: number, service: Service) {
     if (snapshot.method === undefined) throw new Error(JSON.stringify(snapshot))
     snapshots.push({ copy: snapshot.milliseconds, all: taken.milliseconds, ...snapshot })
     // Where blocks are not shared, each takes room.
-    if (round > 1)
-      await client.call('deleteSnapshot', { params: { id, db: 'main', snapshot: snapshot.id } })
+    if (round > 1) await client.call('deleteSnapshot', { params: { id, db: 'main', snapshot: snapshot.id } })
     const db = `twin${round}`
     const cloned = await timed(() =>
       client.call('cloneDatabase', { params: { id, db: 'main' }, body: { name: db }, query: { wait: 280 } }),

@@ -21,9 +21,12 @@ const make = async ({ ask }: TestApp, name: string, of = db): Promise<Snapshot> 
   assert.equal(made.status, 201, JSON.stringify(made.body))
   return made.body
 }
-const list = async ({ ask }: TestApp, of = db) => (await ask<{ items: Snapshot[] }>('GET', `${of}/snapshots`)).body.items
+const list = async ({ ask }: TestApp, of = db) =>
+  (await ask<{ items: Snapshot[] }>('GET', `${of}/snapshots`)).body.items
 const dataOf = ({ engine }: TestApp, project: string) =>
-  [...engine.machine.data.keys()].filter((key) => key.startsWith(`${project}/`)).map((key) => key.slice(project.length + 1))
+  [...engine.machine.data.keys()]
+    .filter((key) => key.startsWith(`${project}/`))
+    .map((key) => key.slice(project.length + 1))
 const held = ({ engine }: TestApp, text = 'ready\n{}\n', code = 0) =>
   engine.nextCommand({ output: [{ text }], exit: { code } })
 const statesOf = async ({ ask }: TestApp) =>
@@ -118,7 +121,10 @@ test('a restore that fails puts back what was there, and leaves no snapshot of i
   const { body } = await app.ask<OperationRecord>('POST', path, { confirm: 'main' }, now)
   assert.deepEqual([body.state, body.error?.code], ['failed', 'disk_full'])
   assert.equal(app.engine.machine.archives.get(key)?.toString(), 'later')
-  assert.deepEqual((await list(app)).map((one) => one.id), [id])
+  assert.deepEqual(
+    (await list(app)).map((one) => one.id),
+    [id],
+  )
   assert.deepEqual(await statesOf(app), ['running', 'running'])
 })
 
@@ -167,7 +173,7 @@ test('a clone has the data and the passwords of the first under its own name, an
     ['main', 'conflict'],
     ['mysql', 'validation_failed'],
     ['NOT', 'validation_failed'],
-  ])
+  ] as const)
     assert.equal((await app.ask<Problem>('POST', `${db}/clone`, { name })).body.code, code, name)
 })
 
@@ -197,8 +203,28 @@ test('data of a snapshot that was never whole goes with the next start, and noth
   app.engine.machine.data.set(`${project.id}/snp_01kq3z8v5mleftover`, 5)
   const again = await app.reopen()
   await again.ask('GET', '/projects/shop')
-  assert.deepEqual(dataOf(again, project.id).filter((name) => name.startsWith('snp_')), [id])
-  assert.deepEqual((await list(again)).map((one) => one.id), [id])
+  assert.deepEqual(
+    dataOf(again, project.id).filter((name) => name.startsWith('snp_')),
+    [id],
+  )
+  assert.deepEqual(
+    (await list(again)).map((one) => one.id),
+    [id],
+  )
+})
+
+test('a snapshot whose data is gone is not restored, and nothing is touched for it', async (t) => {
+  const { app, project } = await openShop(t)
+  const { id } = await make(app, 'first')
+  app.engine.machine.data.delete(`${project.id}/${id}`)
+  const applied = app.engine.applied.length
+  for (const [path, body] of [
+    [`${db}/snapshots/first/restore`, { confirm: 'main' }],
+    [`${db}/clone`, { name: 'twin', snapshot: 'first' }],
+  ] as const)
+    assert.equal((await app.ask<Problem>('POST', path, body, now)).body.code, 'engine_cannot', path)
+  assert.equal(app.engine.applied.length, applied)
+  assert.equal((await app.ask('DELETE', `${db}/snapshots/first`)).status, 204)
 })
 
 test('a duplicate has the data, and neither snapshots nor their secrets', async (t) => {

@@ -39,7 +39,10 @@ test('names are made of the time, and no two are the same', () => {
   const first = snapshotName(now, 'snapshot', [])
   const second = snapshotName(now, 'snapshot', [known(first)])
   const third = snapshotName(now, 'snapshot', [known(first), known(second)])
-  assert.deepEqual([first, second, third], ['snapshot-20261126-1504', 'snapshot-20261126-1504-2', 'snapshot-20261126-1504-3'])
+  assert.deepEqual(
+    [first, second, third],
+    ['snapshot-20261126-1504', 'snapshot-20261126-1504-2', 'snapshot-20261126-1504-3'],
+  )
   assert.ok([first, second].every((name) => !isSnapshotData(name)))
 })
 

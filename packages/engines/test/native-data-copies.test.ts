@@ -39,7 +39,13 @@ describe('copies of kept data on this machine', () => {
   const copy = (project: string, to: { project: string; name: string }, live?: LiveCopy, signal = never) =>
     engine.copyData({ project, name: 'main' }, to, live === undefined ? {} : { live }, signal)
   const look = async (folder: string) =>
-    (await run('/bin/sh', ['-c', 'find . -printf "%p %y %m %s %l\\n" | sort; find . -type f | sort | xargs -d "\\n" sha256sum'], { cwd: folder })).stdout
+    (
+      await run(
+        '/bin/sh',
+        ['-c', 'find . -printf "%p %y %m %s %l\\n" | sort; find . -type f | sort | xargs -d "\\n" sha256sum'],
+        { cwd: folder },
+      )
+    ).stdout
 
   test('files, modes, links, holes and names that are no text come along; pipes do not', async () => {
     const folder = await made(
@@ -81,7 +87,10 @@ describe('copies of kept data on this machine', () => {
   })
 
   test('while programs write: what is left out stays out, folders come later, files that go away are none', async () => {
-    const folder = await made('live', 'mkdir -p c/log c/log/sub c/tmp; echo 1 > c/log/1; echo x > c/tmp/x; echo p > c/pid; echo k > c/kept')
+    const folder = await made(
+      'live',
+      'mkdir -p c/log c/log/sub c/tmp; echo 1 > c/log/1; echo x > c/tmp/x; echo p > c/pid; echo k > c/kept',
+    )
     let calls = 0
     const between = async () => {
       calls += 1

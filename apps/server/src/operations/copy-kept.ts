@@ -23,7 +23,7 @@ export async function copyKept(
   context: StepContext,
   deps: OperationDeps,
 ): Promise<Copied> {
-  const how = await howToCopy(row, from, deps, context.signal)
+  const how = await howToCopy(row, from, deps, { signal: context.signal, isShown: false })
   await requireRoomForCopies(deps.config.home, [how], 'The copy')
   if (how.manner === 'stop') await pauseWorkloads(operation, [from], context, deps)
   try {

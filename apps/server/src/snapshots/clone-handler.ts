@@ -7,9 +7,9 @@ import { acceptAlone, begin } from '../projects/accept.ts'
 import type { ProjectAnswers } from '../projects/answers.ts'
 import { refuseUnready } from '../projects/refuse-unready.ts'
 import { operationView } from '../projects/view.ts'
-import { findSnapshot, subjectOf } from './find-snapshot.ts'
+import { findSnapshot, requireSnapshotData, subjectOf } from './find-snapshot.ts'
 import { howToCopy, requireRoomForCopies } from './how-to-copy.ts'
-import { planOfCopy, requireData, type SnapshotDeps } from './snapshot-handlers.ts'
+import { looking, planOfCopy, requireData, type SnapshotDeps } from './snapshot-handlers.ts'
 
 export function cloneHandler(
   deps: SnapshotDeps,
@@ -23,8 +23,9 @@ export function cloneHandler(
       const subject = databaseOf(row, params.db)
       await refuseName(row, subject, body.name, deps, context.signal)
       const snapshot = body.snapshot === undefined ? null : await findSnapshot(row, subject, body.snapshot, store)
-      await requireData(row, subject, engine, context.signal)
-      const how = await howToCopy(row, snapshot?.id ?? subject.data, deps, context.signal)
+      if (snapshot === null) await requireData(row, subject, engine, context.signal)
+      else await requireSnapshotData(row, snapshot, engine, context.signal)
+      const how = await howToCopy(row, snapshot?.id ?? subject.data, deps, looking(query, context))
       await requireRoomForCopies(config.home, [how], 'The clone')
       if (query.dryRun === true) {
         const data = databaseWorkload(subject.type, body.name)

@@ -1,5 +1,6 @@
 import { ProblemError, type Snapshot } from '@stackquay/contract'
 import { type SnapshotSubject, snapshotSubject } from '@stackquay/domain'
+import type { Engine } from '@stackquay/engine-api'
 import type { ProjectRow, SnapshotRow, Store } from '@stackquay/store'
 
 /** Throws `not_found`. */
@@ -28,6 +29,19 @@ export async function findSnapshot(
   const found = (await snapshotsOf(row, subject, store)).find(({ id, name }) => id === wanted || name === wanted)
   if (found !== undefined) return found
   throw new ProblemError('not_found', `There is no snapshot "${wanted}" of "${subject.name}".`)
+}
+
+/** Its row is there: a copy of its data must be too, which is not so after an older state of the service was restored. */
+export async function requireSnapshotData(
+  { id: project }: ProjectRow,
+  { id, name }: SnapshotRow,
+  engine: Engine,
+  signal: AbortSignal,
+): Promise<void> {
+  if ((await engine.dataNames(project, signal)).includes(id)) return
+  throw new ProblemError('engine_cannot', `The data of the snapshot "${name}" is gone.`, {
+    hint: 'Delete the snapshot.',
+  })
 }
 
 export function snapshotView(row: SnapshotRow): Snapshot {

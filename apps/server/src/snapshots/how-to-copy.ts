@@ -11,7 +11,7 @@ export interface HowToCopy {
   /** What holds it meanwhile; null for any other manner. */
   readonly live: LiveProgram | null
   readonly method: CopyMethod
-  /** What it has on disk. */
+  /** What it has on disk; 0 where nobody needs to know, for every file is looked at for it. */
   readonly bytes: number
 }
 
@@ -24,14 +24,14 @@ export async function howToCopy(
   row: ProjectRow,
   data: string,
   { engine, resolver }: CopyDeps,
-  signal: AbortSignal,
+  { signal, isShown }: { readonly signal: AbortSignal; readonly isShown: boolean },
 ): Promise<HowToCopy> {
-  const [observed, programs, method, sizes] = await Promise.all([
+  const [observed, programs, method] = await Promise.all([
     engine.observe(row.id, signal),
     resolver.backups(row),
     engine.copyMethod(row.id, signal),
-    engine.data(row.id, signal),
   ])
+  const sizes = isShown || method === 'copy' ? await engine.data(row.id, signal) : []
   const running = observed.find(({ ref, state }) => ref.workload === data && /^(running|waiting)$/.test(state))
   const known = programs.find(({ workload }) => workload.ref.workload === data)
   // One that runs with other settings than those of now has another port or password than the program would use.

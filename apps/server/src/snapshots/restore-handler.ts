@@ -9,9 +9,9 @@ import type { ProjectAnswers } from '../projects/answers.ts'
 import { refuseErrors } from '../projects/prepare.ts'
 import { refuseUnready } from '../projects/refuse-unready.ts'
 import { isEnded, operationView } from '../projects/view.ts'
-import { findSnapshot, snapshotsOf, subjectOf } from './find-snapshot.ts'
+import { findSnapshot, requireSnapshotData, snapshotsOf, subjectOf } from './find-snapshot.ts'
 import { type HowToCopy, howToCopy, requireRoomForCopies } from './how-to-copy.ts'
-import { howText, type SnapshotDeps } from './snapshot-handlers.ts'
+import { howText, looking, type SnapshotDeps } from './snapshot-handlers.ts'
 
 export function restoreSnapshotHandler(
   deps: SnapshotDeps,
@@ -27,9 +27,10 @@ export function restoreSnapshotHandler(
       if (query.dryRun !== true) requireConfirmed(subject, body.confirm, context)
       holds(row, context)
       refuseErrors(restoreBlockers([{ ...snapshot, id: snapshot.part, title: subject.title }], row.spec))
+      await requireSnapshotData(row, snapshot, deps.engine, context.signal)
       const [now, back] = await Promise.all([
-        howToCopy(row, subject.data, deps, context.signal),
-        howToCopy(row, snapshot.id, deps, context.signal),
+        howToCopy(row, subject.data, deps, looking(query, context)),
+        howToCopy(row, snapshot.id, deps, looking(query, context)),
       ])
       // First what is replaced is copied, then that goes and the snapshot is.
       const most = now.bytes > back.bytes ? now : back

@@ -45,7 +45,7 @@ export function snapshotHandlers(
       const name = body?.name ?? snapshotName(deps.now(), 'snapshot', known)
       refuseBlocked(known, name)
       await requireData(row, subject, engine, context.signal)
-      const how = await howToCopy(row, subject.data, deps, context.signal)
+      const how = await howToCopy(row, subject.data, deps, looking(query, context))
       await requireRoomForCopies(config.home, [how], 'The snapshot')
       if (query.dryRun === true) return { status: 200, body: planOfCopy(subject, how) }
       const request = { id: newId('snp'), name, source: 'manual' as const }
@@ -79,6 +79,11 @@ export async function requireData(
 ): Promise<void> {
   if ((await engine.dataNames(id, signal)).includes(data)) return
   throw new ProblemError('engine_cannot', `${title} of "${slug}" has no data yet.`, { hint: 'Start it once.' })
+}
+
+/** Sizes are for the plan. */
+export function looking({ dryRun }: { readonly dryRun?: boolean | undefined }, { signal }: RequestContext) {
+  return { signal, isShown: dryRun === true }
 }
 
 /** How it is done, and what stops for it. */

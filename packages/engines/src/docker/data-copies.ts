@@ -64,16 +64,30 @@ export async function copyData(
   return copied
 }
 
-/** Tried in the volume of some data of the project. */
+/** Tried once with each image, in a volume that goes with its container: all volumes of Docker lie on one disk. */
 export async function copyMethod(daemon: Daemon, project: string, signal: AbortSignal): Promise<CopyMethod> {
   for (const name of await dataNames(daemon, project)) {
     const image = await imageOf(daemon, { project, name })
     if (image === null) continue
-    const at = { project, name }
-    const said = await runInside(daemon, { image, from: at, to: at, purpose: 'probe' }, ['probe', '0'], signal)
-    return said.startsWith('copy-on-write') ? 'copy-on-write' : 'copy'
+    const known = tried.get(daemon) ?? new Map<string, Promise<CopyMethod>>()
+    tried.set(daemon, known)
+    const found = known.get(image) ?? probe(daemon, { project, name }, image)
+    known.set(image, found)
+    found.catch(() => known.delete(image))
+    const method = await found
+    throwIfAborted(signal)
+    return method
   }
   return 'copy'
+}
+
+const tried = new WeakMap<Daemon, Map<string, Promise<CopyMethod>>>()
+const probeMs = 60_000
+
+async function probe(daemon: Daemon, at: DataRef, image: string): Promise<CopyMethod> {
+  const placed = { image, from: at, to: at, purpose: 'probe' }
+  const said = await runInside(daemon, placed, ['probe', '0'], AbortSignal.timeout(probeMs))
+  return said.startsWith('copy-on-write') ? 'copy-on-write' : 'copy'
 }
 
 /** Of a container with the data, else the one that the data was copied by. */
@@ -125,7 +139,9 @@ async function runInside(
   signal: AbortSignal,
 ): Promise<string> {
   const container = await createHelper(daemon, placed, args)
-  const kill = () => void discard(container).catch(() => {})
+  // With the volume of a probe; named ones are never removed by this.
+  const end = () => container.remove({ force: true, v: true }).catch(() => discard(container))
+  const kill = () => void end().catch(() => {})
   signal.addEventListener('abort', kill, { once: true })
   try {
     throwIfAborted(signal)
@@ -151,7 +167,7 @@ async function runInside(
     )
   } finally {
     signal.removeEventListener('abort', kill)
-    await discard(container)
+    await end()
   }
 }
 
@@ -198,7 +214,9 @@ async function createHelper(
       SecurityOpt: ['no-new-privileges'],
       PidsLimit: USUAL_PIDS,
       LogConfig: { Type: 'json-file', Config: { 'max-size': '1m' } },
-      Mounts: [...(isProbe ? [] : [mount(from, '/stackquay-from', true)]), mount(to, INSIDE, false)],
+      Mounts: isProbe
+        ? [{ Type: 'volume', Source: '', Target: INSIDE }]
+        : [mount(from, '/stackquay-from', true), mount(to, INSIDE, false)],
     },
   })
 }
