@@ -1,6 +1,7 @@
 import { ProblemError } from '@stackquay/contract'
 import {
   type DatabaseSpec,
+  databasePart,
   databaseWorkload,
   type SnapshotSubject,
   secretsOfPart,
@@ -14,6 +15,7 @@ import { deadlines, findProject, finish, forever, type OperationDeps } from './o
 import { bringBack, noteInput } from './paused.ts'
 import { dropData } from './put-back.ts'
 import { type Failures, giveUpAfter, reconcileSteps } from './reconcile-steps.ts'
+import { secretTexts } from './secret-texts.ts'
 
 export interface CloneInput {
   readonly subject: SnapshotSubject
@@ -87,19 +89,16 @@ async function declare(
     throw new ProblemError('conflict', `The databases of "${row.slug}" were changed meanwhile.`, {
       hint: 'Look at them, then try again.',
     })
-  const secrets = secretsOfPart({ id: subject.part, type: subject.type })
-  const targets = secretsOfPart({ id: `database:${name}`, type: subject.type })
-  const texts: [string, string][] = []
-  for (const [at, secret] of secrets.entries()) {
-    const from = snapshot === null ? secret : snapshotSecret(snapshot, secret)
-    const handle = await store.secrets.find(row.id, from)
-    if (handle !== null) texts.push([targets[at] ?? '', (await store.secrets.reveal(handle.secret)).expose()])
-  }
+  const part = { id: subject.part, type: subject.type }
+  const storedAs = (secret: string) => (snapshot === null ? secret : snapshotSecret(snapshot, secret))
+  const texts = await secretTexts(row.id, part, storedAs, store)
+  // In the same order, for it is the same type.
+  const [own, its] = [secretsOfPart(part), secretsOfPart({ ...part, id: databasePart(name) })]
   const inside = origin.inside ?? subject.name
   const added: DatabaseSpec = { type: origin.type, version: origin.version, exposePort: false, inside, primary: false }
   const databases = { ...withPrimaryMarked(row.spec.databases), [name]: added }
   await store.transaction(async (tx) => {
-    for (const [target, text] of texts) await tx.secrets.put(row.id, target, text)
+    for (const [secret, text] of texts) await tx.secrets.put(row.id, its[own.indexOf(secret)] ?? secret, text)
     const spec = { ...row.spec, databases }
     const { generation, slug } = await tx.projects.update(row.id, row.generation, { spec })
     if (row.desired === 'stopped') await tx.projects.carriedOut(row.id, generation, spec)
@@ -149,7 +148,7 @@ async function undo(
     const spec = { ...row.spec, databases }
     const { generation, slug } = await tx.projects.update(row.id, row.generation, { spec })
     await tx.projects.carriedOut(row.id, generation, spec)
-    for (const secret of secretsOfPart({ id: `database:${name}`, type: subject.type }))
+    for (const secret of secretsOfPart({ id: databasePart(name), type: subject.type }))
       await tx.secrets.delete(row.id, secret)
     await tx.ports.release(row.id, data)
     await tx.events.append({ type: 'project.changed', project: row.id, data: { id: row.id, slug, generation } })

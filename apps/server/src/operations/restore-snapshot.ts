@@ -1,4 +1,4 @@
-import { type SnapshotSubject, secretsOfPart, snapshotSecret, spareBeforeRestore } from '@stackquay/domain'
+import { type SnapshotSubject, snapshotSecret, spareBeforeRestore } from '@stackquay/domain'
 import type { Outcome, StepContext, Work, WorkStep } from '@stackquay/orchestrator'
 import type { ProjectOperation, ProjectRow } from '@stackquay/store'
 import { usersOfParts } from '../backups/project-parts.ts'
@@ -6,6 +6,7 @@ import { deadlines, findProject, finish, forever, type OperationDeps } from './o
 import { bringBack, noteInput, pausedBy, pauseWorkloads } from './paused.ts'
 import { dropData } from './put-back.ts'
 import { type Failures, giveUpAfter, reconcileSteps } from './reconcile-steps.ts'
+import { secretTexts } from './secret-texts.ts'
 import { forgetSnapshot, type SnapshotRequest, takeSnapshot } from './take-snapshot.ts'
 
 export interface RestoreSnapshotInput {
@@ -94,11 +95,7 @@ async function putBack(
   await dropData(project, data, context, deps)
   await engine.copyData({ project, name: snapshot }, { project, name: data }, {}, context.signal)
   const known = await store.snapshots.find(project, snapshot)
-  const texts: [string, string][] = []
-  for (const name of secretsOfPart({ id: part, type })) {
-    const handle = await store.secrets.find(project, snapshotSecret(snapshot, name))
-    if (handle !== null) texts.push([name, (await store.secrets.reveal(handle.secret)).expose()])
-  }
+  const texts = await secretTexts(project, { id: part, type }, (name) => snapshotSecret(snapshot, name), store)
   await store.transaction(async (tx) => {
     for (const [name, text] of texts) await tx.secrets.put(project, name, text)
     if (part.startsWith('service:') && known?.version != null) await tx.keptData.writtenBy(project, data, known.version)

@@ -5,6 +5,7 @@ import type { ProjectOperation, ProjectRow, SnapshotRow, Transaction } from '@st
 import { copyKept } from './copy-kept.ts'
 import { forever, type OperationDeps } from './operation-deps.ts'
 import { dropData } from './put-back.ts'
+import { secretTexts } from './secret-texts.ts'
 
 /** A snapshot that is to be made, as its operation keeps it. */
 export interface SnapshotRequest {
@@ -27,7 +28,7 @@ export async function takeSnapshot(
   const to = { project: row.id, name: request.id }
   // Of an attempt that was cut off between data and row.
   await dropSnapshotData(row.id, request.id, deps)
-  const texts = await secretTexts(row.id, subject, deps)
+  const texts = await secretTexts(row.id, { id: subject.part, type: subject.type }, (name) => name, store)
   const kept = (await store.keptData.of(row.id)).find(({ name }) => name === subject.data)
   const copied = await copyKept(operation, row, { from: subject.data, to }, context, deps)
   const { name: database, data, part, type } = subject
@@ -53,18 +54,4 @@ export async function forgetRow(tx: Transaction, { project, id, part, type }: Sn
 async function dropSnapshotData(project: string, id: string, deps: OperationDeps): Promise<void> {
   if (!(await deps.engine.dataNames(project, forever)).includes(id)) return
   await dropData(project, id, { signal: forever, output: () => undefined }, deps)
-}
-
-/** What the data knows: the passwords that it has now. */
-async function secretTexts(
-  project: string,
-  { part, type }: Pick<SnapshotSubject, 'part' | 'type'>,
-  { store }: OperationDeps,
-): Promise<readonly (readonly [string, string])[]> {
-  const texts: (readonly [string, string])[] = []
-  for (const name of secretsOfPart({ id: part, type })) {
-    const handle = await store.secrets.find(project, name)
-    if (handle !== null) texts.push([name, (await store.secrets.reveal(handle.secret)).expose()])
-  }
-  return texts
 }
