@@ -19,12 +19,14 @@ export async function holdData(
   signal: AbortSignal,
 ): Promise<HeldData> {
   const input = createInput()
+  const left = new AbortController()
+  const until = AbortSignal.any([signal, left.signal])
   const failed = (_code: number | null, words: string) =>
     new ProblemError('job_failed', `${title} could not be held for a copy: ${words.split('\n').at(-1) ?? ''}`, {
       hint: 'Look at its log. Stop it, and its data is copied without that.',
     })
   const { leftOut: _leftOut, later: _later, ...run } = program
-  const lines = linesOf(outputOf(run, { project, input: input.chunks(), failed }, deps, signal))
+  const lines = linesOf(outputOf(run, { project, input: input.chunks(), failed }, deps, until))
   const line = async () => {
     const next = await lines.next()
     if (next.done === true) throw failed(null, 'its program ended early')
@@ -32,6 +34,8 @@ export async function holdData(
   }
   const abandon = async () => {
     input.end()
+    // Ended the hard way where it has not ended: who waits for its next line would wait on.
+    left.abort()
     await lines.return().catch(() => undefined)
   }
   try {
@@ -58,7 +62,7 @@ export async function holdData(
 
 /** A checkpoint of a busy server takes its time. */
 const readyMs = 600_000
-const mostFiles = 1 << 20
+const mostLine = 1 << 20
 
 async function within<T>(promise: Promise<T>, late: () => Error): Promise<T> {
   promise.catch(() => undefined)
@@ -69,7 +73,7 @@ async function within<T>(promise: Promise<T>, late: () => Error): Promise<T> {
 
 function filesIn(text: string, failed: (code: null, words: string) => ProblemError): Readonly<Record<string, string>> {
   try {
-    const found: unknown = text.length > mostFiles ? null : JSON.parse(text)
+    const found: unknown = JSON.parse(text)
     if (typeof found === 'object' && found !== null && Object.values(found).every((one) => typeof one === 'string'))
       return found as Record<string, string>
   } catch {
@@ -83,6 +87,7 @@ async function* linesOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<string, v
   for await (const chunk of chunks) {
     const lines = (rest + chunk.toString('utf8')).split('\n')
     rest = lines.pop() ?? ''
+    if (rest.length > mostLine) throw new RangeError('The program that holds the data printed too much.')
     yield* lines
   }
   if (rest !== '') yield rest

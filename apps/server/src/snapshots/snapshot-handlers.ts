@@ -146,7 +146,8 @@ async function remove(
 ): Promise<void> {
   await store.transaction(async (tx) => {
     const users = await store.operations.unfinishedOf(row.id)
-    const user = users.find(({ input }) => input.snapshot === id)
+    // Also the one that a restore has just made of what it replaces: it may have to put that back.
+    const user = users.find(({ input }) => JSON.stringify(input).includes(id))
     if (user !== undefined) throw busy(user, row)
     await tx.snapshots.delete(row.id, id)
     for (const secret of secretsOfPart({ id: part, type })) await tx.secrets.delete(row.id, snapshotSecret(id, secret))
