@@ -19,6 +19,7 @@ const benchmarks: Readonly<Record<string, () => Promise<{ readonly benchmark: Be
   hosts: () => import('./hosts.ts'),
   'route-change': () => import('./route-change.ts'),
   publish: () => import('./publish.ts'),
+  snapshots: () => import('./snapshots.ts'),
   docker: () => import('./docker.ts'),
 }
 

@@ -27,6 +27,7 @@ export const fileAccess: readonly FileAccess[] = [
   { path: 'packages/engines/src/native/as-user/acts.ts', why: 'runs as the user of the project' },
   { path: 'packages/engines/src/native/as-user/beneath.ts', why: 'runs as the user of the project' },
   { path: 'packages/engines/src/native/as-user/copy-databases.ts', why: 'runs as the user of the project' },
+  { path: 'packages/engines/src/native/as-user/copy-tree.ts', why: 'runs as the user of the project' },
   { path: 'packages/engines/src/native/as-user/helper.ts', why: 'makes its threads before it gives up its rights' },
   {
     path: 'packages/engines/src/native/as-user/trees.ts',
@@ -131,6 +132,7 @@ export const fileAccess: readonly FileAccess[] = [
   { path: 'packages/engines/src/native/atomic-file.ts', why: home },
   { path: 'packages/engines/src/native/bundled.ts', why: 'programs of the installation, copied to `toolchains`' },
   { path: 'packages/engines/src/native/commands/', why: 'output logs, pipes and states in `commands` of the home' },
+  { path: 'packages/engines/src/native/data-copies.ts', why: 'names in `data` of the home, never what is inside' },
   { path: 'packages/engines/src/native/data.ts', why: 'names in `data` of the home, never what is inside' },
   { path: 'packages/engines/src/native/directory-watch.ts', why: home },
   { path: 'packages/engines/src/native/engine.ts', why: home },

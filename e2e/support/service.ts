@@ -60,6 +60,8 @@ export interface ServiceOptions {
   readonly env?: Readonly<Record<string, string>>
   /** argv of a program that starts the service by replacing itself, asked for at each start. */
   readonly through?: () => readonly string[]
+  /** The folder that the home is made in. */
+  readonly below?: string
   /** Where from existing folders may be taken as projects. */
   readonly roots?: string
 }
@@ -86,7 +88,7 @@ async function keepVersions(home: string): Promise<void> {
 export async function startService(options: ServiceOptions = {}): Promise<Service> {
   const { checkout = root } = options
   const main = await serviceProgramOf(checkout)
-  const home = await mkdtemp(join(tmpdir(), 'stackquay-e2e-'))
+  const home = await mkdtemp(join(options.below ?? tmpdir(), 'stackquay-e2e-'))
   await giveVersions(home)
   const ports = await reservePorts()
   const [port, proxyPort] = [ports.from + 98, ports.from + 99]

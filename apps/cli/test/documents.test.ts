@@ -47,6 +47,7 @@ test('every command that changes a project inside knows --dry-run', async () => 
     'db list',
     'db credentials',
     'db export',
+    'db snapshot',
     'backup list',
     'backup show',
     'backup verify',

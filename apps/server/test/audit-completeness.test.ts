@@ -40,9 +40,12 @@ describe('every operation that is to be recorded', () => {
   })
 
   const shop = { id: 'shop' }
+  const main = { ...shop, db: 'main' }
   const catcher = serviceTypes.find((kind) => kind.inboxPort !== undefined)!
   const keeper = serviceTypes.find((kind) => kind.keepsData && kind.credentials !== undefined)!
   const patch = (body: object) => ({ params: shop, body, query: { wait: '10' } })
+  /** The database is held while its files are copied. */
+  const held = () => opened.engine.nextCommand({ output: [{ text: 'ready\n{}\n' }], exit: { code: 0 } })
   const drives: Readonly<Record<string, Drive>> = {
     completeSetup: (call) =>
       call('completeSetup', { body: { ...admin, code: opened.app.setup.value() }, headers: { cookie: '' } }),
@@ -121,6 +124,22 @@ describe('every operation that is to be recorded', () => {
         headers,
         query: { wait: '10' },
       })
+    },
+    createSnapshot: (call) => {
+      held()
+      return call('createSnapshot', { params: main, body: { name: 'first' }, query: { wait: '10' } })
+    },
+    restoreSnapshot: (call) =>
+      call('restoreSnapshot', {
+        params: { ...main, snapshot: 'first' },
+        body: { confirm: 'main' },
+        headers: { 'if-match': '*' },
+        query: { wait: '10' },
+      }),
+    deleteSnapshot: (call) => call('deleteSnapshot', { params: { ...main, snapshot: 'first' } }),
+    cloneDatabase: (call) => {
+      held()
+      return call('cloneDatabase', { params: main, body: { name: 'twin' }, query: { wait: '10' } })
     },
     getServiceCredentials: async (call) => {
       await call('updateProject', patch({ [keeper.name]: { enabled: true } }))

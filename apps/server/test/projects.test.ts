@@ -541,6 +541,8 @@ test('a copy has the files, the data and the texts of secrets, and ports of its 
   })
   await writeFile(join(original.path, 'index.html'), 'mine')
   engine.machine.files.add(join(all.folder, 'projects', 'copy'))
+  // The database is held while its files are copied.
+  engine.nextCommand({ output: [{ text: 'ready\n{}\n' }], exit: { code: 0 } })
   const made = await ask('POST', '/projects/shop/duplicate?wait=10', { name: 'Copy' })
   assert.equal(made.status, 201, JSON.stringify(made.body))
   assert.equal(made.body.operation?.state, 'succeeded', JSON.stringify(made.body.operation))

@@ -1,4 +1,4 @@
-export type { BackupMethod, BackupProgram } from './backup-method.ts'
+export type { BackupMethod, BackupProgram, LiveCopyProgram } from './backup-method.ts'
 export { databaseTypeOf, databaseTypes } from './databases/index.ts'
 export * from './dump-method.ts'
 export * from './entry-types.ts'

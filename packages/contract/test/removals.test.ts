@@ -56,9 +56,11 @@ test('these remove data, and no others', () => {
     'deleteKeptData',
     'deleteOrphan',
     'deleteProject',
+    'deleteSnapshot',
     'deleteTargetBackup',
     'importDatabase',
     'restoreBackup',
+    'restoreSnapshot',
     'updateDatabase',
     'updateProject',
   ])

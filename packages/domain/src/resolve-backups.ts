@@ -1,4 +1,4 @@
-import type { BackupProgram } from '@stackquay/catalog'
+import type { BackupProgram, LiveCopyProgram } from '@stackquay/catalog'
 import type { CommandProgram, Workload } from '@stackquay/engine-api'
 import { resolveConnections } from './resolve-connections.ts'
 import { databaseBackup, serviceBackup } from './resolve-data.ts'
@@ -13,7 +13,11 @@ export interface BackupPrograms {
   readonly online: DataProgram | null
   /** Prints what is in the data; null: nobody counts it. */
   readonly contents: DataProgram | null
+  /** Holds the data while its files are copied; null: it is copied while it is stopped. */
+  readonly live: LiveProgram | null
 }
+
+export interface LiveProgram extends DataProgram, Pick<LiveCopyProgram, 'leftOut' | 'later'> {}
 
 export interface DataProgram extends CommandProgram {
   /** The folder of the data that its tar is the content of; absent: the whole. */
@@ -31,11 +35,13 @@ export function resolveBackups(
     ...services.filter(({ runsHere }) => runsHere).map((service) => serviceBackup(service, facts)),
     ...databases.map((database) => databaseBackup(database, facts)),
   ]
-  return all.flatMap(({ workload: name, online, contents }) => {
+  return all.flatMap(({ workload: name, ...programs }) => {
     const workload = workloads.find(({ ref }) => ref.workload === name)
-    return workload === undefined
-      ? []
-      : [{ workload, online: orNull(workload, online), contents: orNull(workload, contents) }]
+    if (workload === undefined) return []
+    const online = orNull(workload, programs.online)
+    const contents = orNull(workload, programs.contents)
+    const live = orNull(workload, programs.live)
+    return [{ workload, online, contents, live: live as LiveProgram | null }]
   })
 }
 

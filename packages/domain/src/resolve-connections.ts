@@ -133,8 +133,8 @@ function connectDatabase(
   }
   const leased = leasedPort(workload, kind.name, resolving)
   const connection: DatabaseConnection = {
-    database: name,
-    username: name,
+    database: database.inside ?? name,
+    username: database.inside ?? name,
     host: hostOf(workload, facts),
     port: facts.containers === null ? leased : kind.port,
     secret: (field, encode) => needs.secret(databaseSecret(name, field), lengthOf(kind, field), encode),

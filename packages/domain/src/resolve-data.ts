@@ -1,4 +1,11 @@
-import type { BackupMethod, BackupProgram, DatabaseInput, ServiceInput } from '@stackquay/catalog'
+import type {
+  BackupMethod,
+  BackupProgram,
+  DatabaseInput,
+  LiveCopyProgram,
+  ServiceInput,
+  WorkloadSpec,
+} from '@stackquay/catalog'
 import type { PortBinding } from '@stackquay/engine-api'
 import { dataContainer, inContainer, withLimits } from './containers.ts'
 import type { Connections } from './resolve-connections.ts'
@@ -86,13 +93,18 @@ export function resolveDatabase(entry: Database, spec: ProjectSpec, facts: Resol
     const error = missingToolchain(`/databases/${name}/version`, kind.label, database.version, kind.install)
     return { error, unresolved: [workload] }
   }
-  const made = kind.toWorkload(input)
+  const made = titled(kind.toWorkload(input), entry, kind.label)
   const wanted = { workload, spec, facts, needsPrograms: false }
   const placed =
     facts.containers === null
       ? withLimits(made, spec)
       : inContainer(made, dataContainer(kind.image, database.version, wanted, facts.containers))
   return { kind: 'database', name: workload, workloads: [placed] }
+}
+
+/** Two copies of a database have the same name inside. */
+function titled(made: WorkloadSpec, { name, database }: Database, label: string): WorkloadSpec {
+  return database.inside === undefined ? made : { ...made, title: `${label} ${name}` }
 }
 
 /** Null where its program is not here. */
@@ -130,6 +142,7 @@ export interface TypePrograms {
   readonly workload: string
   readonly online: BackupProgram | null
   readonly contents: BackupProgram | null
+  readonly live: LiveCopyProgram | null
 }
 
 export function serviceBackup(service: Service, facts: ResolveFacts): TypePrograms {
@@ -147,9 +160,14 @@ export function databaseBackup(entry: Database, facts: ResolveFacts): TypeProgra
 }
 
 function programsOf<Input>(workload: string, backup: BackupMethod<Input>, input: Input): TypePrograms {
-  return { workload, online: backup.online?.(input) ?? null, contents: backup.contents?.(input) ?? null }
+  return {
+    workload,
+    online: backup.online?.(input) ?? null,
+    contents: backup.contents?.(input) ?? null,
+    live: backup.live?.(input) ?? null,
+  }
 }
 
 function noPrograms(workload: string): TypePrograms {
-  return { workload, online: null, contents: null }
+  return { workload, online: null, contents: null, live: null }
 }

@@ -26,6 +26,8 @@ export interface DatabaseSpec {
   readonly type: string
   readonly version: string
   readonly exposePort: boolean
+  /** Of a clone: what database and user are called in its data, which was copied. Absent: like the entry. */
+  readonly inside?: string
   /**
    * Its variables have no prefix: it is DATABASE_URL, for as long as it exists. Absent in all databases of a project that was
    * written before there was this mark: it is the first one then.

@@ -1,5 +1,6 @@
 import type { Change, Step } from './change.ts'
 import type { Commands } from './commands.ts'
+import type { CopyDataOptions, CopyMethod, DataCopied, DataRef } from './copy-data.ts'
 import type { EngineEvent, LogBatch, LogLine, LogOptions, Observed, Sample } from './observed.ts'
 import type { Toolchain, ToolchainQuery } from './toolchain.ts'
 import type { SecretRef } from './value.ts'
@@ -45,8 +46,13 @@ export interface Engine {
   dataNames(project: string, signal: AbortSignal): Promise<readonly string[]>
   /** Kept data of a project, with its size on disk, for which every file is looked at. */
   data(project: string, signal: AbortSignal): Promise<readonly { readonly name: string; readonly sizeBytes: number }[]>
-  /** Copies kept data from one project to another. Nothing may be running on either; refused if the target exists. */
-  copyData(from: string, to: string, name: string, signal: AbortSignal): Promise<void>
+  /**
+   * Copies kept data to another name, for whoever runs the workloads there. Nothing may use either, unless `live`; refused if the target
+   * exists. All of it or nothing, on the disk: after a failure, an abort or a crash the name is not there.
+   */
+  copyData(from: DataRef, to: DataRef, options: CopyDataOptions, signal: AbortSignal): Promise<DataCopied>
+  /** How `copyData` copies data of this project, tried with a small file. */
+  copyMethod(project: string, signal: AbortSignal): Promise<CopyMethod>
   /**
    * Kept data as a tar archive of its folder (`./`, `./file`, …), while no workload uses it. Owners are numbers; modes, links and times are
    * kept, and holes where the engine sees them. Throws `engine_cannot` while it is in use (`retryable`) and when there is none; an

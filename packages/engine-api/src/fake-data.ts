@@ -1,4 +1,5 @@
 import { checkedArchive } from './checked-archive.ts'
+import type { CopyDataOptions, DataCopied, DataRef } from './copy-data.ts'
 import { EngineError } from './errors.ts'
 import type { FakeMachine } from './fake-machine.ts'
 import { aborted, rejectOnAbort } from './fake-waits.ts'
@@ -10,14 +11,30 @@ export function dataOf(machine: FakeMachine, project: string): readonly { name: 
     .map(([key, sizeBytes]) => ({ name: key.slice(project.length + 1), sizeBytes }))
 }
 
-export function copyData({ data, archives }: FakeMachine, from: string, to: string, name: string): void {
-  const size = data.get(`${from}/${name}`)
-  if (size === undefined || data.has(`${to}/${name}`)) {
-    throw new EngineError('engine_cannot', `The data "${name}" cannot be copied.`, { hint: 'Check both projects.' })
+export async function copyData(
+  machine: FakeMachine,
+  from: DataRef,
+  to: DataRef,
+  { live, onBytes }: CopyDataOptions,
+  signal: AbortSignal,
+): Promise<DataCopied> {
+  const { data, archives } = machine
+  const [source, target] = [`${from.project}/${from.name}`, `${to.project}/${to.name}`]
+  const size = data.get(source)
+  if (size === undefined || data.has(target)) {
+    throw new EngineError('engine_cannot', `The data "${from.name}" cannot be copied.`, {
+      hint: 'Check both projects.',
+    })
   }
-  data.set(`${to}/${name}`, size)
-  const archive = archives.get(`${from}/${name}`)
-  if (archive !== undefined) archives.set(`${to}/${name}`, archive)
+  if (live === undefined) refuseWhileUsed(machine, from.project, from.name, 'copied')
+  // As it is now, like a copy of files: what is written while it goes on is not in it.
+  const archive = archives.get(source) ?? archiveOf(source)
+  await live?.between()
+  if (signal.aborted) throw aborted()
+  onBytes?.(size)
+  data.set(target, size)
+  archives.set(target, archive)
+  return { method: machine.copyMethod, bytes: size }
 }
 
 /** What was written; of data that a workload made, an archive with one file that names it. */

@@ -1,3 +1,4 @@
+import type { CopyMethod } from './copy-data.ts'
 import type { RunningFakeCommand } from './fake-command.ts'
 import { createFakeImages, type FakeImages } from './fake-images.ts'
 import type { Exit, LogLine, Observed } from './observed.ts'
@@ -23,6 +24,8 @@ export interface FakeMachine {
   /** Logs, also of workloads that were removed: `<project>/<workload>`. */
   readonly logs: Map<string, LogLine[]>
   readonly images: FakeImages
+  /** What its disk can do. */
+  copyMethod: CopyMethod
   nextPid: number
   nextCursor: number
 }
@@ -53,6 +56,7 @@ export function createFakeMachine(): FakeMachine {
     commands: new Map(),
     commandListeners: new Set(),
     images: createFakeImages(),
+    copyMethod: 'copy-on-write',
     nextPid: 1000,
     nextCursor: 1,
   }

@@ -1,6 +1,7 @@
 export * from './change.ts'
 export { type ArchiveRules, checkedArchive } from './checked-archive.ts'
 export * from './commands.ts'
+export * from './copy-data.ts'
 export * from './engine.ts'
 export * from './errors.ts'
 export * from './fingerprint.ts'

@@ -68,7 +68,9 @@ export function createEngines({ engines, engineOf }: EnginesOptions): Engines {
     portOwner: (port, signal) => findPortOwner(engines, ofMachine, port, signal),
     dataNames: (project, signal) => choice.ask(project, (engine) => engine.dataNames(project, signal)),
     data: (project, signal) => choice.ask(project, (engine) => engine.data(project, signal)),
-    copyData: async (from, to, name, signal) => (await choice.ownOrFirst(from)).copyData(from, to, name, signal),
+    copyData: async (from, to, options, signal) =>
+      (await choice.ownOrFirst(from.project)).copyData(from, to, options, signal),
+    copyMethod: async (project, signal) => (await choice.ownOrFirst(project)).copyMethod(project, signal),
     async *readData(project, name, signal) {
       yield* (await choice.ownOrFirst(project)).readData(project, name, signal)
     },

@@ -134,7 +134,7 @@ describe('the Docker engine on a Docker of its own', () => {
 
   test('a copy of kept data has the same content, owners and modes', async () => {
     await runJob(job('more', 'ln -s who {data:main}/link && chmod 640 {data:main}/who', {}))
-    await engine.copyData(PROJECT, 'shop-2', 'main', never)
+    await engine.copyData({ project: PROJECT, name: 'main' }, { project: 'shop-2', name: 'main' }, {}, never)
     const seen = async (project: string) => {
       const container = harness.container({ data: { main: '/data/main' }, network: project })
       output.length = 0

@@ -141,8 +141,15 @@ const operations: readonly Operation[] = [
   {
     name: 'copyData',
     isAlone: true,
-    run: ({ mine, workload, from }) =>
-      mine.engine.copyData(from, workload.ref.project, workload.ref.workload, AbortSignal.timeout(60_000)),
+    run: async ({ mine, workload: { ref }, from }) => {
+      const name = ref.workload
+      await mine.engine.copyData(
+        { project: from, name },
+        { project: ref.project, name },
+        {},
+        AbortSignal.timeout(60_000),
+      )
+    },
   },
   { name: 'reopen', isAlone: true, run: ({ mine }) => mine.reopen() },
 ]

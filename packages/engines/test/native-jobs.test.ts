@@ -69,7 +69,12 @@ describe('jobs of the native engine', () => {
     await talk.apply(step(init('three'), true))
     assert.equal(await runs(), 1)
     const other: Step = { ...step(init('copied')), ref: { project: 'twin', workload: 'w' } } as Step
-    await talk.engine.copyData(talk.project, 'twin', 'main', talk.signal)
+    await talk.engine.copyData(
+      { project: talk.project, name: 'main' },
+      { project: 'twin', name: 'main' },
+      {},
+      talk.signal,
+    )
     await talk.apply(other)
     assert.equal(await runs(), 1, 'copied data counts as made')
     for (const project of [talk.project, 'twin'])

@@ -1,4 +1,4 @@
-/* Tables of backups. The backups themselves are folders. */
+/* Tables of backups and snapshots. Backups themselves are folders, snapshots kept data. */
 
 export interface BackupChecksTable {
   backup: string
@@ -31,6 +31,22 @@ export interface BackupTargetsTable {
   settings: string
   created_at: string
   checked_at: string
+}
+
+export interface SnapshotsTable {
+  id: string
+  project: string
+  database: string
+  data: string
+  part: string
+  type: string
+  version: string | null
+  name: string
+  source: string
+  method: string
+  bytes: number
+  milliseconds: number
+  created_at: string
 }
 
 export interface BackupCopiesTable {

@@ -6,6 +6,7 @@ import type {
   BackupCopyPiecesTable,
   BackupSchedulesTable,
   BackupTargetsTable,
+  SnapshotsTable,
 } from './schema-backups.ts'
 
 /**
@@ -46,6 +47,7 @@ export interface Schema {
   backup_copies: BackupCopiesTable
   backup_copy_leftovers: BackupCopyLeftoversTable
   backup_copy_pieces: BackupCopyPiecesTable
+  snapshots: SnapshotsTable
   /** About the database itself: key check, head of the audit chain. */
   instance: NamedValueTable
   migrations: MigrationsTable

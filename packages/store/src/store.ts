@@ -19,6 +19,7 @@ import type { RunReader, RunWriter } from './model/runs.ts'
 import type { SecretReader, SecretWriter } from './model/secrets.ts'
 import type { SessionReader, SessionWriter } from './model/sessions.ts'
 import type { SettingReader, SettingWriter } from './model/settings.ts'
+import type { SnapshotReader, SnapshotWriter } from './model/snapshots.ts'
 import type { TerminalReader, TerminalWriter } from './model/terminals.ts'
 import type { TicketReader, TicketWriter } from './model/tickets.ts'
 import type { TokenReader, TokenWriter } from './model/tokens.ts'
@@ -55,6 +56,7 @@ export interface Store {
   readonly backupChecks: BackupCheckReader
   readonly backupSchedules: BackupScheduleReader
   readonly backupTargets: BackupTargetReader
+  readonly snapshots: SnapshotReader
   /**
    * One transaction at a time; waits for the one before. Rolls back when `work` throws. Throws `StoreFullError` or
    * `StoreBusyError` when the disk or another process is in the way; nothing is written then.
@@ -154,6 +156,7 @@ export interface Transaction {
   readonly backupSchedules: BackupScheduleWriter
   readonly restored: RestoredWriter
   readonly backupTargets: BackupTargetWriter
+  readonly snapshots: SnapshotWriter
 }
 
 /** In base64url, and the id of the key that seals it. */

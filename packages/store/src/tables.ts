@@ -19,6 +19,7 @@ import { runReader, runWriter } from './runs.ts'
 import { secretReader, secretWriter } from './secrets.ts'
 import { sessionReader, sessionWriter } from './sessions.ts'
 import { settingReader, settingWriter } from './settings.ts'
+import { snapshotReader, snapshotWriter } from './snapshots.ts'
 import type { Store, Transaction } from './store.ts'
 import { terminalReader, terminalWriter } from './terminals.ts'
 import { ticketReader, ticketWriter } from './tickets.ts'
@@ -56,6 +57,7 @@ export function readersOf(
     backupChecks: backupCheckReader(reading),
     backupSchedules: backupScheduleReader(reading),
     backupTargets: backupTargetReader(reading),
+    snapshots: snapshotReader(reading),
   }
 }
 
@@ -87,5 +89,6 @@ export function writersOf(writing: Writing): Transaction {
     backupSchedules: backupScheduleWriter(writing),
     restored: restoredWriter(writing),
     backupTargets: backupTargetWriter(writing),
+    snapshots: snapshotWriter(writing),
   }
 }

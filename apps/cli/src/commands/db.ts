@@ -1,4 +1,5 @@
 import type { Define } from '../define.ts'
+import { defineClone } from './db/clone.ts'
 import { defineCreate } from './db/create.ts'
 import { defineCredentials } from './db/credentials.ts'
 import { defineDelete } from './db/delete.ts'
@@ -6,6 +7,7 @@ import { defineExport } from './db/export.ts'
 import { defineImport } from './db/import.ts'
 import { defineList } from './db/list.ts'
 import { defineRotate } from './db/rotate.ts'
+import { defineSnapshot } from './db/snapshot.ts'
 import { defineUpdate } from './db/update.ts'
 import { defineUpgrade } from './db/upgrade.ts'
 
@@ -17,6 +19,8 @@ export const define: Define = (command, context) => {
   defineCredentials(command.command('credentials'), context)
   defineExport(command.command('export'), context)
   defineImport(command.command('import'), context)
+  defineSnapshot(command.command('snapshot'), context)
+  defineClone(command.command('clone'), context)
   defineRotate(command.command('rotate'), context)
   defineDelete(command.command('delete'), context)
 }

@@ -30,6 +30,7 @@ import { statsHandlers } from '../projects/stats-handlers.ts'
 import type { ProxyKeeper } from '../proxy-keeper.ts'
 import { runHandlers, runStreams } from '../runs/handlers.ts'
 import { shareHandlers } from '../shares/share-handlers.ts'
+import { allSnapshotHandlers } from '../snapshots/handlers.ts'
 import { systemHandlers } from '../system/handlers.ts'
 import { terminalHandlers, terminalStreams } from '../terminals/handlers.ts'
 import { version } from '../version.ts'
@@ -111,6 +112,7 @@ function changingHandlers(
     ...manifestHandlers(changing, answers),
     ...databaseHandlers({ store, engine, reveal }, answers),
     ...dumpHandlers({ ...changing, reveal, receivedDumps, config }, answers),
+    ...allSnapshotHandlers({ ...changing, config, now }, answers),
     ...serviceHandlers({ store, resolver, engine, reveal }, answers),
     ...mailHandlers({ store, engine, workers: changing.workers, reveal }, answers),
     ...imageHandlers(changing, answers),

@@ -1,7 +1,7 @@
 import { openSettings } from '@stackquay/archive'
 import { databaseTypes, runtimeTypes, serviceTypes } from '@stackquay/catalog'
 import { ProblemError } from '@stackquay/contract'
-import type { ProjectSpec } from '@stackquay/domain'
+import { isSnapshotSecret, type ProjectSpec } from '@stackquay/domain'
 import {
   type KeptData,
   type ProjectRow,
@@ -41,6 +41,7 @@ export async function settingsOf(
   const secrets: Record<string, string> = {}
   const warnings: string[] = []
   for (const [name, { secret }] of Object.entries(handles)) {
+    if (isSnapshotSecret(name)) continue
     try {
       secrets[name] = (await store.secrets.reveal(secret)).expose()
     } catch (error) {

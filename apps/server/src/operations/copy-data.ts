@@ -1,54 +1,45 @@
-import { ProblemError } from '@stackquay/contract'
-import { planProject } from '@stackquay/domain'
-import { engineSteps, type StepContext, type WorkStep } from '@stackquay/orchestrator'
+import { isSnapshotData } from '@stackquay/domain'
+import type { StepContext, WorkStep } from '@stackquay/orchestrator'
 import type { ProjectOperation, ProjectRow } from '@stackquay/store'
+import { copyKept } from './copy-kept.ts'
 import { findProject, type OperationDeps } from './operation-deps.ts'
 
-/** Databases are copied at rest: the original's are stopped for as long as that takes, in its own queue. */
-export function copyDataSteps(row: ProjectRow, { input }: ProjectOperation, deps: OperationDeps): readonly WorkStep[] {
-  const original = input.of
+/** Databases and services are copied one after the other, in the queue of the original: what can, runs on meanwhile. */
+export function copyDataSteps(row: ProjectRow, operation: ProjectOperation, deps: OperationDeps): readonly WorkStep[] {
+  const original = operation.input.of
   if (typeof original !== 'string') return []
-  const run: WorkStep['run'] = (context) => deps.queues.enter(original, () => copyData(original, row.id, context, deps))
+  const run: WorkStep['run'] = (context) =>
+    deps.queues.enter(original, () => copyData({ operation, original, copy: row.id }, context, deps))
   return [{ id: 'copy-data', title: 'Copy databases and kept data', run }]
 }
 
-async function copyData(original: string, copy: string, { signal }: StepContext, deps: OperationDeps): Promise<void> {
-  const { store, engine, model, restartHolds } = deps
+interface Copying {
+  readonly operation: ProjectOperation
+  readonly original: string
+  readonly copy: string
+}
+
+/** Its snapshots stay where they are: a copy begins with none. */
+async function copyData(
+  { operation, original, copy }: Copying,
+  context: StepContext,
+  deps: OperationDeps,
+): Promise<void> {
+  const { store, engine } = deps
   const source = await findProject(store, original)
-  const names = await engine.dataNames(original, signal)
-  const there = new Set(await engine.dataNames(copy, signal))
-  const missing = names.filter((name) => !there.has(name))
+  const names = (await engine.dataNames(original, context.signal)).filter((name) => !isSnapshotData(name))
+  const there = new Set(await engine.dataNames(copy, context.signal))
   await copyVersions(original, copy, deps)
-  if (missing.length === 0) return
-  const up = (await engine.observe(original, signal)).filter((one) => one.state === 'running')
-  const running = up.length > 0
-  const { unresolved } = (await model.renew(original)).resolved
-  const stuck = up.find(({ ref }) => unresolved.includes(ref.workload))
-  // Stopped for the copy it would stay down, and copied while it runs its data would be torn.
-  if (stuck !== undefined)
-    throw new ProblemError(
-      'conflict',
-      `${stuck.title ?? stuck.ref.workload} of "${source.slug}" runs and could not be started again, so it is not stopped for a copy.`,
-      { hint: `Mend what the status of "${source.slug}" says, or stop it yourself; then copy it again.` },
-    )
-  const comesBack = running && source.desired === 'running'
-  try {
-    if (comesBack)
-      await restartHolds.hold(
-        up.map(({ ref }) => ref),
-        up,
-        signal,
-      )
-    if (running) await bringTo(original, 'stopped', unresolved, signal, deps)
-    try {
-      for (const name of missing) await engine.copyData(original, copy, name, signal)
-    } finally {
-      if (comesBack) await bringTo(original, 'running', unresolved, signal, deps)
-    }
-  } finally {
-    await restartHolds.release(original)
+  context.output({ stream: 'stdout', text: `${notCopied}\n` })
+  for (const name of names.filter((one) => !there.has(one))) {
+    context.output({ stream: 'stdout', text: `${name}\n` })
+    const to = { project: copy, name }
+    await copyKept({ id: operation.id, project: original }, source, { from: name, to }, context, deps)
   }
 }
+
+const notCopied =
+  'Backup schedules, domains, shares and snapshots of the original are not copied: what acts by itself is off in a copy.'
 
 /** Which version wrote the data, and since when nothing uses it. */
 async function copyVersions(original: string, copy: string, { store }: OperationDeps): Promise<void> {
@@ -59,20 +50,4 @@ async function copyVersions(original: string, copy: string, { store }: Operation
       if (keptAt !== null) await tx.keptData.setKept(copy, name, true)
     }
   })
-}
-
-async function bringTo(
-  project: string,
-  goal: 'running' | 'stopped',
-  unresolved: readonly string[],
-  asked: AbortSignal,
-  { model, engine, reveal, observations }: OperationDeps,
-): Promise<void> {
-  const { workloads: wanted } = (await model.renew(project)).resolved
-  const observed = await engine.observe(project, asked)
-  const { changes } = planProject({ wanted, unresolved, observed, goal, keepChanged: true })
-  const signal = AbortSignal.timeout(180_000)
-  const applied = () => observations.outdate(project)
-  for (const step of engineSteps(engine, changes, reveal, applied)) await step.run({ signal, output: () => undefined })
-  await observations.current(project)
 }

@@ -5,6 +5,7 @@ import { isOfInstance } from '../backups/copied-archive.ts'
 import { backup } from './backup.ts'
 import { backupInstance } from './backup-instance.ts'
 import { carryOutActs } from './carry-out-acts.ts'
+import { clone } from './clone.ts'
 import { copyBackup } from './copy-backup.ts'
 import { create } from './create.ts'
 import { deleteProject } from './delete.ts'
@@ -15,6 +16,8 @@ import { importDump } from './import.ts'
 import type { OperationDeps } from './operation-deps.ts'
 import { restore } from './restore.ts'
 import { restoreAs } from './restore-as.ts'
+import { restoreSnapshot } from './restore-snapshot.ts'
+import { snapshot } from './snapshot.ts'
 import { update } from './update.ts'
 import { upgrade } from './upgrade.ts'
 import { verify } from './verify.ts'
@@ -69,6 +72,12 @@ function workOfProject(operation: ProjectOperation, deps: OperationDeps): Work {
       return verify(operation, deps)
     case 'import':
       return importDump(operation, deps)
+    case 'snapshot':
+      return snapshot(operation, deps)
+    case 'restore-snapshot':
+      return restoreSnapshot(operation, deps)
+    case 'clone':
+      return clone(operation, deps)
     case 'delete':
       return deleteProject(operation, deps)
     case 'copy-backup':

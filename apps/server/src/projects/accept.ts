@@ -54,6 +54,9 @@ export function actsOf({ kind, input }: Pick<OperationRow, 'kind' | 'input'>): r
     case 'copy-backup':
     case 'fetch-backup':
     case 'delete-copy':
+    case 'snapshot':
+    case 'restore-snapshot':
+    case 'clone':
       return []
     default:
       return kind satisfies never
@@ -76,11 +79,14 @@ const takesBack: readonly OperationRow['kind'][] = [
   'copy-backup',
   'fetch-backup',
   'delete-copy',
+  'snapshot',
+  'restore-snapshot',
+  'clone',
 ]
 
 /** It changes nothing of the project: what is asked for meanwhile waits for it. */
 export function isQuiet({ kind }: Pick<OperationRow, 'kind'>): boolean {
-  return kind === 'backup' || kind === 'verify'
+  return kind === 'backup' || kind === 'verify' || kind === 'snapshot'
 }
 
 /** It makes the project: what fails before there are files leaves nothing of it. */

@@ -81,6 +81,8 @@ export interface Removal {
   readonly deleteData: readonly string[]
   readonly deleteSecrets: readonly string[]
   readonly releasePorts: readonly string[]
+  /** Ids of snapshots of that data, which go with it. */
+  readonly deleteSnapshots?: readonly string[]
 }
 
 export interface ChangeOptions {
@@ -124,7 +126,7 @@ export async function proposeChange(
   ])
   const full = merged.ok ? merged.spec : row.spec
   const spec: ProjectSpec = drops === undefined ? full : { ...full, databases: withoutDatabase(full, drops.name) }
-  const removal = removalOf(merged.ok ? merged.removesData : [], drops)
+  const removal = await withSnapshots(row.id, removalOf(merged.ok ? merged.removesData : [], drops), store)
   const versions = merged.ok ? merged.versions : []
   return proposeSpec(row, { spec, extracted, removal, versions, rotation, look, goesBack: false, isShown }, deps)
 }
@@ -158,7 +160,7 @@ export async function proposeSpec(
   const known = new Set(before.errors.map((error) => error.pointer + error.code))
   if (isChange) refuseErrors(resolved.errors.filter((error) => !known.has(error.pointer + error.code)))
   const { observed, after } = await standOf(row, before, deps, isShown ? 'now' : 'lastSeen')
-  const shown = { deletesData: removal.deleteData, changes: changedFields(row.spec, spec) }
+  const shown = { deletesData: doomedData(removal), changes: changedFields(row.spec, spec) }
   // Sent back as it is, nothing happens, whatever state the project is in.
   const isNothing = !isChange && rotates.length + removal.deleteData.length === 0
   const touches = isNothing
@@ -243,6 +245,18 @@ function removalOf(services: readonly string[], database: ChangeOptions['drops']
   for (const secret of databaseTypeOf(database.type)?.secrets ?? [])
     removal.deleteSecrets.push(databaseSecret(database.name, secret.name))
   return removal
+}
+
+async function withSnapshots(project: string, removal: Removal, store: Store): Promise<Removal> {
+  if (removal.deleteData.length === 0) return removal
+  const known = await store.snapshots.of(project)
+  const deleteSnapshots = known.filter(({ data }) => removal.deleteData.includes(data)).map(({ id }) => id)
+  return deleteSnapshots.length === 0 ? removal : { ...removal, deleteSnapshots }
+}
+
+/** Names of all kept data that goes. */
+function doomedData({ deleteData, deleteSnapshots = [] }: Removal): readonly string[] {
+  return [...deleteData, ...deleteSnapshots]
 }
 
 /** Writes specification, operation, audit entry and event in one transaction; then tells the orchestrator. */

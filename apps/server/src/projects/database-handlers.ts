@@ -96,8 +96,8 @@ function credentialHandlers(
         const lease = leases.find((one) => one.workload === workload)
         if (lease === undefined) throw notGiven()
         return kind.credentials({
-          database: params.db,
-          username: params.db,
+          database: database.inside ?? params.db,
+          username: database.inside ?? params.db,
           host: '127.0.0.1',
           port: lease.hostPort,
           secret: (field, encode) => {

@@ -45,10 +45,15 @@ export function deletedBy({
   removal,
   versions,
 }: {
-  readonly removal: { readonly deleteData: readonly string[] }
+  readonly removal: { readonly deleteData: readonly string[]; readonly deleteSnapshots?: readonly string[] }
   readonly versions: readonly VersionChange[]
 }): readonly string[] {
-  return [...removal.deleteData, ...versions.flatMap(({ database, back }) => (back === null ? [] : [database]))]
+  const { deleteData, deleteSnapshots = [] } = removal
+  return [
+    ...deleteData,
+    ...deleteSnapshots,
+    ...versions.flatMap(({ database, back }) => (back === null ? [] : [database])),
+  ]
 }
 
 /** Both are about data, and each may fail alone. */

@@ -25,7 +25,16 @@ export async function holdInterrupted({
 }
 
 /** They stop what runs and start it again. */
-const holding: readonly OperationRow['kind'][] = ['restart', 'update', 'backup', 'restore', 'import']
+const holding: readonly OperationRow['kind'][] = [
+  'restart',
+  'update',
+  'backup',
+  'restore',
+  'import',
+  'snapshot',
+  'restore-snapshot',
+  'clone',
+]
 
 /** Goes on with operations that a crash interrupted, and starts or stops what is not as it should be. */
 export async function resumeOperations(deps: Reconciling): Promise<void> {

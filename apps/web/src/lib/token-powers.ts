@@ -91,10 +91,15 @@ export const powers = {
       'putProjectEnv',
       'deleteProjectEnv',
       'createDatabase',
+      'cloneDatabase',
       'updateDatabase',
     ],
   },
-  backup: { scope: 'operate', unrestricted: false, operations: ['createBackup', 'verifyBackup', 'downloadBackup'] },
+  backup: {
+    scope: 'operate',
+    unrestricted: false,
+    operations: ['createBackup', 'verifyBackup', 'downloadBackup', 'createSnapshot'],
+  },
   dump: { scope: 'operate', unrestricted: false, operations: ['exportDatabase', 'importDatabase'] },
   publish: { scope: 'operate', unrestricted: false, operations: ['addDomain', 'removeDomain', 'endShare'] },
   secrets: {

@@ -180,7 +180,7 @@ function dockerStage(fixture: DockerFixture, kind: DatabaseType | ServiceType): 
     project,
     async copy(from, data, secrets) {
       const to = project(data, secrets)
-      await engine.copyData(idOf(from), idOf(to), data, never)
+      await engine.copyData({ project: idOf(from), name: data }, { project: idOf(to), name: data }, {}, never)
       return to
     },
     async start(spec, machine) {

@@ -52,6 +52,18 @@ const instanceBackup = {
   auditWhole: true,
   copies: [],
 }
+const snapshot = {
+  id: 'snp_01kq3z8v5mexample',
+  database: 'main',
+  name: 'before-the-upgrade',
+  source: 'manual',
+  type: 'postgresql',
+  version: '18',
+  method: 'copy-on-write',
+  bytes: 2_147_483_648,
+  milliseconds: 180,
+  createdAt: at,
+}
 const backup = {
   id: 'bak_01kq3z8v5mexample',
   project: { id: projectId, slug: 'shop', name: 'Shop', deleted: false },
@@ -442,6 +454,11 @@ export const examples: Readonly<Record<string, unknown>> = {
     notes: [{ kind: 'database', text: 'DROP DATABASE other', count: 1, lines: [7] }],
     backup: backup.id,
   },
+  Snapshot: snapshot,
+  SnapshotList: { items: [snapshot] },
+  SnapshotCreate: { name: 'before-the-upgrade' },
+  SnapshotRestore: { confirm: 'main' },
+  DatabaseClone: { name: 'experiment' },
   BackupArchive: 'manifest.json, and a file for each part, as a tar archive',
   InstanceBackup: instanceBackup,
   InstanceBackupList: { items: [instanceBackup] },

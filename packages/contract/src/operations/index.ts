@@ -14,6 +14,7 @@ import * as ofOperations from './operations.ts'
 import * as projects from './projects.ts'
 import * as runs from './runs.ts'
 import * as services from './services.ts'
+import * as snapshots from './snapshots.ts'
 import * as system from './system.ts'
 import * as terminals from './terminals.ts'
 import * as webhooks from './webhooks.ts'
@@ -28,6 +29,7 @@ export const operations = {
   ...env,
   ...databases,
   ...dumps,
+  ...snapshots,
   ...backups,
   ...instanceBackups,
   ...backupTargets,

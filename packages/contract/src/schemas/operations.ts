@@ -17,6 +17,9 @@ export const operationKinds = [
   'copy-backup',
   'fetch-backup',
   'delete-copy',
+  'snapshot',
+  'restore-snapshot',
+  'clone',
 ] as const
 export const operationStates = ['queued', 'running', 'succeeded', 'failed', 'cancelled'] as const
 

@@ -6,13 +6,23 @@ import { sizeAsUser } from '../native/as-user/index.ts'
 import { orNull, throwIfAborted } from '../native/errors.ts'
 import { type Home, isName, safe } from '../native/home.ts'
 import { exists } from '../native/waiting.ts'
-import { chownInside, ownerInside } from './archive.ts'
 import { USUAL_PIDS, volumeName } from './container-spec.ts'
 import { discard } from './create-container.ts'
 import type { Daemon } from './daemon.ts'
 import { orAbsent, statusOf } from './errors.ts'
 import { listContainers } from './find.ts'
-import { DATA, DESCRIPTION, isManaged, labelled, labelsOf, objectName, PROJECT, ROLE, WORKLOAD } from './labels.ts'
+import {
+  DATA,
+  DESCRIPTION,
+  isManaged,
+  type Labels,
+  labelled,
+  labelsOf,
+  objectName,
+  PROJECT,
+  ROLE,
+  WORKLOAD,
+} from './labels.ts'
 import { parseDescription } from './record.ts'
 import { createVolume } from './volumes.ts'
 import { ask } from './wire/request.ts'
@@ -86,8 +96,11 @@ async function removeVolume(daemon: Daemon, project: string, name: string): Prom
   const volume = daemon.docker.getVolume(volumeName(daemon, project, name))
   const found = await orAbsent(volume.inspect())
   if (found === null || !isManaged(daemon, found.Labels)) return
-  for (const { Id, State } of await usersOf(daemon, project, name))
-    if (State !== 'running' && State !== 'paused') await discard(daemon.docker.getContainer(Id))
+  for (const { Id, State, Labels } of await usersOf(daemon, project, name)) {
+    // A helper whose service was killed copies on into what nobody waits for.
+    const isLeft = Labels[ROLE] === 'helper' && Labels[DATA] === name
+    if (isLeft || (State !== 'running' && State !== 'paused')) await discard(daemon.docker.getContainer(Id))
+  }
   await volume.remove().catch((error: unknown) => {
     if (statusOf(error) === 404) return
     if (statusOf(error) === 409) throw inUse(name, 'a container', 'deleted')
@@ -110,32 +123,18 @@ async function forgetIncoming(home: Home, project: string, name: string): Promis
   await rmdir(join(home.data, project)).catch(() => {})
 }
 
-/** Through Docker's archives, between two containers that are never started: owners, modes and links as they are. */
-export async function copyData(
-  daemon: Daemon,
-  from: string,
-  to: string,
-  name: string,
-  signal: AbortSignal,
-): Promise<void> {
-  await refuseWhileUsed(daemon, from, name, 'copied')
-  await refuseWhileUsed(daemon, to, name, 'replaced')
-  await refuseExisting(daemon, to, name)
-  if (!(await dataNames(daemon, from)).includes(name)) throw noSuchData(name, 'copied')
-  await withIncoming(daemon, to, name, () => copyVolume(daemon, from, to, name, signal))
-}
-
 /** Fills a new volume, which counts as not there until all is in it. */
 export async function withIncoming(
   daemon: Daemon,
   project: string,
   name: string,
   fill: () => Promise<void>,
+  labels: Labels = {},
 ): Promise<void> {
   await mkdir(join(daemon.home.data, safe(project)), { recursive: true, mode: 0o711 })
   await writeFile(join(daemon.home.data, safe(project), safe(name)), '', { mode: 0o600 })
   try {
-    await createVolume(daemon, project, name)
+    await createVolume(daemon, project, name, labels)
     await fill()
   } catch (error) {
     await removeVolume(daemon, project, name).catch(() => {})
@@ -159,23 +158,6 @@ export function noSuchData(name: string, verb: string): EngineError {
 }
 
 export const INSIDE = '/stackquay-copy'
-
-async function copyVolume(daemon: Daemon, from: string, to: string, name: string, signal: AbortSignal): Promise<void> {
-  const [source, target] = await Promise.all([
-    holdingContainer(daemon, from, name, to),
-    holdingContainer(daemon, to, name, to),
-  ])
-  try {
-    throwIfAborted(signal)
-    const owner = await ownerInside(source, INSIDE)
-    const archive = await source.getArchive({ path: `${INSIDE}/.`, abortSignal: signal })
-    await target.putArchive(archive, { path: INSIDE, abortSignal: signal })
-    // Docker passes over the directory that an archive is unpacked into.
-    if (owner !== null) await chownInside(target, INSIDE, owner)
-  } finally {
-    await Promise.all([discard(source), discard(target)])
-  }
-}
 
 /**
  * A container that only holds a volume, and never runs. Nothing of its image gets into the volume. `purpose` distinguishes those for one
@@ -225,7 +207,7 @@ async function anyImage(daemon: Daemon): Promise<string> {
   })
 }
 
-function usersOf(daemon: Daemon, project: string, name: string): Promise<Dockerode.ContainerInfo[]> {
+export function usersOf(daemon: Daemon, project: string, name: string): Promise<Dockerode.ContainerInfo[]> {
   const volume = volumeName(daemon, project, name)
   return listContainers(daemon, undefined, project).then((all) =>
     all.filter(({ Mounts }) => Mounts.some((mount) => mount.Type === 'volume' && mount.Name === volume)),

@@ -14,8 +14,9 @@ import { connectDocker } from './client.ts'
 import { createDockerCommands } from './commands/index.ts'
 import { withImages } from './commands/with-image.ts'
 import type { Daemon } from './daemon.ts'
-import { clearIncoming, copyData, dataNames, listData, listVolumes } from './data.ts'
+import { clearIncoming, dataNames, listData, listVolumes } from './data.ts'
 import { readData, writeData } from './data-archives.ts'
+import { copyData, copyMethod } from './data-copies.ts'
 import { asDockerError, noAnswer } from './errors.ts'
 import { isRunning } from './exit.ts'
 import { type FoundContainer, listContainers } from './find.ts'
@@ -120,7 +121,8 @@ export async function createDockerEngine(options: DockerEngineOptions): Promise<
     portOwner: (port, signal) => asked(signal, () => portOwner(daemon, port)),
     dataNames: (project, signal) => asked(signal, () => dataNames(daemon, project)),
     data: (project, signal) => unhurried(signal, () => listData(daemon, project, signal)),
-    copyData: (from, to, name, signal) => unhurried(signal, () => copyData(daemon, from, to, name, signal)),
+    copyData: (from, to, options, signal) => unhurried(signal, () => copyData(daemon, from, to, options, signal)),
+    copyMethod: (project, signal) => unhurried(signal, () => copyMethod(daemon, project, signal)),
     readData: (project, name, signal) => readData(daemon, project, name, signal),
     writeData: (project, name, archive, signal) => writeData(daemon, project, name, archive, signal),
     usage: (signal) => asked(signal, (within) => engineUsage(daemon, within)),

@@ -12,6 +12,8 @@ export const WORKLOAD = 'stackquay.workload'
 export const COMMAND = 'stackquay.command'
 export const JOB = 'stackquay.job'
 export const DATA = 'stackquay.data'
+/** Of a volume that was copied: the id of the image that copied it, and can again. */
+export const IMAGE = 'stackquay.image'
 export const ROLE = 'stackquay.role'
 /** JSON: what `observe` says of a workload. Free of secrets. */
 export const DESCRIPTION = 'stackquay.description'

@@ -7,7 +7,7 @@ import { chownInside, entriesAt, type Owner, textInside } from './archive.ts'
 import { volumeName } from './container-spec.ts'
 import type { Daemon } from './daemon.ts'
 import { orAbsent } from './errors.ts'
-import { DATA, isManaged, labelsOf, notManaged } from './labels.ts'
+import { DATA, isManaged, type Labels, labelsOf, notManaged } from './labels.ts'
 
 /** By the name of the data: where its volume lies on Docker's machine. */
 export type Mountpoints = ReadonlyMap<string, string>
@@ -30,10 +30,10 @@ export async function ensureVolumes(
   return mountpoints
 }
 
-export async function createVolume(daemon: Daemon, project: string, data: string): Promise<void> {
+export async function createVolume(daemon: Daemon, project: string, data: string, more: Labels = {}): Promise<void> {
   await daemon.docker.createVolume({
     Name: volumeName(daemon, project, data),
-    Labels: labelsOf(daemon, project, 'volume', { [DATA]: data }),
+    Labels: labelsOf(daemon, project, 'volume', { ...more, [DATA]: data }),
   })
 }
 

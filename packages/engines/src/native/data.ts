@@ -3,8 +3,8 @@ import { mkdir, readdir, rename, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { EngineError } from '@stackquay/engine-api'
 import { type Account, chownTo } from './account.ts'
-import { FilesError } from './as-user/files-error.ts'
-import { copyBetween, removeGivenFolder, sizeAsUser } from './as-user/trees.ts'
+import type { FilesError } from './as-user/files-error.ts'
+import { removeGivenFolder, sizeAsUser } from './as-user/trees.ts'
 import { diskUsage } from './disk-usage.ts'
 import { orNull, throwIfAborted } from './errors.ts'
 import { dataDir, isName, safe } from './home.ts'
@@ -56,29 +56,6 @@ export async function clearTrash(machine: Machine, project: string): Promise<voi
   for (const name of (await orNull(readdir(directory))) ?? []) {
     if (name.startsWith('.')) await removeGivenFolder(join(directory, name)).catch(() => {})
   }
-}
-
-export async function copyData(
-  machine: Machine,
-  from: string,
-  to: string,
-  name: string,
-  signal: AbortSignal,
-): Promise<void> {
-  const source = dataDir(machine.home, from, name)
-  await refuseWhileUsed(machine, from, name, 'copied')
-  await refuseWhileUsed(machine, to, name, 'replaced')
-  await refuseExisting(machine, to, name)
-  if (!(await exists(source))) throw noSuchData(name, 'copied')
-  await makeIncoming(machine, to, name, signal, async (incoming, account) => {
-    const reader = await machine.accounts.of(from)
-    await copyBetween({ account: reader, path: source }, { account, path: incoming }, signal).catch(
-      (error: unknown) => {
-        throwIfAborted(signal)
-        throw error instanceof FilesError ? archiveFailed(name, 'copied', error) : error
-      },
-    )
-  })
 }
 
 /** Fills a folder that is not listed, which gets its name when all is in it. */

@@ -7,8 +7,9 @@ import type { BundledProgram } from './bundled.ts'
 import { nativeCapabilities } from './capabilities.ts'
 import { endOrphanedExecs } from './commands/exec.ts'
 import { createNativeCommands } from './commands/native-host.ts'
-import { clearTrash, copyData, dataNames, listData } from './data.ts'
+import { clearTrash, dataNames, listData } from './data.ts'
 import { readData, writeData } from './data-archives.ts'
+import { copyData, copyMethod } from './data-copies.ts'
 import { createEvents } from './events.ts'
 import { isName, openHome } from './home.ts'
 import { createConfiner } from './isolation/confine.ts'
@@ -110,7 +111,8 @@ export async function createNativeEngine(options: NativeEngineOptions): Promise<
     portOwner: async (port) => portOwner(machine, conflicts(machine, { hostPort: port, bind: '0.0.0.0' })),
     dataNames: (project) => dataNames(machine, project),
     data: (project, signal) => listData(machine, project, signal),
-    copyData: (from, to, name, signal) => copyData(machine, from, to, name, signal),
+    copyData: (from, to, options, signal) => copyData(machine, from, to, options, signal),
+    copyMethod: (project) => copyMethod(machine, project),
     readData: (project, name, signal) => readData(machine, project, name, signal),
     writeData: (project, name, archive, signal) => writeData(machine, project, name, archive, signal),
     usage: async () => [],

@@ -16,6 +16,7 @@ import * as backupTargets from './0014-backup-targets.ts'
 import * as scheduleTargets from './0015-schedule-targets.ts'
 import * as formerSlugs from './0016-former-slugs.ts'
 import * as copiesThatGo from './0017-copies-that-go.ts'
+import * as snapshots from './0018-snapshots.ts'
 
 /** In order; the position, counted from one, is the schema's version. Only ever added to: what was released stays as it is. */
 export const migrations: readonly Migration[] = [
@@ -36,6 +37,7 @@ export const migrations: readonly Migration[] = [
   scheduleTargets,
   formerSlugs,
   copiesThatGo,
+  snapshots,
 ]
 
 /** The schema that this program brings a database to; it opens no later one. */

@@ -1,6 +1,6 @@
 import type { ProjectView } from '@stackquay/contract'
 import { useQuery } from '@tanstack/react-query'
-import { Download, Ellipsis, KeyRound, RefreshCw, Settings2, Trash2, Upload } from 'lucide-react'
+import { Camera, CopyPlus, Download, Ellipsis, KeyRound, RefreshCw, Settings2, Trash2, Upload } from 'lucide-react'
 import { useState } from 'react'
 import { servicesQuery } from '../../api/queries.ts'
 import { Button, IconButton } from '../../components/button.tsx'
@@ -107,6 +107,13 @@ function DatabaseActs({ name, changeable, runs, reason, onOpen }: DatabaseActsPr
         </MenuItem>
         <MenuItem icon={Upload} disabled={!runs || reason !== null} onSelect={() => onOpen('import')}>
           {t.dumps.import}
+        </MenuItem>
+        <MenuSeparator />
+        <MenuItem icon={Camera} disabled={reason !== null} onSelect={() => onOpen('snapshots')}>
+          {t.snapshots.open}
+        </MenuItem>
+        <MenuItem icon={CopyPlus} disabled={reason !== null} onSelect={() => onOpen('clone')}>
+          {t.snapshots.clone}
         </MenuItem>
         {may('admin') && (
           <>

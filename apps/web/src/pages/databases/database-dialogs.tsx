@@ -9,10 +9,20 @@ import { PlannedConfirm } from '../../modules/planned-confirm.tsx'
 import { texts } from '../../texts/index.ts'
 import { ExportDatabase } from './export-database.tsx'
 import { ImportDatabase } from './import-database.tsx'
+import { SnapshotDialogs } from './snapshot-dialogs.tsx'
 
 const t = texts.databases
 
-export type OpenDialog = 'credentials' | 'change' | 'export' | 'import' | 'rotate' | 'drop' | null
+export type OpenDialog =
+  | 'credentials'
+  | 'change'
+  | 'export'
+  | 'import'
+  | 'snapshots'
+  | 'clone'
+  | 'rotate'
+  | 'drop'
+  | null
 
 interface DatabaseDialogsProps {
   project: ProjectView
@@ -53,6 +63,12 @@ export function DatabaseDialogs({ project, name, open, onClose, children }: Data
       >
         <ImportDatabase project={project.id} name={name} onClose={onClose} />
       </Dialog>
+      <SnapshotDialogs
+        project={project}
+        name={name}
+        open={open === 'snapshots' || open === 'clone' ? open : null}
+        onClose={onClose}
+      />
       <PlannedConfirm
         open={open === 'rotate'}
         onClose={onClose}

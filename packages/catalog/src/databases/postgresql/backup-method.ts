@@ -13,8 +13,28 @@ export const backup: BackupMethod<DatabaseInput> = {
     if (Number.parseInt(input.toolchain.version, 10) < 15) return null
     return { ...program(input, 'copy', copyScript), prefix: 'cluster' }
   },
+  live(input) {
+    // Its functions had other names before.
+    if (Number.parseInt(input.toolchain.version, 10) < 15) return null
+    return { ...program(input, 'hold', holdScript), leftOut, later: ['cluster/pg_wal'] }
+  },
   contents: (input) => program(input, 'contents', contentsScript, clusterSql, databasesSql, databaseSql),
 }
+
+/** What a base backup leaves out: of this run of the server alone. */
+const leftOut = [
+  'postmaster.pid',
+  'postmaster.opts',
+  'backup_label',
+  'backup_manifest',
+  'pg_replslot',
+  'pg_dynshmem',
+  'pg_notify',
+  'pg_serial',
+  'pg_snapshots',
+  'pg_stat_tmp',
+  'pg_subtrans',
+].map((name) => `cluster/${name}`)
 
 function program(input: DatabaseInput, act: string, script: string, ...words: readonly string[]): BackupProgram {
   const { node, file } = input.ourProgram('postgresql-backup')
@@ -48,6 +68,31 @@ export bin=$1
 "$bin/psql" -XqAt -o /dev/null -v ON_ERROR_STOP=1 -v slot="stackquay_backup_$$" <<'END'
 SELECT pg_create_physical_replication_slot(:'slot', true, true);
 \\! "$bin/pg_basebackup" -D - -Ft -X fetch -c fast -l Stackquay --no-password </dev/null || kill -KILL "$PPID"
+END
+`
+
+/*
+ * What is read from standard input is kept aside, for psql reads the script from there. Whatever ends the session ends the backup mode,
+ * and the slot goes with it.
+ */
+const holdScript = `set -eu
+bin=$1
+exec 3<&0
+"$bin/psql" -XqAt -v ON_ERROR_STOP=1 -v slot="stackquay_copy_$$" <<'END'
+SET statement_timeout = 0;
+SET idle_session_timeout = 0;
+\\o /dev/null
+DO $check$ BEGIN
+  IF EXISTS (SELECT FROM pg_catalog.pg_tablespace WHERE spcname NOT IN ('pg_default', 'pg_global')) THEN
+    RAISE 'The cluster has tablespaces outside its folder, which a copy cannot hold. Move what is in them to pg_default, then drop them.';
+  END IF;
+END $check$;
+SELECT pg_create_physical_replication_slot(:'slot', true, true);
+SELECT pg_backup_start('Stackquay', true);
+\\o
+\\! echo ready; read -r line <&3 || kill -KILL "$PPID"
+SELECT json_build_object('cluster/backup_label', labelfile) FROM pg_backup_stop(false);
+\\! cat <&3 >/dev/null
 END
 `
 

@@ -1,18 +1,20 @@
 import { writeBaseBackup } from './base-backup.ts'
 import { contents } from './contents.ts'
+import { hold } from './hold.ts'
 
 /**
- * Backs up the cluster that the variables of libpq name, or counts what is in it; for servers whose own client programs are
- * not there.
+ * Backs up the cluster that the variables of libpq name, counts what is in it, or holds it for a copy of its files; for servers whose
+ * own client programs are not there.
  *
- * Usage: postgresql-backup (copy | contents)
+ * Usage: postgresql-backup (copy | contents | hold)
  */
 const [act] = process.argv.slice(2)
 
 try {
   if (act === 'copy') await writeBaseBackup(process.stdout)
   else if (act === 'contents') process.stdout.write(await contents())
-  else throw new Error('Say what to do: copy or contents.')
+  else if (act === 'hold') await hold(process.stdin, (line) => process.stdout.write(`${line}\n`))
+  else throw new Error('Say what to do: copy, contents or hold.')
 } catch (error) {
   console.error(error instanceof Error ? error.message : error)
   process.exitCode = 1

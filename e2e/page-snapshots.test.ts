@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import type { Browser } from '@stackquay/testkit'
+import type { Page } from 'playwright-core'
+import { assertLooks, openPage } from './support/page.ts'
+import { type Service, startService } from './support/service.ts'
+
+const project = 'harbour'
+
+describe('snapshots and clones on the page', { concurrency: 1 }, () => {
+  let browser: Browser
+  let service: Service
+  let page: Page
+  let errors: readonly string[]
+
+  before(async () => {
+    service = await startService()
+    ;({ browser, page, errors } = await openPage(service, 20_000))
+    const body = { name: 'Harbour', databases: { main: { type: 'postgresql' } } }
+    const made = await service.client.call('createProject', { body, query: { wait: 90 } })
+    assert.equal(made.operation?.state, 'succeeded', JSON.stringify(made.operation?.error))
+  })
+  after(async () => {
+    await browser?.close()
+    await service?.close()
+  })
+
+  const dialog = () => page.getByRole('dialog')
+  const inDialog = (name: string) => dialog().getByRole('button', { name, exact: true })
+  const act = async (name: string) => {
+    await page.goto(`${service.url}/projects/${project}/databases`)
+    await page.getByRole('button', { name: 'More actions for main', exact: true }).click()
+    await page.getByRole('menuitem', { name }).click()
+  }
+
+  it('makes one after its plan, lists it, and puts the database back to it', { timeout: 120_000 }, async () => {
+    await act('Snapshots…')
+    await dialog().getByText('No snapshots yet.').waitFor()
+    await dialog()
+      .getByText(/Copy the data of PostgreSQL main while it runs/)
+      .waitFor()
+    await dialog().getByLabel('Name').fill('before-the-upgrade')
+    await inDialog('Make snapshot').click()
+    await inDialog('Restore before-the-upgrade').waitFor({ timeout: 60_000 })
+    await assertLooks(page, 'snapshots of a database')
+    await inDialog('Restore before-the-upgrade').click()
+    await dialog()
+      .getByText(/Keep PostgreSQL main as a snapshot/)
+      .waitFor()
+    await assertLooks(page, 'restore a snapshot')
+    await dialog().getByRole('textbox').fill('main')
+    await inDialog('Restore').click()
+    await page.waitForURL(/\/operations\//)
+    await page.getByText('Done', { exact: true }).first().waitFor({ timeout: 60_000 })
+  })
+
+  it('clones a database from one, and deletes it', { timeout: 120_000 }, async () => {
+    await act('Snapshots…')
+    await inDialog('Clone from before-the-upgrade').click()
+    await dialog()
+      .getByText(/Add the database main_copy/)
+      .waitFor()
+    await assertLooks(page, 'clone a database')
+    await inDialog('Clone').click()
+    await page.waitForURL(/\/operations\//)
+    await page.getByText('Done', { exact: true }).first().waitFor({ timeout: 60_000 })
+    const { databases } = await service.client.call('getProject', { params: { id: project } })
+    assert.deepEqual(Object.keys(databases), ['main', 'main_copy'])
+
+    await act('Snapshots…')
+    await inDialog('Delete before-the-upgrade').click()
+    await inDialog('Delete').click()
+    await dialog().getByText('before-the-upgrade').waitFor({ state: 'detached' })
+    const { items } = await service.client.call('listSnapshots', { params: { id: project, db: 'main' } })
+    assert.deepEqual(
+      items.map(({ source }) => source),
+      ['before-restore'],
+    )
+    assert.deepEqual(errors, [])
+  })
+})
