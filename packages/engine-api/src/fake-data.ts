@@ -82,7 +82,7 @@ export function setDataAside(machine: FakeMachine, project: string, { name, key 
   const [place, aside] = [`${project}/${name}`, `${project}/${name}@${key}`]
   const sizeBytes = data.get(place)
   if (asides.has(aside) || sizeBytes === undefined) return
-  asides.set(aside, { sizeBytes, archive: archives.get(place) ?? archiveOf(`${place} ${key}`) })
+  asides.set(aside, { sizeBytes, archive: archives.get(place) })
   data.delete(place)
   archives.delete(place)
 }
@@ -96,6 +96,10 @@ export function putDataBack({ data, archives, asides }: FakeMachine, project: st
   data.set(place, aside.sizeBytes)
   if (aside.archive !== undefined) archives.set(place, aside.archive)
   asides.delete(id)
+}
+
+export function removeAside({ asides }: FakeMachine, project: string, { name, key }: Aside): void {
+  asides.delete(`${project}/${name}@${key}`)
 }
 
 function refuseWhileUsed(machine: FakeMachine, project: string, name: string, verb: string): void {

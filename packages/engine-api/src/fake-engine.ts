@@ -3,7 +3,7 @@ import type { CommandRef } from './commands.ts'
 import type { Capabilities, Engine } from './engine.ts'
 import type { FakeCommand } from './fake-command.ts'
 import { createFakeCommands, type FakeScript } from './fake-commands.ts'
-import { asidesOf, copyData, dataOf, putDataBack, readData, setDataAside, writeData } from './fake-data.ts'
+import { asidesOf, copyData, dataOf, putDataBack, readData, removeAside, setDataAside, writeData } from './fake-data.ts'
 import { createFakeEvents } from './fake-events.ts'
 import { createFakeFaults, type FakeFaults } from './fake-faults.ts'
 import { printLine, readFakeLog } from './fake-logs.ts'
@@ -110,11 +110,13 @@ export function createFakeEngine(options: FakeEngineOptions = {}): FakeEngine {
     readData: (project, name, signal) => readData(machine, project, name, signal),
     writeData: (project, name, archive, signal) => writeData(machine, project, name, archive, signal),
     asides: async (project) => asidesOf(machine, project),
-    setDataAside: async (project, aside) => setDataAside(machine, project, aside),
-    putDataBack: async (project, aside) => putDataBack(machine, project, aside),
-    async removeAside(project, { name, key }) {
-      machine.asides.delete(`${project}/${name}@${key}`)
+    async setDataAside(project, aside, signal) {
+      // A fault that is meant for the end of data meets its move too.
+      await meet({ id: `aside:${aside.name}`, title: '', do: 'deleteData', project, data: aside.name }, signal)
+      setDataAside(machine, project, aside)
     },
+    putDataBack: async (project, aside) => putDataBack(machine, project, aside),
+    removeAside: async (project, aside) => removeAside(machine, project, aside),
     usage: async () => [],
     commands,
     async close() {

@@ -6,6 +6,7 @@ import type {
   BackupSchedulesTable,
   BackupTargetsTable,
 } from './schema-backups.ts'
+import type { TrashSecretsTable, TrashTable } from './schema-trash.ts'
 
 /**
  * The tables as they are stored: times as RFC 3339 text in UTC with milliseconds (so that they sort), structures as JSON
@@ -43,6 +44,8 @@ export interface Schema {
   backup_targets: BackupTargetsTable
   backup_copies: BackupCopiesTable
   backup_copy_pieces: BackupCopyPiecesTable
+  trash: TrashTable
+  trash_secrets: TrashSecretsTable
   /** About the database itself: key check, head of the audit chain. */
   instance: NamedValueTable
   migrations: MigrationsTable

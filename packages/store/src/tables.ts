@@ -23,6 +23,7 @@ import type { Store, Transaction } from './store.ts'
 import { terminalReader, terminalWriter } from './terminals.ts'
 import { ticketReader, ticketWriter } from './tickets.ts'
 import { tokenReader, tokenWriter } from './tokens.ts'
+import { trashReader, trashWriter } from './trash.ts'
 import { userReader, userWriter } from './users.ts'
 import { webhookReader, webhookWriter } from './webhooks.ts'
 
@@ -56,6 +57,7 @@ export function readersOf(
     backupChecks: backupCheckReader(reading),
     backupSchedules: backupScheduleReader(reading),
     backupTargets: backupTargetReader(reading),
+    trash: trashReader(reading),
   }
 }
 
@@ -87,5 +89,6 @@ export function writersOf(writing: Writing): Transaction {
     backupSchedules: backupScheduleWriter(writing),
     restored: restoredWriter(writing),
     backupTargets: backupTargetWriter(writing),
+    trash: trashWriter(writing),
   }
 }

@@ -4,6 +4,7 @@ import {
   asksAboutData,
   changedFields,
   changesOf,
+  type DatabaseSpec,
   databaseSecret,
   databaseWorkload,
   mergeProject,
@@ -43,6 +44,8 @@ export interface ChangeDeps {
   readonly workers: Pick<Workers, 'run'>
   readonly observations: Observations
   readonly orchestrator: Orchestrator
+  /** Until when the trash keeps what is deleted now. */
+  trashUntil(): string
 }
 
 /** A change of a specification, looked at from all sides and not yet written. */
@@ -69,11 +72,15 @@ export interface ProposedChange {
   readonly goesBack: boolean
 }
 
-/** What goes for good; empty for most changes. */
+/** What goes, to the trash or for good; empty for most changes. */
 export interface Removal {
   readonly deleteData: readonly string[]
   readonly deleteSecrets: readonly string[]
   readonly releasePorts: readonly string[]
+  /** A database that is dropped, as the settings had it; null when they had none of the name any more. */
+  readonly database?: { readonly name: string; readonly data: string; readonly settings: DatabaseSpec | null }
+  /** Past the trash. */
+  readonly purge?: boolean
 }
 
 export interface ChangeOptions {
@@ -83,6 +90,8 @@ export interface ChangeOptions {
   readonly drops?: { readonly name: string; readonly type: string }
   /** Secrets that get a new text, the workload that must learn it, and where what stands in its way is told. */
   readonly rotates?: { readonly workload: string; readonly pointer: string; readonly secrets: readonly SecretField[] }
+  /** What is deleted does not go to the trash. */
+  readonly purge?: boolean | undefined
   /** Somebody reads the plan. What is carried out at once is looked at by its operation. Default: true. */
   readonly isShown?: boolean
 }
@@ -92,7 +101,7 @@ export async function proposeChange(
   row: ProjectRow,
   patch: ProjectPatch,
   deps: ChangeDeps,
-  { naming = 'keeps', drops, rotates: rotation, isShown = true }: ChangeOptions = {},
+  { naming = 'keeps', drops, rotates: rotation, purge = false, isShown = true }: ChangeOptions = {},
 ): Promise<ProposedChange> {
   const { store } = deps
   const extracted = await extractSecrets(row.spec, patch, store)
@@ -114,7 +123,8 @@ export async function proposeChange(
   ])
   const full = merged.ok ? merged.spec : row.spec
   const spec: ProjectSpec = drops === undefined ? full : { ...full, databases: withoutDatabase(full, drops.name) }
-  const removal = removalOf(merged.ok ? merged.removesData : [], drops)
+  const dropped = drops === undefined ? undefined : { ...drops, settings: row.spec.databases[drops.name] ?? null }
+  const removal = { ...removalOf(merged.ok ? merged.removesData : [], dropped), ...(purge ? { purge } : {}) }
   return proposeSpec(row, { spec, extracted, removal, rotation, look, goesBack: false, isShown }, deps)
 }
 
@@ -146,7 +156,9 @@ export async function proposeSpec(
   const known = new Set(before.errors.map((error) => error.pointer + error.code))
   if (isChange) refuseErrors(resolved.errors.filter((error) => !known.has(error.pointer + error.code)))
   const { observed, after } = await standOf(row, before, deps, isShown ? 'now' : 'lastSeen')
-  const shown = { deletesData: removal.deleteData, changes: changedFields(row.spec, spec) }
+  const goesToTrash = removal.deleteData.length > 0 && removal.purge !== true
+  const trashUntil = goesToTrash ? deps.trashUntil() : null
+  const shown = { deletesData: removal.deleteData, trashUntil, changes: changedFields(row.spec, spec) }
   // Sent back as it is, nothing happens, whatever state the project is in.
   const isNothing = !isChange && rotates.length + removal.deleteData.length === 0
   const touches = isNothing
@@ -213,7 +225,10 @@ function leftDataBlocker(
 }
 
 /** Data goes with the secrets that open it; of a database also its ports, since nothing of it stays. */
-function removalOf(services: readonly string[], database: ChangeOptions['drops']): Removal {
+function removalOf(
+  services: readonly string[],
+  database: (NonNullable<ChangeOptions['drops']> & { readonly settings: DatabaseSpec | null }) | undefined,
+): Removal {
   const removal = {
     deleteData: [...services],
     deleteSecrets: services.flatMap((name) =>
@@ -227,7 +242,7 @@ function removalOf(services: readonly string[], database: ChangeOptions['drops']
   removal.releasePorts.push(workload)
   for (const secret of databaseTypeOf(database.type)?.secrets ?? [])
     removal.deleteSecrets.push(databaseSecret(database.name, secret.name))
-  return removal
+  return { ...removal, database: { name: database.name, data: workload, settings: database.settings } }
 }
 
 /** Writes specification, operation, audit entry and event in one transaction; then tells the orchestrator. */
@@ -236,6 +251,7 @@ export async function writeChange(
   context: RequestContext,
   action: string,
   deps: ChangeDeps,
+  more: (tx: Transaction) => Promise<void> = async () => {},
 ): Promise<OperationRow | null> {
   const { row, extracted, removal, look } = proposed
   const { store } = deps
@@ -247,6 +263,7 @@ export async function writeChange(
     const updated = await tx.projects.update(row.id, row.generation, { spec })
     for (const { name, length } of proposed.rotates) await tx.secrets.put(row.id, name, randomText(length))
     await rememberKeptData(tx, row, spec)
+    await more(tx)
     // Nothing is to be done for it. What an earlier change has not reached is still to be done, unless this one takes it back.
     const isAsHeld =
       row.desired === 'stopped' ||
@@ -255,7 +272,8 @@ export async function writeChange(
       (row.heldSpec !== null && sameSpec({ ...spec, name: row.heldSpec.name }, row.heldSpec))
     const isCarriedOut = accepted === null && isAsHeld
     const changed = isCarriedOut ? await tx.projects.carriedOut(row.id, updated.generation, spec) : updated
-    const deletesData = removal.deleteData.length > 0 ? { deletesData: removal.deleteData } : {}
+    const purges = removal.purge === true ? { purge: true } : {}
+    const deletesData = removal.deleteData.length > 0 ? { deletesData: removal.deleteData, ...purges } : {}
     await tx.audit.append(
       context.audit({
         action,

@@ -16,6 +16,7 @@ import * as runs from './runs.ts'
 import * as services from './services.ts'
 import * as system from './system.ts'
 import * as terminals from './terminals.ts'
+import * as trash from './trash.ts'
 import * as webhooks from './webhooks.ts'
 
 /** The one description of what the product can do. Routes, OpenAPI, client, CLI and reference are read from it. */
@@ -30,6 +31,7 @@ export const operations = {
   ...dumps,
   ...backups,
   ...instanceBackups,
+  ...trash,
   ...backupTargets,
   ...manifest,
   ...ofOperations,
