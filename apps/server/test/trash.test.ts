@@ -302,14 +302,14 @@ test('a deletion that fails leaves the project with all of its data, and a remov
   const { id } = await shop(app)
   await app.ask('POST', '/projects/shop/stop?wait=30')
   const bytes = await bytesOf(app.engine, id)
-  app.engine.failNext('aside:redis', new EngineError('io_failed', 'No.', { hint: 'Wait.' }))
+  app.engine.failNext('deleteData:redis', new EngineError('io_failed', 'No.', { hint: 'Wait.' }))
   const failed = await drop(app)
   assert.equal((failed.body as unknown as { state: string }).state, 'failed')
   assert.deepEqual(await bytesOf(app.engine, id), bytes)
   assert.deepEqual([await listed(app), await asides(app, id)], [[], []])
   assert.equal((await app.ask('GET', '/projects/shop')).status, 200)
 
-  app.engine.failNext('aside:redis')
+  app.engine.failNext('deleteData:redis')
   const patch = { redis: { enabled: false, removeData: true } }
   const removal = await app.ask('PATCH', '/projects/shop?wait=30', patch)
   assert.equal(removal.body.operation?.state, 'failed')

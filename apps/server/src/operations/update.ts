@@ -58,7 +58,7 @@ async function trashSteps(
   deps: OperationDeps,
 ): Promise<readonly WorkStep[]> {
   const { project } = operation
-  const { store, observations } = deps
+  const { store, engine, observations } = deps
   const row = await findProject(store, project)
   const { database } = removal
   const isDatabase = database?.data === data
@@ -70,8 +70,12 @@ async function trashSteps(
   const run: WorkStep['run'] = async (context) => {
     await step.run(context)
     observations.outdate(project)
+    const asides = await engine.asides(project, context.signal)
+    const isAside = asides.some(({ name, key }) => name === data && key === item.id)
     await store.transaction(async (tx) => {
       await tx.trash.takeData(item.id)
+      // There was none: nothing lies there that could come back.
+      if (!isAside) await tx.trash.delete(item.id)
       if ((removal.releasePorts ?? [data]).includes(data)) await tx.ports.release(project, data)
       await tx.events.append(trashEvent(item, 'deleted'))
     })

@@ -357,7 +357,7 @@ const orphansCheck =
       'engine',
       'Orphans',
       'info',
-      `Something is left of ${orphans.length} projects that are gone: ${listed(orphans)}.`,
+      `Something is left that no project or trash knows, of ${orphans.length} projects: ${listed(orphans)}.`,
       'It stays until you remove it by its id; data=delete takes its data too, for good.',
       fix,
     )

@@ -780,7 +780,7 @@ export const en = {
     by: (actor: string) => `by ${actor}`,
     sizeUnknown: 'size not known',
     projectDeleted: 'its project was deleted too: restore that first',
-    keptUntil: (time: string) => `Deleted for good on ${time}`,
+    keptUntil: (time: string) => `Will be deleted for good on ${time}`,
     states: {
       kept: 'At rest',
       moving: 'Being moved here',
@@ -795,11 +795,11 @@ export const en = {
     restoreDataDetail: (project: string) =>
       `Data and credentials go back to ${project}, unless it has other data of that name now.`,
     restored: (name: string) => `${name} is restored.`,
-    slug: 'Slug',
+    slug: 'Short name',
     slugHelp: 'Another one where its own is taken by now.',
     leaveOutHosts: 'Leave out host names that other projects have by now',
     purge: 'Delete for good',
-    purgeOne: (name: string) => `Delete ${name} for good`,
+    purgeOne: (name: string) => `Delete for good: ${name}`,
     purgeTitle: (name: string) => `Delete ${name} for good?`,
     purgeDetail: (bytes: string | null) =>
       `${bytes === null ? 'Its disk is' : `${bytes} are`} freed. This cannot be undone.`,

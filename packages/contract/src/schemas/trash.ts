@@ -11,7 +11,7 @@ export const Purge = Flag.optional().describe('Deletes at once, past the trash: 
 
 export const TrashItem = z
   .object({
-    id: z.string().describe('trs_…'),
+    id: z.string().describe('trs_…, of the item.'),
     kind: z.enum(['project', 'service', 'database']),
     name: z.string().describe('Slug of the project, name of the service or database: what `confirm` must be.'),
     state: z.enum(['moving', 'kept', 'restoring', 'purging']).describe('Only what is `kept` can be restored.'),
