@@ -439,6 +439,7 @@ test('after a restore of the instance to before the deletion, data that lies asi
   const after = await openTestApp(t, { folder: home, engine: before.engine, env: { ...env, STACKQUAY_RESTORE: file } })
   assert.deepEqual(await listed(after), [])
   assert.deepEqual(await bytesOf(after.engine, id), { ...bytes, redis }, 'the database is the one of then')
+  assert.deepEqual(await actions(after, 'trash.restore'), [['shop/postgresql-main', 'system', 'success']])
   assert.deepEqual(await asides(after, id), ['redis'], 'what has no place stays')
   const { body } = await after.ask<{ checks: DiagnosticCheck[]; orphans: Orphan[] }>('GET', '/system/diagnostics')
   assert.deepEqual(body.orphans, [{ id, workloads: [], data: [], asides: ['redis'] }])

@@ -1,5 +1,5 @@
 import type { Engine } from '@stackquay/engine-api'
-import { ChangedError, type TrashItem } from '@stackquay/store'
+import { byTheService, ChangedError, type TrashItem } from '@stackquay/store'
 import type { TrashDeps } from './set-aside.ts'
 
 const patienceMs = 60_000
@@ -85,6 +85,9 @@ export async function putUnknownBack(
       for (const aside of unknown.toSorted((one, other) => (one.key < other.key ? -1 : 1))) {
         if ((await engine.dataNames(project, signal)).includes(aside.name)) continue
         await engine.putDataBack(project, aside, signal)
+        const changes = { item: aside.key, because: 'The instance was restored to a state that has it.' }
+        const entry = { action: 'trash.restore', target: `${slug}/${aside.name}`, project, changes }
+        await store.transaction((tx) => tx.audit.append(byTheService(entry)))
         back.push({ project, data: aside.name })
       }
     } catch (error) {
