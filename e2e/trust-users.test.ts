@@ -95,7 +95,7 @@ if (!isRoot) {
       assert.notEqual((await usersOf(own.home)).find((user) => user.uid === uid)?.name, name)
       await own.client.call('deleteProject', {
         params: { id: 'shop' },
-        query: { confirm: 'shop', data: 'delete', wait: 60 },
+        query: { confirm: 'shop', data: 'delete', purge: true, wait: 60 },
       })
       assert.deepEqual([await lineOf(name), await lineOf(`stq-test-${from}`)], [sameName, sameUid])
       assert.deepEqual(
