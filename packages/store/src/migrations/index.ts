@@ -14,7 +14,7 @@ import * as backupSchedules from './0012-backup-schedules.ts'
 import * as spareUsers from './0013-spare-users.ts'
 import * as backupTargets from './0014-backup-targets.ts'
 import * as scheduleTargets from './0015-schedule-targets.ts'
-import * as trash from './0016-trash.ts'
+import * as trash from './0019-trash.ts'
 
 /** In order; the position, counted from one, is the schema's version. Only ever added to: what was released stays as it is. */
 export const migrations: readonly Migration[] = [
