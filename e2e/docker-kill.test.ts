@@ -33,7 +33,10 @@ describe('killing the control plane while it changes containers', () => {
       body: { static: { spaFallback: round % 2 === 1 }, redis: { exposePort: round % 2 === 1 } } as object,
     })
   const remove = (slug: string) =>
-    service.client.call('deleteProject', { params: { id: slug }, query: { ...query, confirm: slug, data: 'delete' } })
+    service.client.call('deleteProject', {
+      params: { id: slug },
+      query: { ...query, confirm: slug, data: 'delete', purge: true },
+    })
 
   it('at random moments of create, PATCH and delete leaves nothing over, loses no data, doubles nothing, and one more call completes each', {
     timeout: 900_000,

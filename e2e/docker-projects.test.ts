@@ -222,6 +222,9 @@ describe('a project in containers', () => {
     await patch('shop', { redis: { enabled: true } })
     await everythingIsThere('shop')
     await patch('shop', { redis: { enabled: false, removeData: true } })
+    assert.deepEqual(await objectsNaming(service.lab, `${id}.data.redis`), [volume], 'in the trash')
+    const { items } = await service.client.call('listTrash', {})
+    await service.client.call('purgeTrash', { params: { item: items[0]!.id }, query: { confirm: 'redis' } })
     services = services.filter((name) => name !== 'redis')
     assert.deepEqual(await objectsNaming(service.lab, `${id}.data.redis`), [])
   })
@@ -262,7 +265,7 @@ describe('a project in containers', () => {
       before = await objectsNaming(service.lab, instance)
       const gone = await other.client.call('deleteProject', {
         params: { id: 'shop' },
-        query: { confirm: 'shop', data: 'delete', wait: 60 },
+        query: { confirm: 'shop', data: 'delete', purge: true, wait: 60 },
       })
       assert.equal(gone.state, 'succeeded', JSON.stringify(gone.error))
       assert.deepEqual(await objectsNaming(service.lab, made.id), [])
@@ -285,7 +288,7 @@ describe('a project in containers', () => {
     ] as const) {
       const gone = await service.client.call('deleteProject', {
         params: { id: slug },
-        query: { confirm: slug, data, wait: 60 },
+        query: { confirm: slug, data, purge: true, wait: 60 },
       })
       assert.equal(gone.state, 'succeeded', JSON.stringify(gone.error))
     }

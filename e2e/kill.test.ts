@@ -84,7 +84,7 @@ describe('killing the control plane', () => {
           assert.equal((await service.get(slug)).status, 200)
           const removal = await service.client.call('deleteProject', {
             params: { id: slug },
-            query: { confirm: slug, data: 'delete', wait: 60 },
+            query: { confirm: slug, data: 'delete', purge: true, wait: 60 },
           })
           assert.equal(removal.state, 'succeeded', JSON.stringify(removal.error))
           assert.equal((await service.get(slug)).status, 404)
@@ -117,7 +117,7 @@ async function act({ client }: Service, slug: string, what: string): Promise<unk
         body: { static: { spaFallback: true } } as object,
       })
     default:
-      return client.call('deleteProject', { params, query: { confirm: slug, data: 'delete', wait: 60 } })
+      return client.call('deleteProject', { params, query: { confirm: slug, data: 'delete', purge: true, wait: 60 } })
   }
 }
 

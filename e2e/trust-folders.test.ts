@@ -98,6 +98,13 @@ if (process.getuid?.() === 0) {
         assert.match(await acl(folder), new RegExp(`^user:${project}:rwx`, 'm'))
         assert.equal((await remove('kept')).status, 200)
         assert.doesNotMatch(await acl(folder), new RegExp(`^(default:)?user:(${answer.uid}|${project}):`, 'm'))
+        // From the trash it comes back with its user, who gets the folder again when it starts.
+        const [item] = (await service.client.call('listTrash', {})).items
+        await service.client.call('restoreTrash', { params: { item: item!.id } })
+        assert.doesNotMatch(await acl(folder), new RegExp(`^user:${project}:`, 'm'))
+        assert.equal((await token('POST', '/projects/kept/start?wait=60')).json.state, 'succeeded')
+        assert.equal((await talk('kept')).uid, answer.uid)
+        assert.match(await acl(folder), new RegExp(`^user:${project}:rwx`, 'm'))
       })
 
       it('a project that an administrator lets run as the owner does, and only its own processes end with it', async () => {

@@ -95,7 +95,7 @@ if (!isRoot) {
       assert.notEqual((await usersOf(own.home)).find((user) => user.uid === uid)?.name, name)
       await own.client.call('deleteProject', {
         params: { id: 'shop' },
-        query: { confirm: 'shop', data: 'delete', wait: 60 },
+        query: { confirm: 'shop', data: 'delete', purge: true, wait: 60 },
       })
       assert.deepEqual([await lineOf(name), await lineOf(`stq-test-${from}`)], [sameName, sameUid])
       assert.deepEqual(
@@ -121,7 +121,7 @@ if (!isRoot) {
       assert.equal((await usersOf(own.home)).length, count)
       for (let round = 0; round < count; round += 1) {
         const slug = `cut-${round}`
-        const query = { confirm: slug, data: 'delete', wait: 60 } as const
+        const query = { confirm: slug, data: 'delete', purge: true, wait: 60 } as const
         const call = own.client.call('deleteProject', { params: { id: slug }, query }).catch(() => undefined)
         await delay(random() * 400)
         await own.kill()

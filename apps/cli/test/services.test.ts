@@ -169,7 +169,7 @@ test('against a stand-in: on a terminal the plan stands there before the name is
   assert.equal(error, null)
   assert.match(
     stderr,
-    /Plan\n {2}! deletes data: teapot\nThis switches teapot of shop off and deletes all its data\.\n/,
+    /Plan\n {2}! deletes data: teapot\nThis switches teapot of shop off and deletes all its data; it stays in the trash for a time\.\n/,
   )
   assert.match(stderr, /✔ teapot is off, and its data is deleted\n$/)
 })

@@ -151,6 +151,7 @@ export const emptyPlan = {
   stops: [],
   keepsRunning: [],
   deletesData: [],
+  trashUntil: null,
   changes: [],
   warnings: [],
   after: null,

@@ -3,6 +3,7 @@ import type { Store } from '@stackquay/store'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import { openAccess } from './app/access.ts'
+import { changingOf } from './app/changing.ts'
 import { openCommands } from './app/commands.ts'
 import type { AppContext } from './app/context.ts'
 import { openHttp } from './app/http.ts'
@@ -12,6 +13,7 @@ import { openKnownProjects } from './app/projects.ts'
 import { openResolving } from './app/resolving.ts'
 import { beginResuming } from './app/resumption.ts'
 import { openSharing } from './app/sharing.ts'
+import { openTrash } from './app/trash.ts'
 import { openBackups } from './backups/open-backups.ts'
 import { openScheduler } from './backups/scheduler.ts'
 import type { Config } from './config.ts'
@@ -21,7 +23,6 @@ import type { PortsKeeper } from './ports/held-ports.ts'
 import type { InheritedSockets } from './ports/inherited-sockets.ts'
 import type { SetupCode } from './setup-code.ts'
 import { tidyRegularly } from './tidy.ts'
-import { createVersionChanges } from './upgrades/upgrade-plan.ts'
 import { createDispatcher } from './webhooks/dispatcher.ts'
 import { createWorkers } from './workers/workers.ts'
 
@@ -59,7 +60,7 @@ export async function createApp(options: AppOptions): Promise<App> {
   const context: AppContext = { config, log, say, now, onError, restart, signal: life.signal }
 
   const instance = await openInstance(options.engine, context)
-  const { store, engine, engines, isolation } = instance
+  const { store, engine, isolation } = instance
   const backups = await openBackups({ home: config.home, store, instanceArchives: instance.instanceArchives, onError })
   const receivedDumps = await openReceivedDumps(config.home, store)
   const workers = createWorkers()
@@ -69,17 +70,16 @@ export async function createApp(options: AppOptions): Promise<App> {
   const provision = createProvision({ isolation, store, engine, config, report: (text) => log.info(text) })
   const commands = openCommands({ instance, resolving, projects, provision, workers }, context)
   const sharing = openSharing({ instance, resolving, projects }, context)
-  const { resolver, catalogue, model, observations } = { ...resolving, ...projects }
-  const versions = createVersionChanges({ ...instance, resolver, backups, home: config.home })
-  const changing = { store, model, resolver, catalogue, engine, engines, workers, observations, versions }
+  const { model } = projects
+  const changing = changingOf({ instance, resolving, projects, workers, backups }, context)
   const operating = { instance, resolving, projects, commands, provision, backups, receivedDumps }
   const operations = openOperations(changing, operating, context)
 
   const access = await openAccess({ ...instance, keyReplaced: backups.keys.renew }, context)
   const resumption = beginResuming({ instance, resolving, projects, commands, sharing, operations }, context)
   const { orchestrator } = operations
-  const { ready } = resumption
-  const scheduler = openScheduler({ store, model, orchestrator, backups, now, onError, ready })
+  const scheduler = openScheduler({ store, model, orchestrator, backups, now, onError, ready: resumption.ready })
+  const trash = openTrash(instance, resumption, context)
   const stopTidying = tidyRegularly({ store, now, onError, namesExpired: projects.namesExpired })
   const dispatcher = createDispatcher({ store, now, onError })
   await dispatcher.start()
@@ -97,6 +97,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     sockets,
     backups,
     receivedDumps,
+    trash,
   }
   const http = openHttp({ ...parts, changing: { ...changing, orchestrator } }, context)
 
@@ -104,7 +105,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     http,
     store,
     setup: access.setup,
-    ready,
+    ready: resumption.ready,
     close: async () => {
       stopTidying()
       projects.close()
@@ -113,7 +114,7 @@ export async function createApp(options: AppOptions): Promise<App> {
       try {
         // First what people see, then what works for them, then what writes it down; what holds programs and files at the end.
         await http.close()
-        await scheduler.close()
+        await Promise.all([scheduler.close(), trash.close()])
         await commands.terminals.close()
         await sharing.shares.close()
         await dispatcher.close()

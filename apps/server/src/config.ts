@@ -167,6 +167,13 @@ export const settings = {
     .refine((hours) => hours >= 0.001 && hours <= 8760, 'must lie in 0.001-8760')
     .default(12)
     .describe('Hours without input and output after which a terminal is ended. Default: `12`.'),
+  STACKQUAY_TRASH_DAYS: z
+    .string()
+    .regex(/^\d{1,4}$/, 'must be a whole number of days')
+    .transform(Number)
+    .refine((days) => days <= 3650, 'must be at most 3650')
+    .default(30)
+    .describe('How many days deleted projects and data stay in the trash; `0`: a minute at most. Default: `30`.'),
   STACKQUAY_TRUSTED_PROXIES: z
     .string()
     .transform((text) =>
@@ -223,6 +230,7 @@ export interface Config {
   readonly runMaxMinutes: number
   readonly shareSsh: { readonly user: string; readonly host: string; readonly port: number } | null
   readonly terminalIdleHours: number
+  readonly trashDays: number
   readonly trustedProxies: readonly string[]
   readonly publicUrl: string
 }
@@ -294,6 +302,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     runMaxMinutes: values.STACKQUAY_RUN_MAX_MINUTES,
     shareSsh: values.STACKQUAY_SHARE_SSH ?? null,
     terminalIdleHours: values.STACKQUAY_TERMINAL_IDLE_HOURS,
+    trashDays: values.STACKQUAY_TRASH_DAYS,
     trustedProxies: values.STACKQUAY_TRUSTED_PROXIES,
     publicUrl:
       values.STACKQUAY_PUBLIC_URL?.replace(/\/$/, '') ??

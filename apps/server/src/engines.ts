@@ -48,8 +48,9 @@ export async function openEngines(
     credentials: registryAuth(config.registryAuthFile),
   }
   const projects = await store.projects.all()
+  const held = [...projects, ...(await store.trash.all())]
   const isWanted = (name: EngineName) =>
-    isOfEvery(name) || ['auto', name].includes(config.engine) || projects.some(({ engine }) => engine === name)
+    isOfEvery(name) || ['auto', name].includes(config.engine) || held.some(({ engine }) => engine === name)
   const opened = new Map<EngineName, Engine>()
   for (const name of engineNames) if (isWanted(name)) opened.set(name, await engineKind(name).open(options))
   const usual = await usualEngine(store, config, { opened, isNew: projects.length === 0 })
@@ -88,11 +89,13 @@ async function firstThatAnswers(opened: ReadonlyMap<EngineName, Engine>): Promis
   return undefined
 }
 
-/** The engine that a project names; a test environment is where its project is. */
+/** The engine that a project names, also one in the trash; a test environment is where its project is. */
 function engineOf(store: Store): (id: string) => Promise<EngineName | null> {
   return async (id) => {
     const project = isTestEnvironment(id) ? await projectOfEnvironment(id, store) : id
-    return project === undefined ? null : ((await store.projects.find(project))?.engine ?? null)
+    if (project === undefined) return null
+    const row = (await store.projects.find(project)) ?? (await store.trash.ofProject(project))[0]
+    return row?.engine ?? null
   }
 }
 

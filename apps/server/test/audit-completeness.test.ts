@@ -177,6 +177,17 @@ describe('every operation that is to be recorded', () => {
       opened.engine.machine.data.set('prj_gone/postgresql-main', 4096)
       return call('deleteOrphan', { params: { orphan: 'prj_gone' }, query: { data: 'delete' } })
     },
+    restoreTrash: async (call) => {
+      await call('createProject', { body: { name: 'Back', static: {}, start: false }, query: { wait: '10' } })
+      await call('deleteProject', { params: { id: 'back' }, query: { confirm: 'back', wait: '10' } })
+      const [item] = await opened.app.store.trash.all()
+      return call('restoreTrash', { params: { item: item!.id } })
+    },
+    purgeTrash: async (call) => {
+      await call('deleteProject', { params: { id: 'back' }, query: { confirm: 'back', wait: '10' } })
+      const [item] = await opened.app.store.trash.all()
+      return call('purgeTrash', { params: { item: item!.id }, query: { confirm: 'back' } })
+    },
     stopProject: (call) => call('stopProject', { params: shop, query: { wait: '10' } }),
     putProjectEnv: (call) =>
       call('putProjectEnv', {

@@ -132,10 +132,9 @@ test('a deletion that is cancelled right after the data is gone leaves no secret
   const app = await openTestApp(t)
   const { engine, store, ask } = app
   const { id } = await shop(app, { databases: main, [movable.name]: {}, [guarded.name]: {} })
-  const apply = engine.apply.bind(engine)
-  engine.apply = async (step, context) => {
-    await apply(step, context)
-    if (step.do !== 'deleteData') return
+  const setDataAside = engine.setDataAside.bind(engine)
+  engine.setDataAside = async (...about) => {
+    await setDataAside(...about)
     const cancelled = await ask('POST', `/operations/${(await store.operations.active(id))?.id}/cancel`)
     assert.ok(cancelled.status < 300, JSON.stringify(cancelled.body))
   }
@@ -158,6 +157,11 @@ test('a deletion that is cancelled right after the data is gone leaves no secret
   assert.deepEqual(
     (await store.keptData.of(id)).map(({ name }) => name),
     left,
+  )
+  const items = await store.trash.all()
+  assert.deepEqual(
+    items.map(({ name, state }) => `${name} ${state}`).sort(),
+    ['main kept', ...both.filter(({ name }) => !left.includes(name)).map(({ name }) => `${name} kept`)].sort(),
   )
 })
 

@@ -17,7 +17,7 @@ test('what engines hold for projects that are gone is listed, and goes when an a
 
   const { body } = await ask<DiagnosticsAnswer>('GET', '/system/diagnostics')
   const data = ['postgresql-main']
-  assert.deepEqual(body.orphans, [{ id, workloads: [{ name: 'postgresql-main', running: true }], data }])
+  assert.deepEqual(body.orphans, [{ id, workloads: [{ name: 'postgresql-main', running: true }], data, asides: [] }])
   const check = body.checks.find((one) => one.id === 'orphans')!
   assert.equal(check.status, 'warning')
   assert.match(check.fix ?? '', new RegExp(`DELETE '/system/orphans/${id}\\?data=keep'`))

@@ -150,7 +150,7 @@ test('4.2.3 removeData deletes the data, the credentials and nothing else, needs
     assert.deepEqual([refused.status, refused.body.code], [403, 'scope_insufficient'])
     const { plan } = (await app.ask<PlanAnswer>('PATCH', '/projects/shop?dryRun=true', body)).body
     assert.deepEqual([plan.deletesData, plan.stops], [[kind.name], [kind.name]])
-    assert.equal(plan.steps.find(({ title }) => title.includes('Delete'))?.workload, null)
+    assert.equal(plan.steps.find(({ title }) => title === `Move the data "${kind.name}" to the trash`)?.workload, null)
     const port = ((await app.ask('GET', '/projects/shop')).body[kind.name] as Fields).hostPort
     const before = await texts(app, id)
     const answer = await patch(app, body)

@@ -190,6 +190,11 @@ const allBackups = createRoute({
   path: '/settings/backups',
   component: lazyRouteComponent(() => import('./pages/all-backups-page.tsx'), 'AllBackupsPage'),
 })
+const trash = createRoute({
+  getParentRoute: () => app,
+  path: '/settings/trash',
+  component: lazyRouteComponent(() => import('./pages/trash-page.tsx'), 'TrashPage'),
+})
 const webhooks = createRoute({
   getParentRoute: () => app,
   path: '/settings/webhooks',
@@ -233,6 +238,7 @@ export const router = createRouter({
       users,
       secretKey,
       allBackups,
+      trash,
       webhooks,
       diagnostics,
     ]),

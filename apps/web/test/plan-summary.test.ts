@@ -11,6 +11,7 @@ test('a plan says how many of the running workloads it disturbs, and what data i
       stops: [],
       keepsRunning: ['postgresql-main', 'python', 'static'],
       deletesData: ['reports'],
+      trashUntil: '2026-03-31T09:30:00Z',
       changes: [],
       warnings: [],
       after: null,

@@ -59,6 +59,7 @@ test('these remove data, and no others', () => {
     'deleteSnapshot',
     'deleteTargetBackup',
     'importDatabase',
+    'purgeTrash',
     'restoreBackup',
     'restoreSnapshot',
     'updateDatabase',
@@ -87,6 +88,7 @@ test('what raises the scope of an operation is pinned', () => {
       ['createToken', 'admin', 'body', ['/scope'], 'admin'],
       ['updateProject', 'admin', 'body', kinds.map((kind) => `/${kind}/removeData`), true],
       ['updateProject', 'admin', 'body', ['/databases/*/removeData'], true],
+      ['updateProject', 'admin', 'query', ['/purge'], true],
       ['updateDatabase', 'admin', 'body', ['/removeData'], true],
       ['importDatabase', 'admin', 'query', ['/mode'], 'replace'],
       ['watchRun', 'operate', 'frame', ['/type'], 'cancel'],
@@ -96,7 +98,10 @@ test('what raises the scope of an operation is pinned', () => {
 
 test('the search for fields that delete finds those that are there', () => {
   assert.ok(removingFields(find('updateProject')).length > 3)
-  assert.deepEqual(removingFields(find('deleteProject')), [{ part: 'query', pointer: '/data' }])
+  assert.deepEqual(removingFields(find('deleteProject')), [
+    { part: 'query', pointer: '/data' },
+    { part: 'query', pointer: '/purge' },
+  ])
   const nested = z.strictObject({ all: z.record(z.string(), z.strictObject({ purge: z.boolean() }).nullable()) })
   assert.deepEqual(removingFields({ ...find('createProject'), body: nested }), [
     { part: 'body', pointer: '/all/*/purge' },

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Step } from './change.ts'
 import { archiveEntry, hostileArchives, namesIn } from './conformance-archives.ts'
+import { asidesConformance } from './conformance-asides.ts'
 import { commandsConformance } from './conformance-commands.ts'
 import { type Conversation, converse } from './conformance-conversation.ts'
 import type { Harness } from './conformance-harness.ts'
@@ -16,6 +17,7 @@ const SECRET = 'hunter2-hunter2-hunter2'
 /** What every engine promises, tried out. An engine's own tests add what only its machine can do. */
 export function engineConformance(name: string, makeHarness: () => Promise<Harness>): void {
   commandsConformance(name, makeHarness)
+  asidesConformance(name, makeHarness)
   describe(`the engine ${name}`, () => {
     let harness: Harness
     let talk: Conversation

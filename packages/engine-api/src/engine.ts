@@ -65,12 +65,32 @@ export interface Engine {
    * folder (see `checkedArchive`). A symbolic link may point anywhere, and nothing is written through one.
    */
   writeData(project: string, name: string, archive: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<void>
+  /**
+   * Data that was set aside: to `dataNames` it is gone, its name is free, its bytes are not touched. `key` is the caller's, safe as a file
+   * name, and tells apart what was set aside of one name.
+   */
+  asides(project: string, signal: AbortSignal): Promise<readonly Aside[]>
+  /**
+   * Sets kept data aside at once, however much it is: all of it or, after a crash, nothing. Where nothing is left to be done it does nothing.
+   * Throws `engine_cannot` while it is in use (`retryable`).
+   */
+  setDataAside(project: string, aside: Aside, signal: AbortSignal): Promise<void>
+  /** The way back; done already is a success. Throws `engine_cannot` where other data has the name by now, and where there is nothing. */
+  putDataBack(project: string, aside: Aside, signal: AbortSignal): Promise<void>
+  /** Deletes what was set aside. */
+  removeAside(project: string, aside: Aside, signal: AbortSignal): Promise<void>
   /** Its use of this machine apart from kept data and logs, for diagnostics. Only what this instance made. */
   usage(signal: AbortSignal): Promise<readonly EngineUsage[]>
   /** What people run in a project: actions, tests, terminals, single programs. */
   readonly commands: Commands
   /** Gives up watches and timers. Workloads and commands go on. */
   close(): Promise<void>
+}
+
+/** Kept data that was set aside: its name, and the key that its caller knows it by. */
+export interface Aside {
+  readonly name: string
+  readonly key: string
 }
 
 /** The name of an engine in projects, and of its folder. No code decides by it: see `Capabilities`. */

@@ -1,5 +1,6 @@
 import { checkedArchive } from './checked-archive.ts'
 import type { CopyDataOptions, DataCopied, DataRef } from './copy-data.ts'
+import type { Aside } from './engine.ts'
 import { EngineError } from './errors.ts'
 import type { FakeMachine } from './fake-machine.ts'
 import { aborted, rejectOnAbort } from './fake-waits.ts'
@@ -79,6 +80,43 @@ export function deleteData(machine: FakeMachine, project: string, name: string):
   refuseWhileUsed(machine, project, name, 'deleted')
   machine.data.delete(`${project}/${name}`)
   machine.archives.delete(`${project}/${name}`)
+}
+
+export function asidesOf({ asides }: FakeMachine, project: string): readonly Aside[] {
+  return [...asides.keys()]
+    .filter((id) => id.startsWith(`${project}/`))
+    .map((id) => {
+      const [name = '', key = ''] = id.slice(project.length + 1).split('@')
+      return { name, key }
+    })
+}
+
+export function setDataAside(machine: FakeMachine, project: string, { name, key }: Aside): void {
+  if (![name, key].every((text) => /^[\w-]{1,120}$/.test(text)))
+    throw new EngineError('engine_cannot', 'That cannot be used as a file name.', { hint: 'Use another.' })
+  refuseWhileUsed(machine, project, name, 'set aside')
+  const { data, archives, asides } = machine
+  const [place, aside] = [`${project}/${name}`, `${project}/${name}@${key}`]
+  const sizeBytes = data.get(place)
+  if (asides.has(aside) || sizeBytes === undefined) return
+  asides.set(aside, { sizeBytes, archive: archives.get(place) })
+  data.delete(place)
+  archives.delete(place)
+}
+
+export function putDataBack({ data, archives, asides }: FakeMachine, project: string, { name, key }: Aside): void {
+  const [place, id] = [`${project}/${name}`, `${project}/${name}@${key}`]
+  const aside = asides.get(id)
+  if (aside === undefined && data.has(place)) return
+  if (aside === undefined || data.has(place))
+    throw new EngineError('engine_cannot', `The data "${name}" cannot be put back.`, { hint: 'See what is there.' })
+  data.set(place, aside.sizeBytes)
+  if (aside.archive !== undefined) archives.set(place, aside.archive)
+  asides.delete(id)
+}
+
+export function removeAside({ asides }: FakeMachine, project: string, { name, key }: Aside): void {
+  asides.delete(`${project}/${name}@${key}`)
 }
 
 function refuseWhileUsed(machine: FakeMachine, project: string, name: string, verb: string): void {

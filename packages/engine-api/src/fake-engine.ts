@@ -1,9 +1,9 @@
 import type { Step } from './change.ts'
 import type { CommandRef } from './commands.ts'
-import type { Capabilities, Engine } from './engine.ts'
+import type { Aside, Capabilities, Engine } from './engine.ts'
 import type { FakeCommand } from './fake-command.ts'
 import { createFakeCommands, type FakeScript } from './fake-commands.ts'
-import { copyData, dataOf, readData, writeData } from './fake-data.ts'
+import { asidesOf, copyData, dataOf, putDataBack, readData, removeAside, setDataAside, writeData } from './fake-data.ts'
 import { createFakeEvents } from './fake-events.ts'
 import { createFakeFaults, type FakeFaults } from './fake-faults.ts'
 import { printLine, readFakeLog } from './fake-logs.ts'
@@ -63,6 +63,18 @@ export function createFakeEngine(options: FakeEngineOptions = {}): FakeEngine {
   const applied: AppliedStep[] = []
   const commands = createFakeCommands(machine, now, closing.signal)
   let unavailable: string | null = null
+  const act = async (step: Step, signal: AbortSignal, run: () => void | Promise<void>) => {
+    const entry: AppliedStep = { step, outcome: 'running' }
+    applied.push(entry)
+    try {
+      await meet(step, signal)
+      await run()
+      entry.outcome = 'done'
+    } catch (error) {
+      entry.outcome = 'failed'
+      throw error
+    }
+  }
 
   return {
     id: 'fake',
@@ -81,18 +93,7 @@ export function createFakeEngine(options: FakeEngineOptions = {}): FakeEngine {
     projects: async () => projectsOn(machine),
     observe: async (project) => observedWorkloads(machine, project),
     plan: stepsOf,
-    async apply(step, context) {
-      const entry: AppliedStep = { step, outcome: 'running' }
-      applied.push(entry)
-      try {
-        await meet(step, context.signal)
-        await applyFakeStep(world, step, context)
-        entry.outcome = 'done'
-      } catch (error) {
-        entry.outcome = 'failed'
-        throw error
-      }
-    },
+    apply: (step, context) => act(step, context.signal, () => applyFakeStep(world, step, context)),
     watch: (signal) => events.watch(untilClosed(signal)),
     async *logs(ref, logOptions, signal) {
       for await (const batch of readFakeLog(world, ref, logOptions, untilClosed(signal))) yield* batch.lines
@@ -110,6 +111,11 @@ export function createFakeEngine(options: FakeEngineOptions = {}): FakeEngine {
     copyMethod: async () => machine.copyMethod,
     readData: (project, name, signal) => readData(machine, project, name, signal),
     writeData: (project, name, archive, signal) => writeData(machine, project, name, archive, signal),
+    asides: async (project) => asidesOf(machine, project),
+    setDataAside: (project, aside, signal) =>
+      act(moveStep(project, aside), signal, () => setDataAside(machine, project, aside)),
+    putDataBack: async (project, aside) => putDataBack(machine, project, aside),
+    removeAside: async (project, aside) => removeAside(machine, project, aside),
     usage: async () => [],
     commands,
     async close() {
@@ -122,6 +128,17 @@ export function createFakeEngine(options: FakeEngineOptions = {}): FakeEngine {
     setUnavailable(reason) {
       unavailable = reason
     },
+  }
+}
+
+/** For tests that follow steps, and for faults that are meant for the end of data. */
+function moveStep(project: string, { name }: Aside): Step {
+  return {
+    id: `deleteData:${name}`,
+    title: `Move the data "${name}" to the trash`,
+    do: 'deleteData',
+    project,
+    data: name,
   }
 }
 

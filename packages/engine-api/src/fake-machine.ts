@@ -17,6 +17,8 @@ export interface FakeMachine {
   readonly data: Map<string, number>
   /** Of kept data that was written: `<project>/<name>` to its archive. */
   readonly archives: Map<string, Buffer>
+  /** Kept data that was set aside: `<project>/<name>@<key>` to its size and, where it was written, its archive. */
+  readonly asides: Map<string, { readonly sizeBytes: number; readonly archive: Buffer | undefined }>
   /** Commands: `<project>/<id>`. */
   readonly commands: Map<string, RunningFakeCommand>
   /** Called after anything happened to a command. */
@@ -52,6 +54,7 @@ export function createFakeMachine(): FakeMachine {
     foreignPorts: new Map(),
     data: new Map(),
     archives: new Map(),
+    asides: new Map(),
     logs: new Map(),
     commands: new Map(),
     commandListeners: new Set(),

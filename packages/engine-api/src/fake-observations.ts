@@ -39,8 +39,8 @@ export function missingFile(machine: FakeMachine, workload: Workload): Workload[
 }
 
 /** Ids of the projects of which the machine holds anything. */
-export function projectsOn({ workloads, data, jobs, commands, logs }: FakeMachine): readonly string[] {
-  const keys = [workloads, data, jobs, commands, logs].flatMap((held) => [...held.keys()])
+export function projectsOn({ workloads, data, asides, jobs, commands, logs }: FakeMachine): readonly string[] {
+  const keys = [workloads, data, asides, jobs, commands, logs].flatMap((held) => [...held.keys()])
   return [...new Set(keys.map((key) => key.split('/')[0] ?? ''))].sort()
 }
 

@@ -76,6 +76,15 @@ export function createEngines({ engines, engineOf }: EnginesOptions): Engines {
     },
     writeData: async (project, name, archive, signal) =>
       (await choice.ownOrFirst(project)).writeData(project, name, archive, signal),
+    asides: (project, signal) => choice.ask(project, (engine) => engine.asides(project, signal)),
+    setDataAside: async (project, aside, signal) => {
+      for (const engine of await choice.ownOrAll(project)) await engine.setDataAside(project, aside, signal)
+    },
+    putDataBack: async (project, aside, signal) =>
+      (await choice.ownOrFirst(project)).putDataBack(project, aside, signal),
+    removeAside: async (project, aside, signal) => {
+      for (const engine of await choice.ownOrAll(project)) await engine.removeAside(project, aside, signal)
+    },
     usage: async (signal) => (await Promise.all(engines.map((engine) => engine.usage(signal).catch(orNothing)))).flat(),
     commands: commandsOf(engines, choice.runner),
     close: async () => {

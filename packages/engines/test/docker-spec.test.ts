@@ -28,6 +28,7 @@ const program: ContainerProgram = {
   cwd: '/',
   env: ['A=1'],
   container,
+  volumes: new Map([['main', { volume: 'stackquay-abc.shop.data.main' }]]),
   imageVolumes: ['/var/lib/postgresql/data', '/scratch'],
   alias: 'db',
   terminal: false,

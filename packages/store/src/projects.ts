@@ -184,7 +184,7 @@ async function rename(
 }
 
 /** The project that has a slug, or had it and keeps it for a while. */
-async function holderOf(slug: string, { db }: Pick<Writing, 'db'>): Promise<string | null> {
+export async function holderOf(slug: string, { db }: Pick<Writing, 'db'>): Promise<string | null> {
   const now = await db.selectFrom('projects').select('id').where('slug', '=', slug).executeTakeFirst()
   if (now !== undefined) return now.id
   const former = await db.selectFrom('former_slugs').select('project').where('slug', '=', slug).executeTakeFirst()

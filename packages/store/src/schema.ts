@@ -8,6 +8,7 @@ import type {
   BackupTargetsTable,
   SnapshotsTable,
 } from './schema-backups.ts'
+import type { TrashSecretsTable, TrashTable } from './schema-trash.ts'
 
 /**
  * The tables as they are stored: times as RFC 3339 text in UTC with milliseconds (so that they sort), structures as JSON
@@ -48,6 +49,8 @@ export interface Schema {
   backup_copy_leftovers: BackupCopyLeftoversTable
   backup_copy_pieces: BackupCopyPiecesTable
   snapshots: SnapshotsTable
+  trash: TrashTable
+  trash_secrets: TrashSecretsTable
   /** About the database itself: key check, head of the audit chain. */
   instance: NamedValueTable
   migrations: MigrationsTable

@@ -130,6 +130,11 @@ export async function resealSecrets(
     }
     if (rows.length === 0) break
   }
+  for (const row of await db.selectFrom('trash_secrets').selectAll().execute()) {
+    const sealed = again(row)
+    if (sealed === null) continue
+    await db.updateTable('trash_secrets').set({ key_id: next.id, sealed }).where('id', '=', row.id).execute()
+  }
   // Few: only of projects that have settings which were not carried out yet.
   for (const row of await db.selectFrom('secret_versions').selectAll().execute()) {
     const sealed = again({ ...row, id: row.secret })

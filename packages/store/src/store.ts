@@ -23,6 +23,7 @@ import type { SnapshotReader, SnapshotWriter } from './model/snapshots.ts'
 import type { TerminalReader, TerminalWriter } from './model/terminals.ts'
 import type { TicketReader, TicketWriter } from './model/tickets.ts'
 import type { TokenReader, TokenWriter } from './model/tokens.ts'
+import type { TrashReader, TrashWriter } from './model/trash.ts'
 import type { UserReader, UserWriter } from './model/users.ts'
 import type { WebhookReader, WebhookWriter } from './model/webhooks.ts'
 import type { SealingKey } from './sealing.ts'
@@ -57,6 +58,7 @@ export interface Store {
   readonly backupSchedules: BackupScheduleReader
   readonly backupTargets: BackupTargetReader
   readonly snapshots: SnapshotReader
+  readonly trash: TrashReader
   /**
    * One transaction at a time; waits for the one before. Rolls back when `work` throws. Throws `StoreFullError` or
    * `StoreBusyError` when the disk or another process is in the way; nothing is written then.
@@ -157,6 +159,7 @@ export interface Transaction {
   readonly restored: RestoredWriter
   readonly backupTargets: BackupTargetWriter
   readonly snapshots: SnapshotWriter
+  readonly trash: TrashWriter
 }
 
 /** In base64url, and the id of the key that seals it. */

@@ -24,6 +24,7 @@ import type { Store, Transaction } from './store.ts'
 import { terminalReader, terminalWriter } from './terminals.ts'
 import { ticketReader, ticketWriter } from './tickets.ts'
 import { tokenReader, tokenWriter } from './tokens.ts'
+import { trashReader, trashWriter } from './trash.ts'
 import { userReader, userWriter } from './users.ts'
 import { webhookReader, webhookWriter } from './webhooks.ts'
 
@@ -58,6 +59,7 @@ export function readersOf(
     backupSchedules: backupScheduleReader(reading),
     backupTargets: backupTargetReader(reading),
     snapshots: snapshotReader(reading),
+    trash: trashReader(reading),
   }
 }
 
@@ -90,5 +92,6 @@ export function writersOf(writing: Writing): Transaction {
     restored: restoredWriter(writing),
     backupTargets: backupTargetWriter(writing),
     snapshots: snapshotWriter(writing),
+    trash: trashWriter(writing),
   }
 }

@@ -35,6 +35,13 @@ export const commandEntries: readonly CommandEntry[] = [
   ),
   entry('Projects', 'rename', '<project> <slug>', 'change its slug and addresses', () => import('./rename.ts')),
   entry('Projects', 'delete', '<project>', 'delete a project; its source files stay', () => import('./delete.ts')),
+  entry(
+    'Projects',
+    'trash',
+    '',
+    'list what was deleted, bring it back, or delete it for good',
+    () => import('./trash.ts'),
+  ),
   entry('Run', 'start', '[project]', 'start a project, or one of its workloads', () => import('./start.ts')),
   entry('Run', 'stop', '[project]', 'stop it; data and settings stay', () => import('./stop.ts')),
   entry('Run', 'restart', '[project]', 'restart it', () => import('./restart.ts')),

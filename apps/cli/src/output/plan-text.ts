@@ -20,6 +20,8 @@ export function planText({ plan }: Plan, colors: Colors): string {
     lines.push(colors.dim(`    keeps running: ${plan.keepsRunning.map(plainText).join(', ')}`))
   if (plan.deletesData.length > 0)
     lines.push(`  ${colors.red('!')} deletes data: ${plan.deletesData.map(plainText).join(', ')}`)
+  if (plan.trashUntil !== null)
+    lines.push(colors.dim(`    stays in the trash until ${plan.trashUntil.slice(0, 10)}; only --purge frees disk now`))
   for (const warning of plan.warnings) lines.push(`  ${colors.yellow('!')} ${plainText(warning)}`)
   return lines.length === 0 ? 'Nothing to do.' : [colors.bold('Plan'), ...lines].join('\n')
 }

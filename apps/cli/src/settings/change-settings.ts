@@ -4,10 +4,11 @@ import { type ChangeFlags, changeProject } from '../change-project.ts'
 import type { Context } from '../context.ts'
 import type { OfferedType } from '../offered.ts'
 import { eachOf } from '../options.ts'
+import { type PurgeFlags, purgeQuery } from '../purge-option.ts'
 import { readSettings, type TypedSetting, typedSetting } from './read-settings.ts'
 import { settingsOf } from './settings.ts'
 
-export interface SettingFlags extends ChangeFlags {
+export interface SettingFlags extends ChangeFlags, PurgeFlags {
   readonly version?: string
   readonly expose?: boolean
   readonly set?: readonly string[]
@@ -48,7 +49,7 @@ export async function changeSettings(
 ): Promise<ProjectView | null> {
   const settings = settingsOf(kind.settingsSchema)
   const sent = await readSettings(kind.name, settings, typedSettings(flags), context.world)
-  const input = { params: { id }, body: { [kind.name]: { ...sent, ...fixed } } }
+  const input = { params: { id }, query: purgeQuery(flags.purge), body: { [kind.name]: { ...sent, ...fixed } } }
   return changeProject(context, 'updateProject', input, flags, agree)
 }
 

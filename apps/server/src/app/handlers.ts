@@ -33,6 +33,8 @@ import { shareHandlers } from '../shares/share-handlers.ts'
 import { allSnapshotHandlers } from '../snapshots/handlers.ts'
 import { systemHandlers } from '../system/handlers.ts'
 import { terminalHandlers, terminalStreams } from '../terminals/handlers.ts'
+import { trashHandlers } from '../trash/handlers.ts'
+import type { TrashKeeper } from '../trash/keeper.ts'
 import { version } from '../version.ts'
 import type { Dispatcher } from '../webhooks/dispatcher.ts'
 import { webhookHandlers } from '../webhooks/handlers.ts'
@@ -57,6 +59,7 @@ export interface HandlersDeps {
   readonly sharing: Sharing
   readonly backups: Backups
   readonly receivedDumps: ReceivedDumps
+  readonly trash: TrashKeeper
   readonly access: Access
   readonly resumption: Resumption
   readonly dispatcher: Dispatcher
@@ -99,7 +102,7 @@ export function createHandlers(
 
 /** What is wanted of projects, and carried out by operations. */
 function changingHandlers(
-  { changing, instance, resolving, projects, backups, receivedDumps }: HandlersDeps,
+  { changing, instance, resolving, projects, backups, receivedDumps, trash }: HandlersDeps,
   { config, now }: Settings,
 ) {
   const { store, resolver, engine } = changing
@@ -117,6 +120,10 @@ function changingHandlers(
     ...mailHandlers({ store, engine, workers: changing.workers, reveal }, answers),
     ...imageHandlers(changing, answers),
     ...allBackupHandlers({ ...changing, backups, sources, network: projects.network, config, now }, answers),
+    ...trashHandlers(
+      { ...changing, network: projects.network, queues: projects.queues, keeper: trash, config, now },
+      answers,
+    ),
     ...targetHandlers({ ...changing, backups, config }),
     ...copyHandlers({ ...changing, backups, config }, answers),
     ...renameHandler({ ...changing, network: projects.network, published: projects.published, now }, answers),

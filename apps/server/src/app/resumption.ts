@@ -2,7 +2,8 @@ import { retireLeft } from '../isolation/retire-left.ts'
 import { removeLeftSnapshots } from '../resume/left-snapshots.ts'
 import { endLeftData, endOrphans, sweepLeftFolders } from '../resume/leftovers.ts'
 import { holdInterrupted, resumeOperations } from '../resume/operations.ts'
-import { sparesUnknown } from '../resume/restored.ts'
+import { isRestored, sparesUnknown } from '../resume/restored.ts'
+import { putUnknownBack, settleItems } from '../trash/settle-items.ts'
 import type { Commands } from './commands.ts'
 import type { AppContext } from './context.ts'
 import type { Instance } from './instance.ts'
@@ -31,17 +32,17 @@ interface Resumed {
 
 export function beginResuming(
   parts: Resumed,
-  { config: { home }, onError, signal }: Pick<AppContext, 'config' | 'onError' | 'signal'>,
+  { config, now, onError, signal }: Pick<AppContext, 'config' | 'now' | 'onError' | 'signal'>,
 ): Resumption {
   let isReady = false
   let sweeping: Promise<void> = Promise.resolve()
   const { model } = parts.projects
   const { sources } = parts.resolving
-  const ready = resume(parts, onError).then(({ spares }) => {
+  const ready = resume(parts, { config, now, onError }).then(({ spares }) => {
     isReady = true
     if (spares) return
     // Beside everything else: no program that fills what is being removed keeps the service from its work.
-    sweeping = sweepLeftFolders({ home, model, sources, signal, onError })
+    sweeping = sweepLeftFolders({ home: config.home, model, sources, signal, onError })
   })
   ready.catch((error: unknown) => onError(error, 'finding the projects'))
   return { ready, isReady: () => isReady, swept: () => sweeping }
@@ -49,7 +50,7 @@ export function beginResuming(
 
 async function resume(
   { instance, projects, commands, sharing, operations }: Resumed,
-  onError: AppContext['onError'],
+  { config, now, onError }: Pick<AppContext, 'config' | 'now' | 'onError'>,
 ): Promise<{ readonly spares: boolean }> {
   const { store, engine, isolation } = instance
   const { model, observations, network, routes } = projects
@@ -68,6 +69,9 @@ async function resume(
   projects.lookedAt()
   // Now, not after all that is taken up: what was deleted while nobody looked would still have an address.
   void routes.publishAll()
+  const trash = { store, engine, config, now }
+  if (await isRestored(store)) await putUnknownBack(trash, onError)
+  await settleItems(trash, onError)
   await resumeOperations(resuming)
   const spares = await sparesUnknown({ store, model }, engine.all)
   if (!spares) {

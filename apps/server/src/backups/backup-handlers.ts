@@ -151,7 +151,15 @@ function planOfBackup({ parts, observed }: FoundParts): Plan {
 }
 
 export function planShown(shown: Partial<Plan['plan']>): Plan {
-  const nothing = { steps: [], starts: [], restarts: [], stops: [], keepsRunning: [], deletesData: [] }
+  const nothing = {
+    steps: [],
+    starts: [],
+    restarts: [],
+    stops: [],
+    keepsRunning: [],
+    deletesData: [],
+    trashUntil: null,
+  }
   return { plan: { ...nothing, changes: [], warnings: [], after: null, exact: true, ...shown } }
 }
 

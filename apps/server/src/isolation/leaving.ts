@@ -8,7 +8,9 @@ import type { InstanceIsolation } from './isolation.ts'
 export interface Leaving {
   /** Ends what acts as the project's user for the service. */
   release(project: string): Promise<void>
-  /** Of a project that is gone: takes its access to a folder of somebody else and its user away. */
+  /** Of a project that is gone: takes its access to a folder of somebody else away. */
+  leave(project: Pick<ProjectRow, 'id' | 'path'>): Promise<void>
+  /** The same, and its user. */
   retire(project: Pick<ProjectRow, 'id' | 'path'>): Promise<void>
 }
 
@@ -27,14 +29,18 @@ export function createLeaving({
     const account = accounts.known(project)
     if (account != null && accounts.shared === undefined) await files.release(account)
   }
+  const leave: Leaving['leave'] = async ({ id: project, path }) => {
+    await release(project)
+    const account = accounts.known(project)
+    if (account != null && users !== null && !path.startsWith(`${config.projectsDir}/`))
+      await revokeFolder(path, account).catch((error: unknown) => onError(error, 'taking access to a folder away'))
+  }
   return {
     release,
-    retire: async ({ id: project, path }) => {
-      await release(project)
-      const account = accounts.known(project)
-      if (account != null && users !== null && !path.startsWith(`${config.projectsDir}/`))
-        await revokeFolder(path, account).catch((error: unknown) => onError(error, 'taking access to a folder away'))
-      await users?.retire(project).catch((error: unknown) => onError(error, 'taking a user away'))
+    leave,
+    retire: async (project) => {
+      await leave(project)
+      await users?.retire(project.id).catch((error: unknown) => onError(error, 'taking a user away'))
     },
   }
 }

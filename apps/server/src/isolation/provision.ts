@@ -13,7 +13,7 @@ export type Provision = (project: string, signal: AbortSignal) => Promise<Accoun
 
 export interface ProvisionOptions {
   readonly isolation: Pick<InstanceIsolation, 'accounts' | 'users'>
-  readonly store: Pick<Store, 'projects'>
+  readonly store: Pick<Store, 'projects' | 'onCommit'>
   readonly engine: Pick<Engine, 'observe' | 'commands'>
   readonly config: Pick<Config, 'home' | 'projectsDir'>
   /** Tells what was changed on the machine. */
@@ -28,6 +28,10 @@ export function createProvision({ isolation, store, engine, config, report }: Pr
   const { accounts, users } = isolation
   const under = new Map<string, Promise<void>>()
   const granted = new Set<string>()
+  // With a deletion its access ends; from the trash the project may come back.
+  store.onCommit((events) => {
+    for (const { type, project } of events) if (type === 'project.deleted' && project !== null) granted.delete(project)
+  })
 
   const move = async (project: string, before: UserIds, signal: AbortSignal): Promise<void> => {
     if (users === null) return

@@ -2,7 +2,7 @@ import { ProblemError } from '@stackquay/contract'
 import type { SecretRef } from '@stackquay/engine-api'
 import type { Accounts } from '@stackquay/engines'
 import type { ProjectQueues, Watches } from '@stackquay/orchestrator'
-import type { ProjectRow, Store } from '@stackquay/store'
+import type { ProjectRow, Store, TrashItem } from '@stackquay/store'
 import type { Backups } from '../backups/open-backups.ts'
 import type { Config } from '../config.ts'
 import type { ReceivedDumps } from '../dumps/received-dumps.ts'
@@ -15,6 +15,7 @@ import type { Sources } from '../projects/sources.ts'
 import type { Runs } from '../runs/runs.ts'
 import type { TestEnvironments } from '../runs/test-environments.ts'
 import type { Terminals } from '../terminals/terminals.ts'
+import { trashEvent } from '../trash/trash-view.ts'
 
 /** What operations work with. */
 export interface OperationDeps extends Omit<ChangeDeps, 'orchestrator'> {
@@ -26,7 +27,9 @@ export interface OperationDeps extends Omit<ChangeDeps, 'orchestrator'> {
   readonly provision: Provision
   /** Ends what acts as the project's user for the service. */
   release(project: string): Promise<void>
-  /** Of a project that is gone: takes its access to a folder of somebody else and its user away. */
+  /** Of a project that is gone: takes its access to a folder of somebody else away. */
+  leave(project: Pick<ProjectRow, 'id' | 'path'>): Promise<void>
+  /** The same, and its user. */
   retire(project: Pick<ProjectRow, 'id' | 'path'>): Promise<void>
   readonly filesOf: FilesOf
   readonly runs: Pick<Runs, 'holdsAny' | 'endAll' | 'forgetAll'>
@@ -73,11 +76,20 @@ export async function finish(
   await model.published(project)
 }
 
-/** Nothing is known of the project any more. */
-export async function forgetProject(row: ProjectRow, { store, model }: OperationDeps): Promise<void> {
+/** Nothing is known of the project any more, but to the trash. */
+export async function forgetProject(
+  row: ProjectRow,
+  { store, model }: OperationDeps,
+  item: TrashItem | undefined = undefined,
+): Promise<void> {
   await store.transaction(async (tx) => {
-    await tx.ports.release(row.id)
-    await tx.projects.delete(row.id)
+    if (item === undefined) {
+      await tx.ports.release(row.id)
+      await tx.projects.delete(row.id)
+    } else {
+      await tx.trash.takeProject(item.id)
+      await tx.events.append(trashEvent(item, 'deleted'))
+    }
     await tx.events.append({ type: 'project.deleted', project: row.id, data: { id: row.id, slug: row.slug } })
   })
   model.forget(row.id)

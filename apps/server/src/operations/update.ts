@@ -1,36 +1,40 @@
 import { planProject, serviceSecret } from '@stackquay/domain'
 import type { Work, WorkStep } from '@stackquay/orchestrator'
 import type { ProjectOperation, SnapshotRow } from '@stackquay/store'
-import type { Removal } from '../projects/change-project.ts'
+import type { Removal } from '../projects/removal.ts'
 import { removalsOf } from '../projects/removals.ts'
+import { asideStep, itemOf, kindOfData } from '../trash/set-aside.ts'
+import { finishRemoval } from '../trash/settle-items.ts'
+import { trashEvent } from '../trash/trash-view.ts'
 import { carryOutActs } from './carry-out-acts.ts'
-import type { OperationDeps } from './operation-deps.ts'
+import { findProject, type OperationDeps } from './operation-deps.ts'
 import { type Failures, giveUpAfter, stepsOf } from './reconcile-steps.ts'
 import { forgetRow } from './take-snapshot.ts'
 
 /** A change that deletes data or rotates credentials: it is never merged with another one. */
 export function update(operation: ProjectOperation, deps: OperationDeps): Work {
   const failures: Failures = []
-  const { project } = operation
   const removal = operation.input as Partial<Removal>
   const rest = carryOutActs(operation, deps)
   return {
     ...rest,
     // Data goes first: whether the rest of the project can be started must not decide whether it goes.
-    stages: [() => removalSteps(project, removal, failures, deps), ...rest.stages],
+    stages: [() => removalSteps(operation, removal, failures, deps), ...rest.stages],
     settle: async (outcome) => {
       giveUpAfter(outcome, failures, deps)
+      await settleMoving(operation, deps)
       await rest.settle(outcome)
     },
   }
 }
 
 async function removalSteps(
-  project: string,
+  operation: ProjectOperation,
   removal: Partial<Removal>,
   failures: Failures,
   deps: OperationDeps,
 ): Promise<readonly WorkStep[]> {
+  const { project } = operation
   const { deleteData = [] } = removal
   if (deleteData.length === 0) return []
   // Also one that came after this was asked for: it is of no use without the database.
@@ -39,16 +43,63 @@ async function removalSteps(
   const { workloads: wanted, unresolved } = (await deps.model.renew(project)).resolved
   const observed = await deps.observations.refresh(project)
   const { changes } = planProject({ wanted, unresolved, observed, goal: 'stopped' })
-  return removalsOf(changes, project, doomed).flatMap((change) => {
-    const steps = stepsOf(change, failures, deps)
-    if (change.type !== 'deleteData') return steps
-    const snapshot = snapshots.find(({ id }) => id === change.data)
-    return steps.map((step) =>
-      snapshot === undefined
-        ? thenForgotten(step, project, change.data, removal, deps)
-        : forgottenFirst(step, snapshot, deps),
-    )
-  })
+  const steps: WorkStep[] = []
+  for (const change of removalsOf(changes, project, doomed)) {
+    const snapshot = change.type === 'deleteData' ? snapshots.find(({ id }) => id === change.data) : undefined
+    if (change.type !== 'deleteData') steps.push(...stepsOf(change, failures, deps))
+    else if (snapshot !== undefined)
+      steps.push(...stepsOf(change, failures, deps).map((step) => forgottenFirst(step, snapshot, deps)))
+    else if (removal.purge !== true) steps.push(...(await trashSteps(operation, change.data, removal, deps)))
+    else
+      for (const step of stepsOf(change, failures, deps))
+        steps.push(thenForgotten(step, project, change.data, removal, deps))
+  }
+  return steps
+}
+
+/** None where an earlier attempt did it: data that came since is not what was to be removed. */
+async function trashSteps(
+  operation: ProjectOperation,
+  data: string,
+  removal: Partial<Removal>,
+  deps: OperationDeps,
+): Promise<readonly WorkStep[]> {
+  const { project } = operation
+  const { store, engine, observations } = deps
+  const row = await findProject(store, project)
+  const { database } = removal
+  const isDatabase = database?.data === data
+  const doomed = isDatabase ? { name: database.name, database: database.settings } : { name: data }
+  const kind = isDatabase ? ('database' as const) : kindOfData(data)
+  const item = await itemOf(operation, row, { ...doomed, kind, data: [data], secrets: secretsOf(data, removal) }, deps)
+  if (item.state !== 'moving') return []
+  const step = asideStep(item, data, deps)
+  const run: WorkStep['run'] = async (context) => {
+    await step.run(context)
+    observations.outdate(project)
+    const asides = await engine.asides(project, context.signal)
+    const isAside = asides.some(({ name, key }) => name === data && key === item.id)
+    await store.transaction(async (tx) => {
+      await tx.trash.takeData(item.id)
+      // There was none: nothing lies there that could come back.
+      if (!isAside) await tx.trash.delete(item.id)
+      if ((removal.releasePorts ?? [data]).includes(data)) await tx.ports.release(project, data)
+      await tx.events.append(trashEvent(item, 'deleted'))
+    })
+  }
+  return [{ ...step, run }]
+}
+
+/** What the failure left: moved data whose step did not end is in the trash, and what was not moved is not. */
+async function settleMoving({ id }: ProjectOperation, deps: OperationDeps): Promise<void> {
+  // What cannot be asked now is settled by the next look at the trash.
+  for (const item of await deps.store.trash.ofOperation(id))
+    if (item.state === 'moving') await finishRemoval(item, deps).catch(() => undefined)
+}
+
+function secretsOf(data: string, { deleteData = [], deleteSecrets = [] }: Partial<Removal>): readonly string[] {
+  if (deleteData.length === 1) return deleteSecrets
+  return deleteSecrets.filter((name) => name.startsWith(serviceSecret(data, '')))
 }
 
 /** What is known of data goes in the same step: whatever becomes of the rest of the operation. */
@@ -56,11 +107,11 @@ function thenForgotten(
   step: WorkStep,
   project: string,
   data: string,
-  { deleteData = [], deleteSecrets = [], releasePorts = deleteData }: Partial<Removal>,
+  removal: Partial<Removal>,
   { store }: OperationDeps,
 ): WorkStep {
-  const secrets =
-    deleteData.length === 1 ? deleteSecrets : deleteSecrets.filter((name) => name.startsWith(serviceSecret(data, '')))
+  const { deleteData = [], releasePorts = deleteData } = removal
+  const secrets = secretsOf(data, removal)
   return {
     ...step,
     run: async (context) => {

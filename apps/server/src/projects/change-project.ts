@@ -1,17 +1,15 @@
-import { databaseTypeOf, databaseTypes, type SecretField, type ServiceFields, serviceTypeOf } from '@stackquay/catalog'
+import { databaseTypes, type SecretField, type ServiceFields, serviceTypeOf } from '@stackquay/catalog'
 import type { FieldError, Plan, ProjectPatch } from '@stackquay/contract'
 import {
   asksAboutData,
   changedFields,
   changesOf,
-  databaseSecret,
   databaseWorkload,
   mergeProject,
   type Offers,
   type ProjectSpec,
   type Resolved,
   sameSpec,
-  serviceSecret,
   touchedBy,
   type VersionChange,
   withPrimaryMarked,
@@ -31,6 +29,7 @@ import { leftBehind } from './left-behind.ts'
 import type { Model } from './model.ts'
 import { planOf, standOf } from './plan.ts'
 import { randomText, refuseErrors } from './prepare.ts'
+import { doomedData, type Removal, removalOf, withSnapshots } from './removal.ts'
 import type { Resolver } from './resolver.ts'
 import { deletedBy, togetherBlocker, type VersionChanges, withVersions } from './version-changes.ts'
 
@@ -48,6 +47,8 @@ export interface ChangeDeps {
   readonly orchestrator: Orchestrator
   /** What changes of the versions of databases are looked at with. */
   readonly versions: VersionChanges
+  /** Until when the trash keeps what is deleted now. */
+  trashUntil(): string
 }
 
 /** A change of a specification, looked at from all sides and not yet written. */
@@ -76,15 +77,6 @@ export interface ProposedChange {
   readonly goesBack: boolean
 }
 
-/** What goes for good; empty for most changes. */
-export interface Removal {
-  readonly deleteData: readonly string[]
-  readonly deleteSecrets: readonly string[]
-  readonly releasePorts: readonly string[]
-  /** Ids of snapshots of that data, which go with it. */
-  readonly deleteSnapshots?: readonly string[]
-}
-
 export interface ChangeOptions {
   /** What a runtime or service means that is named without `enabled` and was never configured. */
   readonly naming?: 'enables' | 'keeps'
@@ -92,6 +84,8 @@ export interface ChangeOptions {
   readonly drops?: { readonly name: string; readonly type: string }
   /** Secrets that get a new text, the workload that must learn it, and where what stands in its way is told. */
   readonly rotates?: { readonly workload: string; readonly pointer: string; readonly secrets: readonly SecretField[] }
+  /** What is deleted does not go to the trash. */
+  readonly purge?: boolean | undefined
   /** Somebody reads the plan. What is carried out at once is looked at by its operation. Default: true. */
   readonly isShown?: boolean
 }
@@ -101,7 +95,7 @@ export async function proposeChange(
   row: ProjectRow,
   patch: ProjectPatch,
   deps: ChangeDeps,
-  { naming = 'keeps', drops, rotates: rotation, isShown = true }: ChangeOptions = {},
+  { naming = 'keeps', drops, rotates: rotation, purge = false, isShown = true }: ChangeOptions = {},
 ): Promise<ProposedChange> {
   const { store } = deps
   const extracted = await extractSecrets(row.spec, patch, store)
@@ -126,7 +120,9 @@ export async function proposeChange(
   ])
   const full = merged.ok ? merged.spec : row.spec
   const spec: ProjectSpec = drops === undefined ? full : { ...full, databases: withoutDatabase(full, drops.name) }
-  const removal = await withSnapshots(row.id, removalOf(merged.ok ? merged.removesData : [], drops), store)
+  const dropped = drops === undefined ? undefined : { ...drops, settings: row.spec.databases[drops.name] ?? null }
+  const removed = await withSnapshots(row.id, removalOf(merged.ok ? merged.removesData : [], dropped), store)
+  const removal = { ...removed, ...(purge ? { purge } : {}) }
   const versions = merged.ok ? merged.versions : []
   return proposeSpec(row, { spec, extracted, removal, versions, rotation, look, goesBack: false, isShown }, deps)
 }
@@ -160,7 +156,9 @@ export async function proposeSpec(
   const known = new Set(before.errors.map((error) => error.pointer + error.code))
   if (isChange) refuseErrors(resolved.errors.filter((error) => !known.has(error.pointer + error.code)))
   const { observed, after } = await standOf(row, before, deps, isShown ? 'now' : 'lastSeen')
-  const shown = { deletesData: doomedData(removal), changes: changedFields(row.spec, spec) }
+  const goesToTrash = removal.deleteData.length > 0 && removal.purge !== true
+  const trashUntil = goesToTrash ? deps.trashUntil() : null
+  const shown = { deletesData: doomedData(removal), trashUntil, changes: changedFields(row.spec, spec) }
   // Sent back as it is, nothing happens, whatever state the project is in.
   const isNothing = !isChange && rotates.length + removal.deleteData.length === 0
   const touches = isNothing
@@ -229,44 +227,15 @@ function leftDataBlocker(
   })
 }
 
-/** Data goes with the secrets that open it; of a database also its ports, since nothing of it stays. */
-function removalOf(services: readonly string[], database: ChangeOptions['drops']): Removal {
-  const removal = {
-    deleteData: [...services],
-    deleteSecrets: services.flatMap((name) =>
-      (serviceTypeOf(name)?.secrets ?? []).map((secret) => serviceSecret(name, secret.name)),
-    ),
-    releasePorts: [] as string[],
-  }
-  if (database === undefined) return removal
-  const workload = databaseWorkload(database.type, database.name)
-  removal.deleteData.push(workload)
-  removal.releasePorts.push(workload)
-  for (const secret of databaseTypeOf(database.type)?.secrets ?? [])
-    removal.deleteSecrets.push(databaseSecret(database.name, secret.name))
-  return removal
-}
-
-async function withSnapshots(project: string, removal: Removal, store: Store): Promise<Removal> {
-  if (removal.deleteData.length === 0) return removal
-  const known = await store.snapshots.of(project)
-  const deleteSnapshots = known.filter(({ data }) => removal.deleteData.includes(data)).map(({ id }) => id)
-  return deleteSnapshots.length === 0 ? removal : { ...removal, deleteSnapshots }
-}
-
-/** Names of all kept data that goes. */
-function doomedData({ deleteData, deleteSnapshots = [] }: Removal): readonly string[] {
-  return [...deleteData, ...deleteSnapshots]
-}
-
 /** Writes specification, operation, audit entry and event in one transaction; then tells the orchestrator. */
 export async function writeChange(
   proposed: ProposedChange,
   context: RequestContext,
   action: string,
   deps: ChangeDeps,
+  more: (tx: Transaction) => Promise<void> = async () => {},
 ): Promise<OperationRow | null> {
-  const { row, extracted, look } = proposed
+  const { row, extracted, removal, look } = proposed
   const { store } = deps
   const { accepted, changed } = await store.transaction(async (tx) => {
     await refuseMoved(store, proposed)
@@ -278,6 +247,7 @@ export async function writeChange(
     const updated = await tx.projects.update(row.id, row.generation, { spec })
     for (const { name, length } of proposed.rotates) await tx.secrets.put(row.id, name, randomText(length))
     await rememberKeptData(tx, row, spec)
+    await more(tx)
     // Nothing is to be done for it. What an earlier change has not reached is still to be done, unless this one takes it back.
     const isAsHeld =
       row.desired === 'stopped' ||
@@ -287,7 +257,8 @@ export async function writeChange(
     const isCarriedOut = accepted === null && isAsHeld
     const changed = isCarriedOut ? await tx.projects.carriedOut(row.id, updated.generation, spec) : updated
     const deleted = deletedBy(proposed)
-    const deletesData = deleted.length > 0 ? { deletesData: deleted } : {}
+    const purges = removal.purge === true ? { purge: true } : {}
+    const deletesData = deleted.length > 0 ? { deletesData: deleted, ...purges } : {}
     await tx.audit.append(
       context.audit({
         action,

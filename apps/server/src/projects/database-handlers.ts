@@ -76,7 +76,10 @@ export function databaseHandlers(deps: DatabaseDeps, answers: ProjectAnswers): D
           },
         )
       }
-      return change(row, {}, context, 'database.delete', query, { drops: { name: params.db, type } })
+      return change(row, {}, context, 'database.delete', query, {
+        drops: { name: params.db, type },
+        purge: query.purge,
+      })
     },
   }
 }

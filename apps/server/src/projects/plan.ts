@@ -28,10 +28,13 @@ export function planOf(
   request: Partial<PlanRequest> & Pick<PlanRequest, 'goal'>,
   {
     deletesData = [],
+    trashUntil = null,
     changes: fields = [],
     after = [],
   }: {
     readonly deletesData?: readonly string[]
+    /** Null: what is deleted does not go to the trash. */
+    readonly trashUntil?: string | null
     readonly changes?: Plan['plan']['changes']
     /** What runs and waits: `observed` is what it is to reach. */
     readonly after?: readonly Pick<OperationRow, 'id'>[]
@@ -50,6 +53,8 @@ export function planOf(
         : change.type === 'deleteData' || change.type === 'strays'
           ? null
           : change.ref.workload
+    const isMoved = change.type === 'deleteData' && trashUntil !== null
+    if (isMoved) return [{ title: asideTitle(change.data), workload, because }]
     return engine.plan(change).map((step) => ({ title: step.title, workload, because }))
   })
   return {
@@ -62,6 +67,7 @@ export function planOf(
         stops: [...result.summary.stops],
         keepsRunning: [...result.summary.keepsRunning],
         deletesData: [...deletesData],
+        trashUntil,
         changes: fields,
         warnings: resolved.errors.map((error) => error.detail),
         after: after.at(-1)?.id ?? null,
@@ -69,4 +75,9 @@ export function planOf(
       },
     },
   }
+}
+
+/** What a step is called that moves data to the trash, in plans and in operations. */
+export function asideTitle(data: string): string {
+  return `Move the data "${data}" to the trash`
 }

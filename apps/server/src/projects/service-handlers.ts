@@ -48,7 +48,7 @@ export function serviceHandlers(
       const data = await engine.dataNames(row.id, context.signal)
       if (!data.includes(params.kind)) throw new ProblemError('not_found', `There is no kept data of "${params.kind}".`)
       const patch = { [params.kind]: { enabled: false, removeData: true } }
-      return change(row, patch, context, 'service.data.delete', query)
+      return change(row, patch, context, 'service.data.delete', query, { purge: query.purge })
     },
 
     getServiceCredentials: async ({ params }, context) => {

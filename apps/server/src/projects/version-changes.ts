@@ -2,6 +2,7 @@ import type { FieldError, Plan } from '@stackquay/contract'
 import type { Earlier, Resolved, VersionChange } from '@stackquay/domain'
 import type { Observed } from '@stackquay/engine-api'
 import type { ProjectRow } from '@stackquay/store'
+import { doomedData, type Removal } from './removal.ts'
 
 /** What a change of the versions of databases is looked at with. */
 export interface VersionChanges {
@@ -45,15 +46,10 @@ export function deletedBy({
   removal,
   versions,
 }: {
-  readonly removal: { readonly deleteData: readonly string[]; readonly deleteSnapshots?: readonly string[] }
+  readonly removal: Pick<Removal, 'deleteData' | 'deleteSnapshots'>
   readonly versions: readonly VersionChange[]
 }): readonly string[] {
-  const { deleteData, deleteSnapshots = [] } = removal
-  return [
-    ...deleteData,
-    ...deleteSnapshots,
-    ...versions.flatMap(({ database, back }) => (back === null ? [] : [database])),
-  ]
+  return [...doomedData(removal), ...versions.flatMap(({ database, back }) => (back === null ? [] : [database]))]
 }
 
 /** Both are about data, and each may fail alone. */

@@ -21,6 +21,7 @@ import { isolationChecks } from './isolation-checks.ts'
 import { findOrphans } from './orphans.ts'
 import { restoredCheck } from './restored-check.ts'
 import { schedulesCheck } from './schedules-check.ts'
+import { trashCheck } from './trash-check.ts'
 
 export interface DiagnosticsDeps {
   readonly config: Config
@@ -55,6 +56,7 @@ export async function runDiagnostics(deps: DiagnosticsDeps, signal: AbortSignal)
     ['file-system', fileSystemCheck(deps)],
     ['database', databaseCheck(deps)],
     ['backup-schedules', () => schedulesCheck(deps)],
+    ['trash', () => trashCheck(deps)],
     ['audit', auditCheck(deps)],
     ['clock', clockCheck(deps)],
     ['isolation', () => isolationChecks(deps)],
@@ -355,7 +357,7 @@ const orphansCheck =
       'engine',
       'Orphans',
       'info',
-      `Something is left of ${orphans.length} projects that are gone: ${listed(orphans)}.`,
+      `Something is left that no project or trash knows, of ${orphans.length} projects: ${listed(orphans)}.`,
       'It stays until you remove it by its id; data=delete takes its data too, for good.',
       fix,
     )

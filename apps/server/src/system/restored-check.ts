@@ -1,11 +1,10 @@
 import type { DiagnosticCheck } from '@stackquay/contract'
-import type { Engine } from '@stackquay/engine-api'
 import type { Store } from '@stackquay/store'
 import { withoutFolder } from '../instance-backups/prepare-restored.ts'
-import { findOrphans } from './orphans.ts'
+import { findOrphans, type OrphanDeps } from './orphans.ts'
 
 export interface RestoredCheckDeps {
-  readonly engine: Pick<Engine, 'projects' | 'observe' | 'plan' | 'apply' | 'dataNames' | 'removeLogs' | 'commands'>
+  readonly engine: OrphanDeps['engine']
   readonly store: Store
 }
 

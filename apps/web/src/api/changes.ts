@@ -57,12 +57,22 @@ export async function createProject(body: ProjectCreate): Promise<ProjectView> {
   return held(await client.call('createProject', { body: body as never }, { idempotencyKey: crypto.randomUUID() }))
 }
 
-export async function planUpdate(project: string, patch: ProjectPatch, signal: AbortSignal): Promise<Plan> {
-  return client.plan('updateProject', { params: { id: project }, body: patch as never }, { signal })
+/** Past the trash. */
+const purging = (purge: boolean) => (purge ? { purge: true } : {})
+
+export async function planUpdate(
+  project: string,
+  patch: ProjectPatch,
+  signal: AbortSignal,
+  purge = false,
+): Promise<Plan> {
+  const input = { params: { id: project }, query: purging(purge), body: patch as never }
+  return client.plan('updateProject', input, { signal })
 }
 
-export async function updateProject(project: string, patch: ProjectPatch): Promise<ProjectView> {
-  return held(await client.call('updateProject', { params: { id: project }, body: patch as never }))
+export async function updateProject(project: string, patch: ProjectPatch, purge = false): Promise<ProjectView> {
+  const input = { params: { id: project }, query: purging(purge), body: patch as never }
+  return held(await client.call('updateProject', input))
 }
 
 const settingsCalls = { apply: 'applySettings', revert: 'revertSettings' } as const
@@ -88,18 +98,24 @@ export async function duplicateProject(project: string, body: { name: string }):
   return held(await client.call('duplicateProject', { params: { id: project }, body }))
 }
 
-export async function planDelete(project: string, data: 'keep' | 'delete', signal: AbortSignal): Promise<Plan> {
-  return client.plan('deleteProject', { params: { id: project }, query: { data } }, { signal })
+export interface DeleteOptions {
+  readonly data: 'keep' | 'delete'
+  readonly purge: boolean
+}
+
+export async function planDelete(project: string, { data, purge }: DeleteOptions, signal: AbortSignal): Promise<Plan> {
+  const query = { data, ...purging(purge) }
+  return client.plan('deleteProject', { params: { id: project }, query }, { signal })
 }
 
 export async function deleteProject(
   project: string,
   confirm: string,
-  data: 'keep' | 'delete',
+  { data, purge }: DeleteOptions,
 ): Promise<OperationRecord> {
   const operation = (await client.call('deleteProject', {
     params: { id: project },
-    query: { confirm, data },
+    query: { confirm, data, ...purging(purge) },
   })) as OperationRecord
   holdOperation(operation)
   return operation
@@ -153,8 +169,14 @@ export async function createDatabase(project: string, body: DatabaseCreate): Pro
   return held(await client.call('createDatabase', { params: { id: project }, body }))
 }
 
-export async function dropDatabase(project: string, name: string, confirm: string): Promise<ProjectView> {
-  return held(await client.call('deleteDatabase', { params: { id: project, db: name }, query: { confirm } }))
+export async function dropDatabase(
+  project: string,
+  name: string,
+  confirm: string,
+  purge: boolean,
+): Promise<ProjectView> {
+  const query = { confirm, ...purging(purge) }
+  return held(await client.call('deleteDatabase', { params: { id: project, db: name }, query }))
 }
 
 type DatabaseChange = NonNullable<CallInput<'updateDatabase'>['body']>
@@ -191,8 +213,9 @@ export async function rotateDatabase(project: string, name: string): Promise<Pro
   return held(await client.call('rotateDatabaseCredentials', { params: { id: project, db: name } }))
 }
 
-export async function planDrop(project: string, name: string, signal: AbortSignal): Promise<Plan> {
-  return client.plan('deleteDatabase', { params: { id: project, db: name } }, { signal })
+export async function planDrop(project: string, name: string, purge: boolean, signal: AbortSignal): Promise<Plan> {
+  const input = { params: { id: project, db: name }, query: purging(purge) }
+  return client.plan('deleteDatabase', input, { signal })
 }
 
 export async function planServiceRotation(project: string, service: string, signal: AbortSignal): Promise<Plan> {
@@ -203,12 +226,17 @@ export async function rotateService(project: string, service: string): Promise<P
   return held(await client.call('rotateServiceCredentials', { params: { id: project, service } }))
 }
 
-export async function planKeptDataDeletion(project: string, kind: string, signal: AbortSignal): Promise<Plan> {
-  return client.plan('deleteKeptData', { params: { id: project, kind } }, { signal })
+export async function planKeptDataDeletion(
+  project: string,
+  kind: string,
+  purge: boolean,
+  signal: AbortSignal,
+): Promise<Plan> {
+  return client.plan('deleteKeptData', { params: { id: project, kind }, query: purging(purge) }, { signal })
 }
 
-export async function deleteKeptData(project: string, kind: string): Promise<ProjectView> {
-  return held(await client.call('deleteKeptData', { params: { id: project, kind } }))
+export async function deleteKeptData(project: string, kind: string, purge: boolean): Promise<ProjectView> {
+  return held(await client.call('deleteKeptData', { params: { id: project, kind }, query: purging(purge) }))
 }
 
 export interface Manifest {

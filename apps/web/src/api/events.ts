@@ -152,6 +152,9 @@ function apply(event: EventRecord): void {
     case 'backup-target.changed':
       void queryClient.invalidateQueries({ queryKey: ['backup-targets'] })
       return
+    case 'trash.changed':
+      void queryClient.invalidateQueries({ queryKey: ['trash'] })
+      return
     case 'webhook.changed':
       void queryClient.invalidateQueries({ queryKey: ['webhooks'] })
       return

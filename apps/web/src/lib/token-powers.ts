@@ -129,6 +129,7 @@ export const powers = {
   expose: { scope: 'admin', unrestricted: false, operations: ['putProxyRules', 'createShare'] },
   manifest: { scope: 'admin', unrestricted: false, operations: ['applyManifest'] },
   remove: { scope: 'admin', unrestricted: false, operations: ['deleteProject', 'deleteDatabase', 'deleteKeptData'] },
+  trash: { scope: 'admin', unrestricted: false, operations: ['listTrash', 'restoreTrash', 'purgeTrash'] },
   schedule: { scope: 'admin', unrestricted: false, operations: ['putBackupSchedule', 'deleteBackupSchedule'] },
   restore: { scope: 'admin', unrestricted: false, operations: ['restoreBackup', 'deleteBackup'] },
   create: {

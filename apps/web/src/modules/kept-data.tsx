@@ -13,6 +13,7 @@ import { texts } from '../texts/index.ts'
 import { Monogram } from './monogram.tsx'
 import { PlannedConfirm } from './planned-confirm.tsx'
 import { engineReason } from './project-actions.ts'
+import { PurgeCheck } from './purge-check.tsx'
 import type { ServiceType } from './service-type.ts'
 import { useMay } from './use-may.ts'
 
@@ -31,6 +32,7 @@ export function KeptDataPanel({ project, types, kept, onEnable }: KeptDataProps)
   const may = useMay()
   const reason = engineReason(project)
   const [deleting, setDeleting] = useState<Kept | null>(null)
+  const [purge, setPurge] = useState(false)
   const typeOf = (data: Kept) => types.find((type) => type.name === data.kind)
   const labelOf = (data: Kept) => typeOf(data)?.label ?? data.kind
   return (
@@ -92,15 +94,17 @@ export function KeptDataPanel({ project, types, kept, onEnable }: KeptDataProps)
         detail={deleting === null ? '' : t.deleteKeptDetail(formatBytes(deleting.sizeBytes))}
         word={deleting?.kind}
         submit={t.deleteKeptSubmit}
-        name={['kept-data', project.id, deleting?.kind ?? '']}
-        ask={(signal) => planKeptDataDeletion(project.id, deleting?.kind ?? '', signal)}
+        name={['kept-data', project.id, deleting?.kind ?? '', String(purge)]}
+        ask={(signal) => planKeptDataDeletion(project.id, deleting?.kind ?? '', purge, signal)}
         onConfirm={async () => {
           if (deleting === null) return
-          await deleteKeptData(project.id, deleting.kind)
+          await deleteKeptData(project.id, deleting.kind, purge)
           await queryClient.invalidateQueries({ queryKey: extrasQuery(project.id).queryKey })
           toastDone(t.keptDeleted(labelOf(deleting)))
         }}
-      />
+      >
+        <PurgeCheck checked={purge} onChange={setPurge} />
+      </PlannedConfirm>
     </Panel>
   )
 }

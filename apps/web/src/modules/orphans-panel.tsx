@@ -51,13 +51,14 @@ export function OrphansPanel({ orphans }: { orphans: readonly Orphan[] }) {
   )
 }
 
-function Holdings({ orphan: { workloads, data } }: { orphan: Orphan }) {
+function Holdings({ orphan: { workloads, data, asides } }: { orphan: Orphan }) {
   const names = workloads.map(({ name, running }) => (running ? t.orphanRunning(name) : name)).join(', ')
   return (
     <div className="text-sm break-words text-ink-2">
       {names !== '' && <p>{t.orphanWorkloads(names)}</p>}
       {data.length > 0 && <p>{t.orphanData(data.join(', '))}</p>}
-      {names === '' && data.length === 0 && <p>{t.orphanNothing}</p>}
+      {asides.length > 0 && <p>{t.orphanAsides(asides.join(', '))}</p>}
+      {names === '' && data.length + asides.length === 0 && <p>{t.orphanNothing}</p>}
     </div>
   )
 }
@@ -65,7 +66,7 @@ function Holdings({ orphan: { workloads, data } }: { orphan: Orphan }) {
 function Removal({ orphan, open, onClose }: { orphan: Orphan; open: boolean; onClose: () => void }) {
   const [data, setData] = useState<'keep' | 'delete'>('keep')
   const withData = data === 'delete'
-  const kept = orphan.data.join(', ')
+  const kept = [...orphan.data, ...orphan.asides].join(', ')
   return (
     <ConfirmDialog
       open={open}
@@ -81,7 +82,7 @@ function Removal({ orphan, open, onClose }: { orphan: Orphan; open: boolean; onC
       }}
     >
       <Consequences items={consequencesOf(orphan, withData)} />
-      {orphan.data.length > 0 && (
+      {kept !== '' && (
         <div className="mb-4">
           <Choices
             label={t.orphanDataLabel}

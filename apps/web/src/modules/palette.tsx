@@ -19,6 +19,7 @@ import {
   Square,
   SquareTerminal,
   Stethoscope,
+  Trash2,
   Users,
   Vault,
   Warehouse,
@@ -134,6 +135,7 @@ function Pages({ onClose }: { onClose: () => void }) {
             value={texts.nav.backups}
             onSelect={then(() => navigate({ to: '/settings/backups' }))}
           />
+          <Entry icon={Trash2} value={texts.nav.trash} onSelect={then(() => navigate({ to: '/settings/trash' }))} />
           <Entry
             icon={Webhook}
             value={texts.nav.webhooks}

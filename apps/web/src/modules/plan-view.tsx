@@ -1,8 +1,9 @@
 import type { Plan } from '@stackquay/contract'
-import { CircleAlert, CircleCheck, LoaderCircle, ShieldCheck, TriangleAlert } from 'lucide-react'
+import { CircleAlert, CircleCheck, LoaderCircle, ShieldCheck, Trash2, TriangleAlert } from 'lucide-react'
 import type { ReactNode } from 'react'
 import { cx } from '../components/class-names.ts'
 import { ErrorNote } from '../components/error-state.tsx'
+import { formatDateTime } from '../lib/format.ts'
 import { summaryOf } from '../lib/plan-summary.ts'
 import { texts } from '../texts/index.ts'
 import { ChangesView } from './changes-view.tsx'
@@ -56,11 +57,24 @@ function PlanEffects({ plan }: { plan: Plan }) {
 }
 
 function DeletedData({ plan: { plan } }: { plan: Plan }) {
+  if (plan.trashUntil !== null) return <ToTrash names={plan.deletesData} until={plan.trashUntil} />
   if (plan.deletesData.length === 0) return null
   return (
     <p className="flex gap-2 rounded-lg border border-bad/30 bg-bad-soft px-3 py-2 font-medium text-bad">
       <CircleAlert aria-hidden className="mt-0.5 size-4 shrink-0" />
       <span className="min-w-0 break-words">{texts.plan.deletesData(plan.deletesData.join(', '))}</span>
+    </p>
+  )
+}
+
+function ToTrash({ names, until }: { names: readonly string[]; until: string }) {
+  const day = formatDateTime(until)
+  return (
+    <p className="flex gap-2 rounded-lg bg-warn-soft px-3 py-2">
+      <Trash2 aria-hidden className="mt-0.5 size-4 shrink-0 text-warn" />
+      <span className="min-w-0 break-words">
+        {names.length === 0 ? texts.plan.settingsToTrash(day) : texts.plan.movesData(names.join(', '), day)}
+      </span>
     </p>
   )
 }

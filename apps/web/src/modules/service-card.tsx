@@ -14,6 +14,7 @@ import { CredentialsDialog } from './credentials.tsx'
 import { Monogram } from './monogram.tsx'
 import { PlannedConfirm } from './planned-confirm.tsx'
 import { engineReason } from './project-actions.ts'
+import { PurgeCheck } from './purge-check.tsx'
 import { type ServiceType, serviceSettings } from './service-type.ts'
 import type { SettingsValue } from './settings-form.tsx'
 import { WorkloadStatePill } from './state-pill.tsx'
@@ -146,6 +147,8 @@ function Disable({
   onClose: () => void
   withData?: boolean
 }) {
+  const [purge, setPurge] = useState(false)
+  const purges = withData && purge
   const patch = { [type.name]: { enabled: false, ...(withData ? { removeData: true } : {}) } }
   return (
     <PlannedConfirm
@@ -156,13 +159,15 @@ function Disable({
       word={withData ? type.name : undefined}
       submit={withData ? t.removeSubmit : t.disableSubmit}
       look={withData ? 'danger' : 'primary'}
-      name={['disable', project.id, type.name, String(withData)]}
-      ask={(signal) => planUpdate(project.id, patch, signal)}
+      name={['disable', project.id, type.name, String(withData), String(purges)]}
+      ask={(signal) => planUpdate(project.id, patch, signal, purges)}
       onConfirm={async () => {
-        await updateProject(project.id, patch)
+        await updateProject(project.id, patch, purges)
         toastDone(t.changing(type.label))
       }}
-    />
+    >
+      {withData && <PurgeCheck checked={purge} onChange={setPurge} />}
+    </PlannedConfirm>
   )
 }
 

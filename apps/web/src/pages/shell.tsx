@@ -12,6 +12,7 @@ import {
   MonitorSmartphone,
   Search,
   Stethoscope,
+  Trash2,
   UserRound,
   Users,
   Vault,
@@ -140,6 +141,9 @@ function Navigation({ onSearch, inDialog }: { onSearch: () => void; inDialog?: b
             <Item to="/settings/backups" icon={Archive}>
               {texts.nav.backups}
             </Item>
+            <Item to="/settings/trash" icon={Trash2}>
+              {texts.nav.trash}
+            </Item>
             <Item to="/settings/webhooks" icon={Webhook}>
               {texts.nav.webhooks}
             </Item>
@@ -174,7 +178,7 @@ function Item({
   to:
     | '/'
     | '/activity'
-    | `/settings/${'tokens' | 'sessions' | 'users' | 'secret-key' | 'backups' | 'webhooks' | 'diagnostics'}`
+    | `/settings/${'tokens' | 'sessions' | 'users' | 'secret-key' | 'backups' | 'trash' | 'webhooks' | 'diagnostics'}`
   icon: LucideIcon
   exact?: boolean
   children: string

@@ -64,6 +64,19 @@ const snapshot = {
   milliseconds: 180,
   createdAt: at,
 }
+const trashItem = {
+  id: 'trs_01kq3z8v5mexample',
+  kind: 'database',
+  name: 'main',
+  state: 'kept',
+  project: { id: projectId, slug: 'shop', name: 'Shop', deleted: false },
+  engine: 'native',
+  data: [{ name: 'postgresql-main', sizeBytes: 52428800 }],
+  sizeBytes: 52428800,
+  deletedAt: at,
+  deletedBy: 'ada',
+  purgeAt: '2026-03-31T09:30:00Z',
+}
 const backup = {
   id: 'bak_01kq3z8v5mexample',
   project: { id: projectId, slug: 'shop', name: 'Shop', deleted: false },
@@ -423,7 +436,7 @@ export const examples: Readonly<Record<string, unknown>> = {
   OpenapiDocument: { openapi: '3.1.0' },
   Operation: operation,
   OperationPage: page(operation),
-  Orphan: { id: projectId, workloads: [{ name: 'node', running: false }], data: ['main'] },
+  Orphan: { id: projectId, workloads: [{ name: 'node', running: false }], data: ['main'], asides: [] },
   PasswordChange: { current: 'EXAMPLE-ONLY', new: 'EXAMPLE-ONLY-2' },
   PasswordConfirmation: { password: 'EXAMPLE-ONLY' },
   Plan: {
@@ -434,6 +447,7 @@ export const examples: Readonly<Record<string, unknown>> = {
       stops: [],
       keepsRunning: ['main'],
       deletesData: [],
+      trashUntil: null,
       changes: [{ field: 'node.version', before: '24', after: '26' }],
       warnings: [],
       after: null,
@@ -630,6 +644,9 @@ export const examples: Readonly<Record<string, unknown>> = {
   TokenCreated: { ...token, value: 'stq_EXAMPLE' },
   TokenPage: page(token),
   Traffic: { stepSeconds: 60, items: [{ time: at, ...traffic }], total: traffic },
+  TrashItem: trashItem,
+  TrashList: { items: [trashItem], keepDays: 30 },
+  TrashRestore: { slug: 'shop-2', leaveOutHosts: false },
   User: user,
   UserChange: { role: 'read' },
   UserCreate: { username: 'grace', role: 'operate', password: 'EXAMPLE-ONLY' },

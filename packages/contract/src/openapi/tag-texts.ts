@@ -22,5 +22,6 @@ export const tagTexts: Readonly<Record<string, string>> = {
   System: 'The service itself.',
   Terminals: 'Shells that outlive their connection.',
   Tests: 'Test suites and their results.',
+  Trash: 'What was deleted and can be restored.',
   Webhooks: 'Events sent to other addresses.',
 }

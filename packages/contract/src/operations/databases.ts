@@ -3,6 +3,7 @@ import { operation } from '../operation.ts'
 import { DryRun, listOf, Wait } from '../schemas/common.ts'
 import { Credentials } from '../schemas/observe.ts'
 import { DatabaseChange, DatabaseView, databaseNamePattern, Project } from '../schemas/project.ts'
+import { Purge } from '../schemas/trash.ts'
 import { admin, change, database, id, losesLaterWrites, operate, read } from './of-project.ts'
 
 export const listDatabases = operation({
@@ -67,11 +68,12 @@ export const deleteDatabase = operation({
   path: '/projects/{id}/databases/{db}',
   tag: 'Databases',
   summary: 'Drop a database and its data',
-  description: '`confirm` must be its name. It cannot be undone.',
+  description: '`confirm` must be its name. It can be restored from the trash.',
   access: admin,
   params: database,
   query: z.strictObject({
     confirm: z.string().max(60).optional().describe('The database’s name, typed.'),
+    purge: Purge,
     dryRun: DryRun,
     wait: Wait,
   }),

@@ -17,6 +17,7 @@ import * as services from './services.ts'
 import * as snapshots from './snapshots.ts'
 import * as system from './system.ts'
 import * as terminals from './terminals.ts'
+import * as trash from './trash.ts'
 import * as webhooks from './webhooks.ts'
 
 /** The one description of what the product can do. Routes, OpenAPI, client, CLI and reference are read from it. */
@@ -32,6 +33,7 @@ export const operations = {
   ...snapshots,
   ...backups,
   ...instanceBackups,
+  ...trash,
   ...backupTargets,
   ...manifest,
   ...ofOperations,

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { DryRun, ProjectRef, Wait } from '../schemas/common.ts'
 import { databaseNamePattern } from '../schemas/project.ts'
+import { Purge } from '../schemas/trash.ts'
 
 /** What operations of one project have in common. */
 export const id = z.object({ id: ProjectRef })
@@ -12,6 +13,7 @@ export const read = { kind: 'scope', scope: 'read', project: true } as const
 export const operate = { kind: 'scope', scope: 'operate', project: true } as const
 export const admin = { kind: 'scope', scope: 'admin', project: true } as const
 export const change = z.strictObject({ dryRun: DryRun, wait: Wait })
+export const removal = z.strictObject({ purge: Purge, dryRun: DryRun, wait: Wait })
 
 /** In the body: a database goes back to the version and the data from before an upgrade. */
 export const losesLaterWrites = (pointer: string) =>

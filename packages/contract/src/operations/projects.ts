@@ -13,13 +13,20 @@ import {
   Rename,
 } from '../schemas/project.ts'
 import { KeptDataKind } from '../schemas/services.ts'
+import { Purge } from '../schemas/trash.ts'
 import { shownName } from '../shown-name.ts'
-import { admin, change, id, losesLaterWrites, operate, read } from './of-project.ts'
+import { admin, change, id, losesLaterWrites, operate, read, removal } from './of-project.ts'
 
 const deletesServiceData = {
   to: 'admin',
   when: { part: 'body', pointers: KeptDataKind.options.map((kind) => `/${kind}/removeData`), equals: true },
   because: 'it deletes the data of a service',
+} as const
+
+const purges = {
+  to: 'admin',
+  when: { part: 'query', pointers: ['/purge'], equals: true },
+  because: 'it deletes data for good',
 } as const
 
 export const listProjects = operation({
@@ -122,9 +129,9 @@ export const updateProject = operation({
   summary: 'Change runtimes, services, databases, variables; what is absent stays as it is',
   description:
     'Follows JSON Merge Patch (RFC 7396): null removes an entry of a map. While an operation runs, the one that waits carries the change out.',
-  access: { ...operate, raised: [deletesServiceData, losesLaterWrites('/databases/*/removeData')] },
+  access: { ...operate, raised: [deletesServiceData, losesLaterWrites('/databases/*/removeData'), purges] },
   params: id,
-  query: change,
+  query: removal,
   body: ProjectPatch,
   bodyTypes: ['application/merge-patch+json'],
   results: { 200: Project },
@@ -196,12 +203,13 @@ export const deleteProject = operation({
   path: '/projects/{id}',
   tag: 'Projects',
   summary: 'Delete a project; keeps its source files, and by default its data',
-  description: '`confirm` must be the slug. Answers the operation.',
+  description: '`confirm` must be the slug. It can be restored from the trash. Answers the operation.',
   access: admin,
   params: id,
   query: z.strictObject({
     confirm: z.string().max(60).optional().describe('The project’s slug, typed.'),
     data: z.enum(['keep', 'delete']).optional().describe('delete also deletes databases and kept data. Default: keep.'),
+    purge: Purge,
     dryRun: DryRun,
     wait: Wait,
   }),

@@ -4,6 +4,7 @@ import { operation } from '../operation.ts'
 import { Cursor, DryRun, Limit, ProjectRef, textOf, Wait } from '../schemas/common.ts'
 import { Project } from '../schemas/project.ts'
 import { CredentialsService, Extras, KeptDataKind, ServiceCredentials } from '../schemas/services.ts'
+import { removal } from './of-project.ts'
 
 const id = z.object({ id: ProjectRef })
 const read = { kind: 'scope', scope: 'read', project: true } as const
@@ -31,10 +32,10 @@ export const deleteKeptData = operation({
   path: '/projects/{id}/extras/{kind}/data',
   tag: 'Services',
   summary: 'Delete the kept data of a disabled service, with its credentials',
-  description: 'The service must be disabled. It cannot be undone.',
+  description: 'The service must be disabled. It can be restored from the trash.',
   access: admin,
   params: z.object({ id: ProjectRef, kind: KeptDataKind.describe('The service whose data it is.') }),
-  query: change,
+  query: removal,
   results: { 200: Project },
   problems: ['conflict', 'busy', 'precondition_failed'],
   audit: 'service.data.delete',

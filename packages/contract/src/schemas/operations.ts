@@ -78,6 +78,9 @@ export const Plan = z
         stops: z.array(z.string()),
         keepsRunning: z.array(z.string()),
         deletesData: z.array(z.string()).describe('Names of the data that is deleted.'),
+        trashUntil: Time.nullable().describe(
+          'Until when it lies in the trash and uses disk as before; null where nothing does.',
+        ),
         changes: z
           .array(
             z

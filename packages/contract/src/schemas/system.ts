@@ -83,6 +83,7 @@ export const Orphan = z
     id: z.string().describe('Name that the engine has for the missing project.'),
     workloads: z.array(z.object({ name: z.string(), running: z.boolean() }).meta({ id: 'OrphanWorkload' })),
     data: z.array(z.string()).describe('Names of its kept data.'),
+    asides: z.array(z.string()).describe('Names of data that was set aside and that the trash does not know.'),
   })
   .meta({ id: 'Orphan' })
 export type Orphan = z.infer<typeof Orphan>
@@ -223,6 +224,7 @@ export const eventTypes = [
   'backup.late',
   'backup.copied',
   'backup-target.changed',
+  'trash.changed',
 ] as const
 
 /** What happened, for pages and scripts that follow along. `data` is an explicit projection, never a secret. */

@@ -2,7 +2,7 @@ import { posix } from 'node:path'
 import { type Container, EngineError, type PortBinding } from '@stackquay/engine-api'
 import type { ContainerCreateOptions, HostConfig, MountSettings } from 'dockerode'
 import type { Daemon } from './daemon.ts'
-import { type Labels, objectName, PROJECT } from './labels.ts'
+import { type Labels, objectName } from './labels.ts'
 
 export interface ContainerProgram {
   /** Of the container. */
@@ -13,6 +13,8 @@ export interface ContainerProgram {
   /** `NAME=value`, revealed. */
   readonly env: readonly string[]
   readonly container: Container
+  /** By the name of kept data. */
+  readonly volumes: ReadonlyMap<string, { readonly volume: string }>
   /** Where one of its folders is for Docker, which may see others than this process. By default at the same path. */
   readonly sourceOf?: (path: string) => string
   /** The id of one build of the image. By default the build that the image's name means. */
@@ -44,7 +46,6 @@ const LOG_CONFIG = { Type: 'json-file', Config: { 'max-size': '128m', 'max-file'
 /** Everything that Docker learns about a container. There is no other way to make one, and no option to open it up. */
 export function containerSpec(daemon: Daemon, program: ContainerProgram): ContainerCreateOptions {
   const { container, labels } = program
-  const project = labels[PROJECT] ?? container.network
   const network = objectName(daemon, container.network, 'network')
   return {
     name: program.name,
@@ -64,14 +65,14 @@ export function containerSpec(daemon: Daemon, program: ContainerProgram): Contai
     Healthcheck: { Test: ['NONE'] },
     ...(program.alias === undefined ? {} : { Hostname: hostName(program.alias) }),
     ExposedPorts: Object.fromEntries(program.ports.map(({ port }) => [`${port}/tcp`, {}])),
-    HostConfig: hostConfig(daemon, project, network, program),
+    HostConfig: hostConfig(network, program),
     NetworkingConfig: {
       EndpointsConfig: { [network]: { Aliases: program.alias === undefined ? [] : [program.alias] } },
     },
   }
 }
 
-function hostConfig(daemon: Daemon, project: string, network: string, program: ContainerProgram): HostConfig {
+function hostConfig(network: string, program: ContainerProgram): HostConfig {
   const { container } = program
   const { cpus, memoryBytes, pids } = container.limits
   return {
@@ -90,28 +91,23 @@ function hostConfig(daemon: Daemon, project: string, network: string, program: C
     // Swap counts too: a limit that is swapped around is none.
     ...(memoryBytes === null ? {} : { Memory: memoryBytes, MemorySwap: memoryBytes }),
     PortBindings: portBindings(program.ports),
-    Mounts: mountsOf(daemon, project, container, program.sourceOf),
+    Mounts: mountsOf(container, program.volumes, program.sourceOf),
     Tmpfs: Object.fromEntries(scratchVolumes(program).map((path) => [path, 'mode=1777'])),
   }
 }
 
 export function mountsOf(
-  daemon: Daemon,
-  project: string,
   container: Pick<Container, 'folders' | 'data'>,
+  volumes: ContainerProgram['volumes'],
   sourceOf = (path: string) => path,
 ) {
   const folders = container.folders.map(
     ({ path, readOnly }): MountSettings => ({ Type: 'bind', Source: sourceOf(path), Target: path, ReadOnly: readOnly }),
   )
   const data = Object.entries(container.data).map(
-    ([name, path]): MountSettings => ({ Type: 'volume', Source: volumeName(daemon, project, name), Target: path }),
+    ([name, path]): MountSettings => ({ Type: 'volume', Source: volumes.get(name)?.volume ?? '', Target: path }),
   )
   return [...folders, ...data]
-}
-
-export function volumeName(daemon: Daemon, project: string, data: string): string {
-  return objectName(daemon, project, 'data', data)
 }
 
 function portBindings(ports: readonly PortBinding[]): HostConfig['PortBindings'] {

@@ -47,7 +47,7 @@ export function createContainer(daemon: Daemon, wanted: NewContainer): Promise<D
 
 async function createInNetwork(daemon: Daemon, wanted: NewContainer): Promise<Dockerode.Container> {
   const { project } = wanted
-  const [image, own, trusted, mountpoints] = await Promise.all([
+  const [image, own, trusted, volumes] = await Promise.all([
     findImage(daemon, wanted.image ?? wanted.container.image),
     daemon.own(),
     trustedFiles(daemon),
@@ -71,6 +71,7 @@ async function createInNetwork(daemon: Daemon, wanted: NewContainer): Promise<Do
       cwd,
       env,
       container,
+      volumes,
       ...(own === null ? {} : { sourceOf: (path: string) => mustBeOnHost(own, path) }),
       image: image.Id,
       imageVolumes: Object.keys(image.Config?.Volumes ?? {}),
@@ -81,7 +82,7 @@ async function createInNetwork(daemon: Daemon, wanted: NewContainer): Promise<Do
     }),
   })
   try {
-    await ownVolumes(daemon, project, made, container, mountpoints)
+    await ownVolumes(daemon, project, made, container, volumes)
     const all = [...(image.Config?.Env ?? []), ...env]
     await checkPlaced(made, { file: argv[0] ?? '', cwd, image: container.image, env: all })
     return made

@@ -7,8 +7,9 @@ import {
 } from '@stackquay/engine-api'
 import type Dockerode from 'dockerode'
 import { throwIfAborted } from '../native/errors.ts'
+import { listVolumes } from './all-volumes.ts'
 import { chownInside, ownerInside } from './archive.ts'
-import { USUAL_PIDS, volumeName } from './container-spec.ts'
+import { USUAL_PIDS } from './container-spec.ts'
 import { copyScript } from './copy-script.ts'
 import { discard } from './create-container.ts'
 import type { Daemon } from './daemon.ts'
@@ -16,7 +17,6 @@ import {
   dataNames,
   holdingContainer,
   INSIDE,
-  listVolumes,
   noSuchData,
   refuseExisting,
   refuseWhileUsed,
@@ -25,6 +25,7 @@ import {
 } from './data.ts'
 import { orAbsent } from './errors.ts'
 import { DATA, IMAGE, isManaged, labelsOf, objectName } from './labels.ts'
+import { currentVolume } from './numbered-volumes.ts'
 import { createFrameReader } from './wire/frames.ts'
 
 /*
@@ -92,8 +93,9 @@ async function probe(daemon: Daemon, at: DataRef, image: string): Promise<CopyMe
 
 /** Of a container with the data, else the one that the data was copied by. */
 async function imageOf(daemon: Daemon, { project, name }: DataRef): Promise<string | null> {
-  const users = await usersOf(daemon, project, name)
-  const volume = (await listVolumes(daemon, project)).find(({ Labels }) => Labels[DATA] === name)
+  const current = await currentVolume(daemon, project, name)
+  const users = await usersOf(daemon, project, current.volume)
+  const volume = (await listVolumes(daemon, project)).find(({ Name }) => Name === current.volume)
   for (const id of [...users.map(({ ImageID }) => ImageID), volume?.Labels[IMAGE]])
     if (id !== undefined && (await orAbsent(daemon.docker.getImage(id).inspect())) !== null) return id
   return null
@@ -186,14 +188,17 @@ async function createHelper(
   const name = objectName(daemon, to.project, 'copy', to.name, purpose)
   const left = await orAbsent(daemon.docker.getContainer(name).inspect())
   if (left !== null && isManaged(daemon, left.Config.Labels)) await discard(daemon.docker.getContainer(left.Id))
-  const mount = ({ project, name: data }: DataRef, target: string, readOnly: boolean) => ({
+  const mount = async ({ project, name: data }: DataRef, target: string, readOnly: boolean) => ({
     Type: 'volume' as const,
-    Source: volumeName(daemon, project, data),
+    Source: (await currentVolume(daemon, project, data)).volume,
     Target: target,
     ReadOnly: readOnly,
     VolumeOptions: { NoCopy: true, Labels: {}, DriverConfig: { Name: 'local', Options: {} } },
   })
   const isProbe = from.project === to.project && from.name === to.name
+  const mounts = isProbe
+    ? [{ Type: 'volume' as const, Source: '', Target: INSIDE }]
+    : await Promise.all([mount(from, '/stackquay-from', true), mount(to, INSIDE, false)])
   return daemon.docker.createContainer({
     name,
     Image: image,
@@ -214,9 +219,7 @@ async function createHelper(
       SecurityOpt: ['no-new-privileges'],
       PidsLimit: USUAL_PIDS,
       LogConfig: { Type: 'json-file', Config: { 'max-size': '1m' } },
-      Mounts: isProbe
-        ? [{ Type: 'volume', Source: '', Target: INSIDE }]
-        : [mount(from, '/stackquay-from', true), mount(to, INSIDE, false)],
+      Mounts: mounts,
     },
   })
 }

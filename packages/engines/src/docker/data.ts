@@ -6,23 +6,14 @@ import { sizeAsUser } from '../native/as-user/index.ts'
 import { orNull, throwIfAborted } from '../native/errors.ts'
 import { type Home, isName, safe } from '../native/home.ts'
 import { exists } from '../native/waiting.ts'
-import { USUAL_PIDS, volumeName } from './container-spec.ts'
+import { listVolumes } from './all-volumes.ts'
+import { USUAL_PIDS } from './container-spec.ts'
 import { discard } from './create-container.ts'
 import type { Daemon } from './daemon.ts'
 import { orAbsent, statusOf } from './errors.ts'
 import { listContainers } from './find.ts'
-import {
-  DATA,
-  DESCRIPTION,
-  isManaged,
-  type Labels,
-  labelled,
-  labelsOf,
-  objectName,
-  PROJECT,
-  ROLE,
-  WORKLOAD,
-} from './labels.ts'
+import { DATA, DESCRIPTION, isManaged, type Labels, labelsOf, objectName, ROLE, WORKLOAD } from './labels.ts'
+import { currentNames, currentVolume } from './numbered-volumes.ts'
 import { parseDescription } from './record.ts'
 import { createVolume } from './volumes.ts'
 import { ask } from './wire/request.ts'
@@ -35,18 +26,7 @@ import { targetOf } from './wire/target.ts'
 
 export async function dataNames(daemon: Daemon, project: string): Promise<string[]> {
   const incoming = new Set((await orNull(readdir(join(daemon.home.data, safe(project))))) ?? [])
-  const volumes = await listVolumes(daemon, project)
-  return volumes
-    .flatMap(({ Labels }) => Labels[DATA] ?? [])
-    .filter((name) => !incoming.has(name))
-    .sort()
-}
-
-export async function listVolumes(daemon: Daemon, project?: string): Promise<Dockerode.VolumeInspectInfo[]> {
-  const { Volumes } = await daemon.docker.listVolumes({
-    filters: labelled(daemon, { [ROLE]: 'volume', [PROJECT]: project }),
-  })
-  return (Volumes ?? []).filter(({ Labels }) => isManaged(daemon, Labels))
+  return (await currentNames(daemon, project)).filter((name) => !incoming.has(name)).sort()
 }
 
 export async function listData(
@@ -55,32 +35,35 @@ export async function listData(
   signal: AbortSignal,
 ): Promise<{ name: string; sizeBytes: number }[]> {
   const names = await dataNames(daemon, project)
-  const volumes = new Map((await listVolumes(daemon, project)).map((volume) => [volume.Labels[DATA], volume]))
+  const paths = new Map((await listVolumes(daemon, project)).map(({ Name, Mountpoint }) => [Name, Mountpoint]))
+  const volumes = new Map<string, string>()
   const sizes = new Map<string, number>()
   for (const name of names) {
-    const path = volumes.get(name)?.Mountpoint
+    const { volume } = await currentVolume(daemon, project, name)
+    volumes.set(volume, name)
+    const path = paths.get(volume)
     // Docker's folder is root's alone, and on another machine when Docker is.
     if (!daemon.isLocal || path === undefined || !(await exists(join(path, '.')))) continue
     // Its project writes in it: du(1) enters no link.
     const bytes = await sizeAsUser(null, path, { signal })
     if (bytes !== null) sizes.set(name, bytes)
   }
-  if (names.some((name) => !sizes.has(name))) await addSizesOfDocker(daemon, project, sizes, signal)
+  if (names.some((name) => !sizes.has(name))) await addSizesOfDocker(daemon, volumes, sizes, signal)
   return names.map((name) => ({ name, sizeBytes: sizes.get(name) ?? 0 }))
 }
 
 /** Docker looks at every file of every volume for this, managed or not. */
 async function addSizesOfDocker(
   daemon: Daemon,
-  project: string,
+  volumes: ReadonlyMap<string, string>,
   sizes: Map<string, number>,
   signal: AbortSignal,
 ): Promise<void> {
   const used = await ask(await targetOf(daemon.docker), 'GET', '/system/df', { signal })
   const { Volumes } = used as { readonly Volumes: Dockerode.VolumeInspectInfo[] | null }
-  for (const { Labels, UsageData } of Volumes ?? []) {
-    if (!isManaged(daemon, Labels) || Labels[PROJECT] !== project) continue
-    const name = Labels[DATA] ?? ''
+  for (const { Name, Labels, UsageData } of Volumes ?? []) {
+    const name = volumes.get(Name)
+    if (name === undefined || !isManaged(daemon, Labels)) continue
     if (!sizes.has(name)) sizes.set(name, Math.max(0, UsageData?.Size ?? 0))
   }
 }
@@ -91,21 +74,35 @@ export async function deleteData(daemon: Daemon, project: string, name: string, 
   await removeVolume(daemon, project, name)
 }
 
-/** Stopped managed containers would keep it: they are made anew whenever they start, and what is known of them is written down. */
 async function removeVolume(daemon: Daemon, project: string, name: string): Promise<void> {
-  const volume = daemon.docker.getVolume(volumeName(daemon, project, name))
+  const { volume, isThere } = await currentVolume(daemon, project, name)
+  if (isThere) await removeVolumeNamed(daemon, project, name, volume)
+}
+
+export async function removeVolumeNamed(
+  daemon: Daemon,
+  project: string,
+  name: string,
+  volumeName: string,
+): Promise<void> {
+  const volume = daemon.docker.getVolume(volumeName)
   const found = await orAbsent(volume.inspect())
   if (found === null || !isManaged(daemon, found.Labels)) return
-  for (const { Id, State, Labels } of await usersOf(daemon, project, name)) {
-    // A helper whose service was killed copies on into what nobody waits for.
-    const isLeft = Labels[ROLE] === 'helper' && Labels[DATA] === name
-    if (isLeft || (State !== 'running' && State !== 'paused')) await discard(daemon.docker.getContainer(Id))
-  }
+  await releaseVolume(daemon, project, name, volumeName)
   await volume.remove().catch((error: unknown) => {
     if (statusOf(error) === 404) return
     if (statusOf(error) === 409) throw inUse(name, 'a container', 'deleted')
     throw error
   })
+}
+
+/** Stopped managed containers would keep it: they are made anew whenever they start, and what is known of them is written down. */
+export async function releaseVolume(daemon: Daemon, project: string, name: string, volume: string): Promise<void> {
+  for (const { Id, State, Labels } of await usersOf(daemon, project, volume)) {
+    // A helper whose service was killed copies on into what nobody waits for.
+    const isLeft = Labels[ROLE] === 'helper' && Labels[DATA] === name
+    if (isLeft || (State !== 'running' && State !== 'paused')) await discard(daemon.docker.getContainer(Id))
+  }
 }
 
 /** The rest of an interrupted copy. */
@@ -134,7 +131,7 @@ export async function withIncoming(
   await mkdir(join(daemon.home.data, safe(project)), { recursive: true, mode: 0o711 })
   await writeFile(join(daemon.home.data, safe(project), safe(name)), '', { mode: 0o600 })
   try {
-    await createVolume(daemon, project, name, labels)
+    await createVolume(daemon, project, name, (await currentVolume(daemon, project, name)).volume, labels)
     await fill()
   } catch (error) {
     await removeVolume(daemon, project, name).catch(() => {})
@@ -145,7 +142,7 @@ export async function withIncoming(
 }
 
 export async function refuseExisting(daemon: Daemon, project: string, name: string): Promise<void> {
-  if ((await orAbsent(daemon.docker.getVolume(volumeName(daemon, project, name)).inspect())) === null) return
+  if (!(await currentVolume(daemon, project, name)).isThere) return
   throw new EngineError('engine_cannot', `The project already has data named "${name}".`, {
     hint: 'Delete it first, or choose another name.',
   })
@@ -169,7 +166,7 @@ export async function holdingContainer(
   data: string,
   purpose: string,
 ): Promise<Dockerode.Container> {
-  const image = await anyImage(daemon)
+  const [image, { volume }] = await Promise.all([anyImage(daemon), currentVolume(daemon, project, data)])
   const name = objectName(daemon, project, 'copy', data, purpose)
   const left = await orAbsent(daemon.docker.getContainer(name).inspect())
   if (left !== null && isManaged(daemon, left.Config.Labels)) await discard(daemon.docker.getContainer(left.Id))
@@ -187,7 +184,7 @@ export async function holdingContainer(
       Mounts: [
         {
           Type: 'volume',
-          Source: volumeName(daemon, project, data),
+          Source: volume,
           Target: INSIDE,
           VolumeOptions: { NoCopy: true, Labels: {}, DriverConfig: { Name: 'local', Options: {} } },
         },
@@ -207,15 +204,15 @@ async function anyImage(daemon: Daemon): Promise<string> {
   })
 }
 
-export function usersOf(daemon: Daemon, project: string, name: string): Promise<Dockerode.ContainerInfo[]> {
-  const volume = volumeName(daemon, project, name)
+export function usersOf(daemon: Daemon, project: string, volume: string): Promise<Dockerode.ContainerInfo[]> {
   return listContainers(daemon, undefined, project).then((all) =>
     all.filter(({ Mounts }) => Mounts.some((mount) => mount.Type === 'volume' && mount.Name === volume)),
   )
 }
 
 export async function refuseWhileUsed(daemon: Daemon, project: string, name: string, verb: string): Promise<void> {
-  for (const { State, Labels } of await usersOf(daemon, project, name)) {
+  const { volume } = await currentVolume(daemon, project, name)
+  for (const { State, Labels } of await usersOf(daemon, project, volume)) {
     if (State !== 'running' && State !== 'paused' && State !== 'restarting') continue
     throw inUse(name, parseDescription(Labels[DESCRIPTION])?.title ?? Labels[WORKLOAD] ?? 'a command', verb)
   }

@@ -8,13 +8,15 @@ import { usualLogLimits } from '../native/log-retention.ts'
 import { type NetworkEnvironment, noNetworkEnvironment } from '../native/network-environment.ts'
 import { processTable } from '../native/this-system.ts'
 import type { LogLimits } from '../native/tidy-logs.ts'
+import { listVolumes } from './all-volumes.ts'
 import { applyStep } from './apply.ts'
+import { asidesOf, putDataBack, removeAside, setDataAside } from './asides.ts'
 import { dockerCapabilities } from './capabilities.ts'
 import { connectDocker } from './client.ts'
 import { createDockerCommands } from './commands/index.ts'
 import { withImages } from './commands/with-image.ts'
 import type { Daemon } from './daemon.ts'
-import { clearIncoming, dataNames, listData, listVolumes } from './data.ts'
+import { clearIncoming, dataNames, listData } from './data.ts'
 import { readData, writeData } from './data-archives.ts'
 import { copyData, copyMethod } from './data-copies.ts'
 import { asDockerError, noAnswer } from './errors.ts'
@@ -125,6 +127,10 @@ export async function createDockerEngine(options: DockerEngineOptions): Promise<
     copyMethod: (project, signal) => unhurried(signal, () => copyMethod(daemon, project, signal)),
     readData: (project, name, signal) => readData(daemon, project, name, signal),
     writeData: (project, name, archive, signal) => writeData(daemon, project, name, archive, signal),
+    asides: (project, signal) => asked(signal, () => asidesOf(daemon, project)),
+    setDataAside: (project, aside, signal) => unhurried(signal, () => setDataAside(daemon, project, aside, signal)),
+    putDataBack: (project, aside, signal) => unhurried(signal, () => putDataBack(daemon, project, aside, signal)),
+    removeAside: (project, aside, signal) => unhurried(signal, () => removeAside(daemon, project, aside, signal)),
     usage: (signal) => asked(signal, (within) => engineUsage(daemon, within)),
     commands: withImages(commands, machine),
     async close() {

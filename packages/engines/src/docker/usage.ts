@@ -1,6 +1,6 @@
 import type { EngineUsage } from '@stackquay/engine-api'
+import { listVolumes } from './all-volumes.ts'
 import type { Daemon } from './daemon.ts'
-import { listVolumes } from './data.ts'
 import { listContainers } from './find.ts'
 import { isManaged, labelled } from './labels.ts'
 

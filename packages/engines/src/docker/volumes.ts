@@ -4,35 +4,41 @@ import type Dockerode from 'dockerode'
 import type { Account } from '../native/account.ts'
 import { runAs } from '../native/isolation/as-user.ts'
 import { chownInside, entriesAt, type Owner, textInside } from './archive.ts'
-import { volumeName } from './container-spec.ts'
 import type { Daemon } from './daemon.ts'
 import { orAbsent } from './errors.ts'
 import { DATA, isManaged, type Labels, labelsOf, notManaged } from './labels.ts'
+import { currentVolume } from './numbered-volumes.ts'
 
-/** By the name of the data: where its volume lies on Docker's machine. */
-export type Mountpoints = ReadonlyMap<string, string>
+/** By the name of the data: its volume, and where that lies on Docker's machine. */
+export type DataVolumes = ReadonlyMap<string, { readonly volume: string; readonly mountpoint: string }>
 
 /** Makes the volumes of the container's kept data. */
 export async function ensureVolumes(
   daemon: Daemon,
   project: string,
   container: Pick<Container, 'data'>,
-): Promise<Mountpoints> {
-  const mountpoints = new Map<string, string>()
+): Promise<DataVolumes> {
+  const volumes = new Map<string, { volume: string; mountpoint: string }>()
   for (const data of Object.keys(container.data)) {
-    const name = volumeName(daemon, project, data)
+    const { volume: name } = await currentVolume(daemon, project, data)
     const volume = daemon.docker.getVolume(name)
     const there = await orAbsent(volume.inspect())
     if (there !== null && !isManaged(daemon, there.Labels)) throw notManaged(`volume named ${name}`)
-    if (there === null) await createVolume(daemon, project, data)
-    mountpoints.set(data, (there ?? (await volume.inspect())).Mountpoint)
+    if (there === null) await createVolume(daemon, project, data, name)
+    volumes.set(data, { volume: name, mountpoint: (there ?? (await volume.inspect())).Mountpoint })
   }
-  return mountpoints
+  return volumes
 }
 
-export async function createVolume(daemon: Daemon, project: string, data: string, more: Labels = {}): Promise<void> {
+export async function createVolume(
+  daemon: Daemon,
+  project: string,
+  data: string,
+  name: string,
+  more: Labels = {},
+): Promise<void> {
   await daemon.docker.createVolume({
-    Name: volumeName(daemon, project, data),
+    Name: name,
     Labels: labelsOf(daemon, project, 'volume', { ...more, [DATA]: data }),
   })
 }
@@ -47,13 +53,13 @@ export async function ownVolumes(
   project: string,
   made: Dockerode.Container,
   container: Pick<Container, 'data' | 'user'>,
-  mountpoints: Mountpoints,
+  volumes: DataVolumes,
 ): Promise<void> {
   let user: User | undefined
   for (const [data, path] of Object.entries(container.data)) {
     const account = accountOf(daemon, project, container.user)
-    if (account !== null) await giveKept(daemon, mountpoints.get(data), account)
-    const here = daemon.isLocal ? await lookHere(mountpoints.get(data)) : 'not seen'
+    if (account !== null) await giveKept(daemon, volumes.get(data)?.mountpoint, account)
+    const here = daemon.isLocal ? await lookHere(volumes.get(data)?.mountpoint) : 'not seen'
     const root = here === 'not seen' ? await emptyDirectory(made, path) : here
     if (root === null) continue
     user ??= await userOf(made, container.user)

@@ -15,7 +15,7 @@ import { exists } from './waiting.ts'
 
 /*
  * Kept data lies in `data/<project>/<name>`. A name that begins with a dot is on its way in or out: never listed, never
- * mounted, and cleared away by the next start of the engine.
+ * mounted, and cleared away by the next start of the engine. One with an `@` was set aside: see `asides.ts`.
  */
 
 export async function dataNames(machine: Machine, project: string): Promise<string[]> {

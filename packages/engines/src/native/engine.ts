@@ -3,6 +3,7 @@ import { type Capabilities, type Engine, stepsOf } from '@stackquay/engine-api'
 import type { Accounts } from './accounts.ts'
 import { addressOf } from './address.ts'
 import { applyStep } from './apply.ts'
+import { asidesOf, putDataBack, removeAside, setDataAside } from './asides.ts'
 import type { BundledProgram } from './bundled.ts'
 import { nativeCapabilities } from './capabilities.ts'
 import { endOrphanedExecs } from './commands/exec.ts'
@@ -10,6 +11,7 @@ import { createNativeCommands } from './commands/native-host.ts'
 import { clearTrash, dataNames, listData } from './data.ts'
 import { readData, writeData } from './data-archives.ts'
 import { copyData, copyMethod } from './data-copies.ts'
+import { asEngineError } from './errors.ts'
 import { createEvents } from './events.ts'
 import { isName, openHome } from './home.ts'
 import { createConfiner } from './isolation/confine.ts'
@@ -115,6 +117,10 @@ export async function createNativeEngine(options: NativeEngineOptions): Promise<
     copyMethod: (project) => copyMethod(machine, project),
     readData: (project, name, signal) => readData(machine, project, name, signal),
     writeData: (project, name, archive, signal) => writeData(machine, project, name, archive, signal),
+    asides: (project) => asidesOf(home, project),
+    setDataAside: (project, aside, signal) => orEngineError(signal, setDataAside(machine, project, aside, signal)),
+    putDataBack: (project, aside, signal) => orEngineError(signal, putDataBack(machine, project, aside, signal)),
+    removeAside: (project, aside, signal) => orEngineError(signal, removeAside(machine, project, aside, signal)),
     usage: async () => [],
     commands,
     async close() {
@@ -124,6 +130,12 @@ export async function createNativeEngine(options: NativeEngineOptions): Promise<
       await Promise.all([supervisor.close(), settled, cleared])
     },
   }
+}
+
+function orEngineError<T>(signal: AbortSignal, act: Promise<T>): Promise<T> {
+  return act.catch((error: unknown) => {
+    throw asEngineError(error, signal)
+  })
 }
 
 /** Without a user for each project only control groups show whose a process is. */

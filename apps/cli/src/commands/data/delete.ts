@@ -5,13 +5,14 @@ import { CliError, usageError } from '../../errors.ts'
 import { exitCodes } from '../../exit-codes.ts'
 import { size } from '../../output/size.ts'
 import { confirmByName, refuseUnconfirmed } from '../../prompt.ts'
+import { addPurgeOption, orTrash, type PurgeFlags, purgeQuery } from '../../purge-option.ts'
 
-interface DeleteFlags extends ChangeFlags {
+interface DeleteFlags extends ChangeFlags, PurgeFlags {
   readonly confirm?: string
 }
 
 export const defineDelete: Define = (command, context) =>
-  addChangeOptions(command)
+  addPurgeOption(addChangeOptions(command))
     .summary('delete kept data of a service')
     .description('Delete the kept data of a disabled service, and its credentials.')
     .argument('<project>', 'id or slug')
@@ -32,8 +33,9 @@ async function run(context: Context, id: string, service: string | undefined, fl
   const data = keptData.find((one) => one.kind === kind)
   const { bold, red } = context.noteStyle.colors
   const much = data === undefined ? '' : ` (${size(data.sizeBytes)})`
-  const warning = `This deletes ${red('all data')} of ${bold(kind)} in ${id}${much}.`
-  const project = await changeProject(context, 'deleteKeptData', { params: { id, kind } }, flags, () =>
+  const warning = `This deletes ${red('all data')} of ${bold(kind)} in ${id}${much}${orTrash(flags.purge)}.`
+  const input = { params: { id, kind }, query: purgeQuery(flags.purge) }
+  const project = await changeProject(context, 'deleteKeptData', input, flags, () =>
     confirmByName(context.world, kind, flags.confirm, warning),
   )
   if (project === null) return

@@ -2,13 +2,14 @@ import { addChangeOptions, type ChangeFlags, changeProject, noteDone } from '../
 import type { Context } from '../../context.ts'
 import type { Define } from '../../define.ts'
 import { confirmByName, refuseUnconfirmed } from '../../prompt.ts'
+import { addPurgeOption, orTrash, type PurgeFlags, purgeQuery } from '../../purge-option.ts'
 
-interface DeleteFlags extends ChangeFlags {
+interface DeleteFlags extends ChangeFlags, PurgeFlags {
   readonly confirm?: string
 }
 
 export const defineDelete: Define = (command, context) =>
-  addChangeOptions(command)
+  addPurgeOption(addChangeOptions(command))
     .summary('drop a database and its data')
     .description('Drop a database and all its data.')
     .argument('<project>', 'id or slug')
@@ -19,8 +20,8 @@ export const defineDelete: Define = (command, context) =>
 async function run(context: Context, id: string, name: string, flags: DeleteFlags): Promise<void> {
   if (flags.dryRun !== true) refuseUnconfirmed(context.world, name, flags.confirm)
   const { bold, red } = context.noteStyle.colors
-  const warning = `This drops the database ${bold(name)} of ${id} ${red('and all its data')}.`
-  const input = { params: { id, db: name }, query: { confirm: name } }
+  const warning = `This drops the database ${bold(name)} of ${id} ${red('and all its data')}${orTrash(flags.purge)}.`
+  const input = { params: { id, db: name }, query: { confirm: name, ...purgeQuery(flags.purge) } }
   const project = await changeProject(context, 'deleteDatabase', input, flags, () =>
     confirmByName(context.world, name, flags.confirm, warning),
   )

@@ -4,9 +4,10 @@ import type { Define } from '../../define.ts'
 import { usageError } from '../../errors.ts'
 import { type OfferedService, offeredService } from '../../offered.ts'
 import { confirmByName, refuseUnconfirmed } from '../../prompt.ts'
+import { orTrash, type PurgeFlags } from '../../purge-option.ts'
 import { changeSettings, settingsIn } from '../../settings/change-settings.ts'
 
-interface DisableFlags extends ChangeFlags {
+interface DisableFlags extends ChangeFlags, PurgeFlags {
   readonly removeData?: boolean
   readonly confirm?: string
 }
@@ -20,6 +21,7 @@ export const defineDisable: Define = (command, context) =>
     .argument('<project>', 'id or slug')
     .argument('<service>', 'see: stq service list')
     .option('--remove-data', 'also delete its data and its credentials')
+    .option('--purge', 'with --remove-data: at once, past the trash')
     .option('--confirm <service>', 'with --remove-data: the service’s name, typed; asked for on a terminal')
     .addHelpText('after', '\nWhat is kept: stq data <project>')
     .action((project: string, service: string, flags: DisableFlags) => run(context(), project, service, flags))
@@ -27,10 +29,11 @@ export const defineDisable: Define = (command, context) =>
 async function run(context: Context, id: string, name: string, flags: DisableFlags): Promise<void> {
   const removeData = flags.removeData === true
   if (flags.confirm !== undefined && !removeData) throw usageError('--confirm goes with --remove-data.')
+  if (flags.purge === true && !removeData) throw usageError('--purge goes with --remove-data.')
   const service = await offeredService(context, id, name)
   if (removeData && flags.dryRun !== true) refuseUnconfirmed(context.world, service.name, flags.confirm)
   const { bold, red } = context.noteStyle.colors
-  const warning = `This switches ${bold(service.name)} of ${id} off ${red('and deletes all its data')}.`
+  const warning = `This switches ${bold(service.name)} of ${id} off ${red('and deletes all its data')}${orTrash(flags.purge)}.`
   const agree = () => confirmByName(context.world, service.name, flags.confirm, warning)
   const fixed = { enabled: false, ...(removeData ? { removeData } : {}) }
   const project = await changeSettings(context, id, service, fixed, flags, removeData ? agree : undefined)

@@ -14,13 +14,13 @@ export function deleteHandler(deps: ProjectsDeps, { find, holds, wait }: Project
     holds(row, context)
     const data = query.data ?? 'keep'
     const names = data === 'delete' ? await deps.engine.dataNames(row.id, context.signal) : []
-    if (query.dryRun === true) return { status: 200, body: await plan(row, names, deps) }
+    if (query.dryRun === true) return { status: 200, body: await plan(row, names, query.purge === true, deps) }
     if (query.confirm !== row.slug) {
       throw new ProblemError('validation_failed', `Deleting needs ?confirm=${row.slug}.`, {
         errors: [{ pointer: '?confirm', code: 'confirm', detail: `Type the project’s slug: ${row.slug}.` }],
       })
     }
-    const accepted = await accept(row, data, context, deps)
+    const accepted = await accept(row, { data, purge: query.purge === true }, context, deps)
     try {
       await deps.model.renew(row.id)
     } finally {
@@ -34,23 +34,25 @@ export function deleteHandler(deps: ProjectsDeps, { find, holds, wait }: Project
 async function plan(
   row: ProjectRow,
   deletesData: readonly string[],
+  purge: boolean,
   { model, engine, engines, ...deps }: ProjectsDeps,
 ) {
   const { resolved } = await model.renew(row.id)
   const { observed, after } = await standOf(row, resolved, deps)
   const strays = straysOf(engines.named(row.engine), row.id, { commands: true })
+  const trashUntil = purge ? null : deps.trashUntil()
   const nothing = { ...resolved, workloads: [], unresolved: [], errors: [] }
-  return planOf(engine, nothing, observed, { goal: 'stopped', ...strays }, { deletesData, after }).plan
+  return planOf(engine, nothing, observed, { goal: 'stopped', ...strays }, { deletesData, trashUntil, after }).plan
 }
 
 function accept(
   row: ProjectRow,
-  data: 'keep' | 'delete',
+  input: { readonly data: 'keep' | 'delete'; readonly purge: boolean },
   context: RequestContext,
   { store }: ProjectsDeps,
 ): Promise<Accepted> {
   return store.transaction(async (tx) => {
-    const accepted = await acceptDelete(tx, store, row, context, { data })
+    const accepted = await acceptDelete(tx, store, row, context, input)
     const phase = (await store.projects.find(row.id))?.phase
     // A creation that is cancelled for it must know that it has to undo what it began.
     await tx.projects.setLifecycle(row.id, {
@@ -63,7 +65,7 @@ function accept(
         target: row.slug,
         project: row.id,
         operationId: accepted.operation.id,
-        changes: { data, path: row.path },
+        changes: { ...input, path: row.path },
       }),
     )
     return accepted

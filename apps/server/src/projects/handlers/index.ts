@@ -39,7 +39,9 @@ export function projectHandlers(deps: ProjectsDeps, answers: ProjectAnswers): Pr
     updateProject: async ({ params, query, body }, context) => {
       const row = await find(params.id)
       holds(row, context)
-      return change(row, withoutReadOnly(body as ProjectPatch), context, 'project.update', query)
+      return change(row, withoutReadOnly(body as ProjectPatch), context, 'project.update', query, {
+        purge: query.purge,
+      })
     },
   }
 }

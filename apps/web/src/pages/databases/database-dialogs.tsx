@@ -1,11 +1,12 @@
 import type { ProjectView } from '@stackquay/contract'
-import type { ReactNode } from 'react'
+import { type ReactNode, useState } from 'react'
 import { dropDatabase, planDatabaseRotation, planDrop, rotateDatabase } from '../../api/changes.ts'
 import { client } from '../../api/client.ts'
 import { Dialog } from '../../components/dialog.tsx'
 import { toastDone } from '../../components/toast.tsx'
 import { CredentialsDialog } from '../../modules/credentials.tsx'
 import { PlannedConfirm } from '../../modules/planned-confirm.tsx'
+import { PurgeCheck } from '../../modules/purge-check.tsx'
 import { texts } from '../../texts/index.ts'
 import { ExportDatabase } from './export-database.tsx'
 import { ImportDatabase } from './import-database.tsx'
@@ -35,6 +36,7 @@ interface DatabaseDialogsProps {
 
 /** What the buttons and the menu of a database lead to. */
 export function DatabaseDialogs({ project, name, open, onClose, children }: DatabaseDialogsProps) {
+  const [purge, setPurge] = useState(false)
   return (
     <>
       <CredentialsDialog
@@ -90,13 +92,15 @@ export function DatabaseDialogs({ project, name, open, onClose, children }: Data
         detail={t.dropDetail}
         word={name}
         submit={t.dropSubmit}
-        name={['drop', project.id, name]}
-        ask={(signal) => planDrop(project.id, name, signal)}
+        name={['drop', project.id, name, String(purge)]}
+        ask={(signal) => planDrop(project.id, name, purge, signal)}
         onConfirm={async (typed) => {
-          await dropDatabase(project.id, name, typed)
+          await dropDatabase(project.id, name, typed, purge)
           toastDone(t.dropped(name))
         }}
-      />
+      >
+        <PurgeCheck checked={purge} onChange={setPurge} />
+      </PlannedConfirm>
     </>
   )
 }

@@ -9,6 +9,7 @@ import { Panel } from '../../components/panel.tsx'
 import { toastDone } from '../../components/toast.tsx'
 import { PlanView } from '../../modules/plan-view.tsx'
 import { engineReason } from '../../modules/project-actions.ts'
+import { PurgeCheck } from '../../modules/purge-check.tsx'
 import { usePlan } from '../../modules/use-plan.ts'
 import { texts } from '../../texts/index.ts'
 
@@ -18,8 +19,10 @@ export function Delete({ project }: { project: ProjectView }) {
   const navigate = useNavigate()
   const [open, setOpen] = useState(false)
   const [data, setData] = useState<'keep' | 'delete'>('keep')
-  const live = usePlan(['delete', project.id], open ? data : null, (choice, signal) =>
-    planDelete(project.id, choice, signal),
+  const [purge, setPurge] = useState(false)
+  const choice = { data, purge }
+  const live = usePlan(['delete', project.id], open ? choice : null, (chosen, signal) =>
+    planDelete(project.id, chosen, signal),
   )
   const running = project.status.workloads
     .filter((workload) => workload.state !== 'stopped')
@@ -46,7 +49,7 @@ export function Delete({ project }: { project: ProjectView }) {
         word={project.slug}
         submit={data === 'delete' ? t.deleteDataSubmit : t.deleteSubmit}
         onConfirm={async (typed) => {
-          await deleteProject(project.id, typed, data)
+          await deleteProject(project.id, typed, choice)
           toastDone(t.deleted(project.name))
           await navigate({ to: '/' })
         }}
@@ -59,6 +62,7 @@ export function Delete({ project }: { project: ProjectView }) {
             checked={data === 'delete'}
             onChange={(checked) => setData(checked ? 'delete' : 'keep')}
           />
+          <PurgeCheck checked={purge} onChange={setPurge} />
           <div className="rounded-lg border border-line bg-sunken p-3">
             <PlanView live={live} idle="" />
           </div>
