@@ -103,7 +103,7 @@ test('query parameters have the type that a caller means, not the text of the wi
   const types = Object.fromEntries(
     (operation('updateProject').parameters ?? []).map(({ name, schema }) => [name, schema.type]),
   )
-  assert.deepEqual(types, { id: 'string', dryRun: 'boolean', wait: 'integer', 'If-Match': 'string' })
+  assert.deepEqual(types, { id: 'string', purge: 'boolean', dryRun: 'boolean', wait: 'integer', 'If-Match': 'string' })
 })
 
 test('bodies say whether they are required and in which types they may come', () => {
