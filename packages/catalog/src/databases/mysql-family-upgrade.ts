@@ -78,7 +78,7 @@ until grep -q 'ready for connections' "$room/log"; do
   if ! kill -0 "$server" 2>/dev/null; then server=; exit 1; fi
   sleep 0.1
 done
-if [ -n "$tool" ]; then "$tool" --no-defaults "--socket=$room/socket" --user=root --force >&2; fi
+if [ -n "$tool" ]; then TMPDIR=$room "$tool" --no-defaults "--socket=$room/socket" --user=root --force >&2; fi
 kill -TERM "$server"
 ended=$server server=
 wait "$ended"
