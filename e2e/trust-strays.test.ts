@@ -167,7 +167,7 @@ function assertOnlyCommands(service: Service, uid: number): void {
 async function assertDeleted(service: Service, slug: string, uid: number): Promise<void> {
   const removed = await service.client.call('deleteProject', {
     params: { id: slug },
-    query: { confirm: slug, data: 'delete', wait: 120 },
+    query: { confirm: slug, data: 'delete', purge: true, wait: 120 },
   })
   assert.equal(removed.state, 'succeeded', JSON.stringify(removed.error))
   assert.deepEqual(processesOf(uid), [])

@@ -193,8 +193,14 @@ async function deleteAll(client: Client): Promise<void> {
   for (const { slug, operation } of items) {
     if (operation !== null)
       await client.call('cancelOperation', { params: { op: operation.id }, query: { wait: 30 } }).catch(() => undefined)
-    await client
-      .call('deleteProject', { params: { id: slug }, query: { confirm: slug, data: 'delete', wait: 60 } })
+    const remove = (query: object) =>
+      client.call('deleteProject', {
+        params: { id: slug },
+        query: { confirm: slug, data: 'delete', wait: 60, ...query },
+      })
+    // An older service, which one is compared with, knows no trash.
+    await remove({ purge: true })
+      .catch(() => remove({}))
       .catch(() => undefined)
   }
 }

@@ -2,6 +2,7 @@ import type { UserFiles } from '@stackquay/engines'
 import type { ProjectRow } from '@stackquay/store'
 import type { Config } from '../config.ts'
 import { revokeFolder } from './grant-folder.ts'
+import { removeIpcObjects } from './ipc-objects.ts'
 import type { InstanceIsolation } from './isolation.ts'
 
 /** What the service does as a project's user, and what it gave that user, taken back. */
@@ -32,6 +33,9 @@ export function createLeaving({
   const leave: Leaving['leave'] = async ({ id: project, path }) => {
     await release(project)
     const account = accounts.known(project)
+    // A user that stays for what is in the trash has no programs any more. One that is a person's has others.
+    if (account != null && users !== null && account.isOwner !== true && account.isShared !== true)
+      await removeIpcObjects(account)
     if (account != null && users !== null && !path.startsWith(`${config.projectsDir}/`))
       await revokeFolder(path, account).catch((error: unknown) => onError(error, 'taking access to a folder away'))
   }

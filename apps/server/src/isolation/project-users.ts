@@ -1,5 +1,6 @@
-import { type Account, type Accounts, runAs } from '@stackquay/engines'
+import type { Account, Accounts } from '@stackquay/engines'
 import type { ProjectUser, Store, UserIds } from '@stackquay/store'
+import { removeIpcObjects } from './ipc-objects.ts'
 import { makeUser, namedAccount } from './make-user.ts'
 import { createSpareUsers } from './spare-users.ts'
 import { findSystemUser, removeSystemUser } from './system-users.ts'
@@ -153,9 +154,4 @@ async function removeUser({ name, uid, gid }: ProjectUser, homes: UserHomes): Pr
     await removeSystemUser(name)
   }
   await homes.remove(name)
-}
-
-/** System V objects outlive the programs that made them. What is somebody else's the kernel refuses to remove. */
-async function removeIpcObjects(account: Account): Promise<void> {
-  await runAs(account, ['/usr/bin/ipcrm', '--all']).catch(() => undefined)
 }

@@ -35,6 +35,7 @@ export const powers = {
       'getProxyRules',
       'getShare',
       'listBackups',
+      'listSnapshots',
       'getBackup',
       'getBackupSchedule',
     ],
@@ -131,7 +132,11 @@ export const powers = {
   remove: { scope: 'admin', unrestricted: false, operations: ['deleteProject', 'deleteDatabase', 'deleteKeptData'] },
   trash: { scope: 'admin', unrestricted: false, operations: ['listTrash', 'restoreTrash', 'purgeTrash'] },
   schedule: { scope: 'admin', unrestricted: false, operations: ['putBackupSchedule', 'deleteBackupSchedule'] },
-  restore: { scope: 'admin', unrestricted: false, operations: ['restoreBackup', 'deleteBackup'] },
+  restore: {
+    scope: 'admin',
+    unrestricted: false,
+    operations: ['restoreBackup', 'deleteBackup', 'restoreSnapshot', 'deleteSnapshot'],
+  },
   create: {
     scope: 'admin',
     unrestricted: true,

@@ -1385,7 +1385,7 @@ export const en = {
       remove: 'Delete projects, databases with their data, and kept data of services',
       trash: 'List and restore what was deleted, and delete it for good',
       schedule: 'Set when backups are made by themselves, and how many of them stay',
-      restore: 'Restore projects from their backups, and delete backups',
+      restore: 'Restore projects and databases from backups and snapshots, and delete those',
       create: 'Create, duplicate and rename projects',
       oversee: 'Read the audit log and diagnostics',
       tidy: 'Remove leftovers of deleted projects from engines, with their data when asked',
