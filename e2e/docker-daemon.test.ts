@@ -189,7 +189,7 @@ describe('a service that is started while no Docker daemon answers', () => {
     for (const slug of ['shop', 'later'])
       await client.call('deleteProject', {
         params: { id: slug },
-        query: { confirm: slug, data: 'delete', wait: 60 },
+        query: { confirm: slug, data: 'delete', purge: true, wait: 60 },
       })
     assert.deepEqual(await dockerObjects(service), [])
   })
