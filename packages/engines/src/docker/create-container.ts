@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import {
   type Container,
   type DataMount,
@@ -111,7 +112,7 @@ function withFiles(container: Container, files: readonly FolderMount[]): Contain
 async function create(daemon: Daemon, spec: Dockerode.ContainerCreateOptions): Promise<Dockerode.Container> {
   const name = spec.name ?? ''
   try {
-    return await daemon.docker.createContainer(spec)
+    return await makeContainer(daemon, spec)
   } catch (error) {
     if (statusOf(error) !== 409 || !/already in use/i.test(messageOf(error))) throw error
   }
@@ -120,7 +121,7 @@ async function create(daemon: Daemon, spec: Dockerode.ContainerCreateOptions): P
     if (!isManaged(daemon, there.Config.Labels)) throw notManaged(`container named ${name}`)
     await discard(daemon.docker.getContainer(there.Id))
   }
-  return daemon.docker.createContainer(spec)
+  return makeContainer(daemon, spec)
 }
 
 /**
@@ -133,3 +134,23 @@ export async function discard(container: Dockerode.Container): Promise<void> {
     if (statusOf(error) !== 404 && !isGoing) throw error
   })
 }
+
+/**
+ * Docker now and then fails to mount the layers of a container while others come and go (moby/moby#34672, #22937). Nothing of it is left then, and
+ * asking again is enough.
+ */
+export async function makeContainer(
+  daemon: Daemon,
+  spec: Dockerode.ContainerCreateOptions,
+): Promise<Dockerode.Container> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await daemon.docker.createContainer(spec)
+    } catch (error) {
+      if (attempt === mostAttempts || !/error creating overlay mount/.test(messageOf(error))) throw error
+      await sleep(attempt * 100)
+    }
+  }
+}
+
+const mostAttempts = 4

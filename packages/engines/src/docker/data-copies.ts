@@ -11,7 +11,7 @@ import { listVolumes } from './all-volumes.ts'
 import { chownInside, ownerInside } from './archive.ts'
 import { USUAL_PIDS } from './container-spec.ts'
 import { copyScript } from './copy-script.ts'
-import { discard } from './create-container.ts'
+import { discard, makeContainer } from './create-container.ts'
 import type { Daemon } from './daemon.ts'
 import {
   dataNames,
@@ -199,7 +199,7 @@ async function createHelper(
   const mounts = isProbe
     ? [{ Type: 'volume' as const, Source: '', Target: INSIDE }]
     : await Promise.all([mount(from, '/stackquay-from', true), mount(to, INSIDE, false)])
-  return daemon.docker.createContainer({
+  return makeContainer(daemon, {
     name,
     Image: image,
     Labels: labelsOf(daemon, to.project, 'helper', { [DATA]: to.name }),

@@ -8,7 +8,7 @@ import { type Home, isName, safe } from '../native/home.ts'
 import { exists } from '../native/waiting.ts'
 import { listVolumes } from './all-volumes.ts'
 import { USUAL_PIDS } from './container-spec.ts'
-import { discard } from './create-container.ts'
+import { discard, makeContainer } from './create-container.ts'
 import type { Daemon } from './daemon.ts'
 import { orAbsent, statusOf } from './errors.ts'
 import { listContainers } from './find.ts'
@@ -170,7 +170,7 @@ export async function holdingContainer(
   const name = objectName(daemon, project, 'copy', data, purpose)
   const left = await orAbsent(daemon.docker.getContainer(name).inspect())
   if (left !== null && isManaged(daemon, left.Config.Labels)) await discard(daemon.docker.getContainer(left.Id))
-  return daemon.docker.createContainer({
+  return makeContainer(daemon, {
     name,
     Image: image,
     Labels: labelsOf(daemon, project, 'helper', { [DATA]: data }),
