@@ -1,4 +1,3 @@
-import { ProblemError } from '@stackquay/contract'
 import { touchedBy } from '@stackquay/domain'
 import { ChangedError, type OperationRow, type ProjectRow, TakenError } from '@stackquay/store'
 import type { Handlers, RequestContext } from '../http/handler.ts'
@@ -6,7 +5,7 @@ import type { Network } from '../network/network.ts'
 import { type Accepted, acceptAct, acceptQuietly, begin } from '../projects/accept.ts'
 import type { ProjectAnswers } from '../projects/answers.ts'
 import type { ChangeDeps } from '../projects/change-project.ts'
-import { isReserved, nameTaken } from '../projects/handlers/names.ts'
+import { nameTaken, refuseReserved } from '../projects/handlers/names.ts'
 import { planOf, standOf } from '../projects/plan.ts'
 import type { Published } from '../projects/published.ts'
 import { changed } from './domain-handlers.ts'
@@ -48,11 +47,7 @@ export function renameHandler(deps: RenameDeps, answers: ProjectAnswers): Pick<H
 }
 
 async function refuseSlug(slug: string, row: ProjectRow, { store }: RenameDeps): Promise<void> {
-  if (isReserved(slug))
-    throw new ProblemError(
-      'conflict',
-      `The name "${slug}" is kept: names of the service itself and names that end in "-dev" cannot be projects.`,
-    )
+  refuseReserved(slug)
   const holder = await store.projects.find(slug)
   if (holder !== null && holder.id !== row.id) throw nameTaken(slug, holder, '/slug')
 }

@@ -1,4 +1,4 @@
-import { type EngineName, ProblemError, type ProjectCreate } from '@stackquay/contract'
+import type { EngineName, ProjectCreate } from '@stackquay/contract'
 import { emptySpec, slugOf } from '@stackquay/domain'
 import {
   type NewProject,
@@ -20,7 +20,7 @@ import { planOf } from '../plan.ts'
 import { sourceUrlSecret } from '../source-url.ts'
 import { invalid, type ProjectsDeps } from './deps.ts'
 import { insertProject } from './insert-project.ts'
-import { isReserved, nameTaken } from './names.ts'
+import { nameTaken, refuseReserved } from './names.ts'
 import { type Beginning, beginning, specToPlan } from './new-project.ts'
 
 interface Query {
@@ -97,11 +97,7 @@ async function freeSlug(body: ProjectCreate, store: Store): Promise<string> {
       'required',
       `The name "${body.name}" has no letters or digits for an address; send a slug too.`,
     )
-  if (isReserved(slug))
-    throw new ProblemError(
-      'conflict',
-      `The name "${slug}" is kept: names of the service itself and names that end in "-dev" cannot be projects.`,
-    )
+  refuseReserved(slug)
   const holder = await store.projects.find(slug)
   if (holder !== null) throw nameTaken(slug, holder)
   return slug

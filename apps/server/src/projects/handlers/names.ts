@@ -9,6 +9,15 @@ export function isReserved(slug: string): boolean {
   return reservedSlugs.has(slug) || slug.endsWith('-dev')
 }
 
+/** Of a slug that a person chose, or that was made of a name. */
+export function refuseReserved(slug: string): void {
+  if (isReserved(slug))
+    throw new ProblemError(
+      'conflict',
+      `The name "${slug}" is kept: names of the service itself and names that end in "-dev" cannot be projects.`,
+    )
+}
+
 export function nameTaken(slug: string, holder: ProjectRow | null, pointer = '/name'): ProblemError {
   const isFormer = holder !== null && holder.slug !== slug
   const whose = holder === null ? '' : ` by the project "${holder.spec.name}"${isFormer ? ', which was called so' : ''}`
