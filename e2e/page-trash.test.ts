@@ -47,7 +47,7 @@ describe('the trash on the page', () => {
     await dialog().getByText('Moves data to the trash until').waitFor()
     await assertLooks(page, 'delete a project with its data')
     await dialog().getByLabel('Delete for good, past the trash').click()
-    await dialog().getByText('Deletes data for good: redis').waitFor()
+    await dialog().getByText('Deletes data: redis').waitFor()
     await dialog().getByLabel('Delete for good, past the trash').click()
     await dialog().getByText('Moves data to the trash until').waitFor()
     await dialog().getByRole('textbox').fill('shop')

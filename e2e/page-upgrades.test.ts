@@ -52,7 +52,7 @@ describe('the version of a database on the page', { concurrency: 1 }, () => {
 
   it('goes back after the name was typed, because later writes are lost', { timeout: 200_000 }, async () => {
     await choose('15')
-    await dialog().getByText('Deletes data for good: postgresql-main').waitFor()
+    await dialog().getByText('Deletes data: postgresql-main').waitFor()
     assert.equal(await apply().isDisabled(), true)
     await assertLooks(page, 'back to an earlier version')
     await dialog().getByLabel('Type main to confirm').fill('main')

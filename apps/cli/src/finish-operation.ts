@@ -54,6 +54,11 @@ export async function finishProject(
   if (project.operation !== null && flags.wait !== false) await finishOperation(context, project.operation, flags)
 }
 
+/** The result of a command that does not wait: the operation. */
+export function takenOn(context: Context, operation: { readonly id: string }): void {
+  context.result(operation, () => (context.quiet ? operation.id : `The service has taken it on: ${operation.id}`))
+}
+
 function timeoutOf({ timeout = defaultTimeout }: WaitFlags): number {
   const limit = parseDuration(timeout)
   if (limit === null || limit === 0) throw usageError(`"${timeout}" is not a duration.`, 'Examples: 90s, 10m, 1h30m')

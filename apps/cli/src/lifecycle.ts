@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Command } from 'commander'
 import type { Context } from './context.ts'
 import { projectRef } from './find-project.ts'
-import { finishOperation, type WaitFlags } from './finish-operation.ts'
+import { finishOperation, takenOn, type WaitFlags } from './finish-operation.ts'
 import { addWaitOptions, projectArgument } from './options.ts'
 import { planText } from './output/plan-text.ts'
 
@@ -52,10 +52,7 @@ async function run(
   }
 
   const operation = await client.call(act.operation, input, { signal: context.signal, idempotencyKey: randomUUID() })
-  if (flags.wait === false)
-    return context.result(operation, () =>
-      context.quiet ? operation.id : `The service has taken it on: ${operation.id}`,
-    )
+  if (flags.wait === false) return takenOn(context, operation)
 
   const last = await finishOperation(context, operation, flags)
   if (context.json) return context.result(last, () => '')

@@ -2,7 +2,7 @@ import { ApiError } from '@stackquay/client'
 import type { Context } from '../context.ts'
 import type { Define } from '../define.ts'
 import { usageError } from '../errors.ts'
-import { finishOperation, type WaitFlags } from '../finish-operation.ts'
+import { finishOperation, takenOn, type WaitFlags } from '../finish-operation.ts'
 import { addWaitOptions } from '../options.ts'
 import { planText } from '../output/plan-text.ts'
 import { confirmByName } from '../prompt.ts'
@@ -56,10 +56,7 @@ async function run(context: Context, id: string, flags: DeleteFlags): Promise<vo
     { params: { id: project.id }, query },
     { signal: context.signal },
   )
-  if (flags.wait === false)
-    return context.result(operation, () =>
-      context.quiet ? operation.id : `The service has taken it on: ${operation.id}`,
-    )
+  if (flags.wait === false) return takenOn(context, operation)
   await finishOperation(context, operation, flags).catch((error) => unlessGone(context, project.id, error))
   context.note(`${colors.green('✔')} ${project.slug} is deleted`)
   if (context.json) context.result({ id: project.id, slug: project.slug, deleted: true, data }, () => '')

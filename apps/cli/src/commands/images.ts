@@ -5,7 +5,7 @@ import type { Context } from '../context.ts'
 import type { Define } from '../define.ts'
 import { usageError } from '../errors.ts'
 import { projectRef } from '../find-project.ts'
-import { finishOperation, type WaitFlags } from '../finish-operation.ts'
+import { finishOperation, takenOn, type WaitFlags } from '../finish-operation.ts'
 import { addWaitOptions, projectArgument } from '../options.ts'
 import { plainText } from '../output/plain-text.ts'
 import { planText } from '../output/plan-text.ts'
@@ -86,10 +86,7 @@ async function use(
     return context.result(plan, () => planText(plan, context.style.colors))
   }
   const operation = await client.call('useImage', input, { signal: context.signal, idempotencyKey: randomUUID() })
-  if (flags.wait === false)
-    return context.result(operation, () =>
-      context.quiet ? operation.id : `The service has taken it on: ${operation.id}`,
-    )
+  if (flags.wait === false) return takenOn(context, operation)
   const last = await finishOperation(context, operation, flags)
   noteDone(context, `${named}/${workload} runs from the ${build} build`)
   if (context.json) context.result(last, () => '')

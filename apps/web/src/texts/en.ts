@@ -410,7 +410,7 @@ export const en = {
     starts: (count: number) => `Starts ${count} ${count === 1 ? 'workload' : 'workloads'}`,
     stops: (count: number) => `Stops ${count} ${count === 1 ? 'workload' : 'workloads'}`,
     keepsData: 'Keeps all data',
-    deletesData: (names: string) => `Deletes data for good: ${names}`,
+    deletesData: (names: string) => `Deletes data: ${names}`,
     movesData: (names: string, until: string) =>
       `Moves data to the trash until ${until}: ${names}. It uses the disk until then.`,
     settingsToTrash: (until: string) => `Settings and secrets can be restored from the trash until ${until}.`,

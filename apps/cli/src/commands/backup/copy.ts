@@ -5,7 +5,7 @@ import { findTarget } from '../../backups/find-target.ts'
 import { noteDone } from '../../change-project.ts'
 import type { Context } from '../../context.ts'
 import type { Define } from '../../define.ts'
-import { finishOperation, type WaitFlags } from '../../finish-operation.ts'
+import { finishOperation, takenOn, type WaitFlags } from '../../finish-operation.ts'
 import { addWaitOptions } from '../../options.ts'
 import { plainText } from '../../output/plain-text.ts'
 
@@ -32,10 +32,7 @@ async function run(context: Context, named: string, where: string, flags: WaitFl
     { params: { backup }, body: { target: target.id } },
     { signal: context.signal, idempotencyKey: randomUUID() },
   )) as OperationRecord
-  if (flags.wait === false)
-    return context.result(operation, () =>
-      context.quiet ? operation.id : `The service has taken it on: ${operation.id}`,
-    )
+  if (flags.wait === false) return takenOn(context, operation)
   await finishOperation(context, operation, flags)
   noteDone(context, `${backup} lies on ${plainText(target.name)}`)
   if (context.json && isOwn) context.result({ id: backup, target: target.id }, () => '')

@@ -4,7 +4,7 @@ import { readBackup } from '../../backups/find-backup.ts'
 import type { Context } from '../../context.ts'
 import type { Define } from '../../define.ts'
 import { projectRef } from '../../find-project.ts'
-import { finishOperation, type WaitFlags } from '../../finish-operation.ts'
+import { finishOperation, takenOn, type WaitFlags } from '../../finish-operation.ts'
 import { addWaitOptions, eachOf, projectArgument } from '../../options.ts'
 import { planText } from '../../output/plan-text.ts'
 import { size } from '../../output/size.ts'
@@ -46,10 +46,7 @@ async function run(context: Context, named: string | undefined, flags: CreateFla
     signal: context.signal,
     idempotencyKey: randomUUID(),
   })) as OperationRecord
-  if (flags.wait === false)
-    return context.result(operation, () =>
-      context.quiet ? operation.id : `The service has taken it on: ${operation.id}`,
-    )
+  if (flags.wait === false) return takenOn(context, operation)
   await finishOperation(context, operation, flags)
   const { items } = await client.call(
     'listBackups',

@@ -5,7 +5,7 @@ import { findTarget } from '../../backups/find-target.ts'
 import { noteDone } from '../../change-project.ts'
 import type { Context } from '../../context.ts'
 import type { Define } from '../../define.ts'
-import { finishOperation, type WaitFlags } from '../../finish-operation.ts'
+import { finishOperation, takenOn, type WaitFlags } from '../../finish-operation.ts'
 import { addWaitOptions } from '../../options.ts'
 
 export const defineFetch: Define = (command, context) => {
@@ -33,10 +33,7 @@ async function run(context: Context, where: string, backup: string, flags: WaitF
     { params: { target: id }, body: { backup } },
     { signal: context.signal, idempotencyKey: randomUUID() },
   )) as OperationRecord
-  if (flags.wait === false)
-    return context.result(operation, () =>
-      context.quiet ? operation.id : `The service has taken it on: ${operation.id}`,
-    )
+  if (flags.wait === false) return takenOn(context, operation)
   await finishOperation(context, operation, flags)
   if (isOfInstance(backup)) {
     noteDone(context, 'The backup of the instance is here')

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { backupRef } from '../../backups/find-backup.ts'
 import type { Context } from '../../context.ts'
 import type { Define } from '../../define.ts'
-import { finishOperation, type WaitFlags } from '../../finish-operation.ts'
+import { finishOperation, takenOn, type WaitFlags } from '../../finish-operation.ts'
 import { addWaitOptions, eachOf } from '../../options.ts'
 import { planText } from '../../output/plan-text.ts'
 import { confirmByName, refuseUnconfirmed } from '../../prompt.ts'
@@ -50,10 +50,7 @@ async function run(context: Context, named: string, wanted: string, flags: Resto
   const warning = `This ${red('replaces')} what ${bold(slug)} has now with what ${backup} holds.`
   await confirmByName(context.world, slug, flags.confirm, warning)
   const operation = await client.call('restoreBackup', input, { signal, ...held, idempotencyKey: randomUUID() })
-  if (flags.wait === false)
-    return context.result(operation, () =>
-      context.quiet ? operation.id : `The service has taken it on: ${operation.id}`,
-    )
+  if (flags.wait === false) return takenOn(context, operation)
   const last = await finishOperation(context, operation, flags)
   context.note(`${context.noteStyle.colors.green('✔')} ${slug} is restored`)
   if (context.json) context.result(last, () => '')

@@ -6,7 +6,7 @@ import type { Context } from '../../context.ts'
 import type { Define } from '../../define.ts'
 import { CliError, usageError } from '../../errors.ts'
 import { exitCodes } from '../../exit-codes.ts'
-import { finishOperation, type WaitFlags } from '../../finish-operation.ts'
+import { finishOperation, takenOn, type WaitFlags } from '../../finish-operation.ts'
 import { addWaitOptions } from '../../options.ts'
 
 export const defineVerify: Define = (command, context) => {
@@ -38,10 +38,7 @@ async function run(
     { params },
     { signal: context.signal, idempotencyKey: randomUUID() },
   )) as OperationRecord
-  if (flags.wait === false)
-    return context.result(operation, () =>
-      context.quiet ? operation.id : `The service has taken it on: ${operation.id}`,
-    )
+  if (flags.wait === false) return takenOn(context, operation)
   await finishOperation(context, operation, flags)
   const backup = await readBackup(context, ref)
   context.result(backup, () => (context.quiet ? '' : backupText(backup, context.style, context.world.now())))

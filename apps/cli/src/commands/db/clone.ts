@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { OperationRecord } from '@stackquay/contract'
 import type { Context } from '../../context.ts'
 import type { Define } from '../../define.ts'
-import { finishOperation, type WaitFlags } from '../../finish-operation.ts'
+import { finishOperation, takenOn, type WaitFlags } from '../../finish-operation.ts'
 import { addWaitOptions } from '../../options.ts'
 import { planText } from '../../output/plan-text.ts'
 
@@ -43,10 +43,7 @@ async function run(
     signal,
     idempotencyKey: randomUUID(),
   })) as OperationRecord
-  if (flags.wait === false)
-    return context.result(operation, () =>
-      context.quiet ? operation.id : `The service has taken it on: ${operation.id}`,
-    )
+  if (flags.wait === false) return takenOn(context, operation)
   const last = await finishOperation(context, operation, flags)
   context.note(`${context.noteStyle.colors.green('✔')} ${newName} is a copy of ${db}`)
   if (context.json) context.result(last, () => '')

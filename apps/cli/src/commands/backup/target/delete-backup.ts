@@ -4,7 +4,7 @@ import { findTarget } from '../../../backups/find-target.ts'
 import { noteDone } from '../../../change-project.ts'
 import type { Context } from '../../../context.ts'
 import type { Define } from '../../../define.ts'
-import { finishOperation, type WaitFlags } from '../../../finish-operation.ts'
+import { finishOperation, takenOn, type WaitFlags } from '../../../finish-operation.ts'
 import { addWaitOptions } from '../../../options.ts'
 import { plainText } from '../../../output/plain-text.ts'
 import { confirm } from '../../../prompt.ts'
@@ -35,10 +35,7 @@ async function run(context: Context, named: string, backup: string, flags: Flags
     { params: { target: id, backup }, query: { confirm: backup } },
     { signal: context.signal, idempotencyKey: randomUUID() },
   )) as OperationRecord
-  if (flags.wait === false)
-    return context.result(operation, () =>
-      context.quiet ? operation.id : `The service has taken it on: ${operation.id}`,
-    )
+  if (flags.wait === false) return takenOn(context, operation)
   await finishOperation(context, operation, flags)
   noteDone(context, `The copy on ${shown} is deleted`)
   if (context.json) context.result({ deleted: backup }, () => '')

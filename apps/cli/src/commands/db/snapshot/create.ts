@@ -4,7 +4,7 @@ import type { Context } from '../../../context.ts'
 import { onlyDatabase } from '../../../databases/only-database.ts'
 import type { Define } from '../../../define.ts'
 import { projectRef } from '../../../find-project.ts'
-import { finishOperation, type WaitFlags } from '../../../finish-operation.ts'
+import { finishOperation, takenOn, type WaitFlags } from '../../../finish-operation.ts'
 import { addWaitOptions, projectArgument } from '../../../options.ts'
 import { planText } from '../../../output/plan-text.ts'
 import { size } from '../../../output/size.ts'
@@ -47,10 +47,7 @@ async function run(
     signal,
     idempotencyKey: randomUUID(),
   })) as OperationRecord
-  if (flags.wait === false)
-    return context.result(operation, () =>
-      context.quiet ? operation.id : `The service has taken it on: ${operation.id}`,
-    )
+  if (flags.wait === false) return takenOn(context, operation)
   await finishOperation(context, operation, flags)
   const { items } = await client.call('listSnapshots', { params: { id, db } }, { signal })
   const made = flags.as === undefined ? items[0]! : items.find((item) => item.name === flags.as)!

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Context } from '../../../context.ts'
 import type { Define } from '../../../define.ts'
-import { finishOperation, type WaitFlags } from '../../../finish-operation.ts'
+import { finishOperation, takenOn, type WaitFlags } from '../../../finish-operation.ts'
 import { addWaitOptions } from '../../../options.ts'
 import { planText } from '../../../output/plan-text.ts'
 import { confirmByName, refuseUnconfirmed } from '../../../prompt.ts'
@@ -43,10 +43,7 @@ async function run(
   const warning = `This ${red('replaces')} the data of ${bold(db)} of ${project.slug} with that of ${snapshot}.`
   await confirmByName(context.world, db, flags.confirm, warning)
   const operation = await client.call('restoreSnapshot', input, { signal, ...held, idempotencyKey: randomUUID() })
-  if (flags.wait === false)
-    return context.result(operation, () =>
-      context.quiet ? operation.id : `The service has taken it on: ${operation.id}`,
-    )
+  if (flags.wait === false) return takenOn(context, operation)
   const last = await finishOperation(context, operation, flags)
   context.note(`${context.noteStyle.colors.green('✔')} ${db} is as it was`)
   if (context.json) context.result(last, () => '')
