@@ -9,8 +9,8 @@ import { median } from './numbers.ts'
 
 export const benchmark: Benchmark = {
   title: 'Memory when idle',
-  about: `Resident memory of the control plane and of the proxy with ${projectCount} stopped projects, 30 s after \`npm start\`, with
-compiled code cached as every start but the first finds it. "Own" leaves out the mapped program file, which all processes
+  about: `Resident memory of the control plane and of the proxy with ${projectCount} stopped projects, 30 s after \`npm start\`.
+"Own" leaves out the mapped program file, which all processes
 of one Node share.`,
   measure: async ({ quick }) => {
     const rounds = quick ? 1 : 3
@@ -41,7 +41,7 @@ of one Node share.`,
           row('proxy', found, ({ proxy }) => proxy),
         ],
       ],
-      bars: [atMost('Control plane, idle', server, 130, 'MB'), atMost('Proxy, idle', proxy, 90, 'MB')],
+      bars: [atMost('Control plane, idle', server, 110, 'MB'), atMost('Proxy, idle', proxy, 70, 'MB')],
     }
   },
 }

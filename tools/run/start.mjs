@@ -7,8 +7,14 @@ import { ensureService, serviceProgram } from './service.mjs'
  * behind the service collects when it is quiet.
  */
 export const memoryFlags = ['--max-semi-space-size=4', '--expose-gc']
-/** Each thread of V8 and of Node would get a heap of its own from glibc, of which most stays empty. */
-export const memoryEnv = { MALLOC_ARENA_MAX: process.env.MALLOC_ARENA_MAX ?? '2' }
+/**
+ * Each thread of V8 and of Node would get a heap of its own from glibc, of which most stays empty. And what Node reads of its cache of compiled
+ * code stays in memory for good: 5 MB, for a bundle that starts a tenth of a second sooner with it.
+ */
+export const memoryEnv = {
+  MALLOC_ARENA_MAX: process.env.MALLOC_ARENA_MAX ?? '2',
+  NODE_DISABLE_COMPILE_CACHE: process.env.NODE_DISABLE_COMPILE_CACHE ?? '1',
+}
 
 export async function run(args) {
   await ensurePage()

@@ -19,7 +19,11 @@ test('every answer carries a request id, no-store and the security headers, what
     const { headers } = await http.app.inject({ url })
     assert.match(String(headers['x-request-id']), /^req_[0-9a-z]+$/, url)
     assert.equal(headers['cache-control'], 'no-store')
-    assert.match(String(headers['content-security-policy']), /^default-src 'self'; .*frame-ancestors 'none'/)
+    const policy =
+      url === '/api/docs'
+        ? /^default-src 'self'; .*frame-ancestors 'none'/
+        : /^default-src 'none'; frame-ancestors 'none'$/
+    assert.match(String(headers['content-security-policy']), policy, url)
     assert.equal(headers['x-content-type-options'], 'nosniff')
     assert.equal(headers['x-frame-options'], 'DENY')
   }

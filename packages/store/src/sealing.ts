@@ -33,9 +33,23 @@ export function unseal(key: SealingKey, sealed: string, about: readonly unknown[
 
 /** A keyed checksum: only who has the key can make one. */
 export function sign(key: SealingKey, purpose: string, text: string): string {
-  const derived = Buffer.from(hkdfSync('sha256', key.key, '', `stackquay ${purpose}`, 32))
-  return createHmac('sha256', derived).update(text).digest('hex')
+  return createHmac('sha256', derivedKey(key, purpose)).update(text).digest('hex')
 }
+
+/** Derived once for each key and purpose: every change signs the head of the audit log. */
+function derivedKey(key: SealingKey, purpose: string): Buffer {
+  const known = derivedKeys.get(key.key) ?? new Map<string, Buffer>()
+  derivedKeys.set(key.key, known)
+  let derived = known.get(purpose)
+  if (derived === undefined) {
+    derived = Buffer.from(hkdfSync('sha256', key.key, '', `stackquay ${purpose}`, 32))
+    known.set(purpose, derived)
+  }
+  return derived
+}
+
+/** By the bytes of the key, which are forgotten with it. */
+const derivedKeys = new WeakMap<Buffer, Map<string, Buffer>>()
 
 export function isSigned(key: SealingKey, purpose: string, text: string, signature: string): boolean {
   const expected = Buffer.from(sign(key, purpose, text))

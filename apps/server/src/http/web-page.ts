@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import fastifyStatic from '@fastify/static'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { pagePolicy } from './security-headers.ts'
 
 /** Sends the page's start for one of its own addresses; answers false for every other request. */
 export type SendPage = (request: FastifyRequest, reply: FastifyReply, path: string) => boolean
@@ -18,6 +19,7 @@ export function serveWebPage(app: FastifyInstance, folder: string): SendPage {
     allowedPath: (path) => !path.startsWith('/api/'),
     setHeaders: (reply, path) => {
       reply.header('cache-control', path.startsWith(assets) ? 'public, max-age=31536000, immutable' : 'no-cache')
+      reply.header('content-security-policy', pagePolicy)
     },
   })
   return ({ method, headers }, reply, path) => {

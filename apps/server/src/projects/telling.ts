@@ -21,11 +21,14 @@ export interface TellingOptions {
 
 /** While an operation goes on, one thing happens after the other: so long they are gathered to be told at once. */
 const gatherMs = 250
+/** A script that changes one thing after the other is told of in steps of this; the first change at once. */
+const burstMs = 20
 
 export function createTelling(entries: Entries, { store, publish, onError, now }: TellingOptions): Telling {
   const touchedIds = new Set<string>()
   let telling: Promise<void> | null = null
-  let later: NodeJS.Timeout | null = null
+  let later: { readonly timer: NodeJS.Timeout; readonly due: number } | null = null
+  let toldAt = Number.NEGATIVE_INFINITY
 
   const newsOf = (id: string): readonly News[] => {
     const entry = entries.find(id)
@@ -37,6 +40,7 @@ export function createTelling(entries: Entries, { store, publish, onError, now }
   }
 
   const tell = async () => {
+    toldAt = performance.now()
     while (touchedIds.size > 0) {
       const ids = [...touchedIds]
       touchedIds.clear()
@@ -57,7 +61,7 @@ export function createTelling(entries: Entries, { store, publish, onError, now }
   }
 
   const tellNow = () => {
-    if (later !== null) clearTimeout(later)
+    if (later !== null) clearTimeout(later.timer)
     later = null
     telling ??= new Promise<void>((done) => setImmediate(done))
       .then(tell)
@@ -68,13 +72,21 @@ export function createTelling(entries: Entries, { store, publish, onError, now }
       })
   }
 
+  const tellBy = (due: number) => {
+    if (later !== null && later.due <= due) return
+    if (later !== null) clearTimeout(later.timer)
+    const wait = due - performance.now()
+    if (wait <= 0) tellNow()
+    else later = { timer: setTimeout(tellNow, wait).unref(), due }
+  }
+
   return {
     touched: (id) => {
       touchedIds.add(id)
       const entry = entries.find(id)
       if (entry !== null) entries.outdate(entry)
-      if ((entry?.operations.length ?? 0) === 0) tellNow()
-      else later ??= setTimeout(tellNow, gatherMs).unref()
+      if ((entry?.operations.length ?? 0) === 0) tellBy(toldAt + burstMs)
+      else tellBy(performance.now() + gatherMs)
     },
     told: (id) => {
       touchedIds.add(id)

@@ -58,6 +58,8 @@ export function createQueue({ store, now }: { readonly store: Store; readonly no
         noted = last
       }
       position = last
+      // Whatever is written from now on wakes us again.
+      if (events.length < batch) return
     }
   }
 
