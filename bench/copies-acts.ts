@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { Backup, OperationRecord } from '@stackquay/contract'
-import { id, type Used, type World, measured } from './copies-world.ts'
+import { id, measured, type Used, type World } from './copies-world.ts'
 
 /** What each act took, by what it is, in the order of a project’s life. */
 export async function measureActs(world: World): Promise<ReadonlyMap<string, Used>> {
@@ -79,7 +79,10 @@ async function succeeded(asked: Promise<unknown>): Promise<void> {
 const authorization = ({ service }: World) => ({ authorization: `Bearer ${service.token}` })
 
 async function download(world: World, backup: string, file: string): Promise<void> {
-  await save(await fetch(`${world.service.url}/api/v1/backups/${backup}/download`, { headers: authorization(world) }), file)
+  await save(
+    await fetch(`${world.service.url}/api/v1/backups/${backup}/download`, { headers: authorization(world) }),
+    file,
+  )
 }
 
 async function save(response: Response, file: string): Promise<void> {

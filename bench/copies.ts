@@ -68,6 +68,8 @@ function barsOf(found: readonly Found[]): readonly Bar[] {
   const times = ({ rounds }: Found, act: string) => rounds.map((round) => round.get(act)!.milliseconds)
   return [
     ...memory,
-    ...acts.map((act) => atLeast(`${act}: speed against the other`, medianRatio(times(other, act), times(ours[0]!, act)), 0.9)),
+    ...acts.map((act) =>
+      atLeast(`${act}: speed against the other`, medianRatio(times(other, act), times(ours[0]!, act)), 0.9),
+    ),
   ]
 }

@@ -68,8 +68,7 @@ export function targetBackupHandlers(deps: TargetHandlerDeps, { wait }: ProjectA
       const target = await findTarget(store, params.target)
       if (query.confirm !== backup) throw notConfirmed(backup)
       const signal = untilAnswered(context)
-      if (!(await useTarget(target, store, {}, (opened) => opened.has(backup, signal))))
-        throw noCopy(backup)
+      if (!(await useTarget(target, store, {}, (opened) => opened.has(backup, signal)))) throw noCopy(backup)
       const audit = { action: 'backup.copy.delete', target: backup } as const
       const operation = await queued('delete-copy', target, { backup, audit }, context, deps)
       const ended = await wait(operation, query.wait, context)

@@ -117,12 +117,7 @@ export function openCopier(options: CopierOptions): Copier {
 interface Running {
   readonly stdin: NonNullable<ChildProcess['stdin']>
   readonly stdout: NonNullable<ChildProcess['stdout']>
-  call(
-    name: CallName,
-    args: readonly unknown[],
-    signal: AbortSignal,
-    send: CopierSendOptions | null,
-  ): Promise<unknown>
+  call(name: CallName, args: readonly unknown[], signal: AbortSignal, send: CopierSendOptions | null): Promise<unknown>
   kill(): void
   end(): Promise<void>
 }
