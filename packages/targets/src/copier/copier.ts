@@ -76,8 +76,12 @@ export function openCopier(options: CopierOptions): Copier {
       const failing = new AbortController()
       const signal = AbortSignal.any([send.signal, failing.signal])
       const asked = call('send', [source, send.sent], signal, send)
-      const content = Readable.from(read(0, source.size, signal), { objectMode: false })
-      const fed = pipeline(content, running!.stdin, { end: false, signal }).catch((error) => failing.abort(error))
+      const { stdin } = running!
+      const content = watched(read(0, source.size, signal), (error) => failing.abort(error))
+      // It waits for what does not come any more. That it takes no more is told by how it ends.
+      const fed = pipeline(Readable.from(content, { objectMode: false }), stdin, { end: false, signal }).catch(() => {
+        stdin.destroy()
+      })
       // Whatever ends it early, nothing more is read.
       const index = await asked.catch((error: unknown) => {
         failing.abort(error)
@@ -111,6 +115,26 @@ export function openCopier(options: CopierOptions): Copier {
     [Symbol.asyncDispose]: async () => {
       await running?.end()
     },
+  }
+}
+
+/** The same, with its own failure told, and not that of who reads it. */
+async function* watched(
+  content: AsyncIterable<Uint8Array>,
+  onFailure: (error: unknown) => void,
+): AsyncGenerator<Uint8Array> {
+  const chunks = content[Symbol.asyncIterator]()
+  try {
+    for (;;) {
+      const next = await chunks.next().catch((error: unknown) => {
+        onFailure(error)
+        throw error
+      })
+      if (next.done === true) return
+      yield next.value
+    }
+  } finally {
+    await chunks.return?.()
   }
 }
 
