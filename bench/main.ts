@@ -20,6 +20,7 @@ const benchmarks: Readonly<Record<string, () => Promise<{ readonly benchmark: Be
   'route-change': () => import('./route-change.ts'),
   publish: () => import('./publish.ts'),
   snapshots: () => import('./snapshots.ts'),
+  copies: () => import('./copies.ts'),
   docker: () => import('./docker.ts'),
 }
 
@@ -40,7 +41,7 @@ const withOwnReport: Readonly<Record<string, (quick: boolean) => Promise<Measure
 }
 
 /** Those that can measure another checkout beside this one. */
-const comparing = ['scale', 'patch']
+const comparing = ['scale', 'patch', 'copies']
 
 const known = [...Object.keys(benchmarks), ...Object.keys(withOwnReport)]
 const usage = `Usage: npm run bench [-- --quick] [--against <folder>] [names]

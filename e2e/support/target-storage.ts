@@ -12,6 +12,9 @@ export interface TargetStorage {
     readonly accessKeyId: string
     readonly secretAccessKey: string
   }
+  /** It does not answer until `comeBack`. */
+  goAway(): Promise<void>
+  comeBack(): Promise<void>
   end(): Promise<void>
 }
 
@@ -21,12 +24,22 @@ const keys = { accessKeyId: 'ACCESSKEY0123456789A', secretAccessKey: 'secret0123
 export async function startTargetStorage(): Promise<TargetStorage> {
   const data = await mkdtemp(join(tmpdir(), 'stackquay-storage-'))
   const program = fileURLToPath(import.meta.resolve('@stackquay/catalog/services/storage/server/object-storage'))
-  const server = spawnTracked([process.execPath, program, '--data', data, '--port', '0', '--bucket', 'offsite'], {
-    env: { STORAGE_ACCESS_KEY: keys.accessKeyId, STORAGE_SECRET_KEY: keys.secretAccessKey },
-  })
-  const [, endpoint = ''] = await server.line(/listens on (http:\/\/\S+)/)
+  const start = async (port: string) => {
+    const server = spawnTracked([process.execPath, program, '--data', data, '--port', port, '--bucket', 'offsite'], {
+      env: { STORAGE_ACCESS_KEY: keys.accessKeyId, STORAGE_SECRET_KEY: keys.secretAccessKey },
+    })
+    const [, endpoint = ''] = await server.line(/listens on (http:\/\/\S+)/)
+    return { server, endpoint }
+  }
+  let { server, endpoint } = await start('0')
   return {
     s3: { endpoint, bucket: 'offsite', ...keys },
+    goAway: async () => {
+      await server.end()
+    },
+    comeBack: async () => {
+      ;({ server, endpoint } = await start(new URL(endpoint).port))
+    },
     end: async () => {
       await server.end()
       await rm(data, { recursive: true, force: true })

@@ -13,9 +13,9 @@ import { runSlowed } from './slowed.mjs'
 import { ensureSystemPackages } from './system-packages.mjs'
 import { allTestFiles } from './test-files.mjs'
 
-/** Tests that repeat what they do with `rounds`, by the names of their files. */
-const repeating =
-  /\/(trust-[^/]*|kill|backups|round-trip|docker-kill|docker-foreign|patch-property|native-shared|root-paths|user-files|rabbitmq|docker-data|page|page-[^/]*|docker-page)\.test\.ts$/
+/** Tests that take their counts by `rounds`, and by their names those that are run besides. */
+const repeating = /from '@stackquay\/testkit\/rounds'/
+const besides = /\/(trust-[^/]*|native-shared|rabbitmq|docker-data|page|page-[^/]*|docker-page)\.test\.ts$/
 const HOUR_MS = 3_600_000
 
 /**
@@ -56,7 +56,7 @@ async function soakSlowed(args) {
 
 async function soakRounds(words) {
   const files = allTestFiles()
-    .filter((file) => repeating.test(`/${file}`))
+    .filter((file) => besides.test(`/${file}`) || repeating.test(readFileSync(join(root, file), 'utf8')))
     .filter((file) => words.length === 0 || words.some((word) => file.includes(word)))
   if (files.length === 0) throw new Refusal(`No test that repeats itself matches ${words.join(' or ')}.`)
   await ensureSystemPackages(files)

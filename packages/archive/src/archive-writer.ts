@@ -4,6 +4,7 @@ import type { AddOptions, ArchiveWriter, ManifestFields, NewPart, PartNotes } fr
 import { compress } from './compress.ts'
 import { ArchiveError } from './error.ts'
 import { errorCode, makeFolder, oneChunk, type StoredBytes, storeFile, syncFolder, throwAsDiskFull } from './files.ts'
+import { freeChunks } from './free-chunks.ts'
 import {
   fileName,
   type Manifest,
@@ -53,6 +54,7 @@ class FolderWriter implements ArchiveWriter {
     async function* counted(): AsyncGenerator<Uint8Array> {
       for await (const chunk of content) {
         contentBytes += chunk.length
+        freeChunks(chunk.length)
         options.onBytes?.(contentBytes)
         yield chunk
       }

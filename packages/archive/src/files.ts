@@ -3,6 +3,7 @@ import { constants } from 'node:fs'
 import { type FileHandle, mkdir, open, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ArchiveError } from './error.ts'
+import { freeChunks } from './free-chunks.ts'
 
 export interface StoredBytes {
   readonly bytes: number
@@ -30,6 +31,7 @@ async function writeAndHash(file: FileHandle, content: AsyncIterable<Uint8Array>
   for await (const chunk of content) {
     hash.update(chunk)
     bytes += chunk.length
+    freeChunks(chunk.length)
     // One write may take only a part of it.
     for (let done = 0; done < chunk.length; ) done += (await file.write(chunk, done)).bytesWritten
   }

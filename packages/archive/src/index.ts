@@ -11,6 +11,7 @@ export type {
 } from './archive.ts'
 export { openArchiveFolder } from './archive-folder.ts'
 export { ArchiveError, type ArchiveErrorCode } from './error.ts'
+export { freeChunks } from './free-chunks.ts'
 export {
   type InstanceArchives,
   type NewInstanceBackup,

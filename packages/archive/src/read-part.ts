@@ -6,6 +6,7 @@ import { pipeline } from 'node:stream/promises'
 import { createZstdDecompress, constants as zlib } from 'node:zlib'
 import { ArchiveError } from './error.ts'
 import { errorCode } from './files.ts'
+import { freeChunks } from './free-chunks.ts'
 import type { StoredPart } from './manifest.ts'
 
 /** 8 MiB, more than any level up to 19 asks for: what a hostile frame can make us keep. */
@@ -17,6 +18,7 @@ export async function* readContent(folder: string, entry: StoredPart, signal?: A
   let bytes = 0
   for await (const chunk of contentOf(folder, entry, signal)) {
     bytes += chunk.length
+    freeChunks(chunk.length)
     if (bytes > entry.contentBytes)
       throw damaged(entry, `it holds more than the ${entry.contentBytes} bytes that the manifest names`)
     yield chunk
@@ -87,6 +89,7 @@ export async function* readRange(
       const { buffer, bytesRead } = await file.read(Buffer.allocUnsafe(Math.min(chunkSize, to - at)), { position: at })
       if (bytesRead === 0) throw damaged(entry, `it ends after ${at} of ${entry.bytes} bytes`)
       at += bytesRead
+      freeChunks(bytesRead)
       yield buffer.subarray(0, bytesRead)
     }
   } finally {

@@ -65,6 +65,26 @@ describe('The program between a runner and its results', () => {
     assert.equal(ended.code, 1)
   })
 
+  test('keeps what Go before 1.24 says of a package that does not compile as the events of later ones', async () => {
+    const ended = await run(
+      'go',
+      String.raw`printf '# a/b [a/b.test]\nb/b_test.go:6:2: undefined: x\n' >&2; printf 'FAIL\ta/b [build failed]\n'; exit 2`,
+    )
+    assert.equal(ended.stdout, 'FAIL\ta/b [build failed]\n')
+    const events = ended.results
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+    assert.deepEqual(
+      events.toSorted((a, b) => a.Action.localeCompare(b.Action)),
+      [
+        { Action: 'build-output', ImportPath: 'a/b [a/b.test]', Output: '# a/b [a/b.test]\n' },
+        { Action: 'build-output', ImportPath: 'a/b [a/b.test]', Output: 'b/b_test.go:6:2: undefined: x\n' },
+        { Action: 'fail', Package: 'a/b' },
+      ],
+    )
+  })
+
   test('says when the runner is not there', async () => {
     const args = [
       programFile('test-output'),

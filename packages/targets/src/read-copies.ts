@@ -11,6 +11,7 @@ import {
   pieceFolder,
   pieceName,
 } from './copy-format.ts'
+import { oneAhead } from './one-ahead.ts'
 import { describe } from './put-checked.ts'
 import { type Target, TargetError } from './target.ts'
 import type { TargetKey } from './target-key.ts'
@@ -55,10 +56,11 @@ export async function hasCopy(
 }
 
 /** The archive of a copy, as it was sent. Every piece is compared with the index before anything of it is yielded. */
-export async function* readCopy(
-  index: CopyIndex,
-  { target, key, sealer, signal }: ReadOptions,
-): AsyncGenerator<Buffer> {
+export function readCopy(index: CopyIndex, options: ReadOptions): AsyncGenerator<Buffer> {
+  return oneAhead(contents(index, options))
+}
+
+async function* contents(index: CopyIndex, { target, key, sealer, signal }: ReadOptions): AsyncGenerator<Buffer> {
   const folder = pieceFolder(copyName(key.identity, index.id))
   for (const [at, piece] of index.pieces.entries()) {
     signal.throwIfAborted()

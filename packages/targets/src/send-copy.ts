@@ -10,6 +10,7 @@ import {
   pieceFolder,
   pieceName,
 } from './copy-format.ts'
+import { oneAhead } from './one-ahead.ts'
 import { describe, putChecked } from './put-checked.ts'
 import { type Target, TargetError } from './target.ts'
 import type { TargetKey } from './target-key.ts'
@@ -76,31 +77,50 @@ async function sendPieces(
   source: CopySource,
   name: string,
   there: ReadonlyMap<string, number>,
-  { target, key, sealer, sent, onFirst, onPiece, onBytes, signal }: SendOptions,
+  options: SendOptions,
 ): Promise<Piece[]> {
+  const { target, onFirst, onPiece, onBytes, signal } = options
   const pieces: Piece[] = []
   let isFirst = true
+  for await (const { at, before, contentSha256, sealed } of oneAhead(prepared(source, there, options))) {
+    signal.throwIfAborted()
+    if (sealed === null) pieces.push(before)
+    else {
+      if (isFirst) await onFirst()
+      // An index never names a piece that is another one by now. Without one nothing is deleted: the right to may be missing.
+      if (isFirst && (await target.stat(indexName(name), signal)) !== null) await removeIndex(name, target, signal)
+      isFirst = false
+      const stored = await putChecked(target, `${pieceFolder(name)}/${pieceName(at)}`, sealed, signal)
+      const piece = { ...stored, contentSha256 }
+      await onPiece(at, piece)
+      pieces.push(piece)
+    }
+    onBytes(Math.min((at + 1) * pieceBytes, source.size))
+  }
+  return pieces
+}
+
+type Prepared = { readonly at: number; readonly contentSha256: string } & (
+  | { readonly sealed: Uint8Array; readonly before: null }
+  /** It is there already. */
+  | { readonly sealed: null; readonly before: Piece }
+)
+
+async function* prepared(
+  source: CopySource,
+  there: ReadonlyMap<string, number>,
+  { key, sealer, sent, signal }: SendOptions,
+): AsyncGenerator<Prepared> {
   for (let at = 0; at < countPieces(source.size); at += 1) {
     signal.throwIfAborted()
     const [from, to] = [at * pieceBytes, Math.min((at + 1) * pieceBytes, source.size)]
     const content = await readRange(source, from, to, signal)
     const contentSha256 = describe(content).sha256
     const before = sent.get(at)
-    if (before?.contentSha256 === contentSha256 && there.get(pieceName(at)) === before.bytes) pieces.push(before)
-    else {
-      if (isFirst) await onFirst()
-      // An index never names a piece that is another one by now. Without one nothing is deleted: the right to may be missing.
-      if (isFirst && (await target.stat(indexName(name), signal)) !== null) await removeIndex(name, target, signal)
-      isFirst = false
-      const sealed = await sealer.encrypt(content, key.recipient)
-      const stored = await putChecked(target, `${pieceFolder(name)}/${pieceName(at)}`, sealed, signal)
-      const piece = { ...stored, contentSha256 }
-      await onPiece(at, piece)
-      pieces.push(piece)
-    }
-    onBytes(to)
+    if (before?.contentSha256 === contentSha256 && there.get(pieceName(at)) === before.bytes)
+      yield { at, contentSha256, sealed: null, before }
+    else yield { at, contentSha256, sealed: await sealer.encrypt(content, key.recipient), before: null }
   }
-  return pieces
 }
 
 /** Removes all that there is of a copy, whole or not. First the index: what is left of the rest is no copy. */

@@ -2,16 +2,15 @@ import { problemOf } from '@stackquay/contract'
 import { expiredCopies, type TargetCopy } from '@stackquay/domain'
 import type { StepContext } from '@stackquay/orchestrator'
 import { type BackupTargetRow, byTheService, type NewAuditEntry, newId, type Store } from '@stackquay/store'
-import { type CopyIndex, listCopies, removeCopy, removeLeftover, TargetError } from '@stackquay/targets'
+import { type Copier, type CopyIndex, TargetError } from '@stackquay/targets'
 import type { CopiedArchive } from '../backups/copied-archive.ts'
 import type { Backups } from '../backups/open-backups.ts'
 import { actOn, type Subject } from '../backups/scheduled-subject.ts'
 import { targetProblem } from '../http/target-problem.ts'
-import type { OpenedTarget } from './use-target.ts'
 
 export interface OldCopyDeps {
   readonly row: BackupTargetRow
-  readonly opened: OpenedTarget
+  readonly opened: Copier
   readonly context: Pick<StepContext, 'signal' | 'output'>
   readonly store: Store
   readonly backups: Backups
@@ -34,7 +33,7 @@ export async function copierId({ instance, transaction }: Pick<Store, 'instance'
 export async function removeLeftovers(copying: string, deps: OldCopyDeps): Promise<void> {
   const { row, opened, context, store } = deps
   for (const backup of await store.backupTargets.leftovers(row.id)) {
-    const isLeft = backup === copying || (await tried(deps, () => removeLeftover(backup, { ...opened, ...context })))
+    const isLeft = backup === copying || (await tried(deps, () => opened.removeLeftover(backup, context.signal)))
     if (!isLeft) return
     await store.transaction((tx) => tx.backupTargets.forgetLeftover(row.id, backup))
   }
@@ -55,7 +54,7 @@ export async function deleteOldCopies(copied: CopiedArchive, instance: string, d
   await tried(
     deps,
     async () => {
-      const indexes = await listCopies({ ...opened, signal: context.signal }, () => undefined)
+      const indexes = (await opened.list(context.signal)).found
       const project = copied.subject?.id ?? null
       const found = foundBy(deps.backups, scheduled.lastWhole?.id ?? null)
       const rule = { keep, timezone, keepSetAt, project, instance, found }
@@ -80,7 +79,7 @@ export async function deleteCopy(
   { row, opened, context, store, backups }: Omit<OldCopyDeps, 'now'>,
 ): Promise<void> {
   await store.transaction((tx) => tx.backupTargets.putLeftover(row.id, backup))
-  await removeCopy(backup, { ...opened, signal: context.signal })
+  await opened.remove(backup, context.signal)
   await store.transaction(async (tx) => {
     await tx.backupTargets.forgetLeftover(row.id, backup)
     await tx.backupTargets.forgetCopy(row.id, backup)

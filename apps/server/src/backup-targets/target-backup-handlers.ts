@@ -1,7 +1,7 @@
 import { ArchiveError, parseManifest } from '@stackquay/archive'
 import { ProblemError, type TargetBackup } from '@stackquay/contract'
 import type { BackupTargetRow, OperationRow } from '@stackquay/store'
-import { type CopyIndex, findCopy, hasCopy, listCopies } from '@stackquay/targets'
+import type { CopyIndex } from '@stackquay/targets'
 import { finders } from '../backups/backup-handlers.ts'
 import { isOfInstance } from '../backups/copied-archive.ts'
 import { requireRoom } from '../backups/free-room.ts'
@@ -32,13 +32,11 @@ export function targetBackupHandlers(deps: TargetHandlerDeps, { wait }: ProjectA
   return {
     listTargetBackups: async ({ params }, context) => {
       const row = await findTarget(store, params.target)
-      const unreadable: string[] = []
-      const found = await useTarget(row, store, {}, (opened) =>
-        listCopies({ ...opened, signal: untilAnswered(context) }, (error) => unreadable.push(error.message)),
-      )
+      const listed = await useTarget(row, store, {}, (opened) => opened.list(untilAnswered(context)))
+      const unreadable = [...listed.unreadable]
       const copier = await copierId(store)
       const own = new Set((await archives.list()).map(({ id }) => id))
-      const items = found.flatMap((index) => shown(index, { own, copier }, unreadable, deps) ?? [])
+      const items = listed.found.flatMap((index) => shown(index, { own, copier }, unreadable, deps) ?? [])
       items.sort((one, other) => Date.parse(other.createdAt) - Date.parse(one.createdAt))
       return { status: 200, body: { items, unreadable: unreadable.slice(0, mostUnreadable) } }
     },
@@ -70,8 +68,7 @@ export function targetBackupHandlers(deps: TargetHandlerDeps, { wait }: ProjectA
       const target = await findTarget(store, params.target)
       if (query.confirm !== backup) throw notConfirmed(backup)
       const signal = untilAnswered(context)
-      if (!(await useTarget(target, store, {}, (opened) => hasCopy(backup, { ...opened, signal }))))
-        throw noCopy(backup)
+      if (!(await useTarget(target, store, {}, (opened) => opened.has(backup, signal)))) throw noCopy(backup)
       const audit = { action: 'backup.copy.delete', target: backup } as const
       const operation = await queued('delete-copy', target, { backup, audit }, context, deps)
       const ended = await wait(operation, query.wait, context)
@@ -115,7 +112,7 @@ async function fetched(
   deps: TargetHandlerDeps,
 ): Promise<OperationRow> {
   const { store, config } = deps
-  const index = await useTarget(target, store, {}, (opened) => findCopy(backup, { ...opened, signal: context.signal }))
+  const index = await useTarget(target, store, {}, (opened) => opened.find(backup, context.signal))
   if (index === null) throw noCopy(backup)
   if (isOfInstance(backup)) acceptManifest(manifestOf(index), store.sealing)
   await requireRoom(config.home, index.archiveBytes, 'The backup')

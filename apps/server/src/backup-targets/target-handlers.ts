@@ -1,14 +1,6 @@
 import { ProblemError } from '@stackquay/contract'
 import { type BackupTargetRow, newId, type OperationRow, TakenError } from '@stackquay/store'
-import {
-  checkTarget,
-  openSealer,
-  openTarget,
-  requireKey,
-  restoreKey,
-  setUpKey,
-  type TargetAccess,
-} from '@stackquay/targets'
+import { openCopier, type TargetAccess } from '@stackquay/targets'
 import type { Backups } from '../backups/open-backups.ts'
 import type { Config } from '../config.ts'
 import type { Handlers, RequestContext } from '../http/handler.ts'
@@ -75,10 +67,10 @@ export function targetHandlers(deps: TargetHandlerDeps): TargetHandlers {
     checkBackupTarget: async ({ params, body }, context) => {
       const row = await findTarget(store, params.target)
       const signal = untilAnswered(context)
-      await useTarget(row, store, {}, async ({ target, key }) => {
-        await checkTarget(target, signal)
-        if (body?.restoreKeyFile === true) await restoreKey(target, key, signal)
-        await requireKey(target, key, signal)
+      await useTarget(row, store, {}, async (target) => {
+        await target.check(signal)
+        if (body?.restoreKeyFile === true) await target.restoreKey(signal)
+        await target.requireKey(signal)
       })
       const checked = await store.transaction(async (tx) => {
         await tx.audit.append(context.audit({ action: 'backup-target.check', target: row.name, changes: told(row) }))
@@ -97,14 +89,9 @@ async function refuseTakenName(name: string, { store }: Pick<TargetHandlerDeps, 
 /** Before anything is kept: that it does what a target must, and its key. */
 async function setUp(access: TargetAccess, passphrase: string | null, context: RequestContext) {
   const signal = untilAnswered(context)
-  const target = await openTarget(access)
-  await using sealer = openSealer()
-  try {
-    await checkTarget(target, signal)
-    return await setUpKey(target, sealer, passphrase, signal)
-  } finally {
-    await target.close()
-  }
+  await using target = openCopier({ access })
+  await target.check(signal)
+  return await target.setUpKey(passphrase, signal)
 }
 
 async function keep(

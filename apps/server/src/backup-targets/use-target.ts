@@ -1,43 +1,22 @@
 import { ProblemError } from '@stackquay/contract'
 import type { BackupTargetRow, Store } from '@stackquay/store'
-import {
-  openSealer,
-  openTarget,
-  type Sealer,
-  type Target,
-  type TargetError,
-  type TargetKey,
-  withRetries,
-} from '@stackquay/targets'
+import { type Copier, openCopier, type TargetError } from '@stackquay/targets'
 import { openAccess } from './sealed-access.ts'
-
-/** A target that is connected to when it is first asked for something. */
-export interface OpenedTarget {
-  readonly target: Target
-  readonly key: TargetKey
-  readonly sealer: Sealer
-}
 
 export interface UseOptions {
   /** What fails for a while is tried again, and told. Without it a person waits for the answer, and gets the first one. */
   readonly onRetry?: (error: TargetError, pauseMs: number) => void
 }
 
-/** Connections and the thread that encrypts end with `act`. */
+/** A target that is connected to when it is first asked for something. Connections and the process that has them end with `act`. */
 export async function useTarget<Result>(
   row: BackupTargetRow,
   store: Store,
-  { onRetry }: UseOptions,
-  act: (opened: OpenedTarget) => Promise<Result>,
+  options: UseOptions,
+  act: (target: Copier) => Promise<Result>,
 ): Promise<Result> {
-  const { access, key } = await openAccess(row, store)
-  const target = await openTarget(access)
-  await using sealer = openSealer()
-  try {
-    return await act({ target: onRetry === undefined ? target : withRetries(target, { onRetry }), key, sealer })
-  } finally {
-    await target.close()
-  }
+  await using target = openCopier({ ...(await openAccess(row, store)), ...options })
+  return await act(target)
 }
 
 /** Throws `not_found`. */

@@ -1,4 +1,5 @@
 import { PassThrough } from 'node:stream'
+import { freeChunks } from '@stackquay/archive'
 import { withPrefix } from '@stackquay/catalog/tar-prefix'
 import { ProblemError } from '@stackquay/contract'
 import type { BackupPrograms, DataProgram } from '@stackquay/domain'
@@ -96,7 +97,10 @@ export async function* outputOf(
     })
   ended.catch((error: Error) => output.destroy(error))
   try {
-    yield* output as AsyncIterable<Buffer>
+    for await (const chunk of output as AsyncIterable<Buffer>) {
+      freeChunks(chunk.length)
+      yield chunk
+    }
     await ended
   } finally {
     left.abort()

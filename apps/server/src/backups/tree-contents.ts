@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { freeChunks } from '@stackquay/archive'
 import { type ContentHash, contentHash } from './content-hash.ts'
 import { entryOf, headerBytes, morePieces, type Piece, type TarEntry } from './tar-entries.ts'
 
@@ -41,6 +42,7 @@ export function treeContents() {
     async *of(archive: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
       for await (const chunk of archive) {
         look(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength))
+        freeChunks(chunk.byteLength)
         yield chunk
       }
     },

@@ -1,3 +1,4 @@
+import { freeChunks } from '@stackquay/archive'
 import { DumpError, type DumpMode, type DumpNote } from '@stackquay/catalog'
 import { ProblemError } from '@stackquay/contract'
 import type { DatabaseDump } from '@stackquay/domain'
@@ -74,6 +75,7 @@ function counting(content: AsyncIterable<Uint8Array>): { content: AsyncGenerator
   const passing = async function* () {
     for await (const chunk of content) {
       bytes += chunk.length
+      freeChunks(chunk.length)
       yield Buffer.isBuffer(chunk) ? chunk : Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length)
     }
   }

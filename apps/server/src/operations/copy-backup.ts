@@ -1,16 +1,8 @@
 import type { StepContext, Work } from '@stackquay/orchestrator'
 import type { BackupCopyRow, OperationRow } from '@stackquay/store'
-import {
-  type CopyIndex,
-  findCopy,
-  type Piece,
-  removeCopy,
-  requireKey,
-  sendCopy,
-  type TargetError,
-} from '@stackquay/targets'
+import type { Copier, CopyIndex, Piece, TargetError } from '@stackquay/targets'
 import { copierId, deleteOldCopies, removeLeftovers } from '../backup-targets/old-copies.ts'
-import { findTarget, type OpenedTarget, useTarget } from '../backup-targets/use-target.ts'
+import { findTarget, useTarget } from '../backup-targets/use-target.ts'
 import { backupEvent } from '../backups/backup-event.ts'
 import { type CopiedArchive, copiedArchive } from '../backups/copied-archive.ts'
 import { bytesText } from '../backups/free-room.ts'
@@ -71,24 +63,22 @@ async function copy(
   const bytes = told(context, `of ${bytesText(archive.size)} copied`)
   const row = await findTarget(store, id)
   await useTarget(row, store, { onRetry: retryTold(context) }, async (opened) => {
-    await requireKey(opened.target, opened.key, signal)
+    await opened.requireKey(signal)
     const old = { row, opened, context, store, backups, now: deps.now }
     await removeLeftovers(backup, old)
-    const { sent, isOurs, index } = await sentBefore(input, { ...opened, signal }, deps)
+    const { sent, isOurs, index } = await sentBefore(input, opened, signal, deps)
     state.isOurs = isOurs
     const manifest = JSON.parse(JSON.stringify(copied.manifest))
     // What a person or another instance copied stays theirs.
     const bySchedule =
       input.ofSchedule === true && (index === null || (index.bySchedule && index.instance === instance))
-    await sendCopy(
+    await opened.send(
       { id: backup, ...archive, manifest, identity, instance, bySchedule },
       {
-        ...opened,
         sent,
         onFirst: () => keep({ backup, target: id }, 'copying', deps),
         onPiece: (at, piece) => store.transaction((tx) => tx.backupTargets.putPiece(id, backup, at, piece)),
         onBytes: bytes,
-        now: () => new Date(),
         signal,
       },
     )
@@ -111,7 +101,8 @@ async function complete({ id, subject }: CopiedArchive, target: string, { store,
  */
 async function sentBefore(
   { backup, target, isFirst }: CopyInput,
-  options: OpenedTarget & { readonly signal: AbortSignal },
+  opened: Copier,
+  signal: AbortSignal,
   { store }: OperationDeps,
 ): Promise<{
   readonly sent: ReadonlyMap<number, Piece>
@@ -121,7 +112,7 @@ async function sentBefore(
 }> {
   const noted = await store.backupTargets.pieces(target, backup)
   if (noted.size > 0) return { sent: noted, isOurs: isFirst, index: null }
-  const index = await findCopy(backup, options)
+  const index = await opened.find(backup, signal)
   return { sent: new Map(index?.pieces.entries()), isOurs: isFirst && index === null, index }
 }
 
@@ -134,7 +125,7 @@ async function removeSent(input: CopyInput, deps: OperationDeps): Promise<void> 
   try {
     const signal = AbortSignal.timeout(removeMs)
     const row = await findTarget(store, target)
-    await useTarget(row, store, {}, (opened) => removeCopy(backup, { ...opened, signal }))
+    await useTarget(row, store, {}, (opened) => opened.remove(backup, signal))
   } catch {
     return keep(input, 'incomplete', deps)
   }

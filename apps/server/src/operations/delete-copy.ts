@@ -1,6 +1,5 @@
 import type { StepContext, Work } from '@stackquay/orchestrator'
 import type { OperationRow } from '@stackquay/store'
-import { requireKey } from '@stackquay/targets'
 import { deleteCopy } from '../backup-targets/old-copies.ts'
 import { findTarget, useTarget } from '../backup-targets/use-target.ts'
 import { retryTold } from './copy-backup.ts'
@@ -12,7 +11,7 @@ export function deleteTargetCopy({ input }: OperationRow, { store, backups }: Op
   const run = async (context: StepContext) => {
     const row = await findTarget(store, target)
     await useTarget(row, store, { onRetry: retryTold(context) }, async (opened) => {
-      await requireKey(opened.target, opened.key, context.signal)
+      await opened.requireKey(context.signal)
       await deleteCopy(backup, null, { row, opened, context, store, backups })
     })
   }

@@ -3,7 +3,7 @@ import { ProblemError } from '@stackquay/contract'
 import { settingsPart } from '@stackquay/domain'
 import type { StepContext, Work } from '@stackquay/orchestrator'
 import type { OperationRow } from '@stackquay/store'
-import { type CopyIndex, findCopy, type ReadOptions, readCopy } from '@stackquay/targets'
+import type { Copier, CopyIndex } from '@stackquay/targets'
 import { findTarget, useTarget } from '../backup-targets/use-target.ts'
 import { bytesText, requireRoom } from '../backups/free-room.ts'
 import { takeIn } from '../backups/take-in.ts'
@@ -33,15 +33,13 @@ async function fetch(
   deps: OperationDeps,
 ): Promise<void> {
   const { store, backups } = deps
-  const { signal } = context
   const row = await findTarget(store, target)
   const { manifest, index } = await useTarget(row, store, { onRetry: retryTold(context) }, async (opened) => {
-    const options = { ...opened, signal }
-    const found = await findCopy(backup, options)
+    const found = await opened.find(backup, context.signal)
     if (found === null) throw new ProblemError('not_found', 'There is no complete copy of it on the target any more.')
     // It is here where an attempt before this one was ended after all had come.
     const here = backups.known.find(backup)?.manifest
-    return { index: found, manifest: here ?? (await receive(found, options, context, deps)) }
+    return { index: found, manifest: here ?? (await receive(found, opened, context, deps)) }
   })
   const identity = await openingIdentity(manifest, index, deps)
   await takeIn(manifest, deps, async (tx) => {
@@ -52,24 +50,24 @@ async function fetch(
 
 async function receive(
   index: CopyIndex,
-  options: ReadOptions,
+  opened: Copier,
   context: StepContext,
   { backups, config }: Pick<OperationDeps, 'backups' | 'config'>,
 ): Promise<Manifest> {
   const { id, archiveBytes } = index
   await requireRoom(config.home, archiveBytes, 'The backup')
-  const counted = countedCopy(index, options, context)
-  const manifest = await backups.folder.upload(counted, { signal: options.signal, maxBytes: archiveBytes })
+  const counted = countedCopy(index, opened, context)
+  const manifest = await backups.folder.upload(counted, { signal: context.signal, maxBytes: archiveBytes })
   if (manifest.id === id) return manifest
   await backups.folder.remove(manifest.id)
   throw new ProblemError('backup_damaged', `The copy of ${id} holds the backup ${manifest.id}.`)
 }
 
 /** The archive, with what came of it told. */
-export async function* countedCopy(index: CopyIndex, options: ReadOptions, context: StepContext) {
+export async function* countedCopy(index: CopyIndex, opened: Copier, context: StepContext) {
   const tell = told(context, `of ${bytesText(index.archiveBytes)} fetched`)
   let received = 0
-  for await (const chunk of readCopy(index, options)) {
+  for await (const chunk of opened.read(index, context.signal)) {
     yield chunk
     received += chunk.length
     tell(received)

@@ -2,7 +2,7 @@ import type { InstanceManifest } from '@stackquay/archive'
 import { ProblemError } from '@stackquay/contract'
 import type { StepContext, Work } from '@stackquay/orchestrator'
 import type { OperationRow } from '@stackquay/store'
-import { type CopyIndex, findCopy, type ReadOptions } from '@stackquay/targets'
+import type { Copier, CopyIndex } from '@stackquay/targets'
 import { findTarget, useTarget } from '../backup-targets/use-target.ts'
 import { backupEvent } from '../backups/backup-event.ts'
 import { requireRoom } from '../backups/free-room.ts'
@@ -35,11 +35,10 @@ async function fetch(
   const { store, backups } = deps
   const row = await findTarget(store, target)
   await useTarget(row, store, { onRetry: retryTold(context) }, async (opened) => {
-    const options = { ...opened, signal: context.signal }
-    const index = await findCopy(backup, options)
+    const index = await opened.find(backup, context.signal)
     if (index === null) throw new ProblemError('not_found', 'There is no complete copy of it on the target any more.')
     // It is here where an attempt before this one was ended after all had come.
-    if ((await backups.own.archives.read(backup)) === null) await receive(index, options, context, deps)
+    if ((await backups.own.archives.read(backup)) === null) await receive(index, opened, context, deps)
   })
   const copy = await store.transaction(async (tx) => {
     await tx.events.append(backupEvent('backup.created', { id: backup, project: null }))
@@ -50,7 +49,7 @@ async function fetch(
 
 async function receive(
   index: CopyIndex,
-  options: ReadOptions,
+  opened: Copier,
   context: StepContext,
   { store, backups, config }: Pick<OperationDeps, 'store' | 'backups' | 'config'>,
 ): Promise<void> {
@@ -63,6 +62,6 @@ async function receive(
   }
   // Before anything is fetched.
   accept(manifestOf(index))
-  const limits = { signal: options.signal, maxBytes: index.archiveBytes, accept }
-  await archives.upload(countedCopy(index, options, context), limits)
+  const limits = { signal: context.signal, maxBytes: index.archiveBytes, accept }
+  await archives.upload(countedCopy(index, opened, context), limits)
 }

@@ -12,6 +12,7 @@ export function readGoTestJson(text: string): TestResults {
   const open = new Map<string, Open>()
   const failures = new Map<string, number>()
   const build = new Map<string, string>()
+  const uncompiled: Open[] = []
   let events = 0
   let isCut = false
   for (const line of linesOf(text)) {
@@ -40,13 +41,24 @@ export function readGoTestJson(text: string): TestResults {
       if (!cases.add(ofTest(entry, outcome, seconds))) break
     } else if (outcome === 'failed' && !failures.has(name)) {
       const because = textOf(event.FailedBuild)
-      cases.add(ofPackage({ ...entry, output: (build.get(because ?? name) ?? '') + entry.output }))
+      if (because === null && (entry.output === '' || /\[(build|setup) failed\]/.test(entry.output)))
+        uncompiled.push(entry)
+      else cases.add(ofPackage({ ...entry, output: buildOf(because ?? name, build) + entry.output }))
     }
   }
+  // Before Go 1.24 what the compiler says stands beside the events, and may come later.
+  for (const entry of uncompiled)
+    cases.add(ofPackage({ ...entry, output: buildOf(entry.package, build) + entry.output }))
   if (events === 0) throw new UnreadableResults('The results are not events of "go test -json".')
   // A test that neither passed nor failed was running when everything ended.
   const running = [...open.values()]
   return cases.results(isCut || running.length > 0)
+}
+
+/** A package is built once more for its tests: `example.org/shop [example.org/shop.test]`. */
+function buildOf(name: string, build: ReadonlyMap<string, string>): string {
+  const own = [...build].find(([of]) => of === name || of.startsWith(`${name} [`) || of.startsWith(`${name}_test [`))
+  return own?.[1] ?? ''
 }
 
 const mostOutput = 65_536

@@ -13,8 +13,8 @@ import { parseArgs } from 'node:util'
  *
  *     test-output --results FILE --format go|text [--below-home FOLDER] -- PROGRAM [ARGUMENT]…
  *
- * `go`: standard output is events of `go test -json`; they go to the file, their text is printed. `text`: both outputs go to
- * the file and are printed. `--below-home`: a folder of the home folder that is searched for the program after PATH.
+ * `go`: standard output is events of `go test -json`; they go to the file, their text is printed. What Go before 1.24 says as text of a
+ * package that does not compile goes there as the events that later ones write. `text`: both outputs go to the file and are printed. `--below-home`: a folder of the home folder that is searched for the program after PATH.
  */
 async function main(): Promise<void> {
   const { values, positionals } = parseArgs({
@@ -30,7 +30,7 @@ async function main(): Promise<void> {
   const child = spawn(program, args, { stdio: ['inherit', 'pipe', 'pipe'], env: environment(values['below-home']) })
   const outputs =
     values.format === 'go'
-      ? [printEvents(child.stdout, results), copy(child.stderr, process.stderr, null)]
+      ? [printEvents(child.stdout, results), printBuild(child.stderr, results)]
       : [copy(child.stdout, process.stdout, results), copy(child.stderr, process.stderr, results)]
   const ended = await endOf(child, program)
   // What the runner left running may hold the outputs open for ever.
@@ -90,13 +90,30 @@ async function copy(from: Readable, to: NodeJS.WriteStream, results: Results | n
 async function printEvents(from: Readable, results: Results): Promise<void> {
   for await (const line of createInterface({ input: from, crlfDelay: Number.POSITIVE_INFINITY })) {
     const event = eventOf(line)
-    if (event === null) await print(process.stdout, `${line}\n`)
-    else {
+    if (event === null) {
+      await print(process.stdout, `${line}\n`)
+      const failed = /^FAIL\t(\S+) \[(?:build|setup) failed\]$/.exec(line)?.[1]
+      if (failed !== undefined) await write(results, { Action: 'fail', Package: failed })
+    } else {
       await results.write(`${line}\n`, event.Action !== 'output')
       const output = event.Output ?? ''
       if (output !== '' && !/^\s*=== (RUN|PAUSE|CONT|NAME)/.test(output)) await print(process.stdout, output)
     }
   }
+}
+
+/** Each part is headed by its package: `# example.org/shop [example.org/shop.test]`. */
+async function printBuild(from: Readable, results: Results): Promise<void> {
+  let of: string | null = null
+  for await (const line of createInterface({ input: from, crlfDelay: Number.POSITIVE_INFINITY })) {
+    await print(process.stderr, `${line}\n`)
+    of = /^# (\S+(?: \[\S+\])?)$/.exec(line)?.[1] ?? of
+    if (of !== null) await write(results, { Action: 'build-output', ImportPath: of, Output: `${line}\n` })
+  }
+}
+
+function write(results: Results, event: object): Promise<void> {
+  return results.write(`${JSON.stringify(event)}\n`, true)
 }
 
 function eventOf(line: string): { readonly Action: string; readonly Output?: string } | null {
