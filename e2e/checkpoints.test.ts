@@ -73,8 +73,10 @@ describe('checkpoints of a real project', { concurrency: 1 }, () => {
     assert.equal(state, 'succeeded', JSON.stringify(error))
   }
   const secret = async () =>
-    (await service.client.call('getProjectEnvValue', { params: { id, name: 'API_KEY' }, query: { reveal: 'true' } })).value
-  const hosts = async () => (await service.client.call('listDomains', { params: { id } })).items
+    (await service.client.call('getProjectEnvValue', { params: { id, name: 'API_KEY' }, query: { reveal: 'true' } }))
+      .value
+  const hosts = async () =>
+    (await service.client.call('listDomains', { params: { id } })).items
       .map(({ host }) => host)
       .filter((host) => host.endsWith('.example.org'))
   const data = async () => {
@@ -82,7 +84,9 @@ describe('checkpoints of a real project', { concurrency: 1 }, () => {
     return names.sort()
   }
   const counted = async () => {
-    const { url } = (await service.client.call('getDatabaseCredentials', { params: { id, db: 'main' } })) as { url: string }
+    const { url } = (await service.client.call('getDatabaseCredentials', { params: { id, db: 'main' } })) as {
+      url: string
+    }
     const client = new Client(url)
     await client.connect()
     try {
@@ -110,7 +114,9 @@ describe('checkpoints of a real project', { concurrency: 1 }, () => {
     await counting.more(5)
     await counting.end()
     assert.deepEqual(counting.failures, [])
-    t.diagnostic(`${first.parts.map(({ name, method, bytes }) => `${name} ${method} ${bytes}`).join(', ')}: ${first.milliseconds} ms`)
+    t.diagnostic(
+      `${first.parts.map(({ name, method, bytes }) => `${name} ${method} ${bytes}`).join(', ')}: ${first.milliseconds} ms`,
+    )
     assert.deepEqual(
       first.parts.map(({ name }) => name),
       ['source', 'postgresql-main', 'redis', 'storage'],
@@ -162,7 +168,10 @@ describe('checkpoints of a real project', { concurrency: 1 }, () => {
     )) as Plan
     assert.ok(plan.deletesData.includes('postgresql-second'), JSON.stringify(plan))
     assert.ok(plan.steps.some(({ title }) => /before-restore/.test(title)))
-    assert.ok(plan.changes.some(({ field }) => field.startsWith('env')), JSON.stringify(plan.changes))
+    assert.ok(
+      plan.changes.some(({ field }) => field.startsWith('env')),
+      JSON.stringify(plan.changes),
+    )
     await restore(first.id)
 
     assert.deepEqual((await treeOf(path)).filter(notKept), tree.filter(notKept))
@@ -186,14 +195,17 @@ describe('checkpoints of a real project', { concurrency: 1 }, () => {
     await restore(undo!.id)
     assert.deepEqual((await treeOf(path)).filter(notKept), later.filter(notKept))
     assert.deepEqual(await readdir(victim), ['precious'])
-    for (const client of [...clients, second]) assert.ok(client === second || (await client.holds('after')), client.workload)
+    for (const client of [...clients, second])
+      assert.ok(client === second || (await client.holds('after')), client.workload)
     assert.ok(await second.holds('here'))
     assert.equal(await secret(), 'changed')
     assert.deepEqual(await hosts(), ['later.example.org'])
     assert.equal((await show()).env.MORE?.value, 'more')
   })
 
-  it('are refused before anything is touched where a name belongs to somebody else by now', { timeout: 200_000 }, async () => {
+  it('are refused before anything is touched where a name belongs to somebody else by now', {
+    timeout: 200_000,
+  }, async () => {
     await service.client.call('createProject', { body: { name: 'Other', start: false }, query: { wait: 60 } })
     await service.client.call('addDomain', { params: { id: 'other' }, body: { host: 'shop.example.org' } })
     const known = (await list()).length
@@ -207,7 +219,9 @@ describe('checkpoints of a real project', { concurrency: 1 }, () => {
     await service.client.call('removeDomain', { params: { id: 'other', host: 'shop.example.org' } })
   })
 
-  it('are whole or not there when the service is killed, and a restore ends or is undone', { timeout: 900_000 }, async () => {
+  it('are whole or not there when the service is killed, and a restore ends or is undone', {
+    timeout: 900_000,
+  }, async () => {
     await restore(first.id)
     const [tree, rows] = [(await treeOf(path)).filter(notKept), await counted()]
     for (let round = 0; round < rounds(2, 25); round += 1) {
@@ -261,8 +275,8 @@ describe('checkpoints of a real project', { concurrency: 1 }, () => {
     const now = await treeOf(path)
     const own = now.filter((line) => line.startsWith('counter '))
     assert.equal((await lstat(join(path, 'counter'))).isFile(), true)
-    return [...lines.filter((line) => !line.startsWith('counter ')), ...own].sort((one, other) =>
-      now.indexOf(one) - now.indexOf(other),
+    return [...lines.filter((line) => !line.startsWith('counter ')), ...own].sort(
+      (one, other) => now.indexOf(one) - now.indexOf(other),
     )
   }
 })

@@ -40,8 +40,7 @@ test('against a stand-in: a restore shows its plan, needs the slug, and is found
       response.setHeader('etag', '"7"')
       return { slug: 'shop' }
     },
-    [`POST ${path}/${checkpoint.id}/restore`]: ({ query }) =>
-      query.has('dryRun') ? { plan: emptyPlan } : operation(),
+    [`POST ${path}/${checkpoint.id}/restore`]: ({ query }) => (query.has('dryRun') ? { plan: emptyPlan } : operation()),
     [`DELETE ${path}/${checkpoint.id}`]: (_call, response) => void response.writeHead(204).end(),
   })
   const options = { url: service.url }

@@ -91,7 +91,8 @@ test('one that fails or is cancelled leaves nothing, and what ran runs', async (
   const before = dataOf(app, project.id)
   const copy = app.engine.copyData
   app.engine.copyData = async (from, to, options, signal) => {
-    if (from.name === 'postgresql-second') throw new EngineError('disk_full', 'The disk is full.', { hint: 'Free some.' })
+    if (from.name === 'postgresql-second')
+      throw new EngineError('disk_full', 'The disk is full.', { hint: 'Free some.' })
     return copy(from, to, options, signal)
   }
   const failed = await app.ask<OperationRecord>('POST', `${path}?wait=10`, { name: 'one' })
@@ -112,6 +113,12 @@ test('one that fails or is cancelled leaves nothing, and what ran runs', async (
 
 test('a restore needs If-Match and the slug, and brings back settings, secrets, data and source', async (t) => {
   const { app, project } = await openShop(t)
+  const { archives } = app.engine.machine
+  const key = `${project.id}/mariadb-main`
+  archives.set(key, Buffer.from('then'))
+  const portOf = async () =>
+    (await app.ask<{ hostPort: number }>('GET', '/projects/shop/databases/second/credentials')).body.hostPort
+  const port = await portOf()
   const first = await make(app, 'first')
   const code = async (body: object, headers: Record<string, string> = {}) =>
     (await app.ask<Problem>('POST', `${path}/${first.id}/restore`, body, headers)).body.code
@@ -119,9 +126,6 @@ test('a restore needs If-Match and the slug, and brings back settings, secrets, 
   assert.equal(await code({ confirm: 'shop' }, { 'if-match': '"99"' }), 'precondition_failed')
   assert.equal(await code({ confirm: 'main' }, now), 'validation_failed')
 
-  const { archives } = app.engine.machine
-  const key = `${project.id}/mariadb-main`
-  const then = archives.get(key)
   archives.set(key, Buffer.from('later'))
   const change = {
     env: { PLAIN: 'later', API_KEY: { value: 'other', secret: true }, MORE: { value: 'more', secret: true } },
@@ -138,11 +142,12 @@ test('a restore needs If-Match and the slug, and brings back settings, secrets, 
   assert.ok(plan.changes.length >= 3, JSON.stringify(plan.changes))
   const restored = await restore(app, first.id)
   assert.equal(restored.body.state, 'succeeded', JSON.stringify(restored.body.error))
-  assert.deepEqual(archives.get(key), then)
+  assert.equal(archives.get(key)?.toString(), 'then')
   const back = await show(app)
   assert.deepEqual(Object.keys(back.databases), ['main', 'second'])
   assert.deepEqual([back.env.PLAIN?.value, back.env.MORE, await secretOf(app)], ['then', undefined, 'first'])
   assert.ok(back.generation > generation)
+  assert.equal(await portOf(), port)
   assert.equal(await readFile(join(project.path, 'index.txt'), 'utf8'), 'then')
   assert.deepEqual(await readdir(project.path), ['index.txt'])
   assert.deepEqual(await statesOf(app), ['running', 'running'])
@@ -168,7 +173,8 @@ test('a restore that fails half-way puts back what was there; one whose project 
   await writeFile(join(project.path, 'index.txt'), 'later')
   const copy = app.engine.copyData
   app.engine.copyData = async (from, to, options, signal) => {
-    if (from.name === `${id}-postgresql-second`) throw new EngineError('disk_full', 'Full.', { hint: 'Free some space.' })
+    if (from.name === `${id}-postgresql-second`)
+      throw new EngineError('disk_full', 'Full.', { hint: 'Free some space.' })
     return copy(from, to, options, signal)
   }
   const failed = await restore(app, id)
@@ -198,7 +204,8 @@ test('one whose undoing fails too stays down, and keeps what was replaced', asyn
   const { id } = await make(app, 'first')
   const copy = app.engine.copyData
   app.engine.copyData = async (from, to, options, signal) => {
-    if (from.name.endsWith('-postgresql-second')) throw new EngineError('disk_full', 'Full.', { hint: 'Free some space.' })
+    if (from.name.endsWith('-postgresql-second'))
+      throw new EngineError('disk_full', 'Full.', { hint: 'Free some space.' })
     return copy(from, to, options, signal)
   }
   assert.equal((await restore(app, id)).body.state, 'failed')

@@ -52,7 +52,11 @@ test('a name is taken once, and there are only so many that people made', () => 
 
 test('the specification is that of the checkpoint, whole; the name stays', () => {
   const database = { type: 'postgresql', version: '15', exposePort: false }
-  const held = { ...emptySpec('Old'), databases: { main: database }, env: { A: { secret: false, value: 'a' } as const } }
+  const held = {
+    ...emptySpec('Old'),
+    databases: { main: database },
+    env: { A: { secret: false, value: 'a' } as const },
+  }
   const now = { ...emptySpec('New'), databases: { second: { ...database, version: '18' } } }
   assert.deepEqual(checkpointSpec(now, held), { ...held, name: 'New' })
 })
@@ -69,7 +73,12 @@ test('host names and published ports of others are told, ports inside are not', 
   const port = (workload: string, hostPort: number) => ({ workload, port: 'postgresql', hostPort })
   const held = {
     hosts: ['a.example.org', 'b.example.org'],
-    ports: [port('postgresql-open', 31_000), port('postgresql-closed', 31_001), port('redis', 31_002), port('web', 31_003)],
+    ports: [
+      port('postgresql-open', 31_000),
+      port('postgresql-closed', 31_001),
+      port('redis', 31_002),
+      port('web', 31_003),
+    ],
   }
   const services = { redis: { exposePort: true } } as never
   const nobody = { host: () => null, port: () => null }

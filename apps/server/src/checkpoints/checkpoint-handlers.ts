@@ -8,17 +8,16 @@ import type { Handlers, RequestContext } from '../http/handler.ts'
 import { acceptAlone, begin, busy } from '../projects/accept.ts'
 import type { ProjectAnswers } from '../projects/answers.ts'
 import type { ChangeDeps } from '../projects/change-project.ts'
-import type { FilesOf } from '../projects/files-of.ts'
 import { refuseUnready } from '../projects/refuse-unready.ts'
 import { operationView } from '../projects/view.ts'
 import { checkpointView, findCheckpoint } from './find-checkpoint.ts'
 import { forgetCheckpointRow } from './forget-row.ts'
 import { type CheckpointRoom, type RoomDeps, roomForCheckpoint } from './room-for-checkpoint.ts'
+import { type SourceWarningDeps, sourceWarnings } from './source-warnings.ts'
 
-export interface CheckpointDeps extends ChangeDeps, RoomDeps {
+export interface CheckpointDeps extends ChangeDeps, RoomDeps, SourceWarningDeps {
   readonly config: Pick<Config, 'home' | 'baseDomain'>
   readonly now: () => Date
-  readonly filesOf: FilesOf
 }
 
 export function checkpointHandlers(
@@ -73,12 +72,7 @@ function refuseBlocked(known: readonly CheckpointRow[], name: string): void {
   if (blocker !== null) throw new ProblemError('conflict', blocker)
 }
 
-async function planOf(
-  row: ProjectRow,
-  room: CheckpointRoom,
-  deps: CheckpointDeps,
-  signal: AbortSignal,
-): Promise<Plan> {
+async function planOf(row: ProjectRow, room: CheckpointRoom, deps: CheckpointDeps, signal: AbortSignal): Promise<Plan> {
   const observed = await deps.engine.observe(row.id, signal)
   const running = observed.filter(({ state }) => /^(running|waiting)$/.test(state)).map(({ ref }) => ref.workload)
   const stops = { title: `Stop what runs: ${running.join(', ')}`, workload: null, because: [] }
@@ -111,28 +105,6 @@ export function copySteps({ method, data, sourceBytes }: CheckpointRoom): Plan['
       because: [how(sizeBytes, method === 'copy-on-write')],
     })),
     { title: 'Copy the source folder', workload: null, because: [how(sourceBytes, false)] },
-  ]
-}
-
-/** What no stop of workloads holds, and what lies elsewhere. */
-export async function sourceWarnings(
-  row: ProjectRow,
-  { store, filesOf }: Pick<CheckpointDeps, 'store' | 'filesOf'>,
-): Promise<string[]> {
-  const { id, path } = row
-  const going = (await store.runs.unfinished()).filter(({ project }) => project === id)
-  const open = going.length + (await store.terminals.of(id)).filter(({ endedAt }) => endedAt === null).length
-  const files = await filesOf(row)
-  // In a working tree beside its repository, `.git` is a file that names that.
-  const isWorktree = await files.read({ root: path, path: '.git', maxBytes: 4096 }).then(
-    (text) => text.toString('utf8').startsWith('gitdir:'),
-    () => false,
-  )
-  return [
-    ...(open > 0 ? [`Runs and terminals go on (${open}): what they write in that moment may be there in part.`] : []),
-    ...(isWorktree
-      ? ['The folder is a working tree of git whose repository lies elsewhere: its branches and its index are left as they are.']
-      : []),
   ]
 }
 

@@ -10,10 +10,11 @@ import { isMissing } from '../projects/change-project.ts'
 import { refuseErrors } from '../projects/prepare.ts'
 import { refuseUnready } from '../projects/refuse-unready.ts'
 import { isEnded, operationView } from '../projects/view.ts'
-import { type CheckpointDeps, copySteps, sourceWarnings } from './checkpoint-handlers.ts'
+import { type CheckpointDeps, copySteps } from './checkpoint-handlers.ts'
 import { type CheckpointSettings, openCheckpoint } from './checkpoint-settings.ts'
 import { findCheckpoint, requireCheckpointData } from './find-checkpoint.ts'
 import { type CheckpointRoom, roomForCheckpoint } from './room-for-checkpoint.ts'
+import { sourceWarnings } from './source-warnings.ts'
 
 export function restoreCheckpointHandler(
   deps: CheckpointDeps,

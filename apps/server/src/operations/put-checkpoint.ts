@@ -1,10 +1,21 @@
 import { dirname } from 'node:path'
-import { checkpointData, checkpointSource, checkpointSpec, dataSince, isSecretOfCopy } from '@stackquay/domain'
+import {
+  checkpointData,
+  checkpointSource,
+  checkpointSpec,
+  databasePart,
+  dataSince,
+  isSecretOfCopy,
+  secretsOfPart,
+  servicePart,
+} from '@stackquay/domain'
+import { streamOfArchive } from '@stackquay/engine-api'
 import { clearTree, FilesError, makeGivenFolder, writeTree } from '@stackquay/engines'
 import type { StepContext, WorkStep } from '@stackquay/orchestrator'
 import { type CheckpointRow, NoPortError, type ProjectRow, type Transaction } from '@stackquay/store'
 import { putSettings } from '../backups/put-settings.ts'
 import { type CheckpointSettings, openCheckpoint } from '../checkpoints/checkpoint-settings.ts'
+import { withPendingSecrets } from '../projects/extract-secrets.ts'
 import { isThere } from '../projects/files-of.ts'
 import { sourceUrlSecret } from '../projects/source-url.ts'
 import { findProject, forever, type OperationDeps } from './operation-deps.ts'
@@ -83,7 +94,7 @@ async function putSource(
   if (isOurs && !(await isThere(row.path))) await makeGivenFolder(row.path, account)
   const put = async (except: readonly string[]) => {
     await clearTree(account, row.path, { except, signal })
-    const archive = deps.engine.readData(project, checkpointSource(id), signal)
+    const archive = streamOfArchive(deps.engine.readData(project, checkpointSource(id), signal), { mostWaiting })
     await writeTree(account, row.path, passing(archive, told(context, 'put back')), signal)
   }
   await put(without).catch(async (error: unknown) => {
@@ -92,6 +103,9 @@ async function putSource(
     await put([])
   })
 }
+
+/** Who owns the project can change what it keeps: what comes in another order than that of its names must not fill the memory. */
+const mostWaiting = process.platform === 'linux' ? 64 << 20 : Number.POSITIVE_INFINITY
 
 async function putAll(
   project: string,
@@ -104,17 +118,19 @@ async function putAll(
   const { store, network, model } = deps
   const row = await findProject(store, project)
   const names = Object.keys(await store.secrets.of(project))
-  const left = await putSettings(row, checkpointSpec(row.spec, settings.spec), settings, store, async (tx) => {
+  let ports: readonly string[] = []
+  const spec = checkpointSpec(row.spec, settings.spec)
+  const left = await putSettings(row, spec, settings, store, async (tx) => {
     for (const data of since) {
       await tx.keptData.delete(project, data)
       await tx.ports.release(project, data)
     }
     await putSecrets(tx, row, names, settings)
     await putKeptData(tx, project, settings)
+    ports = await putPorts(tx, project, settings)
     await more(tx)
   })
-  for (const text of [...left, ...(await putPorts(project, settings, deps))])
-    output({ stream: 'stdout', text: `${text}\n` })
+  for (const text of [...left, ...ports]) output({ stream: 'stdout', text: `${text}\n` })
   await network.renew(project)
   await model.renew(project)
 }
@@ -124,11 +140,18 @@ async function putSecrets(
   tx: Transaction,
   { id }: ProjectRow,
   names: readonly string[],
-  { secrets }: CheckpointSettings,
+  { secrets, spec }: CheckpointSettings,
 ): Promise<void> {
   const isOther = (name: string) => isSecretOfCopy(name) || name === sourceUrlSecret
   for (const [name, text] of Object.entries(secrets)) if (!isOther(name)) await tx.secrets.put(id, name, text)
-  for (const name of names) if (!isOther(name) && !Object.hasOwn(secrets, name)) await tx.secrets.drop(id, name)
+  // One that could not be opened for the checkpoint is still of use.
+  const needed = new Set([
+    ...withPendingSecrets(spec).names,
+    ...Object.entries(spec.databases).flatMap(([name, { type }]) => secretsOfPart({ id: databasePart(name), type })),
+    ...Object.keys(spec.services).flatMap((type) => secretsOfPart({ id: servicePart(type), type })),
+  ])
+  for (const name of names)
+    if (!isOther(name) && !Object.hasOwn(secrets, name) && !needed.has(name)) await tx.secrets.drop(id, name)
 }
 
 async function putKeptData(tx: Transaction, project: string, { keptData }: CheckpointSettings): Promise<void> {
@@ -138,16 +161,12 @@ async function putKeptData(tx: Transaction, project: string, { keptData }: Check
   }
 }
 
-/** Each for itself: one that another project has by now becomes another one, as for a new database. */
-async function putPorts(
-  project: string,
-  { ports }: CheckpointSettings,
-  { store }: OperationDeps,
-): Promise<readonly string[]> {
+/** One that another project has by now becomes another one, as for a new database. */
+async function putPorts(tx: Transaction, project: string, { ports }: CheckpointSettings): Promise<readonly string[]> {
   const left: string[] = []
   for (const { workload, port, hostPort } of ports) {
     try {
-      const leased = await store.transaction((tx) => tx.ports.lease(project, workload, port, [hostPort]))
+      const leased = await tx.ports.lease(project, workload, port, [hostPort])
       if (leased !== hostPort) left.push(`The port of ${workload} is ${leased} now, not ${hostPort}.`)
     } catch (error) {
       if (!(error instanceof NoPortError)) throw error

@@ -1,5 +1,6 @@
 import type { CheckpointPart, SnapshotSource } from '@stackquay/contract'
 import { checkpointData, checkpointOfData, checkpointSecret, checkpointSource, isCopiedData } from '@stackquay/domain'
+import { archiveOfStream } from '@stackquay/engine-api'
 import { readTree } from '@stackquay/engines'
 import type { StepContext, WorkStep } from '@stackquay/orchestrator'
 import type { ProjectRow } from '@stackquay/store'
@@ -8,6 +9,7 @@ import { rebuildableOf } from '../backups/project-parts.ts'
 import { type CheckpointSettings, checkpointSettingsOf } from '../checkpoints/checkpoint-settings.ts'
 import { forgetCheckpointRow } from '../checkpoints/forget-row.ts'
 import { roomForCheckpoint } from '../checkpoints/room-for-checkpoint.ts'
+import { sourceWarnings } from '../checkpoints/source-warnings.ts'
 import { isThere } from '../projects/files-of.ts'
 import { copiedText } from './copy-kept.ts'
 import { findProject, forever, type OperationDeps } from './operation-deps.ts'
@@ -70,7 +72,7 @@ async function begin(taking: Taking, { signal }: StepContext, deps: OperationDep
   await requireRoom(deps.config.home, bytes, 'The checkpoint')
   const { settings, warnings } = await checkpointSettingsOf(row, leftOut(row, request), deps.store)
   taking.settings = settings
-  taking.warnings.push(...warnings)
+  taking.warnings.push(...warnings, ...(await sourceWarnings(row, deps)))
   taking.begun = performance.now()
 }
 
@@ -83,7 +85,10 @@ async function copyOne(taking: Taking, name: string, context: StepContext, { eng
   taking.parts.push({ name, ...copied })
 }
 
-/** As a backup takes it: as the project’s user, SQLite databases whole, without what is made again. */
+/**
+ * As a backup takes it: as the project’s user, SQLite databases whole, without what is made again. It is kept as that archive: not every
+ * engine keeps holes, odd modes and names of a folder.
+ */
 async function copySource(taking: Taking, context: StepContext, deps: OperationDeps): Promise<void> {
   const { row, request } = taking
   const { signal } = context
@@ -99,7 +104,7 @@ async function copySource(taking: Taking, context: StepContext, deps: OperationD
     bytes = sum
     tell(sum)
   })
-  await deps.engine.writeData(row.id, checkpointSource(request.id), counted, signal)
+  await deps.engine.writeData(row.id, checkpointSource(request.id), archiveOfStream(counted), signal)
   taking.warnings.push(...tree.warnings().slice(0, mostWarnings))
   taking.parts.unshift({ name: 'source', method: 'copy', bytes })
 }

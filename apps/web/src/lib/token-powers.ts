@@ -137,7 +137,14 @@ export const powers = {
   restore: {
     scope: 'admin',
     unrestricted: false,
-    operations: ['restoreBackup', 'deleteBackup', 'restoreSnapshot', 'deleteSnapshot', 'restoreCheckpoint', 'deleteCheckpoint'],
+    operations: [
+      'restoreBackup',
+      'deleteBackup',
+      'restoreSnapshot',
+      'deleteSnapshot',
+      'restoreCheckpoint',
+      'deleteCheckpoint',
+    ],
   },
   create: {
     scope: 'admin',

@@ -883,7 +883,8 @@ export const en = {
     },
     checkpoints: {
       title: 'Checkpoints',
-      detail: 'The whole project at one moment, on the same disk, to go back to. They go with the project; a backup does not.',
+      detail:
+        'The whole project at one moment, on the same disk, to go back to. They go with the project; a backup does not.',
       none: 'No checkpoints yet. Make one before you try something.',
       create: 'Make checkpoint',
       createTitle: 'Make a checkpoint',

@@ -22,7 +22,11 @@ export const defineDelete: Define = (command, context) =>
 async function run(context: Context, project: string, wanted: string, flags: DeleteFlags): Promise<void> {
   const { id: checkpoint, name, bytes } = await findCheckpoint(context, project, wanted)
   const shown = plainText(name)
-  await confirm(context.world, `This deletes the checkpoint "${shown}" of ${project} (${size(bytes)}) for good.`, flags.yes)
+  await confirm(
+    context.world,
+    `This deletes the checkpoint "${shown}" of ${project} (${size(bytes)}) for good.`,
+    flags.yes,
+  )
   const client = await context.client()
   await client.call('deleteCheckpoint', { params: { id: project, checkpoint } }, { signal: context.signal })
   noteDone(context, `"${shown}" is deleted`)

@@ -14,7 +14,7 @@ const isGnu = process.platform === 'linux'
 
 /** In one archive format of two programs: long names and sparse files are understood by both, and by all public tools. */
 const writing = [
-  ...(isGnu ? ['--format=gnu', '--quoting-style=escape', '--ignore-failed-read'] : ['--format=gnutar']),
+  ...(isGnu ? ['--format=gnu', '--sort=name', '--quoting-style=escape', '--ignore-failed-read'] : ['--format=gnutar']),
   '--numeric-owner',
 ]
 
