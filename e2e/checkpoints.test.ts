@@ -39,7 +39,7 @@ describe('checkpoints of a real project', { concurrency: 1 }, () => {
       path,
       redis: {},
       storage: {},
-      databases: { main: { type: 'postgresql' } },
+      databases: { main: { type: 'postgresql', version: '15' } },
       env: { PLAIN: 'a value', API_KEY: { value: 'öffnet $alles\n', secret: true } },
     }
     const made = await service.client.call('createProject', { body, query: { wait: 170 } })
@@ -157,6 +157,12 @@ describe('checkpoints of a real project', { concurrency: 1 }, () => {
     const changed = await service.client.call('updateProject', { params: { id }, body: change, query: { wait: 170 } })
     assert.equal(changed.operation?.state, 'succeeded', JSON.stringify(changed.operation?.error))
     await service.client.call('rotateDatabaseCredentials', { params: { id, db: 'main' }, query: { wait: 100 } })
+    const upgraded = await service.client.call('updateDatabase', {
+      params: { id, db: 'main' },
+      body: { version: '18' },
+      query: { wait: 170 },
+    })
+    assert.equal(upgraded.operation?.state, 'succeeded', JSON.stringify(upgraded.operation?.error))
     const second = databaseClient(service, id, 'postgresql', 'second')
     await second.write('here')
     const later = await treeOf(path)
@@ -181,6 +187,7 @@ describe('checkpoints of a real project', { concurrency: 1 }, () => {
     assert.equal(await secret(), 'öffnet $alles\n')
     const back = await show()
     assert.deepEqual(Object.keys(back.databases), ['main'])
+    assert.equal(back.databases.main?.version, '15')
     assert.deepEqual([back.env.PLAIN?.value, back.env.MORE], ['a value', undefined])
     assert.deepEqual(await hosts(), ['shop.example.org'])
     assert.equal(back.status.state, 'running', JSON.stringify(back.status))
@@ -198,6 +205,7 @@ describe('checkpoints of a real project', { concurrency: 1 }, () => {
     for (const client of [...clients, second])
       assert.ok(client === second || (await client.holds('after')), client.workload)
     assert.ok(await second.holds('here'))
+    assert.equal((await show()).databases.main?.version, '18')
     assert.equal(await secret(), 'changed')
     assert.deepEqual(await hosts(), ['later.example.org'])
     assert.equal((await show()).env.MORE?.value, 'more')

@@ -188,6 +188,8 @@ test('a restore that fails half-way puts back what was there; one whose project 
     (await list(app)).map((one) => one.id),
     [id],
   )
+  const undone = await show(app)
+  assert.equal(undone.observedGeneration, undone.generation)
 
   app.engine.failNext('start')
   const down = await restore(app, id)
@@ -310,4 +312,25 @@ test('a source folder that is gone is made again', async (t) => {
   assert.equal(await readFile(join(project.path, 'index.txt'), 'utf8'), 'then')
   const [before] = await list(app)
   assert.match(before?.warnings.join() ?? '', /There is no source folder/)
+})
+
+test('a restore that is cancelled when all was put back is undone, and leaves nothing of itself', async (t) => {
+  const { app, project } = await openShop(t)
+  const { id } = await make(app, 'first')
+  await app.ask('PATCH', '/projects/shop?wait=10', { env: { PLAIN: 'later' } })
+  await writeFile(join(project.path, 'index.txt'), 'later')
+  const hang = app.engine.hangNext('start')
+  const begun = await restore(app, id, {}, '')
+  await hang.reached
+  assert.equal((await show(app)).env.PLAIN?.value, 'then')
+  const cancelled = await app.ask<OperationRecord>('POST', `/operations/${begun.body.id}/cancel?wait=10`)
+  hang.release()
+  assert.equal(cancelled.body.state, 'cancelled')
+  assert.equal((await show(app)).env.PLAIN?.value, 'later')
+  assert.equal(await readFile(join(project.path, 'index.txt'), 'utf8'), 'later')
+  assert.deepEqual(await statesOf(app), ['running', 'running'])
+  assert.deepEqual(
+    (await list(app)).map((one) => one.id),
+    [id],
+  )
 })

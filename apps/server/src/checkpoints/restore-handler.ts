@@ -66,7 +66,8 @@ async function refuseTaken(row: ProjectRow, settings: CheckpointSettings, { stor
   for (const { host } of settings.domains) {
     const holder = await store.network.domain(host)
     if (holder !== null && holder.project !== row.id) hosts.set(host, nameOf(holder.project))
-    else if (holder === null && ownNameBlocker(host, row.slug, config) !== null) hosts.set(host, 'another project')
+    else if (holder === null && ownNameBlocker(host, row.slug, config) !== null)
+      hosts.set(host, 'the project of that name')
   }
   const held = { hosts: settings.domains.map(({ host }) => host), ports: settings.ports }
   const taken = takenSince(held, settings.spec, {
@@ -157,7 +158,9 @@ async function accept(
 ): Promise<OperationRow> {
   const { store } = deps
   const accepted = await store.transaction(async (tx) => {
-    const made = await acceptAlone(tx, store, row, context, { checkpoint: checkpoint.id, before }, 'restore-checkpoint')
+    const now = (await store.projects.find(row.id)) ?? row
+    const input = { checkpoint: checkpoint.id, before, wasApplied: now.observedGeneration === now.generation }
+    const made = await acceptAlone(tx, store, row, context, input, 'restore-checkpoint')
     if ((await store.checkpoints.find(row.id, checkpoint.id)) === null)
       throw new ProblemError('not_found', `The checkpoint "${checkpoint.name}" was deleted meanwhile.`)
     await tx.audit.append(

@@ -6,6 +6,7 @@ import {
   databasePart,
   dataSince,
   isSecretOfCopy,
+  ownNameBlocker,
   secretsOfPart,
   servicePart,
 } from '@stackquay/domain'
@@ -13,7 +14,7 @@ import { streamOfArchive } from '@stackquay/engine-api'
 import { clearTree, FilesError, makeGivenFolder, writeTree } from '@stackquay/engines'
 import type { StepContext, WorkStep } from '@stackquay/orchestrator'
 import { type CheckpointRow, NoPortError, type ProjectRow, type Transaction } from '@stackquay/store'
-import { putSettings } from '../backups/put-settings.ts'
+import { heldElsewhere, putSettings } from '../backups/put-settings.ts'
 import { type CheckpointSettings, openCheckpoint } from '../checkpoints/checkpoint-settings.ts'
 import { withPendingSecrets } from '../projects/extract-secrets.ts'
 import { isThere } from '../projects/files-of.ts'
@@ -120,7 +121,8 @@ async function putAll(
   const names = Object.keys(await store.secrets.of(project))
   let ports: readonly string[] = []
   const spec = checkpointSpec(row.spec, settings.spec)
-  const left = await putSettings(row, spec, settings, store, async (tx) => {
+  const { domains, lost } = await domainsOf(row, settings, deps)
+  const left = await putSettings(row, spec, { ...settings, domains }, store, async (tx) => {
     for (const data of since) {
       await tx.keptData.delete(project, data)
       await tx.ports.release(project, data)
@@ -130,9 +132,20 @@ async function putAll(
     ports = await putPorts(tx, project, settings)
     await more(tx)
   })
-  for (const text of [...left, ...ports]) output({ stream: 'stdout', text: `${text}\n` })
+  for (const text of [...lost, ...left, ...ports]) output({ stream: 'stdout', text: `${text}\n` })
   await network.renew(project)
   await model.renew(project)
+}
+
+/** Names that became those of another project, for this one was renamed since, are left out like those that another one took. */
+async function domainsOf(row: ProjectRow, { domains }: CheckpointSettings, { store, config }: OperationDeps) {
+  const own = new Set((await store.network.domains(row.id)).map(({ host }) => host))
+  const isLost = ({ host }: { readonly host: string }) =>
+    !own.has(host) && ownNameBlocker(host, row.slug, config) !== null
+  return {
+    domains: domains.filter((one) => !isLost(one)),
+    lost: domains.filter(isLost).map(({ host }) => heldElsewhere(host)),
+  }
 }
 
 /** The data knows the passwords that it was made with. Those of databases that came later go with these. */

@@ -14,6 +14,8 @@ export interface RestoreCheckpointInput {
   readonly checkpoint: string
   /** What is replaced becomes this one. */
   readonly before: CheckpointRequest
+  /** The settings that it replaces had been carried out, so they are again when they are put back. */
+  readonly wasApplied: boolean
 }
 
 /**
@@ -93,15 +95,19 @@ async function startSteps(
 }
 
 async function settleRestored(
-  { id, project }: ProjectOperation,
+  operation: ProjectOperation,
   { checkpoint }: RestoreCheckpointInput,
   outcome: Outcome,
   failures: Failures,
   deps: OperationDeps,
 ): Promise<void> {
+  const { id, project } = operation
+  giveUpAfter(outcome, failures, deps)
+  // Ended by something else than a program that does not start: what ran runs again.
+  if (outcome.state === 'failed' && failures.length === 0)
+    await bringBack(operation, { signal: forever, output: () => undefined }, deps)
   await noteInput(id, { paused: [] }, deps)
   await deps.restartHolds.release(project)
-  giveUpAfter(outcome, failures, deps)
   const known = await deps.store.checkpoints.of(project)
   // The one that was just put back is no spare one, even when it is the oldest.
   for (const spare of spareBeforeRestore(known))
@@ -112,7 +118,7 @@ async function settleRestored(
 async function settleUndone(
   operation: ProjectOperation,
   row: ProjectRow,
-  { before }: RestoreCheckpointInput,
+  { before, wasApplied }: RestoreCheckpointInput,
   outcome: Outcome,
   failures: Failures,
   deps: OperationDeps,
@@ -132,6 +138,11 @@ async function settleUndone(
   if (row.phase === 'deleting') return restartHolds.release(row.id)
   giveUpAfter(outcome, failures, deps)
   await bringBack(operation, context, deps)
+  if (wasApplied)
+    await store.transaction(async (tx) => {
+      const now = await store.projects.find(row.id)
+      if (now !== null) await tx.projects.carriedOut(row.id, now.generation, now.spec)
+    })
   await finish(row.id, deps)
 }
 
@@ -147,4 +158,6 @@ async function putBeforeBack(
   const taken = await deps.store.checkpoints.find(project, id)
   if (taken === null) throw new ProblemError('internal_error', 'What was replaced is not there any more.')
   for (const step of await putCheckpointSteps(project, taken, deps)) await step.run(context)
+  // Cut off from here on it begins as if it had not begun: with a checkpoint of what is there.
+  await noteInput(operation.id, { replacing: false, restored: false }, deps)
 }

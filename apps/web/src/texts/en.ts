@@ -893,7 +893,7 @@ export const en = {
       nameHelp: 'What it is for. Made of the time when it is empty.',
       restore: 'Restore',
       restoreOne: (name: string) => `Restore ${name}`,
-      restoreTitle: (project: string, name: string) => `Put ${project} back to ${name}?`,
+      restoreTitle: (project: string, name: string) => `Put ${project} back to “${name}”?`,
       restoreDetail: 'Files, data, settings and secrets are replaced. What is there now becomes a checkpoint first.',
       leaveOutTaken: 'Leave out names and ports that others have by now',
       leaveOutTakenHelp: 'Otherwise it is refused while another project has one of them.',

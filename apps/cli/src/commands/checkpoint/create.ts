@@ -16,7 +16,7 @@ interface CreateFlags extends WaitFlags {
 
 export const defineCreate: Define = (command, context) => {
   command
-    .summary('keep a project as it is now')
+    .summary('keep a project as it is now; the word can be left out')
     .description(
       'Keep a whole project as it is at one moment: source folder, data, settings and secrets, on the same disk. What runs stops for the copies and runs again.',
     )
