@@ -58,6 +58,8 @@ test('every command that changes a project inside knows --dry-run', async () => 
     'backup target',
     'backup copy',
     'backup fetch',
+    'checkpoint list',
+    'checkpoint delete',
     'limits show',
     'mail list',
     'mail show',

@@ -19,6 +19,7 @@ describe('every operation that is to be recorded', () => {
   let readToken: string
   let inbox: TestInbox
   let offsite: string
+  let checkpoint: string
 
   before(async () => {
     offsite = await mkdtemp(join(tmpdir(), 'stackquay-offsite-'))
@@ -125,6 +126,19 @@ describe('every operation that is to be recorded', () => {
         query: { wait: '10' },
       })
     },
+    createCheckpoint: async (call) => {
+      const made = await call('createCheckpoint', { params: shop, body: { name: 'first' }, query: { wait: '10' } })
+      checkpoint = (JSON.parse(made.body) as { id: string }).id
+      return made
+    },
+    restoreCheckpoint: (call) =>
+      call('restoreCheckpoint', {
+        params: { ...shop, checkpoint },
+        body: { confirm: 'shop' },
+        headers: { 'if-match': '*' },
+        query: { wait: '10' },
+      }),
+    deleteCheckpoint: (call) => call('deleteCheckpoint', { params: { ...shop, checkpoint } }),
     createSnapshot: (call) => {
       held()
       return call('createSnapshot', { params: main, body: { name: 'first' }, query: { wait: '10' } })

@@ -51,6 +51,7 @@ test('these remove data, and no others', () => {
   assert.deepEqual(ids.sort(), [
     'deleteAnyBackup',
     'deleteBackup',
+    'deleteCheckpoint',
     'deleteDatabase',
     'deleteInstanceBackup',
     'deleteKeptData',
@@ -61,6 +62,7 @@ test('these remove data, and no others', () => {
     'importDatabase',
     'purgeTrash',
     'restoreBackup',
+    'restoreCheckpoint',
     'restoreSnapshot',
     'updateDatabase',
     'updateProject',

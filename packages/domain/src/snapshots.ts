@@ -71,7 +71,7 @@ export interface KnownSnapshot {
 /** Pure: a name for one that nobody named; another one for a second in the same minute. */
 export function snapshotName(
   now: Date,
-  word: 'snapshot' | 'before-restore',
+  word: 'snapshot' | 'checkpoint' | 'before-restore',
   taken: readonly { name: string }[],
 ): string {
   const at = now.toISOString().slice(0, 16).replaceAll(/[-:]/g, '').replace('T', '-')

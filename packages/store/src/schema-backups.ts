@@ -49,6 +49,18 @@ export interface SnapshotsTable {
   created_at: string
 }
 
+export interface CheckpointsTable {
+  id: string
+  project: string
+  name: string
+  source: string
+  engine: string
+  parts: string
+  warnings: string
+  milliseconds: number
+  created_at: string
+}
+
 export interface BackupCopiesTable {
   target: string
   backup: string

@@ -5,6 +5,7 @@ import type { AuditReader, AuditWriter } from './model/audit.ts'
 import type { BackupCheckReader, BackupCheckWriter } from './model/backup-checks.ts'
 import type { BackupScheduleReader, BackupScheduleWriter } from './model/backup-schedules.ts'
 import type { BackupTargetReader, BackupTargetWriter } from './model/backup-targets.ts'
+import type { CheckpointReader, CheckpointWriter } from './model/checkpoints.ts'
 import type { DeviceReader, DeviceWriter } from './model/devices.ts'
 import type { EventReader, EventWriter } from './model/events.ts'
 import type { IdempotencyReader, IdempotencyWriter } from './model/idempotency.ts'
@@ -58,6 +59,7 @@ export interface Store {
   readonly backupSchedules: BackupScheduleReader
   readonly backupTargets: BackupTargetReader
   readonly snapshots: SnapshotReader
+  readonly checkpoints: CheckpointReader
   readonly trash: TrashReader
   /**
    * One transaction at a time; waits for the one before. Rolls back when `work` throws. Throws `StoreFullError` or
@@ -159,6 +161,7 @@ export interface Transaction {
   readonly restored: RestoredWriter
   readonly backupTargets: BackupTargetWriter
   readonly snapshots: SnapshotWriter
+  readonly checkpoints: CheckpointWriter
   readonly trash: TrashWriter
 }
 

@@ -2,6 +2,7 @@ import { auditReader, auditWriter } from './audit.ts'
 import { backupCheckReader, backupCheckWriter } from './backup-checks.ts'
 import { backupScheduleReader, backupScheduleWriter } from './backup-schedules.ts'
 import { backupTargetReader, backupTargetWriter } from './backup-targets.ts'
+import { checkpointReader, checkpointWriter } from './checkpoints.ts'
 import type { Reading, Writing } from './context.ts'
 import { deviceReader, deviceWriter } from './devices.ts'
 import { eventReader, eventWriter } from './events.ts'
@@ -59,6 +60,7 @@ export function readersOf(
     backupSchedules: backupScheduleReader(reading),
     backupTargets: backupTargetReader(reading),
     snapshots: snapshotReader(reading),
+    checkpoints: checkpointReader(reading),
     trash: trashReader(reading),
   }
 }
@@ -92,6 +94,7 @@ export function writersOf(writing: Writing): Transaction {
     restored: restoredWriter(writing),
     backupTargets: backupTargetWriter(writing),
     snapshots: snapshotWriter(writing),
+    checkpoints: checkpointWriter(writing),
     trash: trashWriter(writing),
   }
 }

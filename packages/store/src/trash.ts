@@ -17,6 +17,7 @@ const ofProjects = [
   'image_pins',
   'workload_images',
   'snapshots',
+  'checkpoints',
 ] as const
 type OfProjects = (typeof ofProjects)[number]
 
@@ -144,6 +145,7 @@ async function returnRows(
   for (const pin of rows.image_pins ?? []) await db.insertInto('image_pins').values(pin).execute()
   for (const used of rows.workload_images ?? []) await db.insertInto('workload_images').values(used).execute()
   for (const snapshot of rows.snapshots ?? []) await db.insertInto('snapshots').values(snapshot).execute()
+  for (const checkpoint of rows.checkpoints ?? []) await db.insertInto('checkpoints').values(checkpoint).execute()
   // Times at which it was deleted are no missed ones.
   for (const schedule of rows.backup_schedules ?? [])
     await db

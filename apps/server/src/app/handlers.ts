@@ -9,6 +9,7 @@ import { targetBackupHandlers } from '../backup-targets/target-backup-handlers.t
 import { targetHandlers } from '../backup-targets/target-handlers.ts'
 import { allBackupHandlers } from '../backups/handlers.ts'
 import type { Backups } from '../backups/open-backups.ts'
+import { allCheckpointHandlers } from '../checkpoints/handlers.ts'
 import { dumpHandlers } from '../dumps/handlers.ts'
 import type { ReceivedDumps } from '../dumps/received-dumps.ts'
 import type { Handlers, StreamHandlers } from '../http/handler.ts'
@@ -116,6 +117,7 @@ function changingHandlers(
     ...databaseHandlers({ store, engine, reveal }, answers),
     ...dumpHandlers({ ...changing, reveal, receivedDumps, config }, answers),
     ...allSnapshotHandlers({ ...changing, config, now }, answers),
+    ...allCheckpointHandlers({ ...changing, accounts: isolation.accounts, filesOf, config, now }, answers),
     ...serviceHandlers({ store, resolver, engine, reveal }, answers),
     ...mailHandlers({ store, engine, workers: changing.workers, reveal }, answers),
     ...imageHandlers(changing, answers),

@@ -1,5 +1,5 @@
 import { retireLeft } from '../isolation/retire-left.ts'
-import { removeLeftSnapshots } from '../resume/left-snapshots.ts'
+import { removeLeftCopies } from '../resume/left-copies.ts'
 import { endLeftData, endOrphans, sweepLeftFolders } from '../resume/leftovers.ts'
 import { holdInterrupted, resumeOperations } from '../resume/operations.ts'
 import { isRestored, sparesUnknown } from '../resume/restored.ts'
@@ -78,7 +78,7 @@ async function resume(
     await endOrphans(model, engine.all)
     await retireLeft(isolation.users, store).catch((error: unknown) => onError(error, 'taking users away'))
     await endLeftData({ store, testEnvironments, onError })
-    await removeLeftSnapshots({ store, model, engine, onError })
+    await removeLeftCopies({ store, model, engine, onError })
   }
   // From here on it is known which ports the runs have that go on.
   await renewWalls()

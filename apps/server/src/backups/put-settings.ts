@@ -13,6 +13,7 @@ export async function putSettings(
   wanted: ProjectSpec,
   settings: BackedUpSettings,
   store: Store,
+  more: (tx: Transaction) => Promise<void> = async () => {},
 ): Promise<readonly string[]> {
   const pending = withPendingSecrets(wanted)
   const texts = new Map<string, Secret>()
@@ -30,6 +31,7 @@ export async function putSettings(
     const left = await addDomains(tx, row.id, others)
     const rules = settings.rules ?? ((await store.network.rules(row.id)) === null ? null : noRules)
     if (rules !== null) await tx.network.putRules(row.id, rules)
+    await more(tx)
     await tx.events.append({ type: 'project.changed', project: row.id, data: { id: row.id, slug, generation } })
     return left
   })

@@ -1,7 +1,7 @@
 import { openSettings } from '@stackquay/archive'
 import { databaseTypes, runtimeTypes, serviceTypes } from '@stackquay/catalog'
 import { ProblemError } from '@stackquay/contract'
-import { isSnapshotSecret, type ProjectSpec } from '@stackquay/domain'
+import { isSecretOfCopy, type ProjectSpec } from '@stackquay/domain'
 import {
   type KeptData,
   type ProjectRow,
@@ -41,7 +41,7 @@ export async function settingsOf(
   const secrets: Record<string, string> = {}
   const warnings: string[] = []
   for (const [name, { secret }] of Object.entries(handles)) {
-    if (isSnapshotSecret(name)) continue
+    if (isSecretOfCopy(name)) continue
     try {
       secrets[name] = (await store.secrets.reveal(secret)).expose()
     } catch (error) {
@@ -66,7 +66,12 @@ export async function settingsOf(
 export async function readSettings(sealed: AsyncIterable<Uint8Array>, identity: string): Promise<BackedUpSettings> {
   const chunks: Uint8Array[] = []
   for await (const chunk of sealed) chunks.push(chunk)
-  const parsed = Settings.safeParse(await openSettings(Buffer.concat(chunks), identity))
+  return settingsFrom(await openSettings(Buffer.concat(chunks), identity))
+}
+
+/** Throws `backup_damaged` for what no version of this one has written. */
+export function settingsFrom(value: unknown): BackedUpSettings {
+  const parsed = Settings.safeParse(value)
   if (!parsed.success)
     throw new ProblemError('backup_damaged', 'The settings of the backup are not understood.', {
       hint: `${parsed.error.issues[0]?.path.join('.') ?? ''}: ${parsed.error.issues[0]?.message ?? ''}`,
@@ -93,6 +98,8 @@ const Settings = z.object({
   rules: Fields.nullable(),
   keptData: z.array(z.object({ name: z.string(), version: z.string(), keptAt: z.string().nullable() })),
   without: z.array(z.string()),
+  /** Of a checkpoint alone. */
+  ports: z.array(z.object({ workload: z.string(), port: z.string(), hostPort: z.number() })).optional(),
 })
 
 /** What an earlier version had no field for gets its default; what this one has no type for is refused by name. */

@@ -1,4 +1,4 @@
-import { isSnapshotData } from '@stackquay/domain'
+import { isCopiedData } from '@stackquay/domain'
 import type { StepContext, WorkStep } from '@stackquay/orchestrator'
 import type { ProjectOperation, ProjectRow } from '@stackquay/store'
 import { copyKept } from './copy-kept.ts'
@@ -19,7 +19,7 @@ interface Copying {
   readonly copy: string
 }
 
-/** Its snapshots stay where they are: a copy begins with none. */
+/** Its snapshots and checkpoints stay where they are: a copy begins with none. */
 async function copyData(
   { operation, original, copy }: Copying,
   context: StepContext,
@@ -27,7 +27,7 @@ async function copyData(
 ): Promise<void> {
   const { store, engine } = deps
   const source = await findProject(store, original)
-  const names = (await engine.dataNames(original, context.signal)).filter((name) => !isSnapshotData(name))
+  const names = (await engine.dataNames(original, context.signal)).filter((name) => !isCopiedData(name))
   const there = new Set(await engine.dataNames(copy, context.signal))
   await copyVersions(original, copy, deps)
   context.output({ stream: 'stdout', text: `${notCopied}\n` })
@@ -39,7 +39,7 @@ async function copyData(
 }
 
 const notCopied =
-  'Backup schedules, domains, shares and snapshots of the original are not copied: what acts by itself is off in a copy.'
+  'Backup schedules, domains, shares, snapshots and checkpoints of the original are not copied: what acts by itself is off in a copy.'
 
 /** Which version wrote the data, and since when nothing uses it. */
 async function copyVersions(original: string, copy: string, { store }: OperationDeps): Promise<void> {

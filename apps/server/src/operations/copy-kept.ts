@@ -60,7 +60,7 @@ async function copyNow(
   }
 }
 
-function copiedText({ method, bytes }: DataCopied, milliseconds: number): string {
+export function copiedText({ method, bytes }: DataCopied, milliseconds: number): string {
   const how =
     method === 'copy-on-write' ? 'copy-on-write, so it takes no room' : 'copied, for the file system shares no blocks'
   return `${bytesText(bytes)} in ${milliseconds} ms: ${how}\n`

@@ -5,6 +5,7 @@ import { isOfInstance } from '../backups/copied-archive.ts'
 import { backup } from './backup.ts'
 import { backupInstance } from './backup-instance.ts'
 import { carryOutActs } from './carry-out-acts.ts'
+import { checkpoint } from './checkpoint.ts'
 import { clone } from './clone.ts'
 import { copyBackup } from './copy-backup.ts'
 import { create } from './create.ts'
@@ -16,6 +17,7 @@ import { importDump } from './import.ts'
 import type { OperationDeps } from './operation-deps.ts'
 import { restore } from './restore.ts'
 import { restoreAs } from './restore-as.ts'
+import { restoreCheckpoint } from './restore-checkpoint.ts'
 import { restoreSnapshot } from './restore-snapshot.ts'
 import { snapshot } from './snapshot.ts'
 import { update } from './update.ts'
@@ -78,6 +80,10 @@ function workOfProject(operation: ProjectOperation, deps: OperationDeps): Work {
       return restoreSnapshot(operation, deps)
     case 'clone':
       return clone(operation, deps)
+    case 'checkpoint':
+      return checkpoint(operation, deps)
+    case 'restore-checkpoint':
+      return restoreCheckpoint(operation, deps)
     case 'delete':
       return deleteProject(operation, deps)
     case 'copy-backup':

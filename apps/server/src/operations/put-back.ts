@@ -8,6 +8,7 @@ import { rebuildableOf } from '../backups/project-parts.ts'
 import { putSettings } from '../backups/put-settings.ts'
 import type { BackedUpSettings } from '../backups/settings-part.ts'
 import type { OperationDeps } from './operation-deps.ts'
+import { passing } from './passing.ts'
 import { told } from './take-backup.ts'
 
 /** A backup that is put back; `settings` are null where they do not open here. */
@@ -96,14 +97,4 @@ async function putSettingsBack(
   for (const text of left) output({ stream: 'stdout', text: `${text}\n` })
   await deps.network.renew(row.id)
   await deps.model.renew(row.id)
-}
-
-/** Hands on what passes by, and tells how much that is. */
-async function* passing(content: AsyncIterable<Uint8Array>, onBytes: (bytes: number) => void) {
-  let bytes = 0
-  for await (const chunk of content) {
-    bytes += chunk.length
-    onBytes(bytes)
-    yield chunk
-  }
 }

@@ -140,6 +140,8 @@ async function settleUndone(
     await pauseWorkloads(operation, await usersOf(row.id, subject, deps), context, deps)
     if ((await store.snapshots.find(row.id, before.id)) === null) await dropData(row.id, subject.data, context, deps)
     else await putBack(row.id, subject, before.id, context, deps)
+    // Cut off from here on it begins as if it had not begun: with a snapshot of what is there.
+    await noteInput(operation.id, { replacing: false }, deps)
   }
   await forgetSnapshot(row.id, before.id, deps)
   if (row.phase === 'deleting') return restartHolds.release(row.id)

@@ -36,6 +36,8 @@ export const powers = {
       'getShare',
       'listBackups',
       'listSnapshots',
+      'listCheckpoints',
+      'getCheckpoint',
       'getBackup',
       'getBackupSchedule',
     ],
@@ -99,7 +101,7 @@ export const powers = {
   backup: {
     scope: 'operate',
     unrestricted: false,
-    operations: ['createBackup', 'verifyBackup', 'downloadBackup', 'createSnapshot'],
+    operations: ['createBackup', 'verifyBackup', 'downloadBackup', 'createSnapshot', 'createCheckpoint'],
   },
   dump: { scope: 'operate', unrestricted: false, operations: ['exportDatabase', 'importDatabase'] },
   publish: { scope: 'operate', unrestricted: false, operations: ['addDomain', 'removeDomain', 'endShare'] },
@@ -135,7 +137,14 @@ export const powers = {
   restore: {
     scope: 'admin',
     unrestricted: false,
-    operations: ['restoreBackup', 'deleteBackup', 'restoreSnapshot', 'deleteSnapshot'],
+    operations: [
+      'restoreBackup',
+      'deleteBackup',
+      'restoreSnapshot',
+      'deleteSnapshot',
+      'restoreCheckpoint',
+      'deleteCheckpoint',
+    ],
   },
   create: {
     scope: 'admin',

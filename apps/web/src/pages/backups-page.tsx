@@ -14,6 +14,7 @@ import { useMay } from '../modules/use-may.ts'
 import { texts } from '../texts/index.ts'
 import { type BackupAct, BackupDialogs } from './backups/backup-dialogs.tsx'
 import { BackupItem } from './backups/backup-item.tsx'
+import { CheckpointsPanel } from './backups/checkpoints-panel.tsx'
 import { CreateBackup } from './backups/create-backup.tsx'
 import { SchedulePanel } from './backups/schedule-panel.tsx'
 import { useProject } from './use-project.ts'
@@ -40,6 +41,7 @@ export function BackupsPage() {
           </Button>
         )}
       </div>
+      <CheckpointsPanel project={project} />
       <SchedulePanel project={project} />
       <Timeline project={project} />
       <Dialog open={creating} onClose={() => setCreating(false)} title={t.createTitle} detail={t.createDetail} wide>

@@ -52,6 +52,19 @@ const instanceBackup = {
   auditWhole: true,
   copies: [],
 }
+const checkpoint = {
+  id: 'chk_01kq3z8v5mexample',
+  name: 'before the upgrade',
+  source: 'manual',
+  parts: [
+    { name: 'source', method: 'copy', bytes: 18_874_368 },
+    { name: 'postgresql-main', method: 'copy-on-write', bytes: 2_147_483_648 },
+  ],
+  bytes: 2_166_358_016,
+  milliseconds: 640,
+  warnings: [],
+  createdAt: at,
+}
 const snapshot = {
   id: 'snp_01kq3z8v5mexample',
   database: 'main',
@@ -468,6 +481,10 @@ export const examples: Readonly<Record<string, unknown>> = {
     notes: [{ kind: 'database', text: 'DROP DATABASE other', count: 1, lines: [7] }],
     backup: backup.id,
   },
+  Checkpoint: checkpoint,
+  CheckpointList: { items: [checkpoint] },
+  CheckpointCreate: { name: 'before the upgrade' },
+  CheckpointRestore: { confirm: 'shop' },
   Snapshot: snapshot,
   SnapshotList: { items: [snapshot] },
   SnapshotCreate: { name: 'before-the-upgrade' },

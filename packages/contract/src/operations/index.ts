@@ -2,6 +2,7 @@ import type { Operation } from '../operation.ts'
 import * as access from './access.ts'
 import * as backupTargets from './backup-targets.ts'
 import * as backups from './backups.ts'
+import * as checkpoints from './checkpoints.ts'
 import * as databases from './databases.ts'
 import * as dumps from './dumps.ts'
 import * as env from './env.ts'
@@ -31,6 +32,7 @@ export const operations = {
   ...databases,
   ...dumps,
   ...snapshots,
+  ...checkpoints,
   ...backups,
   ...instanceBackups,
   ...trash,

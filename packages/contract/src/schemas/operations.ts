@@ -20,6 +20,8 @@ export const operationKinds = [
   'snapshot',
   'restore-snapshot',
   'clone',
+  'checkpoint',
+  'restore-checkpoint',
 ] as const
 export const operationStates = ['queued', 'running', 'succeeded', 'failed', 'cancelled'] as const
 

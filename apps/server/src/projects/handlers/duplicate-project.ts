@@ -1,5 +1,5 @@
 import { ProblemError, type Secret } from '@stackquay/contract'
-import { isSnapshotSecret, slugOf } from '@stackquay/domain'
+import { isSecretOfCopy, slugOf } from '@stackquay/domain'
 import { type NewProject, newId, type ProjectRow, type Store, type Transaction } from '@stackquay/store'
 import type { Handlers } from '../../http/handler.ts'
 import { acceptQuietly, queueOperation } from '../accept.ts'
@@ -32,7 +32,7 @@ export function duplicateHandler(deps: ProjectsDeps, answers: ProjectAnswers): H
       // The data of a database knows its passwords, so the copy keeps them; variables keep their texts.
       const texts = new Map<string, Secret>()
       for (const [name, handle] of Object.entries(await store.secrets.of(original.id))) {
-        if (name === sourceUrlSecret || isSnapshotSecret(name)) continue
+        if (name === sourceUrlSecret || isSecretOfCopy(name)) continue
         const text = await store.secrets.reveal(handle.secret)
         if (pending.names.includes(name)) texts.set(name, text)
         else await tx.secrets.put(id, name, text.expose())

@@ -14,7 +14,7 @@ const isGnu = process.platform === 'linux'
 
 /** In one archive format of two programs: long names and sparse files are understood by both, and by all public tools. */
 const writing = [
-  ...(isGnu ? ['--format=gnu', '--quoting-style=escape', '--ignore-failed-read'] : ['--format=gnutar']),
+  ...(isGnu ? ['--format=gnu', '--sort=name', '--quoting-style=escape', '--ignore-failed-read'] : ['--format=gnutar']),
   '--numeric-owner',
 ]
 
@@ -26,6 +26,9 @@ export function withoutNames(names: readonly string[]): readonly string[] {
 
 /** The folder that is unpacked into keeps its own mode: no other user may read it, whatever the archive says. */
 export const keepTop = isGnu ? ['--no-overwrite-dir'] : []
+
+/** Nor is it touched at all: a folder that belongs to somebody else, who lets the user write there, could not be. */
+const passOverTop = isGnu ? ['--no-recursion', '--anchored', '--no-wildcards', '--exclude=.'] : []
 
 /**
  * The archive of a folder, at the speed of who reads it. Ends when it is whole; what went wrong throws instead, so that a part never looks like
@@ -77,7 +80,7 @@ export async function unpackTree(
   signal: AbortSignal,
 ): Promise<void> {
   signal.throwIfAborted()
-  const args = ['-C', path, '--no-same-owner', '-p', ...keepTop, '-xSf', '-']
+  const args = ['-C', path, '--no-same-owner', '-p', ...keepTop, ...passOverTop, '-xSf', '-']
   const words: string[] = []
   const { child, ended } = await startTar(account, args, ['pipe', 'ignore', 'pipe'], (line) => {
     if (words.length < 20) words.push(line)

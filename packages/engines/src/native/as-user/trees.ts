@@ -52,18 +52,28 @@ export async function removeGivenFolder(path: string, signal?: AbortSignal): Pro
 
 const removeTurns = 4
 
-/** Bytes on disk; null when it cannot be counted. Folders that the user cannot read count for themselves alone. */
+/**
+ * Bytes on disk; null when it cannot be counted. Folders that the user cannot read count for themselves alone; names in `without` count
+ * nowhere where `du` can leave them out.
+ */
 export async function sizeAsUser(
   account: Account | null,
   path: string,
-  { signal, timeoutMs = 30_000 }: { readonly signal?: AbortSignal; readonly timeoutMs?: number } = {},
+  {
+    signal,
+    timeoutMs = 30_000,
+    without = [],
+  }: { readonly signal?: AbortSignal; readonly timeoutMs?: number; readonly without?: readonly string[] } = {},
 ): Promise<number | null> {
   const options = { timeoutMs, ...(signal === undefined ? {} : { signal }) }
-  const { output } = await runAsUser(account, ['du', '-skx', '--', path], options).catch((error: unknown) => {
-    signal?.throwIfAborted()
-    if (error instanceof FilesError) return { output: Buffer.alloc(0) }
-    throw error
-  })
+  const leftOut = process.platform === 'linux' ? without.map((name) => `--exclude=${name}`) : []
+  const { output } = await runAsUser(account, ['du', '-skx', ...leftOut, '--', path], options).catch(
+    (error: unknown) => {
+      signal?.throwIfAborted()
+      if (error instanceof FilesError) return { output: Buffer.alloc(0) }
+      throw error
+    },
+  )
   const kilobytes = /^(\d{1,15})\t/.exec(output.toString('latin1'))?.[1]
   return kilobytes === undefined ? null : Number(kilobytes) * 1024
 }

@@ -1,10 +1,10 @@
-import { isSnapshotData } from '@stackquay/domain'
+import { checkpointOfData, isCopiedData } from '@stackquay/domain'
 import type { Engine } from '@stackquay/engine-api'
 import type { Store } from '@stackquay/store'
 import type { Model } from '../projects/model.ts'
 
-/** Data of snapshots that were never whole, or whose deletion was cut off. What an operation goes on with stays. */
-export async function removeLeftSnapshots({
+/** Data of snapshots and checkpoints that were never whole, or whose deletion was cut off. What an operation goes on with stays. */
+export async function removeLeftCopies({
   store,
   model,
   engine,
@@ -17,19 +17,25 @@ export async function removeLeftSnapshots({
 }): Promise<void> {
   for (const { row } of model.all()) {
     await removeOf(row.id, store, engine).catch((error: unknown) =>
-      onError(error, `removing what is left of snapshots of ${row.slug}`),
+      onError(error, `removing what is left of copies of ${row.slug}`),
     )
   }
 }
 
 async function removeOf(project: string, store: Store, engine: Engine): Promise<void> {
   const signal = AbortSignal.timeout(lookMs)
-  const data = (await engine.dataNames(project, signal)).filter(isSnapshotData)
+  const data = (await engine.dataNames(project, signal)).filter(isCopiedData)
   if (data.length === 0) return
-  const [known, unfinished] = await Promise.all([store.snapshots.of(project), store.operations.unfinishedOf(project)])
+  const [snapshots, checkpoints, unfinished] = await Promise.all([
+    store.snapshots.of(project),
+    store.checkpoints.of(project),
+    store.operations.unfinishedOf(project),
+  ])
+  const known = new Set([...snapshots, ...checkpoints].map(({ id }) => id))
   const held = JSON.stringify(unfinished.map(({ input }) => input))
   for (const name of data) {
-    if (known.some(({ id }) => id === name) || held.includes(name)) continue
+    const id = checkpointOfData(name) ?? name
+    if (known.has(id) || held.includes(id)) continue
     for (const step of engine.plan({ type: 'deleteData', project, data: name }))
       await engine.apply(step, { signal, output: () => undefined, reveal: async () => '' })
   }
