@@ -19,6 +19,7 @@ import { openScheduler } from './backups/scheduler.ts'
 import type { Config } from './config.ts'
 import { openReceivedDumps } from './dumps/received-dumps.ts'
 import { createProvision } from './isolation/provision.ts'
+import { openArchiveKeeper } from './point-in-time/keeper.ts'
 import type { PortsKeeper } from './ports/held-ports.ts'
 import type { InheritedSockets } from './ports/inherited-sockets.ts'
 import type { SetupCode } from './setup-code.ts'
@@ -79,6 +80,10 @@ export async function createApp(options: AppOptions): Promise<App> {
   const resumption = beginResuming({ instance, resolving, projects, commands, sharing, operations }, context)
   const { orchestrator } = operations
   const scheduler = openScheduler({ store, model, orchestrator, backups, now, onError, ready: resumption.ready })
+  const archives = openArchiveKeeper({
+    ...{ store, engine, model, orchestrator, now, onError, ready: resumption.ready },
+    ...{ resolver: resolving.resolver, reveal: instance.reveal, late: projects.late },
+  })
   const trash = openTrash(instance, resumption, context)
   const stopTidying = tidyRegularly({ store, now, onError, namesExpired: projects.namesExpired })
   const dispatcher = createDispatcher({ store, now, onError })
@@ -114,7 +119,7 @@ export async function createApp(options: AppOptions): Promise<App> {
       try {
         // First what people see, then what works for them, then what writes it down; what holds programs and files at the end.
         await http.close()
-        await Promise.all([scheduler.close(), trash.close()])
+        await Promise.all([scheduler.close(), archives.close(), trash.close()])
         await commands.terminals.close()
         await sharing.shares.close()
         await dispatcher.close()

@@ -1,5 +1,6 @@
 import type { Generated } from 'kysely'
 import type {
+  ArchivesTable,
   BackupChecksTable,
   BackupCopiesTable,
   BackupCopyLeftoversTable,
@@ -49,6 +50,7 @@ export interface Schema {
   backup_copy_leftovers: BackupCopyLeftoversTable
   backup_copy_pieces: BackupCopyPiecesTable
   snapshots: SnapshotsTable
+  archives: ArchivesTable
   trash: TrashTable
   trash_secrets: TrashSecretsTable
   /** About the database itself: key check, head of the audit chain. */

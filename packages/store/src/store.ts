@@ -1,6 +1,7 @@
 import type { EngineName, EventRecord, OperationRecord, Secret } from '@stackquay/contract'
 import type { ProjectSpec } from '@stackquay/domain'
 import type { StoreCopy } from './copy-store.ts'
+import type { ArchiveReader, ArchiveWriter } from './model/archives.ts'
 import type { AuditReader, AuditWriter } from './model/audit.ts'
 import type { BackupCheckReader, BackupCheckWriter } from './model/backup-checks.ts'
 import type { BackupScheduleReader, BackupScheduleWriter } from './model/backup-schedules.ts'
@@ -58,6 +59,7 @@ export interface Store {
   readonly backupSchedules: BackupScheduleReader
   readonly backupTargets: BackupTargetReader
   readonly snapshots: SnapshotReader
+  readonly archives: ArchiveReader
   readonly trash: TrashReader
   /**
    * One transaction at a time; waits for the one before. Rolls back when `work` throws. Throws `StoreFullError` or
@@ -159,6 +161,7 @@ export interface Transaction {
   readonly restored: RestoredWriter
   readonly backupTargets: BackupTargetWriter
   readonly snapshots: SnapshotWriter
+  readonly archives: ArchiveWriter
   readonly trash: TrashWriter
 }
 

@@ -1,3 +1,4 @@
+import { archiveReader, archiveWriter } from './archives.ts'
 import { auditReader, auditWriter } from './audit.ts'
 import { backupCheckReader, backupCheckWriter } from './backup-checks.ts'
 import { backupScheduleReader, backupScheduleWriter } from './backup-schedules.ts'
@@ -59,6 +60,7 @@ export function readersOf(
     backupSchedules: backupScheduleReader(reading),
     backupTargets: backupTargetReader(reading),
     snapshots: snapshotReader(reading),
+    archives: archiveReader(reading),
     trash: trashReader(reading),
   }
 }
@@ -92,6 +94,7 @@ export function writersOf(writing: Writing): Transaction {
     restored: restoredWriter(writing),
     backupTargets: backupTargetWriter(writing),
     snapshots: snapshotWriter(writing),
+    archives: archiveWriter(writing),
     trash: trashWriter(writing),
   }
 }

@@ -16,6 +16,7 @@ import { instanceBackupHandlers } from '../instance-backups/handlers.ts'
 import { instanceRestoreHandlers } from '../instance-backups/restore-handler.ts'
 import { logHandlers } from '../logs/log-handlers.ts'
 import { mailHandlers } from '../mail/mail-handlers.ts'
+import { pointInTimeHandlers } from '../point-in-time/handlers.ts'
 import type { PortsKeeper } from '../ports/held-ports.ts'
 import type { InheritedSockets } from '../ports/inherited-sockets.ts'
 import { createAnswers } from '../projects/answers.ts'
@@ -116,6 +117,7 @@ function changingHandlers(
     ...databaseHandlers({ store, engine, reveal }, answers),
     ...dumpHandlers({ ...changing, reveal, receivedDumps, config }, answers),
     ...allSnapshotHandlers({ ...changing, config, now }, answers),
+    ...pointInTimeHandlers({ ...changing, reveal, config, now }, answers),
     ...serviceHandlers({ store, resolver, engine, reveal }, answers),
     ...mailHandlers({ store, engine, workers: changing.workers, reveal }, answers),
     ...imageHandlers(changing, answers),

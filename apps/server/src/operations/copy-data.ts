@@ -1,4 +1,4 @@
-import { isSnapshotData } from '@stackquay/domain'
+import { isArchiveData, isSnapshotData } from '@stackquay/domain'
 import type { StepContext, WorkStep } from '@stackquay/orchestrator'
 import type { ProjectOperation, ProjectRow } from '@stackquay/store'
 import { copyKept } from './copy-kept.ts'
@@ -27,7 +27,7 @@ async function copyData(
 ): Promise<void> {
   const { store, engine } = deps
   const source = await findProject(store, original)
-  const names = (await engine.dataNames(original, context.signal)).filter((name) => !isSnapshotData(name))
+  const names = (await engine.dataNames(original, context.signal)).filter(isOwnData)
   const there = new Set(await engine.dataNames(copy, context.signal))
   await copyVersions(original, copy, deps)
   context.output({ stream: 'stdout', text: `${notCopied}\n` })
@@ -36,6 +36,11 @@ async function copyData(
     const to = { project: copy, name }
     await copyKept({ id: operation.id, project: original }, source, { from: name, to }, context, deps)
   }
+}
+
+/** A copy keeps its changes anew. */
+function isOwnData(name: string): boolean {
+  return !isSnapshotData(name) && !isArchiveData(name)
 }
 
 const notCopied =

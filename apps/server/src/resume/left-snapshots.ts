@@ -1,9 +1,9 @@
-import { isSnapshotData } from '@stackquay/domain'
+import { isArchiveData, isSnapshotData } from '@stackquay/domain'
 import type { Engine } from '@stackquay/engine-api'
 import type { Store } from '@stackquay/store'
 import type { Model } from '../projects/model.ts'
 
-/** Data of snapshots that were never whole, or whose deletion was cut off. What an operation goes on with stays. */
+/** Data of snapshots and archives that were never whole, or whose deletion was cut off. What an operation goes on with stays. */
 export async function removeLeftSnapshots({
   store,
   model,
@@ -24,12 +24,17 @@ export async function removeLeftSnapshots({
 
 async function removeOf(project: string, store: Store, engine: Engine): Promise<void> {
   const signal = AbortSignal.timeout(lookMs)
-  const data = (await engine.dataNames(project, signal)).filter(isSnapshotData)
+  const data = (await engine.dataNames(project, signal)).filter((name) => isSnapshotData(name) || isArchiveData(name))
   if (data.length === 0) return
-  const [known, unfinished] = await Promise.all([store.snapshots.of(project), store.operations.unfinishedOf(project)])
+  const [snapshots, archives, unfinished] = await Promise.all([
+    store.snapshots.of(project),
+    store.archives.of(project),
+    store.operations.unfinishedOf(project),
+  ])
+  const known = new Set([...snapshots, ...archives].map(({ id }) => id))
   const held = JSON.stringify(unfinished.map(({ input }) => input))
   for (const name of data) {
-    if (known.some(({ id }) => id === name) || held.includes(name)) continue
+    if (known.has(name) || held.includes(name)) continue
     for (const step of engine.plan({ type: 'deleteData', project, data: name }))
       await engine.apply(step, { signal, output: () => undefined, reveal: async () => '' })
   }
