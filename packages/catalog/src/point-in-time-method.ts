@@ -35,7 +35,7 @@ export interface ArchiveInput<Input> {
 }
 
 export interface RecoveryMoment {
-  /** RFC 3339 UTC. The last transaction that is in it was committed then or before. */
+  /** RFC 3339. The last transaction that is in it was committed then or before. */
   readonly to: string
   readonly last: string
 }

@@ -31,6 +31,11 @@ export interface ArchiveKeeperOptions extends LookDeps {
   onError(error: unknown, what: string): void
 }
 
+interface Keeping extends ArchiveKeeperOptions {
+  /** When a base of an archive was begun last. */
+  readonly begun: Map<string, number>
+}
+
 export interface ArchiveKeeper {
   /** Ends with the look that is under way. */
   close(): Promise<void>
@@ -42,6 +47,7 @@ export interface ArchiveKeeper {
  */
 export function openArchiveKeeper(options: ArchiveKeeperOptions): ArchiveKeeper {
   const { store, ready } = options
+  const keeping = { ...options, begun: new Map<string, number>() }
   const life = new AbortController()
   let woken = new AbortController()
   // What was switched on has no base before its operation has ended.
@@ -53,7 +59,7 @@ export function openArchiveKeeper(options: ArchiveKeeperOptions): ArchiveKeeper 
     await Promise.race([ready, aborted(life.signal)])
     while (!life.signal.aborted) {
       woken = new AbortController()
-      await lookAtAll(options, life.signal)
+      await lookAtAll(keeping, life.signal)
       await rest(leastRestMs, life.signal)
       await rest(mostRestMs, AbortSignal.any([life.signal, woken.signal]))
     }
@@ -72,8 +78,10 @@ const mostRestMs = 60_000
 /** What ends together is looked at once. */
 const leastRestMs = 500
 const lookMs = 5 * 60_000
+/** After a base that was not made: what stood in its way is seldom gone at once. */
+const patienceMs = 2 * 60_000
 
-async function lookAtAll(options: ArchiveKeeperOptions, life: AbortSignal): Promise<void> {
+async function lookAtAll(options: Keeping, life: AbortSignal): Promise<void> {
   const { model, onError, store } = options
   for (const { row } of model.all()) {
     const rows = row.phase === 'ready' && !life.aborted ? await store.archives.of(row.id).catch(() => []) : []
@@ -89,7 +97,7 @@ async function lookAtAll(options: ArchiveKeeperOptions, life: AbortSignal): Prom
 async function lookAtDatabase(
   row: ProjectRow,
   database: string,
-  options: ArchiveKeeperOptions,
+  options: Keeping,
   signal: AbortSignal,
 ): Promise<void> {
   const { store, late, model, now } = options
@@ -100,8 +108,13 @@ async function lookAtDatabase(
   if (late.set(row.id, database, isLate ? open.look : null)) model.touched(row.id)
   if ((await store.operations.unfinishedOf(row.id)).length > 0) return
   for (const one of seen) await removeSpare(row, one, options, signal)
-  if (open !== undefined && needsBase(open.known, open.look, now()) && (await runs(row, open, options, signal)))
-    await store.transaction((tx) => makeBase(tx, row, database, open, options)).then((made) => begin(made, options))
+  if (open === undefined || !needsBase(open.known, open.look, now())) return
+  const at = performance.now()
+  if (at - (options.begun.get(open.row.id) ?? -patienceMs) < patienceMs) return
+  if (!(await runs(row, open, options, signal))) return
+  const made = await store.transaction((tx) => makeBase(tx, row, database, open, options))
+  options.begun.set(open.row.id, at)
+  begin(made, options)
 }
 
 /** What settings say of it by now. What was switched off is kept for its days. */

@@ -1,5 +1,5 @@
 import { Client } from 'pg'
-import { markSql } from '../point-in-time/scripts.ts'
+import { markSql } from './mark-sql.ts'
 
 /** One line of JSON: the piece of the log that a transaction of this moment is in, which is finished. */
 export async function mark(): Promise<string> {

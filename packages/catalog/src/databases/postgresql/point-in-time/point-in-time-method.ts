@@ -5,7 +5,8 @@ import type { DatabaseInput } from '../../../entry-types.ts'
 import type { ArchiveInput, PointInTimeMethod } from '../../../point-in-time-method.ts'
 import { connectionVariables } from '../backup-method.ts'
 import { archiveVariables } from './archive-command.ts'
-import { lookScript, markScript, markSql, pruneScript, recoverScript } from './scripts.ts'
+import { markSql } from '../backup/mark-sql.ts'
+import { lookScript, markScript, pruneScript, recoverScript } from './scripts.ts'
 
 /** By the log that PostgreSQL writes anyway (WAL): its files are archived, and played back onto a base. */
 export const pointInTime: PointInTimeMethod<DatabaseInput> = {
@@ -27,9 +28,16 @@ export const pointInTime: PointInTimeMethod<DatabaseInput> = {
   prune: (archived, before) => program(archived, shell('prune', pruneScript, before)),
   recover: (archived, { to, last }) => {
     const { toolchain, name } = archived.input
-    const words = [toolchain.directory, clusterOf(name), clusterOf(archived.origin), to, last]
+    const words = [toolchain.directory, clusterOf(name), clusterOf(archived.origin), momentText(to), last]
     return program(archived, shell('recover', recoverScript, ...words))
   },
+}
+
+/** As the server reads it before it knows names of zones. Of fractions of a second PostgreSQL keeps six digits, JavaScript three. */
+export function momentText(to: string): string {
+  const [day, time = ''] = new Date(to).toISOString().split('T')
+  const fraction = /\.\d+/.exec(to)?.[0] ?? ''
+  return `${day} ${time.slice(0, 8)}${fraction}+00`
 }
 
 function shell(act: string, script: string, ...words: readonly string[]): BackupProgram['argv'] {

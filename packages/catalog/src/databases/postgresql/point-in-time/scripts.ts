@@ -79,21 +79,25 @@ done
  * of the copy may go to the archive meanwhile, and its file may become another one: then the archive has it. Pieces that were given are
  * written down. A damaged one ends the recovery (by a code above 125): it is not the end of the log.
  */
-const restoreCommand = `archived="$STACKQUAY_ARCHIVE/wal/%f.gz"
+const restoreScript = `name=$1 to=$2
+archived=$STACKQUAY_ARCHIVE/wal/$name.gz kept=$STACKQUAY_ORIGIN/pg_wal/$name
 give() {
-  gzip -cd "$archived" > "%p" || { echo "The piece %f in the archive is damaged." >&2; exit 200; }
-  echo %f >> "$STACKQUAY_GIVEN"
+  gzip -cd "$archived" > "$to" || { echo "The piece $name in the archive is damaged." >&2; exit 200; }
+  echo "$name" >> "$STACKQUAY_GIVEN"
   exit 0
 }
 ${isReal}if [ -e "$archived" ]; then give; fi
-kept="$STACKQUAY_ORIGIN/pg_wal/%f"
-case %f in *[!0-9A-F]*) exit 1 ;; esac
+case $name in *[!0-9A-F]*) exit 1 ;; esac
 if [ -z "$STACKQUAY_ORIGIN" ] || [ ! -e "$kept" ]; then exit 1; fi
-cp "$kept" "%p" 2>/dev/null || true
+cp "$kept" "$to" 2>/dev/null || true
 if [ -e "$archived" ]; then give; fi
-if is_real "%p" %f; then echo %f >> "$STACKQUAY_GIVEN"; exit 0; fi
-rm -f "%p"
-exit 1`
+if is_real "$to" "$name"; then
+  echo "$name" >> "$STACKQUAY_GIVEN"
+  exit 0
+fi
+rm -f "$to"
+exit 1
+`
 
 /**
  * Words: directory of the server's programs, the copied cluster, the cluster that it is a copy of or nothing, the moment, the last piece.
@@ -117,20 +121,18 @@ trap down EXIT
 trap 'exit 143' TERM INT HUP
 rm -rf "$room"
 mkdir -m 700 "$room"
-: > "$room/hba"
+echo 'local all all reject' > "$room/hba"
 : > "$room/given"
-export STACKQUAY_ORIGIN="$origin" STACKQUAY_GIVEN="$room/given"
-restore=$(cat <<'END'
-${restoreCommand}
-END
-)
+export STACKQUAY_ORIGIN="$origin" STACKQUAY_GIVEN="$room/given" STACKQUAY_RESTORE="$room/restore"
+cat > "$room/restore" <<'END'
+${restoreScript}END
 ${removeStaleLock}rm -f "$cluster/standby.signal"
 : > "$cluster/recovery.signal"
 recover() {
   "$bin/postgres" -D "$cluster" -p 5432 -c listen_addresses= -c "unix_socket_directories=$room" -c "hba_file=$room/hba" \\
     -c ssl=off -c logging_collector=off -c log_destination=stderr -c log_min_messages=log -c log_line_prefix= -c autovacuum=off \\
     -c archive_mode=off -c hot_standby=off -c timezone=UTC -c log_timezone=UTC -c datestyle=ISO \\
-    -c "restore_command=$restore" -c recovery_target_timeline=current -c recovery_target_action=promote \\
+    -c 'restore_command=/bin/sh "$STACKQUAY_RESTORE" %f "%p"' -c recovery_target_timeline=current -c recovery_target_action=promote \\
     -c recovery_target_inclusive=on -c recovery_target= -c recovery_target_name= -c recovery_target_xid= -c recovery_target_lsn= \\
     -c primary_conninfo= "$@" > "$room/log" 2>&1 < /dev/null &
   server=$!
@@ -169,13 +171,6 @@ rm -f "$cluster/password.mark" "$cluster/backup_label.old" "$cluster/tablespace_
 sync
 if [ -n "$at" ]; then at="\\"$at\\""; else at=null; fi
 printf '{"lastTransactionAt":%s}\\n' "$at"
-`
-
-/** Usage of psql: a transaction, and the piece that it is in, which is finished. */
-export const markSql = `SET synchronous_commit = on;
-SELECT pg_catalog.pg_current_xact_id();
-SELECT pg_catalog.json_build_object('piece', pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_insert_lsn()));
-SELECT pg_catalog.pg_switch_wal();
 `
 
 export const markScript = `set -eu
