@@ -92,7 +92,11 @@ describe('a PostgreSQL as it was at a moment', { concurrency: 1 }, () => {
       const made = await restoreTo(moment, 'then')
       assert.equal(made.status, 201, JSON.stringify(made.body))
       const rows = (await query('SELECT n FROM written ORDER BY n', 'then')).map((row) => row.n)
-      assert.deepEqual(rows, Array.from({ length: n }, (_, at) => at + 1), `${moment.toISOString()} of ${turn}`)
+      assert.deepEqual(
+        rows,
+        Array.from({ length: n }, (_, at) => at + 1),
+        `${moment.toISOString()} of ${turn}`,
+      )
       const { recovered, pointInTime } = made.body.databases.then ?? {}
       assert.deepEqual([recovered?.database, recovered?.to, pointInTime], ['main', moment.toISOString(), undefined])
       const last = Date.parse(recovered?.lastTransactionAt ?? '')
@@ -123,7 +127,10 @@ describe('a PostgreSQL as it was at a moment', { concurrency: 1 }, () => {
     for (const keep of ['0d', '7', '400d', '7w'])
       assert.equal((await called('PATCH', '/databases/main', { pointInTime: { keep } })).status, 422, keep)
     const { plan } = (
-      await called<Plan>('POST', '/databases/main/restore-to?dryRun=true', { to: new Date().toISOString(), name: 'never' })
+      await called<Plan>('POST', '/databases/main/restore-to?dryRun=true', {
+        to: new Date().toISOString(),
+        name: 'never',
+      })
     ).body
     assert.deepEqual([plan.restarts, plan.stops, plan.deletesData], [[], [], []])
     assert.match(plan.steps.map(({ title }) => title).join(), /Play its changes back/)
@@ -142,10 +149,14 @@ describe('a PostgreSQL as it was at a moment', { concurrency: 1 }, () => {
     assert.equal(begun.status, 202, JSON.stringify(begun.body))
     const params = { op: begun.body.id }
     for (const step of ['recover', 'declare']) {
-      await waitFor(`the step ${step}`, async () => {
-        const { steps } = await service.client.call('getOperation', { params })
-        return steps.some((one) => one.id === step && one.state !== 'pending')
-      }, { timeoutMs: 60_000, everyMs: 5 }).catch(() => undefined)
+      await waitFor(
+        `the step ${step}`,
+        async () => {
+          const { steps } = await service.client.call('getOperation', { params })
+          return steps.some((one) => one.id === step && one.state !== 'pending')
+        },
+        { timeoutMs: 60_000, everyMs: 5 },
+      ).catch(() => undefined)
       await service.kill()
       await service.start()
     }
@@ -185,7 +196,8 @@ describe('a PostgreSQL as it was at a moment', { concurrency: 1 }, () => {
   it('a piece that is missing ends the range, and no later moment is promised', async () => {
     const { wal } = await data()
     const early = new Date()
-    await sleep(1500)
+    // The end of a range is told in whole seconds, and with one of doubt.
+    await sleep(2500)
     for (const n of [6001, 6002, 6003]) {
       await query(`INSERT INTO written VALUES (${n})`)
       await query('SELECT pg_switch_wal()')
@@ -200,11 +212,17 @@ describe('a PostgreSQL as it was at a moment', { concurrency: 1 }, () => {
     await rename(missing, `${missing}.aside`)
     const ranges = (await look()).ranges
     assert.ok(Date.parse(ranges[0]!.to) < moment.getTime(), JSON.stringify(ranges))
-    const refused = await called<Problem>('POST', '/databases/main/restore-to', { to: moment.toISOString(), name: 'gap' })
+    const refused = await called<Problem>('POST', '/databases/main/restore-to', {
+      to: moment.toISOString(),
+      name: 'gap',
+    })
     assert.deepEqual([refused.status, refused.body.errors?.[0]?.code], [422, 'out_of_range'])
     const made = await restoreTo(early, 'early')
     assert.equal(made.status, 201, JSON.stringify(made.body))
-    await waitFor('a base after the gap', async () => (await look()).ranges.length === 2, { timeoutMs: 150_000, everyMs: 500 })
+    await waitFor('a base after the gap', async () => (await look()).ranges.length === 2, {
+      timeoutMs: 150_000,
+      everyMs: 500,
+    })
     // Damage is no end of the log either.
     await rename(`${missing}.aside`, missing)
     await truncate(missing, 1000)
@@ -221,22 +239,32 @@ describe('a PostgreSQL as it was at a moment', { concurrency: 1 }, () => {
     const before = (await look()).ranges.at(-1)!
     await query('CREATE TABLE kept (n int)')
     const moment = new Date()
-    await sleep(1500)
+    await sleep(2500)
     const made = await called('POST', '/databases/main/snapshots?wait=100', { name: 'first' })
     assert.equal(made.status, 201)
     await query('DROP TABLE kept')
-    const response = await fetch(`${service.url}/api/v1/projects/${id}/databases/main/snapshots/first/restore?wait=150`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${service.token}`, 'content-type': 'application/json', 'if-match': '*' },
-      body: JSON.stringify({ confirm: 'main' }),
-    })
+    const response = await fetch(
+      `${service.url}/api/v1/projects/${id}/databases/main/snapshots/first/restore?wait=150`,
+      {
+        method: 'POST',
+        headers: { authorization: `Bearer ${service.token}`, 'content-type': 'application/json', 'if-match': '*' },
+        body: JSON.stringify({ confirm: 'main' }),
+      },
+    )
     assert.equal(((await response.json()) as OperationRecord).state, 'succeeded')
-    await waitFor('a range of the new data', async () => {
-      const { ranges, state } = await look()
-      return state === 'ready' && Date.parse(ranges.at(-1)!.from) > moment.getTime()
-    }, { timeoutMs: 60_000 })
+    await waitFor(
+      'a range of the new data',
+      async () => {
+        const { ranges, state } = await look()
+        return state === 'ready' && Date.parse(ranges.at(-1)!.from) > moment.getTime()
+      },
+      { timeoutMs: 60_000 },
+    )
     const after = (await look()).ranges
-    assert.ok(after.some(({ from }) => from === before.from), JSON.stringify({ before, after }))
+    assert.ok(
+      after.some(({ from }) => from === before.from),
+      JSON.stringify({ before, after }),
+    )
     const restored = await restoreTo(moment, 'then')
     assert.equal(restored.status, 201, JSON.stringify(restored.body))
     assert.deepEqual(await query('SELECT * FROM kept', 'then'), [])
@@ -247,6 +275,9 @@ describe('a PostgreSQL as it was at a moment', { concurrency: 1 }, () => {
     await settled()
     await drop('main')
     const { folder } = await data()
-    assert.deepEqual((await readdir(folder)).filter((name) => /^(arc|snp)_/.test(name)), [])
+    assert.deepEqual(
+      (await readdir(folder)).filter((name) => /^(arc|snp)_/.test(name)),
+      [],
+    )
   })
 })

@@ -3,6 +3,7 @@ import type { Store } from '@stackquay/store'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import { openAccess } from './app/access.ts'
+import { openArchives } from './app/archives.ts'
 import { changingOf } from './app/changing.ts'
 import { openCommands } from './app/commands.ts'
 import type { AppContext } from './app/context.ts'
@@ -19,7 +20,6 @@ import { openScheduler } from './backups/scheduler.ts'
 import type { Config } from './config.ts'
 import { openReceivedDumps } from './dumps/received-dumps.ts'
 import { createProvision } from './isolation/provision.ts'
-import { openArchiveKeeper } from './point-in-time/keeper.ts'
 import type { PortsKeeper } from './ports/held-ports.ts'
 import type { InheritedSockets } from './ports/inherited-sockets.ts'
 import type { SetupCode } from './setup-code.ts'
@@ -80,10 +80,7 @@ export async function createApp(options: AppOptions): Promise<App> {
   const resumption = beginResuming({ instance, resolving, projects, commands, sharing, operations }, context)
   const { orchestrator } = operations
   const scheduler = openScheduler({ store, model, orchestrator, backups, now, onError, ready: resumption.ready })
-  const archives = openArchiveKeeper({
-    ...{ store, engine, model, orchestrator, now, onError, ready: resumption.ready },
-    ...{ resolver: resolving.resolver, reveal: instance.reveal, late: projects.late },
-  })
+  const archives = openArchives({ instance, resolving, projects, operations, resumption }, context)
   const trash = openTrash(instance, resumption, context)
   const stopTidying = tidyRegularly({ store, now, onError, namesExpired: projects.namesExpired })
   const dispatcher = createDispatcher({ store, now, onError })

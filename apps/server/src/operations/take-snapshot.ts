@@ -1,6 +1,6 @@
 import type { ArchiveMark } from '@stackquay/catalog'
 import { ProblemError, type SnapshotSource } from '@stackquay/contract'
-import { type SnapshotSubject, secretsOfPart, snapshotSecret } from '@stackquay/domain'
+import { type SnapshotSubject, snapshotSecret } from '@stackquay/domain'
 import type { StepContext } from '@stackquay/orchestrator'
 import type { ProjectOperation, ProjectRow } from '@stackquay/store'
 import { askArchive } from '../point-in-time/archive-program.ts'

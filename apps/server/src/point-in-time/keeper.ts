@@ -32,8 +32,8 @@ export interface ArchiveKeeperOptions extends LookDeps {
 }
 
 interface Keeping extends ArchiveKeeperOptions {
-  /** When a base of an archive was begun last. */
-  readonly begun: Map<string, number>
+  /** Which base of an archive was begun last, and when. */
+  readonly begun: Map<string, { readonly base: string; readonly at: number }>
 }
 
 export interface ArchiveKeeper {
@@ -47,21 +47,26 @@ export interface ArchiveKeeper {
  */
 export function openArchiveKeeper(options: ArchiveKeeperOptions): ArchiveKeeper {
   const { store, ready } = options
-  const keeping = { ...options, begun: new Map<string, number>() }
+  const keeping: Keeping = { ...options, begun: new Map() }
   const life = new AbortController()
   let woken = new AbortController()
+  let wokenAt = performance.now()
   // What was switched on has no base before its operation has ended.
   const stopHearing = store.onCommit((events) => {
     const hasEnded = (data: unknown) => isEnded(data as Parameters<typeof isEnded>[0])
-    if (events.some(({ type, data }) => type === 'operation.changed' && hasEnded(data))) woken.abort()
+    if (events.some(({ type, data }) => type === 'operation.changed' && hasEnded(data))) {
+      wokenAt = performance.now()
+      woken.abort()
+    }
   })
   const run = async (): Promise<void> => {
     await Promise.race([ready, aborted(life.signal)])
     while (!life.signal.aborted) {
       woken = new AbortController()
-      await lookAtAll(keeping, life.signal)
+      const waits = await lookAtAll(keeping, life.signal)
       await rest(leastRestMs, life.signal)
-      await rest(mostRestMs, AbortSignal.any([life.signal, woken.signal]))
+      const isSoon = waits && performance.now() - wokenAt < mostRestMs
+      await rest(isSoon ? waitingRestMs : mostRestMs, AbortSignal.any([life.signal, woken.signal]))
     }
   }
   const running = run().catch(() => undefined)
@@ -75,46 +80,52 @@ export function openArchiveKeeper(options: ArchiveKeeperOptions): ArchiveKeeper 
 }
 
 const mostRestMs = 60_000
+/** While a server that needs a base is not ready for one, for a minute after something ended. */
+const waitingRestMs = 2000
 /** What ends together is looked at once. */
 const leastRestMs = 500
 const lookMs = 5 * 60_000
 /** After a base that was not made: what stood in its way is seldom gone at once. */
 const patienceMs = 2 * 60_000
 
-async function lookAtAll(options: Keeping, life: AbortSignal): Promise<void> {
+/** Answers whether something waits that will be possible soon. */
+async function lookAtAll(options: Keeping, life: AbortSignal): Promise<boolean> {
   const { model, onError, store } = options
+  let waits = false
   for (const { row } of model.all()) {
     const rows = row.phase === 'ready' && !life.aborted ? await store.archives.of(row.id).catch(() => []) : []
     for (const database of new Set(rows.map((one) => one.database))) {
       const signal = AbortSignal.any([life, AbortSignal.timeout(lookMs)])
-      await lookAtDatabase(row, database, options, signal).catch((error: unknown) => {
+      const waitsToo = await lookAtDatabase(row, database, options, signal).catch((error: unknown) => {
         if (!life.aborted && !isBusy(error)) onError(error, `the archive of ${row.slug}/${database}`)
+        return isBusy(error)
       })
+      waits ||= waitsToo
     }
   }
+  return waits
 }
 
-async function lookAtDatabase(
-  row: ProjectRow,
-  database: string,
-  options: Keeping,
-  signal: AbortSignal,
-): Promise<void> {
+async function lookAtDatabase(row: ProjectRow, database: string, options: Keeping, signal: AbortSignal): Promise<boolean> {
   const { store, late, model, now } = options
   await follow(row, database, store)
   const seen = await lookAtArchives(row, database, options, signal)
   const open = seen.find(({ row: archive }) => archive.endedAt === null)
   const isLate = open !== undefined && isArchiveLate(open.look, now())
   if (late.set(row.id, database, isLate ? open.look : null)) model.touched(row.id)
-  if ((await store.operations.unfinishedOf(row.id)).length > 0) return
+  // Its end is heard of.
+  if ((await store.operations.unfinishedOf(row.id)).length > 0) return false
   for (const one of seen) await removeSpare(row, one, options, signal)
-  if (open === undefined || !needsBase(open.known, open.look, now())) return
-  const at = performance.now()
-  if (at - (options.begun.get(open.row.id) ?? -patienceMs) < patienceMs) return
-  if (!(await runs(row, open, options, signal))) return
-  const made = await store.transaction((tx) => makeBase(tx, row, database, open, options))
-  options.begun.set(open.row.id, at)
+  if (open === undefined || !needsBase(open.known, open.look, now())) return false
+  const [before, at] = [options.begun.get(open.row.id), performance.now()]
+  const failed = before !== undefined && !open.known.bases.some(({ id }) => id === before.base)
+  if (failed && at - before.at < patienceMs) return false
+  if (!(await runs(row, open, options, signal))) return row.desired === 'running'
+  const base = newId('snp', now())
+  const made = await store.transaction((tx) => makeBase(tx, row, { database, base, archive: open.row.id }, options))
+  options.begun.set(open.row.id, { base, at })
   begin(made, options)
+  return false
 }
 
 /** What settings say of it by now. What was switched off is kept for its days. */
@@ -175,15 +186,13 @@ async function runs(
 async function makeBase(
   tx: Transaction,
   row: ProjectRow,
-  database: string,
-  { row: archive }: SeenArchive,
-  { store, now }: ArchiveKeeperOptions,
+  { database, base: id, archive }: { readonly database: string; readonly base: string; readonly archive: string },
+  { store }: ArchiveKeeperOptions,
 ) {
   const subject = snapshotSubject(row.spec, database)
   if (subject === null) throw new ProblemError('not_found', 'The database is gone.')
-  const id = newId('snp', now())
   // No person can choose such a name.
-  const request = { id, name: `base_${id}`, source: 'base', archive: archive.id }
+  const request = { id, name: `base_${id}`, source: 'base', archive }
   return acceptAlone(tx, store, row, { actor: 'system', requestId: '' }, { subject, request }, 'snapshot')
 }
 

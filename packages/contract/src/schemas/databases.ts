@@ -6,14 +6,16 @@ export const databaseNamePattern = /^[a-z][a-z0-9_]{0,30}$/
 
 export const databaseTypeNames = databaseTypes.flatMap((kind) => [kind.name, ...kind.aliases])
 
+const Keep = z
+  .string()
+  .regex(/^([1-9]|[1-9]\d|[12]\d\d|3[0-5]\d|36[0-5])d$/, 'must be days, 1d to 365d')
+  .describe('How far back, in days: 7d.')
+
 export const PointInTimeSettings = z
-  .strictObject({
-    keep: z
-      .string()
-      .regex(/^([1-9]|[1-9]\d|[12]\d\d|3[0-5]\d|36[0-5])d$/, 'must be days, 1d to 365d')
-      .describe('How far back, in days: 7d.'),
-  })
+  .object({ keep: Keep })
   .meta({ id: 'PointInTimeSettings', description: 'Its changes are kept, so it can be restored to a moment.' })
+
+export const PointInTimeChange = z.strictObject({ keep: Keep.default('7d') }).meta({ id: 'PointInTimeChange' })
 
 export const DatabaseView = z
   .object({
@@ -39,7 +41,7 @@ export const DatabasePatch = z.strictObject({
   version: z.string().min(1).max(20).optional(),
   exposePort: z.boolean().optional(),
   primary: z.boolean().optional().meta({ readOnly: true, description: 'Read-only. Accepted on input and ignored.' }),
-  pointInTime: PointInTimeSettings.nullable().optional().describe('Null: its changes are not kept.'),
+  pointInTime: PointInTimeChange.nullable().optional().describe('Null: its changes are not kept.'),
   hostPort: z
     .int()
     .nullable()

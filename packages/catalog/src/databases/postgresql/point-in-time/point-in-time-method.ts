@@ -3,9 +3,9 @@ import { dataPath } from '@stackquay/engine-api/workload'
 import type { BackupProgram } from '../../../backup-method.ts'
 import type { DatabaseInput } from '../../../entry-types.ts'
 import type { ArchiveInput, PointInTimeMethod } from '../../../point-in-time-method.ts'
+import { markSql } from '../backup/mark-sql.ts'
 import { connectionVariables } from '../backup-method.ts'
 import { archiveVariables } from './archive-command.ts'
-import { markSql } from '../backup/mark-sql.ts'
 import { lookScript, markScript, pruneScript, recoverScript } from './scripts.ts'
 
 /** By the log that PostgreSQL writes anyway (WAL): its files are archived, and played back onto a base. */
