@@ -3,6 +3,7 @@ import type { Store } from '@stackquay/store'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import { openAccess } from './app/access.ts'
+import { openArchives } from './app/archives.ts'
 import { changingOf } from './app/changing.ts'
 import { openCommands } from './app/commands.ts'
 import type { AppContext } from './app/context.ts'
@@ -79,6 +80,7 @@ export async function createApp(options: AppOptions): Promise<App> {
   const resumption = beginResuming({ instance, resolving, projects, commands, sharing, operations }, context)
   const { orchestrator } = operations
   const scheduler = openScheduler({ store, model, orchestrator, backups, now, onError, ready: resumption.ready })
+  const archives = openArchives({ instance, resolving, projects, operations, resumption }, context)
   const trash = openTrash(instance, resumption, context)
   const stopTidying = tidyRegularly({ store, now, onError, namesExpired: projects.namesExpired })
   const dispatcher = createDispatcher({ store, now, onError })
@@ -114,9 +116,8 @@ export async function createApp(options: AppOptions): Promise<App> {
       try {
         // First what people see, then what works for them, then what writes it down; what holds programs and files at the end.
         await http.close()
-        await Promise.all([scheduler.close(), trash.close()])
-        await commands.terminals.close()
-        await sharing.shares.close()
+        await Promise.all([scheduler.close(), archives.close(), trash.close()])
+        await Promise.all([commands.terminals.close(), sharing.shares.close()])
         await dispatcher.close()
         await commands.runs.close()
         await orchestrator.close()

@@ -2,6 +2,7 @@ import type { Job, PortBinding, ToolchainQuery, Value, Workload } from '@stackqu
 import type { z } from 'zod'
 import type { BackupMethod } from './backup-method.ts'
 import type { DumpMethod } from './dump-method.ts'
+import type { PointInTimeMethod } from './point-in-time-method.ts'
 import type { UpgradeMethod } from './upgrade-method.ts'
 
 /**
@@ -142,6 +143,8 @@ export interface DatabaseType {
   readonly dump?: DumpMethod<DatabaseInput>
   /** Absent: data of one release line is never opened by another. */
   readonly upgrade?: UpgradeMethod<DatabaseInput>
+  /** Absent: it is never made again as it was at a moment. */
+  readonly pointInTime?: PointInTimeMethod<DatabaseInput>
 }
 
 /** A helper beside the project: a cache, a queue, a search engine. At most one of a type in a project. */
@@ -353,6 +356,8 @@ export interface DatabaseInput extends DatabaseConnection {
   readonly listen: Listen
   /** `postgresql-main`: the workload's and the data's name. */
   readonly name: string
+  /** Name of the kept data that its log of changes goes to; absent: it goes nowhere. */
+  readonly archive?: string
   /** The data is not needed after a crash or a stop: it may be quicker than safe. */
   readonly throwaway?: boolean
   /** Its program runs in a container of `image`, not on this machine. */

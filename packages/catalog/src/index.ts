@@ -2,6 +2,7 @@ export type { BackupMethod, BackupProgram, LiveCopyProgram } from './backup-meth
 export { databaseTypeOf, databaseTypes } from './databases/index.ts'
 export * from './dump-method.ts'
 export * from './entry-types.ts'
+export type * from './point-in-time-method.ts'
 export { Port } from './runtime-settings.ts'
 export { runtimeTypeOf, runtimeTypes } from './runtimes/index.ts'
 export { searchPath } from './server-workload.ts'

@@ -77,6 +77,8 @@ export const routes: Readonly<Record<OperationId, Route>> = {
   updateDatabase: { method: 'PATCH', path: '/projects/{id}/databases/{db}' },
   exportDatabase: { method: 'GET', path: '/projects/{id}/databases/{db}/export' },
   importDatabase: { method: 'POST', path: '/projects/{id}/databases/{db}/import' },
+  getPointInTime: { method: 'GET', path: '/projects/{id}/databases/{db}/point-in-time' },
+  restoreDatabaseTo: { method: 'POST', path: '/projects/{id}/databases/{db}/restore-to' },
   cloneDatabase: { method: 'POST', path: '/projects/{id}/databases/{db}/clone' },
   createSnapshot: { method: 'POST', path: '/projects/{id}/databases/{db}/snapshots' },
   deleteSnapshot: { method: 'DELETE', path: '/projects/{id}/databases/{db}/snapshots/{snapshot}' },

@@ -1,3 +1,4 @@
+import { isArchiveData } from './point-in-time.ts'
 import { databaseWorkload } from './resolve-connections.ts'
 import { isSnapshotData, isSnapshotSecret } from './snapshots.ts'
 import type { ProjectSpec } from './spec.ts'
@@ -29,7 +30,7 @@ export function checkpointSecret(id: string): string {
 
 /** Kept data that is a copy of other data of its project: no copy, backup or checkpoint takes it along. */
 export function isCopiedData(name: string): boolean {
-  return isSnapshotData(name) || checkpointOfData(name) !== null
+  return isSnapshotData(name) || isArchiveData(name) || checkpointOfData(name) !== null
 }
 
 /** Texts that belong to such copies. */

@@ -124,6 +124,7 @@ function databases(): Json {
           description: 'A version offered by GET /services.',
         },
         exposePort: { type: 'boolean', description: 'Publishes its port on this machine.' },
+        pointInTime: schemaOf(['databases', '', 'pointInTime'], DatabasePatch.shape.pointInTime),
       },
       required: ['type'],
       additionalProperties: false,

@@ -60,7 +60,8 @@ export function mergeDatabases(
     if (change === 'refused') continue
     if (typeof change === 'object') versions.push(change)
     const version = typeof change === 'string' ? change : change.to
-    databases.set(name, { ...before, type: kind.name, version, exposePort: sent.exposePort ?? before.exposePort })
+    const exposePort = sent.exposePort ?? before.exposePort
+    databases.set(name, withPointInTime({ ...before, type: kind.name, version, exposePort }, name, kind, sent, world))
   }
   return { databases: Object.fromEntries(databases), versions }
 }
@@ -141,7 +142,28 @@ function addDatabase(
   const known = withPrimaryMarked(Object.fromEntries(databases))
   for (const [other, database] of Object.entries(known)) databases.set(other, database)
   const settings = { type: kind.name, version, exposePort: sent.exposePort ?? false }
-  databases.set(name, { ...settings, primary: primaryDatabase(known) === undefined })
+  const added = { ...settings, primary: primaryDatabase(known) === undefined }
+  databases.set(name, withPointInTime(added, name, kind, sent, { errors }))
+}
+
+/** Null switches it off. What was kept until then goes with its days. */
+function withPointInTime(
+  database: DatabaseSpec,
+  name: string,
+  kind: DatabaseType,
+  { pointInTime: wanted }: Sent,
+  { errors }: Pick<World, 'errors'>,
+): DatabaseSpec {
+  const { pointInTime: before, ...rest } = database
+  const pointInTime = wanted === undefined ? before : (wanted ?? undefined)
+  if (pointInTime === undefined) return rest
+  const blocker =
+    kind.pointInTime === undefined
+      ? `${kind.label} cannot be restored to a moment here. Use snapshots and backups.`
+      : kind.pointInTime.blocker(database.version)
+  if (blocker === null) return { ...rest, pointInTime }
+  errors.push({ pointer: `/databases/${name}/pointInTime`, code: 'point_in_time_unsupported', detail: blocker })
+  return database
 }
 
 /** The version that it has from now on; or what must be done with its data first. */

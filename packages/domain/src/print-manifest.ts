@@ -17,8 +17,9 @@ export function printManifest(spec: ProjectSpec): string {
       ...settingsOf(serviceTypes, withoutSecrets(spec.services)),
       ...whenAny(
         'databases',
-        mapValues(primaryFirst(spec.databases), ({ primary: _primary, inside: _inside, ...settings }) =>
-          withoutFalse(settings),
+        mapValues(
+          primaryFirst(spec.databases),
+          ({ primary: _primary, inside: _inside, recovered: _recovered, ...settings }) => withoutFalse(settings),
         ),
       ),
       ...whenAny('env', mapValues(spec.env, variableOf)),

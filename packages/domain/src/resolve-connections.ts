@@ -10,10 +10,11 @@ import {
   serviceTypes,
 } from '@stackquay/catalog'
 import type { Value } from '@stackquay/engine-api'
+import { keepDaysOf } from './point-in-time.ts'
 import type { ResolveFacts } from './resolve-facts.ts'
-import { createNeeds, type Needs } from './resolve-needs.ts'
+import { createNeeds, type Needs, type WantedArchive } from './resolve-needs.ts'
 import { createRedirects, nowhere, type Redirects } from './resolve-redirects.ts'
-import { type DatabaseSpec, type EnvVariable, type ProjectSpec, primaryDatabase } from './spec.ts'
+import { type DatabaseSpec, type EnvVariable, type PointInTimeSpec, type ProjectSpec, primaryDatabase } from './spec.ts'
 
 /** How a project's databases and services are reached, whether or not their programs can run here. */
 export interface Connections {
@@ -32,6 +33,8 @@ export interface Connections {
     readonly database: DatabaseSpec
     readonly workload: string
     readonly leased: number
+    /** Where its changes go; absent: nowhere. */
+    readonly archive?: string
     readonly known: { readonly kind: DatabaseType; readonly connection: DatabaseConnection } | null
   }[]
   /** Variables that databases and services give to runtimes. */
@@ -45,6 +48,7 @@ export interface Connections {
   /** Grow with each look-up of a port or secret. */
   readonly missingLeases: readonly { readonly workload: string; readonly port: string }[]
   readonly missingSecrets: readonly { readonly name: string; readonly length: number }[]
+  readonly missingArchives: readonly WantedArchive[]
 }
 
 /** Pure, and never refuses: missing things are counted, unknown ones are left out. */
@@ -81,6 +85,7 @@ export function resolveConnections(spec: ProjectSpec, facts: ResolveFacts): Conn
     hostPort: needs.hostPort,
     missingLeases: needs.missingLeases,
     missingSecrets: needs.missingSecrets,
+    missingArchives: needs.missingArchives,
   }
 }
 
@@ -140,10 +145,17 @@ function connectDatabase(
     secret: (field, encode) => needs.secret(databaseSecret(name, field), lengthOf(kind, field), encode),
   }
   for (const field of kind.secrets) connection.secret(field.name)
+  // Data of a test environment is thrown away.
+  const kept = facts.testEnvironment === undefined && kind.pointInTime !== undefined ? database.pointInTime : undefined
+  const archive = kept === undefined ? {} : { archive: archiveOf(name, workload, kept, needs) }
   return {
-    database: { name, database, workload, leased, known: { kind, connection } },
+    database: { name, database, workload, leased, ...archive, known: { kind, connection } },
     variables: kind.variables(connection, prefix),
   }
+}
+
+function archiveOf(database: string, data: string, { keep }: PointInTimeSpec, needs: Needs): string {
+  return needs.archive({ database, data, keepDays: keepDaysOf(keep) })
 }
 
 function leasedPort(workload: string, port: string, { needs, redirects }: Resolving): number {

@@ -6,7 +6,7 @@ import type {
   ServiceInput,
   WorkloadSpec,
 } from '@stackquay/catalog'
-import type { PortBinding } from '@stackquay/engine-api'
+import type { Container, PortBinding } from '@stackquay/engine-api'
 import { dataContainer, inContainer, withLimits } from './containers.ts'
 import type { Connections } from './resolve-connections.ts'
 import type { ResolveFacts } from './resolve-facts.ts'
@@ -98,8 +98,18 @@ export function resolveDatabase(entry: Database, spec: ProjectSpec, facts: Resol
   const placed =
     facts.containers === null
       ? withLimits(made, spec)
-      : inContainer(made, dataContainer(kind.image, database.version, wanted, facts.containers))
+      : inContainer(
+          made,
+          withArchive(dataContainer(kind.image, database.version, wanted, facts.containers), entry.archive),
+        )
   return { kind: 'database', name: workload, workloads: [placed] }
+}
+
+/** Where the archive stands inside of a container. */
+export const archivePath = '/stackquay/archive'
+
+function withArchive(container: Container, archive: string | undefined): Container {
+  return archive === undefined ? container : { ...container, data: { ...container.data, [archive]: archivePath } }
 }
 
 /** Two copies of a database have the same name inside. */
@@ -109,7 +119,7 @@ function titled(made: WorkloadSpec, { name, database }: Database, label: string)
 
 /** Null where its program is not here. */
 export function databaseInputOf(
-  { database, workload, known, leased }: Database,
+  { database, workload, known, leased, archive }: Database,
   facts: ResolveFacts,
 ): DatabaseInput | null {
   if (known === null) return null
@@ -126,6 +136,7 @@ export function databaseInputOf(
     bind,
     listen: facts.containers === null ? { address: bind, port: leased } : { address: '0.0.0.0', port: connection.port },
     name: workload,
+    ...(archive === undefined ? {} : { archive }),
     throwaway: facts.testEnvironment !== undefined,
     inContainer: facts.containers !== null,
     ourProgram: (name) => builtInProgram(kind.image, name, facts),

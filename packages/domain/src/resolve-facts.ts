@@ -15,6 +15,8 @@ export interface ResolveFacts {
   lease(workload: string, port: string): number | null
   /** The handle of a secret of this project by its name, or null when it is not made yet. */
   secret(name: string, length: number): SecretHandle | null
+  /** The archive that the changes of a database go to, by the name of its data; null when it is not begun yet. */
+  archive?(data: string): string | null
   ourProgram(name: string): { readonly node: string; readonly file: string }
   /** Set when the project's engine runs images: toolchains of this machine are not used then. */
   readonly containers: ContainerFacts | null

@@ -6,14 +6,27 @@ export interface Needs {
   /** The lease of a port; one without a lease counts as missing and gets a provisional number. */
   hostPort(workload: string, port: string): number
   secret(name: string, length: number, encode: 'url' | undefined): Value
+  /** The archive of a database; one that is not begun counts as missing and gets a provisional name. */
+  archive(wanted: WantedArchive): string
   /** Grow with each look-up. */
   readonly missingLeases: readonly { readonly workload: string; readonly port: string }[]
   readonly missingSecrets: readonly { readonly name: string; readonly length: number }[]
+  readonly missingArchives: readonly WantedArchive[]
 }
 
-export function createNeeds(facts: Pick<ResolveFacts, 'lease' | 'secret'>): Needs {
+export interface WantedArchive {
+  readonly database: string
+  readonly data: string
+  readonly keepDays: number
+}
+
+/** No data is called like this. */
+const pendingArchive = 'arc_pending'
+
+export function createNeeds(facts: Pick<ResolveFacts, 'lease' | 'secret' | 'archive'>): Needs {
   const missingLeases: { workload: string; port: string }[] = []
   const missingSecrets: { name: string; length: number }[] = []
+  const missingArchives: WantedArchive[] = []
   return {
     hostPort: (workload, port) => {
       const lease = facts.lease(workload, port)
@@ -28,7 +41,14 @@ export function createNeeds(facts: Pick<ResolveFacts, 'lease' | 'secret'>): Need
       const ref = handle ?? { secret: `pending:${name}`, version: 0 }
       return [encode === undefined ? ref : { ...ref, encode }]
     },
+    archive: (wanted) => {
+      const archive = facts.archive?.(wanted.data) ?? null
+      if (archive !== null) return archive
+      if (!missingArchives.some(({ data }) => data === wanted.data)) missingArchives.push(wanted)
+      return pendingArchive
+    },
     missingLeases,
     missingSecrets,
+    missingArchives,
   }
 }

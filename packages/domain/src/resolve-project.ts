@@ -4,6 +4,7 @@ import { fingerprintOf, type Workload } from '@stackquay/engine-api'
 import { resolveConnections } from './resolve-connections.ts'
 import { resolveDatabase, resolveService } from './resolve-data.ts'
 import type { ResolveFacts } from './resolve-facts.ts'
+import type { WantedArchive } from './resolve-needs.ts'
 import { type PartKind, type ResolvedPart, workloadsOf } from './resolve-parts.ts'
 import { resolveRuntime } from './resolve-runtime.ts'
 import type { ProjectSpec } from './spec.ts'
@@ -19,6 +20,8 @@ export interface Resolved {
   /** Ports without a lease; the workloads above carry provisional numbers for them. */
   readonly missingLeases: readonly { readonly workload: string; readonly port: string }[]
   readonly missingSecrets: readonly { readonly name: string; readonly length: number }[]
+  /** Archives that are not begun yet; the workloads above carry a provisional name for them. */
+  readonly missingArchives: readonly WantedArchive[]
   /** Names of variables that databases and services inject. */
   readonly injected: readonly string[]
   readonly errors: readonly FieldError[]
@@ -61,6 +64,7 @@ export function resolveProject(spec: ProjectSpec, facts: ResolveFacts): Resolved
     ...hostsOf(dependsOn, runtimes),
     missingLeases: connections.missingLeases,
     missingSecrets: connections.missingSecrets,
+    missingArchives: connections.missingArchives,
     injected: Object.keys(connections.injected),
     errors: failed.map(({ error }) => error),
     unresolved: failed.flatMap(({ unresolved }) => unresolved),

@@ -64,7 +64,7 @@ export function snapshotSubject(
 export interface KnownSnapshot {
   readonly id: string
   readonly name: string
-  readonly source: 'manual' | 'before-restore'
+  readonly source: 'manual' | 'before-restore' | 'base'
   readonly createdAt: string
 }
 

@@ -28,11 +28,28 @@ export interface DatabaseSpec {
   readonly exposePort: boolean
   /** Of a clone: what database and user are called in its data, which was copied. Absent: like the entry. */
   readonly inside?: string
+  /** Its changes are kept so long, so that it can be made again as it was at a moment. Absent: they are not. */
+  readonly pointInTime?: PointInTimeSpec
+  /** It was made as another one was at a moment. */
+  readonly recovered?: RecoveredSpec
   /**
    * Its variables have no prefix: it is DATABASE_URL, for as long as it exists. Absent in all databases of a project that was
    * written before there was this mark: it is the first one then.
    */
   readonly primary?: boolean
+}
+
+export interface PointInTimeSpec {
+  /** `7d`. */
+  readonly keep: string
+}
+
+export interface RecoveredSpec {
+  readonly database: string
+  /** The moment that was asked for. */
+  readonly to: string
+  /** When the last transaction in it was committed; null: none since its base. */
+  readonly lastTransactionAt: string | null
 }
 
 /** The text of a secret variable stands in the store, sealed; the specification names it. */

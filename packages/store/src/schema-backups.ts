@@ -47,6 +47,19 @@ export interface SnapshotsTable {
   bytes: number
   milliseconds: number
   created_at: string
+  /** Of the base of an archive: which one, and the first piece of its log that it needs. */
+  archive: string | null
+  piece: string | null
+}
+
+export interface ArchivesTable {
+  id: string
+  project: string
+  database: string
+  data: string
+  keep_days: number
+  begun_at: string
+  ended_at: string | null
 }
 
 export interface CheckpointsTable {

@@ -1,5 +1,6 @@
 import type { Generated } from 'kysely'
 import type {
+  ArchivesTable,
   BackupChecksTable,
   BackupCopiesTable,
   BackupCopyLeftoversTable,
@@ -51,6 +52,7 @@ export interface Schema {
   backup_copy_pieces: BackupCopyPiecesTable
   snapshots: SnapshotsTable
   checkpoints: CheckpointsTable
+  archives: ArchivesTable
   trash: TrashTable
   trash_secrets: TrashSecretsTable
   /** About the database itself: key check, head of the audit chain. */

@@ -19,11 +19,12 @@ export function snapshotReader({ db }: Reading): SnapshotReader {
 export function snapshotWriter({ db, now }: Writing): SnapshotWriter {
   return {
     insert: async (snapshot) => {
+      const row = { archive: null, piece: null, ...snapshot }
       await db
         .insertInto('snapshots')
-        .values({ ...snapshot, created_at: now })
+        .values({ ...row, created_at: now })
         .execute()
-      return { ...snapshot, createdAt: now }
+      return { ...row, createdAt: now }
     },
     delete: async (project, id) => {
       await db.deleteFrom('snapshots').where('project', '=', project).where('id', '=', id).execute()

@@ -1,6 +1,7 @@
 import type { EngineName, EventRecord, OperationRecord, Secret } from '@stackquay/contract'
 import type { ProjectSpec } from '@stackquay/domain'
 import type { StoreCopy } from './copy-store.ts'
+import type { ArchiveReader, ArchiveWriter } from './model/archives.ts'
 import type { AuditReader, AuditWriter } from './model/audit.ts'
 import type { BackupCheckReader, BackupCheckWriter } from './model/backup-checks.ts'
 import type { BackupScheduleReader, BackupScheduleWriter } from './model/backup-schedules.ts'
@@ -60,6 +61,7 @@ export interface Store {
   readonly backupTargets: BackupTargetReader
   readonly snapshots: SnapshotReader
   readonly checkpoints: CheckpointReader
+  readonly archives: ArchiveReader
   readonly trash: TrashReader
   /**
    * One transaction at a time; waits for the one before. Rolls back when `work` throws. Throws `StoreFullError` or
@@ -162,6 +164,7 @@ export interface Transaction {
   readonly backupTargets: BackupTargetWriter
   readonly snapshots: SnapshotWriter
   readonly checkpoints: CheckpointWriter
+  readonly archives: ArchiveWriter
   readonly trash: TrashWriter
 }
 

@@ -1,3 +1,4 @@
+import { archiveReader, archiveWriter } from './archives.ts'
 import { auditReader, auditWriter } from './audit.ts'
 import { backupCheckReader, backupCheckWriter } from './backup-checks.ts'
 import { backupScheduleReader, backupScheduleWriter } from './backup-schedules.ts'
@@ -61,6 +62,7 @@ export function readersOf(
     backupTargets: backupTargetReader(reading),
     snapshots: snapshotReader(reading),
     checkpoints: checkpointReader(reading),
+    archives: archiveReader(reading),
     trash: trashReader(reading),
   }
 }
@@ -95,6 +97,7 @@ export function writersOf(writing: Writing): Transaction {
     backupTargets: backupTargetWriter(writing),
     snapshots: snapshotWriter(writing),
     checkpoints: checkpointWriter(writing),
+    archives: archiveWriter(writing),
     trash: trashWriter(writing),
   }
 }

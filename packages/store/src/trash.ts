@@ -18,6 +18,7 @@ const ofProjects = [
   'workload_images',
   'snapshots',
   'checkpoints',
+  'archives',
 ] as const
 type OfProjects = (typeof ofProjects)[number]
 
@@ -144,6 +145,7 @@ async function returnRows(
   for (const kept of rows.kept_data ?? []) await db.insertInto('kept_data').values(kept).execute()
   for (const pin of rows.image_pins ?? []) await db.insertInto('image_pins').values(pin).execute()
   for (const used of rows.workload_images ?? []) await db.insertInto('workload_images').values(used).execute()
+  for (const archive of rows.archives ?? []) await db.insertInto('archives').values(archive).execute()
   for (const snapshot of rows.snapshots ?? []) await db.insertInto('snapshots').values(snapshot).execute()
   for (const checkpoint of rows.checkpoints ?? []) await db.insertInto('checkpoints').values(checkpoint).execute()
   // Times at which it was deleted are no missed ones.

@@ -6,6 +6,8 @@ import { defineDelete } from './db/delete.ts'
 import { defineExport } from './db/export.ts'
 import { defineImport } from './db/import.ts'
 import { defineList } from './db/list.ts'
+import { definePointInTime } from './db/point-in-time.ts'
+import { defineRestoreTo } from './db/restore-to.ts'
 import { defineRotate } from './db/rotate.ts'
 import { defineSnapshot } from './db/snapshot.ts'
 import { defineUpdate } from './db/update.ts'
@@ -21,6 +23,8 @@ export const define: Define = (command, context) => {
   defineImport(command.command('import'), context)
   defineSnapshot(command.command('snapshot'), context)
   defineClone(command.command('clone'), context)
+  definePointInTime(command.command('point-in-time'), context)
+  defineRestoreTo(command.command('restore-to'), context)
   defineRotate(command.command('rotate'), context)
   defineDelete(command.command('delete'), context)
 }

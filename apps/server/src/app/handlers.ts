@@ -17,6 +17,7 @@ import { instanceBackupHandlers } from '../instance-backups/handlers.ts'
 import { instanceRestoreHandlers } from '../instance-backups/restore-handler.ts'
 import { logHandlers } from '../logs/log-handlers.ts'
 import { mailHandlers } from '../mail/mail-handlers.ts'
+import { pointInTimeHandlers } from '../point-in-time/handlers.ts'
 import type { PortsKeeper } from '../ports/held-ports.ts'
 import type { InheritedSockets } from '../ports/inherited-sockets.ts'
 import { createAnswers } from '../projects/answers.ts'
@@ -118,6 +119,7 @@ function changingHandlers(
     ...dumpHandlers({ ...changing, reveal, receivedDumps, config }, answers),
     ...allSnapshotHandlers({ ...changing, config, now }, answers),
     ...allCheckpointHandlers({ ...changing, accounts: isolation.accounts, filesOf, config, now }, answers),
+    ...pointInTimeHandlers({ ...changing, reveal, config, now }, answers),
     ...serviceHandlers({ store, resolver, engine, reveal }, answers),
     ...mailHandlers({ store, engine, workers: changing.workers, reveal }, answers),
     ...imageHandlers(changing, answers),

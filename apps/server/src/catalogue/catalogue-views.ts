@@ -48,7 +48,9 @@ export function servicesView(linesOf: LinesOf): Omit<z.output<typeof ServicesVie
     hasInbox: false,
     ports: [{ name: type.name, port: type.port, published: true }],
     injects: Object.keys(type.variables(exampleConnection, '')),
-    settingsSchema: jsonSchema(DatabaseSettings),
+    settingsSchema: jsonSchema(
+      type.pointInTime === undefined ? DatabaseSettings.omit({ pointInTime: true }) : DatabaseSettings,
+    ),
   }))
   const services = serviceTypes.map((type) => ({
     ...offered(type, linesOf),
@@ -109,7 +111,7 @@ function offeredTemplate(template: (typeof templates)[number], runtimes: readonl
   }
 }
 
-const DatabaseSettings = DatabasePatch.omit({ type: true, primary: true, hostPort: true }).partial()
+const DatabaseSettings = DatabasePatch.omit({ type: true, primary: true, hostPort: true, recovered: true }).partial()
 
 /** For asking a kind which variables it gives; their values are not looked at. */
 const exampleConnection: DatabaseConnection = {

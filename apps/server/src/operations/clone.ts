@@ -1,3 +1,4 @@
+import type { Recovered } from '@stackquay/catalog'
 import { ProblemError } from '@stackquay/contract'
 import {
   type DatabaseSpec,
@@ -10,11 +11,13 @@ import {
 } from '@stackquay/domain'
 import type { Outcome, StepContext, Work, WorkStep } from '@stackquay/orchestrator'
 import type { ProjectOperation, ProjectRow } from '@stackquay/store'
+import type { MomentInput } from '../point-in-time/moment.ts'
 import { copyKept } from './copy-kept.ts'
 import { deadlines, findProject, finish, forever, type OperationDeps } from './operation-deps.ts'
 import { bringBack, noteInput } from './paused.ts'
 import { dropData } from './put-back.ts'
 import { type Failures, giveUpAfter, reconcileSteps } from './reconcile-steps.ts'
+import { recoverData } from './recover-data.ts'
 import { secretTexts } from './secret-texts.ts'
 
 export interface CloneInput {
@@ -23,6 +26,8 @@ export interface CloneInput {
   readonly name: string
   /** Id of a snapshot; null: the database as it is. */
   readonly snapshot: string | null
+  /** The snapshot is a base, and its copy is brought to this moment. */
+  readonly moment?: MomentInput
 }
 
 /** Adds a database with a copy of the data of another. It is in the specification once its data is there. */
@@ -39,6 +44,7 @@ export function clone(operation: ProjectOperation, deps: OperationDeps): Work {
           title: `Copy the data of ${input.subject.title}`,
           run: (context) => copyOnce(operation, input, context, deps),
         },
+        ...recoverSteps(operation, input, deps),
         { id: 'declare', title: `Add the database ${input.name}`, run: () => declare(operation, input, deps) },
       ],
       () => startSteps(operation, input, failures, deps),
@@ -56,15 +62,32 @@ export function clone(operation: ProjectOperation, deps: OperationDeps): Work {
   }
 }
 
+function recoverSteps(operation: ProjectOperation, input: CloneInput, deps: OperationDeps): readonly WorkStep[] {
+  const { moment, snapshot } = input
+  if (moment === undefined || snapshot === null) return []
+  const run: WorkStep['run'] = async (context) => {
+    if ((await recoveredBy(operation, deps)) !== undefined) return
+    const recovered = await recoverData(operation, { ...input, moment, snapshot }, context, deps)
+    await noteInput(operation.id, { recovered }, deps)
+  }
+  return [{ id: 'recover', title: `Play its changes back to ${moment.to}`, run }]
+}
+
+async function recoveredBy({ id }: ProjectOperation, { store }: Pick<OperationDeps, 'store'>) {
+  return (await store.operations.find(id))?.input.recovered as Recovered | undefined
+}
+
 async function copyOnce(
   operation: ProjectOperation,
-  { subject, name, snapshot }: CloneInput,
+  { subject, name, snapshot, moment }: CloneInput,
   context: StepContext,
   deps: OperationDeps,
 ): Promise<void> {
   const row = await findProject(deps.store, operation.project)
   const to = { project: row.id, name: databaseWorkload(subject.type, name) }
-  if (await isCopied(operation, deps)) return
+  // Half of a recovery is none: it begins with the base again.
+  const isDone = moment === undefined ? isCopied(operation, deps) : recoveredBy(operation, deps)
+  if (await isDone) return
   // Before the copy there was none: what is there is of an attempt that was cut off.
   if ((await deps.engine.dataNames(row.id, context.signal)).includes(to.name))
     await dropData(row.id, to.name, context, deps)
@@ -79,7 +102,7 @@ async function isCopied({ id }: ProjectOperation, { store }: OperationDeps): Pro
 /** The database, with the passwords that its data knows. */
 async function declare(
   operation: ProjectOperation,
-  { subject, name, snapshot }: CloneInput,
+  { subject, name, snapshot, moment }: CloneInput,
   { store, model }: OperationDeps,
 ): Promise<void> {
   const row = await findProject(store, operation.project)
@@ -98,7 +121,13 @@ async function declare(
   // A snapshot from before an upgrade is of the version of then.
   const copied = snapshot === null ? null : await store.snapshots.find(row.id, snapshot)
   const version = copied?.version ?? origin.version
-  const added: DatabaseSpec = { type: origin.type, version, exposePort: false, inside, primary: false }
+  const settings: DatabaseSpec = { type: origin.type, version, exposePort: false, inside, primary: false }
+  const recovered = await recoveredBy(operation, { store })
+  const { lastTransactionAt = null } = recovered ?? {}
+  const added =
+    moment === undefined
+      ? settings
+      : { ...settings, recovered: { database: subject.name, to: moment.to, lastTransactionAt } }
   const databases = { ...withPrimaryMarked(row.spec.databases), [name]: added }
   await store.transaction(async (tx) => {
     for (const [secret, text] of texts) await tx.secrets.put(row.id, its[own.indexOf(secret)] ?? secret, text)

@@ -59,8 +59,10 @@ export async function dropData(
   project: string,
   data: string,
   { signal, output }: StepContext,
-  { engine, reveal, observations }: OperationDeps,
+  { engine, reveal, observations, store }: OperationDeps,
 ): Promise<void> {
+  // What it wrote of its changes leads to it, not to what comes in its place.
+  await store.transaction((tx) => tx.archives.end(project, data))
   const changes: readonly Change[] = [
     { type: 'remove', ref: { project, workload: data }, title: data, stop: { signal: 'SIGTERM', deadlineSeconds: 30 } },
     { type: 'deleteData', project, data },

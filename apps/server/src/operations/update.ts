@@ -1,15 +1,15 @@
 import { planProject, serviceSecret } from '@stackquay/domain'
 import type { Work, WorkStep } from '@stackquay/orchestrator'
-import type { ProjectOperation, SnapshotRow } from '@stackquay/store'
+import type { ArchiveRow, ProjectOperation, SnapshotRow } from '@stackquay/store'
 import type { Removal } from '../projects/removal.ts'
 import { removalsOf } from '../projects/removals.ts'
+import { forgetRow } from '../snapshots/forget-row.ts'
 import { asideStep, itemOf, kindOfData } from '../trash/set-aside.ts'
 import { finishRemoval } from '../trash/settle-items.ts'
 import { trashEvent } from '../trash/trash-view.ts'
 import { carryOutActs } from './carry-out-acts.ts'
 import { findProject, type OperationDeps } from './operation-deps.ts'
 import { type Failures, giveUpAfter, stepsOf } from './reconcile-steps.ts'
-import { forgetRow } from './take-snapshot.ts'
 
 /** A change that deletes data or rotates credentials: it is never merged with another one. */
 export function update(operation: ProjectOperation, deps: OperationDeps): Work {
@@ -39,16 +39,18 @@ async function removalSteps(
   if (deleteData.length === 0) return []
   // Also one that came after this was asked for: it is of no use without the database.
   const snapshots = (await deps.store.snapshots.of(project)).filter(({ data }) => deleteData.includes(data))
-  const doomed = [...deleteData, ...snapshots.map(({ id }) => id)]
+  const archives = (await deps.store.archives.of(project)).filter(({ data }) => deleteData.includes(data))
+  const doomed = [...deleteData, ...snapshots.map(({ id }) => id), ...archives.map(({ id }) => id)]
   const { workloads: wanted, unresolved } = (await deps.model.renew(project)).resolved
   const observed = await deps.observations.refresh(project)
   const { changes } = planProject({ wanted, unresolved, observed, goal: 'stopped' })
   const steps: WorkStep[] = []
   for (const change of removalsOf(changes, project, doomed)) {
     const snapshot = change.type === 'deleteData' ? snapshots.find(({ id }) => id === change.data) : undefined
+    const archive = change.type === 'deleteData' ? archives.find(({ id }) => id === change.data) : undefined
     if (change.type !== 'deleteData') steps.push(...stepsOf(change, failures, deps))
-    else if (snapshot !== undefined)
-      steps.push(...stepsOf(change, failures, deps).map((step) => forgottenFirst(step, snapshot, deps)))
+    else if (snapshot !== undefined || archive !== undefined)
+      steps.push(...stepsOf(change, failures, deps).map((step) => forgottenFirst(step, { snapshot, archive }, deps)))
     else if (removal.purge !== true) steps.push(...(await trashSteps(operation, change.data, removal, deps)))
     else
       for (const step of stepsOf(change, failures, deps))
@@ -126,11 +128,18 @@ function thenForgotten(
 }
 
 /** Data without a row is swept by the next start; a row without data would say that there is a snapshot. */
-function forgottenFirst(step: WorkStep, snapshot: SnapshotRow, { store }: OperationDeps): WorkStep {
+function forgottenFirst(
+  step: WorkStep,
+  { snapshot, archive }: { readonly snapshot: SnapshotRow | undefined; readonly archive: ArchiveRow | undefined },
+  { store }: OperationDeps,
+): WorkStep {
   return {
     ...step,
     run: async (context) => {
-      await store.transaction((tx) => forgetRow(tx, snapshot))
+      await store.transaction(async (tx) => {
+        if (snapshot !== undefined) await forgetRow(tx, snapshot)
+        if (archive !== undefined) await tx.archives.delete(archive.id)
+      })
       await step.run(context)
     },
   }

@@ -1,5 +1,5 @@
 import { ProblemError } from '@stackquay/contract'
-import { type DatabaseUpgrade, databasePart, sameSpec, withVersionsOf } from '@stackquay/domain'
+import { type DatabaseUpgrade, databasePart, databaseWorkload, sameSpec, withVersionsOf } from '@stackquay/domain'
 import type { StepContext } from '@stackquay/orchestrator'
 import type { ProjectOperation, ProjectRow } from '@stackquay/store'
 import { openBackup } from '../backups/open-backup.ts'
@@ -74,6 +74,9 @@ export async function setVersion(
     const operation = await store.operations.find(id)
     const spec = withVersionsOf(row.spec, [{ ...change, to: version }], 'to')
     const changed = await tx.projects.update(project, row.generation, { spec })
+    const database = spec.databases[change.database]
+    // What was kept of its changes leads to the data of the other version.
+    if (database !== undefined) await tx.archives.end(project, databaseWorkload(database.type, change.database))
     // What was carried out last says the same: nothing is left to be done.
     if (row.heldSpec !== null && sameSpec({ ...spec, name: row.heldSpec.name }, row.heldSpec))
       await tx.projects.carriedOut(project, changed.generation, spec)

@@ -3,6 +3,7 @@ import { projectStatus, type Resolved } from '@stackquay/domain'
 import type { Workload } from '@stackquay/engine-api'
 import type { Observations, Watches } from '@stackquay/orchestrator'
 import type { PortLease, ProjectRow } from '@stackquay/store'
+import type { LateArchives } from './late-archives.ts'
 import { workDone } from './work-done.ts'
 
 export type Status = ProjectStatus & { workloads: WorkloadStatus[] }
@@ -56,6 +57,7 @@ export interface Entries {
 export interface Seen {
   readonly observations: Pick<Observations, 'of' | 'unknown'>
   readonly watches: Pick<Watches, 'of'>
+  readonly late: Pick<LateArchives, 'warnings'>
 }
 
 export function createEntries(seen: Seen): Entries {
@@ -113,7 +115,7 @@ export function createEntries(seen: Seen): Entries {
   }
 }
 
-function statusOf(entry: Entry, { observations, watches }: Seen): Status {
+function statusOf(entry: Entry, { observations, watches, late }: Seen): Status {
   const { row, resolved, operations, since } = entry
   workDone.derived.publish(row.id)
   return projectStatus({
@@ -126,7 +128,7 @@ function statusOf(entry: Entry, { observations, watches }: Seen): Status {
     observed: observations.of(row.id),
     unknown: observations.unknown(row.id),
     supervision: watches.of(row.id),
-    blockers: blockersOf(entry),
+    blockers: [...blockersOf(entry), ...late.warnings(row.id)],
     since,
   })
 }

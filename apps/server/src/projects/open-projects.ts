@@ -12,6 +12,7 @@ import type { Config } from '../config.ts'
 import type { Network } from '../network/network.ts'
 import type { ProxyKeeper } from '../proxy-keeper.ts'
 import { limitsUnavailable } from './engine-limits.ts'
+import { createLateArchives, type LateArchives } from './late-archives.ts'
 import { createModel, type Model } from './model.ts'
 import { createEntries } from './model-entry.ts'
 import { createProgressLog } from './progress-log.ts'
@@ -24,6 +25,7 @@ export interface Projects {
   readonly queues: ProjectQueues
   readonly observations: Observations
   readonly watches: Watches
+  readonly late: LateArchives
   /** Of what looks at workloads and starts them again. */
   readonly life: AbortController
   readonly routes: Routes
@@ -59,7 +61,8 @@ export function openProjects({
   const life = new AbortController()
   const observations = createObservations(engine, life.signal)
   const watches = createWatches()
-  const entries = createEntries({ observations, watches })
+  const late = createLateArchives()
+  const entries = createEntries({ observations, watches, late })
   const put = async (publication: Parameters<ProxyKeeper['put']>[0]) => keeper?.put(publication)
   const routes = createRoutes({ projects: entries, resolver, engine, config, network, put, onError })
   let isLookedAt = false
@@ -83,6 +86,7 @@ export function openProjects({
     queues: createProjectQueues(),
     observations,
     watches,
+    late,
     life,
     routes,
     model,

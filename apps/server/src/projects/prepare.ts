@@ -5,7 +5,7 @@ import { type FieldError, ProblemError } from '@stackquay/contract'
 import type { Resolved } from '@stackquay/domain'
 import type { Engine } from '@stackquay/engine-api'
 import { type Account, makeGivenFolder } from '@stackquay/engines'
-import type { PortLease, Store } from '@stackquay/store'
+import { newId, type PortLease, type Store } from '@stackquay/store'
 import type { Config } from '../config.ts'
 import type { Provision } from '../isolation/provision.ts'
 import type { Known, Model } from './model.ts'
@@ -47,12 +47,13 @@ export async function provisionProject(
   let known = await model.renew(id, 'handedOver')
   // Twice: a runtime may ask for a port only when it knows another.
   for (let round = 0; round < 3 && lacksSomething(known.resolved); round += 1) {
-    const { missingLeases, missingSecrets } = known.resolved
+    const { missingLeases, missingSecrets, missingArchives } = known.resolved
     const candidates =
       missingLeases.length === 0 ? [] : await freePorts(store, engine, config, missingLeases.length + 8, signal)
     await store.transaction(async (tx) => {
       for (const { workload, port } of missingLeases) await tx.ports.lease(id, workload, port, candidates)
       for (const { name, length } of missingSecrets) await tx.secrets.put(id, name, randomText(length))
+      for (const archive of missingArchives) await tx.archives.begin({ id: newId('arc'), project: id, ...archive })
     })
     known = await model.renew(id)
   }
@@ -81,7 +82,8 @@ export function refuseErrors(errors: readonly FieldError[]): void {
 }
 
 function lacksSomething(resolved: Resolved): boolean {
-  return resolved.missingLeases.length > 0 || resolved.missingSecrets.length > 0
+  const { missingLeases, missingSecrets, missingArchives } = resolved
+  return [missingLeases, missingSecrets, missingArchives].some((missing) => missing.length > 0)
 }
 
 /** Ports of the range that nobody leased and no program of this machine listens on. */

@@ -9,6 +9,8 @@ export interface Removal {
   readonly releasePorts: readonly string[]
   /** Ids of snapshots of that data, which go with it. */
   readonly deleteSnapshots?: readonly string[]
+  /** Ids of archives of its changes, which go with it too. */
+  readonly deleteArchives?: readonly string[]
   /** A database that is dropped, as the settings had it; null when they had none of the name any more. */
   readonly database?: { readonly name: string; readonly data: string; readonly settings: DatabaseSpec | null }
   /** Past the trash. */
@@ -36,22 +38,28 @@ export function removalOf(
   return { ...removal, database: { name: database.name, data: workload, settings: database.settings } }
 }
 
-/** With those of the data that goes. */
+/** With snapshots and archives of the data that goes. */
 export async function withSnapshots(
   project: string,
   removal: Removal,
-  { snapshots }: Pick<Store, 'snapshots'>,
+  { snapshots, archives }: Pick<Store, 'snapshots' | 'archives'>,
 ): Promise<Removal> {
   if (removal.deleteData.length === 0) return removal
-  const known = await snapshots.of(project)
-  const deleteSnapshots = known.filter(({ data }) => removal.deleteData.includes(data)).map(({ id }) => id)
-  return deleteSnapshots.length === 0 ? removal : { ...removal, deleteSnapshots }
+  const idsOf = (known: readonly { readonly id: string; readonly data: string }[]) =>
+    known.filter(({ data }) => removal.deleteData.includes(data)).map(({ id }) => id)
+  const [deleteSnapshots, deleteArchives] = [idsOf(await snapshots.of(project)), idsOf(await archives.of(project))]
+  return {
+    ...removal,
+    ...(deleteSnapshots.length === 0 ? {} : { deleteSnapshots }),
+    ...(deleteArchives.length === 0 ? {} : { deleteArchives }),
+  }
 }
 
 /** Names of all kept data that goes. */
 export function doomedData({
   deleteData,
   deleteSnapshots = [],
-}: Pick<Removal, 'deleteData' | 'deleteSnapshots'>): readonly string[] {
-  return [...deleteData, ...deleteSnapshots]
+  deleteArchives = [],
+}: Pick<Removal, 'deleteData' | 'deleteSnapshots' | 'deleteArchives'>): readonly string[] {
+  return [...deleteData, ...deleteSnapshots, ...deleteArchives]
 }

@@ -9,7 +9,7 @@ import { workDone } from './work-done.ts'
 
 export interface ResolveFactsDeps {
   readonly config: Pick<Config, 'publishAddress'>
-  readonly store: Pick<Store, 'ports' | 'secrets'>
+  readonly store: Pick<Store, 'ports' | 'secrets' | 'archives'>
   readonly catalogue: Catalogue
   readonly programs: OurPrograms
   /** What its containers are made of; null for a project whose programs run on this machine. */
@@ -25,10 +25,11 @@ export async function resolveFacts(
 ): Promise<ResolveFacts> {
   workDone.resolved.publish(project.id)
   await catalogue.offers()
-  const [files, leases, secrets] = await Promise.all([
+  const [files, leases, secrets, archives] = await Promise.all([
     source(),
     store.ports.of(project.id),
     store.secrets.of(project.id),
+    store.archives.of(project.id),
   ])
   return {
     project: facts,
@@ -38,6 +39,7 @@ export async function resolveFacts(
     lease: (workload, port) =>
       leases.find((lease) => lease.workload === workload && lease.port === port)?.hostPort ?? null,
     secret: (name) => secrets[name] ?? null,
+    archive: (data) => archives.find((one) => one.data === data && one.endedAt === null)?.id ?? null,
     publishAddress: config.publishAddress,
     ourProgram: (name) => ({ node: catalogue.ourNode(), file: broughtFile(programs, name) }),
     containers: await containers(project),

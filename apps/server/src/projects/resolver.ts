@@ -2,6 +2,8 @@ import { join } from 'node:path'
 import { type DetectedRuntime, type ProjectFacts, runtimeTypes, type SourceFiles } from '@stackquay/catalog'
 import type { EngineName } from '@stackquay/contract'
 import {
+  type ArchiveOfDatabase,
+  type ArchivePrograms,
   type BackupPrograms,
   type DatabaseDump,
   type DatabaseUpgrade,
@@ -9,6 +11,7 @@ import {
   type ProjectSpec,
   type Resolved,
   type ResolveFacts,
+  resolveArchive,
   resolveBackups,
   resolveCommands,
   resolveConnections,
@@ -73,6 +76,8 @@ export interface Resolver extends ProjectHosts {
     database: string,
     versions: { readonly from: string; readonly to: string },
   ): Promise<DatabaseUpgrade | null>
+  /** What is done with an archive of one of its databases; null where that cannot be here. */
+  archive(project: Resolvable, archive: ArchiveOfDatabase): Promise<ArchivePrograms | null>
   /** What people can run in the project. Also reads the files that actions and suites are found in. */
   commands(project: Resolvable): Promise<ProjectCommands>
   /**
@@ -145,6 +150,8 @@ export function createResolver(options: ResolverOptions): Resolver {
     },
     upgrade: async (project, database, versions) =>
       resolveUpgrade(project.spec, await factsFor(project, workloadFiles(project.spec)), database, versions),
+    archive: async (project, archive) =>
+      resolveArchive(project.spec, await factsFor(project, workloadFiles(project.spec)), archive),
     commands: async (project) => resolveCommands(project.spec, await factsFor(project, commandFiles(project.spec))),
     inTestEnvironment: async (project, place) =>
       besideIn(place, project.spec, await factsFor(project, commandFiles(project.spec))),
@@ -152,10 +159,18 @@ export function createResolver(options: ResolverOptions): Resolver {
       const own = await factsFor(project, [])
       const { id, lease, secret } = place
       const beside = { ...own, project: { ...own.project, id }, lease, secret, publishAddress: '127.0.0.1' as const }
-      return backupsIn({ ...project.spec, runtimes: {} }, beside)
+      return backupsIn({ ...withoutArchives(project.spec), runtimes: {} }, beside)
     },
     detect: async (place) => detectedIn(await readSource(await filesOf(place), place.path, detectionFiles())),
   }
+}
+
+/** A copy that is looked at keeps no changes. */
+function withoutArchives(spec: ProjectSpec): ProjectSpec {
+  const databases = Object.entries(spec.databases).map(
+    ([name, { pointInTime: _off, ...rest }]) => [name, rest] as const,
+  )
+  return { ...spec, databases: Object.fromEntries(databases) }
 }
 
 function backupsIn(spec: ProjectSpec, facts: ResolveFacts) {

@@ -55,6 +55,8 @@ function fields({ row, engine, limitsUnavailable, urls, operation, leases }: Pro
           version: database.version,
           exposePort: database.exposePort,
           primary: name === primaryDatabase(spec.databases),
+          ...(database.pointInTime === undefined ? {} : { pointInTime: database.pointInTime }),
+          ...(database.recovered === undefined ? {} : { recovered: database.recovered }),
           hostPort: hostPort(
             databaseWorkload(database.type, name),
             databaseTypeOf(database.type)?.name ?? database.type,

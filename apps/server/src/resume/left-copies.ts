@@ -3,7 +3,7 @@ import type { Engine } from '@stackquay/engine-api'
 import type { Store } from '@stackquay/store'
 import type { Model } from '../projects/model.ts'
 
-/** Data of snapshots and checkpoints that were never whole, or whose deletion was cut off. What an operation goes on with stays. */
+/** Data of snapshots, checkpoints and archives that were never whole, or whose deletion was cut off. What an operation goes on with stays. */
 export async function removeLeftCopies({
   store,
   model,
@@ -26,12 +26,13 @@ async function removeOf(project: string, store: Store, engine: Engine): Promise<
   const signal = AbortSignal.timeout(lookMs)
   const data = (await engine.dataNames(project, signal)).filter(isCopiedData)
   if (data.length === 0) return
-  const [snapshots, checkpoints, unfinished] = await Promise.all([
+  const [snapshots, checkpoints, archives, unfinished] = await Promise.all([
     store.snapshots.of(project),
     store.checkpoints.of(project),
+    store.archives.of(project),
     store.operations.unfinishedOf(project),
   ])
-  const known = new Set([...snapshots, ...checkpoints].map(({ id }) => id))
+  const known = new Set([...snapshots, ...checkpoints, ...archives].map(({ id }) => id))
   const held = JSON.stringify(unfinished.map(({ input }) => input))
   for (const name of data) {
     const id = checkpointOfData(name) ?? name

@@ -21,7 +21,7 @@ export function cloneHandler(
       const row = await find(params.id)
       refuseUnready(row)
       const subject = databaseOf(row, params.db)
-      await refuseName(row, subject, body.name, deps, context.signal)
+      await refuseTakenName(row, subject, body.name, deps, context.signal)
       const snapshot = body.snapshot === undefined ? null : await findSnapshot(row, subject, body.snapshot, store)
       if (snapshot === null) await requireData(row, subject, engine, context.signal)
       else await requireSnapshotData(row, snapshot, engine, context.signal)
@@ -56,7 +56,7 @@ function databaseOf(row: ProjectRow, name: string): SnapshotSubject {
   )
 }
 
-async function refuseName(
+export async function refuseTakenName(
   row: ProjectRow,
   { type }: SnapshotSubject,
   name: string,

@@ -1,4 +1,4 @@
-import { ProblemError, type Snapshot } from '@stackquay/contract'
+import { ProblemError, type Snapshot, type SnapshotSource } from '@stackquay/contract'
 import { type SnapshotSubject, snapshotSubject } from '@stackquay/domain'
 import type { Engine } from '@stackquay/engine-api'
 import type { ProjectRow, SnapshotRow, Store } from '@stackquay/store'
@@ -10,13 +10,19 @@ export function subjectOf({ slug, spec }: ProjectRow, name: string): SnapshotSub
   throw new ProblemError('not_found', `The project "${slug}" has no database and no service "${name}".`)
 }
 
+/** One that people see. Bases of archives are snapshots too, and nobody restores or deletes one by hand. */
+export interface ShownSnapshot extends SnapshotRow {
+  readonly source: SnapshotSource
+}
+
 /** Of this database, newest first. */
 export async function snapshotsOf(
   row: ProjectRow,
   { data }: Pick<SnapshotSubject, 'data'>,
   { snapshots }: Pick<Store, 'snapshots'>,
-): Promise<readonly SnapshotRow[]> {
-  return (await snapshots.of(row.id)).filter((one) => one.data === data)
+): Promise<readonly ShownSnapshot[]> {
+  const isShown = (one: SnapshotRow): one is ShownSnapshot => one.source !== 'base'
+  return (await snapshots.of(row.id)).filter(isShown).filter((one) => one.data === data)
 }
 
 /** By id or name. Throws `not_found`. */
@@ -25,7 +31,7 @@ export async function findSnapshot(
   subject: SnapshotSubject,
   wanted: string,
   store: Pick<Store, 'snapshots'>,
-): Promise<SnapshotRow> {
+): Promise<ShownSnapshot> {
   const found = (await snapshotsOf(row, subject, store)).find(({ id, name }) => id === wanted || name === wanted)
   if (found !== undefined) return found
   throw new ProblemError('not_found', `There is no snapshot "${wanted}" of "${subject.name}".`)
@@ -44,7 +50,7 @@ export async function requireSnapshotData(
   })
 }
 
-export function snapshotView(row: SnapshotRow): Snapshot {
+export function snapshotView(row: ShownSnapshot): Snapshot {
   const { id, database, name, source, type, version, method, bytes, milliseconds, createdAt } = row
   return { id, database, name, source, type, version, method, bytes, milliseconds, createdAt }
 }

@@ -2,7 +2,7 @@ import type { CopyMethod } from '@stackquay/contract'
 import { type CopyManner, copyManner, type LiveProgram } from '@stackquay/domain'
 import type { Engine } from '@stackquay/engine-api'
 import type { ProjectRow } from '@stackquay/store'
-import { requireRoom } from '../backups/free-room.ts'
+import { bytesText, requireRoom } from '../backups/free-room.ts'
 import type { Resolver } from '../projects/resolver.ts'
 
 /** How data of a project is copied at this moment. */
@@ -49,4 +49,10 @@ export async function requireRoomForCopies(
 ): Promise<void> {
   const bytes = copies.reduce((sum, one) => sum + (one.method === 'copy' ? one.bytes : 0), 0)
   await requireRoom(home, bytes, what)
+}
+
+export function howText({ method, bytes }: HowToCopy): string {
+  return method === 'copy-on-write'
+    ? `The file system shares the blocks (copy-on-write): ${bytesText(bytes)} take no room.`
+    : `The file system shares no blocks: ${bytesText(bytes)} are copied.`
 }

@@ -10,8 +10,8 @@ import { refuseErrors } from '../projects/prepare.ts'
 import { refuseUnready } from '../projects/refuse-unready.ts'
 import { isEnded, operationView } from '../projects/view.ts'
 import { findSnapshot, requireSnapshotData, snapshotsOf, subjectOf } from './find-snapshot.ts'
-import { type HowToCopy, howToCopy, requireRoomForCopies } from './how-to-copy.ts'
-import { howText, looking, type SnapshotDeps } from './snapshot-handlers.ts'
+import { type HowToCopy, howText, howToCopy, requireRoomForCopies } from './how-to-copy.ts'
+import { looking, type SnapshotDeps } from './snapshot-handlers.ts'
 
 export function restoreSnapshotHandler(
   deps: SnapshotDeps,

@@ -9,7 +9,6 @@ import {
 } from '@stackquay/domain'
 import { newId, type OperationRow, type ProjectRow, type SnapshotRow } from '@stackquay/store'
 import { planShown } from '../backups/backup-handlers.ts'
-import { bytesText } from '../backups/free-room.ts'
 import type { Config } from '../config.ts'
 import type { Handlers, RequestContext } from '../http/handler.ts'
 import { acceptAlone, begin, busy } from '../projects/accept.ts'
@@ -18,7 +17,7 @@ import type { ChangeDeps } from '../projects/change-project.ts'
 import { refuseUnready } from '../projects/refuse-unready.ts'
 import { operationView } from '../projects/view.ts'
 import { findSnapshot, snapshotsOf, snapshotView, subjectOf } from './find-snapshot.ts'
-import { type HowToCopy, howToCopy, requireRoomForCopies } from './how-to-copy.ts'
+import { type HowToCopy, howText, howToCopy, requireRoomForCopies } from './how-to-copy.ts'
 
 export interface SnapshotDeps extends ChangeDeps {
   readonly config: Pick<Config, 'home'>
@@ -52,9 +51,13 @@ export function snapshotHandlers(
       const operation = await accept(row, subject, request, context, deps)
       const ended = await wait(operation, query.wait, context)
       const made = ended.state === 'succeeded' ? await store.snapshots.find(row.id, request.id) : null
-      return made === null
+      return made === null || made.source === 'base'
         ? { status: 202, body: operationView(ended) }
-        : { status: 201, body: snapshotView(made), headers: { location: pathOf(row, made) } }
+        : {
+            status: 201,
+            body: snapshotView({ ...made, source: made.source }),
+            headers: { location: pathOf(row, made) },
+          }
     },
 
     deleteSnapshot: async ({ params }, context) => {
@@ -102,12 +105,6 @@ export function planOfCopy(subject: SnapshotSubject, how: HowToCopy, more: Parti
       ...(more.warnings ?? []),
     ],
   })
-}
-
-export function howText({ method, bytes }: HowToCopy): string {
-  return method === 'copy-on-write'
-    ? `The file system shares the blocks (copy-on-write): ${bytesText(bytes)} take no room.`
-    : `The file system shares no blocks: ${bytesText(bytes)} are copied.`
 }
 
 async function accept(

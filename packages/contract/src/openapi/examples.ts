@@ -490,6 +490,8 @@ export const examples: Readonly<Record<string, unknown>> = {
   SnapshotCreate: { name: 'before-the-upgrade' },
   SnapshotRestore: { confirm: 'main' },
   DatabaseClone: { name: 'experiment' },
+  PointInTimeChange: { keep: '7d' },
+  DatabaseRestoreTo: { to: '2026-11-26T10:00:00Z', name: 'before' },
   BackupArchive: 'manifest.json, and a file for each part, as a tar archive',
   InstanceBackup: instanceBackup,
   InstanceBackupList: { items: [instanceBackup] },

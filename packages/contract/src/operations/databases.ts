@@ -1,8 +1,9 @@
 import { z } from 'zod'
 import { operation } from '../operation.ts'
 import { DryRun, listOf, Wait } from '../schemas/common.ts'
+import { DatabaseChange, DatabaseView, databaseNamePattern, PointInTimeChange } from '../schemas/databases.ts'
 import { Credentials } from '../schemas/observe.ts'
-import { DatabaseChange, DatabaseView, databaseNamePattern, Project } from '../schemas/project.ts'
+import { Project } from '../schemas/project.ts'
 import { Purge } from '../schemas/trash.ts'
 import { admin, change, database, id, losesLaterWrites, operate, read } from './of-project.ts'
 
@@ -35,6 +36,7 @@ export const createDatabase = operation({
       type: z.string().max(30),
       version: z.string().max(20).optional(),
       exposePort: z.boolean().optional(),
+      pointInTime: PointInTimeChange.optional(),
     })
     .meta({ id: 'DatabaseCreate' }),
   results: { 201: Project },

@@ -12,6 +12,7 @@ import * as manifest from './manifest.ts'
 import * as network from './network.ts'
 import * as observe from './observe.ts'
 import * as ofOperations from './operations.ts'
+import * as pointInTime from './point-in-time.ts'
 import * as projects from './projects.ts'
 import * as runs from './runs.ts'
 import * as services from './services.ts'
@@ -31,6 +32,7 @@ export const operations = {
   ...env,
   ...databases,
   ...dumps,
+  ...pointInTime,
   ...snapshots,
   ...checkpoints,
   ...backups,

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { DryRun, ProjectRef, Wait } from '../schemas/common.ts'
-import { databaseNamePattern } from '../schemas/project.ts'
+import { databaseNamePattern } from '../schemas/databases.ts'
 import { Purge } from '../schemas/trash.ts'
 
 /** What operations of one project have in common. */

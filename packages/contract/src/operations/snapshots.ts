@@ -1,8 +1,9 @@
 import { z } from 'zod'
 import { operation } from '../operation.ts'
 import { listOf, ProjectRef } from '../schemas/common.ts'
+import { databaseNamePattern } from '../schemas/databases.ts'
 import { OperationRecord } from '../schemas/operations.ts'
-import { databaseNamePattern, Project } from '../schemas/project.ts'
+import { Project } from '../schemas/project.ts'
 import { DatabaseClone, Snapshot, SnapshotCreate, SnapshotRef, SnapshotRestore } from '../schemas/snapshots.ts'
 import { admin, change, database, operate, read } from './of-project.ts'
 

@@ -1,7 +1,8 @@
-import { databaseTypes, runtimeTypes, serviceTypes } from '@stackquay/catalog'
+import { runtimeTypes, serviceTypes } from '@stackquay/catalog'
 import { z } from 'zod'
 import { shownName } from '../shown-name.ts'
 import { Time, WorkloadName } from './common.ts'
+import { DatabaseChange, DatabaseView, databaseNamePattern } from './databases.ts'
 import { OperationRecord } from './operations.ts'
 
 export const projectStates = [
@@ -32,7 +33,6 @@ export const engineNames = ['native', 'docker'] as const
 export type EngineName = (typeof engineNames)[number]
 
 export const slugPattern = /^[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?$/
-export const databaseNamePattern = /^[a-z][a-z0-9_]{0,30}$/
 export const envNamePattern = /^[A-Za-z_][A-Za-z0-9_]{0,127}$/
 
 export const Exit = z
@@ -79,39 +79,6 @@ export const ProjectStatus = z
   })
   .meta({ id: 'ProjectStatus' })
 export type ProjectStatus = z.infer<typeof ProjectStatus>
-
-export const databaseTypeNames = databaseTypes.flatMap((kind) => [kind.name, ...kind.aliases])
-
-export const DatabaseView = z
-  .object({
-    type: z.string(),
-    version: z.string(),
-    exposePort: z.boolean(),
-    primary: z.boolean().describe('Its variables have no prefix: it is DATABASE_URL.'),
-    hostPort: z.int().nullable(),
-  })
-  .meta({ id: 'Database' })
-
-export const DatabasePatch = z.strictObject({
-  type: z.string().describe(`One of: ${databaseTypeNames.join(', ')}.`),
-  version: z.string().min(1).max(20).optional(),
-  exposePort: z.boolean().optional(),
-  primary: z.boolean().optional().meta({ readOnly: true, description: 'Read-only. Accepted on input and ignored.' }),
-  hostPort: z
-    .int()
-    .nullable()
-    .optional()
-    .meta({ readOnly: true, description: 'Read-only. Accepted on input and ignored.' }),
-})
-/** What PATCH takes of a database: every field may be absent. */
-export const DatabaseChange = DatabasePatch.partial()
-  .extend({
-    removeData: z.boolean().optional().meta({
-      writeOnly: true,
-      description: 'With an earlier version: what was written since the upgrade is lost. Needs scope admin.',
-    }),
-  })
-  .meta({ id: 'DatabasePatch' })
 
 /** A variable as it is sent: text, or text with `secret: true`; null removes it. */
 export const EnvSettings = z
@@ -312,7 +279,16 @@ export type ProjectPatch = {
   limits?:
     | (WorkloadLimitsPatch & { workloads?: Readonly<Record<string, WorkloadLimitsPatch | null>> | undefined })
     | null
-  databases?: Record<string, { type?: string; version?: string; exposePort?: boolean; removeData?: boolean } | null>
+  databases?: Record<
+    string,
+    {
+      type?: string
+      version?: string
+      exposePort?: boolean
+      pointInTime?: { keep: string } | null
+      removeData?: boolean
+    } | null
+  >
 } & Record<string, unknown>
 
 export type WorkloadLimitsPatch = z.infer<typeof WorkloadLimits>

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { Time } from './common.ts'
-import { databaseNamePattern } from './project.ts'
+import { databaseNamePattern } from './databases.ts'
 
 export const copyMethods = ['copy-on-write', 'copy'] as const
 export type CopyMethod = (typeof copyMethods)[number]

@@ -18,6 +18,7 @@ import * as formerSlugs from './0016-former-slugs.ts'
 import * as copiesThatGo from './0017-copies-that-go.ts'
 import * as snapshots from './0018-snapshots.ts'
 import * as trash from './0019-trash.ts'
+import * as pointInTime from './0020-point-in-time.ts'
 import * as checkpoints from './0021-checkpoints.ts'
 
 /** In order; the position, counted from one, is the schema's version. Only ever added to: what was released stays as it is. */
@@ -41,6 +42,7 @@ export const migrations: readonly Migration[] = [
   copiesThatGo,
   snapshots,
   trash,
+  pointInTime,
   checkpoints,
 ]
 

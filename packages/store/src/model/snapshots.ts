@@ -14,11 +14,15 @@ export interface SnapshotRow {
   /** The release line that wrote it; null where nobody knows. */
   readonly version: string | null
   readonly name: string
-  readonly source: SnapshotSource
+  /** `base`: of an archive of changes. */
+  readonly source: SnapshotSource | 'base'
   readonly method: CopyMethod
   readonly bytes: number
   readonly milliseconds: number
   readonly createdAt: string
+  /** The archive that it is a base of, and the first piece of its log that it needs. */
+  readonly archive: string | null
+  readonly piece: string | null
 }
 
 export interface SnapshotReader {
@@ -28,6 +32,8 @@ export interface SnapshotReader {
 }
 
 export interface SnapshotWriter {
-  insert(snapshot: Omit<SnapshotRow, 'createdAt'>): Promise<SnapshotRow>
+  insert(
+    snapshot: Omit<SnapshotRow, 'createdAt' | 'archive' | 'piece'> & Partial<Pick<SnapshotRow, 'archive' | 'piece'>>,
+  ): Promise<SnapshotRow>
   delete(project: string, id: string): Promise<void>
 }

@@ -1,11 +1,23 @@
 import type { ProjectView } from '@stackquay/contract'
 import { useQuery } from '@tanstack/react-query'
-import { Camera, CopyPlus, Download, Ellipsis, KeyRound, RefreshCw, Settings2, Trash2, Upload } from 'lucide-react'
+import {
+  Camera,
+  CopyPlus,
+  Download,
+  Ellipsis,
+  History,
+  KeyRound,
+  RefreshCw,
+  Settings2,
+  Trash2,
+  Upload,
+} from 'lucide-react'
 import { useState } from 'react'
 import { servicesQuery } from '../../api/queries.ts'
 import { Button, IconButton } from '../../components/button.tsx'
 import { Menu, MenuItem, MenuSeparator } from '../../components/menu.tsx'
 import { Panel } from '../../components/panel.tsx'
+import { formatDateTime } from '../../lib/format.ts'
 import { Monogram } from '../../modules/monogram.tsx'
 import { engineReason } from '../../modules/project-actions.ts'
 import { WorkloadStatePill } from '../../modules/state-pill.tsx'
@@ -14,6 +26,7 @@ import { useMay } from '../../modules/use-may.ts'
 import { texts } from '../../texts/index.ts'
 import { ChangeDatabase } from './change-database.tsx'
 import { DatabaseDialogs, type OpenDialog } from './database-dialogs.tsx'
+import { hasMoments } from './has-moments.ts'
 
 const t = texts.databases
 
@@ -58,6 +71,7 @@ export function DatabaseCard({
           {may('operate') && (
             <DatabaseActs
               name={name}
+              hasMoments={type !== undefined && hasMoments(type)}
               changeable={type !== undefined}
               runs={workload?.state === 'running'}
               reason={reason}
@@ -65,6 +79,7 @@ export function DatabaseCard({
             />
           )}
         </div>
+        {database.recovered && <RecoveredNote recovered={database.recovered} />}
         {workload?.reason != null && <p className="text-sm break-words text-warn">{workload.reason}</p>}
       </section>
       <DatabaseDialogs project={project} name={name} open={open} onClose={close}>
@@ -74,8 +89,20 @@ export function DatabaseCard({
   )
 }
 
+function RecoveredNote({ recovered }: { recovered: NonNullable<DatabaseView['recovered']> }) {
+  const { database, to, lastTransactionAt } = recovered
+  return (
+    <p className="numbers text-sm text-ink-3">
+      {t.pointInTime.recovered(database, formatDateTime(to))}
+      {lastTransactionAt !== null && ` · ${t.pointInTime.last(formatDateTime(lastTransactionAt))}`}
+    </p>
+  )
+}
+
 interface DatabaseActsProps {
   name: string
+  /** Its type can be restored to a moment. */
+  hasMoments: boolean
   changeable: boolean
   /** It can be exported and imported. */
   runs: boolean
@@ -84,7 +111,7 @@ interface DatabaseActsProps {
   onOpen: (open: OpenDialog) => void
 }
 
-function DatabaseActs({ name, changeable, runs, reason, onOpen }: DatabaseActsProps) {
+function DatabaseActs({ name, hasMoments, changeable, runs, reason, onOpen }: DatabaseActsProps) {
   const may = useMay()
   return (
     <div className="flex flex-wrap items-center gap-1.5 max-sm:w-full">
@@ -115,6 +142,11 @@ function DatabaseActs({ name, changeable, runs, reason, onOpen }: DatabaseActsPr
         <MenuItem icon={CopyPlus} disabled={reason !== null} onSelect={() => onOpen('clone')}>
           {t.snapshots.clone}
         </MenuItem>
+        {hasMoments && (
+          <MenuItem icon={History} disabled={reason !== null} onSelect={() => onOpen('point-in-time')}>
+            {t.pointInTime.open}
+          </MenuItem>
+        )}
         {may('admin') && (
           <>
             <MenuSeparator />

@@ -10,6 +10,7 @@ import { PurgeCheck } from '../../modules/purge-check.tsx'
 import { texts } from '../../texts/index.ts'
 import { ExportDatabase } from './export-database.tsx'
 import { ImportDatabase } from './import-database.tsx'
+import { RestoreTo } from './restore-to.tsx'
 import { SnapshotDialogs } from './snapshot-dialogs.tsx'
 
 const t = texts.databases
@@ -21,6 +22,7 @@ export type OpenDialog =
   | 'import'
   | 'snapshots'
   | 'clone'
+  | 'point-in-time'
   | 'rotate'
   | 'drop'
   | null
@@ -71,6 +73,15 @@ export function DatabaseDialogs({ project, name, open, onClose, children }: Data
         open={open === 'snapshots' || open === 'clone' ? open : null}
         onClose={onClose}
       />
+      <Dialog
+        open={open === 'point-in-time'}
+        onClose={onClose}
+        title={t.pointInTime.title(name)}
+        detail={t.pointInTime.detail}
+        wide
+      >
+        <RestoreTo project={project} name={name} onClose={onClose} />
+      </Dialog>
       <PlannedConfirm
         open={open === 'rotate'}
         onClose={onClose}

@@ -43,18 +43,23 @@ function program(input: DatabaseInput, act: string, script: string, ...words: re
       input.inContainer === true
         ? ['/bin/sh', '-c', script, act, input.toolchain.directory, ...words]
         : [node, file, act],
-    env: {
-      // Rules that initdb writes let backups in from there alone.
-      PGHOST: '127.0.0.1',
-      PGPORT: String(input.listen.port),
-      PGUSER: input.username,
-      PGDATABASE: input.database,
-      PGPASSWORD: input.secret('password'),
-      PGCONNECT_TIMEOUT: '30',
-      LC_ALL: 'C',
-    },
+    env: connectionVariables(input),
     cwd: dataPath(input.name),
     beside: input.name,
+  }
+}
+
+/** For libpq and the built-in program. */
+export function connectionVariables(input: DatabaseInput): BackupProgram['env'] {
+  return {
+    // Rules that initdb writes let backups in from there alone.
+    PGHOST: '127.0.0.1',
+    PGPORT: String(input.listen.port),
+    PGUSER: input.username,
+    PGDATABASE: input.database,
+    PGPASSWORD: input.secret('password'),
+    PGCONNECT_TIMEOUT: '30',
+    LC_ALL: 'C',
   }
 }
 

@@ -4,6 +4,8 @@ import { backup } from './backup-method.ts'
 import { dump } from './dump/dump-method.ts'
 import { initJob } from './init-job.ts'
 import { passwordJob } from './password-job.ts'
+import { archiveOptions, archiveVariables } from './point-in-time/archive-command.ts'
+import { pointInTime } from './point-in-time/point-in-time-method.ts'
 import { startScript } from './start-script.ts'
 import { upgrade } from './upgrade/upgrade-method.ts'
 
@@ -76,10 +78,12 @@ export const postgresql: DatabaseType = {
   backup,
   dump,
   upgrade,
+  pointInTime,
 }
 
 function toWorkload(input: DatabaseInput): WorkloadSpec {
   const cluster = `${dataPath(input.name)}/cluster`
+  const { archive } = input
   return {
     name: input.name,
     title: `PostgreSQL ${input.database}`,
@@ -100,11 +104,12 @@ function toWorkload(input: DatabaseInput): WorkloadSpec {
         '-c',
         `cluster_name=${input.project.slug}`,
         ...(input.throwaway === true ? quickOptions : []),
+        ...(archive === undefined ? [] : archiveOptions),
       ],
       cwd: dataPath(input.name),
     },
-    env: serverEnv,
-    data: [{ name: input.name }],
+    env: archive === undefined ? serverEnv : { ...serverEnv, ...archiveVariables(archive) },
+    data: [input.name, ...(archive === undefined ? [] : [archive])].map((name) => ({ name })),
     ports: [
       {
         name: 'postgresql',
