@@ -73,7 +73,7 @@ async function one(t: TestContext, round: number): Promise<string> {
   const why = `round ${round}: ${restored} of ${backedUp}, ${fault}: ${JSON.stringify(ended)}`
   assert.ok(ended.state === 'succeeded' || (ended.state === 'failed' && fault !== null), why)
   for (const part of parts) {
-    const expected = ended.state === 'succeeded' && restored.includes(part) ? 'A' : 'B'
+    const expected: string = ended.state === 'succeeded' && restored.includes(part) ? 'A' : 'B'
     assert.equal(await markOf(app, project, part), expected, `${why}: ${part}`)
   }
   return ended.state
