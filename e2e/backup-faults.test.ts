@@ -174,8 +174,11 @@ describe('backups when the service or its jobs are killed, a disk is full or a t
 
   /** For a while, but for some megabytes. */
   const full = async (disk: SmallDisk, size: string) => {
-    const { blocks, bfree, bsize } = await statfs(disk.path)
-    disk.change(`size=${(blocks - bfree) * bsize + Math.floor(random() * (4 << 20))}`)
+    for (let isFull = false; !isFull; ) {
+      const { blocks, bfree, bsize } = await statfs(disk.path)
+      // It may hold more by now.
+      isFull = canChange(disk, `size=${(blocks - bfree) * bsize + Math.floor(random() * (4 << 20))}`)
+    }
     await sleep(500 + random() * 3_000)
     disk.change(`size=${size}`)
   }
@@ -194,6 +197,15 @@ async function jobsOf(service: number): Promise<readonly number[]> {
     if (/as-user\/|shim/.test(line)) found.push(...below)
   }
   return found
+}
+
+function canChange(disk: SmallDisk, options: string): boolean {
+  try {
+    disk.change(options)
+    return true
+  } catch {
+    return false
+  }
 }
 
 function numbersIn(text: string): readonly number[] {

@@ -35,6 +35,8 @@ export interface BackupWorld {
   readonly homeDisk: SmallDisk
   readonly folderDisk: SmallDisk
   readonly base: string
+  /** The archive of `base` as it was made; after it was fetched its manifest says where from. */
+  readonly tar: Buffer
   /** Where the project’s files are. */
   readonly path: string
   end(): Promise<void>
@@ -69,6 +71,7 @@ export async function openBackupWorld(): Promise<BackupWorld> {
     await setState({ service, path }, 'base')
     const backup = (await service.client.call('createBackup', { params: { id }, query: { wait: 120 } })) as Backup
     assert.ok(backup.parts, JSON.stringify(backup))
+    const tar = await tarOf(service, backup.id)
     const inFolder = join(folderDisk.path, 'kept')
     await mkdir(inFolder)
     const { endpoint, ...bucket } = storage.s3
@@ -85,7 +88,17 @@ export async function openBackupWorld(): Promise<BackupWorld> {
       },
     } as const
     const all = stack.move()
-    return { service, ...places, storage, homeDisk, folderDisk, path, base: backup.id, end: () => all.disposeAsync() }
+    return {
+      service,
+      ...places,
+      storage,
+      homeDisk,
+      folderDisk,
+      path,
+      base: backup.id,
+      tar,
+      end: () => all.disposeAsync(),
+    }
   } catch (error) {
     await stack.disposeAsync()
     throw error
@@ -147,7 +160,7 @@ export async function checkAllHere({ service }: BackupWorld): Promise<readonly B
 }
 
 /** Of every copy that the place shows, with nothing but the place and the passphrase. Answers how many there are. */
-export async function checkAllThere({ access }: CopyPlace, { service, base }: BackupWorld): Promise<number> {
+export async function checkAllThere({ access }: CopyPlace, { service, base, tar }: BackupWorld): Promise<number> {
   await using opening = openCopier({ access })
   const { key } = await opening.setUpKey(passphrase, never)
   await using copier: Copier = openCopier({ access, key })
@@ -156,12 +169,16 @@ export async function checkAllThere({ access }: CopyPlace, { service, base }: Ba
   for (const index of found) {
     assert.equal(index.id, base)
     const copy = Buffer.concat(await Array.fromAsync(copier.read(index, never)))
-    const archives = openArchiveFolder(join(service.home, 'backups'))
-    if ((await archives.read(base)) === null) continue
-    const tar = await archives.asTar(base)
-    assert.ok(Buffer.concat(await Array.fromAsync(tar.read())).equals(copy), 'a copy has other bytes than its backup')
+    assert.ok(tar.equals(copy) || (await tarOf(service, base)).equals(copy), 'a copy has other bytes than its backup')
   }
   return found.length
+}
+
+/** Empty where there is no such backup. */
+async function tarOf({ home }: Service, backup: string): Promise<Buffer> {
+  const archives = openArchiveFolder(join(home, 'backups'))
+  if ((await archives.read(backup)) === null) return Buffer.alloc(0)
+  return Buffer.concat(await Array.fromAsync((await archives.asTar(backup)).read()))
 }
 
 /** However it ended. The service may be on its way up. */

@@ -56,6 +56,7 @@ async function soakSlowed(args) {
 
 async function soakRounds(words) {
   const files = allTestFiles()
+    .filter((file) => !file.startsWith('tools/'))
     .filter((file) => besides.test(`/${file}`) || repeating.test(readFileSync(join(root, file), 'utf8')))
     .filter((file) => words.length === 0 || words.some((word) => file.includes(word)))
   if (files.length === 0) throw new Refusal(`No test that repeats itself matches ${words.join(' or ')}.`)
