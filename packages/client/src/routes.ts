@@ -81,6 +81,7 @@ export const routes: Readonly<Record<OperationId, Route>> = {
   createSnapshot: { method: 'POST', path: '/projects/{id}/databases/{db}/snapshots' },
   deleteSnapshot: { method: 'DELETE', path: '/projects/{id}/databases/{db}/snapshots/{snapshot}' },
   listSnapshots: { method: 'GET', path: '/projects/{id}/databases/{db}/snapshots' },
+  resetDatabase: { method: 'POST', path: '/projects/{id}/databases/{db}/reset' },
   restoreSnapshot: { method: 'POST', path: '/projects/{id}/databases/{db}/snapshots/{snapshot}/restore' },
   createBackup: { method: 'POST', path: '/projects/{id}/backups' },
   deleteAnyBackup: { method: 'DELETE', path: '/backups/{backup}' },

@@ -60,6 +60,7 @@ test('these remove data, and no others', () => {
     'deleteTargetBackup',
     'importDatabase',
     'purgeTrash',
+    'resetDatabase',
     'restoreBackup',
     'restoreSnapshot',
     'updateDatabase',

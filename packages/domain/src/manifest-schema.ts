@@ -124,6 +124,7 @@ function databases(): Json {
           description: 'A version offered by GET /services.',
         },
         exposePort: { type: 'boolean', description: 'Publishes its port on this machine.' },
+        seed: schemaOf(['databases', '', 'seed'], DatabasePatch.shape.seed),
       },
       required: ['type'],
       additionalProperties: false,

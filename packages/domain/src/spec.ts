@@ -26,6 +26,8 @@ export interface DatabaseSpec {
   readonly type: string
   readonly version: string
   readonly exposePort: boolean
+  /** Dumps in the source, in their order, that fill it when it is new. Absent: none. */
+  readonly seed?: readonly string[]
   /** Of a clone: what database and user are called in its data, which was copied. Absent: like the entry. */
   readonly inside?: string
   /**

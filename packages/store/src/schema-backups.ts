@@ -49,6 +49,13 @@ export interface SnapshotsTable {
   created_at: string
 }
 
+export interface DatabaseSeedsTable {
+  project: string
+  data: string
+  state: string
+  at: string
+}
+
 export interface BackupCopiesTable {
   target: string
   backup: string

@@ -6,6 +6,7 @@ import type {
   BackupCopyPiecesTable,
   BackupSchedulesTable,
   BackupTargetsTable,
+  DatabaseSeedsTable,
   SnapshotsTable,
 } from './schema-backups.ts'
 import type { TrashSecretsTable, TrashTable } from './schema-trash.ts'
@@ -49,6 +50,7 @@ export interface Schema {
   backup_copy_leftovers: BackupCopyLeftoversTable
   backup_copy_pieces: BackupCopyPiecesTable
   snapshots: SnapshotsTable
+  database_seeds: DatabaseSeedsTable
   trash: TrashTable
   trash_secrets: TrashSecretsTable
   /** About the database itself: key check, head of the audit chain. */

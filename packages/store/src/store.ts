@@ -17,6 +17,7 @@ import type { ProjectUserReader, ProjectUserWriter } from './model/project-users
 import type { RestoredWriter } from './model/restored.ts'
 import type { RunReader, RunWriter } from './model/runs.ts'
 import type { SecretReader, SecretWriter } from './model/secrets.ts'
+import type { SeedReader, SeedWriter } from './model/seeds.ts'
 import type { SessionReader, SessionWriter } from './model/sessions.ts'
 import type { SettingReader, SettingWriter } from './model/settings.ts'
 import type { SnapshotReader, SnapshotWriter } from './model/snapshots.ts'
@@ -58,6 +59,7 @@ export interface Store {
   readonly backupSchedules: BackupScheduleReader
   readonly backupTargets: BackupTargetReader
   readonly snapshots: SnapshotReader
+  readonly seeds: SeedReader
   readonly trash: TrashReader
   /**
    * One transaction at a time; waits for the one before. Rolls back when `work` throws. Throws `StoreFullError` or
@@ -159,6 +161,7 @@ export interface Transaction {
   readonly restored: RestoredWriter
   readonly backupTargets: BackupTargetWriter
   readonly snapshots: SnapshotWriter
+  readonly seeds: SeedWriter
   readonly trash: TrashWriter
 }
 

@@ -17,6 +17,7 @@ import { projectReader, projectWriter } from './projects.ts'
 import { restoredWriter } from './restored.ts'
 import { runReader, runWriter } from './runs.ts'
 import { secretReader, secretWriter } from './secrets.ts'
+import { seedReader, seedWriter } from './seeds.ts'
 import { sessionReader, sessionWriter } from './sessions.ts'
 import { settingReader, settingWriter } from './settings.ts'
 import { snapshotReader, snapshotWriter } from './snapshots.ts'
@@ -59,6 +60,7 @@ export function readersOf(
     backupSchedules: backupScheduleReader(reading),
     backupTargets: backupTargetReader(reading),
     snapshots: snapshotReader(reading),
+    seeds: seedReader(reading),
     trash: trashReader(reading),
   }
 }
@@ -92,6 +94,7 @@ export function writersOf(writing: Writing): Transaction {
     restored: restoredWriter(writing),
     backupTargets: backupTargetWriter(writing),
     snapshots: snapshotWriter(writing),
+    seeds: seedWriter(writing),
     trash: trashWriter(writing),
   }
 }

@@ -17,6 +17,7 @@ const ofProjects = [
   'image_pins',
   'workload_images',
   'snapshots',
+  'database_seeds',
 ] as const
 type OfProjects = (typeof ofProjects)[number]
 
@@ -26,6 +27,7 @@ interface Content {
   readonly database?: DatabaseSpec | null
   readonly secrets?: readonly string[]
   readonly kept?: readonly Schema['kept_data'][]
+  readonly seeds?: readonly Schema['database_seeds'][]
 }
 
 export function trashReader({ db }: Reading): TrashReader {
@@ -76,6 +78,7 @@ export function trashWriter(writing: Writing): TrashWriter {
           .values(kept)
           .onConflict((conflict) => conflict.columns(['project', 'name']).doUpdateSet({ version: kept.version }))
           .execute()
+      await returnSeeds(contentOf(row).seeds ?? [], writing)
       await remove(id)
     },
     delete: remove,
@@ -144,6 +147,7 @@ async function returnRows(
   for (const pin of rows.image_pins ?? []) await db.insertInto('image_pins').values(pin).execute()
   for (const used of rows.workload_images ?? []) await db.insertInto('workload_images').values(used).execute()
   for (const snapshot of rows.snapshots ?? []) await db.insertInto('snapshots').values(snapshot).execute()
+  await returnSeeds(rows.database_seeds ?? [], writing)
   // Times at which it was deleted are no missed ones.
   for (const schedule of rows.backup_schedules ?? [])
     await db
@@ -171,7 +175,23 @@ async function takeData(item: TrashTable, writing: Writing): Promise<void> {
     .execute()
   await moveSecrets(item, contentOf(item).secrets ?? [], writing)
   await db.deleteFrom('kept_data').where('project', '=', item.project).where('name', 'in', names).execute()
-  await keep(item, { ...contentOf(item), kept }, writing)
+  const seeds = await db
+    .selectFrom('database_seeds')
+    .selectAll()
+    .where('project', '=', item.project)
+    .where('data', 'in', names)
+    .execute()
+  await db.deleteFrom('database_seeds').where('project', '=', item.project).where('data', 'in', names).execute()
+  await keep(item, { ...contentOf(item), kept, seeds }, writing)
+}
+
+async function returnSeeds(seeds: readonly Schema['database_seeds'][], { db }: Writing): Promise<void> {
+  for (const seed of seeds)
+    await db
+      .insertInto('database_seeds')
+      .values(seed)
+      .onConflict((conflict) => conflict.columns(['project', 'data']).doUpdateSet({ state: seed.state }))
+      .execute()
 }
 
 async function keep({ id }: TrashTable, content: Content, { db }: Writing): Promise<void> {

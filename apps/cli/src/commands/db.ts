@@ -6,6 +6,7 @@ import { defineDelete } from './db/delete.ts'
 import { defineExport } from './db/export.ts'
 import { defineImport } from './db/import.ts'
 import { defineList } from './db/list.ts'
+import { defineReset } from './db/reset.ts'
 import { defineRotate } from './db/rotate.ts'
 import { defineSnapshot } from './db/snapshot.ts'
 import { defineUpdate } from './db/update.ts'
@@ -21,6 +22,7 @@ export const define: Define = (command, context) => {
   defineImport(command.command('import'), context)
   defineSnapshot(command.command('snapshot'), context)
   defineClone(command.command('clone'), context)
+  defineReset(command.command('reset'), context)
   defineRotate(command.command('rotate'), context)
   defineDelete(command.command('delete'), context)
 }

@@ -11,6 +11,7 @@ import { allBackupHandlers } from '../backups/handlers.ts'
 import type { Backups } from '../backups/open-backups.ts'
 import { dumpHandlers } from '../dumps/handlers.ts'
 import type { ReceivedDumps } from '../dumps/received-dumps.ts'
+import { seedsOfStart } from '../dumps/seed-files.ts'
 import type { Handlers, StreamHandlers } from '../http/handler.ts'
 import { instanceBackupHandlers } from '../instance-backups/handlers.ts'
 import { instanceRestoreHandlers } from '../instance-backups/restore-handler.ts'
@@ -110,12 +111,15 @@ function changingHandlers(
   const { sources, filesOf } = resolving
   const answers = createAnswers(changing)
   return {
-    ...projectHandlers({ ...changing, sources, filesOf, isolation }, answers),
+    ...projectHandlers(
+      { ...changing, sources, filesOf, isolation, seeds: seedsOfStart({ store, engine, filesOf, config }) },
+      answers,
+    ),
     ...envHandlers(changing, answers),
     ...manifestHandlers(changing, answers),
     ...databaseHandlers({ store, engine, reveal }, answers),
     ...dumpHandlers({ ...changing, reveal, receivedDumps, config }, answers),
-    ...allSnapshotHandlers({ ...changing, config, now }, answers),
+    ...allSnapshotHandlers({ ...changing, config, now, filesOf }, answers),
     ...serviceHandlers({ store, resolver, engine, reveal }, answers),
     ...mailHandlers({ store, engine, workers: changing.workers, reveal }, answers),
     ...imageHandlers(changing, answers),

@@ -75,6 +75,7 @@ function workOfProject(operation: ProjectOperation, deps: OperationDeps): Work {
     case 'snapshot':
       return snapshot(operation, deps)
     case 'restore-snapshot':
+    case 'reset':
       return restoreSnapshot(operation, deps)
     case 'clone':
       return clone(operation, deps)

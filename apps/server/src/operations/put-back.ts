@@ -53,12 +53,12 @@ export async function putData(
   })
 }
 
-/** The workload is forgotten with its data, so that its next start does all that a first one does. */
+/** The workload is forgotten with its data, so that its next start does all that a first one does; it is filled from its seed again. */
 export async function dropData(
   project: string,
   data: string,
   { signal, output }: StepContext,
-  { engine, reveal, observations }: OperationDeps,
+  { engine, reveal, observations, store }: OperationDeps,
 ): Promise<void> {
   const changes: readonly Change[] = [
     { type: 'remove', ref: { project, workload: data }, title: data, stop: { signal: 'SIGTERM', deadlineSeconds: 30 } },
@@ -66,6 +66,7 @@ export async function dropData(
   ]
   for (const step of engineSteps(engine, changes, reveal, () => observations.outdate(project)))
     await step.run({ signal, output })
+  await store.transaction((tx) => tx.seeds.forget(project, data))
 }
 
 async function putFiles(

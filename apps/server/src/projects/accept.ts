@@ -57,6 +57,7 @@ export function actsOf({ kind, input }: Pick<OperationRow, 'kind' | 'input'>): r
     case 'snapshot':
     case 'restore-snapshot':
     case 'clone':
+    case 'reset':
       return []
     default:
       return kind satisfies never
@@ -82,6 +83,7 @@ const takesBack: readonly OperationRow['kind'][] = [
   'snapshot',
   'restore-snapshot',
   'clone',
+  'reset',
 ]
 
 /** It changes nothing of the project: what is asked for meanwhile waits for it. */

@@ -54,6 +54,7 @@ function fields({ row, engine, limitsUnavailable, urls, operation, leases }: Pro
           type: database.type,
           version: database.version,
           exposePort: database.exposePort,
+          ...(database.seed === undefined ? {} : { seed: [...database.seed] }),
           primary: name === primaryDatabase(spec.databases),
           hostPort: hostPort(
             databaseWorkload(database.type, name),

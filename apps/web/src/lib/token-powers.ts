@@ -135,7 +135,7 @@ export const powers = {
   restore: {
     scope: 'admin',
     unrestricted: false,
-    operations: ['restoreBackup', 'deleteBackup', 'restoreSnapshot', 'deleteSnapshot'],
+    operations: ['restoreBackup', 'deleteBackup', 'restoreSnapshot', 'resetDatabase', 'deleteSnapshot'],
   },
   create: {
     scope: 'admin',

@@ -472,6 +472,7 @@ export const examples: Readonly<Record<string, unknown>> = {
   SnapshotList: { items: [snapshot] },
   SnapshotCreate: { name: 'before-the-upgrade' },
   SnapshotRestore: { confirm: 'main' },
+  DatabaseReset: { confirm: 'main' },
   DatabaseClone: { name: 'experiment' },
   BackupArchive: 'manifest.json, and a file for each part, as a tar archive',
   InstanceBackup: instanceBackup,

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { operation } from '../operation.ts'
 import { DryRun, listOf, Wait } from '../schemas/common.ts'
 import { Credentials } from '../schemas/observe.ts'
-import { DatabaseChange, DatabaseView, databaseNamePattern, Project } from '../schemas/project.ts'
+import { DatabaseChange, DatabasePatch, DatabaseView, databaseNamePattern, Project } from '../schemas/project.ts'
 import { Purge } from '../schemas/trash.ts'
 import { admin, change, database, id, losesLaterWrites, operate, read } from './of-project.ts'
 
@@ -35,6 +35,7 @@ export const createDatabase = operation({
       type: z.string().max(30),
       version: z.string().max(20).optional(),
       exposePort: z.boolean().optional(),
+      seed: DatabasePatch.shape.seed,
     })
     .meta({ id: 'DatabaseCreate' }),
   results: { 201: Project },

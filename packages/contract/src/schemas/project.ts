@@ -87,15 +87,23 @@ export const DatabaseView = z
     type: z.string(),
     version: z.string(),
     exposePort: z.boolean(),
+    seed: z.array(z.string()).optional().describe('Dumps in the source that fill it when it is new.'),
     primary: z.boolean().describe('Its variables have no prefix: it is DATABASE_URL.'),
     hostPort: z.int().nullable(),
   })
   .meta({ id: 'Database' })
 
+const SeedPath = z.string().min(1).max(500)
+/** Paths in the source. */
+const Seed = z
+  .union([SeedPath, z.array(SeedPath).max(20)])
+  .describe('Dumps in the source, in their order, that fill the database when it is new or reset. An empty list: none.')
+
 export const DatabasePatch = z.strictObject({
   type: z.string().describe(`One of: ${databaseTypeNames.join(', ')}.`),
   version: z.string().min(1).max(20).optional(),
   exposePort: z.boolean().optional(),
+  seed: Seed.optional(),
   primary: z.boolean().optional().meta({ readOnly: true, description: 'Read-only. Accepted on input and ignored.' }),
   hostPort: z
     .int()
@@ -312,7 +320,16 @@ export type ProjectPatch = {
   limits?:
     | (WorkloadLimitsPatch & { workloads?: Readonly<Record<string, WorkloadLimitsPatch | null>> | undefined })
     | null
-  databases?: Record<string, { type?: string; version?: string; exposePort?: boolean; removeData?: boolean } | null>
+  databases?: Record<
+    string,
+    {
+      type?: string
+      version?: string
+      exposePort?: boolean
+      seed?: string | string[]
+      removeData?: boolean
+    } | null
+  >
 } & Record<string, unknown>
 
 export type WorkloadLimitsPatch = z.infer<typeof WorkloadLimits>

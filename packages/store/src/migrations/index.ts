@@ -18,6 +18,7 @@ import * as formerSlugs from './0016-former-slugs.ts'
 import * as copiesThatGo from './0017-copies-that-go.ts'
 import * as snapshots from './0018-snapshots.ts'
 import * as trash from './0019-trash.ts'
+import * as seeds from './0022-seeds.ts'
 
 /** In order; the position, counted from one, is the schema's version. Only ever added to: what was released stays as it is. */
 export const migrations: readonly Migration[] = [
@@ -40,6 +41,7 @@ export const migrations: readonly Migration[] = [
   copiesThatGo,
   snapshots,
   trash,
+  seeds,
 ]
 
 /** The schema that this program brings a database to; it opens no later one. */

@@ -4,6 +4,7 @@ import {
   acts,
   type ReadArgs,
   type ReadManyArgs,
+  type ReadPartArgs,
   type StatManyArgs,
   type WalkArgs,
 } from './acts.ts'
@@ -17,6 +18,13 @@ import { asFilesError, FilesError } from './files-error.ts'
 export interface ProjectFiles {
   /** The content of a regular file. */
   read(options: Limited & Omit<ReadArgs, 'links' | 'own'> & Partial<Pick<ReadArgs, 'links' | 'own'>>): Promise<Buffer>
+  /**
+   * A part of a regular file, for those that are larger than memory should hold: at most 4 MiB, less at its end. Links that stay below the
+   * root are followed. `mark` is another one when the file was written to or replaced in between.
+   */
+  readPart(
+    options: Limited & ReadPartArgs,
+  ): Promise<{ readonly bytes: Buffer; readonly size: number; readonly mark: string }>
   /**
    * Of many files in one turn: the content, `true` for what is there without its content (too large, or no regular file), and
    * nothing for what is not there. Links that stay below the root are followed.
@@ -86,6 +94,13 @@ export function projectFiles(perform: Perform): ProjectFiles {
     read: async (options) => {
       const { bytes } = await ask('read', { links: 'none', own: false, ...options }, options.maxBytes)
       return bytes
+    },
+    readPart: async (options) => {
+      const { value, bytes } = await ask('readPart', options, options.length)
+      const { size, mark } = (value ?? {}) as { readonly size?: unknown; readonly mark?: unknown }
+      if (typeof size !== 'number' || typeof mark !== 'string' || bytes.length > options.length)
+        throw new FilesError('broken')
+      return { bytes, size, mark }
     },
     readMany: async (options) => {
       if (options.paths.length === 0) return new Map()
