@@ -83,6 +83,7 @@ export const routes: Readonly<Record<OperationId, Route>> = {
   listSnapshots: { method: 'GET', path: '/projects/{id}/databases/{db}/snapshots' },
   resetDatabase: { method: 'POST', path: '/projects/{id}/databases/{db}/reset' },
   restoreSnapshot: { method: 'POST', path: '/projects/{id}/databases/{db}/snapshots/{snapshot}/restore' },
+  pullProject: { method: 'POST', path: '/projects/{id}/pull' },
   createBackup: { method: 'POST', path: '/projects/{id}/backups' },
   deleteAnyBackup: { method: 'DELETE', path: '/backups/{backup}' },
   deleteBackup: { method: 'DELETE', path: '/projects/{id}/backups/{backup}' },

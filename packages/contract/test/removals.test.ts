@@ -59,6 +59,7 @@ test('these remove data, and no others', () => {
     'deleteSnapshot',
     'deleteTargetBackup',
     'importDatabase',
+    'pullProject',
     'purgeTrash',
     'resetDatabase',
     'restoreBackup',

@@ -29,6 +29,7 @@ import { manifestHandlers } from '../projects/manifest-handlers.ts'
 import { serviceHandlers } from '../projects/service-handlers.ts'
 import { statsHandlers } from '../projects/stats-handlers.ts'
 import type { ProxyKeeper } from '../proxy-keeper.ts'
+import { pullHandlers } from '../pulls/pull-handler.ts'
 import { runHandlers, runStreams } from '../runs/handlers.ts'
 import { shareHandlers } from '../shares/share-handlers.ts'
 import { allSnapshotHandlers } from '../snapshots/handlers.ts'
@@ -120,6 +121,7 @@ function changingHandlers(
     ...databaseHandlers({ store, engine, reveal }, answers),
     ...dumpHandlers({ ...changing, reveal, receivedDumps, config }, answers),
     ...allSnapshotHandlers({ ...changing, config, now, filesOf }, answers),
+    ...pullHandlers({ ...changing, reveal, config, filesOf, now }, answers),
     ...serviceHandlers({ store, resolver, engine, reveal }, answers),
     ...mailHandlers({ store, engine, workers: changing.workers, reveal }, answers),
     ...imageHandlers(changing, answers),

@@ -14,6 +14,7 @@ import { fetchBackup } from './fetch-backup.ts'
 import { fetchInstanceBackup } from './fetch-instance-backup.ts'
 import { importDump } from './import.ts'
 import type { OperationDeps } from './operation-deps.ts'
+import { pull } from './pull.ts'
 import { restore } from './restore.ts'
 import { restoreAs } from './restore-as.ts'
 import { restoreSnapshot } from './restore-snapshot.ts'
@@ -77,6 +78,8 @@ function workOfProject(operation: ProjectOperation, deps: OperationDeps): Work {
     case 'restore-snapshot':
     case 'reset':
       return restoreSnapshot(operation, deps)
+    case 'pull':
+      return pull(operation, deps)
     case 'clone':
       return clone(operation, deps)
     case 'delete':

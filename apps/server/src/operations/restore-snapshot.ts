@@ -84,7 +84,7 @@ async function keepBefore(
 }
 
 /** In place of what is there. Its secrets go with it: the data knows the passwords that it was made with. */
-async function putBack(
+export async function putBack(
   project: string,
   { data, part, type }: SnapshotSubject,
   snapshot: string | null,

@@ -58,6 +58,7 @@ export function actsOf({ kind, input }: Pick<OperationRow, 'kind' | 'input'>): r
     case 'restore-snapshot':
     case 'clone':
     case 'reset':
+    case 'pull':
       return []
     default:
       return kind satisfies never
@@ -84,6 +85,7 @@ const takesBack: readonly OperationRow['kind'][] = [
   'restore-snapshot',
   'clone',
   'reset',
+  'pull',
 ]
 
 /** It changes nothing of the project: what is asked for meanwhile waits for it. */

@@ -35,6 +35,7 @@ const holding: readonly OperationRow['kind'][] = [
   'restore-snapshot',
   'clone',
   'reset',
+  'pull',
 ]
 
 /** Goes on with operations that a crash interrupted, and starts or stops what is not as it should be. */

@@ -135,7 +135,7 @@ export const powers = {
   restore: {
     scope: 'admin',
     unrestricted: false,
-    operations: ['restoreBackup', 'deleteBackup', 'restoreSnapshot', 'resetDatabase', 'deleteSnapshot'],
+    operations: ['restoreBackup', 'deleteBackup', 'restoreSnapshot', 'resetDatabase', 'deleteSnapshot', 'pullProject'],
   },
   create: {
     scope: 'admin',

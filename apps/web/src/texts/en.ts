@@ -201,6 +201,7 @@ export const en = {
       'restore-snapshot': 'Restore a snapshot',
       clone: 'Clone a database',
       reset: 'Reset a database',
+      pull: 'Pull',
     },
     now: {
       create: 'Creating',
@@ -222,6 +223,7 @@ export const en = {
       'restore-snapshot': 'Restoring a snapshot',
       clone: 'Cloning a database',
       reset: 'Resetting a database',
+      pull: 'Pulling',
     },
     by: (actor: string) => `by ${actor}`,
     took: (time: string) => `took ${time}`,
@@ -1387,7 +1389,8 @@ export const en = {
       remove: 'Delete projects, databases with their data, and kept data of services',
       trash: 'List and restore what was deleted, and delete it for good',
       schedule: 'Set when backups are made by themselves, and how many of them stay',
-      restore: 'Restore projects and databases from backups and snapshots, delete those, and reset databases',
+      restore:
+        'Restore projects and databases from backups and snapshots, delete those, reset databases, and pull others into them',
       create: 'Create, duplicate and rename projects',
       oversee: 'Read the audit log and diagnostics',
       tidy: 'Remove leftovers of deleted projects from engines, with their data when asked',
@@ -2092,6 +2095,7 @@ export const en = {
       'database.snapshot.delete': 'Delete database snapshot',
       'database.clone': 'Clone database',
       'database.reset': 'Reset database',
+      'project.pull': 'Pull into project',
       'database.credentials.rotate': 'Rotate database credentials',
       'service.data.delete': 'Delete kept data',
       'service.credentials.read': 'Read service credentials',

@@ -12,6 +12,7 @@ import * as network from './network.ts'
 import * as observe from './observe.ts'
 import * as ofOperations from './operations.ts'
 import * as projects from './projects.ts'
+import * as pull from './pull.ts'
 import * as runs from './runs.ts'
 import * as services from './services.ts'
 import * as snapshots from './snapshots.ts'
@@ -31,6 +32,7 @@ export const operations = {
   ...databases,
   ...dumps,
   ...snapshots,
+  ...pull,
   ...backups,
   ...instanceBackups,
   ...trash,

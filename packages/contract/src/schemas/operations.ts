@@ -21,6 +21,7 @@ export const operationKinds = [
   'restore-snapshot',
   'clone',
   'reset',
+  'pull',
 ] as const
 export const operationStates = ['queued', 'running', 'succeeded', 'failed', 'cancelled'] as const
 

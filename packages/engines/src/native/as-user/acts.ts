@@ -180,6 +180,25 @@ export const acts = {
     }
   },
 
+  /** Renames what is there, in one act. Nothing may be there already. Links are not followed. */
+  move: async ({ root, from, to }: { root: string; from: string; to: string }) => {
+    const source = await findBeneath(root, from, 'none')
+    try {
+      const target = await findBeneath(root, to, 'none')
+      try {
+        if (source.name === '.' || target.name === '.') throw new FilesError('outside')
+        const place = inside(target.folder, target.name)
+        if ((await lstat(place).catch(() => null)) !== null) throw new FilesError('exists')
+        await rename(inside(source.folder, source.name), place)
+        return nothing
+      } finally {
+        await target.folder.close()
+      }
+    } finally {
+      await source.folder.close()
+    }
+  },
+
   /** With every folder on the way. What is there already stays as it is. */
   makeFolder: async ({ root, path, mode }: { root: string; path: string; mode: number }) => {
     const parts = path.split('/').filter((part) => part !== '' && part !== '.')

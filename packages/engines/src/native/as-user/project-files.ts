@@ -50,6 +50,8 @@ export interface ProjectFiles {
   ): Promise<void>
   /** With every folder on the way; one that is there is a success. */
   makeFolder(options: Limited & { readonly root: string; readonly path: string; readonly mode?: number }): Promise<void>
+  /** Renames a file or a folder, in one act. Throws `exists` where there is something already. Links are not followed. */
+  move(options: Limited & { readonly root: string; readonly from: string; readonly to: string }): Promise<void>
   /** A folder anywhere: its path without links, and the first thing that the user may not do there. */
   folder(path: string, options?: Limited): Promise<{ readonly real: string; readonly lacks: Lack | null }>
   /** The first of these absolute paths that is a file which the user may execute. */
@@ -134,6 +136,9 @@ export function projectFiles(perform: Perform): ProjectFiles {
     },
     makeFolder: async ({ mode = 0o750, ...options }) => {
       await ask('makeFolder', { ...options, mode })
+    },
+    move: async ({ signal, timeoutMs = usualMs, ...args }) => {
+      await perform('move', args, { maxBytes: 0, signal, timeoutMs, again: false })
     },
     folder: async (path, options = {}) => {
       const { value } = await ask('folder', { ...options, path })
