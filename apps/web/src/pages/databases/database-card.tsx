@@ -1,6 +1,6 @@
 import type { ProjectView } from '@stackquay/contract'
 import { useQuery } from '@tanstack/react-query'
-import { Camera, CopyPlus, Download, Ellipsis, KeyRound, RefreshCw, Settings2, Trash2, Upload } from 'lucide-react'
+import { Camera, CopyPlus, Download, Ellipsis, KeyRound, RefreshCw, RotateCcw, Settings2, Trash2, Upload } from 'lucide-react'
 import { useState } from 'react'
 import { servicesQuery } from '../../api/queries.ts'
 import { Button, IconButton } from '../../components/button.tsx'
@@ -52,6 +52,7 @@ export function DatabaseCard({
               {labels[database.type] ?? database.type} {database.version}
               {database.hostPort !== null && ` · ${t.port(database.hostPort)}`} ·{' '}
               {database.exposePort ? t.published : t.loopback}
+              {database.seed !== undefined && ` · ${t.seed(database.seed.join(', '))}`}
             </p>
           </div>
           {workload && <WorkloadStatePill state={workload.state} />}
@@ -122,6 +123,9 @@ function DatabaseActs({ name, changeable, runs, reason, onOpen }: DatabaseActsPr
               {t.rotate}
             </MenuItem>
             <MenuSeparator />
+            <MenuItem icon={RotateCcw} danger disabled={reason !== null} onSelect={() => onOpen('reset')}>
+              {t.reset}
+            </MenuItem>
             <MenuItem icon={Trash2} danger disabled={reason !== null} onSelect={() => onOpen('drop')}>
               {t.drop}
             </MenuItem>
