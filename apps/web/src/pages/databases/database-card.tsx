@@ -1,6 +1,17 @@
 import type { ProjectView } from '@stackquay/contract'
 import { useQuery } from '@tanstack/react-query'
-import { Camera, CopyPlus, Download, Ellipsis, KeyRound, RefreshCw, RotateCcw, Settings2, Trash2, Upload } from 'lucide-react'
+import {
+  Camera,
+  CopyPlus,
+  Download,
+  Ellipsis,
+  KeyRound,
+  RefreshCw,
+  RotateCcw,
+  Settings2,
+  Trash2,
+  Upload,
+} from 'lucide-react'
 import { useState } from 'react'
 import { servicesQuery } from '../../api/queries.ts'
 import { Button, IconButton } from '../../components/button.tsx'
