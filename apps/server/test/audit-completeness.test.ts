@@ -150,6 +150,13 @@ describe('every operation that is to be recorded', () => {
         headers: { 'if-match': '*' },
         query: { wait: '10' },
       }),
+    resetDatabase: (call) =>
+      call('resetDatabase', {
+        params: main,
+        body: { confirm: 'main' },
+        headers: { 'if-match': '*' },
+        query: { wait: '10' },
+      }),
     deleteSnapshot: (call) => call('deleteSnapshot', { params: { ...main, snapshot: 'first' } }),
     cloneDatabase: (call) => {
       held()

@@ -83,6 +83,22 @@ export const problemKinds = {
   ),
   target_changed: kind(409, 'The backup target is not the one that it was', 'See "detail" for what differs.'),
   target_locked: kind(422, 'The passphrase of the backup target is missing or wrong', 'Send its passphrase.'),
+  remote_unreachable: kind(
+    503,
+    'Where it is pulled from does not answer',
+    'Look whether it is reachable, then try again.',
+    true,
+  ),
+  remote_refused: kind(
+    422,
+    'It cannot be pulled',
+    'See "detail"; check the source in the settings, and the rights there.',
+  ),
+  remote_changed: kind(
+    409,
+    'The machine shows another host key',
+    'Ask whoever runs it. Change "hostKey" of the source only when the new key is told by somebody you trust.',
+  ),
   precondition_required: kind(428, 'This change needs If-Match', 'Read the resource and send its ETag.'),
   throttled: kind(429, 'Too many attempts', 'Wait for the seconds in Retry-After, then try again.', true),
   headers_too_large: kind(

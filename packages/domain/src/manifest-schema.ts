@@ -125,6 +125,7 @@ function databases(): Json {
         },
         exposePort: { type: 'boolean', description: 'Publishes its port on this machine.' },
         pointInTime: schemaOf(['databases', '', 'pointInTime'], DatabasePatch.shape.pointInTime),
+        seed: schemaOf(['databases', '', 'seed'], DatabasePatch.shape.seed),
       },
       required: ['type'],
       additionalProperties: false,

@@ -2,6 +2,7 @@ import { type DatabaseType, databaseTypeOf, databaseTypes } from '@stackquay/cat
 import type { FieldError, ProjectPatch } from '@stackquay/contract'
 import { chooseLine, type OfferedLine } from './choose-line.ts'
 import { databaseWorkload } from './resolve-connections.ts'
+import { seedFaults, seedPaths, withSeed } from './seed.ts'
 import { type DatabaseSpec, type ProjectSpec, primaryDatabase, withPrimaryMarked } from './spec.ts'
 
 type Databases = ProjectSpec['databases']
@@ -60,8 +61,12 @@ export function mergeDatabases(
     if (change === 'refused') continue
     if (typeof change === 'object') versions.push(change)
     const version = typeof change === 'string' ? change : change.to
+    const { seed: seedBefore, ...kept } = before
+    const seed = sent.seed === undefined ? seedBefore : seedPaths(sent.seed)
+    world.errors.push(...seedFaults(name, kind, sent.seed))
     const exposePort = sent.exposePort ?? before.exposePort
-    databases.set(name, withPointInTime({ ...before, type: kind.name, version, exposePort }, name, kind, sent, world))
+    const changed = { ...kept, type: kind.name, version, exposePort, ...withSeed(seed) }
+    databases.set(name, withPointInTime(changed, name, kind, sent, world))
   }
   return { databases: Object.fromEntries(databases), versions }
 }
@@ -141,7 +146,9 @@ function addDatabase(
   const version = chooseLine(kind, undefined, sent.version, offered, errors, `/databases/${name}/version`, true)
   const known = withPrimaryMarked(Object.fromEntries(databases))
   for (const [other, database] of Object.entries(known)) databases.set(other, database)
-  const settings = { type: kind.name, version, exposePort: sent.exposePort ?? false }
+  errors.push(...seedFaults(name, kind, sent.seed))
+  const exposePort = sent.exposePort ?? false
+  const settings = { type: kind.name, version, exposePort, ...withSeed(seedPaths(sent.seed ?? [])) }
   const added = { ...settings, primary: primaryDatabase(known) === undefined }
   databases.set(name, withPointInTime(added, name, kind, sent, { errors }))
 }

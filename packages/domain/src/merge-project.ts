@@ -5,6 +5,7 @@ import { type Fields, isObject, withoutUndefined } from './fields.ts'
 import { type Earlier, mergeDatabases, noneEarlier, type VersionChange } from './merge-databases.ts'
 import { mergeLimits } from './merge-limits.ts'
 import { mergeServices } from './merge-services.ts'
+import { mergePull } from './pull.ts'
 import type { EnvVariable, ProjectSpec } from './spec.ts'
 
 /** What the instance offers now: versions by runtime, service and database, newest first, the default marked. */
@@ -70,7 +71,7 @@ export function mergeProject(
     env: mergeEnv(spec, env),
     healthCheck: mergeHealthCheck(spec, patch, errors),
   }
-  const next: ProjectSpec = { ...changed, limits: mergeLimits(changed, patch, errors) }
+  const next: ProjectSpec = mergePull({ ...changed, limits: mergeLimits(changed, patch, errors) }, patch, errors)
   if (errors.length > 0) return { ok: false, errors }
   return { ok: true, spec: next, removesData: services.removesData, versions: databases.versions }
 }

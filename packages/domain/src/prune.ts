@@ -17,9 +17,15 @@ export function pruneOf(spec: ProjectSpec, patch: ProjectPatch): ProjectPatch {
     ...patch,
     ...Object.fromEntries(off.map((kind) => [kind.name, { enabled: false }])),
     ...(env.size === 0 ? {} : { env: Object.fromEntries(env) }),
+    ...(spec.pull === undefined ? {} : { pull: pullOfFile(spec.pull, patch.pull) }),
     ...(patch.healthCheck === undefined && spec.healthCheck !== null ? { healthCheck: null } : {}),
     ...(spec.limits === null ? {} : { limits: limitsOfFile(spec.limits, patch.limits) }),
   }
+}
+
+/** Sources that the file does not name go. */
+function pullOfFile(before: NonNullable<ProjectSpec['pull']>, sent: ProjectPatch['pull']): ProjectPatch['pull'] {
+  return { ...Object.fromEntries(Object.keys(before).map((name) => [name, null])), ...sent }
 }
 
 /** Limits of which the file says nothing go, those of single workloads too. */

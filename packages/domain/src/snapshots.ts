@@ -1,11 +1,12 @@
 import { databaseTypeOf, serviceTypeOf } from '@stackquay/catalog'
+import type { SnapshotSource } from '@stackquay/contract'
 import { databasePart, servicePart } from './backup-parts.ts'
 import { databaseWorkload } from './resolve-connections.ts'
 import type { ProjectSpec } from './spec.ts'
 
 /** Snapshots that people made of one database. */
 export const mostSnapshots = 20
-/** Of those that restores made, the newest ones stay. */
+/** Of those that restores, resets and pulls made of what they replaced, the newest ones stay, of each. */
 export const mostBeforeRestore = 3
 
 const prefix = 'snp_'
@@ -64,14 +65,14 @@ export function snapshotSubject(
 export interface KnownSnapshot {
   readonly id: string
   readonly name: string
-  readonly source: 'manual' | 'before-restore' | 'base'
+  readonly source: SnapshotSource | 'base'
   readonly createdAt: string
 }
 
 /** Pure: a name for one that nobody named; another one for a second in the same minute. */
 export function snapshotName(
   now: Date,
-  word: 'snapshot' | 'checkpoint' | 'before-restore',
+  word: 'snapshot' | 'checkpoint' | Exclude<SnapshotSource, 'manual'>,
   taken: readonly { name: string }[],
 ): string {
   const at = now.toISOString().slice(0, 16).replaceAll(/[-:]/g, '').replace('T', '-')
@@ -90,9 +91,13 @@ export function snapshotBlocker(known: readonly KnownSnapshot[], name: string): 
   return `There are ${mostSnapshots} snapshots of it, and more are not kept. Delete one first.`
 }
 
-/** Pure: those that restores made and that are more than stay; the newest come first in `known`. */
+/** Pure: those that were made of what was replaced and that are more than stay; the newest come first in `known`. */
 export function spareBeforeRestore<Known extends KnownSnapshot>(known: readonly Known[]): readonly Known[] {
-  return known.filter(({ source }) => source === 'before-restore').slice(mostBeforeRestore)
+  const bySource = Map.groupBy(known, ({ source }) => source)
+  return [...bySource].flatMap(([source, ones]) =>
+    // What a person made, and what an archive begins with, goes by rules of its own.
+    source === 'manual' || source === 'base' ? [] : ones.slice(mostBeforeRestore),
+  )
 }
 
 export type CopyManner = 'live' | 'stop' | 'rest'

@@ -1,4 +1,5 @@
 import type { ServiceFields, Settings } from '@stackquay/catalog'
+import type { PullSource } from '@stackquay/contract'
 
 /** What a person wants of a project: the only thing PATCH changes. Complete: defaults are settled when they are written. */
 export interface ProjectSpec {
@@ -10,6 +11,8 @@ export interface ProjectSpec {
   readonly env: Readonly<Record<string, EnvVariable>>
   readonly healthCheck: { readonly path: string; readonly timeoutSeconds: number } | null
   readonly limits: LimitsSpec | null
+  /** Where its databases and files can be fetched from, by name. Absent: nowhere. */
+  readonly pull?: Readonly<Record<string, PullSource>>
 }
 
 /** What each workload may use at most; null or absent: no limit. */
@@ -26,6 +29,8 @@ export interface DatabaseSpec {
   readonly type: string
   readonly version: string
   readonly exposePort: boolean
+  /** Dumps in the source, in their order, that fill it when it is new. Absent: none. */
+  readonly seed?: readonly string[]
   /** Of a clone: what database and user are called in its data, which was copied. Absent: like the entry. */
   readonly inside?: string
   /** Its changes are kept so long, so that it can be made again as it was at a moment. Absent: they are not. */

@@ -74,6 +74,13 @@ export interface CheckpointsTable {
   created_at: string
 }
 
+export interface DatabaseSeedsTable {
+  project: string
+  data: string
+  state: string
+  at: string
+}
+
 export interface BackupCopiesTable {
   target: string
   backup: string

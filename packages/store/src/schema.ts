@@ -8,6 +8,7 @@ import type {
   BackupSchedulesTable,
   BackupTargetsTable,
   CheckpointsTable,
+  DatabaseSeedsTable,
   SnapshotsTable,
 } from './schema-backups.ts'
 import type { TrashSecretsTable, TrashTable } from './schema-trash.ts'
@@ -53,6 +54,7 @@ export interface Schema {
   snapshots: SnapshotsTable
   checkpoints: CheckpointsTable
   archives: ArchivesTable
+  database_seeds: DatabaseSeedsTable
   trash: TrashTable
   trash_secrets: TrashSecretsTable
   /** About the database itself: key check, head of the audit chain. */

@@ -19,6 +19,7 @@ import type { ProjectUserReader, ProjectUserWriter } from './model/project-users
 import type { RestoredWriter } from './model/restored.ts'
 import type { RunReader, RunWriter } from './model/runs.ts'
 import type { SecretReader, SecretWriter } from './model/secrets.ts'
+import type { SeedReader, SeedWriter } from './model/seeds.ts'
 import type { SessionReader, SessionWriter } from './model/sessions.ts'
 import type { SettingReader, SettingWriter } from './model/settings.ts'
 import type { SnapshotReader, SnapshotWriter } from './model/snapshots.ts'
@@ -62,6 +63,7 @@ export interface Store {
   readonly snapshots: SnapshotReader
   readonly checkpoints: CheckpointReader
   readonly archives: ArchiveReader
+  readonly seeds: SeedReader
   readonly trash: TrashReader
   /**
    * One transaction at a time; waits for the one before. Rolls back when `work` throws. Throws `StoreFullError` or
@@ -165,6 +167,7 @@ export interface Transaction {
   readonly snapshots: SnapshotWriter
   readonly checkpoints: CheckpointWriter
   readonly archives: ArchiveWriter
+  readonly seeds: SeedWriter
   readonly trash: TrashWriter
 }
 

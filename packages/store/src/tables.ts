@@ -19,6 +19,7 @@ import { projectReader, projectWriter } from './projects.ts'
 import { restoredWriter } from './restored.ts'
 import { runReader, runWriter } from './runs.ts'
 import { secretReader, secretWriter } from './secrets.ts'
+import { seedReader, seedWriter } from './seeds.ts'
 import { sessionReader, sessionWriter } from './sessions.ts'
 import { settingReader, settingWriter } from './settings.ts'
 import { snapshotReader, snapshotWriter } from './snapshots.ts'
@@ -63,6 +64,7 @@ export function readersOf(
     snapshots: snapshotReader(reading),
     checkpoints: checkpointReader(reading),
     archives: archiveReader(reading),
+    seeds: seedReader(reading),
     trash: trashReader(reading),
   }
 }
@@ -98,6 +100,7 @@ export function writersOf(writing: Writing): Transaction {
     snapshots: snapshotWriter(writing),
     checkpoints: checkpointWriter(writing),
     archives: archiveWriter(writing),
+    seeds: seedWriter(writing),
     trash: trashWriter(writing),
   }
 }

@@ -19,6 +19,7 @@ const ofProjects = [
   'snapshots',
   'checkpoints',
   'archives',
+  'database_seeds',
 ] as const
 type OfProjects = (typeof ofProjects)[number]
 
@@ -28,6 +29,7 @@ interface Content {
   readonly database?: DatabaseSpec | null
   readonly secrets?: readonly string[]
   readonly kept?: readonly Schema['kept_data'][]
+  readonly seeds?: readonly Schema['database_seeds'][]
 }
 
 export function trashReader({ db }: Reading): TrashReader {
@@ -78,6 +80,7 @@ export function trashWriter(writing: Writing): TrashWriter {
           .values(kept)
           .onConflict((conflict) => conflict.columns(['project', 'name']).doUpdateSet({ version: kept.version }))
           .execute()
+      await returnSeeds(contentOf(row).seeds ?? [], writing)
       await remove(id)
     },
     delete: remove,
@@ -148,6 +151,7 @@ async function returnRows(
   for (const archive of rows.archives ?? []) await db.insertInto('archives').values(archive).execute()
   for (const snapshot of rows.snapshots ?? []) await db.insertInto('snapshots').values(snapshot).execute()
   for (const checkpoint of rows.checkpoints ?? []) await db.insertInto('checkpoints').values(checkpoint).execute()
+  await returnSeeds(rows.database_seeds ?? [], writing)
   // Times at which it was deleted are no missed ones.
   for (const schedule of rows.backup_schedules ?? [])
     await db
@@ -175,7 +179,23 @@ async function takeData(item: TrashTable, writing: Writing): Promise<void> {
     .execute()
   await moveSecrets(item, contentOf(item).secrets ?? [], writing)
   await db.deleteFrom('kept_data').where('project', '=', item.project).where('name', 'in', names).execute()
-  await keep(item, { ...contentOf(item), kept }, writing)
+  const seeds = await db
+    .selectFrom('database_seeds')
+    .selectAll()
+    .where('project', '=', item.project)
+    .where('data', 'in', names)
+    .execute()
+  await db.deleteFrom('database_seeds').where('project', '=', item.project).where('data', 'in', names).execute()
+  await keep(item, { ...contentOf(item), kept, seeds }, writing)
+}
+
+async function returnSeeds(seeds: readonly Schema['database_seeds'][], { db }: Writing): Promise<void> {
+  for (const seed of seeds)
+    await db
+      .insertInto('database_seeds')
+      .values(seed)
+      .onConflict((conflict) => conflict.columns(['project', 'data']).doUpdateSet({ state: seed.state }))
+      .execute()
 }
 
 async function keep({ id }: TrashTable, content: Content, { db }: Writing): Promise<void> {

@@ -7,6 +7,7 @@ import { defineExport } from './db/export.ts'
 import { defineImport } from './db/import.ts'
 import { defineList } from './db/list.ts'
 import { definePointInTime } from './db/point-in-time.ts'
+import { defineReset } from './db/reset.ts'
 import { defineRestoreTo } from './db/restore-to.ts'
 import { defineRotate } from './db/rotate.ts'
 import { defineSnapshot } from './db/snapshot.ts'
@@ -25,6 +26,7 @@ export const define: Define = (command, context) => {
   defineClone(command.command('clone'), context)
   definePointInTime(command.command('point-in-time'), context)
   defineRestoreTo(command.command('restore-to'), context)
+  defineReset(command.command('reset'), context)
   defineRotate(command.command('rotate'), context)
   defineDelete(command.command('delete'), context)
 }

@@ -37,6 +37,13 @@ export const commandEntries: readonly CommandEntry[] = [
   entry('Projects', 'delete', '<project>', 'delete a project; its source files stay', () => import('./delete.ts')),
   entry(
     'Projects',
+    'pull',
+    '<project> <source>',
+    'fetch databases and files from a source of the settings',
+    () => import('./pull.ts'),
+  ),
+  entry(
+    'Projects',
     'trash',
     '',
     'list what was deleted, bring it back, or delete it for good',

@@ -12,6 +12,7 @@ import type { Backups } from '../backups/open-backups.ts'
 import { allCheckpointHandlers } from '../checkpoints/handlers.ts'
 import { dumpHandlers } from '../dumps/handlers.ts'
 import type { ReceivedDumps } from '../dumps/received-dumps.ts'
+import { seedsOfStart } from '../dumps/seed-files.ts'
 import type { Handlers, StreamHandlers } from '../http/handler.ts'
 import { instanceBackupHandlers } from '../instance-backups/handlers.ts'
 import { instanceRestoreHandlers } from '../instance-backups/restore-handler.ts'
@@ -30,6 +31,7 @@ import { manifestHandlers } from '../projects/manifest-handlers.ts'
 import { serviceHandlers } from '../projects/service-handlers.ts'
 import { statsHandlers } from '../projects/stats-handlers.ts'
 import type { ProxyKeeper } from '../proxy-keeper.ts'
+import { pullHandlers } from '../pulls/pull-handler.ts'
 import { runHandlers, runStreams } from '../runs/handlers.ts'
 import { shareHandlers } from '../shares/share-handlers.ts'
 import { allSnapshotHandlers } from '../snapshots/handlers.ts'
@@ -112,14 +114,18 @@ function changingHandlers(
   const { sources, filesOf } = resolving
   const answers = createAnswers(changing)
   return {
-    ...projectHandlers({ ...changing, sources, filesOf, isolation }, answers),
+    ...projectHandlers(
+      { ...changing, sources, filesOf, isolation, seeds: seedsOfStart({ store, engine, filesOf, config }) },
+      answers,
+    ),
     ...envHandlers(changing, answers),
     ...manifestHandlers(changing, answers),
     ...databaseHandlers({ store, engine, reveal }, answers),
     ...dumpHandlers({ ...changing, reveal, receivedDumps, config }, answers),
-    ...allSnapshotHandlers({ ...changing, config, now }, answers),
+    ...allSnapshotHandlers({ ...changing, config, now, filesOf }, answers),
     ...allCheckpointHandlers({ ...changing, accounts: isolation.accounts, filesOf, config, now }, answers),
     ...pointInTimeHandlers({ ...changing, reveal, config, now }, answers),
+    ...pullHandlers({ ...changing, reveal, config, filesOf, now }, answers),
     ...serviceHandlers({ store, resolver, engine, reveal }, answers),
     ...mailHandlers({ store, engine, workers: changing.workers, reveal }, answers),
     ...imageHandlers(changing, answers),

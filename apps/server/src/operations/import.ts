@@ -1,6 +1,5 @@
-import { randomBytes } from 'node:crypto'
 import { ProblemError } from '@stackquay/contract'
-import { type DatabaseDump, databasePart } from '@stackquay/domain'
+import { type DatabaseDump, databasePart, snapshotSubject } from '@stackquay/domain'
 import type { Outcome, StepContext, Work, WorkStep } from '@stackquay/orchestrator'
 import type { ProjectOperation, ProjectRow } from '@stackquay/store'
 import { bytesText } from '../backups/free-room.ts'
@@ -8,8 +7,7 @@ import { openBackup } from '../backups/open-backup.ts'
 import { usersOfParts } from '../backups/project-parts.ts'
 import { findDump, isEmpty, runDump } from '../dumps/find-dump.ts'
 import type { ImportInput } from '../dumps/import-handler.ts'
-import { noteText } from '../dumps/note-text.ts'
-import { contentFor, dumpProblem } from '../dumps/receive-dump.ts'
+import { loadDump } from '../dumps/load-dump.ts'
 import { forgetBefore } from './forget-before.ts'
 import { deadlines, findProject, finish, forever, type OperationDeps } from './operation-deps.ts'
 import { bringBack, noteInput, pauseWorkloads } from './paused.ts'
@@ -72,20 +70,10 @@ async function load(
       hint: 'Import again, with mode=replace or mode=append.',
     })
   await noteInput(id, { importing: true }, deps)
-  const say = (text: string) => output({ stream: 'stdout', text: `${text}\n` })
-  for (const note of input.notes) say(noteText(note))
-  const { format, mode, contentBytes } = input
-  const key = randomBytes(16).toString('hex')
-  const content = contentFor(deps.receivedDumps.read(input.dump), input, dump, {
-    ...{ mode, key },
-    onBytes: everySoOften((bytes) => say(`${bytesText(bytes)} of ${bytesText(contentBytes)} read`)),
-  })
-  const onWords = (text: string) => output({ stream: 'stderr', text })
-  const use = { act: 'The import', input: content, onWords }
-  await runDump(dump, dump.load({ format, mode, key }), use, deps, signal).catch((error: unknown) => {
-    throw dumpProblem(error)
-  })
-  say(`${bytesText(contentBytes)} imported`)
+  const { mode, contentBytes } = input
+  const content = deps.receivedDumps.read(input.dump)
+  await loadDump(dump, { ...input, content, mode, act: 'The import' }, context, deps)
+  output({ stream: 'stdout', text: `${bytesText(contentBytes)} imported\n` })
 }
 
 /** Whether the last attempt had come to its end nobody knows, and a second one would bring everything twice. */
@@ -112,9 +100,16 @@ async function settle(
   if (outcome.state !== 'succeeded') {
     const isKnown = now?.input.importing !== true || (await undo(operation, row, input, context, deps))
     if (isKnown && !isUnsure(outcome)) await forgetBefore(input.before, deps)
-  }
+  } else await forgetSeed(row, input.database, deps)
   await bringBack(operation, context, deps)
   await finish(row.id, deps, { asKnown: true })
+}
+
+/** A seed whose attempt was cut off would empty it at the next start. */
+async function forgetSeed(row: ProjectRow, database: string, { store }: OperationDeps): Promise<void> {
+  const data = snapshotSubject(row.spec, database)?.data
+  if (data !== undefined && (await store.seeds.find(row.id, data)) === 'begun')
+    await store.transaction((tx) => tx.seeds.set(row.id, data, 'done'))
 }
 
 function isUnsure(outcome: Outcome): boolean {
@@ -156,14 +151,3 @@ async function putBefore(
   const from = await openBackup(before, [id], deps.backups)
   for (const part of from.manifest.parts) if (part.id === id) await putPart(row, part, from, context, deps)
 }
-
-function everySoOften(tell: (bytes: number) => void): (bytes: number) => void {
-  let next = Date.now() + everyMs
-  return (bytes) => {
-    if (Date.now() < next) return
-    next = Date.now() + everyMs
-    tell(bytes)
-  }
-}
-
-const everyMs = 2000

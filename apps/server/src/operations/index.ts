@@ -15,6 +15,7 @@ import { fetchBackup } from './fetch-backup.ts'
 import { fetchInstanceBackup } from './fetch-instance-backup.ts'
 import { importDump } from './import.ts'
 import type { OperationDeps } from './operation-deps.ts'
+import { pull } from './pull.ts'
 import { restore } from './restore.ts'
 import { restoreAs } from './restore-as.ts'
 import { restoreCheckpoint } from './restore-checkpoint.ts'
@@ -77,7 +78,10 @@ function workOfProject(operation: ProjectOperation, deps: OperationDeps): Work {
     case 'snapshot':
       return snapshot(operation, deps)
     case 'restore-snapshot':
+    case 'reset':
       return restoreSnapshot(operation, deps)
+    case 'pull':
+      return pull(operation, deps)
     case 'clone':
       return clone(operation, deps)
     case 'checkpoint':

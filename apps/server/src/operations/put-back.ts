@@ -54,7 +54,7 @@ export async function putData(
   })
 }
 
-/** The workload is forgotten with its data, so that its next start does all that a first one does. */
+/** The workload is forgotten with its data, so that its next start does all that a first one does; it is filled from its seed again. */
 export async function dropData(
   project: string,
   data: string,
@@ -69,6 +69,7 @@ export async function dropData(
   ]
   for (const step of engineSteps(engine, changes, reveal, () => observations.outdate(project)))
     await step.run({ signal, output })
+  await store.transaction((tx) => tx.seeds.forget(project, data))
 }
 
 async function putFiles(

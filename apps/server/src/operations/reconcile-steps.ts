@@ -5,6 +5,7 @@ import type { ProjectRow } from '@stackquay/store'
 import { prepareProject } from '../projects/prepare.ts'
 import { straysOf } from '../projects/strays.ts'
 import { forever, type OperationDeps } from './operation-deps.ts'
+import { planSeeds, type SeedPlan } from './seed-steps.ts'
 
 /** Of which workloads a step failed, and why: what the supervisor is told when the operation has failed. */
 export type Failures = { ref: WorkloadRef; error: unknown }[]
@@ -36,8 +37,25 @@ export async function reconcileSteps(
   const touches = touched === undefined ? {} : { touches: await touched(known.row, wanted, observed) }
   const strays = request.goal === 'stopped' ? straysOf(engines.named(known.row.engine), project) : {}
   const { changes } = planProject({ wanted, unresolved, observed, ...strays, ...request, ...touches })
+  const seeds = request.goal === 'running' ? await seedsOf(known.row, { changes, observed }, failures, deps) : noSeeds
   deps.watches.forget(project, request.only)
-  return restartHolds.around({ project, changes, wanted, observed }, (change) => stepsOf(change, failures, deps))
+  const steps = restartHolds.around({ project, changes, wanted, observed }, (change) => [
+    ...stepsOf(change, failures, deps),
+    ...seeds.after(change).map((step) => ({ ...step, ...branchOf(change) })),
+  ])
+  return [...seeds.first, ...steps]
+}
+
+const noSeeds: SeedPlan = { first: [], after: () => [] }
+
+function seedsOf(
+  row: ProjectRow,
+  stand: { readonly changes: readonly Change[]; readonly observed: readonly Observed[] },
+  failures: Failures,
+  deps: OperationDeps,
+): Promise<SeedPlan> {
+  const failed = (workload: string, error: unknown) => failures.push({ ref: { project: row.id, workload }, error })
+  return planSeeds(row, stand, failed, deps)
 }
 
 /** The engine's steps for one change, which remember when they fail. */

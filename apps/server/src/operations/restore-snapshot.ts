@@ -11,15 +11,15 @@ import { forgetSnapshot, type SnapshotRequest, takeSnapshot } from './take-snaps
 
 export interface RestoreSnapshotInput {
   readonly subject: SnapshotSubject
-  /** Id of the one that is put back. */
-  readonly snapshot: string
+  /** Id of the one that is put back. Null: nothing is, so it begins anew, with its seed. */
+  readonly snapshot: string | null
   /** What is replaced becomes this one. */
   readonly before: SnapshotRequest
 }
 
 /**
- * Puts the data of a database back to a snapshot: what is replaced becomes one first, and whatever goes wrong puts that back. Cut off it
- * begins again, and replaces what is half done.
+ * Puts the data of a database back to a snapshot, or to its beginning: what is replaced becomes a snapshot first, and whatever goes wrong puts
+ * that back. Cut off it begins again, and replaces what is half done.
  */
 export function restoreSnapshot(operation: ProjectOperation, deps: OperationDeps): Work {
   const input = operation.input as unknown as RestoreSnapshotInput
@@ -37,7 +37,7 @@ export function restoreSnapshot(operation: ProjectOperation, deps: OperationDeps
         },
         {
           id: 'put',
-          title: `Put ${title} back`,
+          title: input.snapshot === null ? `Empty ${title}` : `Put ${title} back`,
           run: async (context) => {
             await noteInput(operation.id, { replacing: true }, deps)
             await putBack(operation.project, input.subject, input.snapshot, context, deps)
@@ -84,15 +84,16 @@ async function keepBefore(
 }
 
 /** In place of what is there. Its secrets go with it: the data knows the passwords that it was made with. */
-async function putBack(
+export async function putBack(
   project: string,
   { data, part, type }: SnapshotSubject,
-  snapshot: string,
+  snapshot: string | null,
   context: StepContext,
   deps: OperationDeps,
 ): Promise<void> {
   const { engine, store } = deps
   await dropData(project, data, context, deps)
+  if (snapshot === null) return
   await engine.copyData({ project, name: snapshot }, { project, name: data }, {}, context.signal)
   const known = await store.snapshots.find(project, snapshot)
   const texts = await secretTexts(project, { id: part, type }, (name) => snapshotSecret(snapshot, name), store)

@@ -1,4 +1,4 @@
-import type { CheckpointPart, SnapshotSource } from '@stackquay/contract'
+import type { CheckpointPart, CheckpointSource } from '@stackquay/contract'
 import { checkpointData, checkpointOfData, checkpointSecret, checkpointSource, isCopiedData } from '@stackquay/domain'
 import { archiveOfStream } from '@stackquay/engine-api'
 import { readTree } from '@stackquay/engines'
@@ -22,7 +22,7 @@ export interface CheckpointRequest {
   /** Chosen when it was asked for, so that a second attempt makes the same one. */
   readonly id: string
   readonly name: string
-  readonly source: SnapshotSource
+  readonly source: CheckpointSource
   readonly includeRebuildable: boolean
 }
 

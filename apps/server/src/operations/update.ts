@@ -122,6 +122,7 @@ function thenForgotten(
         for (const name of secrets) await tx.secrets.delete(project, name)
         if (releasePorts.includes(data)) await tx.ports.release(project, data)
         await tx.keptData.delete(project, data)
+        await tx.seeds.forget(project, data)
       })
     },
   }

@@ -59,6 +59,8 @@ export function actsOf({ kind, input }: Pick<OperationRow, 'kind' | 'input'>): r
     case 'clone':
     case 'checkpoint':
     case 'restore-checkpoint':
+    case 'reset':
+    case 'pull':
       return []
     default:
       return kind satisfies never
@@ -86,6 +88,8 @@ const takesBack: readonly OperationRow['kind'][] = [
   'clone',
   'checkpoint',
   'restore-checkpoint',
+  'reset',
+  'pull',
 ]
 
 /** It changes nothing of the project: what is asked for meanwhile waits for it. */

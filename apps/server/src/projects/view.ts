@@ -24,7 +24,17 @@ export interface ProjectParts {
 /** The project record: an allow-list. A field that nobody listed here cannot leave. */
 export function projectView(parts: ProjectParts): ProjectView {
   const { row, status } = parts
-  return { ...fields(parts), status: { ...statusView(status), workloads: status.workloads }, env: envView(row.spec) }
+  return {
+    ...fields(parts),
+    status: { ...statusView(status), workloads: status.workloads },
+    env: envView(row.spec),
+    ...pullView(row.spec),
+  }
+}
+
+/** Secrets are names of variables in it. */
+function pullView({ pull }: ProjectSpec): Pick<ProjectView, 'pull'> {
+  return pull === undefined ? {} : { pull: structuredClone(pull) }
 }
 
 /** A list item: a project without its workloads and variables. */
@@ -54,6 +64,7 @@ function fields({ row, engine, limitsUnavailable, urls, operation, leases }: Pro
           type: database.type,
           version: database.version,
           exposePort: database.exposePort,
+          ...(database.seed === undefined ? {} : { seed: [...database.seed] }),
           primary: name === primaryDatabase(spec.databases),
           ...(database.pointInTime === undefined ? {} : { pointInTime: database.pointInTime }),
           ...(database.recovered === undefined ? {} : { recovered: database.recovered }),

@@ -36,6 +36,8 @@ const holding: readonly OperationRow['kind'][] = [
   'clone',
   'checkpoint',
   'restore-checkpoint',
+  'reset',
+  'pull',
 ]
 
 /** Goes on with operations that a crash interrupted, and starts or stops what is not as it should be. */

@@ -47,12 +47,17 @@ export function restoreSnapshotHandler(
 }
 
 /** It replaces what is there, so it is about the project as somebody has read it. */
-function requireConfirmed({ name }: SnapshotSubject, confirm: string, { ifMatch }: RequestContext): void {
+export function requireConfirmed(
+  { name }: SnapshotSubject,
+  confirm: string,
+  { ifMatch }: RequestContext,
+  act: 'restore' | 'reset' = 'restore',
+): void {
   if (ifMatch === null)
-    throw new ProblemError('precondition_required', 'A restore needs If-Match with the ETag of the project.')
+    throw new ProblemError('precondition_required', `A ${act} needs If-Match with the ETag of the project.`)
   if (confirm === name) return
   const detail = `Type the name of the database: ${name}.`
-  throw new ProblemError('validation_failed', `Restoring needs "confirm": "${name}".`, {
+  throw new ProblemError('validation_failed', `A ${act} needs "confirm": "${name}".`, {
     errors: [{ pointer: '/confirm', code: 'confirm', detail }],
   })
 }

@@ -46,7 +46,7 @@ export function post(
         },
         // A connection of its own: nothing of one receiver waits for another.
         agent: false,
-        lookup: checked(lookup),
+        lookup: checkedLookup(addressBlocker, lookup),
         signal: both,
         maxHeaderSize: 16 * 1024,
       },
@@ -68,11 +68,11 @@ export function post(
 const noAnswer = `The receiver did not answer within ${timeoutMs / 1000} seconds.`
 
 /** Looked at where the connection is made, so that a name cannot mean one address when asked and another when used. */
-function checked(lookup: typeof systemLookup): LookupFunction {
+export function checkedLookup(blockerOf: (address: string) => string | null, lookup = systemLookup): LookupFunction {
   return (hostname, options, callback) => {
     lookup(hostname, { ...options, all: true }, (error, addresses) => {
       if (error) return callback(error, '')
-      const blocker = addresses.map(({ address }) => addressBlocker(address)).find((one) => one !== null)
+      const blocker = addresses.map(({ address }) => blockerOf(address)).find((one) => one !== null)
       if (blocker !== undefined && blocker !== null) return callback(new Error(blocker), '')
       if (options.all === true) return callback(null, addresses)
       const [first] = addresses

@@ -5,22 +5,25 @@ import { BlockList, isIP } from 'node:net'
  * asks from the machine, with its credentials, are not, nor is anything link-local; whichever way the address is written.
  */
 export function addressBlocker(host: string): string | null {
+  return isRefusedAddress(host)
+    ? `Events are not sent to ${host}: it belongs to the machine itself, not to a receiver.`
+    : null
+}
+
+/** The rule for whatever connects to an address that somebody named. */
+export function isRefusedAddress(host: string): boolean {
   const address = host.replace(/%.*$/, '')
   const version = isIP(address)
-  if (version === 0) return nameBlocker(host)
+  if (version === 0) return isRefusedName(host)
   // Knows an IPv4 address mapped into IPv6, and no zones.
-  const refused =
-    version === 4
-      ? noReceivers.check(address, 'ipv4')
-      : noReceivers.check(address, 'ipv6') || embeddedIpv4(address).some((inner) => noReceivers.check(inner, 'ipv4'))
-  return refused ? `Events are not sent to ${host}: it belongs to the machine itself, not to a receiver.` : null
+  return version === 4
+    ? noReceivers.check(address, 'ipv4')
+    : noReceivers.check(address, 'ipv6') || embeddedIpv4(address).some((inner) => noReceivers.check(inner, 'ipv4'))
 }
 
 /** Names that only mean the machine’s own credentials, wherever they lead. A dot at the end changes nothing. */
-function nameBlocker(host: string): string | null {
+function isRefusedName(host: string): boolean {
   return metadataNames.has(host.toLowerCase().replace(/\.$/, ''))
-    ? `Events are not sent to ${host}: it belongs to the machine itself, not to a receiver.`
-    : null
 }
 
 const metadataNames: ReadonlySet<string> = new Set([

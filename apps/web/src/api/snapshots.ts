@@ -54,6 +54,36 @@ export async function deleteSnapshot(project: string, db: string, snapshot: stri
   await readBackupsAgain()
 }
 
+export function planReset(project: ProjectView, db: string, signal: AbortSignal): Promise<Plan> {
+  const input = { params: { id: project.id, db }, body: { confirm: db } }
+  return client.plan('resetDatabase', input, { signal, ifMatch: etagOf(project) })
+}
+
+export async function resetDatabase(project: ProjectView, db: string, confirm: string): Promise<OperationRecord> {
+  const input = { params: { id: project.id, db }, body: { confirm } }
+  return held(await client.call('resetDatabase', input, { ifMatch: etagOf(project) }))
+}
+
+export function planPull(
+  project: ProjectView,
+  source: string,
+  parts: readonly string[],
+  signal: AbortSignal,
+): Promise<Plan> {
+  const input = { params: { id: project.id }, body: { source, parts: [...parts], confirm: project.slug } }
+  return client.plan('pullProject', input, { signal, ifMatch: etagOf(project) })
+}
+
+export async function pullProject(
+  project: ProjectView,
+  source: string,
+  parts: readonly string[],
+  confirm: string,
+): Promise<OperationRecord> {
+  const input = { params: { id: project.id }, body: { source, parts: [...parts], confirm } }
+  return held(await client.call('pullProject', input, { ifMatch: etagOf(project) }))
+}
+
 export interface CloneBody {
   readonly name: string
   readonly snapshot?: string

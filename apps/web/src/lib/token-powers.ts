@@ -143,9 +143,11 @@ export const powers = {
       'restoreBackup',
       'deleteBackup',
       'restoreSnapshot',
+      'resetDatabase',
       'deleteSnapshot',
       'restoreCheckpoint',
       'deleteCheckpoint',
+      'pullProject',
     ],
   },
   create: {

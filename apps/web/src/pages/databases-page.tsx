@@ -8,6 +8,7 @@ import { useMay } from '../modules/use-may.ts'
 import { texts } from '../texts/index.ts'
 import { AddDatabase } from './databases/add-database.tsx'
 import { DatabaseCard } from './databases/database-card.tsx'
+import { PullSources } from './databases/pull-sources.tsx'
 import { useProject } from './use-project.ts'
 import { useTitle } from './use-title.ts'
 
@@ -38,6 +39,7 @@ export function DatabasesPage() {
           <DatabaseCard key={name} project={project} name={name} database={database} />
         ))
       )}
+      <PullSources project={project} />
       <Dialog open={adding} onClose={() => setAdding(false)} title={t.addTitle} wide>
         <AddDatabase project={project} onClose={() => setAdding(false)} />
       </Dialog>

@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import { operation } from '../operation.ts'
 import { DryRun, listOf, Wait } from '../schemas/common.ts'
-import { DatabaseChange, DatabaseView, databaseNamePattern, PointInTimeChange } from '../schemas/databases.ts'
+import { DatabaseChange, DatabasePatch, DatabaseView, PointInTimeChange } from '../schemas/databases.ts'
+import { databaseNamePattern } from '../schemas/names.ts'
 import { Credentials } from '../schemas/observe.ts'
 import { Project } from '../schemas/project.ts'
 import { Purge } from '../schemas/trash.ts'
@@ -37,6 +38,7 @@ export const createDatabase = operation({
       version: z.string().max(20).optional(),
       exposePort: z.boolean().optional(),
       pointInTime: PointInTimeChange.optional(),
+      seed: DatabasePatch.shape.seed,
     })
     .meta({ id: 'DatabaseCreate' }),
   results: { 201: Project },

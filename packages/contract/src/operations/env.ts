@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import { operation } from '../operation.ts'
 import { Flag, ProjectRef, Wait } from '../schemas/common.ts'
-import { EnvSettings, EnvView, envNamePattern, Project } from '../schemas/project.ts'
+import { envNamePattern } from '../schemas/names.ts'
+import { EnvSettings, EnvView, Project } from '../schemas/project.ts'
 import { id, operate, read } from './of-project.ts'
 
 const variable = z.object({ id: ProjectRef, name: z.string().regex(envNamePattern).describe('Name of the variable.') })

@@ -14,6 +14,7 @@ import * as observe from './observe.ts'
 import * as ofOperations from './operations.ts'
 import * as pointInTime from './point-in-time.ts'
 import * as projects from './projects.ts'
+import * as pull from './pull.ts'
 import * as runs from './runs.ts'
 import * as services from './services.ts'
 import * as snapshots from './snapshots.ts'
@@ -35,6 +36,7 @@ export const operations = {
   ...pointInTime,
   ...snapshots,
   ...checkpoints,
+  ...pull,
   ...backups,
   ...instanceBackups,
   ...trash,

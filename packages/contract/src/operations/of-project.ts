@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { DryRun, ProjectRef, Wait } from '../schemas/common.ts'
-import { databaseNamePattern } from '../schemas/databases.ts'
+import { databaseNamePattern } from '../schemas/names.ts'
 import { Purge } from '../schemas/trash.ts'
 
 /** What operations of one project have in common. */

@@ -2,16 +2,8 @@ import { z } from 'zod'
 import { operation } from '../operation.ts'
 import { Cursor, DryRun, Limit, pageOf, Wait, WorkloadName } from '../schemas/common.ts'
 import { OperationRecord } from '../schemas/operations.ts'
-import {
-  Duplicate,
-  engineNames,
-  Project,
-  ProjectCreate,
-  ProjectPatch,
-  ProjectSummary,
-  projectStates,
-  Rename,
-} from '../schemas/project.ts'
+import { engineNames, Project, ProjectCreate, ProjectPatch, ProjectSummary, projectStates } from '../schemas/project.ts'
+import { Duplicate, Rename } from '../schemas/project-copies.ts'
 import { KeptDataKind } from '../schemas/services.ts'
 import { Purge } from '../schemas/trash.ts'
 import { shownName } from '../shown-name.ts'

@@ -1,10 +1,17 @@
 import { z } from 'zod'
 import { operation } from '../operation.ts'
 import { listOf, ProjectRef } from '../schemas/common.ts'
-import { databaseNamePattern } from '../schemas/databases.ts'
+import { databaseNamePattern } from '../schemas/names.ts'
 import { OperationRecord } from '../schemas/operations.ts'
 import { Project } from '../schemas/project.ts'
-import { DatabaseClone, Snapshot, SnapshotCreate, SnapshotRef, SnapshotRestore } from '../schemas/snapshots.ts'
+import {
+  DatabaseClone,
+  DatabaseReset,
+  Snapshot,
+  SnapshotCreate,
+  SnapshotRef,
+  SnapshotRestore,
+} from '../schemas/snapshots.ts'
 import { admin, change, database, operate, read } from './of-project.ts'
 
 const db = z.string().regex(databaseNamePattern).describe('Name of a database, or type of a service with data.')
@@ -64,6 +71,33 @@ export const restoreSnapshot = operation({
     'unavailable_here',
   ],
   audit: 'database.snapshot.restore',
+  dryRun: true,
+  removes: 'data',
+})
+
+export const resetDatabase = operation({
+  id: 'resetDatabase',
+  method: 'POST',
+  path: '/projects/{id}/databases/{db}/reset',
+  tag: 'Databases',
+  summary: 'Empty a database and fill it from its seed',
+  description:
+    'What was there becomes a snapshot first. A reset that fails puts it back. Without a `seed` in the settings the database is empty then.',
+  access: admin,
+  params: database,
+  query: change,
+  body: DatabaseReset,
+  results: { 202: OperationRecord, 200: OperationRecord },
+  problems: [
+    'validation_failed',
+    'busy',
+    'precondition_required',
+    'precondition_failed',
+    'disk_full',
+    'engine_cannot',
+    'unavailable_here',
+  ],
+  audit: 'database.reset',
   dryRun: true,
   removes: 'data',
 })

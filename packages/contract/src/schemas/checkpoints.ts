@@ -1,7 +1,10 @@
 import { z } from 'zod'
 import { shownName } from '../shown-name.ts'
 import { Time } from './common.ts'
-import { copyMethods, snapshotSources } from './snapshots.ts'
+import { copyMethods } from './snapshots.ts'
+
+export const checkpointSources = ['manual', 'before-restore'] as const
+export type CheckpointSource = (typeof checkpointSources)[number]
 
 export const CheckpointId = z
   .string()
@@ -21,7 +24,7 @@ export const Checkpoint = z
   .object({
     id: CheckpointId,
     name: z.string(),
-    source: z.enum(snapshotSources).describe('before-restore: made by a restore, of what it replaced.'),
+    source: z.enum(checkpointSources).describe('before-restore: made by a restore, of what it replaced.'),
     parts: z.array(CheckpointPart).describe('What it holds besides settings and secrets.'),
     bytes: z.int().describe('Of all parts, shared blocks too.'),
     milliseconds: z.int().describe('How long the copies took; nothing ran meanwhile.'),

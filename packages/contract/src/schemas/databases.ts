@@ -2,8 +2,6 @@ import { databaseTypes } from '@stackquay/catalog'
 import { z } from 'zod'
 import { Time } from './common.ts'
 
-export const databaseNamePattern = /^[a-z][a-z0-9_]{0,30}$/
-
 export const databaseTypeNames = databaseTypes.flatMap((kind) => [kind.name, ...kind.aliases])
 
 const Keep = z
@@ -22,6 +20,7 @@ export const DatabaseView = z
     type: z.string(),
     version: z.string(),
     exposePort: z.boolean(),
+    seed: z.array(z.string()).optional().describe('Dumps in the source that fill it when it is new.'),
     primary: z.boolean().describe('Its variables have no prefix: it is DATABASE_URL.'),
     hostPort: z.int().nullable(),
     pointInTime: PointInTimeSettings.optional(),
@@ -36,10 +35,17 @@ export const DatabaseView = z
   })
   .meta({ id: 'Database' })
 
+const SeedPath = z.string().min(1).max(500)
+/** Paths in the source. */
+const Seed = z
+  .union([SeedPath, z.array(SeedPath).max(20)])
+  .describe('Dumps in the source, in their order, that fill the database when it is new or reset. An empty list: none.')
+
 export const DatabasePatch = z.strictObject({
   type: z.string().describe(`One of: ${databaseTypeNames.join(', ')}.`),
   version: z.string().min(1).max(20).optional(),
   exposePort: z.boolean().optional(),
+  seed: Seed.optional(),
   primary: z.boolean().optional().meta({ readOnly: true, description: 'Read-only. Accepted on input and ignored.' }),
   pointInTime: PointInTimeChange.nullable().optional().describe('Null: its changes are not kept.'),
   hostPort: z

@@ -22,6 +22,8 @@ export const operationKinds = [
   'clone',
   'checkpoint',
   'restore-checkpoint',
+  'reset',
+  'pull',
 ] as const
 export const operationStates = ['queued', 'running', 'succeeded', 'failed', 'cancelled'] as const
 

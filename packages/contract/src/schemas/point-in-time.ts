@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { Time } from './common.ts'
-import { databaseNamePattern } from './databases.ts'
+import { databaseNamePattern } from './names.ts'
 
 export const pointInTimeStates = ['off', 'starting', 'ready', 'late'] as const
 

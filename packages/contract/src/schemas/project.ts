@@ -2,8 +2,10 @@ import { runtimeTypes, serviceTypes } from '@stackquay/catalog'
 import { z } from 'zod'
 import { shownName } from '../shown-name.ts'
 import { Time, WorkloadName } from './common.ts'
-import { DatabaseChange, DatabaseView, databaseNamePattern } from './databases.ts'
+import { DatabaseChange, DatabaseView } from './databases.ts'
+import { databaseNamePattern, envNamePattern } from './names.ts'
 import { OperationRecord } from './operations.ts'
+import { PullSource, pullNamePattern } from './pull.ts'
 
 export const projectStates = [
   'stopped',
@@ -33,7 +35,6 @@ export const engineNames = ['native', 'docker'] as const
 export type EngineName = (typeof engineNames)[number]
 
 export const slugPattern = /^[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?$/
-export const envNamePattern = /^[A-Za-z_][A-Za-z0-9_]{0,127}$/
 
 export const Exit = z
   .object({
@@ -224,6 +225,7 @@ export const Project = z
     ...keyed,
     status: ProjectStatus.extend({ workloads: z.array(WorkloadStatus) }).meta({ id: 'ProjectStatusDetails' }),
     env: z.record(z.string(), EnvView),
+    pull: z.record(z.string(), PullSource).optional().describe('Where databases and files can be fetched from.'),
   })
   .meta({ id: 'Project' })
 
@@ -232,6 +234,7 @@ export type ProjectSummary = ProjectFields & Record<string, unknown>
 export type ProjectView = Omit<ProjectFields, 'status'> & {
   status: ProjectStatus & { workloads: WorkloadStatus[] }
   env: Record<string, z.infer<typeof EnvView>>
+  pull?: Record<string, PullSource> | undefined
 } & Record<string, unknown>
 
 const changeable = {
@@ -239,6 +242,11 @@ const changeable = {
   env: z.record(z.string().regex(envNamePattern, 'is not a valid variable name'), EnvInput).optional(),
   healthCheck: HealthCheckPatch.nullable().optional(),
   limits: LimitsPatch.nullable().optional(),
+  pull: z
+    .record(z.string().regex(pullNamePattern, 'must match [a-z][a-z0-9-]{0,29}'), PullSource.nullable())
+    .nullable()
+    .optional()
+    .describe('Where databases and files are fetched from, by name. A source is replaced whole; null removes it.'),
   databases: z
     .record(z.string().regex(databaseNamePattern, 'must match [a-z][a-z0-9_]{0,30}'), DatabaseChange.nullable())
     .optional(),
@@ -279,6 +287,7 @@ export type ProjectPatch = {
   limits?:
     | (WorkloadLimitsPatch & { workloads?: Readonly<Record<string, WorkloadLimitsPatch | null>> | undefined })
     | null
+  pull?: Record<string, PullSource | null> | null | undefined
   databases?: Record<
     string,
     {
@@ -286,6 +295,7 @@ export type ProjectPatch = {
       version?: string
       exposePort?: boolean
       pointInTime?: { keep: string } | null
+      seed?: string | string[]
       removeData?: boolean
     } | null
   >
@@ -333,23 +343,3 @@ export type ProjectCreate = ProjectPatch & {
   engine?: EngineName
   start?: boolean
 }
-
-export const Rename = z
-  .strictObject({
-    slug: z.string().regex(slugPattern, 'must be lower-case letters, digits and hyphens'),
-    redirectDays: z
-      .int()
-      .min(0)
-      .max(365)
-      .default(30)
-      .describe('How long the addresses of before lead to the new ones.'),
-  })
-  .meta({ id: 'ProjectRename' })
-
-export const Duplicate = z
-  .strictObject({
-    name: shownName(),
-    slug: z.string().regex(slugPattern).optional(),
-    start: z.boolean().optional(),
-  })
-  .meta({ id: 'ProjectDuplicate' })

@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import { Time } from './common.ts'
-import { databaseNamePattern } from './databases.ts'
+import { databaseNamePattern } from './names.ts'
 
 export const copyMethods = ['copy-on-write', 'copy'] as const
 export type CopyMethod = (typeof copyMethods)[number]
-export const snapshotSources = ['manual', 'before-restore'] as const
+export const snapshotSources = ['manual', 'before-restore', 'before-reset', 'before-pull'] as const
 export type SnapshotSource = (typeof snapshotSources)[number]
 
 const SnapshotId = z
@@ -25,7 +25,7 @@ export const Snapshot = z
     id: SnapshotId,
     database: z.string().describe('The database, or the service by its type.'),
     name: z.string(),
-    source: z.enum(snapshotSources).describe('before-restore: made by a restore, of what it replaced.'),
+    source: z.enum(snapshotSources).describe('before-…: made by a restore, a reset or a pull, of what it replaced.'),
     type: z.string(),
     version: z.string().nullable(),
     method: z.enum(copyMethods).describe('copy-on-write: it shares its blocks with what it was made of.'),
@@ -43,6 +43,10 @@ export const SnapshotCreate = z
 export const SnapshotRestore = z
   .strictObject({ confirm: z.string().max(60).describe('The name of the database, typed.') })
   .meta({ id: 'SnapshotRestore' })
+
+export const DatabaseReset = z
+  .strictObject({ confirm: z.string().max(60).describe('The name of the database, typed.') })
+  .meta({ id: 'DatabaseReset' })
 
 export const DatabaseClone = z
   .strictObject({

@@ -1,11 +1,11 @@
-import type { CheckpointPart, EngineName, SnapshotSource } from '@stackquay/contract'
+import type { CheckpointPart, CheckpointSource, EngineName } from '@stackquay/contract'
 
 /** A checkpoint that is there whole: its row is written when all of it is on the disk. */
 export interface CheckpointRow {
   readonly id: string
   readonly project: string
   readonly name: string
-  readonly source: SnapshotSource
+  readonly source: CheckpointSource
   /** Data of another engine cannot be put back. */
   readonly engine: EngineName
   readonly parts: readonly CheckpointPart[]

@@ -1,3 +1,4 @@
+import type { LookupFunction } from 'node:net'
 import type { S3Client, S3ClientConfig } from '@aws-sdk/client-s3'
 import { isObjectName, requireName, type Target, TargetError } from '../target.ts'
 
@@ -10,6 +11,8 @@ export interface S3Settings {
   readonly prefix: string
   /** The bucket in the path instead of the host name, as most servers but Amazon’s want it. */
   readonly pathStyle: boolean
+  /** In place of the system’s, where not every address may be connected to. */
+  readonly lookup?: LookupFunction
 }
 
 export interface S3Credentials {
@@ -55,7 +58,10 @@ export async function openS3Target(settings: S3Settings, credentials: S3Credenti
 }
 
 /** Attempts are counted outside, where they are told; and nothing is asked for that servers other than Amazon’s may not know. */
-function configOf({ endpoint, region, pathStyle }: S3Settings, credentials: S3Credentials): S3ClientConfig {
+export function configOf(
+  { endpoint, region, pathStyle, lookup }: S3Settings,
+  credentials: S3Credentials,
+): S3ClientConfig {
   return {
     ...(endpoint === null ? {} : { endpoint }),
     region,
@@ -64,7 +70,11 @@ function configOf({ endpoint, region, pathStyle }: S3Settings, credentials: S3Cr
     maxAttempts: 1,
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
-    requestHandler: { connectionTimeout: 15_000, socketTimeout: 60_000 },
+    requestHandler: {
+      connectionTimeout: 15_000,
+      socketTimeout: 60_000,
+      ...(lookup === undefined ? {} : { httpAgent: { lookup }, httpsAgent: { lookup } }),
+    },
   }
 }
 
@@ -132,7 +142,7 @@ async function orNull<Found>(find: () => Promise<Found>): Promise<Found | null> 
   }
 }
 
-async function told<Result>(bucket: string, signal: AbortSignal, call: () => Promise<Result>): Promise<Result> {
+export async function told<Result>(bucket: string, signal: AbortSignal, call: () => Promise<Result>): Promise<Result> {
   try {
     signal.throwIfAborted()
     return await call()

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { connect as connectSocket } from 'node:net'
+import { connect as connectSocket, type LookupFunction } from 'node:net'
 import type { Client, ConnectConfig, ServerHostKeyAlgorithm, SFTPWrapper } from 'ssh2'
 import { TargetError } from '../target.ts'
 
@@ -11,6 +11,8 @@ export interface SftpSettings {
   readonly path: string
   /** `ssh-ed25519 SHA256:…`, as `ssh-keygen -l` prints it: the key that the machine must show. Null: whichever, to learn it. */
   readonly hostKey: string | null
+  /** In place of the system’s, where not every address may be connected to. */
+  readonly lookup?: LookupFunction
 }
 
 export interface SftpCredentials {
@@ -54,7 +56,7 @@ export async function connectSftp(
 }
 
 /** What the machine shows, before anything is told to it. */
-export async function readHostKey(settings: Pick<SftpSettings, 'host' | 'port'>): Promise<string> {
+export async function readHostKey(settings: Pick<SftpSettings, 'host' | 'port' | 'lookup'>): Promise<string> {
   const { Client } = await import('ssh2')
   const client = new Client()
   const shown: { key: string | null } = { key: null }
@@ -72,13 +74,13 @@ export async function readHostKey(settings: Pick<SftpSettings, 'host' | 'port'>)
 }
 
 function configOf(
-  { host, port, user, hostKey }: Omit<SftpSettings, 'path'>,
+  { host, port, user, hostKey, lookup }: Omit<SftpSettings, 'path'>,
   { password, privateKey, privateKeyPassphrase }: SftpCredentials,
   shown: { key: string | null },
 ): ConnectConfig {
   const types = algorithmsOf(hostKey)
   // With Nagle’s algorithm a put is ten times slower.
-  const sock = connectSocket({ host, port, noDelay: true })
+  const sock = connectSocket({ host, port, noDelay: true, ...(lookup === undefined ? {} : { lookup }) })
   return {
     sock,
     username: user,
@@ -91,9 +93,14 @@ function configOf(
     ...(types === null ? {} : { algorithms: { serverHostKey: [...types] } }),
     hostVerifier: (key: Buffer) => {
       shown.key = textOf(key)
-      return hostKey === null || shown.key === hostKey
+      return hostKey === null || isKey(shown.key, hostKey)
     },
   }
+}
+
+/** Known with its type or by its fingerprint alone. */
+function isKey(shown: string, known: string): boolean {
+  return shown === known || shown.split(' ')[1] === known
 }
 
 /** A machine has keys of several kinds, and must show the one that is known. */
@@ -119,7 +126,7 @@ function asLoginError(
   if (error instanceof TargetError) return error
   const { level, message = '' } = error as { readonly level?: string; readonly message?: string }
   const cause = { cause: error }
-  if (hostKey !== null && shown !== null && shown !== hostKey)
+  if (hostKey !== null && shown !== null && !isKey(shown, hostKey))
     return new TargetError('host_key', `${host} shows the key ${shown}, and is known by ${hostKey}.`, cause)
   // Another kind of key than the known one: it has none of that kind any more.
   if (hostKey !== null && /no matching host key/i.test(message))

@@ -171,7 +171,7 @@ async function getFile(sftp: SFTPWrapper, path: string, name: string, mostBytes:
   return bytes
 }
 
-async function inRequests(size: number, request: (at: number, length: number) => Promise<void>): Promise<void> {
+export async function inRequests(size: number, request: (at: number, length: number) => Promise<void>): Promise<void> {
   let next = 0
   const run = async () => {
     while (next < size) {
@@ -218,7 +218,7 @@ function ifNotOffered(error: unknown): void {
   throw error
 }
 
-function call<Result>(
+export function call<Result>(
   act: (done: (error: Error | undefined | null, result?: Result) => void) => void,
 ): Promise<Result> {
   return new Promise((resolve, reject) => {
@@ -235,7 +235,7 @@ async function orNull<Found>(promise: Promise<Found>): Promise<Found | null> {
   }
 }
 
-function asTargetError({ host, path }: SftpSettings, error: unknown): unknown {
+export function asTargetError({ host, path }: Pick<SftpSettings, 'host' | 'path'>, error: unknown): unknown {
   if (error instanceof TargetError) return error
   const { code, message = '' } = error as { readonly code?: number | string; readonly message?: string }
   const cause = { cause: error }

@@ -1,4 +1,5 @@
 import { type FieldError, ProblemError } from '@stackquay/contract'
+import type { ProjectRow } from '@stackquay/store'
 import type { InstanceIsolation } from '../../isolation/isolation.ts'
 import type { ChangeDeps } from '../change-project.ts'
 import type { FilesOf } from '../files-of.ts'
@@ -7,7 +8,22 @@ import type { Sources } from '../sources.ts'
 export interface ProjectsDeps extends ChangeDeps {
   readonly sources: Sources
   readonly filesOf: FilesOf
+  readonly seeds: StartSeeds
   readonly isolation: Pick<InstanceIsolation, 'users' | 'engine'>
+}
+
+/** Seeds that a start reads into databases that are empty. */
+export interface StartSeeds {
+  due(row: ProjectRow): Promise<readonly StartSeed[]>
+  /** Throws what keeps a new database from being filled. */
+  require(row: ProjectRow, due: readonly StartSeed[], signal: AbortSignal): Promise<void>
+}
+
+export interface StartSeed {
+  /** The workload of the database. */
+  readonly data: string
+  /** Of the step that reads it. */
+  readonly step: string
 }
 
 /** One field of a request is not as it must be. */

@@ -1,4 +1,4 @@
-import { ProblemError } from '@stackquay/contract'
+import { type Plan, ProblemError } from '@stackquay/contract'
 import type { Resolved } from '@stackquay/domain'
 import type { ProjectRow } from '@stackquay/store'
 import type { Handlers, RequestContext } from '../../http/handler.ts'
@@ -10,7 +10,7 @@ import { planOf, standOf } from '../plan.ts'
 import { refuseErrors } from '../prepare.ts'
 import { straysOf } from '../strays.ts'
 import { isEnded, operationView } from '../view.ts'
-import { invalid, type ProjectsDeps } from './deps.ts'
+import { invalid, type ProjectsDeps, type StartSeed } from './deps.ts'
 
 type Kind = 'start' | 'stop' | 'restart'
 
@@ -37,13 +37,17 @@ export function startAndStopHandlers(
     if (wish.newerImages) requireImages(row.engine, deps.engines, '/newerImages')
     const resolved = await resolvedNow(row, kind, deps)
     refuseImpossible(wish, resolved)
-    if (query.dryRun === true) return { status: 200, body: await plan(row, wish, resolved, deps) }
+    const seeds = kind === 'stop' ? [] : await seedsFor(row, wish)
+    await deps.seeds.require(row, seeds, context.signal)
+    if (query.dryRun === true) return { status: 200, body: withSeeds(await plan(row, wish, resolved, deps), seeds) }
     const accepted = await accept(row, wish, context, deps)
     deps.resolver.handOver(row.id, 1)
     begin(accepted, deps)
     const ended = await wait(accepted.operation, query.wait, context)
     return { status: isEnded(ended) ? 200 : 202, body: operationView(ended) }
   }
+  const seedsFor = async (row: ProjectRow, { workload }: Wish) =>
+    (await deps.seeds.due(row)).filter(({ data }) => workload === undefined || workload === data)
   return {
     startProject: (input, context) => act('start', input, context),
     stopProject: (input, context) => act('stop', input, context),
@@ -86,6 +90,20 @@ async function plan(row: ProjectRow, { kind, workload, newerImages }: Wish, reso
     ...(kind === 'stop' ? straysOf(deps.engines.named(row.engine), row.id) : {}),
   }
   return planOf(deps.engine, resolved, observed, request, { after }).plan
+}
+
+/** What fills a database comes right behind its start. */
+function withSeeds({ plan: shown }: Plan, seeds: readonly StartSeed[]): Plan {
+  const filled = (workload: string | null) =>
+    seeds
+      .filter(({ data }) => data === workload && shown.starts.includes(data))
+      .map(({ step }) => ({ title: step, workload, because: ['when there is nothing in it'] }))
+  const steps = shown.steps.flatMap((step, at) =>
+    shown.steps.slice(at + 1).some(({ workload }) => workload === step.workload)
+      ? [step]
+      : [step, ...filled(step.workload)],
+  )
+  return { plan: { ...shown, steps } }
 }
 
 /** The wish, the operation that carries it out, the audit entry and the event in one transaction. */

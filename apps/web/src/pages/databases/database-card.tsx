@@ -8,6 +8,7 @@ import {
   History,
   KeyRound,
   RefreshCw,
+  RotateCcw,
   Settings2,
   Trash2,
   Upload,
@@ -65,6 +66,7 @@ export function DatabaseCard({
               {labels[database.type] ?? database.type} {database.version}
               {database.hostPort !== null && ` · ${t.port(database.hostPort)}`} ·{' '}
               {database.exposePort ? t.published : t.loopback}
+              {database.seed !== undefined && ` · ${t.seed(database.seed.join(', '))}`}
             </p>
           </div>
           {workload && <WorkloadStatePill state={workload.state} />}
@@ -154,6 +156,9 @@ function DatabaseActs({ name, hasMoments, changeable, runs, reason, onOpen }: Da
               {t.rotate}
             </MenuItem>
             <MenuSeparator />
+            <MenuItem icon={RotateCcw} danger disabled={reason !== null} onSelect={() => onOpen('reset')}>
+              {t.reset}
+            </MenuItem>
             <MenuItem icon={Trash2} danger disabled={reason !== null} onSelect={() => onOpen('drop')}>
               {t.drop}
             </MenuItem>

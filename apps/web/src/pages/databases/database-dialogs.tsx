@@ -1,7 +1,9 @@
 import type { ProjectView } from '@stackquay/contract'
+import { useNavigate } from '@tanstack/react-router'
 import { type ReactNode, useState } from 'react'
 import { dropDatabase, planDatabaseRotation, planDrop, rotateDatabase } from '../../api/changes.ts'
 import { client } from '../../api/client.ts'
+import { planReset, resetDatabase } from '../../api/snapshots.ts'
 import { Dialog } from '../../components/dialog.tsx'
 import { toastDone } from '../../components/toast.tsx'
 import { CredentialsDialog } from '../../modules/credentials.tsx'
@@ -24,6 +26,7 @@ export type OpenDialog =
   | 'clone'
   | 'point-in-time'
   | 'rotate'
+  | 'reset'
   | 'drop'
   | null
 
@@ -38,7 +41,6 @@ interface DatabaseDialogsProps {
 
 /** What the buttons and the menu of a database lead to. */
 export function DatabaseDialogs({ project, name, open, onClose, children }: DatabaseDialogsProps) {
-  const [purge, setPurge] = useState(false)
   return (
     <>
       <CredentialsDialog
@@ -82,6 +84,17 @@ export function DatabaseDialogs({ project, name, open, onClose, children }: Data
       >
         <RestoreTo project={project} name={name} onClose={onClose} />
       </Dialog>
+      <ConfirmedActs project={project} name={name} open={open} onClose={onClose} />
+    </>
+  )
+}
+
+/** What is asked about once more, with its plan. */
+function ConfirmedActs({ project, name, open, onClose }: Omit<DatabaseDialogsProps, 'children'>) {
+  const navigate = useNavigate()
+  const [purge, setPurge] = useState(false)
+  return (
+    <>
       <PlannedConfirm
         open={open === 'rotate'}
         onClose={onClose}
@@ -94,6 +107,21 @@ export function DatabaseDialogs({ project, name, open, onClose, children }: Data
         onConfirm={async () => {
           await rotateDatabase(project.id, name)
           toastDone(t.rotated(name))
+        }}
+      />
+      <PlannedConfirm
+        open={open === 'reset'}
+        onClose={onClose}
+        title={t.resetTitle(name)}
+        detail={t.resetDetail}
+        word={name}
+        submit={t.resetSubmit}
+        name={['reset', project.id, name]}
+        ask={(signal) => planReset(project, name, signal)}
+        onConfirm={async (typed) => {
+          const operation = await resetDatabase(project, name, typed)
+          onClose()
+          await navigate({ to: '/operations/$operation', params: { operation: operation.id } })
         }}
       />
       <PlannedConfirm

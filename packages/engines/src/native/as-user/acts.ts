@@ -26,6 +26,13 @@ export interface ReadArgs {
   readonly own: boolean
 }
 
+export interface ReadPartArgs {
+  readonly root: string
+  readonly path: string
+  readonly offset: number
+  readonly length: number
+}
+
 export interface ReadManyArgs {
   readonly root: string
   readonly paths: readonly string[]
@@ -59,6 +66,24 @@ export const acts = {
     const found = await findBeneath(root, path, links)
     try {
       return { value: null, bytes: await contentOf(await openFile(found), { maxBytes, own, signal }) }
+    } finally {
+      await found.folder.close()
+    }
+  },
+
+  /** A part of a file, and what the file is: a mark that is another one when it was written to or replaced in between. */
+  readPart: async ({ root, path, offset, length }: ReadPartArgs, _bytes: Buffer, _signal: AbortSignal) => {
+    const found = await findBeneath(root, path, 'inside')
+    try {
+      const file = await openFile(found)
+      try {
+        const { size, mtimeNs, ino, dev } = await file.stat({ bigint: true })
+        const { bytesRead, buffer } = await file.read(Buffer.alloc(Math.min(length, mostAtOnce)), 0, null, offset)
+        const value = { size: Number(size), mark: `${dev} ${ino} ${size} ${mtimeNs}` }
+        return { value, bytes: buffer.subarray(0, bytesRead) }
+      } finally {
+        await file.close()
+      }
     } finally {
       await found.folder.close()
     }
@@ -152,6 +177,25 @@ export const acts = {
       return nothing
     } finally {
       await folder.close()
+    }
+  },
+
+  /** Renames what is there, in one act. Nothing may be there already. Links are not followed. */
+  move: async ({ root, from, to }: { root: string; from: string; to: string }) => {
+    const source = await findBeneath(root, from, 'none')
+    try {
+      const target = await findBeneath(root, to, 'none')
+      try {
+        if (source.name === '.' || target.name === '.') throw new FilesError('outside')
+        const place = inside(target.folder, target.name)
+        if ((await lstat(place).catch(() => null)) !== null) throw new FilesError('exists')
+        await rename(inside(source.folder, source.name), place)
+        return nothing
+      } finally {
+        await target.folder.close()
+      }
+    } finally {
+      await source.folder.close()
     }
   },
 

@@ -4,6 +4,7 @@ import {
   acts,
   type ReadArgs,
   type ReadManyArgs,
+  type ReadPartArgs,
   type StatManyArgs,
   type WalkArgs,
 } from './acts.ts'
@@ -17,6 +18,13 @@ import { asFilesError, FilesError } from './files-error.ts'
 export interface ProjectFiles {
   /** The content of a regular file. */
   read(options: Limited & Omit<ReadArgs, 'links' | 'own'> & Partial<Pick<ReadArgs, 'links' | 'own'>>): Promise<Buffer>
+  /**
+   * A part of a regular file, for those that are larger than memory should hold: at most 4 MiB, less at its end. Links that stay below the
+   * root are followed. `mark` is another one when the file was written to or replaced in between.
+   */
+  readPart(
+    options: Limited & ReadPartArgs,
+  ): Promise<{ readonly bytes: Buffer; readonly size: number; readonly mark: string }>
   /**
    * Of many files in one turn: the content, `true` for what is there without its content (too large, or no regular file), and
    * nothing for what is not there. Links that stay below the root are followed.
@@ -42,6 +50,8 @@ export interface ProjectFiles {
   ): Promise<void>
   /** With every folder on the way; one that is there is a success. */
   makeFolder(options: Limited & { readonly root: string; readonly path: string; readonly mode?: number }): Promise<void>
+  /** Renames a file or a folder, in one act. Throws `exists` where there is something already. Links are not followed. */
+  move(options: Limited & { readonly root: string; readonly from: string; readonly to: string }): Promise<void>
   /** A folder anywhere: its path without links, and the first thing that the user may not do there. */
   folder(path: string, options?: Limited): Promise<{ readonly real: string; readonly lacks: Lack | null }>
   /** The first of these absolute paths that is a file which the user may execute. */
@@ -87,6 +97,13 @@ export function projectFiles(perform: Perform): ProjectFiles {
       const { bytes } = await ask('read', { links: 'none', own: false, ...options }, options.maxBytes)
       return bytes
     },
+    readPart: async (options) => {
+      const { value, bytes } = await ask('readPart', options, options.length)
+      const { size, mark } = (value ?? {}) as { readonly size?: unknown; readonly mark?: unknown }
+      if (typeof size !== 'number' || typeof mark !== 'string' || bytes.length > options.length)
+        throw new FilesError('broken')
+      return { bytes, size, mark }
+    },
     readMany: async (options) => {
       if (options.paths.length === 0) return new Map()
       const { value, bytes } = await ask('readMany', options, options.maxBytes)
@@ -119,6 +136,9 @@ export function projectFiles(perform: Perform): ProjectFiles {
     },
     makeFolder: async ({ mode = 0o750, ...options }) => {
       await ask('makeFolder', { ...options, mode })
+    },
+    move: async ({ signal, timeoutMs = usualMs, ...args }) => {
+      await perform('move', args, { maxBytes: 0, signal, timeoutMs, again: false })
     },
     folder: async (path, options = {}) => {
       const { value } = await ask('folder', { ...options, path })
