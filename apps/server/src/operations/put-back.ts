@@ -51,6 +51,8 @@ export async function putData(
     }
     const kept = settings?.keptData.find((one) => one.name === data)
     if (kept !== undefined) await tx.keptData.writtenBy(project, data, kept.version)
+    // It is as it was, also where it was empty: no seed fills it.
+    await tx.seeds.set(project, data, 'done')
   })
 }
 

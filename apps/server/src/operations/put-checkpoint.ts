@@ -74,6 +74,8 @@ async function putOne(project: string, id: string, name: string, context: StepCo
   await dropData(project, name, context, deps)
   const from = { project, name: checkpointData(id, name) }
   await deps.engine.copyData(from, { project, name }, { onBytes: told(context, 'put back') }, context.signal)
+  // It is as it was, also where it was empty: no seed fills it.
+  await deps.store.transaction((tx) => tx.seeds.set(project, name, 'done'))
 }
 
 /**

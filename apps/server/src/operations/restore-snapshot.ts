@@ -100,6 +100,8 @@ export async function putBack(
   await store.transaction(async (tx) => {
     for (const [name, text] of texts) await tx.secrets.put(project, name, text)
     if (part.startsWith('service:') && known?.version != null) await tx.keptData.writtenBy(project, data, known.version)
+    // It is as it was, also where it was empty: no seed fills it.
+    await tx.seeds.set(project, data, 'done')
   })
 }
 
