@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { OperationRecord, Plan, PointInTime, Problem, ProjectView } from '@stackquay/contract'
 import { waitFor } from '@stackquay/testkit'
+import { type ArchiveServer, serveArchives } from './archives-support.ts'
 import { openTestApp, type TestApp } from './projects-support.ts'
 
 const shop = {
@@ -10,52 +11,9 @@ const shop = {
 }
 const db = '/projects/shop/databases/main'
 
-/** What the programs of the type print: the log has its first three pieces, and the server writes the third. */
-interface Server {
-  pieces: readonly (readonly [first: string, last: string])[]
-  newest: string | null
-  waitingSince: string | null
-  /** What recovering prints; null: it fails. */
-  recovered: object | null
-  readonly asked: { readonly act: string; readonly words: readonly string[]; readonly data: readonly string[] }[]
-}
-
-function serve({ engine }: TestApp): Server {
-  const server: Server = {
-    pieces: [['A1', 'A3']],
-    newest: 'A3',
-    waitingSince: null,
-    recovered: { lastTransactionAt: '2026-11-26T10:00:00.123456Z' },
-    asked: [],
-  }
-  engine.commands.exec = async ({ argv, data }, io) => {
-    const act = argv[0] === '/bin/sh' ? argv[3]! : argv[2]!
-    if (act !== 'hold') server.asked.push({ act, words: argv.slice(4), data: data.map(({ name }) => name) })
-    const say = (value: unknown) => io.output('stdout', Buffer.from(`${JSON.stringify(value)}\n`))
-    const endsAt = new Date().toISOString()
-    if (act === 'mark') await say({ piece: server.pieces.at(-1)?.[1] })
-    else if (act === 'look')
-      await say({
-        runs: server.pieces.map(([first, last]) => ({ first, last, endsAt })),
-        newest: server.newest,
-        waiting: server.waitingSince === null ? 0 : 2,
-        waitingSince: server.waitingSince,
-      })
-    else if (act === 'recover') {
-      if (server.recovered === null) {
-        await io.output('stderr', Buffer.from('The log of changes ends before that moment.\n'))
-        return { code: 1, signal: null, at: endsAt }
-      }
-      await say(server.recovered)
-    } else if (act === 'hold') await io.output('stdout', Buffer.from('ready\n{}\n'))
-    return { code: 0, signal: null, at: endsAt }
-  }
-  return server
-}
-
-async function openShop(t: TestContext): Promise<{ app: TestApp; project: ProjectView; server: Server }> {
+async function openShop(t: TestContext): Promise<{ app: TestApp; project: ProjectView; server: ArchiveServer }> {
   const app = await openTestApp(t)
-  const server = serve(app)
+  const server = serveArchives(app.engine)
   const { status, body } = await app.ask('POST', '/projects?wait=10', shop)
   assert.equal(status, 201, JSON.stringify(body))
   return { app, project: body, server }
@@ -89,9 +47,7 @@ test('switching it on restarts the database, and its plan says so', async (t) =>
   const on = { pointInTime: { keep: '30d' } }
   const { plan } = (await app.ask<Plan>('PATCH', `${third}?dryRun=true`, on)).body
   assert.deepEqual(plan.restarts, ['postgresql-third'])
-  assert.deepEqual(plan.changes, [
-    { field: 'databases.third.pointInTime', before: null, after: { keep: '30d' } },
-  ])
+  assert.deepEqual(plan.changes, [{ field: 'databases.third.pointInTime', before: null, after: { keep: '30d' } }])
   assert.equal((await app.ask<PointInTime>('GET', `${third}/point-in-time`)).body.state, 'off')
   const refused = await app.ask<Problem>('POST', `${third}/restore-to`, { to: later(), name: 'then' })
   assert.deepEqual([refused.status, refused.body.code], [422, 'engine_cannot'])
@@ -133,7 +89,10 @@ test('a recovery that fails leaves nothing, and says why', async (t) => {
   const { app, project, server } = await openShop(t)
   await ready(app)
   server.recovered = null
-  const { status, body } = await app.ask<OperationRecord>('POST', `${db}/restore-to?wait=10`, { to: later(), name: 'then' })
+  const { status, body } = await app.ask<OperationRecord>('POST', `${db}/restore-to?wait=10`, {
+    to: later(),
+    name: 'then',
+  })
   assert.deepEqual([status, body.state, body.error?.code], [202, 'failed', 'job_failed'])
   assert.match(body.error?.detail ?? '', /ends before that moment/)
   assert.ok(!dataOf(app, project.id).includes('postgresql-then'))
@@ -177,13 +136,19 @@ test('other data in its place begins another archive, and a database that is dro
   assert.equal((restored.body as unknown as OperationRecord).state, 'succeeded')
   await waitFor('its base', async () => (await look(app)).bases === 2)
   const known = await app.store.archives.of(project.id)
-  assert.deepEqual(known.map(({ endedAt }) => endedAt === null), [false, true])
+  assert.deepEqual(
+    known.map(({ endedAt }) => endedAt === null),
+    [false, true],
+  )
   assert.equal(archives(app, project.id).length, 2)
   const { plan } = (await app.ask<Plan>('DELETE', `${db}?dryRun=true`)).body
   for (const { id } of known) assert.ok(plan.deletesData.includes(id))
   const dropped = await app.ask('DELETE', `${db}?confirm=main&wait=10`)
   assert.equal(dropped.status, 200, JSON.stringify(dropped.body))
-  assert.deepEqual(dataOf(app, project.id).filter((name) => /^(arc|snp)_/.test(name)), [])
+  assert.deepEqual(
+    dataOf(app, project.id).filter((name) => /^(arc|snp)_/.test(name)),
+    [],
+  )
   assert.deepEqual(await app.store.archives.of(project.id), [])
 })
 
@@ -192,7 +157,9 @@ test('what is switched off is written no more and can be restored for its days',
   await ready(app)
   const off = await app.ask('PATCH', `${db}?wait=10`, { pointInTime: null })
   assert.equal(off.body.databases.main?.pointInTime, undefined)
-  await waitFor('its end', async () => (await app.store.archives.of(project.id)).every(({ endedAt }) => endedAt !== null))
+  await waitFor('its end', async () =>
+    (await app.store.archives.of(project.id)).every(({ endedAt }) => endedAt !== null),
+  )
   server.newest = null
   const { state, ranges, keep } = await look(app)
   assert.deepEqual([state, keep], ['off', null])

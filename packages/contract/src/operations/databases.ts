@@ -36,7 +36,7 @@ export const createDatabase = operation({
       type: z.string().max(30),
       version: z.string().max(20).optional(),
       exposePort: z.boolean().optional(),
-      pointInTime: PointInTimeChange.optional(),
+      pointInTime: PointInTimeChange.optional().describe('Its changes are kept.'),
     })
     .meta({ id: 'DatabaseCreate' }),
   results: { 201: Project },
