@@ -48,6 +48,7 @@ test('every command that changes a project inside knows --dry-run', async () => 
     'db credentials',
     'db export',
     'db snapshot',
+    'db point-in-time',
     'backup list',
     'backup show',
     'backup verify',

@@ -71,14 +71,13 @@ export async function createApp(options: AppOptions): Promise<App> {
   const provision = createProvision({ isolation, store, engine, config, report: (text) => log.info(text) })
   const commands = openCommands({ instance, resolving, projects, provision, workers }, context)
   const sharing = openSharing({ instance, resolving, projects }, context)
-  const { model } = projects
   const changing = changingOf({ instance, resolving, projects, workers, backups }, context)
   const operating = { instance, resolving, projects, commands, provision, backups, receivedDumps }
   const operations = openOperations(changing, operating, context)
 
   const access = await openAccess({ ...instance, keyReplaced: backups.keys.renew }, context)
   const resumption = beginResuming({ instance, resolving, projects, commands, sharing, operations }, context)
-  const { orchestrator } = operations
+  const [{ orchestrator }, { model }] = [operations, projects]
   const scheduler = openScheduler({ store, model, orchestrator, backups, now, onError, ready: resumption.ready })
   const archives = openArchives({ instance, resolving, projects, operations, resumption }, context)
   const trash = openTrash(instance, resumption, context)

@@ -6,7 +6,9 @@ import { after, before, describe, test } from 'node:test'
 import { inboxSecret, serviceTypes } from '@stackquay/catalog'
 import { operationList } from '@stackquay/contract'
 import { serviceSecret } from '@stackquay/domain'
+import { waitFor } from '@stackquay/testkit'
 import { admin, type Called, type CallOptions, openTestApp, type TestApp } from './app-support.ts'
+import { serveArchives } from './archives-support.ts'
 import { mail, openInbox, type TestInbox } from './inbox-support.ts'
 
 /** Calls an operation so that it succeeds, whatever stands before it. */
@@ -161,6 +163,13 @@ describe('every operation that is to be recorded', () => {
     cloneDatabase: (call) => {
       held()
       return call('cloneDatabase', { params: main, body: { name: 'twin' }, query: { wait: '10' } })
+    },
+    restoreDatabaseTo: async (call) => {
+      serveArchives(opened.engine)
+      await call('updateDatabase', { params: main, body: { pointInTime: {} }, query: { wait: '10' } })
+      await waitFor('a base', async () => (await call('getPointInTime', { params: main })).json.state === 'ready')
+      const body = { to: new Date().toISOString(), name: 'then' }
+      return call('restoreDatabaseTo', { params: main, body, query: { wait: '10' } })
     },
     getServiceCredentials: async (call) => {
       await call('updateProject', patch({ [keeper.name]: { enabled: true } }))

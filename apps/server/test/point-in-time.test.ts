@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { OperationRecord, Plan, PointInTime, Problem, ProjectView } from '@stackquay/contract'
 import { waitFor } from '@stackquay/testkit'
+import { type ArchiveServer, serveArchives } from './archives-support.ts'
 import { openTestApp, type TestApp } from './projects-support.ts'
 
 const shop = {
@@ -10,52 +11,9 @@ const shop = {
 }
 const db = '/projects/shop/databases/main'
 
-/** What the programs of the type print: the log has its first three pieces, and the server writes the third. */
-interface Server {
-  pieces: readonly (readonly [first: string, last: string])[]
-  newest: string | null
-  waitingSince: string | null
-  /** What recovering prints; null: it fails. */
-  recovered: object | null
-  readonly asked: { readonly act: string; readonly words: readonly string[]; readonly data: readonly string[] }[]
-}
-
-function serve({ engine }: TestApp): Server {
-  const server: Server = {
-    pieces: [['A1', 'A3']],
-    newest: 'A3',
-    waitingSince: null,
-    recovered: { lastTransactionAt: '2026-11-26T10:00:00.123456Z' },
-    asked: [],
-  }
-  engine.commands.exec = async ({ argv, data }, io) => {
-    const act = argv[0] === '/bin/sh' ? argv[3]! : argv[2]!
-    if (act !== 'hold') server.asked.push({ act, words: argv.slice(4), data: data.map(({ name }) => name) })
-    const say = (value: unknown) => io.output('stdout', Buffer.from(`${JSON.stringify(value)}\n`))
-    const endsAt = new Date().toISOString()
-    if (act === 'mark') await say({ piece: server.pieces.at(-1)?.[1] })
-    else if (act === 'look')
-      await say({
-        runs: server.pieces.map(([first, last]) => ({ first, last, endsAt })),
-        newest: server.newest,
-        waiting: server.waitingSince === null ? 0 : 2,
-        waitingSince: server.waitingSince,
-      })
-    else if (act === 'recover') {
-      if (server.recovered === null) {
-        await io.output('stderr', Buffer.from('The log of changes ends before that moment.\n'))
-        return { code: 1, signal: null, at: endsAt }
-      }
-      await say(server.recovered)
-    } else if (act === 'hold') await io.output('stdout', Buffer.from('ready\n{}\n'))
-    return { code: 0, signal: null, at: endsAt }
-  }
-  return server
-}
-
-async function openShop(t: TestContext): Promise<{ app: TestApp; project: ProjectView; server: Server }> {
+async function openShop(t: TestContext): Promise<{ app: TestApp; project: ProjectView; server: ArchiveServer }> {
   const app = await openTestApp(t)
-  const server = serve(app)
+  const server = serveArchives(app.engine)
   const { status, body } = await app.ask('POST', '/projects?wait=10', shop)
   assert.equal(status, 201, JSON.stringify(body))
   return { app, project: body, server }

@@ -60,6 +60,7 @@ test('a project without anything resolves to nothing, and nothing stands in the 
     extraHosts: [],
     missingLeases: [],
     missingSecrets: [],
+    missingArchives: [],
     injected: [],
     errors: [],
     unresolved: [],

@@ -86,7 +86,7 @@ const waitingRestMs = 2000
 const leastRestMs = 500
 const lookMs = 5 * 60_000
 /** After a base that was not made: what stood in its way is seldom gone at once. */
-const patienceMs = 2 * 60_000
+const patienceMs = 10 * 60_000
 
 /** Answers whether something waits that will be possible soon. */
 async function lookAtAll(options: Keeping, life: AbortSignal): Promise<boolean> {

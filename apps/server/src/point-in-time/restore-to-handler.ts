@@ -51,7 +51,7 @@ export function restoreToHandler(
           step(`Add the database ${body.name}`),
           ...(runs ? [step('Start it')] : []),
         ]
-        const because = [`The base is of ${snapshot.createdAt}.`, howText(how)]
+        const because = [`its base backup is of ${snapshot.createdAt}`, howText(how)]
         const plan = planOfCopy(subject, { ...how, manner: 'rest' }, { steps, starts: runs ? [data] : [] })
         return { status: 200, body: { plan: { ...plan.plan, steps: withReasons(plan.plan.steps, because) } } }
       }

@@ -37,7 +37,7 @@ export const createDatabase = operation({
       type: z.string().max(30),
       version: z.string().max(20).optional(),
       exposePort: z.boolean().optional(),
-      pointInTime: PointInTimeChange.optional(),
+      pointInTime: PointInTimeChange.optional().describe('Its changes are kept.'),
       seed: DatabasePatch.shape.seed,
     })
     .meta({ id: 'DatabaseCreate' }),

@@ -18,7 +18,7 @@ export const PointInTime = z
     bases: z.int().describe('Copies of its data from which changes are played back.'),
     bytes: z.int().describe('Of archive and bases on disk, shared blocks too.'),
     waiting: z.int().describe('Pieces of the log that are finished and not in the archive.'),
-    waitingSince: Time.nullable(),
+    waitingSince: Time.nullable().describe('When the oldest of them was finished.'),
   })
   .meta({ id: 'PointInTime' })
 export type PointInTime = z.infer<typeof PointInTime>
