@@ -232,7 +232,7 @@ describe('checkpoints of a real project', { concurrency: 1 }, () => {
   }, async () => {
     await restore(first.id)
     const [tree, rows] = [(await treeOf(path)).filter(notKept), await counted()]
-    for (let round = 0; round < rounds(2, 25); round += 1) {
+    for (let round = 0; round < rounds(2, 15); round += 1) {
       await cutOff(() => service.client.call('createCheckpoint', { params: { id } }), 2500)
       const known = new Set((await list()).map((one) => one.id))
       for (const name of await data())

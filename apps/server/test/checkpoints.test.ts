@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import type { Checkpoint, OperationRecord, Plan, Problem, ProjectView } from '@stackquay/contract'
 import { EngineError } from '@stackquay/engine-api'
+import { waitFor } from '@stackquay/testkit/wait-for'
 import { openTestApp, type TestApp } from './projects-support.ts'
 
 const shop = {
@@ -334,3 +335,40 @@ test('a restore that is cancelled when all was put back is undone, and leaves no
     [id],
   )
 })
+
+for (const at of ['put', 'start'] as const)
+  test(`a restore goes on when the service ended in the middle of it (${at})`, async (t) => {
+    const { app, project } = await openShop(t)
+    const { archives } = app.engine.machine
+    const key = `${project.id}/postgresql-second`
+    archives.set(key, Buffer.from('then'))
+    const { id } = await make(app, 'first')
+    archives.set(key, Buffer.from('later'))
+    await app.ask('PATCH', '/projects/shop?wait=10', { env: { PLAIN: 'later' } })
+    await writeFile(join(project.path, 'index.txt'), 'later')
+    const reached = Promise.withResolvers<void>()
+    const copy = app.engine.copyData
+    const hang = at === 'start' ? app.engine.hangNext('start') : null
+    if (at === 'put')
+      app.engine.copyData = (from, to, options, signal) => {
+        if (from.name !== `${id}-postgresql-second`) return copy(from, to, options, signal)
+        reached.resolve()
+        return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)))
+      }
+    const begun = await restore(app, id, {}, '')
+    await (hang?.reached ?? reached.promise)
+    // What was there is half gone.
+    assert.equal(dataOf(app, project.id).includes('postgresql-second'), at === 'start')
+    const again = await app.reopen()
+    app.engine.copyData = copy
+    hang?.release()
+    await waitFor('its end', async () => (await again.store.operations.unfinishedOf(project.id)).length === 0)
+    assert.equal((await again.store.operations.find(begun.body.id))?.state, 'succeeded')
+    assert.equal(archives.get(key)?.toString(), 'then')
+    assert.equal(await readFile(join(project.path, 'index.txt'), 'utf8'), 'then')
+    assert.equal((await show(again)).env.PLAIN?.value, 'then')
+    const [before] = await list(again)
+    assert.equal(archives.get(`${project.id}/${before?.id}-postgresql-second`)?.toString(), 'later')
+    assert.equal((await restore(again, before!.id)).body.state, 'succeeded')
+    assert.equal(archives.get(key)?.toString(), 'later')
+  })

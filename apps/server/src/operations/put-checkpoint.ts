@@ -101,7 +101,8 @@ async function putSource(
     await writeTree(account, row.path, passing(archive, told(context, 'put back')), signal)
   }
   await put(without).catch(async (error: unknown) => {
-    if (without.length === 0 || !(error instanceof FilesError) || error.code !== 'failed') throw error
+    const isInTheWay = error instanceof FilesError && /^(failed|missing)$/.test(error.code)
+    if (without.length === 0 || !isInTheWay) throw error
     // What stayed stands where something else was: a folder in the place of a file. It is made again.
     await put([])
   })

@@ -103,9 +103,9 @@ async function settleRestored(
 ): Promise<void> {
   const { id, project } = operation
   giveUpAfter(outcome, failures, deps)
-  // Ended by something else than a program that does not start: what ran runs again.
+  // Ended by something else than a program that does not start: what ran runs again. What does not is seen in the status.
   if (outcome.state === 'failed' && failures.length === 0)
-    await bringBack(operation, { signal: forever, output: () => undefined }, deps)
+    await bringBack(operation, { signal: forever, output: () => undefined }, deps).catch(() => undefined)
   await noteInput(id, { paused: [] }, deps)
   await deps.restartHolds.release(project)
   const known = await deps.store.checkpoints.of(project)

@@ -1444,7 +1444,7 @@ export const en = {
       run: 'Start, stop and restart them, and cancel operations',
       execute: 'Run actions, tests and any program in a project, and use its terminals',
       change: 'Change settings, variables and builds of images, and add databases',
-      backup: 'Back up projects, verify backups, and download them with all files and data',
+      backup: 'Back up projects, make checkpoints, verify backups, and download them with all files and data',
       dump: 'Export databases, and bring dumps into them',
       publish: 'Add and remove domains, and end shares',
       secrets: 'Read passwords of databases and services, and secret variables',
