@@ -33,7 +33,7 @@ export async function measureActs(world: World): Promise<ReadonlyMap<string, Use
   await forget(world, backup)
   const dump = join(world.folder, 'dump.sql.gz')
   await during('export of a database, gzip', () => exportTo(world, dump))
-  await during('import of a dump, gzip', () => importFrom(world, dump))
+  await during('import of a dump, gzip', () => importFrom(world, dump, 'main', '&mode=replace&confirm=main'))
   await rm(dump)
   await during('backup of the instance', () => backUpInstance(world))
   await removeOthers(world)
@@ -104,7 +104,7 @@ async function send(world: World, path: string, file: string, type: string): Pro
 
 const upload = (world: World, file: string) => send(world, '/backups/upload', file, 'application/x-tar')
 
-const exportTo = async (world: World, file: string) =>
+export const exportTo = async (world: World, file: string) =>
   save(
     await fetch(`${world.service.url}/api/v1/projects/${id}/databases/main/export?compress=gzip`, {
       headers: authorization(world),
@@ -112,13 +112,8 @@ const exportTo = async (world: World, file: string) =>
     file,
   )
 
-const importFrom = (world: World, file: string) =>
-  send(
-    world,
-    `/projects/${id}/databases/main/import?mode=replace&confirm=main&wait=290`,
-    file,
-    'application/octet-stream',
-  )
+export const importFrom = (world: World, file: string, database: string, query: string) =>
+  send(world, `/projects/${id}/databases/${database}/import?wait=290${query}`, file, 'application/octet-stream')
 
 async function backUpInstance({ client }: World): Promise<void> {
   await client.call('createInstanceBackup', {})

@@ -34,7 +34,11 @@ export interface World extends AsyncDisposable {
   readonly path: string
   /** A folder for what is measured. */
   readonly folder: string
-  connect(): Promise<Postgres>
+  /** Of the service, from its next start on. */
+  readonly env: Record<string, string>
+  /** A URL that logs in, for `main` or the empty `second`. */
+  urlOf(database: string): Promise<string>
+  connect(database: string): Promise<Postgres>
 }
 
 /** As `npm start` has it; `tools/run/start.mjs` of the checkout says the rest. */
@@ -44,7 +48,8 @@ const startedWith = { MALLOC_ARENA_MAX: '2' } as const
 export async function openWorld(checkout: string, { fileBytes, rows }: Sizes): Promise<World> {
   const stack = new AsyncDisposableStack()
   try {
-    const service = await startService({ checkout, through: () => asStarted, env: startedWith })
+    const env: Record<string, string> = { ...startedWith }
+    const service = await startService({ checkout, through: () => asStarted, env })
     stack.defer(() => service.close())
     const storage = await startTargetStorage()
     stack.defer(() => storage.end())
@@ -53,13 +58,13 @@ export async function openWorld(checkout: string, { fileBytes, rows }: Sizes): P
     stack.defer(() => rm(folder, { recursive: true, force: true }))
     const { client } = service
     const path = await makeProject(client, fileBytes)
-    const connect = async () => {
-      const { url } = await client.call('getDatabaseCredentials', { params: { id, db: 'main' } })
-      const connection = new Postgres(url ?? '')
+    const urlOf = async (db: string) => (await client.call('getDatabaseCredentials', { params: { id, db } })).url ?? ''
+    const connect = async (database: string) => {
+      const connection = new Postgres(await urlOf(database))
       await connection.connect()
       return connection
     }
-    await fillDatabase(await connect(), rows)
+    await fillDatabase(await connect('main'), rows)
     const disk = join(folder, 'disk')
     await mkdir(disk)
     const { host, port, user, path: remote, privateKey } = machine
@@ -70,7 +75,7 @@ export async function openWorld(checkout: string, { fileBytes, rows }: Sizes): P
     }
     const all = stack.move()
     return {
-      ...{ service, client, targets, path, folder, connect },
+      ...{ service, client, targets, path, folder, env, urlOf, connect },
       [Symbol.asyncDispose]: () => all.disposeAsync(),
     }
   } catch (error) {
@@ -79,8 +84,10 @@ export async function openWorld(checkout: string, { fileBytes, rows }: Sizes): P
   }
 }
 
+const postgresql = { type: 'postgresql', version: '15' } as const
+
 async function makeProject(client: Client, fileBytes: number): Promise<string> {
-  const body = { name: 'Shop', static: {}, databases: { main: { type: 'postgresql' as const, version: '15' } } }
+  const body = { name: 'Shop', static: {}, databases: { main: postgresql, second: postgresql } }
   const made = await client.call('createProject', { body, query: { wait: 170 } })
   if (made.operation?.state !== 'succeeded') throw new Error(JSON.stringify(made.operation?.error))
   const chunk = 16 << 20

@@ -21,6 +21,7 @@ const benchmarks: Readonly<Record<string, () => Promise<{ readonly benchmark: Be
   publish: () => import('./publish.ts'),
   snapshots: () => import('./snapshots.ts'),
   copies: () => import('./copies.ts'),
+  backups: () => import('./backups.ts'),
   docker: () => import('./docker.ts'),
 }
 

@@ -47,7 +47,8 @@ function barTable(bars: readonly Bar[]): Table {
 }
 
 function markdown([head = [], ...rows]: Table): string {
-  return [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n')
+  const line = (cells: readonly string[]) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`
+  return [head, head.map(() => '---'), ...rows].map(line).join('\n')
 }
 
 function circumstances(loadBefore: number): string {

@@ -156,7 +156,18 @@ test('a dropped database takes its snapshots along, as its plan says', async (t)
   const { id } = await make(app, 'first')
   const plan = (await app.ask<Plan>('DELETE', `${db}?dryRun=true`)).body.plan
   assert.deepEqual([...plan.deletesData].sort(), ['mariadb-main', id].sort())
+  // The data itself comes back from the trash, a copy of it does not.
+  const titles = ['Move the data "mariadb-main" to the trash', 'Delete the snapshot "first" of main']
+  assert.deepEqual(
+    plan.steps.map(({ title }) => title).filter((title) => /^(Move|Delete)/.test(title)),
+    titles,
+  )
+  const whole = (await app.ask<Plan>('DELETE', '/projects/shop?data=delete&dryRun=true')).body.plan
+  assert.ok(whole.steps.some(({ title }) => title === 'Move the snapshot "first" of main to the trash'))
   assert.equal((await app.ask('DELETE', `${db}?confirm=main&wait=10`)).status, 200)
+  const { items } = (await app.ask<{ items: OperationRecord[] }>('GET', '/operations?limit=1')).body
+  const done = items[0]!.steps.map(({ title }) => title)
+  for (const title of titles) assert.ok(done.includes(title), JSON.stringify(done))
   assert.deepEqual(dataOf(app, project.id), ['postgresql-second'])
 })
 

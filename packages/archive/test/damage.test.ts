@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
-import { randomBytes, randomInt } from 'node:crypto'
+import { createHash, randomBytes, randomInt } from 'node:crypto'
 import { readdirSync, readFileSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
 import { appendFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
+import { zstdCompressSync } from 'node:zlib'
 import { rounds } from '@stackquay/testkit/rounds'
 import { ArchiveError, type ArchiveFolder, type Manifest } from '../src/index.ts'
 import { archiveError, chunks, never, whole, withBackup } from './temp-archives.ts'
@@ -119,3 +120,151 @@ test('a downloaded archive that ends early is refused wherever it ends', async (
     assert.deepEqual(readdirSync(root), [])
   }
 })
+
+/** Each makes another archive of a good one, as chance, a broken disk or an attacker would. */
+const damages: readonly ((tar: Buffer) => Buffer)[] = [
+  // A few bits at once.
+  (tar) => {
+    const changed = Buffer.from(tar)
+    for (let count = 1 + randomInt(8); count > 0; count -= 1) changed[randomInt(tar.length)]! ^= 1 << randomInt(8)
+    return changed
+  },
+  (tar) => tar.subarray(0, randomInt(tar.length - 1024)),
+  // Two stretches change places.
+  (tar) => {
+    const size = 512 * (1 + randomInt(4))
+    const [from, to] = [512 * randomInt(tar.length / 512 - 4), 512 * randomInt(tar.length / 512 - 4)]
+    const changed = Buffer.from(tar)
+    tar.copy(changed, from, to, to + size)
+    tar.copy(changed, to, from, from + size)
+    return changed
+  },
+  // A stretch is missing, or comes twice.
+  (tar) => {
+    const at = 512 * randomInt(tar.length / 512 - 4)
+    const more = 512 * (1 + randomInt(3))
+    return Buffer.concat([tar.subarray(0, at), tar.subarray(chance() ? at + more : Math.max(0, at - more))])
+  },
+  // The name of a file leads somewhere.
+  (tar) =>
+    withHeader(tar, (header) => {
+      const names = ['../../etc/cron.d/x', '/etc/passwd', './files.tar.zst', 'files.tar.zst/../../x', 'a\nb', '.', '']
+      header.fill(0, 0, 100)
+      header.write(names[randomInt(names.length)]!, 0)
+    }),
+  // It is a link, a device or a folder.
+  (tar) => withHeader(tar, (header) => header.write('1234567LKxgS'[randomInt(12)]!, 156)),
+  // It says another size, up to terabytes.
+  (tar) =>
+    withHeader(tar, (header) =>
+      header.write(
+        `${randomInt(2 ** 33)
+          .toString(8)
+          .padStart(11, '0')}\0`,
+        124,
+      ),
+    ),
+  // A part is a bomb, whose manifest names its size and checksum as stored, and less as content.
+  (tar) => withBomb(tar),
+]
+
+test('of archives that are damaged in every way at random, none makes another backup, and none leaves anything', async (t) => {
+  const { archives, root, id } = await withBackup(t, contents())
+  const tar = await whole((await archives.asTar(id)).read())
+  const stored = new Map(readdirSync(join(root, id)).map((file) => [file, readFileSync(join(root, id, file))]))
+  await archives.remove(id)
+  const outside = readdirSync(dirname(root))
+  const counts = { refused: 0, harmless: 0, bombs: 0 }
+  for (let round = 0; round < rounds(80, 1000); round += 1) {
+    const damage = damages[round % damages.length]!
+    const uploaded = await archives.upload(chunks(damage(tar)), { signal: never }).catch((error) => {
+      assert.ok(error instanceof ArchiveError, String(error?.stack ?? error))
+      return null
+    })
+    if (uploaded === null) {
+      counts.refused += 1
+      assert.deepEqual(readdirSync(root), [])
+      continue
+    }
+    const isBomb = uploaded.parts.some(({ file }) => !stored.has(file) || !same(uploaded, file))
+    if (isBomb) {
+      counts.bombs += 1
+      // No more of it is unpacked than the manifest names.
+      const { id: part, contentBytes } = uploaded.parts.find(({ file }) => !same(uploaded, file))!
+      let unpacked = 0
+      await assert.rejects(
+        async () => {
+          for await (const chunk of archives.open(uploaded.id, part)) unpacked += chunk.length
+        },
+        archiveError('damaged', part),
+      )
+      assert.ok(unpacked <= contentBytes + (1 << 20), `${unpacked} bytes came out`)
+    } else {
+      counts.harmless += 1
+      await archives.check(uploaded.id)
+    }
+    await archives.remove(uploaded.id)
+  }
+  t.diagnostic(
+    Object.entries(counts)
+      .map(([what, count]) => `${what} ${count}`)
+      .join(', '),
+  )
+  assert.deepEqual(readdirSync(dirname(root)), outside)
+  assert.ok(counts.refused > counts.harmless && counts.bombs > 0, JSON.stringify(counts))
+
+  function same({ id: of }: Manifest, file: string): boolean {
+    return stored.has(file) && readFileSync(join(root, of, file)).equals(stored.get(file)!)
+  }
+})
+
+const chance = () => randomInt(2) === 0
+
+/** With the header of one of its files changed, and its checksum right again. */
+function withHeader(tar: Buffer, change: (header: Buffer) => void): Buffer {
+  const changed = Buffer.from(tar)
+  const at = headersOf(tar)
+  const start = at[randomInt(at.length)]!
+  const header = changed.subarray(start, start + 512)
+  change(header)
+  header.fill(' ', 148, 156)
+  const sum = header.reduce((total, byte) => total + byte, 0)
+  header.write(`${sum.toString(8).padStart(6, '0')}\0 `, 148)
+  return changed
+}
+
+function headersOf(tar: Buffer): readonly number[] {
+  const found: number[] = []
+  for (let at = 0; tar[at] !== 0; ) {
+    found.push(at)
+    const size = Number.parseInt(tar.toString('latin1', at + 124, at + 135), 8)
+    at += 512 + Math.ceil(size / 512) * 512
+  }
+  return found
+}
+
+/** The last part becomes 64 MB of zeros; everything that can be named right is. */
+function withBomb(tar: Buffer): Buffer {
+  const bomb = zstdCompressSync(Buffer.alloc(64 << 20))
+  const [part = 0, manifestAt = 0] = headersOf(tar).slice(-2)
+  const manifestSize = Number.parseInt(tar.toString('latin1', manifestAt + 124, manifestAt + 135), 8)
+  const manifest = JSON.parse(tar.toString('utf8', manifestAt + 512, manifestAt + 512 + manifestSize))
+  Object.assign(manifest.parts.at(-1), {
+    bytes: bomb.length,
+    sha256: createHash('sha256').update(bomb).digest('hex'),
+  })
+  const file = (header: Buffer, content: Buffer) => {
+    const whole = Buffer.concat([header, content, Buffer.alloc(-content.length & 511)])
+    whole.write(`${content.length.toString(8).padStart(11, '0')}\0`, 124)
+    whole.fill(' ', 148, 156)
+    const sum = whole.subarray(0, 512).reduce((total, byte) => total + byte, 0)
+    whole.write(`${sum.toString(8).padStart(6, '0')}\0 `, 148)
+    return whole
+  }
+  return Buffer.concat([
+    tar.subarray(0, part),
+    file(tar.subarray(part, part + 512), bomb),
+    file(tar.subarray(manifestAt, manifestAt + 512), Buffer.from(JSON.stringify(manifest))),
+    Buffer.alloc(1024),
+  ])
+}

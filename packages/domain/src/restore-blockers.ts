@@ -40,7 +40,7 @@ function blockerOf(
     if (there.type !== type)
       return `the database "${name}" is ${databaseTypeOf(there.type)?.label ?? there.type} now, and the backup holds ${label}. Restore into a new project.`
     if (version !== null && there.version !== version)
-      return `the database "${name}" is version ${there.version} now, and the backup holds data of ${version}. Restore into a new project.`
+      return `the database "${name}" is version ${there.version} now, and the backup holds data of ${version}. ${wayOn(type, version, there.version)}`
     return null
   }
   const kind = serviceTypeOf(type)
@@ -48,4 +48,13 @@ function blockerOf(
   if (kind === undefined) return `this version of Stackquay has no service "${type}".`
   if (there === undefined) return `the project has no ${title} now. Enable it, or restore into a new project.`
   return version === null ? null : kind.dataBlocker(kind.lineOf(version), kind.lineOf(there.version))
+}
+
+/** A version is changed to a later one, and never back with data of its own. */
+function wayOn(type: string, held: string, now: string): string {
+  const lines = (databaseTypeOf(type)?.releases ?? []).map(({ version }) => version)
+  const [heldAt, nowAt] = [lines.indexOf(held), lines.indexOf(now)]
+  return heldAt >= 0 && nowAt >= 0 && heldAt < nowAt
+    ? `Change its version to ${held} first, or restore into a new project.`
+    : 'Restore into a new project, and change the version there.'
 }

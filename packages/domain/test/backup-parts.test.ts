@@ -86,13 +86,19 @@ test('data is put back where its own version reads it, and refused part by part 
     part('service:of-later', 'of-later', '1'),
   )
   for (const [at, words] of [
-    /version 18 now.*of 17/,
+    /version 18 now.*of 17\. Restore into a new project, and change the version there\.$/,
     /MariaDB now.*PostgreSQL/,
     /no database "gone"/,
     /no storage now/,
     /no service "of-later"/,
   ].entries())
     assert.match(refused[at] ?? '', words)
+  const older = { ...spec, databases: { main: { ...spec.databases.main!, version: '16' } } }
+  const [newer] = restoreBlockers([part('database:main', 'postgresql', '18')], older)
+  assert.match(
+    newer?.detail ?? '',
+    /version 16 now.*of 18\. Change its version to 18 first, or restore into a new project\.$/,
+  )
 })
 
 test('a backup needs quiet to begin, and stands in nobody’s way', () => {

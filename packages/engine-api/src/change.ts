@@ -17,7 +17,8 @@ export type Change =
     }
   /** Run one job by itself (dependency installation, an action). */
   | { readonly type: 'job'; readonly ref: WorkloadRef; readonly job: Job; readonly force: boolean }
-  | { readonly type: 'deleteData'; readonly project: string; readonly data: string }
+  /** `title`: what people call the data, where that is not its name. */
+  | { readonly type: 'deleteData'; readonly project: string; readonly data: string; readonly title?: string }
   /** End every other process of a project. `commands`: what people run in it too. */
   | { readonly type: 'strays'; readonly project: string; readonly commands: boolean }
 

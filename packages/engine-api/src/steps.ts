@@ -39,7 +39,7 @@ export function stepsOf(change: Change): readonly Step[] {
       return [
         {
           id: `deleteData:${change.data}`,
-          title: `Delete the data "${change.data}"`,
+          title: `Delete ${change.title ?? `the data "${change.data}"`}`,
           do: 'deleteData',
           project: change.project,
           data: change.data,

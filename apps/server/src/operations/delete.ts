@@ -1,9 +1,9 @@
 import { join } from 'node:path'
 import { planProject } from '@stackquay/domain'
-import type { Change } from '@stackquay/engine-api'
 import { removeGivenFolder } from '@stackquay/engines'
 import { engineSteps, type Outcome, type Work, type WorkStep } from '@stackquay/orchestrator'
 import type { ProjectOperation } from '@stackquay/store'
+import { deletions } from '../projects/removals.ts'
 import { straysOf } from '../projects/strays.ts'
 import { asideStep, itemOf } from '../trash/set-aside.ts'
 import { undoDeletion } from '../trash/settle-items.ts'
@@ -50,13 +50,14 @@ async function dataSteps(operation: ProjectOperation, deps: OperationDeps): Prom
   const row = await store.projects.find(project)
   if (row === null) return []
   const data = input.data === 'delete' ? await engine.dataNames(project, forever) : []
+  const snapshots = await store.snapshots.of(project)
   // A creation that was cancelled for this made nothing that anybody could want back.
   if (input.purge === true || row.phase === 'creating') {
-    const changes = data.map((name): Change => ({ type: 'deleteData', project, data: name }))
+    const changes = deletions(project, data, snapshots)
     return engineSteps(engine, changes, reveal, () => observations.outdate(project))
   }
   const item = await itemOf(operation, row, { kind: 'project', name: row.slug, data }, deps)
-  return item.data.map(({ name }) => asideStep(item, name, deps))
+  return item.data.map(({ name }) => asideStep(item, name, deps, snapshots))
 }
 
 async function settle(operation: ProjectOperation, outcome: Outcome, deps: OperationDeps): Promise<void> {

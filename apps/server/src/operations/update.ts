@@ -45,7 +45,7 @@ async function removalSteps(
   const observed = await deps.observations.refresh(project)
   const { changes } = planProject({ wanted, unresolved, observed, goal: 'stopped' })
   const steps: WorkStep[] = []
-  for (const change of removalsOf(changes, project, doomed)) {
+  for (const change of removalsOf(changes, project, doomed, snapshots)) {
     const snapshot = change.type === 'deleteData' ? snapshots.find(({ id }) => id === change.data) : undefined
     const archive = change.type === 'deleteData' ? archives.find(({ id }) => id === change.data) : undefined
     if (change.type !== 'deleteData') steps.push(...stepsOf(change, failures, deps))

@@ -158,7 +158,9 @@ export async function proposeSpec(
   const { observed, after } = await standOf(row, before, deps, isShown ? 'now' : 'lastSeen')
   const goesToTrash = removal.deleteData.length > 0 && removal.purge !== true
   const trashUntil = goesToTrash ? deps.trashUntil() : null
-  const shown = { deletesData: doomedData(removal), trashUntil, changes: changedFields(row.spec, spec) }
+  const deletesData = doomedData(removal)
+  const snapshots = deletesData.length === 0 ? [] : await store.snapshots.of(row.id)
+  const shown = { deletesData, snapshots, trashUntil, changes: changedFields(row.spec, spec) }
   // Sent back as it is, nothing happens, whatever state the project is in.
   const isNothing = !isChange && rotates.length + removal.deleteData.length === 0
   const touches = isNothing

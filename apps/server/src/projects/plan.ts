@@ -3,6 +3,7 @@ import { observedAfter, type PlanRequest, planProject, type Resolved } from '@st
 import type { Change, Engine, Observed } from '@stackquay/engine-api'
 import type { Observations } from '@stackquay/orchestrator'
 import type { OperationRow, ProjectRow, Store } from '@stackquay/store'
+import { asideTitle, type NamedSnapshot } from './data-title.ts'
 import { removalsOf } from './removals.ts'
 
 /** What a plan stands on: what is there, or what the operation that runs or waits is to reach. */
@@ -29,12 +30,17 @@ export function planOf(
   {
     deletesData = [],
     trashUntil = null,
+    snapshots = [],
+    movesSnapshots = false,
     changes: fields = [],
     after = [],
   }: {
     readonly deletesData?: readonly string[]
     /** Null: what is deleted does not go to the trash. */
     readonly trashUntil?: string | null
+    readonly snapshots?: readonly NamedSnapshot[]
+    /** They go to the trash with a project, and for good with their database alone. */
+    readonly movesSnapshots?: boolean
     readonly changes?: Plan['plan']['changes']
     /** What runs and waits: `observed` is what it is to reach. */
     readonly after?: readonly Pick<OperationRow, 'id'>[]
@@ -43,7 +49,7 @@ export function planOf(
   const { workloads: wanted, unresolved } = resolved
   const result = planProject({ wanted, unresolved, observed, ...request })
   const project = wanted[0]?.ref.project ?? observed[0]?.ref.project ?? ''
-  const first = deletesData.length === 0 ? [] : removalsOf(result.changes, project, deletesData)
+  const first = deletesData.length === 0 ? [] : removalsOf(result.changes, project, deletesData, snapshots)
   const changes = [...first, ...result.changes.filter((change) => !first.includes(change))]
   const steps = changes.flatMap((change) => {
     const because = change.type === 'replace' ? [...change.because] : []
@@ -53,8 +59,11 @@ export function planOf(
         : change.type === 'deleteData' || change.type === 'strays'
           ? null
           : change.ref.workload
-    const isMoved = change.type === 'deleteData' && trashUntil !== null
-    if (isMoved) return [{ title: asideTitle(change.data), workload, because }]
+    const isMoved =
+      change.type === 'deleteData' &&
+      trashUntil !== null &&
+      (movesSnapshots || !snapshots.some(({ id }) => id === change.data))
+    if (isMoved) return [{ title: asideTitle(change.data, snapshots), workload, because }]
     return engine.plan(change).map((step) => ({ title: step.title, workload, because }))
   })
   return {
@@ -75,9 +84,4 @@ export function planOf(
       },
     },
   }
-}
-
-/** What a step is called that moves data to the trash, in plans and in operations. */
-export function asideTitle(data: string): string {
-  return `Move the data "${data}" to the trash`
 }

@@ -4,7 +4,7 @@ import type { Engine } from '@stackquay/engine-api'
 import type { WorkStep } from '@stackquay/orchestrator'
 import { newId, type ProjectOperation, type ProjectRow, type Store, type TrashItem } from '@stackquay/store'
 import type { Config } from '../config.ts'
-import { asideTitle } from '../projects/plan.ts'
+import { asideTitle, type NamedSnapshot } from '../projects/data-title.ts'
 
 export interface TrashDeps {
   readonly store: Store
@@ -66,10 +66,15 @@ export function kindOfData(data: string): 'service' | 'database' {
   return serviceTypeOf(data) === undefined ? 'database' : 'service'
 }
 
-export function asideStep({ project, id }: TrashItem, data: string, { engine }: Pick<TrashDeps, 'engine'>): WorkStep {
+export function asideStep(
+  { project, id }: TrashItem,
+  data: string,
+  { engine }: Pick<TrashDeps, 'engine'>,
+  snapshots: readonly NamedSnapshot[] = [],
+): WorkStep {
   return {
     id: `aside:${data}`,
-    title: asideTitle(data),
+    title: asideTitle(data, snapshots),
     run: ({ signal }) => engine.setDataAside(project, { name: data, key: id }, signal),
   }
 }

@@ -42,7 +42,9 @@ async function plan(
   const strays = straysOf(engines.named(row.engine), row.id, { commands: true })
   const trashUntil = purge ? null : deps.trashUntil()
   const nothing = { ...resolved, workloads: [], unresolved: [], errors: [] }
-  return planOf(engine, nothing, observed, { goal: 'stopped', ...strays }, { deletesData, trashUntil, after }).plan
+  const snapshots = await deps.store.snapshots.of(row.id)
+  const shown = { deletesData, snapshots, movesSnapshots: true, trashUntil, after }
+  return planOf(engine, nothing, observed, { goal: 'stopped', ...strays }, shown).plan
 }
 
 function accept(
