@@ -39,7 +39,6 @@ interface DatabaseDialogsProps {
 
 /** What the buttons and the menu of a database lead to. */
 export function DatabaseDialogs({ project, name, open, onClose, children }: DatabaseDialogsProps) {
-  const navigate = useNavigate()
   const [purge, setPurge] = useState(false)
   return (
     <>
@@ -89,21 +88,7 @@ export function DatabaseDialogs({ project, name, open, onClose, children }: Data
           toastDone(t.rotated(name))
         }}
       />
-      <PlannedConfirm
-        open={open === 'reset'}
-        onClose={onClose}
-        title={t.resetTitle(name)}
-        detail={t.resetDetail}
-        word={name}
-        submit={t.resetSubmit}
-        name={['reset', project.id, name]}
-        ask={(signal) => planReset(project, name, signal)}
-        onConfirm={async (typed) => {
-          const operation = await resetDatabase(project, name, typed)
-          onClose()
-          await navigate({ to: '/operations/$operation', params: { operation: operation.id } })
-        }}
-      />
+      <ResetDialog project={project} name={name} open={open === 'reset'} onClose={onClose} />
       <PlannedConfirm
         open={open === 'drop'}
         onClose={onClose}
@@ -121,5 +106,33 @@ export function DatabaseDialogs({ project, name, open, onClose, children }: Data
         <PurgeCheck checked={purge} onChange={setPurge} />
       </PlannedConfirm>
     </>
+  )
+}
+
+interface ResetDialogProps {
+  project: ProjectView
+  name: string
+  open: boolean
+  onClose: () => void
+}
+
+function ResetDialog({ project, name, open, onClose }: ResetDialogProps) {
+  const navigate = useNavigate()
+  return (
+    <PlannedConfirm
+      open={open}
+      onClose={onClose}
+      title={t.resetTitle(name)}
+      detail={t.resetDetail}
+      word={name}
+      submit={t.resetSubmit}
+      name={['reset', project.id, name]}
+      ask={(signal) => planReset(project, name, signal)}
+      onConfirm={async (typed) => {
+        const operation = await resetDatabase(project, name, typed)
+        onClose()
+        await navigate({ to: '/operations/$operation', params: { operation: operation.id } })
+      }}
+    />
   )
 }
