@@ -5,7 +5,11 @@ import { emptyPlan, operation, standIn, step } from './stand-in.ts'
 
 const path = '/projects/shop/databases/main'
 const to = '2026-01-01T10:00:00.250+01:00'
-const ended = operation({ state: 'succeeded', steps: [step('recover', 'succeeded')], finishedAt: '2026-01-01T00:00:04Z' })
+const ended = operation({
+  state: 'succeeded',
+  steps: [step('recover', 'succeeded')],
+  finishedAt: '2026-01-01T00:00:04Z',
+})
 const found = {
   ...{ database: 'main', workload: 'postgresql-main', keep: '7d', state: 'late', bases: 2, bytes: 2_000_000 },
   ranges: [{ from: '2026-01-01T00:00:00Z', to: '2026-01-02T00:00:00Z' }],

@@ -67,3 +67,47 @@ test('against a stand-in: a clone is added, a snapshot removed', async () => {
   const removed = await stq(['db', 'snapshot', 'rm', 'shop', 'main', 'first', '--yes'], options)
   assert.equal(removed.code, 0, removed.stderr)
 })
+
+const shop = {
+  'GET /projects/shop': (_call: unknown, response: { setHeader(name: string, value: string): void }) => {
+    response.setHeader('etag', '"7"')
+    return { slug: 'shop' }
+  },
+}
+
+test('against a stand-in: a reset shows its plan, and needs the name', async () => {
+  await using service = await standIn({
+    ...answers,
+    ...shop,
+    [`POST ${path}/reset`]: ({ query }) => (query.has('dryRun') ? { plan: emptyPlan } : operation()),
+  })
+  const options = { url: service.url }
+  assert.notEqual((await stq(['db', 'reset', 'shop', 'main'], options)).code, 0)
+  const { code, stderr } = await stq(['db', 'reset', 'shop', '--confirm', 'main'], options)
+  assert.equal(code, 0, stderr)
+  assert.match(stderr, /main of shop begins anew/)
+  const [asked] = service.calls.filter(({ path: to, query }) => to.endsWith('/reset') && !query.has('dryRun'))
+  assert.deepEqual(asked?.body, { confirm: 'main' })
+})
+
+test('against a stand-in: a pull names its parts, needs the slug, and refuses what is no part before anything is asked', async () => {
+  await using service = await standIn({
+    ...answers,
+    ...shop,
+    'POST /projects/shop/pull': ({ query }) => (query.has('dryRun') ? { plan: emptyPlan } : operation()),
+  })
+  const options = { url: service.url }
+  const wrong = await stq(['pull', 'shop', 'production', '--only', 'main', '--confirm', 'shop'], options)
+  assert.match(wrong.stderr, /"main" is no part/)
+  assert.equal(service.calls.length, 0)
+  assert.notEqual((await stq(['pull', 'shop', 'production', '--confirm', 'other'], options)).code, 0)
+  const words = ['pull', 'shop', 'production', '--only', 'db:main', 'files:storage/app', '--confirm', 'shop']
+  const { code, stderr } = await stq(words, options)
+  assert.equal(code, 0, stderr)
+  const [asked] = service.calls.filter(({ path: to, query }) => to.endsWith('/pull') && !query.has('dryRun'))
+  assert.deepEqual(asked?.body, {
+    source: 'production',
+    confirm: 'shop',
+    parts: ['database:main', 'files:storage/app'],
+  })
+})

@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
@@ -170,6 +173,21 @@ describe('every operation that is to be recorded', () => {
       await waitFor('a base', async () => (await call('getPointInTime', { params: main })).json.state === 'ready')
       const body = { to: new Date().toISOString(), name: 'then' }
       return call('restoreDatabaseTo', { params: main, body, query: { wait: '10' } })
+    },
+    pullProject: async (call) => {
+      const answering = createServer((_request, response) => void response.writeHead(204).end()).listen(0, '127.0.0.1')
+      await once(answering, 'listening')
+      ended.push(() => answering.close())
+      const { port } = answering.address() as AddressInfo
+      const source = { project: 'shop', token: 'OTHER', databases: { main: { database: 'main' } } }
+      const other = { from: `http://127.0.0.1:${port}`, ...source }
+      await call('updateProject', patch({ env: { OTHER: { value: 'token', secret: true } }, pull: { other } }))
+      return call('pullProject', {
+        params: shop,
+        body: { source: 'other', confirm: 'shop' },
+        headers: { 'if-match': '*' },
+        query: { wait: '10' },
+      })
     },
     getServiceCredentials: async (call) => {
       await call('updateProject', patch({ [keeper.name]: { enabled: true } }))

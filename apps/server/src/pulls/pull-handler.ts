@@ -201,14 +201,11 @@ function planOf(
 ): Plan {
   const dataOf = ({ part }: SeenPart) => (part.kind === 'database' ? subjectOf(row, part.database).data : null)
   const titleOf = ({ part }: SeenPart) => (part.kind === 'database' ? subjectOf(row, part.database).title : part.path)
-  const fetch = (one: SeenPart) => ({
-    title: `Fetch ${titleOf(one)} from ${name}`,
-    workload: dataOf(one),
-    because: [
-      shown(one.there === null ? source.from : one.there.name),
-      ...(one.there?.bytes == null ? ['its size is not known'] : [bytesText(one.there.bytes)]),
-    ],
-  })
+  const fetch = (one: SeenPart) => {
+    const size = one.there?.bytes == null ? 'size not known' : bytesText(one.there.bytes)
+    const what = `${one.there === null ? source.from : shown(one.there.name)}, ${size}`
+    return { title: `Fetch ${titleOf(one)} from ${name}: ${what}`, workload: dataOf(one), because: [] }
+  }
   const databases = seen.filter(({ part }) => part.kind === 'database')
   const place = pullPlace(source.from)
   return planShown({
@@ -223,9 +220,11 @@ function planOf(
       ...seen
         .filter(({ part }) => part.kind === 'files')
         .map((one) => ({
-          title: `Replace the folder ${titleOf(one)}`,
+          title: one.replaces
+            ? `Replace the folder ${titleOf(one)}; what is there goes to ${asideFolder}/before-pull`
+            : `Make the folder ${titleOf(one)}`,
           workload: null,
-          because: one.replaces ? [`what is there goes to ${asideFolder}/before-pull`] : ['it is not there yet'],
+          because: [],
         })),
     ],
     restarts: databases.flatMap((one) => (one.how?.manner === 'stop' ? (dataOf(one) ?? []) : [])),

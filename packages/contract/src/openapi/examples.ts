@@ -8,13 +8,6 @@ const page = (item: unknown) => ({ items: [item], nextCursor: null })
 const list = (item: unknown) => ({ items: [item] })
 
 const variable = { value: 'debug', secret: false, runtimes: null }
-const pullSource = {
-  from: 'ssh://deploy@shop.example.com:22',
-  key: 'DEPLOY_KEY',
-  hostKey: 'SHA256:pFPKGc7bz+i0bEmcUwMvFvZ0Sd4ZhXvZ2n2mFyLyIho',
-  databases: { main: { command: ['pg_dump', 'shop'] } },
-  files: { 'storage/app': '/var/www/shop/storage' },
-}
 const database = { type: 'postgresql', version: '18', exposePort: false, primary: true, hostPort: 20011 }
 const user = { id: 'usr_01kq3z8v5a', username: 'ada', role: 'admin', disabled: false, createdAt: at }
 const session = { kind: 'session', user: 'ada', userId: user.id, role: 'admin' }
@@ -496,8 +489,6 @@ export const examples: Readonly<Record<string, unknown>> = {
   SnapshotList: { items: [snapshot] },
   SnapshotCreate: { name: 'before-the-upgrade' },
   SnapshotRestore: { confirm: 'main' },
-  PullDatabase: { command: ['pg_dump', 'shop'] },
-  PullSource: pullSource,
   PullRequest: { source: 'production', confirm: 'shop' },
   DatabaseReset: { confirm: 'main' },
   DatabaseClone: { name: 'experiment' },

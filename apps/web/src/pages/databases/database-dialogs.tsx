@@ -91,7 +91,6 @@ export function DatabaseDialogs({ project, name, open, onClose, children }: Data
 
 /** What is asked about once more, with its plan. */
 function ConfirmedActs({ project, name, open, onClose }: Omit<DatabaseDialogsProps, 'children'>) {
-  const navigate = useNavigate()
   const [purge, setPurge] = useState(false)
   return (
     <>
@@ -109,21 +108,7 @@ function ConfirmedActs({ project, name, open, onClose }: Omit<DatabaseDialogsPro
           toastDone(t.rotated(name))
         }}
       />
-      <PlannedConfirm
-        open={open === 'reset'}
-        onClose={onClose}
-        title={t.resetTitle(name)}
-        detail={t.resetDetail}
-        word={name}
-        submit={t.resetSubmit}
-        name={['reset', project.id, name]}
-        ask={(signal) => planReset(project, name, signal)}
-        onConfirm={async (typed) => {
-          const operation = await resetDatabase(project, name, typed)
-          onClose()
-          await navigate({ to: '/operations/$operation', params: { operation: operation.id } })
-        }}
-      />
+      <ResetDialog project={project} name={name} open={open === 'reset'} onClose={onClose} />
       <PlannedConfirm
         open={open === 'drop'}
         onClose={onClose}
@@ -141,5 +126,31 @@ function ConfirmedActs({ project, name, open, onClose }: Omit<DatabaseDialogsPro
         <PurgeCheck checked={purge} onChange={setPurge} />
       </PlannedConfirm>
     </>
+  )
+}
+
+function ResetDialog({
+  project,
+  name,
+  open,
+  onClose,
+}: Omit<DatabaseDialogsProps, 'children' | 'open'> & { open: boolean }) {
+  const navigate = useNavigate()
+  return (
+    <PlannedConfirm
+      open={open}
+      onClose={onClose}
+      title={t.resetTitle(name)}
+      detail={t.resetDetail}
+      word={name}
+      submit={t.resetSubmit}
+      name={['reset', project.id, name]}
+      ask={(signal) => planReset(project, name, signal)}
+      onConfirm={async (typed) => {
+        const operation = await resetDatabase(project, name, typed)
+        onClose()
+        await navigate({ to: '/operations/$operation', params: { operation: operation.id } })
+      }}
+    />
   )
 }
