@@ -31,7 +31,8 @@ async function folders(t: { after(fn: () => unknown): void }) {
     await utimes(join(folder, name), finished, finished)
   }
   const sh = async (script: string, ...words: string[]) =>
-    (await run('/bin/sh', ['-c', script, 'x', ...words], { env: { ...process.env, STACKQUAY_ARCHIVE: archive } })).stdout
+    (await run('/bin/sh', ['-c', script, 'x', ...words], { env: { ...process.env, STACKQUAY_ARCHIVE: archive } }))
+      .stdout
   return {
     archived: (name: string) => put(join(archive, 'wal'), `${name}.gz`),
     inServer: (name: string, as = name) => put(join(cluster, 'pg_wal'), name, page(as)),
@@ -43,7 +44,8 @@ async function folders(t: { after(fn: () => unknown): void }) {
   }
 }
 
-const piece = (n: number) => `00000001${(n >> 8).toString(16).toUpperCase().padStart(8, '0')}000000${(n & 255).toString(16).toUpperCase().padStart(2, '0')}`
+const piece = (n: number) =>
+  `00000001${(n >> 8).toString(16).toUpperCase().padStart(8, '0')}000000${(n & 255).toString(16).toUpperCase().padStart(2, '0')}`
 
 test('what is in the archive and what the server still has are one log, and files for later use are not in it', async (t) => {
   const log = await folders(t)
@@ -67,11 +69,16 @@ test('what is in the archive and what the server still has are one log, and file
 test('a piece that is missing divides the log; other files are none of it', async (t) => {
   const log = await folders(t)
   for (const n of [1, 2, 4, 5, 9]) await log.archived(piece(n))
-  for (const other of ['new', '00000002.history.gz', `${piece(3)}.gz.aside`, `${piece(2)}.00000028.backup.gz`]) await log.put(other)
+  for (const other of ['new', '00000002.history.gz', `${piece(3)}.gz.aside`, `${piece(2)}.00000028.backup.gz`])
+    await log.put(other)
   const { runs } = await log.look()
   assert.deepEqual(
     runs.map(({ first, last }) => [first, last]),
-    [[piece(1), piece(2)], [piece(4), piece(5)], [piece(9), piece(9)]],
+    [
+      [piece(1), piece(2)],
+      [piece(4), piece(5)],
+      [piece(9), piece(9)],
+    ],
   )
   await log.prune(piece(4))
   assert.deepEqual(
@@ -80,7 +87,10 @@ test('a piece that is missing divides the log; other files are none of it', asyn
   )
   assert.ok((await log.names()).includes('00000002.history.gz'))
   await log.prune(piece(100))
-  assert.deepEqual((await log.names()).filter((name) => /^[0-9A-F]{24}\.gz$/.test(name)), [])
+  assert.deepEqual(
+    (await log.names()).filter((name) => /^[0-9A-F]{24}\.gz$/.test(name)),
+    [],
+  )
 })
 
 test('nothing at all is no log', async (t) => {

@@ -37,11 +37,7 @@ export function archiveWriter({ db, now }: Writing): ArchiveWriter {
         .where('ended_at', 'is', null)
         .executeTakeFirst()
       if (open === undefined) return
-      await db
-        .updateTable('archives')
-        .set({ ended_at: now })
-        .where('id', '=', open.id)
-        .execute()
+      await db.updateTable('archives').set({ ended_at: now }).where('id', '=', open.id).execute()
       if (next === undefined) return
       await db
         .insertInto('archives')
