@@ -15,7 +15,7 @@ import { allTestFiles } from './test-files.mjs'
 
 /** Tests that repeat what they do with `rounds`, by the names of their files. */
 const repeating =
-  /\/(trust-[^/]*|kill|backups|round-trip|docker-kill|docker-foreign|patch-property|native-shared|root-paths|user-files|rabbitmq|docker-data|page|page-[^/]*|docker-page)\.test\.ts$/
+  /\/(trust-[^/]*|kill|backups|round-trip|docker-kill|docker-foreign|point-in-time|patch-property|native-shared|root-paths|user-files|rabbitmq|docker-data|page|page-[^/]*|docker-page)\.test\.ts$/
 const HOUR_MS = 3_600_000
 
 /**
