@@ -69,7 +69,7 @@ describe('a PostgreSQL as it was at a moment', { concurrency: 1 }, () => {
     return { folder, wal: join(folder, archive ?? 'none', 'wal') }
   }
 
-  it('random moments: exactly the transactions before it, the last of them named, and the first server untouched', async () => {
+  it('random moments: exactly the transactions before it, the last of them named, and the first server untouched', async (t) => {
     await ready()
     const random = randomFrom(20261126)
     const count = rounds(60, 200)
@@ -84,7 +84,8 @@ describe('a PostgreSQL as it was at a moment', { concurrency: 1 }, () => {
       await sleep(20 + random() * 60)
     }
     await client.end()
-    for (let turn = 0; turn < rounds(4, 20); turn += 1) {
+    const turns = rounds(4, 20)
+    for (let turn = 0; turn < turns; turn += 1) {
       // The last one is behind all of them.
       const n = turn === 0 ? count : 1 + Math.floor(random() * (count - 1))
       const [low, high] = [times[n - 1]!.after + 2, (times[n]?.before ?? times[n - 1]!.after + 20) - 1]
@@ -104,6 +105,7 @@ describe('a PostgreSQL as it was at a moment', { concurrency: 1 }, () => {
       await drop('then')
     }
     assert.equal((await query('SELECT count(*)::int AS n FROM written'))[0].n, count)
+    t.diagnostic(`${count} transactions, ${turns} moments`)
   })
 
   it('what cannot be is refused before anything is touched, with what can', async () => {

@@ -30,21 +30,21 @@ test('against a stand-in: a time goes out as it was written, and the last transa
   const bodies: unknown[] = []
   await using service = await standIn({
     'GET /operations/op_1': () => ended,
-    'GET /projects/shop': () => ({ slug: 'shop', databases: { then: { recovered } } }),
+    'GET /projects/shop': () => ({ slug: 'shop', databases: { past: { recovered } } }),
     [`POST ${path}/restore-to`]: ({ body, query }) => {
       bodies.push(body)
       return query.has('dryRun') ? { plan: emptyPlan } : operation()
     },
   })
   const options = { url: service.url }
-  const made = await stq(['db', 'restore-to', 'shop', 'main', to, '--as', 'then'], options)
+  const made = await stq(['db', 'restore-to', 'shop', 'main', to, '--as', 'past'], options)
   assert.equal(made.code, 0, made.stderr)
-  assert.match(made.stderr, /then is main at .*: its last transaction is of 2026-01-01T08:59:59.9Z/)
-  assert.deepEqual(bodies, [{ to, name: 'then' }])
-  assert.equal((await stq(['db', 'restore-to', 'shop', 'main', '10m', '--as', 'then', '--dry-run'], options)).code, 0)
+  assert.match(made.stderr, /past is main at .*: its last transaction is of 2026-01-01T08:59:59.9Z/)
+  assert.deepEqual(bodies, [{ to, name: 'past' }])
+  assert.equal((await stq(['db', 'restore-to', 'shop', 'main', '10m', '--as', 'past', '--dry-run'], options)).code, 0)
   assert.match((bodies[1] as { to: string }).to, /^\d{4}-.*Z$/)
   for (const wrong of ['2026-01-01T10:00:00', 'yesterday', '2026-01-01'])
-    assert.equal((await stq(['db', 'restore-to', 'shop', 'main', wrong, '--as', 'then'], options)).code, 2, wrong)
+    assert.equal((await stq(['db', 'restore-to', 'shop', 'main', wrong, '--as', 'past'], options)).code, 2, wrong)
   assert.equal((await stq(['db', 'restore-to', 'shop', 'main', to], options)).code, 2)
   assert.equal(bodies.length, 2)
 })

@@ -165,3 +165,28 @@ test('what is switched off is written no more and can be restored for its days',
   assert.deepEqual([state, keep], ['off', null])
   assert.ok(ranges.length <= 1)
 })
+
+test('a duplicate has an archive of its own, and a clone none', async (t) => {
+  const { app, project } = await openShop(t)
+  await ready(app)
+  const copy = await app.ask('POST', '/projects/shop/duplicate?wait=10', { name: 'Copy' })
+  assert.equal(copy.status, 201, JSON.stringify(copy.body))
+  await app.ask('POST', `/projects/${copy.body.id}/start?wait=10`)
+  const [own, its] = [archives(app, project.id), archives(app, copy.body.id)]
+  assert.deepEqual([own.length, its.length], [1, 1])
+  assert.notEqual(own[0], its[0])
+  const cloned = await app.ask('POST', `${db}/clone?wait=10`, { name: 'twin' })
+  assert.equal(cloned.status, 201, JSON.stringify(cloned.body))
+  assert.equal(cloned.body.databases.twin?.pointInTime, undefined)
+  assert.equal(archives(app, project.id).length, 1)
+})
+
+test('what is left of an archive that nobody knows is removed by the next start', async (t) => {
+  const { app, project } = await openShop(t)
+  await ready(app)
+  const [known] = archives(app, project.id)
+  app.engine.machine.data.set(`${project.id}/arc_left`, 1)
+  const next = await app.reopen()
+  await next.app.ready
+  assert.deepEqual(archives(next, project.id), [known])
+})

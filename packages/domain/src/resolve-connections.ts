@@ -147,14 +147,15 @@ function connectDatabase(
   for (const field of kind.secrets) connection.secret(field.name)
   // Data of a test environment is thrown away.
   const kept = facts.testEnvironment === undefined && kind.pointInTime !== undefined ? database.pointInTime : undefined
-  const archive = kept === undefined ? {} : { archive: archiveOf(name, workload, kept, needs) }
+  const known = kept === undefined ? null : archiveOf(name, workload, kept, needs)
+  const archive = known === null ? {} : { archive: known }
   return {
     database: { name, database, workload, leased, ...archive, known: { kind, connection } },
     variables: kind.variables(connection, prefix),
   }
 }
 
-function archiveOf(database: string, data: string, { keep }: PointInTimeSpec, needs: Needs): string {
+function archiveOf(database: string, data: string, { keep }: PointInTimeSpec, needs: Needs): string | null {
   return needs.archive({ database, data, keepDays: keepDaysOf(keep) })
 }
 

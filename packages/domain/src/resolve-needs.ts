@@ -6,8 +6,8 @@ export interface Needs {
   /** The lease of a port; one without a lease counts as missing and gets a provisional number. */
   hostPort(workload: string, port: string): number
   secret(name: string, length: number, encode: 'url' | undefined): Value
-  /** The archive of a database; one that is not begun counts as missing and gets a provisional name. */
-  archive(wanted: WantedArchive): string
+  /** The archive of a database; one that is not begun counts as missing, and its database runs without it until it is. */
+  archive(wanted: WantedArchive): string | null
   /** Grow with each look-up. */
   readonly missingLeases: readonly { readonly workload: string; readonly port: string }[]
   readonly missingSecrets: readonly { readonly name: string; readonly length: number }[]
@@ -19,9 +19,6 @@ export interface WantedArchive {
   readonly data: string
   readonly keepDays: number
 }
-
-/** No data is called like this. */
-const pendingArchive = 'arc_pending'
 
 export function createNeeds(facts: Pick<ResolveFacts, 'lease' | 'secret' | 'archive'>): Needs {
   const missingLeases: { workload: string; port: string }[] = []
@@ -45,7 +42,7 @@ export function createNeeds(facts: Pick<ResolveFacts, 'lease' | 'secret' | 'arch
       const archive = facts.archive?.(wanted.data) ?? null
       if (archive !== null) return archive
       if (!missingArchives.some(({ data }) => data === wanted.data)) missingArchives.push(wanted)
-      return pendingArchive
+      return null
     },
     missingLeases,
     missingSecrets,

@@ -20,7 +20,7 @@ export interface Resolved {
   /** Ports without a lease; the workloads above carry provisional numbers for them. */
   readonly missingLeases: readonly { readonly workload: string; readonly port: string }[]
   readonly missingSecrets: readonly { readonly name: string; readonly length: number }[]
-  /** Archives that are not begun yet; the workloads above carry a provisional name for them. */
+  /** Archives that are not begun yet; the workloads above run without them. */
   readonly missingArchives: readonly WantedArchive[]
   /** Names of variables that databases and services inject. */
   readonly injected: readonly string[]

@@ -28,13 +28,20 @@ export function archiveWriter({ db, now }: Writing): ArchiveWriter {
     setKeep: async (id, keepDays) => {
       await db.updateTable('archives').set({ keep_days: keepDays }).where('id', '=', id).execute()
     },
-    end: async (project, data) => {
-      await db
-        .updateTable('archives')
-        .set({ ended_at: now })
+    end: async (project, data, next) => {
+      const open = await db
+        .selectFrom('archives')
+        .selectAll()
         .where('project', '=', project)
         .where('data', '=', data)
         .where('ended_at', 'is', null)
+        .executeTakeFirst()
+      if (open === undefined) return
+      await db.updateTable('archives').set({ ended_at: now }).where('id', '=', open.id).execute()
+      if (next === undefined) return
+      await db
+        .insertInto('archives')
+        .values({ ...open, id: next, begun_at: now })
         .execute()
     },
     delete: async (id) => {

@@ -3,7 +3,7 @@ import { dataOfPart, filesPart, revertSpec, secretsOfPart, settingsPart } from '
 import type { Change } from '@stackquay/engine-api'
 import { clearTree, writeTree } from '@stackquay/engines'
 import { engineSteps, type StepContext } from '@stackquay/orchestrator'
-import type { ProjectRow } from '@stackquay/store'
+import { newId, type ProjectRow } from '@stackquay/store'
 import { rebuildableOf } from '../backups/project-parts.ts'
 import { putSettings } from '../backups/put-settings.ts'
 import type { BackedUpSettings } from '../backups/settings-part.ts'
@@ -64,7 +64,7 @@ export async function dropData(
   { engine, reveal, observations, store }: OperationDeps,
 ): Promise<void> {
   // What it wrote of its changes leads to it, not to what comes in its place.
-  await store.transaction((tx) => tx.archives.end(project, data))
+  await store.transaction((tx) => tx.archives.end(project, data, newId('arc')))
   const changes: readonly Change[] = [
     { type: 'remove', ref: { project, workload: data }, title: data, stop: { signal: 'SIGTERM', deadlineSeconds: 30 } },
     { type: 'deleteData', project, data },

@@ -1,7 +1,7 @@
 import { ProblemError } from '@stackquay/contract'
 import { type DatabaseUpgrade, databasePart, databaseWorkload, sameSpec, withVersionsOf } from '@stackquay/domain'
 import type { StepContext } from '@stackquay/orchestrator'
-import type { ProjectOperation, ProjectRow } from '@stackquay/store'
+import { newId, type ProjectOperation, type ProjectRow } from '@stackquay/store'
 import { openBackup } from '../backups/open-backup.ts'
 import { usersOfParts } from '../backups/project-parts.ts'
 import { runUpgrade } from '../upgrades/run-upgrade.ts'
@@ -76,7 +76,8 @@ export async function setVersion(
     const changed = await tx.projects.update(project, row.generation, { spec })
     const database = spec.databases[change.database]
     // What was kept of its changes leads to the data of the other version.
-    if (database !== undefined) await tx.archives.end(project, databaseWorkload(database.type, change.database))
+    if (database !== undefined)
+      await tx.archives.end(project, databaseWorkload(database.type, change.database), newId('arc'))
     // What was carried out last says the same: nothing is left to be done.
     if (row.heldSpec !== null && sameSpec({ ...spec, name: row.heldSpec.name }, row.heldSpec))
       await tx.projects.carriedOut(project, changed.generation, spec)

@@ -58,6 +58,14 @@ export function withRotated(facts: ResolveFacts, rotated: readonly string[]): Re
   }
 }
 
+/** As after a start, which begins the archives that are wanted, for a look at what it would do. */
+export function withArchives(facts: ResolveFacts): ResolveFacts {
+  return { ...facts, archive: (data) => facts.archive?.(data) ?? pendingArchive }
+}
+
+/** No data is called like this. */
+const pendingArchive = 'arc_pending'
+
 /** A full disk or a missing package is a blocker for this one kind, never for the whole service. */
 function broughtFile(programs: OurPrograms, name: string): string {
   try {

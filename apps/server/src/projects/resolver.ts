@@ -23,7 +23,7 @@ import {
 import type { Config } from '../config.ts'
 import type { FilesOf, SourcePlace } from './files-of.ts'
 import { type ProjectHosts, projectHosts } from './project-hosts.ts'
-import { type ResolveFactsDeps, resolveFacts, withRotated } from './resolve-facts.ts'
+import { type ResolveFactsDeps, resolveFacts, withArchives, withRotated } from './resolve-facts.ts'
 import { createSourceMemory } from './source-memory.ts'
 import { createReadings, readSource, type SourceRead } from './source-readings.ts'
 import { commandFiles, detectionFiles, workloadFiles } from './wanted-files.ts'
@@ -136,7 +136,7 @@ export function createResolver(options: ResolverOptions): Resolver {
     look: async (project, specs, source) => {
       const read = source === 'now' ? readForMoment : readings.remembered
       const found = await factsFor(project, specs.flatMap(workloadFiles), read)
-      return (spec, rotated = []) => resolveProject(spec, withRotated(found, rotated))
+      return (spec, rotated = []) => resolveProject(spec, withArchives(withRotated(found, rotated)))
     },
     forget: memory.forget,
     resolveKnown: async (project, source) =>

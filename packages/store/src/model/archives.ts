@@ -21,7 +21,7 @@ export interface ArchiveReader {
 export interface ArchiveWriter {
   begin(archive: Pick<ArchiveRow, 'id' | 'project' | 'database' | 'data' | 'keepDays'>): Promise<void>
   setKeep(id: string, keepDays: number): Promise<void>
-  /** Of this data, the one that is written. Done twice it is the same as done once. */
-  end(project: string, data: string): Promise<void>
+  /** Of this data, the one that is written; with `next`, another one of that id is begun in its place. Where none is written, nothing is done. */
+  end(project: string, data: string, next?: string): Promise<void>
   delete(id: string): Promise<void>
 }
