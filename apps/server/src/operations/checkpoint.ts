@@ -2,7 +2,7 @@ import type { Work, WorkStep } from '@stackquay/orchestrator'
 import type { ProjectOperation } from '@stackquay/store'
 import { deadlines, finish, forever, type OperationDeps } from './operation-deps.ts'
 import { bringBack, pauseWorkloads } from './paused.ts'
-import { type CheckpointRequest, forgetCheckpoint, takeCheckpointSteps } from './take-checkpoint.ts'
+import { type CheckpointRequest, forgetCheckpoint, roomSteps, takeCheckpointSteps } from './take-checkpoint.ts'
 
 export interface CheckpointInput {
   readonly request: CheckpointRequest
@@ -14,7 +14,11 @@ export function checkpoint(operation: ProjectOperation, deps: OperationDeps): Wo
   const { request } = input as unknown as CheckpointInput
   return {
     deadlineSeconds: deadlines.day,
-    stages: [() => pauseAllSteps(operation, deps), () => takeCheckpointSteps(project, request, deps)],
+    stages: [
+      () => roomSteps(project, request, deps),
+      () => pauseAllSteps(operation, deps),
+      () => takeCheckpointSteps(project, request, deps),
+    ],
     settle: async (outcome) => {
       const row = await deps.store.projects.find(project)
       if (row === null || row.phase === 'deleting') return deps.restartHolds.release(project)

@@ -7,7 +7,7 @@ import { deadlines, findProject, finish, forever, type OperationDeps } from './o
 import { bringBack, noteInput, pausedBy, pauseWorkloads } from './paused.ts'
 import { putCheckpointSteps } from './put-checkpoint.ts'
 import { type Failures, giveUpAfter, reconcileSteps } from './reconcile-steps.ts'
-import { type CheckpointRequest, forgetCheckpoint, takeCheckpointSteps } from './take-checkpoint.ts'
+import { type CheckpointRequest, forgetCheckpoint, roomSteps, takeCheckpointSteps } from './take-checkpoint.ts'
 
 export interface RestoreCheckpointInput {
   /** Id of the one that is put back. */
@@ -28,8 +28,9 @@ export function restoreCheckpoint(operation: ProjectOperation, deps: OperationDe
   return {
     deadlineSeconds: deadlines.day,
     stages: [
+      () => beforeSteps(operation, input, roomSteps, deps),
       () => pauseAllSteps(operation, deps),
-      () => beforeSteps(operation, input, deps),
+      () => beforeSteps(operation, input, takeCheckpointSteps, deps),
       () => putSteps(operation, input, deps),
       () => startSteps(operation, failures, deps),
     ],
@@ -51,10 +52,11 @@ async function noted({ id }: ProjectOperation, word: 'replacing' | 'restored', {
 async function beforeSteps(
   operation: ProjectOperation,
   { before }: RestoreCheckpointInput,
+  steps: typeof takeCheckpointSteps,
   deps: OperationDeps,
 ): Promise<readonly WorkStep[]> {
   if (await noted(operation, 'replacing', deps)) return []
-  return takeCheckpointSteps(operation.project, before, deps)
+  return steps(operation.project, before, deps)
 }
 
 async function putSteps(

@@ -49,7 +49,7 @@ export async function takeCheckpointSteps(
   const names = (await deps.engine.dataNames(project, forever)).filter((name) => !isCopiedData(name))
   const taking: Taking = { request, row, parts: [], warnings: [], settings: null, begun: 0 }
   return [
-    { id: 'settings', title: 'Keep settings and secrets', run: (context) => begin(taking, context, deps) },
+    { id: 'settings', title: 'Keep settings and secrets', run: () => begin(taking, deps) },
     ...names.map(
       (name): WorkStep => ({
         id: `copy:${name}`,
@@ -62,14 +62,27 @@ export async function takeCheckpointSteps(
   ]
 }
 
+/** While everything still runs: every file is looked at for it. */
+export async function roomSteps(
+  project: string,
+  request: CheckpointRequest,
+  deps: OperationDeps,
+): Promise<readonly WorkStep[]> {
+  if ((await deps.store.checkpoints.find(project, request.id)) !== null) return []
+  const run: WorkStep['run'] = async ({ signal }) => {
+    const row = await findProject(deps.store, project)
+    // Of an attempt that was cut off between data and row.
+    await dropCheckpointData(project, request.id, deps)
+    const { bytes } = await roomForCheckpoint(row, request, deps, signal)
+    await requireRoom(deps.config.home, bytes, 'The checkpoint')
+  }
+  return [{ id: 'room', title: 'Look whether there is room', run }]
+}
+
 /** What this is a checkpoint of: all of it is read before the first copy, while nothing runs that could change it. */
-async function begin(taking: Taking, { signal }: StepContext, deps: OperationDeps): Promise<void> {
+async function begin(taking: Taking, deps: OperationDeps): Promise<void> {
   const { request } = taking
-  // Of an attempt that was cut off between data and row.
-  await dropCheckpointData(taking.row.id, request.id, deps)
   const row = await findProject(deps.store, taking.row.id)
-  const { bytes } = await roomForCheckpoint(row, request, deps, signal)
-  await requireRoom(deps.config.home, bytes, 'The checkpoint')
   const { settings, warnings } = await checkpointSettingsOf(row, leftOut(row, request), deps.store)
   taking.settings = settings
   taking.warnings.push(...warnings, ...(await sourceWarnings(row, deps)))
