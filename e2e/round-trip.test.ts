@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { delimiter, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { after, before, describe, it } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Backup } from '@stackquay/contract'
+import { assembleOpenSearch } from '@stackquay/testkit/opensearch-program'
 import { isSoak, rounds } from '@stackquay/testkit/rounds'
 import { fill, treeOf } from './support/project-files.ts'
 import { databaseClient, type RealClient, serviceClients } from './support/real-clients.ts'
@@ -18,7 +19,7 @@ const databases = {
   old: { type: 'postgresql', version: '15' },
   stock: { type: 'mariadb' },
 }
-const services = ['redis', 'rabbitmq', 'storage', 'mailpit']
+const services = ['redis', 'rabbitmq', 'storage', 'mailpit', 'opensearch']
 const rules = {
   allowIps: [],
   basicAuth: null,
@@ -33,12 +34,14 @@ const rules = {
  * passphrase bring it back on another.
  */
 describe('a project with everything, its machine lost', () => {
+  // Where its program is looked for.
+  const withSearch = { env: { PATH: `${join(assembleOpenSearch(), 'bin')}${delimiter}${process.env.PATH}` } }
   let service: Service
   let bucket: TargetStorage
 
   before(async () => {
     bucket = await startTargetStorage()
-    service = await startService()
+    service = await startService(withSearch)
   })
   after(async () => {
     await service?.close()
@@ -60,7 +63,9 @@ describe('a project with everything, its machine lost', () => {
       body: {
         name: 'Shop',
         databases,
-        ...Object.fromEntries(['static', ...services].map((name) => [name, {}])),
+        ...Object.fromEntries(
+          ['static', ...services].map((name) => [name, name === 'opensearch' ? { heap: 256 } : {}]),
+        ),
         env: { PLAIN: 'a value', API_KEY: { value: secret, secret: true } },
       },
       query: { wait: 170 },
@@ -95,7 +100,7 @@ describe('a project with everything, its machine lost', () => {
     )
 
     await service.close()
-    service = await startService()
+    service = await startService(withSearch)
     const passphrase = target.recoveryPassphrase!
     const found = await service.client.call('createBackupTarget', {
       body: { name: 'Offsite', s3: bucket.s3, passphrase },

@@ -62,6 +62,25 @@ export function serviceClients(service: Service, project: string): Readonly<Reco
           return texts.includes(textOf(name))
         }),
     },
+    opensearch: {
+      workload: 'opensearch',
+      write: async (name) => {
+        const answer = await search(
+          await credentialsOf('opensearch'),
+          'PUT',
+          `/kept/_doc/${encodeURIComponent(name)}`,
+          {
+            text: textOf(name),
+          },
+        )
+        if (!answer.ok) throw new Error(await answer.text())
+      },
+      holds: async (name) => {
+        const answer = await search(await credentialsOf('opensearch'), 'GET', `/kept/_doc/${encodeURIComponent(name)}`)
+        if (answer.status === 404) return false
+        return ((await answer.json()) as { _source?: { text?: string } })._source?.text === textOf(name)
+      },
+    },
     storage: {
       workload: 'storage',
       write: async (name) => {
@@ -174,6 +193,17 @@ async function converse(port: number, words: string): Promise<string> {
   socket.end(words)
   await once(socket, 'close')
   return Buffer.concat(chunks).toString()
+}
+
+function search({ url }: Credentials, method: string, path: string, body?: object): Promise<Response> {
+  const { origin, username, password } = new URL(String(url))
+  const login = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`
+  return fetch(`${origin}${path}`, {
+    method,
+    headers: { authorization: `Basic ${Buffer.from(login).toString('base64')}`, 'content-type': 'application/json' },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    signal: AbortSignal.timeout(30_000),
+  })
 }
 
 async function withRabbit<T>(

@@ -55,8 +55,12 @@ export const systemPackages = [
   { debian: 'openssh-server', programs: ['sshd'], usedBy: ['packages/targets/', 'e2e/'] },
   { debian: 'openssh-client', programs: ['ssh-keygen'], usedBy: ['packages/targets/', 'e2e/'] },
   // OpenSearch is assembled from its published parts.
-  { debian: 'default-jdk-headless', programs: ['javac'], usedBy: ['packages/catalog/test/opensearch'] },
-  { debian: 'maven', programs: ['mvn'], usedBy: ['packages/catalog/test/opensearch'] },
+  {
+    debian: 'default-jdk-headless',
+    programs: ['javac'],
+    usedBy: ['packages/catalog/test/opensearch', 'e2e/round-trip'],
+  },
+  { debian: 'maven', programs: ['mvn'], usedBy: ['packages/catalog/test/opensearch', 'e2e/round-trip'] },
   { debian: 'golang-go', programs: ['go'], usedBy: ['packages/catalog/test/real-suites', 'e2e/'] },
   // Test runners whose results are read.
   { debian: 'ruby-rspec', programs: ['rspec'], usedBy: ['packages/catalog/test/real-suites'] },
