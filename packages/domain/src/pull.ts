@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { FieldError, ProjectPatch, PullDatabase, PullSource } from '@stackquay/contract'
 import { sourcePathFault } from './seed.ts'
 import type { ProjectSpec } from './spec.ts'
@@ -22,8 +23,10 @@ export function mergePull(spec: ProjectSpec, { pull: sent }: ProjectPatch, error
   for (const [name, source] of Object.entries(sent)) {
     if (source === null) sources.delete(name)
     else {
-      errors.push(...pullFaults(`/pull/${name}`, source, spec))
-      sources.set(name, withoutAbsent(source))
+      const next = withoutAbsent(source)
+      // One that stays as it is may name a database that was dropped since.
+      if (!isDeepStrictEqual(sources.get(name), next)) errors.push(...pullFaults(`/pull/${name}`, next, spec))
+      sources.set(name, next)
     }
   }
   return sources.size === 0 ? rest : { ...rest, pull: Object.fromEntries(sources) }

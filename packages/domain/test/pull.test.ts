@@ -111,6 +111,14 @@ test('a source is replaced whole, null takes it away, and a file says and prunes
   assert.match(wrong.errors[0]?.detail ?? '', /Did you mean "key"/)
 })
 
+test('a source that stays as it is may name a database that is gone', () => {
+  const before = { ...emptySpec('Shop'), pull: { production: ssh } }
+  const same = mergeProject(before, { pull: { production: structuredClone(ssh) } }, {}, offers, 'keeps')
+  assert.ok(same.ok && same.spec.pull?.production !== undefined)
+  const other = mergeProject(before, { pull: { production: { ...ssh, key: 'OTHER' } } }, {}, offers, 'keeps')
+  assert.ok(!other.ok && other.errors[0]?.code === 'unknown_database')
+})
+
 test('parts have ids, and only what is asked for is fetched', () => {
   const source = { ...ssh, files: { './storage//app/': '/var/app' } }
   assert.deepEqual(

@@ -91,6 +91,7 @@ const Settings = z.object({
     env: z.record(z.string(), z.looseObject({ secret: z.boolean() })),
     healthCheck: z.object({ path: z.string(), timeoutSeconds: z.number() }).nullable(),
     limits: Fields.nullable(),
+    pull: z.record(z.string(), Fields).optional(),
   }),
   source: z.looseObject({ kind: z.enum(['template', 'git', 'folder', 'copy', 'empty']) }).nullable(),
   secrets: z.record(z.string(), z.string()),

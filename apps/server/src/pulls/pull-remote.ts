@@ -25,6 +25,9 @@ export interface Looked {
 
 /** Files and folders of one pulled folder. */
 const mostEntries = 200_000
+/** Of those, how many are looked at for a plan, and how long. */
+const mostLooked = 20_000
+const lookMs = 10_000
 
 /** Throws `TargetError`, or a problem that names the field of the settings. */
 export async function openPullRemote(
@@ -112,7 +115,14 @@ function walked(remote: Remote): PullRemote {
     read: (from, signal) => remote.read(plain(from), signal),
     lookFiles: async (folder, signal) => {
       let bytes = 0
-      for await (const entry of remote.walk(folder, mostEntries, signal)) if (entry.kind === 'file') bytes += entry.size
+      let entries = 0
+      const until = Date.now() + lookMs
+      // Whether it is there shows at once. How large a large one is would take as long as fetching it.
+      for await (const entry of remote.walk(folder, mostEntries, signal)) {
+        entries += 1
+        if (entries > mostLooked || Date.now() > until) return { name: folder, bytes: null }
+        if (entry.kind === 'file') bytes += entry.size
+      }
       return { name: folder, bytes }
     },
     archive: (folder, leftOut, signal) => walkedArchive(remote.walk(folder, mostEntries, signal), leftOut, signal),
