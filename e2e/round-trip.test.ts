@@ -58,7 +58,7 @@ describe('a project with everything, its machine lost', () => {
 
   it('comes back from a bucket with all that was acknowledged before its backup began', {
     timeout: 900_000,
-  }, async () => {
+  }, async (t) => {
     const made = await service.client.call('createProject', {
       body: {
         name: 'Shop',
@@ -78,9 +78,14 @@ describe('a project with everything, its machine lost', () => {
     const files = await treeOf(made.path)
 
     const load = await writeAllTheTime(clients(), join(made.path, 'app.sqlite'))
+    t.after(() => load.end())
     await sleep(1_500)
+    await until(
+      async () => load.soFar().every(({ names }) => names.length > 1),
+      'all of them to have something to lose',
+      60_000,
+    )
     const acknowledged = load.soFar()
-    for (const { names, workload } of acknowledged) assert.ok(names.length > 1, `${workload} had nothing to lose`)
     const backup = (await service.client.call('createBackup', {
       params: { id },
       query: { wait: 290 },

@@ -52,7 +52,7 @@ async function one(t: TestContext, round: number): Promise<string> {
   if (chance(0.3)) await app.ask('POST', '/projects/shop/stop?wait=10')
   const parts = await partsOf(app)
   await mark(app, project, parts, 'A')
-  const backedUp = chance(0.5) ? parts : ['settings', ...some(parts.filter((part) => part !== 'settings'))]
+  const backedUp = chance(0.5) ? parts : ['settings', 'files', ...some(parts.filter((part) => /:/.test(part)))]
   const wanted = backedUp.filter((part) => part !== 'settings')
   const backup = (await app.ask<Backup>('POST', '/projects/shop/backups?wait=10', { parts: wanted })).body
   assert.deepEqual(

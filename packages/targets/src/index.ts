@@ -1,5 +1,5 @@
 export { type AgeKey, openSealer, type Sealer } from './age/sealer.ts'
-export { type Copier, openCopier } from './copier/copier.ts'
+export { type Copier, CopierEndedError, openCopier } from './copier/copier.ts'
 export type { CopyIndex, Piece } from './copy-format.ts'
 export { readHostKey, type SftpCredentials, type SftpSettings } from './drivers/sftp-connection.ts'
 export { openTarget, type TargetAccess } from './open-target.ts'

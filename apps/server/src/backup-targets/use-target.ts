@@ -1,6 +1,6 @@
 import { ProblemError } from '@stackquay/contract'
 import type { BackupTargetRow, Store } from '@stackquay/store'
-import { type Copier, openCopier, type TargetError } from '@stackquay/targets'
+import { type Copier, CopierEndedError, openCopier, type TargetError } from '@stackquay/targets'
 import { openAccess } from './sealed-access.ts'
 
 export interface UseOptions {
@@ -16,7 +16,13 @@ export async function useTarget<Result>(
   act: (target: Copier) => Promise<Result>,
 ): Promise<Result> {
   await using target = openCopier({ ...(await openAccess(row, store)), ...options })
-  return await act(target)
+  return await act(target).catch((error: unknown) => {
+    if (!(error instanceof CopierEndedError)) throw error
+    throw new ProblemError('job_failed', error.message, {
+      hint: 'Try again: a copy goes on where it was. Look whether the machine has enough memory.',
+      cause: error,
+    })
+  })
 }
 
 /** Throws `not_found`. */

@@ -118,6 +118,11 @@ export function openCopier(options: CopierOptions): Copier {
   }
 }
 
+/** It was killed, or the machine had no memory for it. */
+export class CopierEndedError extends Error {
+  override readonly name = 'CopierEndedError'
+}
+
 /** The same, with its own failure told, and not that of who reads it. */
 async function* watched(
   content: AsyncIterable<Uint8Array>,
@@ -162,7 +167,7 @@ function begin({ access, key = undefined, onRetry }: CopierOptions): Running {
     if (child.connected) child.send(message)
   }
   child.on('error', fail)
-  child.once('exit', (code, signal) => fail(new Error(`The process that copies ended (${signal ?? code}).`)))
+  child.once('exit', (code, signal) => fail(new CopierEndedError(`The process that copies ended (${signal ?? code}).`)))
   // That it reads no more is told by its end.
   child.stdin!.on('error', () => undefined)
   child.on('message', (message: FromCopier) => {
@@ -200,7 +205,8 @@ function begin({ access, key = undefined, onRetry }: CopierOptions): Running {
     stdout: child.stdout!,
     call: async (name, args, signal, send) => {
       signal.throwIfAborted()
-      if (child.exitCode !== null || child.signalCode !== null) throw new Error('The process that copies has ended.')
+      if (child.exitCode !== null || child.signalCode !== null)
+        throw new CopierEndedError('The process that copies has ended.')
       const id = ++last
       const answer = Promise.withResolvers<unknown>()
       waiting.set(id, answer)
