@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import type { OperationRecord, Plan, PointInTime, Problem, ProjectView } from '@stackquay/contract'
+import type { Checkpoint, OperationRecord, Plan, PointInTime, Problem, ProjectView } from '@stackquay/contract'
 import { waitFor } from '@stackquay/testkit'
 import { type ArchiveServer, serveArchives } from './archives-support.ts'
 import { openTestApp, type TestApp } from './projects-support.ts'
@@ -164,6 +164,31 @@ test('what is switched off is written no more and can be restored for its days',
   const { state, ranges, keep } = await look(app)
   assert.deepEqual([state, keep], ['off', null])
   assert.ok(ranges.length <= 1)
+})
+
+test('a checkpoint takes no archive along, and its restore ends those of what it replaces and of what came later', async (t) => {
+  const { app, project } = await openShop(t)
+  await ready(app)
+  const made = await app.ask<Checkpoint>('POST', '/projects/shop/checkpoints?wait=10', { name: 'then' })
+  assert.deepEqual(
+    made.body.parts.map(({ name }) => name),
+    ['source', 'mariadb-second', 'postgresql-main'],
+  )
+  await app.ask('POST', '/projects/shop/databases?wait=10', { name: 'late', type: 'postgresql', pointInTime: {} })
+  assert.equal(archives(app, project.id).length, 2)
+  const restored = await app.ask<OperationRecord>(
+    'POST',
+    `/projects/shop/checkpoints/${made.body.id}/restore?wait=10`,
+    { confirm: 'shop' },
+    { 'if-match': '*' },
+  )
+  assert.equal(restored.body.state, 'succeeded', JSON.stringify(restored.body.error))
+  await waitFor('their ends', async () => {
+    const open = (await app.store.archives.of(project.id)).filter(({ endedAt }) => endedAt === null)
+    return open.length === 1 && open[0]?.database === 'main'
+  })
+  await waitFor('its base', async () => (await look(app)).bases === 2)
+  assert.equal((await look(app)).state, 'ready')
 })
 
 test('a duplicate has an archive of its own, and a clone none', async (t) => {

@@ -52,7 +52,7 @@ async function testEnvironments(t: TestContext, { ports = '20000-20099' }: { por
   const config = readConfig({ STACKQUAY_HOME: home, STACKQUAY_PORT_RANGE: ports })
   const leased = { project: 'prj_1', workload: 'postgresql-main', port: 'postgresql', hostPort: 20_099 }
   const store = {
-    archives: { of: async () => [] },
+    archives: { of: async () => [], databases: async () => [] },
     ports: { all: async () => [leased], of: async () => [leased] },
     secrets: {
       of: async () => ({}),

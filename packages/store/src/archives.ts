@@ -3,6 +3,7 @@ import type { ArchiveReader, ArchiveWriter } from './model/archives.ts'
 
 export function archiveReader({ db }: Reading): ArchiveReader {
   return {
+    databases: () => db.selectFrom('archives').select(['project', 'database']).distinct().execute(),
     of: async (project) => {
       const rows = await db.selectFrom('archives').selectAll().where('project', '=', project).orderBy('id').execute()
       return rows.map(({ keep_days: keepDays, begun_at: begunAt, ended_at: endedAt, ...row }) => ({

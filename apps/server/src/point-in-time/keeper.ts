@@ -92,16 +92,15 @@ const patienceMs = 10 * 60_000
 async function lookAtAll(options: Keeping, life: AbortSignal): Promise<boolean> {
   const { model, onError, store } = options
   let waits = false
-  for (const { row } of model.all()) {
-    const rows = row.phase === 'ready' && !life.aborted ? await store.archives.of(row.id).catch(() => []) : []
-    for (const database of new Set(rows.map((one) => one.database))) {
-      const signal = AbortSignal.any([life, AbortSignal.timeout(lookMs)])
-      const waitsToo = await lookAtDatabase(row, database, options, signal).catch((error: unknown) => {
-        if (!life.aborted && !isBusy(error)) onError(error, `the archive of ${row.slug}/${database}`)
-        return isBusy(error)
-      })
-      waits ||= waitsToo
-    }
+  for (const { project, database } of await store.archives.databases().catch(() => [])) {
+    const row = model.find(project)?.row
+    if (row?.phase !== 'ready' || life.aborted) continue
+    const signal = AbortSignal.any([life, AbortSignal.timeout(lookMs)])
+    const waitsToo = await lookAtDatabase(row, database, options, signal).catch((error: unknown) => {
+      if (!life.aborted && !isBusy(error)) onError(error, `the archive of ${row.slug}/${database}`)
+      return isBusy(error)
+    })
+    waits ||= waitsToo
   }
   return waits
 }
@@ -135,14 +134,12 @@ async function lookAtDatabase(
 
 /** What settings say of it by now. What was switched off is kept for its days. */
 async function follow({ id, spec }: ProjectRow, database: string, store: Store): Promise<void> {
-  const settings = spec.databases[database]
-  if (settings === undefined) return
-  const data = databaseWorkload(settings.type, database)
-  const open = (await store.archives.of(id)).find((one) => one.data === data && one.endedAt === null)
-  const keep = settings.pointInTime?.keep
+  const settings = Object.hasOwn(spec.databases, database) ? spec.databases[database] : undefined
+  const open = (await store.archives.of(id)).find((one) => one.database === database && one.endedAt === null)
+  const keep = settings?.pointInTime?.keep
   if (open === undefined || (keep !== undefined && keepDaysOf(keep) === open.keepDays)) return
   await store.transaction((tx) =>
-    keep === undefined ? tx.archives.end(id, data) : tx.archives.setKeep(open.id, keepDaysOf(keep)),
+    keep === undefined ? tx.archives.end(id, open.data) : tx.archives.setKeep(open.id, keepDaysOf(keep)),
   )
 }
 

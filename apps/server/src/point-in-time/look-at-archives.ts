@@ -38,10 +38,12 @@ export async function lookAtArchives(
   signal: AbortSignal,
 ): Promise<readonly SeenArchive[]> {
   const { store, engine } = deps
-  const settings = project.spec.databases[database]
-  if (settings === undefined) return []
-  const data = databaseWorkload(settings.type, database)
-  const rows = (await store.archives.of(project.id)).filter((one) => one.data === data)
+  const settings = Object.hasOwn(project.spec.databases, database) ? project.spec.databases[database] : undefined
+  const data = settings === undefined ? null : databaseWorkload(settings.type, database)
+  // Of a database that went with a restore nothing can be done, but what is kept of it goes with its days.
+  const rows = (await store.archives.of(project.id)).filter((one) =>
+    data === null ? one.database === database : one.data === data,
+  )
   if (rows.length === 0) return []
   const [snapshots, names] = await Promise.all([store.snapshots.of(project.id), engine.dataNames(project.id, signal)])
   const seen: SeenArchive[] = []
@@ -49,9 +51,12 @@ export async function lookAtArchives(
     const copies = snapshots.filter(({ archive }) => archive === row.id)
     const known = { id: row.id, endedAt: row.endedAt, keepDays: row.keepDays, bases: copies.flatMap(baseOf) }
     const isWritten = row.endedAt === null
-    const version = (isWritten ? null : copies[0]?.version) ?? settings.version
-    const programs = await deps.resolver.archive(project, { database, archive: row.id, version, isWritten })
-    const isThere = names.includes(row.id) && (!isWritten || names.includes(data))
+    const version = (isWritten ? null : copies[0]?.version) ?? settings?.version
+    const programs =
+      version === undefined || settings === undefined
+        ? null
+        : await deps.resolver.archive(project, { database, archive: row.id, version, isWritten })
+    const isThere = names.includes(row.id) && (!isWritten || names.includes(row.data))
     const look = programs === null || !isThere ? nothing : await lookAt(project, programs, deps, signal)
     seen.push({ row, known, programs, look, ranges: restorableRanges(known, look, deps.now()) })
   }

@@ -14,6 +14,8 @@ export interface ArchiveRow {
 }
 
 export interface ArchiveReader {
+  /** Databases that have any, also such that are gone. */
+  databases(): Promise<readonly { readonly project: string; readonly database: string }[]>
   /** Of a project, oldest first. */
   of(project: string): Promise<readonly ArchiveRow[]>
 }
