@@ -239,8 +239,9 @@ const endMs = 2_000
 function start(): ChildProcess {
   return spawn(process.execPath, ['--max-semi-space-size=4', '--no-warnings', program], {
     cwd: '/',
-    // Certificates and time zones may be set there. A second heap of glibc would stay mostly empty.
-    env: { ...process.env, MALLOC_ARENA_MAX: '2' },
+    // Certificates and time zones may be set there. A second heap of glibc would stay mostly empty. The service does without Node’s cache of
+    // compiled code, which its memory would hold for good; this is gone soon and loads much.
+    env: { ...process.env, MALLOC_ARENA_MAX: '2', NODE_DISABLE_COMPILE_CACHE: undefined },
     stdio: ['pipe', 'pipe', 'inherit', 'ipc'],
     serialization: 'advanced',
     // A Ctrl+C at the terminal of the service is none of its business.
