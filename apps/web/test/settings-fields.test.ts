@@ -21,6 +21,7 @@ test('every shape of setting gets its control', () => {
   assert.equal(kindOf(z.array(z.string()).nullable()), 'words or null')
   assert.equal(kindOf(z.record(z.string(), z.string())), 'map')
   assert.equal(kindOf(z.object({ port: z.int() })), 'group')
+  assert.equal(kindOf(z.union([z.string(), z.array(z.string())])), 'words')
   assert.equal(kindOf(z.union([z.string(), z.int()])), 'json')
 })
 

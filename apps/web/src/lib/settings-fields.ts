@@ -70,7 +70,7 @@ function isAct(property: JsonSchema, root: JsonSchema): boolean {
 
 /** A text is secret when its schema says so, or when it is answered as a mere "there is one" beside it. */
 function fieldOf(key: string, property: JsonSchema, root: JsonSchema, hasPresence: boolean): SettingsField {
-  const { schema, nullable } = withoutNull(resolve(property, root), root)
+  const { schema, nullable } = withoutNull(oneOrMore(resolve(property, root), root), root)
   const base: FieldBase = {
     key,
     label: labelOfKey(key),
@@ -115,6 +115,14 @@ function fieldOf(key: string, property: JsonSchema, root: JsonSchema, hasPresenc
     default:
       return { ...base, kind: 'json' }
   }
+}
+
+/** Where one text may be sent in place of a list of one, the list is what there is to edit. */
+function oneOrMore(schema: JsonSchema, root: JsonSchema): JsonSchema {
+  const branches = (schema.anyOf ?? schema.oneOf ?? []).map((branch) => resolve(branch, root))
+  const list = branches.find(({ type, items }) => type === 'array' && resolve(items ?? {}, root).type === 'string')
+  if (list === undefined || branches.length !== 2 || !branches.some(({ type }) => type === 'string')) return schema
+  return { ...list, ...(schema.description === undefined ? {} : { description: schema.description }) }
 }
 
 function isSecret(schema: JsonSchema): boolean {

@@ -205,11 +205,11 @@ export function WordsControl({
     <div className="flex flex-col items-start gap-2">
       <TextArea
         {...common}
-        help={t.onePerLine}
+        help={nullable || common.help === null ? t.onePerLine : `${common.help} ${t.onePerLine}`}
         mono
         rows={Math.min(8, Math.max(2, (words ?? []).length))}
         value={(words ?? []).join('\n')}
-        onChange={(event) => onChange(event.target.value.split('\n'))}
+        onChange={(event) => onChange(event.target.value === '' ? [] : event.target.value.split('\n'))}
         className="w-full"
       />
       {nullable && (

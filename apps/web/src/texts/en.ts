@@ -1315,6 +1315,7 @@ export const en = {
     exposePort: 'Publish its port',
     pointInTime: 'Restore to a time',
     keep: 'Days to keep',
+    seed: 'Seed',
     external: 'External server',
     tls: 'TLS',
     username: 'User',
@@ -1335,6 +1336,7 @@ export const en = {
     pointInTime:
       'Every change is kept, so another database can be made as this one was at a moment. It restarts for it.',
     'pointInTime.keep': 'How far back: 7d is a week.',
+    seed: 'Dumps in the source that fill it when it is new or reset.',
     external: 'Use one that runs elsewhere instead of one of this project.',
     'external.username': '',
     'external.tls': '',
