@@ -8,6 +8,7 @@ const places: Readonly<Record<string, string>> = {
   'apps/server/src/backup-targets/sealed-access.ts': 'to connect to a backup target, and to open what lies there',
   'apps/server/src/backups/backup-keys.ts': 'the identity that opens the settings of a backup',
   'apps/server/src/backups/settings-part.ts': 'to seal it in a backup, for the key of that backup',
+  'apps/server/src/git/sealed-remote.ts': 'to log in where a repository comes from',
   'apps/server/src/http/idempotency.ts': 'the key of the fingerprints',
   'apps/server/src/projects/env-handlers.ts': 'a variable, one by one, for those who may read it',
   'apps/server/src/projects/handlers/duplicate-project.ts': 'to seal a copy',

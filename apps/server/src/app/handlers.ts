@@ -11,6 +11,7 @@ import { allBackupHandlers } from '../backups/handlers.ts'
 import type { Backups } from '../backups/open-backups.ts'
 import { dumpHandlers } from '../dumps/handlers.ts'
 import type { ReceivedDumps } from '../dumps/received-dumps.ts'
+import { gitHandlers } from '../git/handlers.ts'
 import type { Handlers, StreamHandlers } from '../http/handler.ts'
 import { instanceBackupHandlers } from '../instance-backups/handlers.ts'
 import { instanceRestoreHandlers } from '../instance-backups/restore-handler.ts'
@@ -107,7 +108,7 @@ function changingHandlers(
 ) {
   const { store, resolver, engine } = changing
   const { isolation, reveal } = instance
-  const { sources, filesOf } = resolving
+  const { sources, filesOf, repositories, gitHalf } = resolving
   const answers = createAnswers(changing)
   return {
     ...projectHandlers({ ...changing, sources, filesOf, isolation }, answers),
@@ -115,6 +116,7 @@ function changingHandlers(
     ...manifestHandlers(changing, answers),
     ...databaseHandlers({ store, engine, reveal }, answers),
     ...dumpHandlers({ ...changing, reveal, receivedDumps, config }, answers),
+    ...gitHandlers({ ...changing, repositories, gitHalf }, answers),
     ...allSnapshotHandlers({ ...changing, config, now }, answers),
     ...serviceHandlers({ store, resolver, engine, reveal }, answers),
     ...mailHandlers({ store, engine, workers: changing.workers, reveal }, answers),

@@ -12,6 +12,7 @@ import { deleteProject } from './delete.ts'
 import { deleteTargetCopy } from './delete-copy.ts'
 import { fetchBackup } from './fetch-backup.ts'
 import { fetchInstanceBackup } from './fetch-instance-backup.ts'
+import { git } from './git.ts'
 import { importDump } from './import.ts'
 import type { OperationDeps } from './operation-deps.ts'
 import { restore } from './restore.ts'
@@ -78,6 +79,8 @@ function workOfProject(operation: ProjectOperation, deps: OperationDeps): Work {
       return restoreSnapshot(operation, deps)
     case 'clone':
       return clone(operation, deps)
+    case 'git':
+      return git(operation, deps)
     case 'delete':
       return deleteProject(operation, deps)
     case 'copy-backup':

@@ -57,6 +57,7 @@ export function actsOf({ kind, input }: Pick<OperationRow, 'kind' | 'input'>): r
     case 'snapshot':
     case 'restore-snapshot':
     case 'clone':
+    case 'git':
       return []
     default:
       return kind satisfies never
@@ -82,11 +83,12 @@ const takesBack: readonly OperationRow['kind'][] = [
   'snapshot',
   'restore-snapshot',
   'clone',
+  'git',
 ]
 
-/** It changes nothing of the project: what is asked for meanwhile waits for it. */
+/** It changes nothing that runs: what is asked for meanwhile waits for it. */
 export function isQuiet({ kind }: Pick<OperationRow, 'kind'>): boolean {
-  return kind === 'backup' || kind === 'verify' || kind === 'snapshot'
+  return kind === 'backup' || kind === 'verify' || kind === 'snapshot' || kind === 'git'
 }
 
 /** It makes the project: what fails before there are files leaves nothing of it. */

@@ -38,6 +38,10 @@ export const powers = {
       'listSnapshots',
       'getBackup',
       'getBackupSchedule',
+      'getGit',
+      'getGitDiff',
+      'getGitLog',
+      'listGitBranches',
     ],
   },
   logs: {
@@ -55,6 +59,20 @@ export const powers = {
       'listAccessLog',
       'getTraffic',
       'listShareViewers',
+    ],
+  },
+  source: {
+    scope: 'operate',
+    unrestricted: false,
+    operations: [
+      'putGit',
+      'createGitDeployKey',
+      'fetchGit',
+      'pullGit',
+      'checkoutGit',
+      'commitGit',
+      'pushGit',
+      'discardGit',
     ],
   },
   run: {

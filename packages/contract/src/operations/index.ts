@@ -5,6 +5,7 @@ import * as backups from './backups.ts'
 import * as databases from './databases.ts'
 import * as dumps from './dumps.ts'
 import * as env from './env.ts'
+import * as git from './git.ts'
 import * as images from './images.ts'
 import * as instanceBackups from './instance-backups.ts'
 import * as manifest from './manifest.ts'
@@ -31,6 +32,7 @@ export const operations = {
   ...databases,
   ...dumps,
   ...snapshots,
+  ...git,
   ...backups,
   ...instanceBackups,
   ...trash,

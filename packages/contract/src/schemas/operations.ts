@@ -20,6 +20,7 @@ export const operationKinds = [
   'snapshot',
   'restore-snapshot',
   'clone',
+  'git',
 ] as const
 export const operationStates = ['queued', 'running', 'succeeded', 'failed', 'cancelled'] as const
 
