@@ -471,6 +471,61 @@ describe('git in a project', () => {
     assert.deepEqual(await readdir(join(service.home, 'git', 'mirrors')), [])
   })
 
+  it('installs what changed and restarts what runs over it, after a plan that says so', {
+    timeout: 180_000,
+  }, async () => {
+    const source = join(work, 'app')
+    await mkdir(source)
+    const served = (text: string) =>
+      `require('node:http').createServer((q, a) => a.end('${text}')).listen(process.env.PORT, '127.0.0.1')\n`
+    const manifest = { name: 'app', version: '1.0.0', private: true, scripts: { start: 'node server.js' } }
+    await writeFile(join(source, 'package.json'), JSON.stringify(manifest))
+    await writeFile(join(source, 'server.js'), served('one'))
+    await publishRepository(source, join(work, 'app.git'))
+    const made = await service.client.call('createProject', {
+      body: { name: 'App', git: { url: git.url('app.git') } },
+      query: { wait: 120 },
+    })
+    assert.equal(made.operation?.state, 'succeeded', JSON.stringify(made.operation?.error))
+    assert.equal((await service.get('app')).body, 'one')
+    const params = { id: 'app' }
+    const commitThere = async (message: string) => {
+      await execute('git', [...ada, 'add', '--all'], { cwd: source, env })
+      await execute('git', [...ada, 'commit', '--quiet', '--message', message], { cwd: source, env })
+      await execute('git', ['push', '--quiet', join(work, 'app.git'), 'main'], { cwd: source, env })
+    }
+    await writeFile(join(source, 'server.js'), served('two'))
+    await writeFile(join(source, 'package.json'), JSON.stringify({ ...manifest, version: '2.0.0' }))
+    await commitThere('Two')
+    await done('fetchGit', {}, 'app')
+    const { plan } = await service.client.plan('pullGit', { params })
+    assert.deepEqual(plan.restarts, ['node'])
+    assert.match(
+      plan.steps.map((step) => step.title).join('\n'),
+      /Bring main to origin\/main: 1 commits, 2 files\nInstall .*\nRestart /,
+    )
+    assert.match(plan.steps[0]!.because.join(), /Two/)
+    const ended = await act('pullGit', {}, 'app')
+    assert.equal(ended.state, 'succeeded', JSON.stringify(ended.error))
+    const titles = (ended.steps as unknown as { title: string }[]).map((step) => step.title).join('\n')
+    assert.match(titles, /Install/)
+    assert.equal((await service.get('app')).body, 'two')
+    const { pid } = (await service.client.call('getProject', { params })).status.workloads[0] as unknown as {
+      pid?: number
+    }
+    await done('pullGit', {}, 'app')
+    const again = (await service.client.call('getProject', { params })).status.workloads[0] as unknown as {
+      pid?: number
+    }
+    assert.equal(again.pid, pid)
+    await service.client.call('stopProject', { params, query: { wait: 30 } })
+    await writeFile(join(source, 'server.js'), served('three'))
+    await commitThere('Three')
+    const stopped = await act('pullGit', {}, 'app')
+    assert.equal(stopped.steps.length, 1)
+    assert.equal((await service.client.call('getProject', { params })).status.state, 'stopped')
+  })
+
   it('is right about shallow clones and submodules', { timeout: 90_000 }, async () => {
     const made = await service.client.call('createProject', {
       body: { name: 'Shallow', start: false },

@@ -63,7 +63,6 @@ test('every command that changes a project inside knows --dry-run', async () => 
     'git diff',
     'git branches',
     'git fetch',
-    'git pull',
     'git checkout',
     'git commit',
     'git push',

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { GitState } from '@stackquay/contract'
 import { stq } from './run-stq.ts'
-import { operation, standIn, step } from './stand-in.ts'
+import { emptyPlan, operation, standIn, step } from './stand-in.ts'
 
 const path = '/projects/shop/git'
 const state: GitState = {
@@ -44,13 +44,14 @@ test('against a stand-in: the status says how far it is from the other side, and
 test('against a stand-in: acts are sent as they were said, and their last word is shown', async () => {
   const sent: [string, unknown][] = []
   const take = (act: string) => ({
-    [`POST ${path}/${act}`]: ({ body }: { body: unknown }) => {
+    [`POST ${path}/${act}`]: ({ body, query }: { body: unknown; query: URLSearchParams }) => {
+      if (query.has('dryRun')) return { plan: emptyPlan }
       sent.push([act, body])
       return operation()
     },
   })
   await using service = await standIn({
-    ...['fetch', 'pull', 'checkout', 'commit', 'push', 'discard'].map(take).reduce((all, one) => ({ ...all, ...one })),
+    ...Object.assign({}, ...['fetch', 'pull', 'checkout', 'commit', 'push', 'discard'].map(take)),
     'GET /operations/op_1': () => ended,
   } as never)
   const say = async (...words: string[]) => {
@@ -60,6 +61,8 @@ test('against a stand-in: acts are sent as they were said, and their last word i
   }
   assert.match(await say('commit', 'shop', '-m', 'One', 'app.js', '--author', 'Ada L <ada@example.com>'), /of 1 files/)
   await say('pull', 'shop', '--merge')
+  const plan = await stq(['git', 'pull', 'shop', '--dry-run'], { url: service.url })
+  assert.match(plan.stdout, /Nothing to do/, plan.stderr)
   await say('checkout', 'shop', 'topic', '--create')
   await say('push', 'shop', '--force')
   await say('discard', 'shop', 'a b', '--yes')

@@ -1,4 +1,4 @@
-import type { GitState } from '@stackquay/contract'
+import type { GitState, Plan } from '@stackquay/contract'
 import type { ProjectRow } from '@stackquay/store'
 import type { Handlers, RequestContext } from '../http/handler.ts'
 import { acceptAlone, begin } from '../projects/accept.ts'
@@ -10,10 +10,11 @@ import type { NetworkHalf } from '../source/git-home.ts'
 import type { GitAct, Person } from './acting.ts'
 import { branchesOf, diffOf, logOf } from './history.ts'
 import { hostKeysOf } from './other-side.ts'
-import { noRemote, requireClean } from './refusals.ts'
+import { detached, noRemote, requireClean } from './refusals.ts'
 import { remoteHandlers } from './remote-handlers.ts'
 import type { Repositories } from './repository.ts'
 import { deployKeyOf, remoteOf, setRemoteOf } from './sealed-remote.ts'
+import { planOfPull } from './source-changes.ts'
 import { localState, noState } from './state.ts'
 
 export interface GitDeps extends ChangeDeps {
@@ -109,7 +110,9 @@ function actHandlers(deps: GitDeps, { find, wait }: ProjectAnswers) {
   }
   const handlers: Pick<GitHandlers, 'fetchGit' | 'pullGit' | 'checkoutGit' | 'commitGit' | 'pushGit' | 'discardGit'> = {
     fetchGit: ({ params, query }, context) => begun(params.id, 'project.git.fetch', { act: 'fetch' }, query, context),
-    pullGit: ({ params, query, body }, context) => {
+    pullGit: async ({ params, query, body }, context) => {
+      if (query.dryRun === true)
+        return { status: 200 as const, body: await planned(await find(params.id), deps, context) }
       const act = { act: 'pull', manner: body?.manner ?? 'fast-forward' } as const
       return begun(params.id, 'project.git.pull', act, query, context)
     },
@@ -129,6 +132,15 @@ function actHandlers(deps: GitDeps, { find, wait }: ProjectAnswers) {
       begun(params.id, 'project.git.discard', { act: 'discard', paths: body.paths }, query, context),
   }
   return handlers
+}
+
+async function planned(row: ProjectRow, deps: GitDeps, { signal }: RequestContext): Promise<Plan> {
+  const repository = await deps.repositories.open(row, signal)
+  if ((await remoteOf(row, deps.store)) === null) throw noRemote()
+  const { branch } = await requireClean(repository, signal, 'a pull')
+  if (branch === null) throw detached()
+  const resolved = (await deps.resolver.look(row, [row.spec], 'now'))(row.spec)
+  return planOfPull(repository, row, branch, { resolved, observed: deps.observations.of(row.id) }, signal)
 }
 
 /** What would be refused by the operation is refused now, where it can be known: nobody has to look for it there. */

@@ -34,6 +34,7 @@ const holding: readonly OperationRow['kind'][] = [
   'snapshot',
   'restore-snapshot',
   'clone',
+  'git',
 ]
 
 /** Goes on with operations that a crash interrupted, and starts or stops what is not as it should be. */

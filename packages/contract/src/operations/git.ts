@@ -17,7 +17,7 @@ import {
   GitState,
 } from '../schemas/git.ts'
 import { OperationRecord } from '../schemas/operations.ts'
-import { id, operate, read } from './of-project.ts'
+import { change, id, operate, read } from './of-project.ts'
 
 const waits = z.strictObject({ wait: Wait })
 const ended = { 202: OperationRecord, 200: OperationRecord } as const
@@ -131,14 +131,16 @@ export const pullGit = operation({
   path: '/projects/{id}/git/pull',
   tag: 'Git',
   summary: 'Fetch, and bring the branch to what the other side has',
-  description: 'Refused where a file differs from the last commit. Conflicts are told, and nothing is changed.',
+  description:
+    'Refused where a file differs from the last commit. Conflicts are told, and nothing is changed. Where the project runs, dependencies that changed are installed and its programs restart: see the plan.',
   access: operate,
   params: id,
-  query: waits,
+  query: change,
   body: GitPull.optional(),
   results: ended,
   problems: local,
   audit: 'project.git.pull',
+  dryRun: true,
 })
 
 export const checkoutGit = operation({
@@ -147,7 +149,8 @@ export const checkoutGit = operation({
   path: '/projects/{id}/git/checkout',
   tag: 'Git',
   summary: 'Check a branch out',
-  description: 'One that only `origin` has is made from it. Refused where a file differs from the last commit.',
+  description:
+    'One that only `origin` has is made from it. Refused where a file differs from the last commit. Programs restart as after a pull.',
   access: operate,
   params: id,
   query: waits,

@@ -7,6 +7,7 @@ import { projectRef } from '../../find-project.ts'
 import { finishOperation, takenOn, type WaitFlags } from '../../finish-operation.ts'
 import { addWaitOptions, projectArgument } from '../../options.ts'
 import { plainText } from '../../output/plain-text.ts'
+import { planText } from '../../output/plan-text.ts'
 import { confirm } from '../../prompt.ts'
 
 type Act = 'fetchGit' | 'pullGit' | 'checkoutGit' | 'commitGit' | 'pushGit' | 'discardGit'
@@ -22,6 +23,7 @@ export const defineFetch: Define = (command, context) => {
 }
 
 interface PullFlags extends WaitFlags {
+  readonly dryRun?: boolean
   readonly merge?: boolean
   readonly reset?: boolean
 }
@@ -33,9 +35,19 @@ export const definePull: Define = (command, context) => {
     .argument('[project]', projectArgument)
     .option('--merge', 'merge where both sides have commits; conflicts are told, and nothing is changed')
     .option('--reset', 'take the other side; what is here is kept as a branch kept/…')
+    .option('--dry-run', 'show what it would bring and restart, as of the last fetch, and do nothing')
   addWaitOptions(command).action((project: string | undefined, flags: PullFlags) =>
-    run(context(), project, 'pullGit', { manner: mannerOf(flags) }, flags),
+    flags.dryRun === true
+      ? plan(context(), project)
+      : run(context(), project, 'pullGit', { manner: mannerOf(flags) }, flags),
   )
+}
+
+async function plan(context: Context, named: string | undefined): Promise<void> {
+  const id = await projectRef(context, named)
+  const client = await context.client()
+  const planned = await client.plan('pullGit', { params: { id } }, { signal: context.signal })
+  context.result(planned, () => planText(planned, context.style.colors))
 }
 
 function mannerOf({ merge, reset }: PullFlags): GitPullManner {
