@@ -478,7 +478,16 @@ describe('git in a project', () => {
     await mkdir(source)
     const served = (text: string) =>
       `require('node:http').createServer((q, a) => a.end('${text}')).listen(process.env.PORT, '127.0.0.1')\n`
-    const manifest = { name: 'app', version: '1.0.0', private: true, scripts: { start: 'node server.js' } }
+    const manifest = {
+      name: 'app',
+      version: '1.0.0',
+      private: true,
+      scripts: { start: 'node server.js' },
+      dependencies: { lib: 'file:./lib' },
+    }
+    await mkdir(join(source, 'lib'))
+    await writeFile(join(source, 'lib', 'package.json'), JSON.stringify({ name: 'lib', version: '1.0.0' }))
+    await writeFile(join(source, '.gitignore'), 'node_modules\npackage-lock.json\n')
     await writeFile(join(source, 'package.json'), JSON.stringify(manifest))
     await writeFile(join(source, 'server.js'), served('one'))
     await publishRepository(source, join(work, 'app.git'))
