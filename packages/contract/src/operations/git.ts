@@ -182,6 +182,7 @@ export const pushGit = operation({
   path: '/projects/{id}/git/push',
   tag: 'Git',
   summary: 'Push a branch to the other side',
+  description: 'Refused where that has commits which are not here.',
   access: operate,
   params: id,
   query: waits,

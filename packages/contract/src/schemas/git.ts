@@ -11,14 +11,14 @@ const visible = (most: number) =>
     .string()
     .min(1)
     .max(most)
-    .regex(/^[^\u0000-\u001f\u007f]*$/, 'must not have control characters')
+    .regex(/^[^\x00-\x1f\x7f]*$/, 'must not have control characters')
 export const GitBranchName = visible(200).describe('Name of a branch.')
 const Oid = z.string().regex(/^[0-9a-f]{40,64}$/, 'must be the whole id of a commit')
 const Path = z
   .string()
   .min(1)
   .max(4096)
-  .regex(/^[^\u0000]*$/, 'must be a path')
+  .regex(/^[^\x00]*$/, 'must be a path')
 const Paths = z.array(Path).min(1).max(2000)
 
 const ChangeKind = z.enum(gitChangeKinds).nullable()
@@ -61,7 +61,7 @@ export const GitState = z
     submodules: z.array(z.string()).describe('Their paths. Nothing here updates them.'),
     lfsFiles: z.int().describe('Files of Git LFS. A checkout writes their pointers.'),
     shallow: z.boolean(),
-    credentials: z.object({ username: z.string(), hasToken: z.boolean() }).nullable(),
+    credentials: z.object({ username: z.string(), hasToken: z.boolean() }).meta({ id: 'GitCredentials' }).nullable(),
     deployKey: GitDeployKey.nullable(),
     hostKeys: z.array(HostKey).describe('Remembered keys of the SSH server of `url`.'),
   })
@@ -103,7 +103,7 @@ export const GitCommitRecord = z
   .object({
     id: z.string(),
     parents: z.array(z.string()),
-    author: z.object({ name: z.string(), email: z.string() }),
+    author: z.object({ name: z.string(), email: z.string() }).meta({ id: 'GitPerson' }),
     at: Time,
     subject: z.string(),
     body: z.string(),
@@ -148,13 +148,14 @@ export const GitCommit = z
       .min(1)
       .max(20_000)
       .regex(/\S/, 'must say something')
-      .regex(/^[^\u0000]*$/, 'must be text'),
+      .regex(/^[^\x00]*$/, 'must be text'),
     paths: Paths.optional().describe('Everything that differs when absent.'),
     author: z
       .strictObject({
         name: visible(200).regex(/^[^<>]*$/, 'must not have < or >'),
         email: visible(200).regex(/^[^<>\s]+$/, 'must not have <, > or spaces'),
       })
+      .meta({ id: 'GitAuthor' })
       .optional()
       .describe('Whoever asks when absent.'),
   })
