@@ -168,7 +168,7 @@ describe('git in a project', () => {
     const unseen = await fails('pushGit', { force: true })
     assert.match(unseen.detail, /Somebody has pushed/)
     const split = await fails('pullGit')
-    assert.match(split.detail, /1 commits here, 1 there/)
+    assert.match(split.detail, /1 commit here, 1 there/)
     await done('pullGit', { manner: 'merge' })
     assert.equal((await mine('log', '-1', '--format=%P')).split(' ').length, 2)
     await done('pushGit')
@@ -511,7 +511,7 @@ describe('git in a project', () => {
     assert.deepEqual(plan.restarts, ['node'])
     assert.match(
       plan.steps.map((step) => step.title).join('\n'),
-      /Bring main to origin\/main: 1 commits, 2 files\nInstall .*\nRestart /,
+      /Bring main to origin\/main: 1 commit, 2 files\nInstall .*\nRestart /,
     )
     assert.match(plan.steps[0]!.because.join(), /Two/)
     const ended = await act('pullGit', {}, 'app')

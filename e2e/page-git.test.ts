@@ -88,7 +88,7 @@ describe('git on the page', () => {
     await page.getByRole('button', { name: 'Fetch' }).click()
     await page.getByText('0 ahead and 1 behind of origin/main').waitFor()
     await page.getByRole('button', { name: 'Pull…' }).click()
-    await dialog().getByText('Bring main to origin/main: 1 commits, 1 files').waitFor()
+    await dialog().getByText('Bring main to origin/main: 1 commit, 1 file').waitFor()
     await assertLooks(page, 'the plan of a pull')
     await dialog().getByRole('button', { name: 'Pull' }).click()
     await page.getByText('as origin/main at the last fetch').waitFor()

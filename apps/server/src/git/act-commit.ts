@@ -2,7 +2,7 @@ import type { GitChange } from '@stackquay/contract'
 import { localAnswer, localFailure, localGit, localText } from '../source/local-git.ts'
 import { type Acting, type GitAct, writing } from './acting.ts'
 import { requireUnfiltered } from './lfs.ts'
-import { refused, requireNothingUnderWay, requireText } from './refusals.ts'
+import { counted, refused, requireNothingUnderWay, requireText } from './refusals.ts'
 import { statusOf } from './state.ts'
 
 export async function commit(act: Extract<GitAct, { act: 'commit' }>, acting: Acting): Promise<void> {
@@ -41,7 +41,7 @@ export async function commit(act: Extract<GitAct, { act: 'commit' }>, acting: Ac
   })
   if (made.code !== 0) throw localFailure('git made no commit', made.words)
   const now = (await localAnswer(repository, ['rev-parse', 'HEAD'], { signal })).toString().trim()
-  say(`${before === null ? 'The first commit' : 'Commit'} ${now.slice(0, 10)} of ${wanted.length} files.`)
+  say(`${before === null ? 'The first commit' : 'Commit'} ${now.slice(0, 10)} of ${counted(wanted.length, 'file')}.`)
 }
 
 const isThere = ({ staged, unstaged }: GitChange) =>

@@ -5,7 +5,7 @@ import { startProgram } from '../source/run-git.ts'
 import { isMeant } from './act-commit.ts'
 import { type Acting, writing } from './acting.ts'
 import { requireUnfiltered } from './lfs.ts'
-import { requireNothingUnderWay, requireText } from './refusals.ts'
+import { counted, requireNothingUnderWay, requireText } from './refusals.ts'
 import { statusOf } from './state.ts'
 
 /**
@@ -54,7 +54,7 @@ async function keep(meant: readonly GitChange[], commit: string | null, acting: 
     if (code !== 0) throw localFailure('The files could not be kept, so nothing was discarded', words)
     const tree = (await localAnswer(repository, ['write-tree'], beside)).toString().trim()
     const parents = commit === null ? [] : ['-p', commit]
-    const made = ['commit-tree', ...parents, '-m', `Discarded: ${paths.length} files`, tree]
+    const made = ['commit-tree', ...parents, '-m', `Discarded: ${counted(paths.length, 'file')}`, tree]
     const kept = (await localAnswer(repository, made, how)).toString().trim()
     const ref = `refs/stackquay/discarded/${id}`
     await localAnswer(repository, ['update-ref', ref, kept, ''], how)

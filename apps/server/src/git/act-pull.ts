@@ -3,7 +3,7 @@ import { localAnswer, localFailure, localGit, localText } from '../source/local-
 import { type Acting, writing } from './acting.ts'
 import { tellLfs } from './lfs.ts'
 import { fetchInto } from './other-side.ts'
-import { detached, refused, requireClean } from './refusals.ts'
+import { counted, detached, refused, requireClean } from './refusals.ts'
 import { aheadBehind, statusOf, underWay, upstreamOf } from './state.ts'
 
 /** Fetches, then brings the branch to what the other side has. Nothing is touched before all that could refuse it was asked. */
@@ -24,7 +24,7 @@ export async function pull(manner: GitPullManner, acting: Acting): Promise<void>
   if (behind === 0 && !(manner === 'reset' && ahead > 0)) return say(`${branch} has all that ${upstream} has.`)
   if (ahead > 0 && manner === 'fast-forward')
     throw refused(
-      `${branch} and ${upstream} have gone different ways: ${ahead} commits here, ${behind} there. Nothing was changed.`,
+      `${branch} and ${upstream} have gone different ways: ${counted(ahead, 'commit')} here, ${behind} there. Nothing was changed.`,
       'Pull with manner "merge", or with "reset" to take the other side and keep yours as a branch of its own.',
       { ahead, behind },
     )

@@ -33,5 +33,5 @@ export async function tellLfs(
   const { stdout } = await localGit(repository, args, { signal, env: { GIT_LITERAL_PATHSPECS: '0' }, cuts: true })
   const count = stdout.toString('utf8').split('\0').length - 1
   if (count > 0)
-    say(`${count} files are of Git LFS. Those that changed are pointers now; fetch them in a terminal: git lfs pull`)
+    say(`Files of Git LFS: ${count}. Those that changed are pointers now; fetch them in a terminal: git lfs pull`)
 }

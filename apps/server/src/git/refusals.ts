@@ -49,6 +49,10 @@ export function requireText(paths: readonly string[]): void {
     )
 }
 
+export function counted(count: number, thing: string): string {
+  return `${count} ${thing}${count === 1 ? '' : 's'}`
+}
+
 export const noRemote = () =>
   refused(
     'The project has no address to fetch from or push to.',

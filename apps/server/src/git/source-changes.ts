@@ -5,6 +5,7 @@ import type { ProjectRow } from '@stackquay/store'
 import { planShown } from '../backups/backup-handlers.ts'
 import { workloadFiles } from '../projects/wanted-files.ts'
 import { localAnswer, localText } from '../source/local-git.ts'
+import { counted } from './refusals.ts'
 import type { OpenRepository } from './repository.ts'
 import { aheadBehind, upstreamOf } from './state.ts'
 
@@ -53,7 +54,7 @@ export async function planOfPull(
   ])
   if (upstream === null || (from !== null && counts?.behind === 0)) return planShown({ warnings })
   if (counts !== null && counts.ahead > 0)
-    warnings.push(`${counts.ahead} commits are here alone: only a pull by merge or reset goes on.`)
+    warnings.push(`${counted(counts.ahead, 'commit')} here alone: only a pull by merge or reset goes on.`)
   const to = `refs/remotes/${upstream}`
   const changed = await changedBetween(
     repository,
@@ -63,7 +64,7 @@ export async function planOfPull(
   )
   const programs = row.desired === 'running' ? programsChangedBy(changed, row, known.resolved, known.observed) : []
   const pull = {
-    title: `Bring ${branch} to ${upstream}: ${counts?.behind ?? 'all'} commits, ${changed.length} files`,
+    title: `Bring ${branch} to ${upstream}: ${counts === null ? 'all commits' : counted(counts.behind, 'commit')}, ${counted(changed.length, 'file')}`,
     workload: null,
     because: await subjectsOf(repository, from === null ? to : `HEAD..${to}`, signal),
   }

@@ -97,7 +97,7 @@ async function aloneHere(): Promise<readonly string[]> {
   return prlimit === null ? [] : [prlimit, '--nproc=1:1', `--data=${mostMemory}:${mostMemory}`, '--core=0:0', '--']
 }
 
-const mostMemory = 1 << 30
+const mostMemory = 2 * 1024 ** 3
 
 let prlimitPath: Promise<string | null> | null = null
 
