@@ -1,10 +1,16 @@
 import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { isMeant } from '../src/git/act-commit.ts'
 import { readNumbers } from '../src/git/history.ts'
 import { dirtyIn, readStatus } from '../src/git/read-status.ts'
 import { isBranchName, readRefs, refChanges } from '../src/git/ref-names.ts'
 import { withoutPassword } from '../src/git/state.ts'
+import { localGit } from '../src/source/local-git.ts'
 
 const [a, b, c] = ['a', 'b', 'c'].map((one) => one.repeat(40)) as [string, string, string]
 
@@ -156,4 +162,28 @@ test('what a repository calls origin is shown without a password', () => {
   assert.equal(withoutPassword('https://ada:secret@example.org/x.git'), 'https://example.org/x.git')
   assert.equal(withoutPassword('git@example.org:x.git'), 'git@example.org:x.git')
   assert.equal(withoutPassword('https://a@b:c@example.org/x'), 'https://example.org/x')
+})
+
+test('where no setting takes a filter away, the kernel refuses to start it', {
+  skip: process.platform !== 'linux' && 'there is no prlimit',
+}, async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'stackquay-alone-'))
+  t.after(() => rm(folder, { recursive: true, force: true }))
+  const mark = join(folder, 'executed')
+  const account = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : null
+  const as = { cwd: folder, env: { PATH: process.env.PATH, HOME: '/nonexistent' }, ...account }
+  await writeFile(join(folder, 'a.bin'), 'a\n')
+  await writeFile(join(folder, '.gitattributes'), '*.bin filter=late\n')
+  if (account !== null) execFileSync('chown', ['-R', '65534:65534', folder])
+  execFileSync('git', ['init', '--quiet'], as)
+  execFileSync('git', ['config', 'filter.late.clean', `touch ${mark}; cat`], as)
+  execFileSync('git', ['config', 'filter.late.required', 'true'], as)
+  const repository = { path: folder, account, settings: [] }
+  const { code, words } = await localGit(repository, ['add', '--all'], { signal: AbortSignal.timeout(20_000) })
+  assert.notEqual(code, 0)
+  assert.match(words.tail().join('\n'), /temporarily unavailable/)
+  assert.ok(!existsSync(mark))
+  // The same without the limit starts it: the test can fail.
+  execFileSync('git', ['add', '--all'], as)
+  assert.ok(existsSync(mark))
 })
