@@ -44,6 +44,7 @@ export const fileAccess: readonly FileAccess[] = [
   { path: 'apps/server/src/bundled.ts', why: 'programs of the installation' },
   { path: 'apps/server/src/config.ts', why: 'files that an administrator names in the settings' },
   { path: 'apps/server/src/dumps/received-dumps.ts', why: 'files in `dumps` of the home, which only we can read' },
+  { path: 'apps/server/src/git/locks.ts', why: 'whose processes run, in /proc' },
   { path: 'apps/server/src/home.ts', why: 'makes the home and the folder above projects' },
   { path: 'apps/server/src/app/built-page.ts', why: 'looks for the built page' },
   { path: 'apps/server/src/backups/own-backups.ts', why: 'the size of the database in the home' },

@@ -33,7 +33,7 @@ test('every command that changes a project inside knows --dry-run', async () => 
       if (!sub.options.some(({ long }) => long === '--dry-run')) without.push(`${name} ${sub.name()}`)
     }
   }
-  // These read, or touch mails and backups alone, for which the service has no plan.
+  // These read, or touch mails, backups and repositories alone, for which the service has no plan.
   assert.deepEqual(without, [
     'env list',
     'env get',
@@ -61,6 +61,17 @@ test('every command that changes a project inside knows --dry-run', async () => 
     'backup fetch',
     'checkpoint list',
     'checkpoint delete',
+    'git status',
+    'git log',
+    'git diff',
+    'git branches',
+    'git fetch',
+    'git checkout',
+    'git commit',
+    'git push',
+    'git discard',
+    'git remote',
+    'git key',
     'limits show',
     'mail list',
     'mail show',

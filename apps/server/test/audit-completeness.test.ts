@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -377,6 +378,18 @@ describe('every operation that is to be recorded', () => {
     putInstanceBackupSchedule: (call) => call('putInstanceBackupSchedule', { body: { cron: '30 2 29 2 *' } }),
     deleteInstanceBackupSchedule: (call) => call('deleteInstanceBackupSchedule'),
     deleteBackupTarget: async (call) => call('deleteBackupTarget', { params: { target: await target(call) } }),
+    putGit: async (call) => {
+      await repository()
+      return call('putGit', { params: shop, body: { url: 'http://127.0.0.1:9/shop.git', token: passphrase } })
+    },
+    createGitDeployKey: (call) => call('createGitDeployKey', { params: shop }),
+    fetchGit: (call) => call('fetchGit', { params: shop, query: { wait: '30' } }),
+    pullGit: (call) => call('pullGit', { params: shop, query: { wait: '30' } }),
+    commitGit: (call) => call('commitGit', { params: shop, body: { message: 'One' }, query: { wait: '30' } }),
+    checkoutGit: (call) =>
+      call('checkoutGit', { params: shop, body: { branch: 'topic', create: true }, query: { wait: '30' } }),
+    pushGit: (call) => call('pushGit', { params: shop, query: { wait: '30' } }),
+    discardGit: (call) => call('discardGit', { params: shop, body: { paths: ['nothing'] }, query: { wait: '30' } }),
     cancelOperation: async (call) => {
       await call('createDatabase', { params: shop, body: { name: 'slow', type: 'postgresql' }, query: { wait: '10' } })
       opened.engine.hangNext('start')
@@ -387,6 +400,13 @@ describe('every operation that is to be recorded', () => {
       call('deleteProject', { params: shop, query: { confirm: 'shop', data: 'delete', wait: '10' } }),
   }
   const passphrase = 'sesame street corner'
+  /** In the folder of the project, as its user. */
+  const repository = async (): Promise<void> => {
+    const { path } = (await opened.app.store.projects.find('shop'))!
+    const { uid, gid } = await stat(path)
+    const as = { cwd: path, env: { PATH: process.env.PATH, HOME: '/nonexistent' }, uid, gid }
+    execFileSync('git', ['init', '--quiet', '--initial-branch=main'], as)
+  }
   /** The one that was made in its turn. */
   const target = async (call: Parameters<Drive>[0]): Promise<string> =>
     (await call('listBackupTargets')).json.items[0].id

@@ -10,6 +10,7 @@ import { problemErrorOf } from '../src/http/problem-answer.ts'
 import { createFilesOf } from '../src/projects/files-of.ts'
 import { readManifest } from '../src/projects/manifest-file.ts'
 import { createSources } from '../src/projects/sources.ts'
+import { createGitHomes } from '../src/source/git-home.ts'
 
 const isRoot = process.getuid?.() === 0
 const own = process.getuid?.() ?? 0
@@ -43,7 +44,12 @@ async function place(t: TestContext) {
   t.after(files.close)
   const accounts = manyAccounts()
   const config = { home: join(home, 'service'), projectsDir, allowedRoots: [join(home, 'people')] }
-  const sources = createSources({ config, accounts, files, network: { certificates: {}, registries: {} } })
+  const sources = createSources({
+    config,
+    accounts,
+    files,
+    gitHalf: { gitHome: createGitHomes(config.home), network: { certificates: {}, registries: {} } },
+  })
   const folder = (id: string) => ({ id, path: join(projectsDir, id.replace('prj_', '')) })
   return {
     home,

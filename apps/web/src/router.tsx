@@ -124,6 +124,11 @@ const backups = createRoute({
   path: '/backups',
   component: lazyRouteComponent(() => import('./pages/backups-page.tsx'), 'BackupsPage'),
 })
+const git = createRoute({
+  getParentRoute: () => project,
+  path: '/git',
+  component: lazyRouteComponent(() => import('./pages/git-page.tsx'), 'GitPage'),
+})
 const runtimes = createRoute({
   getParentRoute: () => project,
   path: '/runtimes',
@@ -226,6 +231,7 @@ export const router = createRouter({
         databases,
         services,
         backups,
+        git,
         mail,
         runtimes,
         network,

@@ -61,6 +61,7 @@ export const problemKinds = {
   unavailable_here: kind(422, 'Not available on this machine', 'Install the missing program.'),
   path_forbidden: kind(422, 'The folder may not be used', 'Choose a folder inside the allowed roots.'),
   source_failed: kind(422, 'The source code could not be fetched', 'See "detail" for the message of git.'),
+  git_refused: kind(409, 'The repository is not in a state for this', 'See "detail" for what stands in the way.'),
   backup_damaged: kind(422, 'The backup is damaged', 'Take another one; see "detail" for the part.'),
   backup_locked: kind(
     422,

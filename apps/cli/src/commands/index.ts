@@ -114,6 +114,13 @@ export const commandEntries: readonly CommandEntry[] = [
     'keep a whole project as it is now, and go back to that',
     () => import('./checkpoint.ts'),
   ),
+  entry(
+    'Inside a project',
+    'git',
+    '',
+    'show the repository of a project; fetch, pull, check out, commit, push, discard',
+    () => import('./git.ts'),
+  ),
   entry('Inside a project', 'limits', '', 'show and change what its workloads may use', () => import('./limits.ts')),
   entry('Inside a project', 'mail', '', 'read the mails that a project sent', () => import('./mail.ts')),
   entry(

@@ -13,6 +13,7 @@ import { allCheckpointHandlers } from '../checkpoints/handlers.ts'
 import { dumpHandlers } from '../dumps/handlers.ts'
 import type { ReceivedDumps } from '../dumps/received-dumps.ts'
 import { seedsOfStart } from '../dumps/seed-files.ts'
+import { gitHandlers } from '../git/handlers.ts'
 import type { Handlers, StreamHandlers } from '../http/handler.ts'
 import { instanceBackupHandlers } from '../instance-backups/handlers.ts'
 import { instanceRestoreHandlers } from '../instance-backups/restore-handler.ts'
@@ -111,7 +112,7 @@ function changingHandlers(
 ) {
   const { store, resolver, engine } = changing
   const { isolation, reveal } = instance
-  const { sources, filesOf } = resolving
+  const { sources, filesOf, repositories, gitHalf } = resolving
   const answers = createAnswers(changing)
   return {
     ...projectHandlers(
@@ -122,6 +123,7 @@ function changingHandlers(
     ...manifestHandlers(changing, answers),
     ...databaseHandlers({ store, engine, reveal }, answers),
     ...dumpHandlers({ ...changing, reveal, receivedDumps, config }, answers),
+    ...gitHandlers({ ...changing, repositories, gitHalf }, answers),
     ...allSnapshotHandlers({ ...changing, config, now, filesOf }, answers),
     ...allCheckpointHandlers({ ...changing, accounts: isolation.accounts, filesOf, config, now }, answers),
     ...pointInTimeHandlers({ ...changing, reveal, config, now }, answers),

@@ -24,7 +24,7 @@ export function openOperations(
   changing: Omit<ChangeDeps, 'orchestrator'>,
   {
     instance: { isolation, reveal },
-    resolving: { files, filesOf, sources },
+    resolving: { files, filesOf, sources, repositories, gitHalf },
     projects: { queues, watches, routes, progressLog, life, isLookedAt, keeper, published, network },
     commands: { runs, terminals, testEnvironments },
     provision,
@@ -32,7 +32,7 @@ export function openOperations(
     receivedDumps,
   }: {
     readonly instance: Pick<Instance, 'isolation' | 'reveal'>
-    readonly resolving: Pick<Resolving, 'files' | 'filesOf' | 'sources'>
+    readonly resolving: Pick<Resolving, 'files' | 'filesOf' | 'sources' | 'repositories' | 'gitHalf'>
     readonly projects: KnownProjects
     readonly commands: Commands
     readonly provision: Provision
@@ -58,6 +58,9 @@ export function openOperations(
     accounts: isolation.accounts,
     provision,
     filesOf,
+    files,
+    repositories,
+    gitHalf,
     reveal,
     carries: progressLog.carries,
     runs,

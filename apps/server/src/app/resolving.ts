@@ -3,11 +3,13 @@ import { type Catalogue, createCatalogue } from '../catalogue/catalogue.ts'
 import { createContainerFacts } from '../catalogue/container-facts.ts'
 import { createOurPrograms } from '../catalogue/our-programs.ts'
 import { engineKind } from '../engine-kinds.ts'
+import { createRepositories, type Repositories } from '../git/repository.ts'
 import { compiledFolder } from '../home.ts'
 import { createFilesOf, type FilesOf } from '../projects/files-of.ts'
 import { createImageRecords, type ImageRecords } from '../projects/images.ts'
 import { createResolver, type Resolver } from '../projects/resolver.ts'
 import { createSources, type Sources } from '../projects/sources.ts'
+import { createGitHomes, type NetworkHalf } from '../source/git-home.ts'
 import type { AppContext } from './context.ts'
 import type { Instance } from './instance.ts'
 
@@ -17,6 +19,8 @@ export interface Resolving {
   readonly catalogue: Catalogue
   readonly images: ImageRecords
   readonly sources: Sources
+  readonly repositories: Repositories
+  readonly gitHalf: NetworkHalf
   readonly filesOf: FilesOf
   /** Ends the programs that read and write as the users of projects when it is closed. */
   readonly files: UserFiles
@@ -45,6 +49,8 @@ export async function openResolving(
     containers: async ({ id, engine: name }) =>
       engineKind(name).capabilities.images ? containerFacts(id, await images.pinned(id)) : null,
   })
-  const sources = createSources({ config, accounts, files, network: networkEnvironment(process.env) })
-  return { resolver, catalogue, images, sources, filesOf, files }
+  const gitHalf = { gitHome: createGitHomes(config.home), network: networkEnvironment(process.env) }
+  const sources = createSources({ config, accounts, files, gitHalf })
+  const repositories = createRepositories({ accounts, files })
+  return { resolver, catalogue, images, sources, repositories, gitHalf, filesOf, files }
 }

@@ -13,6 +13,7 @@ import { deleteProject } from './delete.ts'
 import { deleteTargetCopy } from './delete-copy.ts'
 import { fetchBackup } from './fetch-backup.ts'
 import { fetchInstanceBackup } from './fetch-instance-backup.ts'
+import { git } from './git.ts'
 import { importDump } from './import.ts'
 import type { OperationDeps } from './operation-deps.ts'
 import { pull } from './pull.ts'
@@ -88,6 +89,8 @@ function workOfProject(operation: ProjectOperation, deps: OperationDeps): Work {
       return checkpoint(operation, deps)
     case 'restore-checkpoint':
       return restoreCheckpoint(operation, deps)
+    case 'git':
+      return git(operation, deps)
     case 'delete':
       return deleteProject(operation, deps)
     case 'copy-backup':

@@ -1,11 +1,12 @@
 import { ProblemError } from '@stackquay/contract'
 import type { SecretRef } from '@stackquay/engine-api'
-import type { Accounts } from '@stackquay/engines'
+import type { Accounts, UserFiles } from '@stackquay/engines'
 import type { ProjectQueues, Watches } from '@stackquay/orchestrator'
 import type { ProjectRow, Store, TrashItem } from '@stackquay/store'
 import type { Backups } from '../backups/open-backups.ts'
 import type { Config } from '../config.ts'
 import type { ReceivedDumps } from '../dumps/received-dumps.ts'
+import type { Repositories } from '../git/repository.ts'
 import type { Provision } from '../isolation/provision.ts'
 import type { Network } from '../network/network.ts'
 import type { ChangeDeps } from '../projects/change-project.ts'
@@ -14,6 +15,7 @@ import type { RestartHolds } from '../projects/restart-holds.ts'
 import type { Sources } from '../projects/sources.ts'
 import type { Runs } from '../runs/runs.ts'
 import type { TestEnvironments } from '../runs/test-environments.ts'
+import type { NetworkHalf } from '../source/git-home.ts'
 import type { Terminals } from '../terminals/terminals.ts'
 import { trashEvent } from '../trash/trash-view.ts'
 
@@ -32,6 +34,9 @@ export interface OperationDeps extends Omit<ChangeDeps, 'orchestrator'> {
   /** The same, and its user. */
   retire(project: Pick<ProjectRow, 'id' | 'path'>): Promise<void>
   readonly filesOf: FilesOf
+  readonly files: Pick<UserFiles, 'of'>
+  readonly repositories: Repositories
+  readonly gitHalf: NetworkHalf
   readonly runs: Pick<Runs, 'holdsAny' | 'endAll' | 'forgetAll'>
   readonly terminals: Pick<Terminals, 'settleAll'>
   readonly restartHolds: RestartHolds

@@ -18,7 +18,7 @@ import { heldElsewhere, putSettings } from '../backups/put-settings.ts'
 import { type CheckpointSettings, openCheckpoint } from '../checkpoints/checkpoint-settings.ts'
 import { withPendingSecrets } from '../projects/extract-secrets.ts'
 import { isThere } from '../projects/files-of.ts'
-import { sourceUrlSecret } from '../projects/source-url.ts'
+import { opensRepository } from '../projects/source-url.ts'
 import { findProject, forever, type OperationDeps } from './operation-deps.ts'
 import { passing } from './passing.ts'
 import { dropData } from './put-back.ts'
@@ -151,14 +151,14 @@ async function domainsOf(row: ProjectRow, { domains }: CheckpointSettings, { sto
   }
 }
 
-/** The data knows the passwords that it was made with. Those of databases that came later go with these. */
+/** The data knows the passwords that it was made with. Those of databases that came later go with these. What opens the repository stays as it is. */
 async function putSecrets(
   tx: Transaction,
   { id }: ProjectRow,
   names: readonly string[],
   { secrets, spec }: CheckpointSettings,
 ): Promise<void> {
-  const isOther = (name: string) => isSecretOfCopy(name) || name === sourceUrlSecret
+  const isOther = (name: string) => isSecretOfCopy(name) || opensRepository(name)
   for (const [name, text] of Object.entries(secrets)) if (!isOther(name)) await tx.secrets.put(id, name, text)
   // One that could not be opened for the checkpoint is still of use.
   const needed = new Set([

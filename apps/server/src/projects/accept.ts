@@ -61,6 +61,7 @@ export function actsOf({ kind, input }: Pick<OperationRow, 'kind' | 'input'>): r
     case 'restore-checkpoint':
     case 'reset':
     case 'pull':
+    case 'git':
       return []
     default:
       return kind satisfies never
@@ -90,11 +91,12 @@ const takesBack: readonly OperationRow['kind'][] = [
   'restore-checkpoint',
   'reset',
   'pull',
+  'git',
 ]
 
-/** It changes nothing of the project: what is asked for meanwhile waits for it. */
+/** It changes nothing that runs: what is asked for meanwhile waits for it. */
 export function isQuiet({ kind }: Pick<OperationRow, 'kind'>): boolean {
-  return kind === 'backup' || kind === 'verify' || kind === 'snapshot' || kind === 'checkpoint'
+  return kind === 'backup' || kind === 'verify' || kind === 'snapshot' || kind === 'checkpoint' || kind === 'git'
 }
 
 /** It makes the project: what fails before there are files leaves nothing of it. */

@@ -1,2 +1,10 @@
 /** Name under which the URL of a repository is sealed when it holds credentials. */
 export const sourceUrlSecret = 'source/url'
+
+/** Names under which the other side of a repository, and the key for it, are sealed with the project. */
+export const gitRemoteSecret = 'git/remote'
+export const gitDeployKeySecret = 'git/deploy-key'
+
+/** They open a repository for one project; a copy gets them from a person. */
+export const opensRepository = (name: string) =>
+  name === sourceUrlSecret || name === gitRemoteSecret || name === gitDeployKeySecret

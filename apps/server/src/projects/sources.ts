@@ -10,13 +10,13 @@ import {
   copyToGive,
   FilesError,
   type FilesErrorCode,
-  type NetworkEnvironment,
   type UserFiles,
   writeTree,
 } from '@stackquay/engines'
 import type { StepContext } from '@stackquay/orchestrator'
 import type { Config } from '../config.ts'
 import { createCloning } from '../source/clone.ts'
+import type { NetworkHalf } from '../source/git-home.ts'
 import { readerOf, type SourcePlace } from './files-of.ts'
 import { createNewFolders, type NewFolder } from './new-folder.ts'
 
@@ -49,12 +49,12 @@ export interface SourcesOptions {
   readonly config: Pick<Config, 'projectsDir' | 'allowedRoots' | 'home'>
   readonly accounts: Accounts
   readonly files: Pick<UserFiles, 'of'>
-  readonly network: NetworkEnvironment
+  readonly gitHalf: NetworkHalf
 }
 
-export function createSources({ config, accounts, files, network }: SourcesOptions): Sources {
+export function createSources({ config, accounts, files, gitHalf }: SourcesOptions): Sources {
   const { appear, undo, keep, sweep } = createNewFolders(config.projectsDir)
-  const cloning = createCloning(config.home, network)
+  const cloning = createCloning(config.home, gitHalf.network, gitHalf.gitHome)
 
   return {
     freeFolder: async (slug) => {

@@ -38,6 +38,7 @@ const holding: readonly OperationRow['kind'][] = [
   'restore-checkpoint',
   'reset',
   'pull',
+  'git',
 ]
 
 /** Goes on with operations that a crash interrupted, and starts or stops what is not as it should be. */

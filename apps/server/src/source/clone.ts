@@ -2,7 +2,7 @@ import { ProblemError } from '@stackquay/contract'
 import type { Account, NetworkEnvironment } from '@stackquay/engines'
 import type { StepContext } from '@stackquay/orchestrator'
 import { copyToProject } from './copy-to-project.ts'
-import { createGitHomes } from './git-home.ts'
+import { createGitHomes, type GitHome } from './git-home.ts'
 import { gitOverNetwork } from './git-network.ts'
 import { parseGitUrl } from './git-url.ts'
 import { describeHostKey, knownHostName } from './host-keys.ts'
@@ -24,8 +24,11 @@ export interface Cloning {
  * Repositories elsewhere. One user talks to the network and knows the credentials, another owns the project and its files;
  * between them stands a mirror that only the first can read (decision 27).
  */
-export function createCloning(home: string, network: NetworkEnvironment): Cloning {
-  const gitHome = createGitHomes(home)
+export function createCloning(
+  home: string,
+  network: NetworkEnvironment,
+  gitHome: () => Promise<GitHome> = createGitHomes(home),
+): Cloning {
   /** Servers whose key was remembered by a check: the clone that follows says so, for nobody reads the output of checks. */
   const newServers = new Set<string>()
 

@@ -1,11 +1,12 @@
-import { execFile } from 'node:child_process'
-import { randomUUID } from 'node:crypto'
+import { execFile, spawn } from 'node:child_process'
+import { randomBytes, randomUUID } from 'node:crypto'
+import { once } from 'node:events'
 import { readdirSync } from 'node:fs'
 import { chmod, lchown, mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { ProblemError } from '@stackquay/contract'
-import type { Account } from '@stackquay/engines'
+import type { Account, NetworkEnvironment } from '@stackquay/engines'
 import { ensureSystemUser, type SystemUser } from '../users/system-user.ts'
 
 const execute = promisify(execFile)
@@ -21,6 +22,16 @@ export interface GitHome {
   readonly user: SystemUser | null
   /** Runs `act` with a new empty folder, which is gone afterwards, however it ends. */
   withMirror<T>(act: (folder: string) => Promise<T>): Promise<T>
+  /** A file in a mirror. */
+  write(path: string, text: string): Promise<void>
+  /** The same with a name for the socket of an agent, where nothing lies yet. */
+  withSocket<T>(act: (path: string) => Promise<T>): Promise<T>
+}
+
+/** What git’s own user works with. */
+export interface NetworkHalf {
+  readonly gitHome: () => Promise<GitHome>
+  readonly network: NetworkEnvironment
 }
 
 /**
@@ -48,6 +59,8 @@ export function createGitHomes(home: string): () => Promise<GitHome> {
       knownHosts: join(folder, 'known_hosts'),
       user,
       withMirror: (act) => withMirror(mirrors, user, act),
+      write: (path, text) => writeAs(user, path, text),
+      withSocket: (act) => withSocket(mirrors, user, act),
     }
   }
   const get = () => {
@@ -82,6 +95,29 @@ async function withMirror<T>(
     // What cannot be removed now is removed when the service starts again.
     await asGit(user, ['rm', '-rf', '--', mirror]).catch(() => undefined)
   }
+}
+
+/** Short, for the path of a socket may be no longer than some 100 bytes. */
+async function withSocket<T>(mirrors: string, user: SystemUser | null, act: (path: string) => Promise<T>): Promise<T> {
+  const socket = join(mirrors, randomBytes(4).toString('hex'))
+  try {
+    return await act(socket)
+  } finally {
+    await asGit(user, ['rm', '-f', '--', socket]).catch(() => undefined)
+  }
+}
+
+async function writeAs(user: SystemUser | null, path: string, text: string): Promise<void> {
+  const writer = spawn('dd', ['status=none', `of=${path}`], {
+    ...(user === null ? {} : { uid: user.uid, gid: user.gid }),
+    cwd: '/',
+    env: { PATH: process.env.PATH ?? '/usr/bin:/bin', LC_ALL: 'C' },
+    stdio: ['pipe', 'ignore', 'ignore'],
+  })
+  writer.stdin.on('error', () => undefined)
+  writer.stdin.end(text)
+  const [code] = await once(writer, 'close')
+  if (code !== 0) throw new ProblemError('io_failed', 'A file of git could not be written.')
 }
 
 /** Root touches nothing below the folder by itself. */

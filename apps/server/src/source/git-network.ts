@@ -27,6 +27,10 @@ export interface NetworkOptions {
   readonly signal: AbortSignal
   /** Whether time that is up means that the other side does not answer. */
   readonly mustAnswer?: boolean
+  /** The socket of the agent that holds the one key to log in with, or `none`. Absent: the keys of the instance. */
+  readonly agent?: string | undefined
+  /** What it is for, after "git could not". */
+  readonly what?: string
   /** A line for people: no credentials are in it. */
   readonly onLine?: (line: string) => void
 }
@@ -45,7 +49,8 @@ export async function gitOverNetwork(args: readonly string[], options: NetworkOp
   const { home, url, network, signal } = options
   const ssh = createSshLines()
   const known = url.protocol === 'ssh' ? await rememberedKeys(home.knownHosts, knownHostName(url), home.user) : []
-  const sshEnvironment = url.protocol === 'ssh' ? { GIT_SSH_COMMAND: await sshFor(home, known.length > 0) } : {}
+  const sshEnvironment =
+    url.protocol === 'ssh' ? { GIT_SSH_COMMAND: await sshFor(home, known.length > 0, options.agent) } : {}
   signal.throwIfAborted()
   const git = await startGit({
     args: [...asOptions(networkSettings), ...helperFor(url), ...args],
@@ -65,7 +70,12 @@ export async function gitOverNetwork(args: readonly string[], options: NetworkOp
   if (signal.aborted) git.end()
   const stdout: string[] = []
   const words = lastLines()
-  git.child.stdout!.setEncoding('utf8').on('data', (text: string) => stdout.push(text))
+  let size = 0
+  git.child.stdout!.setEncoding('utf8').on('data', (text: string) => {
+    size += text.length
+    if (size > mostAnswer) git.end()
+    else stdout.push(text)
+  })
   readLines(git.child.stderr!, (line) => {
     const shown = masked(line, url.secrets)
     if (!ssh.forPeople(shown)) return
@@ -92,7 +102,7 @@ export async function gitOverNetwork(args: readonly string[], options: NetworkOp
     })
   if (words.have(diskFull)) throw failureOf(`git could not store ${url.url}`, words)
   throw failureOf(
-    `git could not read ${url.url}`,
+    options.what === undefined ? `git could not read ${url.url}` : `git could not ${options.what}`,
     words,
     'Check the address, the branch and whether it needs credentials.',
   )
@@ -115,7 +125,7 @@ function handOver({ username, password }: { username: string; password: string }
   pipe.end(`${username}\n${password}\n`.repeat(4))
 }
 
-async function sshFor(home: GitHome, isKnown: boolean): Promise<string> {
+async function sshFor(home: GitHome, isKnown: boolean, agent: string | undefined): Promise<string> {
   if ((await programInPath('ssh')) === null)
     throw new ProblemError('unavailable_here', 'ssh is not installed on the service’s machine.', {
       hint: 'Install it: apt-get install -y openssh-client. Or use the repository’s https URL.',
@@ -132,12 +142,15 @@ async function sshFor(home: GitHome, isKnown: boolean): Promise<string> {
   )
   // The user’s own servers are known as before, where the service is that user.
   const own = home.user === null ? [join(homedir(), '.ssh', 'known_hosts')] : []
-  return sshCommand({ knownHosts: [home.knownHosts, ...own], identities: found.flat(), isKnown })
+  return sshCommand({ knownHosts: [home.knownHosts, ...own], identities: found.flat(), isKnown, agent })
 }
 
 function masked(line: string, secrets: readonly string[]): string {
   return secrets.reduce((shown, secret) => shown.replaceAll(secret, '…'), line)
 }
+
+/** More than that no server says of itself that has a repository. */
+const mostAnswer = 32 << 20
 
 const isTimeout = (reason: unknown) => reason instanceof DOMException && reason.name === 'TimeoutError'
 

@@ -25,6 +25,40 @@ const everywhere = [
 /** For git in a folder of a project, as the project’s own user: it reaches no other machine. */
 export const localSettings = [...everywhere, 'safe.directory=*']
 
+/**
+ * For git that acts on what a project has made of its repository, alone in its process. What a configuration could have it
+ * run, the kernel refuses; these make it not try, and need no thread.
+ */
+export const aloneSettings = [
+  ...localSettings,
+  'core.pager=cat',
+  'core.editor=false',
+  'core.alternateRefsCommand=false',
+  'core.preloadIndex=false',
+  'core.bigFileThreshold=16m',
+  'core.quotePath=false',
+  'core.logAllRefUpdates=true',
+  'index.threads=1',
+  'pack.threads=1',
+  'grep.threads=1',
+  'checkout.workers=1',
+  'commit.gpgSign=false',
+  'commit.cleanup=whitespace',
+  'i18n.commitEncoding=UTF-8',
+  'i18n.logOutputEncoding=UTF-8',
+  'log.showSignature=false',
+  'log.mailmap=false',
+  'diff.ignoreSubmodules=dirty',
+  'diff.submodule=short',
+  'merge.verifySignatures=false',
+  'merge.autoStash=false',
+  'rebase.autoStash=false',
+  'status.submoduleSummary=false',
+  'color.ui=false',
+  'advice.detachedHead=false',
+  'submodule.alternateErrorStrategy=info',
+]
+
 /** The one step that copies from the mirror: `file` is a pipe there, see `copy-to-project.ts`. */
 export const copySettings = [
   ...localSettings,

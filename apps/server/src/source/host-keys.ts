@@ -59,6 +59,8 @@ export function sshCommand(options: {
   readonly knownHosts: readonly string[]
   readonly identities: readonly string[]
   readonly isKnown: boolean
+  /** Keys come from this agent alone; `none` for no key at all. Absent: from the files, and those that ssh looks for itself. */
+  readonly agent?: string | undefined
 }): string {
   return [
     'ssh',
@@ -78,7 +80,12 @@ export function sshCommand(options: {
     '-oControlPath=none',
     // Its first level of debugging names the key that the server showed, also when that is refused.
     '-oLogLevel=DEBUG1',
-    ...options.identities.map((file) => quoted(`-oIdentityFile=${configPath(file)}`)),
+    ...(options.agent === undefined
+      ? options.identities.map((file) => quoted(`-oIdentityFile=${configPath(file)}`))
+      : [
+          quoted(`-oIdentityAgent=${options.agent === 'none' ? 'none' : configPath(options.agent)}`),
+          '-oIdentityFile=none',
+        ]),
   ].join(' ')
 }
 

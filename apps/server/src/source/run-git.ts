@@ -13,6 +13,10 @@ export interface GitCommand {
   readonly account: Account | null
   readonly env: Readonly<Record<string, string>>
   readonly stdio?: StdioOptions
+  /** It can start no other program, nor threads, whatever a repository names: the kernel refuses. */
+  readonly alone?: boolean
+  /** What it has begun it ends, also when the service is killed meanwhile. */
+  readonly outlives?: boolean
 }
 
 /**
@@ -20,7 +24,15 @@ export interface GitCommand {
  * gains no rights. `end` kills it with everything that it has started.
  */
 export async function startGit(command: GitCommand): Promise<RunningGit> {
-  const [program = 'git', ...args] = await confined(['git', ...command.args])
+  const limits = command.alone === true ? await aloneHere() : []
+  return startProgram({ ...command, argv: [...limits, 'git', ...command.args] })
+}
+
+/** The same for a program that works beside git. */
+export async function startProgram(
+  command: Omit<GitCommand, 'args' | 'alone'> & { readonly argv: readonly string[] },
+): Promise<RunningGit> {
+  const [program = 'git', ...args] = await confined(command.argv, command.outlives === true)
   return launch(program, args, command)
 }
 
@@ -64,15 +76,30 @@ function launch(
  * argv with `setpriv` in front, where the machine has it: Linux has. When the service is killed, the shell hears of it and
  * kills the whole process group: a git that waits for a server would not notice by itself that nobody waits for it.
  */
-async function confined(argv: readonly string[]): Promise<readonly string[]> {
-  if ((await programInPath(argv[0]!)) === null) throw gitMissing()
+async function confined(argv: readonly string[], outlives = false): Promise<readonly string[]> {
+  if ((await programInPath(argv.includes('git') ? 'git' : argv[0]!)) === null) throw gitMissing(argv)
   const setpriv = await setprivHere()
   if (setpriv === null) return argv
+  if (outlives) return [setpriv, '--no-new-privs', '--', ...argv]
   return [setpriv, '--pdeathsig', 'TERM', '--no-new-privs', '--', 'sh', '-c', endWithService, 'sh', ...argv]
 }
 
 /** A shell gives programs in the background an empty input: theirs is put aside before. */
 const endWithService = `trap 'kill -KILL 0' TERM; exec 9<&0; "$@" <&9 9<&- & exec 9<&-; wait $!`
+
+/**
+ * The limit of processes counts all of a user, so one that may have a single one can make none: a filter, hook or watcher
+ * that a repository names fails to start. The limit of memory ends a git that is fed an object which grows without end.
+ */
+async function aloneHere(): Promise<readonly string[]> {
+  prlimitPath ??= process.platform === 'linux' ? programInPath('prlimit') : Promise.resolve(null)
+  const prlimit = await prlimitPath
+  return prlimit === null ? [] : [prlimit, '--nproc=1:1', `--data=${mostMemory}:${mostMemory}`, '--core=0:0', '--']
+}
+
+const mostMemory = 2 * 1024 ** 3
+
+let prlimitPath: Promise<string | null> | null = null
 
 let setprivPath: Promise<string | null> | null = null
 
@@ -85,9 +112,11 @@ function startFault(error: NodeJS.ErrnoException): Error {
   return error.code === 'ENOENT' ? gitMissing() : error
 }
 
-function gitMissing(): ProblemError {
-  return new ProblemError('unavailable_here', 'git is not installed on the service’s machine.', {
-    hint: 'Install it: apt-get install -y git',
+function gitMissing(argv: readonly string[] = ['git']): ProblemError {
+  const isGit = argv.includes('git')
+  const name = isGit ? 'git' : argv[0]!
+  return new ProblemError('unavailable_here', `${name} is not installed on the service’s machine.`, {
+    hint: `Install it: apt-get install -y ${isGit ? 'git' : 'openssh-client'}`,
   })
 }
 

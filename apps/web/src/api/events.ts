@@ -4,6 +4,7 @@ import { appendOutput, isOver, operationOf, outputOf } from '../lib/live.ts'
 import { readBackupsAgain } from './backups.ts'
 import { forgetProject, holdOperation, refreshProject } from './cache.ts'
 import { client } from './client.ts'
+import { readGitAgain } from './git.ts'
 import { queryClient } from './query-client.ts'
 
 export type Connection = 'connecting' | 'live' | 'lost'
@@ -115,6 +116,7 @@ function apply(event: EventRecord): void {
       if (operation === null) return
       holdOperation(operation)
       if (isOver(operation)) void readBackupsAgain()
+      if (isOver(operation)) void readGitAgain()
       void queryClient.invalidateQueries({ queryKey: ['operations'] })
       for (const { queryKey } of queryClient.getQueryCache().findAll({ queryKey: ['project'] })) {
         if (queryKey[2] === 'operations') void queryClient.invalidateQueries({ queryKey })

@@ -41,6 +41,10 @@ export const powers = {
       'getPointInTime',
       'getBackup',
       'getBackupSchedule',
+      'getGit',
+      'getGitDiff',
+      'getGitLog',
+      'listGitBranches',
     ],
   },
   logs: {
@@ -58,6 +62,20 @@ export const powers = {
       'listAccessLog',
       'getTraffic',
       'listShareViewers',
+    ],
+  },
+  source: {
+    scope: 'operate',
+    unrestricted: false,
+    operations: [
+      'putGit',
+      'createGitDeployKey',
+      'fetchGit',
+      'pullGit',
+      'checkoutGit',
+      'commitGit',
+      'pushGit',
+      'discardGit',
     ],
   },
   run: {

@@ -205,7 +205,7 @@ export function WordsControl({
     <div className="flex flex-col items-start gap-2">
       <TextArea
         {...common}
-        help={nullable || common.help === null ? t.onePerLine : `${common.help} ${t.onePerLine}`}
+        help={nullable ? t.onePerLine : (common.help ?? t.onePerLine)}
         mono
         rows={Math.min(8, Math.max(2, (words ?? []).length))}
         value={(words ?? []).join('\n')}

@@ -6,6 +6,7 @@ export const tagTexts: Readonly<Record<string, string>> = {
   Backups: 'Copies of projects that were restored to see whether they are whole.',
   Catalogue: 'Runtimes, services and databases that can be chosen.',
   Databases: 'Databases of a project and their credentials.',
+  Git: 'The repository of a project: what is there, and what goes to and fro.',
   Environment: 'Environment variables of a project.',
   Events: 'Changes as they happen.',
   Exec: 'Single programs in the environment of a project.',

@@ -6,6 +6,7 @@ import * as checkpoints from './checkpoints.ts'
 import * as databases from './databases.ts'
 import * as dumps from './dumps.ts'
 import * as env from './env.ts'
+import * as git from './git.ts'
 import * as images from './images.ts'
 import * as instanceBackups from './instance-backups.ts'
 import * as manifest from './manifest.ts'
@@ -37,6 +38,7 @@ export const operations = {
   ...snapshots,
   ...checkpoints,
   ...pull,
+  ...git,
   ...backups,
   ...instanceBackups,
   ...trash,

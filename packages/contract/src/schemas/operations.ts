@@ -24,6 +24,7 @@ export const operationKinds = [
   'restore-checkpoint',
   'reset',
   'pull',
+  'git',
 ] as const
 export const operationStates = ['queued', 'running', 'succeeded', 'failed', 'cancelled'] as const
 

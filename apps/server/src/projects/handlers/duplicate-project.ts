@@ -5,7 +5,7 @@ import type { Handlers } from '../../http/handler.ts'
 import { acceptQuietly, queueOperation } from '../accept.ts'
 import type { ProjectAnswers } from '../answers.ts'
 import { sealSpec, withPendingSecrets } from '../extract-secrets.ts'
-import { sourceUrlSecret } from '../source-url.ts'
+import { opensRepository } from '../source-url.ts'
 import { invalid, type ProjectsDeps } from './deps.ts'
 import { insertProject } from './insert-project.ts'
 import { isReserved, nameTaken } from './names.ts'
@@ -32,7 +32,7 @@ export function duplicateHandler(deps: ProjectsDeps, answers: ProjectAnswers): H
       // The data of a database knows its passwords, so the copy keeps them; variables keep their texts.
       const texts = new Map<string, Secret>()
       for (const [name, handle] of Object.entries(await store.secrets.of(original.id))) {
-        if (name === sourceUrlSecret || isSecretOfCopy(name)) continue
+        if (opensRepository(name) || isSecretOfCopy(name)) continue
         const text = await store.secrets.reveal(handle.secret)
         if (pending.names.includes(name)) texts.set(name, text)
         else await tx.secrets.put(id, name, text.expose())

@@ -52,6 +52,7 @@ export function Sections({ project }: { project: ProjectView }) {
         <Section to="/projects/$project/mail" label={t.tabs.mail} project={project.slug} />
       )}
       <Section to="/projects/$project/backups" label={t.tabs.backups} project={project.slug} />
+      <Section to="/projects/$project/git" label={t.tabs.git} project={project.slug} />
       <Section to="/projects/$project/runtimes" label={t.tabs.runtimes} project={project.slug} />
       <Section to="/projects/$project/network" label={t.tabs.network} project={project.slug} />
       <Section to="/projects/$project/settings" label={t.tabs.settings} project={project.slug} />
@@ -61,7 +62,7 @@ export function Sections({ project }: { project: ProjectView }) {
 
 type SectionPath =
   | '/projects/$project'
-  | `/projects/$project/${'logs' | 'actions' | 'tests' | 'terminal' | 'environment' | 'databases' | 'services' | 'backups' | 'mail' | 'runtimes' | 'network' | 'settings'}`
+  | `/projects/$project/${'logs' | 'actions' | 'tests' | 'terminal' | 'environment' | 'databases' | 'services' | 'backups' | 'git' | 'mail' | 'runtimes' | 'network' | 'settings'}`
 
 function Section({
   to,

@@ -1,0 +1,72 @@
+import type { GitDeployKey } from '@stackquay/contract'
+import type { ProjectRow, Store } from '@stackquay/store'
+import { z } from 'zod'
+import { gitDeployKeySecret, gitRemoteSecret, sourceUrlSecret } from '../projects/source-url.ts'
+import { openSshKey, publicHalf } from '../source/deploy-key.ts'
+import { type GitUrl, parseGitUrl } from '../source/git-url.ts'
+
+/** What a person set. */
+const SetRemote = z.object({ url: z.string(), username: z.string().nullable(), token: z.string().nullable() })
+export type SetRemote = z.infer<typeof SetRemote>
+
+export interface Remote {
+  readonly url: GitUrl
+  /** Where it was created from: an administrator chose that, so the keys of the instance may open it. */
+  readonly isOfCreation: boolean
+  readonly deployKey: string | null
+}
+
+type Subject = Pick<ProjectRow, 'id' | 'slug' | 'source'>
+
+/** Never by what the repository says: its project could name another, and be handed the credentials. */
+export async function remoteOf(row: Subject, { secrets }: Pick<Store, 'secrets'>): Promise<Remote | null> {
+  const key = await textOf(row.id, gitDeployKeySecret, secrets)
+  const deployKey = key === null ? null : openSshKey(key, commentOf(row))
+  const set = await setRemoteOf(row, { secrets })
+  if (set !== null) return { url: urlOf(set), isOfCreation: isOfCreation(row, set.url), deployKey }
+  if (row.source?.kind !== 'git') return null
+  const text = (await textOf(row.id, sourceUrlSecret, secrets)) ?? row.source.url
+  return { url: parseGitUrl(text), isOfCreation: true, deployKey }
+}
+
+export async function setRemoteOf(
+  { id }: Pick<ProjectRow, 'id'>,
+  { secrets }: Pick<Store, 'secrets'>,
+): Promise<SetRemote | null> {
+  const text = await textOf(id, gitRemoteSecret, secrets)
+  if (text === null) return null
+  // A backup that somebody else made may hold anything.
+  const read = SetRemote.safeParse(JSON.parse(text))
+  return read.success ? read.data : null
+}
+
+export function urlOf({ url, username, token }: SetRemote): GitUrl {
+  const parsed = parseGitUrl(url)
+  if (token === null) return parsed
+  const name = username ?? 'git'
+  const encoded = encodeURIComponent(token)
+  return {
+    ...parsed,
+    credentials: { username: name, password: token },
+    secrets: [...new Set([token, encoded])].filter((one) => one.length >= 3),
+  }
+}
+
+export const isOfCreation = ({ source }: Pick<ProjectRow, 'source'>, url: string) =>
+  source?.kind === 'git' && source.url === url
+
+/** Null while there is none. */
+export async function deployKeyOf(
+  row: Pick<ProjectRow, 'id' | 'slug'>,
+  { secrets }: Pick<Store, 'secrets'>,
+): Promise<GitDeployKey | null> {
+  const key = await textOf(row.id, gitDeployKeySecret, secrets)
+  return key === null ? null : publicHalf(key, commentOf(row))
+}
+
+export const commentOf = ({ slug }: Pick<ProjectRow, 'slug'>) => `stackquay-${slug}`
+
+async function textOf(project: string, name: string, secrets: Store['secrets']): Promise<string | null> {
+  const handle = await secrets.find(project, name)
+  return handle === null ? null : (await secrets.reveal(handle.secret)).expose()
+}
