@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ProblemError } from '@stackquay/contract'
 import {
-  databaseWorkload,
   firstPiece,
   isArchiveLate,
   isSpareArchive,
