@@ -25,17 +25,50 @@ export async function storeFile(path: string, content: AsyncIterable<Uint8Array>
   }
 }
 
+/** While a batch goes to the file the next one is read and hashed. Chunks are kept for that long: whoever yields one leaves it alone. */
 async function writeAndHash(file: FileHandle, content: AsyncIterable<Uint8Array>): Promise<StoredBytes> {
   const hash = createHash('sha256')
   let bytes = 0
-  for await (const chunk of content) {
-    hash.update(chunk)
-    bytes += chunk.length
-    freeChunks(chunk.length)
-    // One write may take only a part of it.
-    for (let done = 0; done < chunk.length; ) done += (await file.write(chunk, done)).bytesWritten
+  let batch: Uint8Array[] = []
+  let batched = 0
+  let writing = Promise.resolve()
+  const write = async () => {
+    const chunks = batch
+    batch = []
+    batched = 0
+    await writing
+    writing = writeAll(file, chunks)
+    // Told to whoever waits for it.
+    writing.catch(() => undefined)
+  }
+  try {
+    for await (const chunk of content) {
+      hash.update(chunk)
+      bytes += chunk.length
+      freeChunks(chunk.length)
+      batch.push(chunk)
+      batched += chunk.length
+      if (batched >= batchBytes) await write()
+    }
+    await write()
+    await writing
+  } finally {
+    // The file is closed after this, whatever went wrong.
+    await writing.catch(() => undefined)
   }
   return { bytes, sha256: hash.digest('hex') }
+}
+
+const batchBytes = 1 << 20
+
+/** One write may take only a part of it. */
+async function writeAll(file: FileHandle, chunks: readonly Uint8Array[]): Promise<void> {
+  const total = chunks.reduce((sum, { length }) => sum + length, 0)
+  if (total === 0) return
+  let { bytesWritten: done } = await file.writev([...chunks])
+  if (done === total) return
+  const rest = Buffer.concat(chunks)
+  while (done < total) done += (await file.write(rest, done)).bytesWritten
 }
 
 export async function* oneChunk(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
