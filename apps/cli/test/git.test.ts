@@ -32,7 +32,7 @@ const ended = operation({
   finishedAt: '2026-01-01T00:00:04Z',
 })
 
-test('against a stand-in: the status says how far it is from the other side, and no name controls the terminal', async () => {
+test('against a stand-in: the status says how far it is from the remote, and no name controls the terminal', async () => {
   await using service = await standIn({ [`GET ${path}`]: () => state })
   const { code, stdout, stderr } = await stq(['git', 'status', 'shop'], { url: service.url })
   assert.equal(code, 0, stderr)

@@ -2,11 +2,11 @@ import type { GitPullManner } from '@stackquay/contract'
 import { localAnswer, localFailure, localGit, localText } from '../source/local-git.ts'
 import { type Acting, writing } from './acting.ts'
 import { tellLfs } from './lfs.ts'
-import { fetchInto } from './other-side.ts'
 import { counted, detached, refused, requireClean } from './refusals.ts'
+import { fetchInto } from './remote.ts'
 import { aheadBehind, statusOf, underWay, upstreamOf } from './state.ts'
 
-/** Fetches, then brings the branch to what the other side has. Nothing is touched before all that could refuse it was asked. */
+/** Fetches, then brings the branch to what the remote has. Nothing is touched before all that could refuse it was asked. */
 export async function pull(manner: GitPullManner, acting: Acting): Promise<void> {
   const { repository, signal, say } = acting
   await finishCutOff(acting)
@@ -14,7 +14,7 @@ export async function pull(manner: GitPullManner, acting: Acting): Promise<void>
   if (branch === null) throw detached()
   await fetchInto(repository, await acting.remote(), acting.half, acting)
   const upstream = await upstreamOf(repository, branch, { signal })
-  if (upstream === null) throw refused(`The other side has no branch "${branch}".`, 'Push it, or check another out.')
+  if (upstream === null) throw refused(`The remote has no branch "${branch}".`, 'Push it, or check another out.')
   const target = await localAnswer(repository, ['rev-parse', '--verify', `refs/remotes/${upstream}^{commit}`], {
     signal,
   })
@@ -25,7 +25,7 @@ export async function pull(manner: GitPullManner, acting: Acting): Promise<void>
   if (ahead > 0 && manner === 'fast-forward')
     throw refused(
       `${branch} and ${upstream} have gone different ways: ${counted(ahead, 'commit')} here, ${behind} there. Nothing was changed.`,
-      'Pull with manner "merge", or with "reset" to take the other side and keep yours as a branch of its own.',
+      'Pull with manner "merge", or with "reset" to take the remote and keep yours as a branch of its own.',
       { ahead, behind },
     )
   if (ahead > 0 && manner === 'merge') await merge(branch, upstream, to, acting)
@@ -61,7 +61,7 @@ async function merge(branch: string, upstream: string, to: string, acting: Actin
   }
   if (code !== 0) throw localFailure('The two sides cannot be merged', words)
   const tree = stdout.toString('utf8').split('\0')[0]!.trim()
-  const message = `Merge branch '${branch}' of the other side`
+  const message = `Merge remote-tracking branch 'origin/${branch}'`
   const made = await localAnswer(
     repository,
     ['commit-tree', '-p', 'HEAD', '-p', to, '-m', message, tree],

@@ -1,9 +1,9 @@
 import { localGit, localText } from '../source/local-git.ts'
 import { notAName } from './act-checkout.ts'
 import type { Acting, GitAct } from './acting.ts'
-import { pushFrom, remoteBranch } from './other-side.ts'
 import { isBranchName } from './ref-names.ts'
 import { detached, refused } from './refusals.ts'
+import { pushFrom, remoteBranch } from './remote.ts'
 import { statusOf } from './state.ts'
 
 export async function push(act: Extract<GitAct, { act: 'push' }>, acting: Acting): Promise<void> {
@@ -17,11 +17,11 @@ export async function push(act: Extract<GitAct, { act: 'push' }>, acting: Acting
   if (commit === null) throw refused(`There is no branch "${branch}" with commits.`, 'Check it out, and commit.')
   const remote = await acting.remote()
   const there = await remoteBranch(branch, remote, half, acting)
-  if (there === commit) return say(`The other side has ${branch} as it is here.`)
+  if (there === commit) return say(`The remote has ${branch} as it is here.`)
   const isForward = there === null || (await isAncestor(there, commit, acting))
   if (!isForward && !act.force)
     throw refused(
-      `The other side has commits on ${branch} that this one has not (it is at ${there.slice(0, 10)}). Nothing was pushed.`,
+      `The remote has commits on ${branch} that this one has not (it is at ${there.slice(0, 10)}). Nothing was pushed.`,
       'Pull first; or push with "force" to replace them.',
     )
   const seen = await oid(`refs/remotes/origin/${branch}`)
@@ -31,7 +31,7 @@ export async function push(act: Extract<GitAct, { act: 'push' }>, acting: Acting
       'Fetch, look at what came, then push again.',
     )
   await pushFrom(repository, { branch, commit, expected: there, force: !isForward }, remote, half, acting)
-  say(`${branch} is at ${commit.slice(0, 10)} on the other side${there === null ? ', where it is new' : ''}.`)
+  say(`${branch} is at ${commit.slice(0, 10)} on the remote${there === null ? ', where it is new' : ''}.`)
 }
 
 /** What this side does not know is before nothing. */

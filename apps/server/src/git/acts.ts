@@ -5,7 +5,7 @@ import { pull } from './act-pull.ts'
 import { push } from './act-push.ts'
 import type { Acting, GitAct } from './acting.ts'
 import { clearLocks } from './locks.ts'
-import { fetchInto } from './other-side.ts'
+import { fetchInto } from './remote.ts'
 
 /** Carries an act out. Done a second time, as after a crash, it finds what the first has done. */
 export async function perform(act: GitAct, acting: Acting): Promise<void> {

@@ -30,7 +30,7 @@ export interface RefChange {
 }
 
 /**
- * What a fetch changes in a project: its `origin/…` become what the other side has, and tags come that it has not. A tag that is
+ * What a fetch changes in a project: its `origin/…` become what the remote has, and tags come that it has not. A tag that is
  * there stays as it is. A branch that is gone elsewhere stays too, unless its name stands in the way of a new one.
  */
 export function refChanges(theirs: readonly Ref[], ours: readonly Ref[]): readonly RefChange[] {

@@ -8,7 +8,7 @@ import { newDeployKey } from '../source/deploy-key.ts'
 import { type GitUrl, parseGitUrl } from '../source/git-url.ts'
 import { deployKeyOf, remoteOf, type SetRemote } from './sealed-remote.ts'
 
-/** The other side of a repository, and what opens it. */
+/** The remote of a repository, and what opens it. */
 export function remoteHandlers(
   { store }: ChangeDeps,
   { find }: ProjectAnswers,

@@ -100,7 +100,7 @@ function factsOf(state: GitState) {
         {commit?.slice(0, 10) ?? t.noCommit}
       </span>,
     ],
-    [t.otherSide, distance],
+    [t.upstream, distance],
     [
       t.url,
       <span key="u" className="font-mono break-all">

@@ -131,7 +131,7 @@ export const GitPull = z
       .enum(gitPullManners)
       .optional()
       .describe(
-        'fast-forward (the default) is refused where both sides have commits; merge merges; reset takes the other side and keeps what was here as a branch `kept/…`.',
+        'fast-forward (the default) is refused where both sides have commits; merge merges; reset takes the remote and keeps what was here as a branch `kept/…`.',
       ),
   })
   .meta({ id: 'GitPull' })

@@ -14,7 +14,7 @@ type Act = 'fetchGit' | 'pullGit' | 'checkoutGit' | 'commitGit' | 'pushGit' | 'd
 
 export const defineFetch: Define = (command, context) => {
   command
-    .summary('fetch from the other side')
+    .summary('fetch from the remote')
     .description('Fetch branches of origin and new tags. No file of the project changes.')
     .argument('[project]', projectArgument)
   addWaitOptions(command).action((project: string | undefined, flags: WaitFlags) =>
@@ -30,11 +30,11 @@ interface PullFlags extends WaitFlags {
 
 export const definePull: Define = (command, context) => {
   command
-    .summary('fetch, and bring the branch to what the other side has')
-    .description('Fetch, and bring the branch to what the other side has: only forward, unless told.')
+    .summary('fetch, and bring the branch to what the remote has')
+    .description('Fetch, and bring the branch to what the remote has: only forward, unless told.')
     .argument('[project]', projectArgument)
     .option('--merge', 'merge where both sides have commits; conflicts are told, and nothing is changed')
-    .option('--reset', 'take the other side; what is here is kept as a branch kept/…')
+    .option('--reset', 'take the remote; what is here is kept as a branch kept/…')
     .option('--dry-run', 'show what it would bring and restart, as of the last fetch, and do nothing')
   addWaitOptions(command).action((project: string | undefined, flags: PullFlags) =>
     flags.dryRun === true
@@ -100,8 +100,8 @@ function authorOf(text: string): { name: string; email: string } {
 
 export const definePush: Define = (command, context) => {
   command
-    .summary('push a branch to the other side')
-    .description('Push the branch that is checked out, or another, to the other side.')
+    .summary('push a branch to the remote')
+    .description('Push the branch that is checked out, or another, to the remote.')
     .argument('[project]', projectArgument)
     .option('--branch <name>', 'this branch')
     .option('--force', 'replace what is there; only while it is what the last fetch showed')

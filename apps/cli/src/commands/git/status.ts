@@ -8,7 +8,7 @@ import { plainText } from '../../output/plain-text.ts'
 export const defineStatus: Define = (command, context) =>
   command
     .summary('show branch, ahead and behind, and changed files')
-    .description('Show the repository of a project: its branch, how far it is from the other side, and changed files.')
+    .description('Show the repository of a project: its branch, how far it is from the remote, and changed files.')
     .argument('[project]', projectArgument)
     .action((project: string | undefined) => run(context(), project))
 

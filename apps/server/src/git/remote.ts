@@ -12,10 +12,10 @@ export interface Talk {
   readonly say: (line: string) => void
 }
 
-/** Git against the other side, with the credentials and the key of the project. */
+/** Git against the remote, with the credentials and the key of the project. */
 type Ask = (args: readonly string[], cwd: string, what: string, bounded?: number) => Promise<NetworkAnswer>
 
-async function withOtherSide<T>(
+async function withRemote<T>(
   remote: Remote,
   { gitHome, network }: NetworkHalf,
   { signal, say }: Talk,
@@ -54,7 +54,7 @@ async function withOtherSide<T>(
 const listing = ['ls-remote', '--refs', '--heads', '--tags', '--']
 const mostListMs = 20_000
 
-/** Brings what the other side has into the project: objects, `origin/…` and new tags. No file of the project changes. */
+/** Brings what the remote has into the project: objects, `origin/…` and new tags. No file of the project changes. */
 export async function fetchInto(
   repository: Repository,
   remote: Remote,
@@ -63,7 +63,7 @@ export async function fetchInto(
 ): Promise<readonly RefChange[]> {
   const { signal, say } = talk
   const project = projectSide(repository)
-  const changes = await withOtherSide(remote, half, talk, async (ask, home) => {
+  const changes = await withRemote(remote, half, talk, async (ask, home) => {
     const { url } = remote.url
     const listed = readRefs((await ask([...listing, url], home.folder, `read ${url}`, mostListMs)).stdout)
     const ours = await refsOf(repository, signal)
@@ -91,19 +91,19 @@ export async function fetchInto(
 export interface Pushed {
   readonly branch: string
   readonly commit: string
-  /** What the other side has there now; null for nothing. The push is refused if it is something else by then. */
+  /** What the remote has there now; null for nothing. The push is refused if it is something else by then. */
   readonly expected: string | null
   readonly force: boolean
 }
 
-/** What the other side has now on a branch; null for nothing. */
+/** What the remote has now on a branch; null for nothing. */
 export async function remoteBranch(
   branch: string,
   remote: Remote,
   half: NetworkHalf,
   talk: Talk,
 ): Promise<string | null> {
-  return withOtherSide(remote, half, talk, async (ask, home) => {
+  return withRemote(remote, half, talk, async (ask, home) => {
     const { url } = remote.url
     const ref = `refs/heads/${branch}`
     const { stdout } = await ask(['ls-remote', '--refs', '--', url, ref], home.folder, `read ${url}`, mostListMs)
@@ -120,7 +120,7 @@ export async function pushFrom(
   talk: Talk,
 ): Promise<void> {
   const { signal } = talk
-  await withOtherSide(remote, half, talk, async (ask, home) => {
+  await withRemote(remote, half, talk, async (ask, home) => {
     await home.withMirror(async (mirror) => {
       await seed(repository, [{ name: `refs/heads/${branch}`, oid: commit }], { home, mirror }, signal)
       const { url } = remote.url
