@@ -24,7 +24,11 @@ function resolver(reads: { count: number } = { count: 0 }) {
   const filesOf = createFilesOf(serviceUser, createUserFiles())
   const options = {
     config: { home, baseDomain: 'localhost', proxy: null, publishAddress: '0.0.0.0' },
-    store: { ports: { of: async () => leases }, secrets: { of: async () => secrets } },
+    store: {
+      ports: { of: async () => leases },
+      secrets: { of: async () => secrets },
+      archives: { of: async () => [] },
+    },
     catalogue: {
       offers: async () => ({}),
       toolchain: (name: string, version: string) => ({ version, program: `/opt/${name}`, directory: '/opt' }),
