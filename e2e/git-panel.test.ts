@@ -97,7 +97,7 @@ describe('git in a project', () => {
     assert.equal(clean.repository, true)
     assert.deepEqual([clean.branch, clean.upstream, clean.ahead, clean.behind], ['main', 'origin/main', 0, 0])
     assert.equal(clean.url, git.url('private.git'))
-    assert.deepEqual(clean.credentials, { username: login.username, hasToken: true })
+    assert.deepEqual(clean.credentials, { username: null, hasToken: true })
     await write('read.me', 'Hello, all\n')
     await write('new "file"\twith spaces\n.txt', 'new\n')
     const { changed } = await state()

@@ -41,6 +41,8 @@ export async function serveGit(folder: string, account: { username: string; pass
 
 /** One request by the rules of CGI (RFC 3875): headers first, `Status` for a status other than 200. */
 function answer(folder: string, incoming: IncomingMessage, outgoing: ServerResponse): void {
+  // Gone before its turn: nobody would tell the program.
+  if (outgoing.destroyed) return
   const { pathname, search } = new URL(incoming.url ?? '/', 'http://127.0.0.1')
   const program = spawn('git', ['http-backend'], {
     env: {
@@ -61,7 +63,10 @@ function answer(folder: string, incoming: IncomingMessage, outgoing: ServerRespo
     stdio: ['pipe', 'pipe', 'ignore'],
   })
   // Who reads no longer would be waited for without end.
-  outgoing.on('close', () => program.kill())
+  outgoing.on('close', () => {
+    program.stdin.destroy()
+    program.kill()
+  })
   incoming.pipe(program.stdin)
   program.stdin.on('error', () => undefined)
   let head = Buffer.alloc(0)

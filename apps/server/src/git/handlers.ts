@@ -13,7 +13,7 @@ import { detached, noRemote, requireClean } from './refusals.ts'
 import { hostKeysOf } from './remote.ts'
 import { remoteHandlers } from './remote-handlers.ts'
 import type { Repositories } from './repository.ts'
-import { deployKeyOf, remoteOf, setRemoteOf } from './sealed-remote.ts'
+import { deployKeyOf, remoteOf, setRemoteOf, shownUsername } from './sealed-remote.ts'
 import { planOfPull } from './source-changes.ts'
 import { localState, noState } from './state.ts'
 
@@ -86,7 +86,7 @@ async function stateOf(row: ProjectRow, deps: GitDeps, { signal }: RequestContex
     credentials:
       credentials === null && (set?.username ?? null) === null
         ? null
-        : { username: credentials?.username ?? set?.username ?? 'git', hasToken: credentials !== null },
+        : { username: shownUsername(set), hasToken: credentials !== null },
     deployKey,
     hostKeys: remote === null ? [] : [...(await hostKeysOf(remote, gitHalf))],
   }

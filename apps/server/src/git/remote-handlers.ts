@@ -6,7 +6,7 @@ import type { ChangeDeps } from '../projects/change-project.ts'
 import { gitDeployKeySecret, gitRemoteSecret } from '../projects/source-url.ts'
 import { newDeployKey } from '../source/deploy-key.ts'
 import { type GitUrl, parseGitUrl } from '../source/git-url.ts'
-import { deployKeyOf, remoteOf, type SetRemote } from './sealed-remote.ts'
+import { deployKeyOf, remoteOf, type SetRemote, setRemoteOf, shownUsername } from './sealed-remote.ts'
 
 /** The remote of a repository, and what opens it. */
 export function remoteHandlers(
@@ -29,10 +29,15 @@ export function remoteHandlers(
         )
       const token = url.credentials?.password ?? (body.token === undefined ? kept : body.token)
       const username = url.credentials?.username ?? body.username ?? before?.url.credentials?.username ?? null
+      const isKept = url.credentials === null && body.username === undefined
+      const isUsernameSealed = isKept
+        ? shownUsername(await setRemoteOf(row, store)) === null
+        : body.username !== username
       const set: SetRemote = {
         url: url.url,
         username: token === null && body.username === undefined ? null : username,
         token,
+        ...(isUsernameSealed && token !== null && username !== null ? { isUsernameSealed } : {}),
       }
       await store.transaction(async (tx) => {
         await tx.secrets.put(row.id, gitRemoteSecret, JSON.stringify(set))

@@ -6,7 +6,13 @@ import { openSshKey, publicHalf } from '../source/deploy-key.ts'
 import { type GitUrl, parseGitUrl } from '../source/git-url.ts'
 
 /** What a person set. */
-const SetRemote = z.object({ url: z.string(), username: z.string().nullable(), token: z.string().nullable() })
+const SetRemote = z.object({
+  url: z.string(),
+  username: z.string().nullable(),
+  token: z.string().nullable(),
+  /** It stood in an address with a password, where some forges take a token for it: it is told to nobody. */
+  isUsernameSealed: z.boolean().optional(),
+})
 export type SetRemote = z.infer<typeof SetRemote>
 
 export interface Remote {
@@ -40,15 +46,20 @@ export async function setRemoteOf(
   return read.success ? read.data : null
 }
 
-export function urlOf({ url, username, token }: SetRemote): GitUrl {
+/** What people may read of it. Of the address that a project was created from nothing but the address is shown. */
+export function shownUsername(set: SetRemote | null): string | null {
+  return set === null || set.isUsernameSealed === true ? null : (set.username ?? (set.token === null ? null : 'git'))
+}
+
+export function urlOf({ url, username, token, isUsernameSealed = false }: SetRemote): GitUrl {
   const parsed = parseGitUrl(url)
   if (token === null) return parsed
   const name = username ?? 'git'
-  const encoded = encodeURIComponent(token)
+  const secrets = [token, ...(isUsernameSealed ? [name] : [])].flatMap((one) => [one, encodeURIComponent(one)])
   return {
     ...parsed,
     credentials: { username: name, password: token },
-    secrets: [...new Set([token, encoded])].filter((one) => one.length >= 3),
+    secrets: [...new Set(secrets)].filter((one) => one.length >= 3),
   }
 }
 

@@ -61,7 +61,13 @@ export const GitState = z
     submodules: z.array(z.string()).describe('Their paths. Nothing here updates them.'),
     lfsFiles: z.int().describe('Files of Git LFS. A checkout writes their pointers.'),
     shallow: z.boolean(),
-    credentials: z.object({ username: z.string(), hasToken: z.boolean() }).meta({ id: 'GitCredentials' }).nullable(),
+    credentials: z
+      .object({
+        username: z.string().nullable().describe('Null: it stood in an address, where it may be a token itself.'),
+        hasToken: z.boolean(),
+      })
+      .meta({ id: 'GitCredentials' })
+      .nullable(),
     deployKey: GitDeployKey.nullable(),
     hostKeys: z.array(HostKey).describe('Remembered keys of the SSH server of `url`.'),
   })
