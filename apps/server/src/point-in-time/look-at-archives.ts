@@ -50,7 +50,8 @@ export async function lookAtArchives(
   for (const row of rows) {
     const copies = snapshots.filter(({ archive }) => archive === row.id)
     const known = { id: row.id, endedAt: row.endedAt, keepDays: row.keepDays, bases: copies.flatMap(baseOf) }
-    const isWritten = row.endedAt === null
+    // What was switched off is written no more, also before its end is noted.
+    const isWritten = row.endedAt === null && settings?.pointInTime !== undefined
     const version = (isWritten ? null : copies[0]?.version) ?? settings?.version
     const programs =
       version === undefined || settings === undefined
