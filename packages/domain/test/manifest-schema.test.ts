@@ -78,7 +78,10 @@ test('every field of a runtime and service has a text for the editor', () => {
 })
 
 test('a file names no password, no port of the machine and no deletion: the schema does not know them', () => {
-  const text = JSON.stringify(manifestSchema())
+  // What a source to pull from has of this kind are names of variables.
+  const text = JSON.stringify(manifestSchema(), (key, value) =>
+    key === 'pull' || key === 'PullSource' ? undefined : value,
+  )
   for (const field of ['"hostPort"', '"debugHostPort"', '"removeData"', '"hasPassword"'])
     assert.ok(!text.includes(field))
   for (const kind of serviceTypes)
