@@ -6,6 +6,7 @@ import type { Handlers, RequestContext } from '../http/handler.ts'
 import { acceptAlone, begin } from '../projects/accept.ts'
 import type { ProjectAnswers } from '../projects/answers.ts'
 import { refuseErrors } from '../projects/prepare.ts'
+import { requireSlug } from '../projects/require-confirmed.ts'
 import { isEnded, operationView } from '../projects/view.ts'
 import { type BackupHandlerDeps, finders, planShown, refuseUnknownParts, refuseUnready } from './backup-handlers.ts'
 import { type OpenedBackup, openBackup } from './open-backup.ts'
@@ -21,7 +22,7 @@ export function restoreHandlers(
       const row = await find(params.id)
       refuseUnready(row)
       const { manifest } = ofProject(row, params.backup)
-      if (query.dryRun !== true) requireConfirmed(row, body.confirm, context)
+      if (query.dryRun !== true) requireSlug(body.confirm, row, 'restore', context)
       holds(row, context)
       refuseUnknownParts(body.parts, manifest)
       const usual = manifest.parts.map(({ id }) => id).filter((id) => id !== settingsPart)
@@ -34,17 +35,6 @@ export function restoreHandlers(
       return { status: isEnded(ended) ? 200 : 202, body: operationView(ended) }
     },
   }
-}
-
-/** It replaces what is there, so it is about the project as somebody has read it. */
-function requireConfirmed({ slug }: ProjectRow, confirm: string, { ifMatch }: RequestContext): void {
-  if (ifMatch === null)
-    throw new ProblemError('precondition_required', 'A restore needs If-Match with the ETag of the project.')
-  if (confirm === slug) return
-  const detail = `Type the project’s slug: ${slug}.`
-  throw new ProblemError('validation_failed', `Restoring needs "confirm": "${slug}".`, {
-    errors: [{ pointer: '/confirm', code: 'confirm', detail }],
-  })
 }
 
 /** Everything that stands in the way, part by part, before anything is touched. */

@@ -9,6 +9,7 @@ import type { ProjectAnswers } from '../projects/answers.ts'
 import { isMissing } from '../projects/change-project.ts'
 import { refuseErrors } from '../projects/prepare.ts'
 import { refuseUnready } from '../projects/refuse-unready.ts'
+import { requireSlug } from '../projects/require-confirmed.ts'
 import { isEnded, operationView } from '../projects/view.ts'
 import { type CheckpointDeps, copySteps } from './checkpoint-handlers.ts'
 import { type CheckpointSettings, openCheckpoint } from './checkpoint-settings.ts'
@@ -26,7 +27,7 @@ export function restoreCheckpointHandler(
       const row = await find(params.id)
       refuseUnready(row)
       const checkpoint = await findCheckpoint(row, params.checkpoint, store)
-      if (query.dryRun !== true) requireConfirmed(row, body.confirm, context)
+      if (query.dryRun !== true) requireSlug(body.confirm, row, 'restore', context)
       holds(row, context)
       await requireCheckpointData(row, checkpoint, engine, context.signal)
       const settings = await openCheckpoint(row.id, checkpoint, store)
@@ -45,17 +46,6 @@ export function restoreCheckpointHandler(
       return { status: isEnded(ended) ? 200 : 202, body: operationView(ended) }
     },
   }
-}
-
-/** It replaces what is there, so it is about the project as somebody has read it. */
-function requireConfirmed({ slug }: ProjectRow, confirm: string, { ifMatch }: RequestContext): void {
-  if (ifMatch === null)
-    throw new ProblemError('precondition_required', 'A restore needs If-Match with the ETag of the project.')
-  if (confirm === slug) return
-  const detail = `Type the project’s slug: ${slug}.`
-  throw new ProblemError('validation_failed', `Restoring needs "confirm": "${slug}".`, {
-    errors: [{ pointer: '/confirm', code: 'confirm', detail }],
-  })
 }
 
 /** Host names and published ports that others have by now. */

@@ -14,6 +14,7 @@ import type { ChangeDeps } from '../projects/change-project.ts'
 import type { FilesOf } from '../projects/files-of.ts'
 import { refuseErrors } from '../projects/prepare.ts'
 import { refuseUnready } from '../projects/refuse-unready.ts'
+import { requireSlug } from '../projects/require-confirmed.ts'
 import { isEnded, operationView } from '../projects/view.ts'
 import { subjectOf } from '../snapshots/find-snapshot.ts'
 import { type HowToCopy, howText, howToCopy, requireRoomForCopies } from '../snapshots/how-to-copy.ts'
@@ -45,7 +46,7 @@ export function pullHandlers(deps: PullDeps, { find, holds, wait }: ProjectAnswe
       refuseUnready(row)
       const source = sourceOf(row, body.source)
       const parts = partsOf(source, body.source, body.parts)
-      if (query.dryRun !== true) requireConfirmed(row, body.confirm, context)
+      if (query.dryRun !== true) requireSlug(body.confirm, row, 'pull', context)
       holds(row, context)
       const isDry = query.dryRun === true
       const seen = await lookHere(row, parts, isDry, context, deps)
@@ -82,17 +83,6 @@ function partsOf(source: PullSource, name: string, only: readonly string[] | und
   const detail = `The source "${name}" has no part "${unknown}"; it has ${known.join(', ')}.`
   throw new ProblemError('validation_failed', detail, {
     errors: [{ pointer: '/parts', code: 'unknown_part', detail }],
-  })
-}
-
-/** It replaces what is there, so it is about the project as somebody has read it. */
-function requireConfirmed({ slug }: ProjectRow, confirm: string, { ifMatch }: RequestContext): void {
-  if (ifMatch === null)
-    throw new ProblemError('precondition_required', 'A pull needs If-Match with the ETag of the project.')
-  if (confirm === slug) return
-  const detail = `Type the project’s slug: ${slug}.`
-  throw new ProblemError('validation_failed', `A pull needs "confirm": "${slug}".`, {
-    errors: [{ pointer: '/confirm', code: 'confirm', detail }],
   })
 }
 

@@ -11,7 +11,7 @@ import { refuseUnready } from '../projects/refuse-unready.ts'
 import { isEnded, operationView } from '../projects/view.ts'
 import { snapshotsOf, subjectOf } from './find-snapshot.ts'
 import { type HowToCopy, howText, howToCopy, requireRoomForCopies } from './how-to-copy.ts'
-import { requireConfirmed } from './restore-handler.ts'
+import { requireName } from './restore-handler.ts'
 import { looking, type SnapshotDeps } from './snapshot-handlers.ts'
 
 export interface ResetDeps extends SnapshotDeps, Pick<SeedDeps, 'filesOf'> {}
@@ -25,7 +25,7 @@ export function resetHandler(deps: ResetDeps, { find, holds, wait }: ProjectAnsw
       const database = Object.hasOwn(row.spec.databases, params.db) ? row.spec.databases[params.db] : undefined
       if (database === undefined) throw new ProblemError('not_found', `There is no database "${params.db}".`)
       const subject = subjectOf(row, params.db)
-      if (query.dryRun !== true) requireConfirmed(subject, body.confirm, context, 'reset')
+      if (query.dryRun !== true) requireName(subject, body.confirm, 'reset', context)
       holds(row, context)
       const seed = database.seed ?? []
       await requireSeeds(row, [{ database: params.db, paths: seed }], deps, context.signal)

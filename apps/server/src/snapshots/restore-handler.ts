@@ -8,6 +8,7 @@ import { acceptAlone, begin } from '../projects/accept.ts'
 import type { ProjectAnswers } from '../projects/answers.ts'
 import { refuseErrors } from '../projects/prepare.ts'
 import { refuseUnready } from '../projects/refuse-unready.ts'
+import { requireConfirmed } from '../projects/require-confirmed.ts'
 import { isEnded, operationView } from '../projects/view.ts'
 import { findSnapshot, requireSnapshotData, snapshotsOf, subjectOf } from './find-snapshot.ts'
 import { type HowToCopy, howText, howToCopy, requireRoomForCopies } from './how-to-copy.ts'
@@ -24,7 +25,7 @@ export function restoreSnapshotHandler(
       refuseUnready(row)
       const subject = subjectOf(row, params.db)
       const snapshot = await findSnapshot(row, subject, params.snapshot, store)
-      if (query.dryRun !== true) requireConfirmed(subject, body.confirm, context)
+      if (query.dryRun !== true) requireName(subject, body.confirm, 'restore', context)
       holds(row, context)
       refuseErrors(restoreBlockers([{ ...snapshot, id: snapshot.part, title: subject.title }], row.spec))
       await requireSnapshotData(row, snapshot, deps.engine, context.signal)
@@ -46,20 +47,13 @@ export function restoreSnapshotHandler(
   }
 }
 
-/** It replaces what is there, so it is about the project as somebody has read it. */
-export function requireConfirmed(
+export function requireName(
   { name }: SnapshotSubject,
   confirm: string,
-  { ifMatch }: RequestContext,
-  act: 'restore' | 'reset' = 'restore',
+  act: 'restore' | 'reset',
+  context: RequestContext,
 ): void {
-  if (ifMatch === null)
-    throw new ProblemError('precondition_required', `A ${act} needs If-Match with the ETag of the project.`)
-  if (confirm === name) return
-  const detail = `Type the name of the database: ${name}.`
-  throw new ProblemError('validation_failed', `A ${act} needs "confirm": "${name}".`, {
-    errors: [{ pointer: '/confirm', code: 'confirm', detail }],
-  })
+  requireConfirmed(confirm, { wanted: name, called: 'the name of the database', act }, context)
 }
 
 async function plan(
