@@ -1,32 +1,28 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { type Browser, waitFor } from '@stackquay/testkit'
+import { waitFor } from '@stackquay/testkit'
 import type { Page } from 'playwright-core'
-import { assertLooks, openPage } from './support/page.ts'
-import { type Service, startService } from './support/service.ts'
+import { assertLooks } from './support/page.ts'
+import { openProjectPage, type ProjectPage } from './support/project-page.ts'
+import type { Service } from './support/service.ts'
 
 const project = 'harbour'
 
 describe('restores to a time on the page', { concurrency: 1 }, () => {
-  let browser: Browser
   let service: Service
   let page: Page
   let errors: readonly string[]
+  let dialog: ProjectPage['dialog']
+  let inDialog: ProjectPage['inDialog']
+  let close: ProjectPage['close'] | undefined
 
   before(async () => {
-    service = await startService()
-    ;({ browser, page, errors } = await openPage(service, 20_000))
-    const body = { name: 'Harbour', databases: { main: { type: 'postgresql' } } }
-    const made = await service.client.call('createProject', { body, query: { wait: 90 } })
-    assert.equal(made.operation?.state, 'succeeded', JSON.stringify(made.operation?.error))
+    ;({ service, page, errors, dialog, inDialog, close } = await openProjectPage({
+      databases: { main: { type: 'postgresql' } },
+    }))
   })
-  after(async () => {
-    await browser?.close()
-    await service?.close()
-  })
+  after(() => close?.())
 
-  const dialog = () => page.getByRole('dialog')
-  const inDialog = (name: string) => dialog().getByRole('button', { name, exact: true })
   const open = async () => {
     await page.goto(`${service.url}/projects/${project}/databases`)
     await page.getByRole('button', { name: 'More actions for main', exact: true }).click()

@@ -1,31 +1,26 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import type { Browser } from '@stackquay/testkit'
 import type { Page } from 'playwright-core'
-import { assertLooks, openPage } from './support/page.ts'
-import { type Service, startService, until } from './support/service.ts'
+import { assertLooks } from './support/page.ts'
+import { openProjectPage, type ProjectPage } from './support/project-page.ts'
+import { type Service, until } from './support/service.ts'
 
 const project = 'harbour'
 
 describe('the version of a database on the page', { concurrency: 1 }, () => {
-  let browser: Browser
   let service: Service
   let page: Page
   let errors: readonly string[]
+  let dialog: ProjectPage['dialog']
+  let close: ProjectPage['close'] | undefined
 
   before(async () => {
-    service = await startService()
-    ;({ browser, page, errors } = await openPage(service, 20_000))
-    const body = { name: 'Harbour', databases: { main: { type: 'postgresql', version: '15' } } }
-    const made = await service.client.call('createProject', { body, query: { wait: 90 } })
-    assert.equal(made.operation?.state, 'succeeded', JSON.stringify(made.operation?.error))
+    ;({ service, page, errors, dialog, close } = await openProjectPage({
+      databases: { main: { type: 'postgresql', version: '15' } },
+    }))
   })
-  after(async () => {
-    await browser?.close()
-    await service?.close()
-  })
+  after(() => close?.())
 
-  const dialog = () => page.getByRole('dialog')
   const apply = () => dialog().getByRole('button', { name: 'Apply', exact: true })
   const choose = async (version: string) => {
     await page.goto(`${service.url}/projects/${project}/databases`)

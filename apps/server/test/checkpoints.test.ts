@@ -164,6 +164,22 @@ test('a restore needs If-Match and the slug, and brings back settings, secrets, 
   assert.deepEqual((await readdir(project.path)).sort(), ['index.txt', 'new.txt'])
 })
 
+test('what opens the repository stays as it is, and data that comes back empty is not filled from a seed', async (t) => {
+  const { app, project } = await openShop(t)
+  const keyOf = async () =>
+    (await app.ask<{ deployKey: { publicKey: string } | null }>('GET', '/projects/shop/git')).body.deployKey?.publicKey
+  await app.ask('POST', '/projects/shop/git/deploy-key')
+  const old = await keyOf()
+  const made = await make(app, 'first')
+  await app.ask('POST', '/projects/shop/git/deploy-key')
+  const replaced = await keyOf()
+  assert.ok(old !== undefined && replaced !== undefined && old !== replaced)
+  const seedOf = () => app.store.seeds.find(project.id, 'postgresql-second')
+  assert.equal(await seedOf(), null)
+  assert.equal((await restore(app, made.id)).body.state, 'succeeded')
+  assert.deepEqual([await keyOf(), await seedOf()], [replaced, 'done'])
+})
+
 test('a restore that fails half-way puts back what was there; one whose project does not start stays', async (t) => {
   const { app, project } = await openShop(t)
   const { id } = await make(app, 'first')

@@ -97,6 +97,7 @@ test('a restore needs If-Match and the name, keeps what it replaces, and puts th
   const restored = await app.ask<OperationRecord>('POST', `${path}?wait=10`, { confirm: 'main' }, now)
   assert.equal(restored.body.state, 'succeeded', JSON.stringify(restored.body.error))
   assert.deepEqual(archives.get(key), then)
+  assert.equal(await app.store.seeds.find(project.id, 'mariadb-main'), 'done', 'no seed fills it, were it empty')
   const [before] = await list(app)
   assert.equal(before?.source, 'before-restore')
   assert.equal(archives.get(`${project.id}/${before?.id}`)?.toString(), 'later')

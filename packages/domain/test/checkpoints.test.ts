@@ -29,7 +29,7 @@ test('copies are told from data of the project, and by whose they are', () => {
     assert.equal(checkpointOfData(name), null)
     assert.ok(!isCopiedData(name), name)
   }
-  assert.ok(isCopiedData('snp_01'))
+  for (const name of ['snp_01', 'arc_01']) assert.ok(isCopiedData(name), name)
   assert.equal(new Set([checkpointSource(id), checkpointData(id, 'source'), checkpointData(id, 'redis')]).size, 3)
 })
 

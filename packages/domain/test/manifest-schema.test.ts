@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { databaseTypes, runtimeTypes, serviceTypes } from '@stackquay/catalog'
+import { PullSource } from '@stackquay/contract'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { parse } from 'yaml'
 import { parseManifest } from '../src/manifest.ts'
@@ -78,14 +79,20 @@ test('every field of a runtime and service has a text for the editor', () => {
 })
 
 test('a file names no password, no port of the machine and no deletion: the schema does not know them', () => {
-  // What a source to pull from has of this kind are names of variables.
-  const text = JSON.stringify(manifestSchema(), (key, value) =>
-    key === 'pull' || key === 'PullSource' ? undefined : value,
-  )
+  const schema = manifestSchema()
+  const text = JSON.stringify(schema)
   for (const field of ['"hostPort"', '"debugHostPort"', '"removeData"', '"hasPassword"'])
     assert.ok(!text.includes(field))
+  // What a source to pull from has by such a name takes the name of a variable and nothing else.
+  const kept = JSON.stringify(schema, (key, value: unknown) => (key === 'pull' ? undefined : value))
   for (const kind of serviceTypes)
-    for (const path of kind.settings.secretFields) assert.ok(!text.includes(`"${path.at(-1)}"`), path.join('.'))
+    for (const path of kind.settings.secretFields) assert.ok(!kept.includes(`"${path.at(-1)}"`), path.join('.'))
+  for (const field of ['token', 'key', 'passphrase', 'password', 'accessKeyId', 'secretAccessKey']) {
+    const takes = (text: string) => PullSource.safeParse({ from: 's3://bucket', [field]: text }).success
+    assert.ok(takes('DEPLOY_KEY'), field)
+    for (const text of ['p4ss-word', 'hunter2', 'Sesame', '-----BEGIN KEY-----'])
+      assert.ok(!takes(text), `${field} ${text}`)
+  }
 })
 
 test('the schema accepts every file that we print, as the parser does, for any project', () => {

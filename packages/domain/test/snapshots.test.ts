@@ -61,6 +61,14 @@ test('of the snapshots that restores made the newest three stay, whatever people
     spareBeforeRestore(all).map(({ name }) => name),
     ['b2', 'b1'],
   )
+  const others = ['r4', 'a5', 'a4', 'a3', 'a2', 'a1', 'r3', 'r2', 'r1'].map((name) =>
+    known(name, name.startsWith('a') ? 'base' : 'before-reset'),
+  )
+  assert.deepEqual(
+    spareBeforeRestore(others).map(({ name }) => name),
+    ['r1'],
+    'each kind by itself, and never what an archive begins with',
+  )
 })
 
 test('what runs stops for a copy unless its type holds the data', () => {

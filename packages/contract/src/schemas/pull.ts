@@ -1,10 +1,10 @@
 import { z } from 'zod'
-import { databaseNamePattern, envNamePattern } from './names.ts'
+import { databaseNamePattern } from './names.ts'
 
 export const pullNamePattern = /^[a-z][a-z0-9-]{0,29}$/
 
-/** Texts of secrets are never in settings: a source names secret variables of the project. */
-const Variable = z.string().regex(envNamePattern, 'must be the name of a variable')
+/** Texts of secrets are never in settings: a source names secret variables. In capitals, so that hardly a password that is typed here passes for one. */
+const Variable = z.string().regex(/^[A-Z_][A-Z0-9_]{0,127}$/, 'must be the name of a secret variable, in capitals')
 
 export const PullDatabase = z
   .strictObject({
