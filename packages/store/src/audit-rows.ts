@@ -5,6 +5,26 @@ import type { AuditTable } from './schema.ts'
 /** Entries that are read at once: a long log does not fill the memory. */
 export const auditSlice = 500
 
+export const auditColumns = {
+  seq: true,
+  id: true,
+  time: true,
+  actor: true,
+  action: true,
+  target: true,
+  project: true,
+  outcome: true,
+  changes: true,
+  request_id: true,
+  operation_id: true,
+  source: true,
+  ip: true,
+  user_agent: true,
+  prev_hash: true,
+  hash: true,
+  search: true,
+} as const
+
 export function rowOf(entry: AuditEntry): AuditTable {
   const searched = [entry.actor, entry.action, entry.target, entry.project, entry.requestId, entry.operationId]
   return {

@@ -4,6 +4,7 @@ import { type CheckpointKeeper, keepCheckpoint, readCheckpoint, removeUnfinished
 import { type AuditGap, auditGap, auditKept, gapOf, headOf } from './audit-gap.ts'
 import type { Keyring } from './keyring.ts'
 import type { NewAuditEntry } from './model/audit.ts'
+import type { RunStatement } from './prepared.ts'
 import type { Schema } from './schema.ts'
 import type { SealingKey } from './sealing.ts'
 import { byTheService } from './service-audit.ts'
@@ -14,6 +15,7 @@ export interface WatchOptions {
   /** Keys that may have signed the file: those of the ring and one of a replacement that was cut off. */
   readonly keys: readonly SealingKey[]
   readonly writer: Kysely<Schema>
+  readonly run: RunStatement
   readonly now: () => Date
   readonly report: (error: unknown) => void
 }
@@ -26,7 +28,7 @@ export interface WatchOptions {
  * After a backup was restored on purpose, empty the file: the log then begins anew from there, and says so.
  */
 export async function watchAudit(options: WatchOptions): Promise<CheckpointKeeper | null> {
-  const { file, keyring, keys, writer, now, report } = options
+  const { file, keyring, keys, writer, run, now, report } = options
   removeUnfinished(file)
   const found = readCheckpoint(file, keys)
   const { gap, begins } = await writer.transaction().execute(async (tx) => {
@@ -37,6 +39,7 @@ export async function watchAudit(options: WatchOptions): Promise<CheckpointKeepe
     const record = (entry: Pick<NewAuditEntry, 'action' | 'outcome' | 'changes'>) =>
       auditWriter({
         db: tx,
+        run,
         key: keyring.current,
         now: now().toISOString(),
         events: [],

@@ -2,12 +2,14 @@ import { setImmediate as breathe } from 'node:timers/promises'
 import type { AuditEntry } from '@stackquay/contract'
 import { sql } from 'kysely'
 import { type AuditHead, auditHead, firstPrevHash, hashOf, openHead, sealHead } from './audit-chain.ts'
-import { auditSlice, rowOf, shownEntry } from './audit-rows.ts'
+import { auditColumns, auditSlice, rowOf, shownEntry } from './audit-rows.ts'
 import { auditVerifier } from './audit-verify.ts'
 import { canonicalJsonOf } from './canonical-json.ts'
 import type { Reading, Writing } from './context.ts'
 import { newId } from './ids.ts'
 import type { AuditFilters, AuditReader, AuditWriter, NewAuditEntry } from './model/audit.ts'
+import { given, givenRow, statement } from './prepared.ts'
+import type { AuditTable } from './schema.ts'
 import { containing, storedTime } from './text.ts'
 
 export function auditReader(reading: Reading, checkpointFile: string | null): AuditReader {
@@ -56,19 +58,25 @@ function matching(db: Reading['db'], { q, actor, action, project, outcome, since
   return query
 }
 
+const storedHead = statement((db) => db.selectFrom('instance').select('value').where('name', '=', auditHead))
+const setHead = statement((db) =>
+  db
+    .updateTable('instance')
+    .set({ value: given<string>('value') })
+    .where('name', '=', auditHead),
+)
+const lastSeq = statement((db) => db.selectFrom('audit').select(({ fn }) => fn.max('seq').as('seq')))
+const insertEntry = statement((db) => db.insertInto('audit').values(givenRow<AuditTable>(auditColumns)))
+
 export function auditWriter(writing: Writing): AuditWriter {
-  const { db, key, now } = writing
+  const { db, run, key, now } = writing
   return {
-    append: async (given) => {
+    append: async (told) => {
       const before = await lastEntry()
-      const unhashed = { ...complete(given, before, now), hash: '' }
+      const unhashed = { ...complete(told, before, now), hash: '' }
       const entry = { ...unhashed, hash: hashOf(unhashed) }
-      await db.insertInto('audit').values(rowOf(entry)).execute()
-      await db
-        .updateTable('instance')
-        .set({ value: sealHead(key, entry) })
-        .where('name', '=', auditHead)
-        .execute()
+      run(insertEntry, rowOf(entry))
+      run(setHead, { value: sealHead(key, entry) })
       writing.head = { seq: entry.seq, hash: entry.hash }
       return entry
     },
@@ -79,12 +87,9 @@ export function auditWriter(writing: Writing): AuditWriter {
    * service’s seal leaves one too, so that new entries do not hide the forgery.
    */
   async function lastEntry(): Promise<AuditHead> {
-    const stored = await db.selectFrom('instance').select('value').where('name', '=', auditHead).executeTakeFirst()
+    const [stored] = run(storedHead, {})
     const head = openHead([key], stored?.value)
-    const { seq } = await db
-      .selectFrom('audit')
-      .select(sql<number>`coalesce(max(seq), 0)`.as('seq'))
-      .executeTakeFirstOrThrow()
+    const seq = run(lastSeq, {})[0]?.seq ?? 0
     if (head === null) {
       if (stored === undefined) await db.insertInto('instance').values({ name: auditHead, value: '' }).execute()
       return { seq: seq + 1, hash: firstPrevHash }

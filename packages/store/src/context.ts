@@ -2,7 +2,7 @@ import type { EventRecord } from '@stackquay/contract'
 import type { Kysely, Transaction } from 'kysely'
 import type { AuditHead } from './audit-chain.ts'
 import type { Keyring } from './keyring.ts'
-import type { Prepare } from './prepared.ts'
+import type { Prepare, RunStatement } from './prepared.ts'
 import type { Schema } from './schema.ts'
 import type { SealingKey } from './sealing.ts'
 
@@ -17,6 +17,7 @@ export interface Reading {
 /** Every writer gets this: one open transaction. */
 export interface Writing {
   readonly db: Transaction<Schema>
+  readonly run: RunStatement
   readonly key: SealingKey
   /** The instant of the transaction: all its rows carry the same. */
   readonly now: string

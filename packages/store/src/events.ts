@@ -2,7 +2,7 @@ import type { EventRecord } from '@stackquay/contract'
 import { sql } from 'kysely'
 import type { Reading, Writing } from './context.ts'
 import type { EventReader, EventWriter } from './model/events.ts'
-import { given } from './prepared.ts'
+import { given, statement } from './prepared.ts'
 
 export function eventReader({ db, prepare }: Reading): EventReader {
   const following = prepare(
@@ -35,15 +35,23 @@ export function eventReader({ db, prepare }: Reading): EventReader {
   }
 }
 
-export function eventWriter({ db, now, events }: Writing): EventWriter {
+const insertEvent = statement((db) =>
+  db
+    .insertInto('events')
+    .values({
+      time: given<string>('time'),
+      type: given<string>('type'),
+      project: given<string | null>('project'),
+      data: given<string>('data'),
+    })
+    .returning('seq'),
+)
+
+export function eventWriter({ db, run, now, events }: Writing): EventWriter {
   return {
     append: async ({ type, project, data }) => {
       const text = JSON.stringify(data)
-      const { seq } = await db
-        .insertInto('events')
-        .values({ time: now, type, project, data: text })
-        .returning('seq')
-        .executeTakeFirstOrThrow()
+      const { seq } = run(insertEvent, { time: now, type, project, data: text })[0]!
       // A copy, so that listeners and later readers get the same even when the caller changes `data`.
       const event: EventRecord = { seq, time: now, type, project, data: JSON.parse(text) as EventRecord['data'] }
       events.push(event)

@@ -10,7 +10,7 @@ import { checkKey } from './key-check.ts'
 import { Keyring } from './keyring.ts'
 import { type Migration, migrate, refuseNewer } from './migrate.ts'
 import { migrations as builtIn } from './migrations/index.ts'
-import { prepareOn } from './prepared.ts'
+import { prepareOn, statementsOn } from './prepared.ts'
 import type { Schema } from './schema.ts'
 import type { SealingKey } from './sealing.ts'
 import { damaged, explain, explainFileError } from './sqlite-errors.ts'
@@ -83,10 +83,13 @@ export async function openStore(options: StoreOptions): Promise<Store> {
       const copyTo = (to: string) => copyStore(file, to, keys)
       await before(options.beforeMigration, { schema, nextSchema: migrations.length, key, copyTo }, file)
     }
+    const run = statementsOn(writer, prepareOn(writing))
     await migrate(writer as unknown as Kysely<never>, migrations, () => clock.now().toISOString())
     const keyring = new Keyring(await checkKey(writer, keys, file, now().toISOString()))
     const keeper =
-      checkpointFile === null ? null : await watchAudit({ file: checkpointFile, keyring, keys, writer, now, report })
+      checkpointFile === null
+        ? null
+        : await watchAudit({ file: checkpointFile, keyring, keys, writer, run, now, report })
     // From here on a transaction waits for other processes without holding up the event loop.
     writing.say('PRAGMA busy_timeout = 10')
 
@@ -110,7 +113,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
       },
       copyTo: (to: string, signal?: AbortSignal) => copyStore(file, to, keyring.all(), signal),
     }
-    return storeOver(reading, writer, own, { file: checkpointFile, keeper })
+    return storeOver(reading, { db: writer, run }, own, { file: checkpointFile, keeper })
   } catch (error) {
     close()
     throw unusable(explain(error, file))

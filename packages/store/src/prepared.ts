@@ -1,5 +1,6 @@
-import { type Compilable, CompiledQuery } from 'kysely'
+import { type Compilable, CompiledQuery, type Kysely } from 'kysely'
 import type { SqliteFile } from './dialect.ts'
+import type { Schema } from './schema.ts'
 
 class Given {
   readonly name: string
@@ -28,6 +29,36 @@ export function prepareOn(file: SqliteFile): Prepare {
       for (const { index, name } of named) filled[index] = values[name]
       return file.all<Row>(sql, filled)
     }
+  }
+}
+
+/** A frequent query of writers. */
+export interface Statement<Row> {
+  build(db: Kysely<Schema>): Compilable<Row>
+}
+
+export function statement<Row>(build: Statement<Row>['build']): Statement<Row> {
+  return { build }
+}
+
+/** For a whole row: its values are given when the query runs. All columns are named, so that none is forgotten when one is added. */
+export function givenRow<Row extends object>(columns: Readonly<Record<keyof Row & string, true>>): Row {
+  return Object.fromEntries(Object.keys(columns).map((column) => [column, given(column)])) as Row
+}
+
+/** In the transaction that is open. Values are given by the names that the statement has for them. */
+export type RunStatement = <Row>(statement: Statement<Row>, values: object) => Row[]
+
+/** Writers live as long as a transaction, their statements as long as the store: each is built when it is first run. */
+export function statementsOn(db: Kysely<Schema>, prepare: Prepare): RunStatement {
+  const built = new Map<Statement<unknown>, ReturnType<Prepare>>()
+  return <Row>(statement: Statement<Row>, values: object) => {
+    let run = built.get(statement)
+    if (run === undefined) {
+      run = prepare(statement.build(db))
+      built.set(statement, run)
+    }
+    return run(values as Readonly<Record<string, unknown>>) as Row[]
   }
 }
 

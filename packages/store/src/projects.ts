@@ -4,7 +4,7 @@ import { sql } from 'kysely'
 import { canonicalJsonOf } from './canonical-json.ts'
 import type { Reading, Writing } from './context.ts'
 import { ChangedError, TakenError } from './errors.ts'
-import { given } from './prepared.ts'
+import { given, givenRow, statement } from './prepared.ts'
 import type { ProjectsTable } from './schema.ts'
 import type {
   Desired,
@@ -68,8 +68,34 @@ export function projectReader({ db, prepare }: Reading): ProjectReader {
   }
 }
 
+const columns = {
+  id: true,
+  slug: true,
+  engine: true,
+  desired: true,
+  phase: true,
+  path: true,
+  source: true,
+  generation: true,
+  observed_generation: true,
+  held_spec: true,
+  revision: true,
+  state_since: true,
+  created_at: true,
+  updated_at: true,
+  search: true,
+  spec: true,
+} as const
+const projectById = statement((db) => db.selectFrom('projects').selectAll().where('id', '=', given<string>('id')))
+const updateProject = statement((db) =>
+  db.updateTable('projects').set(givenRow<ProjectsTable>(columns)).where('id', '=', given<string>('id')),
+)
+const forgetVersions = statement((db) =>
+  db.deleteFrom('secret_versions').where('project', '=', given<string>('project')),
+)
+
 export function projectWriter(writing: Writing): Transaction['projects'] {
-  const { db, now } = writing
+  const { db, run, now } = writing
   return {
     insert: async (project) => {
       const holder = await holderOf(project.slug, writing)
@@ -80,7 +106,7 @@ export function projectWriter(writing: Writing): Transaction['projects'] {
     },
 
     update: async (id, expected, change) => {
-      const before = await db.selectFrom('projects').selectAll().where('id', '=', id).executeTakeFirst()
+      const [before] = run(projectById, { id })
       if (before === undefined) throw gone(id)
       if (before.generation !== expected) {
         throw new ChangedError(
@@ -99,7 +125,11 @@ export function projectWriter(writing: Writing): Transaction['projects'] {
         revision: before.revision + 1,
         updated_at: now,
       }
-      await db.updateTable('projects').set(after).where('id', '=', id).execute()
+      if (change.isCarriedOut === true) {
+        Object.assign(after, { observed_generation: after.generation, held_spec: null })
+        run(forgetVersions, { project: id })
+      }
+      run(updateProject, after)
       return projectOf(after)
     },
 
@@ -196,9 +226,9 @@ async function carriedOut(
   id: string,
   generation: number,
   spec: ProjectSpec,
-  { db }: Pick<Writing, 'db'>,
+  { run }: Pick<Writing, 'run'>,
 ): Promise<ProjectRow> {
-  const before = await db.selectFrom('projects').selectAll().where('id', '=', id).executeTakeFirst()
+  const [before] = run(projectById, { id })
   if (before === undefined) throw gone(id)
   // A newer one needed nothing to be done, so it counted at once.
   if (generation < before.observed_generation) return projectOf(before)
@@ -210,10 +240,10 @@ async function carriedOut(
     held_spec: isAll ? null : JSON.stringify(spec),
     revision: before.revision + 1,
   }
-  if (isAll) await db.deleteFrom('secret_versions').where('project', '=', id).execute()
+  if (isAll) run(forgetVersions, { project: id })
   const isNews = after.observed_generation !== before.observed_generation || after.held_spec !== before.held_spec
   if (!isNews) return projectOf(before)
-  await db.updateTable('projects').set(after).where('id', '=', id).execute()
+  run(updateProject, after)
   return projectOf(after)
 }
 

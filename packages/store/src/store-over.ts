@@ -4,6 +4,7 @@ import type { CheckpointKeeper } from './audit-checkpoint.ts'
 import type { Reading } from './context.ts'
 import type { StoreCopy } from './copy-store.ts'
 import { sealedSince } from './key-check.ts'
+import type { RunStatement } from './prepared.ts'
 import { replaceKey } from './replace-key.ts'
 import type { Schema } from './schema.ts'
 import { isSigned, seal, sign, unseal } from './sealing.ts'
@@ -15,7 +16,7 @@ import { createTurns } from './turns.ts'
 /** A store over two databases: `reading.db` answers what is committed, `writer` takes one transaction at a time. */
 export function storeOver(
   reading: Reading,
-  writer: Kysely<Schema>,
+  writer: { readonly db: Kysely<Schema>; readonly run: RunStatement },
   file: {
     /** Gets the errors that no caller waits for. */
     report(error: unknown): void

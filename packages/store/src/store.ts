@@ -245,6 +245,8 @@ export type NewProject = Pick<ProjectRow, 'id' | 'slug' | 'spec' | 'engine' | 'd
 export interface ProjectChange {
   readonly spec?: ProjectSpec
   readonly desired?: Desired
+  /** With all that came before: nothing is to be done for it. Else `carriedOut` says so when it is. */
+  readonly isCarriedOut?: boolean
 }
 
 export interface ProjectReader {

@@ -4,6 +4,7 @@ import type { Kysely } from 'kysely'
 import type { CheckpointKeeper } from './audit-checkpoint.ts'
 import type { Reading, Writing } from './context.ts'
 import { createListeners } from './listeners.ts'
+import type { RunStatement } from './prepared.ts'
 import type { Schema } from './schema.ts'
 import type { SealingKey } from './sealing.ts'
 import type { Store, Transaction } from './store.ts'
@@ -18,7 +19,7 @@ export interface Transactions extends Pick<Store, 'onCommit' | 'onLeases' | 'ver
 
 export function createTransactions(
   reading: Reading,
-  writer: Kysely<Schema>,
+  writer: { readonly db: Kysely<Schema>; readonly run: RunStatement },
   keeper: CheckpointKeeper | null,
   report: (error: unknown) => void,
 ): Transactions {
@@ -33,9 +34,9 @@ export function createTransactions(
   ): Promise<{ readonly result: T; readonly writing: Writing }> {
     const here = { open: true }
     try {
-      return await writer.transaction().execute(async (db) => {
+      return await writer.db.transaction().execute(async (db) => {
         const now = reading.now().toISOString()
-        const writing: Writing = { db, key, now, events: [], leasesChanged: false, head: null }
+        const writing: Writing = { db, run: writer.run, key, now, events: [], leasesChanged: false, head: null }
         return { result: await inside.run(here, () => work(writersOf(writing), writing)), writing }
       })
     } finally {

@@ -21,9 +21,9 @@ export async function putSettings(
   const dropped = withPendingSecrets(row.spec).names.filter((name) => !pending.names.includes(name))
   return store.transaction(async (tx) => {
     const spec = await sealSpec(tx, row.id, pending.spec, { texts, dropped })
-    const { generation, slug } = await tx.projects.update(row.id, row.generation, { spec })
-    // Nothing runs that would have to be brought to it.
-    if (row.desired === 'stopped') await tx.projects.carriedOut(row.id, generation, spec)
+    // Where it is stopped, nothing runs that would have to be brought to it.
+    const isCarriedOut = row.desired === 'stopped'
+    const { generation, slug } = await tx.projects.update(row.id, row.generation, { spec, isCarriedOut })
     const before = await store.network.domains(row.id)
     for (const { host } of before)
       if (!settings.domains.some((one) => one.host === host)) await tx.network.removeDomain(host)

@@ -132,8 +132,8 @@ async function declare(
   await store.transaction(async (tx) => {
     for (const [secret, text] of texts) await tx.secrets.put(row.id, its[own.indexOf(secret)] ?? secret, text)
     const spec = { ...row.spec, databases }
-    const { generation, slug } = await tx.projects.update(row.id, row.generation, { spec })
-    if (row.desired === 'stopped') await tx.projects.carriedOut(row.id, generation, spec)
+    const isCarriedOut = row.desired === 'stopped'
+    const { generation, slug } = await tx.projects.update(row.id, row.generation, { spec, isCarriedOut })
     const now = await store.operations.find(operation.id)
     if (now !== null) await tx.operations.update(operation.id, { input: { ...now.input, declared: true } })
     await tx.events.append({ type: 'project.changed', project: row.id, data: { id: row.id, slug, generation } })
@@ -178,8 +178,7 @@ async function undo(
   const { [name]: _gone, ...databases } = row.spec.databases
   await store.transaction(async (tx) => {
     const spec = { ...row.spec, databases }
-    const { generation, slug } = await tx.projects.update(row.id, row.generation, { spec })
-    await tx.projects.carriedOut(row.id, generation, spec)
+    const { generation, slug } = await tx.projects.update(row.id, row.generation, { spec, isCarriedOut: true })
     for (const secret of secretsOfPart({ id: databasePart(name), type: subject.type }))
       await tx.secrets.delete(row.id, secret)
     await tx.ports.release(row.id, data)

@@ -24,9 +24,8 @@ export function readSource({ id }: ProjectRow, deps: OperationDeps): WorkStep {
       const isNamed = Object.keys(row.spec.runtimes).length > 0
       const spec = isNamed ? row.spec : await specOfSource(row, say, deps)
       await deps.store.transaction(async (tx) => {
-        const { generation } = await tx.projects.update(id, row.generation, { spec })
         // Nothing was there before that it could be held against.
-        await tx.projects.carriedOut(id, generation, spec)
+        const { generation } = await tx.projects.update(id, row.generation, { spec, isCarriedOut: true })
         await tx.projects.setLifecycle(id, { phase: 'ready' })
         await tx.events.append({ type: 'project.changed', project: id, data: { id, slug: row.slug, generation } })
       })

@@ -73,14 +73,13 @@ export async function setVersion(
     const row = await findProject(store, project)
     const operation = await store.operations.find(id)
     const spec = withVersionsOf(row.spec, [{ ...change, to: version }], 'to')
-    const changed = await tx.projects.update(project, row.generation, { spec })
+    // What was carried out last says the same: nothing is left to be done.
+    const isCarriedOut = row.heldSpec !== null && sameSpec({ ...spec, name: row.heldSpec.name }, row.heldSpec)
+    const changed = await tx.projects.update(project, row.generation, { spec, isCarriedOut })
     const database = spec.databases[change.database]
     // What was kept of its changes leads to the data of the other version.
     if (database !== undefined)
       await tx.archives.end(project, databaseWorkload(database.type, change.database), newId('arc'))
-    // What was carried out last says the same: nothing is left to be done.
-    if (row.heldSpec !== null && sameSpec({ ...spec, name: row.heldSpec.name }, row.heldSpec))
-      await tx.projects.carriedOut(project, changed.generation, spec)
     const stages = { ...stagesIn(operation?.input), [change.database]: stage }
     if (operation !== null) await tx.operations.update(id, { input: { ...operation.input, stages } })
     await tx.events.append({

@@ -188,13 +188,32 @@ export async function acceptDelete(
 
 /** A change that needs no operation of its own: nothing may run that would not bear it. */
 export async function acceptQuietly(store: Store, row: ProjectRow, manner: Exclude<Manner, 'delete'>): Promise<void> {
-  await admitted(store, row, manner)
+  acceptQuietlyAt(await standNow(store, row), row, manner)
+}
+
+/** The same where the project was read already, in the same transaction. */
+export function acceptQuietlyAt(stand: Stand, row: ProjectRow, manner: Exclude<Manner, 'delete'>): void {
+  admitAt(stand, row, manner)
+}
+
+/** A project and what runs and waits for it, read in the transaction that decides by it. */
+export interface Stand {
+  readonly now: ProjectRow | null
+  readonly unfinished: readonly OperationRow[]
+}
+
+export async function standNow(store: Store, { id }: Pick<ProjectRow, 'id'>): Promise<Stand> {
+  const [now, unfinished] = await Promise.all([store.projects.find(id), store.operations.unfinishedOf(id)])
+  return { now, unfinished }
 }
 
 async function admitted(store: Store, row: ProjectRow, manner: Manner, act?: Act) {
-  const [now, operations] = await Promise.all([store.projects.find(row.id), store.operations.unfinishedOf(row.id)])
-  const unfinished = operations.map((operation) => seen(operation, now ?? { phase: 'deleting' }))
-  const admission = admit(unfinished, manner, act)
+  return admitAt(await standNow(store, row), row, manner, act)
+}
+
+function admitAt({ now, unfinished }: Stand, row: ProjectRow, manner: Manner, act?: Act) {
+  const them = unfinished.map((operation) => seen(operation, now ?? { phase: 'deleting' }))
+  const admission = admit(them, manner, act)
   if (admission.type === 'refuse') throw busy(admission.holder.row, row)
   return { ...admission, desired: now?.desired ?? row.desired }
 }

@@ -21,7 +21,7 @@ import { ChangedError, newId, type OperationRow, type ProjectRow, type Store, ty
 import type { Catalogue } from '../catalogue/catalogue.ts'
 import type { RequestContext } from '../http/handler.ts'
 import type { Workers } from '../workers/workers.ts'
-import { type Accepted, acceptAct, acceptAlone, acceptQuietly, begin, busy } from './accept.ts'
+import { type Accepted, acceptAct, acceptAlone, acceptQuietlyAt, begin, busy, type Stand, standNow } from './accept.ts'
 import type { EngineChoice } from './engine-choice.ts'
 import { limitsBlocker } from './engine-limits.ts'
 import { type ExtractedSecrets, extractSecrets, sealSpec } from './extract-secrets.ts'
@@ -240,16 +240,13 @@ export async function writeChange(
   const { row, extracted, removal, look } = proposed
   const { store } = deps
   const { accepted, changed } = await store.transaction(async (tx) => {
-    await refuseMoved(store, proposed)
-    const accepted = await accept(tx, proposed, context, deps)
+    const stand = await unmoved(store, proposed)
+    const accepted = await accept(tx, proposed, context, stand, deps)
     if (look !== null) await refuseChanged(store, row, look)
     const wanted = await sealSpec(tx, row.id, proposed.spec, extracted)
     // The operation writes the new version when the data is of it.
     const spec = withVersionsOf(wanted, proposed.versions, 'from')
-    const updated = await tx.projects.update(row.id, row.generation, { spec })
     for (const { name, length } of proposed.rotates) await tx.secrets.put(row.id, name, randomText(length))
-    await rememberKeptData(tx, row, spec)
-    await more(tx)
     // Nothing is to be done for it. What an earlier change has not reached is still to be done, unless this one takes it back.
     const isAsHeld =
       row.desired === 'stopped' ||
@@ -257,7 +254,9 @@ export async function writeChange(
       row.observedGeneration === row.generation ||
       (row.heldSpec !== null && sameSpec({ ...spec, name: row.heldSpec.name }, row.heldSpec))
     const isCarriedOut = accepted === null && isAsHeld
-    const changed = isCarriedOut ? await tx.projects.carriedOut(row.id, updated.generation, spec) : updated
+    const changed = await tx.projects.update(row.id, row.generation, { spec, isCarriedOut })
+    await rememberKeptData(tx, row, spec)
+    await more(tx)
     const deleted = deletedBy(proposed)
     const purges = removal.purge === true ? { purge: true } : {}
     const deletesData = deleted.length > 0 ? { deletesData: deleted, ...purges } : {}
@@ -296,6 +295,7 @@ async function accept(
   tx: Transaction,
   { row, changes, removal, versions, rotates, touches }: ProposedChange,
   context: RequestContext,
+  stand: Stand,
   { store }: ChangeDeps,
 ): Promise<Accepted | null> {
   const update = { do: 'update', touches } as const
@@ -307,11 +307,11 @@ async function accept(
   if (removes || rotates.length > 0) {
     const input = { acts: [update], ...(removes ? removal : {}) }
     if (removes || changes.length > 0) return acceptAlone(tx, store, row, context, input)
-    await acceptQuietly(store, row, 'alone')
+    acceptQuietlyAt(stand, row, 'alone')
     return null
   }
   if (changes.length > 0) return acceptAct(tx, store, row, update, context)
-  await acceptQuietly(store, row, 'merge')
+  acceptQuietlyAt(stand, row, 'merge')
   return null
 }
 
@@ -319,8 +319,9 @@ async function accept(
  * Whether there is anything to do was decided by what was there. A start that was accepted since would carry out the settings from
  * before this change, and nobody the new ones. Throws `ChangedError`.
  */
-async function refuseMoved(store: Store, { row, after }: ProposedChange): Promise<void> {
-  const [now, unfinished] = await Promise.all([store.projects.find(row.id), store.operations.unfinishedOf(row.id)])
+async function unmoved(store: Store, { row, after }: ProposedChange): Promise<Stand> {
+  const stand = await standNow(store, row)
+  const { now, unfinished } = stand
   const isSame =
     now !== null &&
     now.desired === row.desired &&
@@ -329,6 +330,7 @@ async function refuseMoved(store: Store, { row, after }: ProposedChange): Promis
     unfinished.every(({ id }, at) => id === after[at]?.id)
   if (!isSame)
     throw new ChangedError(`Project ${row.id} is not in the state any more in which the change was looked at.`)
+  return stand
 }
 
 /** Which data there is was looked at before; nothing may have run since then that could have made some. */
