@@ -43,7 +43,7 @@ export interface Commands {
 export async function serveControl(place: string | number, commands: Commands): Promise<Server> {
   const server = createServer((request, response) => {
     // A request for a shutdown must not keep the server alive with its own connection.
-    response.shouldKeepAlive = false
+    if (request.url === '/shutdown') response.shouldKeepAlive = false
     run(commands, request, response).catch((error: unknown) => {
       const problem = problemOf(error)
       send(response, serverFaults.has(problem.code) ? 500 : 422, problem)

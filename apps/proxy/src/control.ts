@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { AccessPage, AccessQuery, TrafficAnswer, TrafficQuery, ViewersAnswer } from './access/queries.ts'
 import type { ControlProblem, FlightsAnswer, ProxyStatus } from './control-protocol.ts'
 import { launchAs, nextSocketOf, type ProxyUser } from './launch-as.ts'
-import { request } from './node-http.ts'
+import { Agent, request } from './node-http.ts'
 import type { RouteChanges } from './route-changes.ts'
 import type { RouteTable } from './route-table.ts'
 import { stateFiles, writeFacts } from './state-files.ts'
@@ -59,8 +59,10 @@ export function createProxyControl(home: string): ProxyControl {
     if (answer === undefined) throw notRunning(home)
     return answer
   }
+  // Changes come in rows. Everything else asks whoever listens now: a connection may lead to a proxy that has handed over.
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   const sendRoutes = async (method: 'PUT' | 'PATCH', routes: RouteTable | RouteChanges) => {
-    const status = await ask(socket, method, '/routes', JSON.stringify(routes))
+    const status = await ask(socket, method, '/routes', JSON.stringify(routes), agent)
     if (!status) throw notRunning(home)
     return status as ProxyStatus
   }
@@ -223,9 +225,15 @@ async function environment(cache: string): Promise<NodeJS.ProcessEnv> {
 }
 
 /** One command over the socket. Undefined when no proxy answers. */
-function ask(socketPath: string, method: string, path: string, body = ''): Promise<unknown> {
+function ask(
+  socketPath: string,
+  method: string,
+  path: string,
+  body = '',
+  agent: Agent | false = false,
+): Promise<unknown> {
   return new Promise((resolve, reject) => {
-    const call = request({ socketPath, method, path, agent: false, timeout: 10_000 }, async (response) => {
+    const call = request({ socketPath, method, path, agent, timeout: 10_000 }, async (response) => {
       try {
         const chunks: Buffer[] = []
         for await (const chunk of response as AsyncIterable<Buffer>) chunks.push(chunk)

@@ -114,19 +114,23 @@ function createTeller() {
   let latest: Publication | null = null
   /** Generation of the routes that the proxy said it has; null when it is not known. */
   let given: number | null = null
+  /** Counts the proxies: what one took, the next does not have. */
+  let proxy = 0
   let telling: Promise<void> = Promise.resolve()
   const tellLatest = async (to: ProxyControl) => {
     if (latest === null || given === latest.changes.generation) return
     const { changes, whole } = latest
     const before = given
+    const asked = proxy
     // Whether it took them is not known until it answers.
     given = null
-    if (before === changes.since && (await tookChanges(to, changes))) given = changes.generation
-    else {
+    let taken = changes.generation
+    if (before !== changes.since || !(await tookChanges(to, changes))) {
       const table = whole()
       await to.putRoutes(table)
-      given = table.generation
+      taken = table.generation
     }
+    if (asked === proxy) given = taken
   }
   return {
     news: (publication: Publication) => {
@@ -135,6 +139,7 @@ function createTeller() {
     /** It may be another proxy from now on, with other routes. */
     forget: () => {
       given = null
+      proxy += 1
     },
     /** Nothing when it has all there is. One after the other, so that no older routes come after newer ones. */
     tell: (to: ProxyControl): Promise<void> => {

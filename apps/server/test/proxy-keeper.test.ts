@@ -43,12 +43,27 @@ test('one that is gone is opened again and told all there is; one that has all o
   assert.deepEqual(proxy.taken, ['all of 1', 'all of 1'])
 })
 
+test('what one took while another came in its place is told to that one too', async (t) => {
+  const proxy = standIn(t)
+  await proxy.keeper.put(next(1))
+  const answer = proxy.hold()
+  const told = proxy.keeper.put(next(2))
+  proxy.end()
+  await waitFor('another proxy', () => proxy.opened() > 1)
+  answer()
+  await told
+  await waitFor('the table', () => proxy.taken.length > 2)
+  assert.deepEqual(proxy.taken, ['all of 1', '1 to 2', 'all of 2'])
+})
+
 /** Stands for the program: it refuses as often as it is told, and changes of routes that it does not have. */
 function standIn(t: TestContext) {
   const taken: string[] = []
   let refusals = 0
   let lives = true
   let has = 0
+  let opened = 0
+  let held: Promise<void> = Promise.resolve()
   const take = (generation: number, what: string) => {
     refusals -= 1
     if (refusals >= 0) throw new Error('no answer within 10 s')
@@ -61,7 +76,9 @@ function standIn(t: TestContext) {
     putRoutes: async ({ generation }: RouteTable) => take(generation, `all of ${generation}`),
     changeRoutes: async ({ since, generation }: RouteChanges) => {
       if (since !== has) throw new ProxyError('routes_stale', 'It has others.')
-      return take(generation, `${since} to ${generation}`)
+      const status = take(generation, `${since} to ${generation}`)
+      await held
+      return status
     },
   } as ProxyControl
   const keeper = createProxyKeeper({
@@ -72,6 +89,7 @@ function standIn(t: TestContext) {
     lookEveryMs: 5,
     open: async () => {
       lives = true
+      opened += 1
       return control
     },
   })
@@ -87,6 +105,13 @@ function standIn(t: TestContext) {
     },
     forget: () => {
       has = 0
+    },
+    opened: () => opened,
+    /** It takes changes from now on and answers when what is returned is called. */
+    hold: () => {
+      const { promise, resolve } = Promise.withResolvers<void>()
+      held = promise
+      return resolve
     },
   }
 }
