@@ -13,7 +13,10 @@ export class ByteGuard {
     stream.on('data', (chunk: Buffer) => {
       this.#bytes += chunk.length
       if (this.#bytes <= mostBytes || this.#fault !== null) return
-      this.#fault = new BrowseError('refused', 'The server answered more than 64 MiB at once. Ask for fewer columns, or for a part of the value.')
+      this.#fault = new BrowseError(
+        'refused',
+        'The server answered more than 64 MiB at once. Ask for fewer columns, or for a part of the value.',
+      )
       stream.destroy(this.#fault)
     })
   }

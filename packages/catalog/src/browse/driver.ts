@@ -126,13 +126,7 @@ export interface SqlDriver {
 
 export type BrowseErrorCode =
   /** The server refuses the statement, or what it answers is no answer. */
-  | 'refused'
-  | 'unreachable'
-  | 'too_late'
-  | 'invalid'
-  | 'not_found'
-  | 'changed'
-  | 'cancelled'
+  'refused' | 'unreachable' | 'too_late' | 'invalid' | 'not_found' | 'changed' | 'cancelled'
 
 /** For people. `facts`: what the server says besides. */
 export class BrowseError extends Error {

@@ -19,7 +19,8 @@ export function planOfJson(label: string, value: unknown, depth = 0): PlanNode {
   const fields = fieldsOf(value)
   for (const [name, field] of Object.entries(fields)) {
     if (typeof field !== 'object' || field === null) details.push(`${name}: ${String(field)}`.slice(0, 500))
-    else if (Array.isArray(field) && field.every((one) => typeof one !== 'object')) details.push(`${name}: ${field.join(', ')}`.slice(0, 500))
+    else if (Array.isArray(field) && field.every((one) => typeof one !== 'object'))
+      details.push(`${name}: ${field.join(', ')}`.slice(0, 500))
     else if (depth < deepest) {
       const list = Array.isArray(field) ? field : [field]
       for (const one of list) children.push(planOfJson(name, one, depth + 1))

@@ -6,5 +6,7 @@ export const readerPrefix = 'stackquay_reader:'
 
 /** Made of the database’s own password, so that it changes with it and nobody has to keep it. */
 export function readerPassword(password: string): string {
-  return createHash('sha256').update(readerPrefix + password).digest('hex')
+  return createHash('sha256')
+    .update(readerPrefix + password)
+    .digest('hex')
 }

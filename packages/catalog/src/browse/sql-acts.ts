@@ -104,7 +104,11 @@ export function sqlActs(server: SqlServer) {
   }
 }
 
-async function tableOf(server: SqlServer, ask: Pick<TableAsk, 'schema' | 'table'>, signal: AbortSignal): Promise<TableFacts> {
+async function tableOf(
+  server: SqlServer,
+  ask: Pick<TableAsk, 'schema' | 'table'>,
+  signal: AbortSignal,
+): Promise<TableFacts> {
   const schema = ask.schema ?? server.defaultSchema()
   const found = await server.table(schema, ask.table, signal)
   if (found === null) throw new BrowseError('not_found', `There is no table "${ask.table}" in "${schema}".`)
@@ -139,7 +143,13 @@ async function rows(server: SqlServer, ask: PageAsk, signal: AbortSignal): Promi
     const offset = cursor?.at === 'offset' ? cursor.offset : 0
     const at = (to: number) => encodeCursor({ at: 'offset', offset: to, order: named })
     const nextCursor = isMore ? at(offset + kept.length) : null
-    return { table, rows: kept, nextCursor, previousCursor: offset > 0 ? at(Math.max(0, offset - ask.limit)) : null, milliseconds }
+    return {
+      table,
+      rows: kept,
+      nextCursor,
+      previousCursor: offset > 0 ? at(Math.max(0, offset - ask.limit)) : null,
+      milliseconds,
+    }
   }
   const cursorAt = (values: readonly (string | null)[] | undefined, back: boolean) =>
     values === undefined ? null : encodeCursor({ at: 'key', back, values, order: named })
@@ -209,7 +219,8 @@ async function query(server: SqlServer, ask: QueryAsk, signal: AbortSignal): Pro
   const text = isExplained ? dialect.explain(sql, ask.explain === 'analyze') : sql
   const found = await collect(server, { text, values: [] }, { ...ask, keys: [], foreign: true }, signal)
   const milliseconds = Math.round(performance.now() - begun)
-  const { columns, command, affected, truncated } = found
+  const { columns, command, truncated } = found
+  const affected = ask.write && command !== 'SELECT' ? found.affected : null
   if (!isExplained) return { columns, rows: found.rows, command, affected, truncated, plan: null, milliseconds }
   const first = found.rows[0]?.[0] ?? ''
   if (typeof first !== 'string' && !(typeof first === 'object' && first !== null && 'cut' in first))
@@ -242,7 +253,8 @@ async function edit(server: SqlServer, ask: EditAsk, signal: AbortSignal): Promi
 }
 
 async function* exported(server: SqlServer, ask: ExportAsk, signal: AbortSignal): AsyncGenerator<Buffer> {
-  const statement = ask.of === 'table' ? await tableStatement(server, ask, signal) : { text: withoutEnd(ask.sql), values: [] }
+  const statement =
+    ask.of === 'table' ? await tableStatement(server, ask, signal) : { text: withoutEnd(ask.sql), values: [] }
   let columns: readonly ResultColumn[] = []
   const stream = server.stream(
     statement,

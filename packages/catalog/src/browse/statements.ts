@@ -58,7 +58,9 @@ export function rowsStatement(dialect: SqlDialect, ask: RowsAsk): Statement {
   const where = filters.map((filter) => filterText(dialect, writer, table, filter))
   if (ask.from !== null) where.push(beyond(dialect, writer, order, ask.from, false, true))
   if (cursor?.at === 'key') where.push(beyond(dialect, writer, order, cursor.values, back, false))
-  const parts = [`SELECT ${table.columns.map(({ name }) => dialect.quote(name)).join(', ')} FROM ${tableName(dialect, table)}`]
+  const parts = [
+    `SELECT ${table.columns.map(({ name }) => dialect.quote(name)).join(', ')} FROM ${tableName(dialect, table)}`,
+  ]
   if (where.length > 0) parts.push(`WHERE ${where.map((one) => `(${one})`).join(' AND ')}`)
   if (order.length > 0)
     parts.push(
@@ -95,7 +97,8 @@ function beyond(
     first === undefined || first.column.nullable || value === null || (order.length === 1 && !included)
       ? null
       : `${dialect.quote(first.column.name)} ${first.descending === back ? '>=' : '<='} ${writer.value(value)}`
-  const same = (count: number) => order.slice(0, count).map(({ column }, at) => writer.equals(column, values[at] ?? null))
+  const same = (count: number) =>
+    order.slice(0, count).map(({ column }, at) => writer.equals(column, values[at] ?? null))
   const alternatives = order.map((one, index) =>
     [...same(index), after(dialect, writer, one, values[index] ?? null, back)].join(' AND '),
   )
@@ -104,7 +107,13 @@ function beyond(
   return bound === null ? text : `${bound} AND (${text})`
 }
 
-function after(dialect: SqlDialect, writer: StatementWriter, { column, descending }: Order, value: string | null, back: boolean): string {
+function after(
+  dialect: SqlDialect,
+  writer: StatementWriter,
+  { column, descending }: Order,
+  value: string | null,
+  back: boolean,
+): string {
   const name = dialect.quote(column.name)
   const ascending = descending === back
   const nullsAfter = dialect.nullsLast === ascending
@@ -152,7 +161,10 @@ export function editStatement(dialect: SqlDialect, table: TableFacts, change: Ro
     if (entries.length === 0) return { text: dialect.insertDefaults(name), values: [], expects: 1 }
     const columns = entries.map(([column]) => dialect.quote(columnOf(table, column).name))
     const places = entries.map(([, value]) => write(value))
-    return { ...writer.statement(`INSERT INTO ${name} (${columns.join(', ')}) VALUES (${places.join(', ')})`), expects: 1 }
+    return {
+      ...writer.statement(`INSERT INTO ${name} (${columns.join(', ')}) VALUES (${places.join(', ')})`),
+      expects: 1,
+    }
   }
   if ('delete' in change) {
     const where = whereOld(writer, table, change.delete.old)
@@ -167,14 +179,21 @@ export function editStatement(dialect: SqlDialect, table: TableFacts, change: Ro
 
 export function requireKey(table: TableFacts): void {
   if (table.kind !== 'table')
-    throw new BrowseError('invalid', `"${table.name}" is no table of this database, so its rows cannot be changed here.`)
+    throw new BrowseError(
+      'invalid',
+      `"${table.name}" is no table of this database, so its rows cannot be changed here.`,
+    )
   if (table.primaryKey.length > 0) return
-  throw new BrowseError('invalid', `The table "${table.name}" has no primary key: its rows cannot be told apart, so they are only read here.`)
+  throw new BrowseError(
+    'invalid',
+    `The table "${table.name}" has no primary key: its rows cannot be told apart, so they are only read here.`,
+  )
 }
 
 function whereOld(writer: StatementWriter, table: TableFacts, old: Values): string {
   const missing = table.primaryKey.find((name) => (old[name] ?? null) === null)
-  if (missing !== undefined) throw new BrowseError('invalid', `A change of a row needs the value of its key "${missing}" in "old".`)
+  if (missing !== undefined)
+    throw new BrowseError('invalid', `A change of a row needs the value of its key "${missing}" in "old".`)
   return Object.entries(old)
     .map(([name, value]) => writer.equals(columnOf(table, name), asValue(value)))
     .join(' AND ')

@@ -152,7 +152,11 @@ async function within<Value>(
 /** Statements that took longer than the server allows. */
 const lateNumbers: ReadonlySet<number> = new Set([1969, 3024])
 
-export function asBrowseError(error: unknown, guard: ByteGuard, otherwise: BrowseError['code'] = 'refused'): BrowseError {
+export function asBrowseError(
+  error: unknown,
+  guard: ByteGuard,
+  otherwise: BrowseError['code'] = 'refused',
+): BrowseError {
   if (guard.fault !== null) return guard.fault
   if (error instanceof BrowseError) return error
   const { message, errno, sqlState } = error as Error & { readonly errno?: unknown; readonly sqlState?: unknown }

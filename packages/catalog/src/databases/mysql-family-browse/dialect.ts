@@ -25,8 +25,19 @@ export function familyDialect(isMariadb: boolean): SqlDialect {
         return planOfJson('query', JSON.parse(text) as unknown)
       } catch {
         // A tree as text, of the one that measures in no other form.
-        if (text.startsWith('->')) return { label: 'query', details: text.split('\n').slice(0, 200), rows: null, cost: null, milliseconds: null, children: [] }
-        throw new BrowseError('refused', 'The server answered no plan: it explains one SELECT, INSERT, UPDATE or DELETE.')
+        if (text.startsWith('->'))
+          return {
+            label: 'query',
+            details: text.split('\n').slice(0, 200),
+            rows: null,
+            cost: null,
+            milliseconds: null,
+            children: [],
+          }
+        throw new BrowseError(
+          'refused',
+          'The server answered no plan: it explains one SELECT, INSERT, UPDATE or DELETE.',
+        )
       }
     },
   }

@@ -53,7 +53,11 @@ export const driver: SqlDriver = {
           : Promise.resolve(null),
       async *stream(statement, options, abort) {
         const isPooled = !options.write && !options.foreign
-        const session = isPooled ? await taken() : options.write ? await connect(connection, connection) : await asReader()
+        const session = isPooled
+          ? await taken()
+          : options.write
+            ? await connect(connection, connection)
+            : await asReader()
         let isWell = false
         try {
           const outcome = yield* stream(session, statement, options, abort)

@@ -79,7 +79,11 @@ function foreignKeyOf([name, rows]: readonly [string, readonly Row[]]): ForeignK
 }
 
 function indexOf([name, rows]: readonly [string, readonly Row[]]): IndexFacts {
-  return { name, columns: rows.map(([, column]) => String(column ?? '(expression)')), unique: Number(rows[0]?.[2]) === 0 }
+  return {
+    name,
+    columns: rows.map(([, column]) => String(column ?? '(expression)')),
+    unique: Number(rows[0]?.[2]) === 0,
+  }
 }
 
 function grouped(rows: readonly Row[]): ReadonlyMap<string, readonly Row[]> {

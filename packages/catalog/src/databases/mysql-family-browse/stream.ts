@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream'
-import type { Outcome, RawCell, ResultColumn, Statement, StreamOptions, ValueKind } from '../../browse/driver.ts'
+import { BrowseError, type Outcome, type RawCell, type ResultColumn, type Statement, type StreamOptions, type ValueKind } from '../../browse/driver.ts'
 import { asBrowseError, type Session } from './connect.ts'
 
 /**
@@ -12,10 +12,15 @@ export async function* stream(
   { write, timeLimitMs, onColumns }: StreamOptions,
   signal: AbortSignal,
 ): AsyncGenerator<RawCell[][], Outcome> {
+  if (!write) refuseOwnAccount(text)
   const { connection, guard, ask, isMariadb } = session
   const within = <Value>(act: () => Promise<Value>) => session.within(signal, timeLimitMs + graceMs, act)
   await within(async () => {
-    await ask(isMariadb ? `SET SESSION max_statement_time = ${timeLimitMs / 1000}` : `SET SESSION max_execution_time = ${timeLimitMs}`)
+    await ask(
+      isMariadb
+        ? `SET SESSION max_statement_time = ${timeLimitMs / 1000}`
+        : `SET SESSION max_execution_time = ${timeLimitMs}`,
+    )
     if (!write) await ask('START TRANSACTION READ ONLY')
   })
   const query = values.length === 0 ? connection.query(text) : connection.execute(text, [...values])
@@ -36,7 +41,8 @@ export async function* stream(
         const next = await within(() => taking.next())
         guard.taken()
         if (next.done === true) isDone = true
-        else if (Array.isArray(next.value)) batch.push(next.value.map((value, at) => valueOf(value, columns[at]?.kind ?? 'text')))
+        else if (Array.isArray(next.value))
+          batch.push(next.value.map((value, at) => valueOf(value, columns[at]?.kind ?? 'text')))
         else affected = Number((next.value as { affectedRows?: unknown }).affectedRows ?? 0)
         if (batch.length > 0 && rows.readableLength === 0) break
       }
@@ -50,6 +56,13 @@ export async function* stream(
     if (!isDone) connection.destroy()
     else if (!write && !session.isEnded()) await ask('ROLLBACK').catch(() => connection.destroy())
   }
+}
+
+/** The servers let every user change its own password, also in a read-only transaction: the browser would lose its account. */
+function refuseOwnAccount(text: string): void {
+  const statement = text.replace(/\/\*[\s\S]*?\*\/|(--\s|#)[^\n]*/g, ' ')
+  if (/^[\s(]*(SELECT|WITH|SHOW|TABLE|VALUES|DESC|EXPLAIN)\b/i.test(statement) || !/\b(PASSWORD|IDENTIFIED)\b/i.test(text)) return
+  throw new BrowseError('refused', 'Accounts are not changed by statements that read.', { sqlState: '42000' })
 }
 
 const graceMs = 2_000
@@ -101,7 +114,8 @@ function columnOf(field: Field): ResultColumn {
   const type = field.columnType ?? -1
   const isText = field.characterSet !== binarySet
   const name = names[type] ?? `type ${type}`
-  const shown = isText && name === 'blob' ? 'text' : !isText && /char$/.test(name) ? name.replace('char', 'binary') : name
+  const shown =
+    isText && name === 'blob' ? 'text' : !isText && /char$/.test(name) ? name.replace('char', 'binary') : name
   return { name: field.name, type: shown, kind: kindOf(type, isText) }
 }
 

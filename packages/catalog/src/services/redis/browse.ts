@@ -1,6 +1,15 @@
 import { createClient, RESP_TYPES } from '@redis/client'
 import { BrowseError, type LongCell } from '../../browse/driver.ts'
-import type { KeyAsk, KeyChange, KeyDriver, KeyFacts, KeyItem, KeyServer, KeyText, KeyView } from '../../browse/key-driver.ts'
+import type {
+  KeyAsk,
+  KeyChange,
+  KeyDriver,
+  KeyFacts,
+  KeyItem,
+  KeyServer,
+  KeyText,
+  KeyView,
+} from '../../browse/key-driver.ts'
 
 type Reply = Buffer | number | null | readonly Reply[]
 type Send = (...words: readonly (string | Buffer)[]) => Promise<Reply>
@@ -37,7 +46,9 @@ export const driver: KeyDriver = {
         let at = cursor
         // Keys that match may be few among many: not for ever in one request.
         for (let steps = 0; steps < mostSteps && found.length < limit; steps++) {
-          const [next, keys] = listOf(await send('SCAN', at, 'MATCH', match, 'COUNT', String(Math.max(limit, 500)), ...kind))
+          const [next, keys] = listOf(
+            await send('SCAN', at, 'MATCH', match, 'COUNT', String(Math.max(limit, 500)), ...kind),
+          )
           found.push(...listOf(keys).map(bytesOf))
           at = textOf(next)
           if (at === '0') break
@@ -76,7 +87,12 @@ async function viewOf(send: Send, { key, cursor, limit }: KeyAsk): Promise<KeyVi
   return { ...facts, ...(await reader(send, bytes, cursor, limit)) }
 }
 
-type Reader = (send: Send, key: Buffer, cursor: string, limit: number) => Promise<Pick<KeyView, 'length' | 'items' | 'nextCursor'>>
+type Reader = (
+  send: Send,
+  key: Buffer,
+  cursor: string,
+  limit: number,
+) => Promise<Pick<KeyView, 'length' | 'items' | 'nextCursor'>>
 
 const readers: Readonly<Record<string, Reader>> = {
   string: async (send, key) => {
@@ -100,14 +116,18 @@ const readers: Readonly<Record<string, Reader>> = {
   hash: async (send, key, cursor, limit) => {
     const length = Number(await send('HLEN', key))
     const [next, fields] = listOf(await send('HSCAN', key, cursor, 'COUNT', String(limit)))
-    const items = pairs(listOf(fields)).map(([name, value]): KeyItem => ({ name: item(name), value: item(value), score: null }))
+    const items = pairs(listOf(fields)).map(
+      ([name, value]): KeyItem => ({ name: item(name), value: item(value), score: null }),
+    )
     return { length, items, nextCursor: cursorOf(next) }
   },
   zset: async (send, key, cursor, limit) => {
     const from = wholeNumber(cursor)
     const length = Number(await send('ZCARD', key))
     const found = listOf(await send('ZRANGE', key, String(from), String(from + limit - 1), 'WITHSCORES'))
-    const items = pairs(found).map(([value, score]): KeyItem => ({ name: null, value: item(value), score: textOf(score) }))
+    const items = pairs(found).map(
+      ([value, score]): KeyItem => ({ name: null, value: item(value), score: textOf(score) }),
+    )
     return { length, items, nextCursor: from + items.length < length ? String(from + items.length) : null }
   },
   stream: async (send, key, cursor, limit) => {

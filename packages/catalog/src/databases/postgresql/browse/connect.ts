@@ -37,7 +37,8 @@ export async function connect(place: Place, account: Account): Promise<Session> 
     ssl: false,
     connectionTimeoutMillis: connectMs,
     application_name: 'stackquay-browser',
-    options: '-c datestyle=ISO,YMD -c intervalstyle=postgres -c bytea_output=hex -c extra_float_digits=1 -c client_encoding=UTF8',
+    options:
+      '-c datestyle=ISO,YMD -c intervalstyle=postgres -c bytea_output=hex -c extra_float_digits=1 -c client_encoding=UTF8',
     keepAlive: true,
   })
   let hasEnded = false
@@ -128,13 +129,18 @@ export function tooLate(limitMs: number): BrowseError {
 
 const cancelledState = '57014'
 
-export function asBrowseError(error: unknown, guard: ByteGuard, otherwise: BrowseError['code'] = 'refused'): BrowseError {
+export function asBrowseError(
+  error: unknown,
+  guard: ByteGuard,
+  otherwise: BrowseError['code'] = 'refused',
+): BrowseError {
   if (guard.fault !== null) return guard.fault
   if (error instanceof BrowseError) return error
   const { message, code, position, detail, hint } = error as Error & Readonly<Record<string, unknown>>
   const isOfServer = typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) && 'severity' in (error as object)
   if (!isOfServer) return new BrowseError('unreachable', `The connection to the database failed: ${message}`)
-  if (code === cancelledState && message.includes('statement timeout')) return new BrowseError('too_late', 'It took longer than allowed and was cancelled.')
+  if (code === cancelledState && message.includes('statement timeout'))
+    return new BrowseError('too_late', 'It took longer than allowed and was cancelled.')
   const facts: Record<string, string | number> = { sqlState: code }
   if (/^\d+$/.test(String(position ?? ''))) facts.position = Number(position)
   if (typeof detail === 'string') facts.serverDetail = detail.slice(0, 1000)

@@ -22,7 +22,10 @@ export const dialect: SqlDialect = {
       const [first] = JSON.parse(text) as { readonly Plan?: unknown }[]
       return node(first?.Plan, 0)
     } catch {
-      throw new BrowseError('refused', 'The server answered no plan: it explains one SELECT, INSERT, UPDATE, DELETE or MERGE.')
+      throw new BrowseError(
+        'refused',
+        'The server answered no plan: it explains one SELECT, INSERT, UPDATE, DELETE or MERGE.',
+      )
     }
   },
 }
@@ -51,7 +54,9 @@ function node(value: unknown, depth: number): PlanNode {
   const on = [fields['Index Name'], fields['Relation Name'] ?? fields['CTE Name'] ?? fields['Function Name']]
   const children = Array.isArray(fields.Plans) && depth < 60 ? fields.Plans : []
   return {
-    label: [fields['Node Type'], ...on.map((name) => (name === undefined ? null : `on ${name}`))].filter((one) => one).join(' '),
+    label: [fields['Node Type'], ...on.map((name) => (name === undefined ? null : `on ${name}`))]
+      .filter((one) => one)
+      .join(' '),
     details: told.filter((name) => fields[name] !== undefined).map((name) => `${name}: ${fields[name]}`.slice(0, 500)),
     rows: numberIn(fields, 'Plan Rows'),
     cost: numberIn(fields, 'Total Cost'),

@@ -1,4 +1,4 @@
-import { BrowseError, type BrowseConnection, type SqlDriver, type SqlServer } from '../../../browse/driver.ts'
+import { type BrowseConnection, BrowseError, type SqlDriver, type SqlServer } from '../../../browse/driver.ts'
 import { connect, type Session } from './connect.ts'
 import { dialect } from './dialect.ts'
 import { edit } from './edit.ts'
@@ -31,7 +31,9 @@ export const driver: SqlDriver = {
     const first = await asReader()
     const [row] = await first.ask('SELECT coalesce(current_schema(), $1)', ['public'])
     const defaultSchema = row?.[0] ?? 'public'
-    const types = new Map(await first.ask(typeNamesSql, []).then((rows) => rows.map(([oid, name]) => [Number(oid), name ?? ''])))
+    const types = new Map(
+      await first.ask(typeNamesSql, []).then((rows) => rows.map(([oid, name]) => [Number(oid), name ?? ''])),
+    )
     const typeName = (oid: number) => types.get(oid) ?? `type ${oid}`
     idle.push(first)
     return {
@@ -79,10 +81,7 @@ const mostIdle = 3
 const ownLimitMs = 30_000
 
 /** A session of the reader. Where there is none, or it may do more than it should, it is made what it was first. */
-async function readerSession(
-  connection: BrowseConnection,
-  asOwner: () => Promise<Session>,
-): Promise<Session> {
+async function readerSession(connection: BrowseConnection, asOwner: () => Promise<Session>): Promise<Session> {
   const { reader } = connection
   const found = await connect(connection, reader).catch((error: unknown) => {
     if (error instanceof BrowseError && error.facts.sqlState === wrongPassword) return null

@@ -15,7 +15,9 @@ FROM pg_roles r WHERE r.rolname = current_user`
 export async function makeReader(owner: Client, password: string): Promise<void> {
   const role = quoted(readerRole)
   // The password stays out of the log of the server.
-  await owner.query(`SET log_statement = 'none'; SET log_min_duration_statement = -1; SET log_min_error_statement = panic`)
+  await owner.query(
+    `SET log_statement = 'none'; SET log_min_duration_statement = -1; SET log_min_error_statement = panic`,
+  )
   await owner.query('BEGIN')
   // Two at once would both find none.
   await owner.query(`SELECT pg_advisory_xact_lock(hashtext('${readerRole}'))`)

@@ -1,4 +1,10 @@
-import { BrowseError, type ColumnFacts, type ForeignKey, type IndexFacts, type TableFacts } from '../../../browse/driver.ts'
+import {
+  BrowseError,
+  type ColumnFacts,
+  type ForeignKey,
+  type IndexFacts,
+  type TableFacts,
+} from '../../../browse/driver.ts'
 import { columnsSql, constraintsSql, indexesSql, tablesSql } from './schema-sql.ts'
 import { kindOfType } from './values.ts'
 
@@ -9,7 +15,10 @@ export const mostTables = 2000
 const mostOfEach = 60_000
 
 /** All tables, or the one of this name. */
-export async function readTables(ask: Ask, one: { readonly schema: string; readonly name: string } | null): Promise<readonly TableFacts[]> {
+export async function readTables(
+  ask: Ask,
+  one: { readonly schema: string; readonly name: string } | null,
+): Promise<readonly TableFacts[]> {
   const tables = await ask(tablesSql, [one?.schema ?? null, one?.name ?? null, mostTables + 1])
   const ids = [tables.map(([oid]) => oid), mostOfEach]
   const columns = grouped(await ask(columnsSql, ids))

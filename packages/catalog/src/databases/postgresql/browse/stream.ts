@@ -62,7 +62,11 @@ interface Field {
 
 interface Read {
   readonly rows: readonly (string | null)[][]
-  readonly result: { readonly fields: readonly Field[]; readonly command: string | null; readonly rowCount: number | null }
+  readonly result: {
+    readonly fields: readonly Field[]
+    readonly command: string | null
+    readonly rowCount: number | null
+  }
   readonly bytes: number
 }
 

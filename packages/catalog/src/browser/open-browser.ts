@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import { BrowseError } from './driver.ts'
+import { BrowseError } from '../browse/driver.ts'
 import type { BrowseCalls, CallName, CrossingError, FromBrowser, Purpose, ToBrowser } from './messages.ts'
-import type { ExportAsk } from './sql-acts.ts'
+import type { ExportAsk } from '../browse/sql-acts.ts'
 
 /** A database that is looked into, by a process of its own: from the first call on, until a while after the last one. */
 export interface Browser {
@@ -41,7 +41,9 @@ export function openBrowser(purpose: Purpose, onEnd: () => void): Browser {
     if (child.connected) child.send(message)
   }
   child.on('error', fail)
-  child.once('exit', () => fail(new BrowseError('refused', 'What the server answered took more memory than is allowed. Ask for less of it.')))
+  child.once('exit', () =>
+    fail(new BrowseError('refused', 'What the server answered took more memory than is allowed. Ask for less of it.')),
+  )
   child.on('message', (message: FromBrowser) => {
     const found = waiting.get(message.id)
     if (message.is === 'chunk') return found?.onChunk?.(message.bytes)
@@ -50,8 +52,16 @@ export function openBrowser(purpose: Purpose, onEnd: () => void): Browser {
     else found?.answer.reject(asError(message.error))
   })
   tell({ is: 'purpose', purpose })
+  // It ends with the service, which waits for it no longer than for who asked.
+  child.unref()
+  child.channel?.unref()
 
-  const begin = (name: CallName, args: readonly unknown[], signal: AbortSignal, onChunk?: (bytes: Uint8Array) => void) => {
+  const begin = (
+    name: CallName,
+    args: readonly unknown[],
+    signal: AbortSignal,
+    onChunk?: (bytes: Uint8Array) => void,
+  ) => {
     signal.throwIfAborted()
     const id = ++last
     const answer = Promise.withResolvers<unknown>()
@@ -64,36 +74,7 @@ export function openBrowser(purpose: Purpose, onEnd: () => void): Browser {
   }
   return {
     call: async (name, args, signal) => (await begin(name, args, signal).ended) as never,
-    async *export(ask, signal) {
-      const left = new AbortController()
-      const chunks: Uint8Array[] = []
-      let wake = Promise.withResolvers<void>()
-      const { id, ended } = begin('export', [ask], AbortSignal.any([signal, left.signal]), (bytes) => {
-        chunks.push(bytes)
-        wake.resolve()
-      })
-      let isDone = false
-      const whole = ended.then(() => {
-        isDone = true
-      })
-      whole.catch(() => undefined)
-      try {
-        for (;;) {
-          await Promise.race([wake.promise, whole])
-          wake = Promise.withResolvers()
-          const next = chunks.shift()
-          if (next === undefined) {
-            if (isDone) break
-            continue
-          }
-          yield Buffer.from(next)
-          tell({ is: 'taken', id })
-        }
-      } finally {
-        left.abort()
-        await ended.catch(() => undefined)
-      }
-    },
+    export: (ask, signal) => chunksOf(ask, begin, tell, signal),
     busy: () => waiting.size,
     end: async () => {
       if (child.connected) child.disconnect()
@@ -101,6 +82,47 @@ export function openBrowser(purpose: Purpose, onEnd: () => void): Browser {
       await gone
       clearTimeout(late)
     },
+  }
+}
+
+type Begin = (
+  name: CallName,
+  args: readonly unknown[],
+  signal: AbortSignal,
+  onChunk: (bytes: Uint8Array) => void,
+) => { readonly id: number; readonly ended: Promise<unknown> }
+
+async function* chunksOf(
+  ask: ExportAsk,
+  begin: Begin,
+  tell: (message: ToBrowser) => void,
+  signal: AbortSignal,
+): AsyncGenerator<Buffer> {
+  const left = new AbortController()
+  const chunks: Uint8Array[] = []
+  let wake = Promise.withResolvers<void>()
+  const { id, ended } = begin('export', [ask], AbortSignal.any([signal, left.signal]), (bytes) => {
+    chunks.push(bytes)
+    wake.resolve()
+  })
+  let isDone = false
+  const whole = ended.then(() => {
+    isDone = true
+  })
+  whole.catch(() => undefined)
+  try {
+    for (;;) {
+      await Promise.race([wake.promise, whole])
+      wake = Promise.withResolvers()
+      const next = chunks.shift()
+      if (next !== undefined) {
+        yield Buffer.from(next)
+        tell({ is: 'taken', id })
+      } else if (isDone) return
+    }
+  } finally {
+    left.abort()
+    await ended.catch(() => undefined)
   }
 }
 

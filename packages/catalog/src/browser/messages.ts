@@ -1,6 +1,6 @@
-import type { BrowseConnection, BrowseErrorCode, SchemaTree } from './driver.ts'
-import type { KeyAsk, KeyChange, KeyConnection, KeysAsk, KeysPage, KeyText, KeyView } from './key-driver.ts'
-import type { EditAnswer, EditAsk, ExportAsk, PageAsk, QueryAnswer, QueryAsk, RowsPage } from './sql-acts.ts'
+import type { BrowseConnection, BrowseErrorCode, SchemaTree } from '../browse/driver.ts'
+import type { KeyAsk, KeyChange, KeyConnection, KeysAsk, KeysPage, KeyText, KeyView } from '../browse/key-driver.ts'
+import type { EditAnswer, EditAsk, ExportAsk, PageAsk, QueryAnswer, QueryAsk, RowsPage } from '../browse/sql-acts.ts'
 
 /*
  * What the service and the process that looks into a database say to each other, over the channel that Node makes for a child.
