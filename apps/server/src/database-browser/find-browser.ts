@@ -1,6 +1,6 @@
 import { databaseTypeOf, type ServiceType, serviceTypeOf } from '@stackquay/catalog'
-import type { Browser } from '@stackquay/catalog/browser/open-browser'
 import { readerName, readerPassword } from '@stackquay/catalog/browse/reader'
+import type { Browser } from '@stackquay/catalog/browser/open-browser'
 import { ProblemError } from '@stackquay/contract'
 import { databaseSecret, databaseWorkload, serviceSecret } from '@stackquay/domain'
 import type { Engine, SecretRef } from '@stackquay/engine-api'

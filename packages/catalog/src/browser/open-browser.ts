@@ -2,8 +2,8 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { BrowseError } from '../browse/driver.ts'
-import type { BrowseCalls, CallName, CrossingError, FromBrowser, Purpose, ToBrowser } from './messages.ts'
 import type { ExportAsk } from '../browse/sql-acts.ts'
+import type { BrowseCalls, CallName, CrossingError, FromBrowser, Purpose, ToBrowser } from './messages.ts'
 
 /** A database that is looked into, by a process of its own: from the first call on, until a while after the last one. */
 export interface Browser {

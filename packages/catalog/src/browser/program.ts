@@ -1,9 +1,9 @@
-import { sqlDrivers } from '../databases/drivers.ts'
-import { keyDrivers } from '../services/drivers.ts'
 import { BrowseError, type SqlServer } from '../browse/driver.ts'
 import type { KeyServer } from '../browse/key-driver.ts'
-import type { BrowseCalls, CallName, CrossingError, FromBrowser, Purpose, ToBrowser } from './messages.ts'
 import { sqlActs } from '../browse/sql-acts.ts'
+import { sqlDrivers } from '../databases/drivers.ts'
+import { keyDrivers } from '../services/drivers.ts'
+import type { BrowseCalls, CallName, CrossingError, FromBrowser, Purpose, ToBrowser } from './messages.ts'
 
 /*
  * A process that looks into one database. What its server answers is the project’s word: too much of it, or nonsense, costs this process

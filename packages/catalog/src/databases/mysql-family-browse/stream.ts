@@ -1,5 +1,13 @@
 import type { Readable } from 'node:stream'
-import { BrowseError, type Outcome, type RawCell, type ResultColumn, type Statement, type StreamOptions, type ValueKind } from '../../browse/driver.ts'
+import {
+  BrowseError,
+  type Outcome,
+  type RawCell,
+  type ResultColumn,
+  type Statement,
+  type StreamOptions,
+  type ValueKind,
+} from '../../browse/driver.ts'
 import { asBrowseError, type Session } from './connect.ts'
 
 /**
@@ -42,7 +50,7 @@ export async function* stream(
         guard.taken()
         if (next.done === true) isDone = true
         else if (Array.isArray(next.value))
-          batch.push(next.value.map((value, at) => valueOf(value, columns[at]?.kind ?? 'text')))
+          batch.push(next.value.map((value, at) => cellFrom(value, columns[at]?.kind ?? 'text')))
         else affected = Number((next.value as { affectedRows?: unknown }).affectedRows ?? 0)
         if (batch.length > 0 && rows.readableLength === 0) break
       }
@@ -61,7 +69,11 @@ export async function* stream(
 /** The servers let every user change its own password, also in a read-only transaction: the browser would lose its account. */
 function refuseOwnAccount(text: string): void {
   const statement = text.replace(/\/\*[\s\S]*?\*\/|(--\s|#)[^\n]*/g, ' ')
-  if (/^[\s(]*(SELECT|WITH|SHOW|TABLE|VALUES|DESC|EXPLAIN)\b/i.test(statement) || !/\b(PASSWORD|IDENTIFIED)\b/i.test(text)) return
+  if (
+    /^[\s(]*(SELECT|WITH|SHOW|TABLE|VALUES|DESC|EXPLAIN)\b/i.test(statement) ||
+    !/\b(PASSWORD|IDENTIFIED)\b/i.test(text)
+  )
+    return
   throw new BrowseError('refused', 'Accounts are not changed by statements that read.', { sqlState: '42000' })
 }
 
@@ -125,7 +137,7 @@ function kindOf(type: number, isText: boolean): ValueKind {
   return (type >= 249 && !isText) || type === 16 ? 'binary' : 'text'
 }
 
-function valueOf(value: unknown, kind: ValueKind): RawCell {
+function cellFrom(value: unknown, kind: ValueKind): RawCell {
   if (value === null || value === undefined) return null
   if (Buffer.isBuffer(value)) return kind === 'binary' ? value : value.toString('utf8')
   if (typeof value === 'string') return value

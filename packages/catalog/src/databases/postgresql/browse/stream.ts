@@ -1,7 +1,7 @@
 import Cursor from 'pg-cursor'
 import type { Outcome, RawCell, ResultColumn, Statement, StreamOptions } from '../../../browse/driver.ts'
 import { asBrowseError, asText, type Session } from './connect.ts'
-import { kindOfType, valueOf } from './values.ts'
+import { cellFrom, kindOfType } from './values.ts'
 
 /**
  * Rows of one statement, through a cursor of the extended protocol, which takes no second one. What only reads stands in a read-only
@@ -30,9 +30,13 @@ export async function* stream(
   try {
     for (;;) {
       const { rows, result, bytes } = await within(() => read(cursor, batch, guard))
-      if (columns === null) onColumns((columns = columnsOf(result.fields, typeName)))
+      if (columns === null) {
+        columns = columnsOf(result.fields, typeName)
+        onColumns(columns)
+      }
       isDone = rows.length < batch
-      if (rows.length > 0) yield rows.map((row) => row.map((value, at) => valueOf(value, columns![at]?.kind ?? 'text')))
+      if (rows.length > 0)
+        yield rows.map((row) => row.map((value, at) => cellFrom(value, columns![at]?.kind ?? 'text')))
       if (isDone) return { command: result.command ?? '', affected: result.rowCount }
       batch = Math.min(mostBatch, Math.max(1, Math.floor((batchBytes * rows.length) / Math.max(1, bytes))))
     }

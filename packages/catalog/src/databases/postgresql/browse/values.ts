@@ -13,7 +13,7 @@ export function kindOfType(oid: number): ValueKind {
 }
 
 /** Of what the server prints. `bigint` and `numeric` stay text, and so does NaN: numbers of JSON do not hold them. */
-export function valueOf(text: string | null, kind: ValueKind): RawCell {
+export function cellFrom(text: string | null, kind: ValueKind): RawCell {
   if (text === null) return null
   if (kind === 'boolean') return text === 't'
   if (kind === 'number') {
