@@ -70,6 +70,8 @@ export interface TableFacts {
 
 export interface SchemaTree {
   readonly defaultSchema: string
+  /** Of its SQL, as editors call it. */
+  readonly language: string
   readonly tables: readonly TableFacts[]
   /** There are more than are listed. */
   readonly truncated: boolean

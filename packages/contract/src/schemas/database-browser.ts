@@ -51,6 +51,7 @@ const Table = z
 export const DatabaseSchema = z
   .object({
     defaultSchema: z.string(),
+    language: z.string().describe('Of its SQL, as editors call it: PostgreSQL, MariaSQL, MySQL.'),
     tables: z.array(Table),
     truncated: z.boolean().describe('There are more tables than are listed.'),
   })

@@ -15,14 +15,12 @@ interface SqlEditorProps {
   /** Ctrl+Enter. */
   onRun: () => void
   schema: DatabaseSchema
-  /** Of the database. */
-  type: string
 }
 
-const dialects: Readonly<Record<string, SQLDialect>> = { postgresql: PostgreSQL, mariadb: MariaSQL, mysql: MySQL }
+const dialects: Readonly<Record<string, SQLDialect>> = { PostgreSQL, MariaSQL, MySQL }
 
 /** An editor that knows the language and the tables. Tab leaves it, as it leaves every field. */
-export function SqlEditor({ label, value, onChange, onRun, schema, type }: SqlEditorProps) {
+export function SqlEditor({ label, value, onChange, onRun, schema }: SqlEditorProps) {
   const place = useRef<HTMLDivElement>(null)
   const view = useRef<EditorView | null>(null)
   const acts = useRef({ onChange, onRun })
@@ -52,7 +50,7 @@ export function SqlEditor({ label, value, onChange, onRun, schema, type }: SqlEd
           drawSelection(),
           bracketMatching(),
           autocompletion(),
-          sqlLanguage({ dialect: dialects[type] ?? StandardSQL, schema: tables, upperCaseKeywords: true }),
+          sqlLanguage({ dialect: dialects[schema.language] ?? StandardSQL, schema: tables, upperCaseKeywords: true }),
           syntaxHighlighting(colours),
           look,
           EditorView.lineWrapping,
@@ -65,7 +63,7 @@ export function SqlEditor({ label, value, onChange, onRun, schema, type }: SqlEd
     })
     view.current = made
     return () => made.destroy()
-  }, [schema, type, label])
+  }, [schema, label])
   useEffect(() => {
     const made = view.current
     if (made === null || made.state.doc.toString() === value) return

@@ -1,7 +1,7 @@
 import type { ProjectView } from '@stackquay/contract'
 import { Download, Play, Save, Square, Waypoints } from 'lucide-react'
 import { lazy, Suspense, useRef, useState } from 'react'
-import { client } from '../../api/client.ts'
+import { fileOf } from '../../api/client.ts'
 import {
   type DatabaseSchema,
   type QueryBody,
@@ -60,19 +60,11 @@ export function SqlView({ project, database, schema }: SqlViewProps) {
       setRunning(false)
     }
   }
-  const type = project.databases[database]?.type ?? ''
   return (
     <div className="flex min-w-0 flex-col gap-3">
       <section aria-label={t.label} className="min-w-0 rounded-lg border border-line bg-surface">
         <Suspense fallback={<SkeletonList rows={3} />}>
-          <SqlEditor
-            label={t.label}
-            value={sql}
-            onChange={setSql}
-            onRun={() => void run()}
-            schema={schema}
-            type={type}
-          />
+          <SqlEditor label={t.label} value={sql} onChange={setSql} onRun={() => void run()} schema={schema} />
         </Suspense>
         <div className="flex flex-wrap items-center gap-2 border-t border-line px-3 py-2">
           {isRunning ? (
@@ -158,11 +150,8 @@ function Result({
 
 /** A statement is no address, so its answer is held until it is whole. */
 async function saveResult(project: string, database: string, sql: string, format: 'csv' | 'json'): Promise<void> {
-  const answer: unknown = await client.call('exportQuery', {
-    params: { id: project, db: database },
-    body: { sql, format },
-  })
-  const url = URL.createObjectURL(new Blob([typeof answer === 'string' ? answer : JSON.stringify(answer, null, 1)]))
+  const path = `/projects/${encodeURIComponent(project)}/databases/${database}/query/export`
+  const url = URL.createObjectURL(await fileOf(path, { sql, format }))
   const link = document.createElement('a')
   link.href = url
   link.download = `${database}.${format}`

@@ -45,7 +45,13 @@ export const driver: SqlDriver = {
       schema: (abort) =>
         reading(async (session) => {
           const found = await tables(session, null)
-          return { defaultSchema: database, tables: found.slice(0, mostTables), truncated: found.length > mostTables }
+          const language = session.isMariadb ? 'MariaSQL' : 'MySQL'
+          return {
+            defaultSchema: database,
+            language,
+            tables: found.slice(0, mostTables),
+            truncated: found.length > mostTables,
+          }
         }, abort),
       table: (schema, name, abort) =>
         schema === database

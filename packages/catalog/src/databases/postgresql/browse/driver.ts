@@ -42,7 +42,12 @@ export const driver: SqlDriver = {
       schema: (abort) =>
         reading(async ({ ask }) => {
           const tables = await readTables(ask, null)
-          return { defaultSchema, tables: tables.slice(0, mostTables), truncated: tables.length > mostTables }
+          return {
+            defaultSchema,
+            language: 'PostgreSQL',
+            tables: tables.slice(0, mostTables),
+            truncated: tables.length > mostTables,
+          }
         }, abort),
       table: (schema, name, abort) =>
         reading(async ({ ask }) => (await readTables(ask, { schema, name }))[0] ?? null, abort),
