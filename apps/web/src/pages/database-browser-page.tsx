@@ -65,6 +65,7 @@ export function DatabaseBrowserPage() {
               <SchemaTree
                 schema={schema}
                 chosen={isSql ? null : table}
+                folded={isSql || table !== null}
                 onChoose={(next) => go({ schema: next.schema, table: next.name })}
                 onAgain={() => void query.refetch()}
               />

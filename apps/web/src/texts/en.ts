@@ -835,7 +835,7 @@ export const en = {
       milliseconds: (time: string) => `${time} ms`,
     },
     saved: {
-      open: 'Saved…',
+      open: 'Saved queries…',
       title: 'Saved queries',
       detail: 'Everybody who may operate this project shares them.',
       none: 'None yet. Write a statement and save it.',

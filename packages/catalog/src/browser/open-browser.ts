@@ -42,7 +42,12 @@ export function openBrowser(purpose: Purpose, onEnd: () => void): Browser {
   }
   child.on('error', fail)
   child.once('exit', () =>
-    fail(new BrowseError('refused', 'What the server answered took more memory than is allowed. Ask for less of it.')),
+    fail(
+      new BrowseError(
+        'refused',
+        'The server answered too much to be held, or what makes no sense, and the process that looks into it ended. Ask for less.',
+      ),
+    ),
   )
   child.on('message', (message: FromBrowser) => {
     const found = waiting.get(message.id)

@@ -13,14 +13,16 @@ const t = texts.browser.tree
 interface SchemaTreeProps {
   schema: DatabaseSchema
   chosen: DatabaseTable | null
+  /** Whether it begins folded away on a phone. */
+  folded: boolean
   onChoose: (table: DatabaseTable) => void
   onAgain: () => void
 }
 
 /** Schemas and their tables. On a phone it is folded away once a table is chosen. */
-export function SchemaTree({ schema, chosen, onChoose, onAgain }: SchemaTreeProps) {
+export function SchemaTree({ schema, chosen, folded, onChoose, onAgain }: SchemaTreeProps) {
   const [wanted, setWanted] = useState('')
-  const [open, setOpen] = useState(chosen === null)
+  const [open, setOpen] = useState(!folded)
   const found = schema.tables.filter(({ name }) => name.toLowerCase().includes(wanted.trim().toLowerCase()))
   const groups = Map.groupBy(found, (table) => table.schema)
   return (
