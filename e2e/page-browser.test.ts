@@ -19,6 +19,7 @@ describe('the database browser on the page', { concurrency: 1 }, () => {
   before(async () => {
     ;({ service, page, errors, dialog, inDialog, close } = await openProjectPage({
       databases: { main: { type: 'postgresql' } },
+      redis: { enabled: true },
     }))
     await ask(`CREATE TABLE author (id int PRIMARY KEY, name text NOT NULL);
       CREATE TABLE book (id int PRIMARY KEY, author int NOT NULL REFERENCES author (id), title text NOT NULL, price numeric(8, 2), about jsonb, cover bytea, sold timestamptz);
@@ -149,6 +150,30 @@ describe('the database browser on the page', { concurrency: 1 }, () => {
       }),
     ])
     assert.equal(download.suggestedFilename(), 'main.csv')
+  })
+
+  it('shows keys and their values, and changes one', { timeout: 120_000 }, async () => {
+    const { createClient } = await import('@redis/client')
+    const found = await service.client.call('getServiceCredentials', { params: { id: project, service: 'redis' } })
+    const redis = await createClient({ url: (found as unknown as { url: string }).url }).connect()
+    for (let at = 0; at < 30; at++) await redis.set(`session:${at}`, `{"user": ${at}}`)
+    await redis.hSet('basket:7', { apple: '2', pear: '1' })
+    await page.goto(`${service.url}/projects/${project}/services`)
+    await page.getByRole('link', { name: 'Keys of Redis' }).click()
+    await page.getByLabel('Pattern').fill('basket:*')
+    await page.getByRole('button', { name: 'Find' }).click()
+    await page.getByRole('button', { name: /^basket:7/ }).click()
+    await page.getByText('hash · 2 items · does not expire').waitFor()
+    await assertLooks(page, 'a key and its value')
+    await page.getByRole('button', { name: 'Change value 1' }).click()
+    await dialog().getByLabel('Value').fill('5')
+    await inDialog('Save').click()
+    await page.getByRole('cell', { name: '5', exact: true }).waitFor()
+    await page.getByRole('button', { name: 'Delete', exact: true }).click()
+    await inDialog('Delete').click()
+    await page.getByText('No key matches.').waitFor()
+    assert.deepEqual([await redis.exists('basket:7'), await redis.exists('session:3')], [0, 1])
+    redis.destroy()
     assert.deepEqual(
       errors.filter((error) => !/^(412|422) /.test(error)),
       [],

@@ -146,6 +146,11 @@ const services = createRoute({
   path: '/services',
   component: lazyRouteComponent(() => import('./pages/services-page.tsx'), 'ServicesPage'),
 })
+const keys = createRoute({
+  getParentRoute: () => project,
+  path: '/services/$service/keys',
+  component: lazyRouteComponent(() => import('./pages/keys-page.tsx'), 'KeysPage'),
+})
 const mail = createRoute({
   getParentRoute: () => project,
   path: '/mail',
@@ -238,6 +243,7 @@ export const router = createRouter({
         databases,
         databaseBrowser,
         services,
+        keys,
         backups,
         git,
         mail,
