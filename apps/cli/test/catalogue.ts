@@ -33,6 +33,7 @@ export function offeredService(rest: Partial<Item> = {}): Item {
     alwaysPublished: false,
     keepsData: true,
     hasCredentials: true,
+    hasKeys: false,
     hasInbox: false,
     ports: [{ name: 'tea', port: 1188, published: true }],
     injects: ['TEA_URL'],

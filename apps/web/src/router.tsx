@@ -2,6 +2,7 @@ import { createRootRoute, createRoute, createRouter, lazyRouteComponent, redirec
 import { meQuery, setupQuery } from './api/queries.ts'
 import { queryClient } from './api/query-client.ts'
 import { type AuditFilter, readAuditFilter } from './lib/audit-filter.ts'
+import { type BrowserSearch, readBrowserSearch } from './lib/browser-search.ts'
 import { type LogSearch, readLogSearch } from './lib/log-query.ts'
 import { type NetworkSearch, readNetworkSearch } from './lib/network-search.ts'
 import { NotFoundPage } from './pages/not-found-page.tsx'
@@ -119,6 +120,12 @@ const databases = createRoute({
   path: '/databases',
   component: lazyRouteComponent(() => import('./pages/databases-page.tsx'), 'DatabasesPage'),
 })
+const databaseBrowser = createRoute({
+  getParentRoute: () => project,
+  path: '/databases/$database/browse',
+  validateSearch: (search): BrowserSearch => readBrowserSearch(search),
+  component: lazyRouteComponent(() => import('./pages/database-browser-page.tsx'), 'DatabaseBrowserPage'),
+})
 const backups = createRoute({
   getParentRoute: () => project,
   path: '/backups',
@@ -138,6 +145,11 @@ const services = createRoute({
   getParentRoute: () => project,
   path: '/services',
   component: lazyRouteComponent(() => import('./pages/services-page.tsx'), 'ServicesPage'),
+})
+const keys = createRoute({
+  getParentRoute: () => project,
+  path: '/services/$service/keys',
+  component: lazyRouteComponent(() => import('./pages/keys-page.tsx'), 'KeysPage'),
 })
 const mail = createRoute({
   getParentRoute: () => project,
@@ -229,7 +241,9 @@ export const router = createRouter({
         terminal,
         env,
         databases,
+        databaseBrowser,
         services,
+        keys,
         backups,
         git,
         mail,

@@ -194,6 +194,8 @@ export interface ServiceType {
   readonly inboxPort?: string
   /** Absent: its data is only copied while it is stopped, and nobody counts what is in it. */
   readonly backup?: BackupMethod<ServiceInput>
+  /** People can look at its keys (see `services/drivers.ts`); its credentials say how it is reached. */
+  readonly hasKeys?: true
 }
 
 export interface ServicePort {

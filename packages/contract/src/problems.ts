@@ -69,6 +69,7 @@ export const problemKinds = {
     'Start an instance with the secret key that it was made with (STACKQUAY_SECRET_KEY), or restore it where it was made.',
   ),
   dump_unreadable: kind(422, 'The dump cannot be read', 'Export it again, whole and of one database; see "detail".'),
+  query_failed: kind(422, 'The database refuses the statement', 'See "detail" for its words.'),
   target_unreachable: kind(
     503,
     'The backup target does not answer',

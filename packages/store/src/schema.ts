@@ -55,11 +55,22 @@ export interface Schema {
   checkpoints: CheckpointsTable
   archives: ArchivesTable
   database_seeds: DatabaseSeedsTable
+  saved_queries: SavedQueriesTable
   trash: TrashTable
   trash_secrets: TrashSecretsTable
   /** About the database itself: key check, head of the audit chain. */
   instance: NamedValueTable
   migrations: MigrationsTable
+}
+
+export interface SavedQueriesTable {
+  id: string
+  project: string
+  name: string
+  database: string | null
+  sql: string
+  created_at: string
+  updated_at: string
 }
 
 export interface ProjectsTable {

@@ -18,6 +18,7 @@ import type { PortReader, PortWriter } from './model/ports.ts'
 import type { ProjectUserReader, ProjectUserWriter } from './model/project-users.ts'
 import type { RestoredWriter } from './model/restored.ts'
 import type { RunReader, RunWriter } from './model/runs.ts'
+import type { SavedQueryReader, SavedQueryWriter } from './model/saved-queries.ts'
 import type { SecretReader, SecretWriter } from './model/secrets.ts'
 import type { SeedReader, SeedWriter } from './model/seeds.ts'
 import type { SessionReader, SessionWriter } from './model/sessions.ts'
@@ -62,6 +63,7 @@ export interface Store {
   readonly backupTargets: BackupTargetReader
   readonly snapshots: SnapshotReader
   readonly checkpoints: CheckpointReader
+  readonly savedQueries: SavedQueryReader
   readonly archives: ArchiveReader
   readonly seeds: SeedReader
   readonly trash: TrashReader
@@ -166,6 +168,7 @@ export interface Transaction {
   readonly backupTargets: BackupTargetWriter
   readonly snapshots: SnapshotWriter
   readonly checkpoints: CheckpointWriter
+  readonly savedQueries: SavedQueryWriter
   readonly archives: ArchiveWriter
   readonly seeds: SeedWriter
   readonly trash: TrashWriter

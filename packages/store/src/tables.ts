@@ -18,6 +18,7 @@ import { projectUserReader, projectUserWriter } from './project-users.ts'
 import { projectReader, projectWriter } from './projects.ts'
 import { restoredWriter } from './restored.ts'
 import { runReader, runWriter } from './runs.ts'
+import { savedQueryReader, savedQueryWriter } from './saved-queries.ts'
 import { secretReader, secretWriter } from './secrets.ts'
 import { seedReader, seedWriter } from './seeds.ts'
 import { sessionReader, sessionWriter } from './sessions.ts'
@@ -63,6 +64,7 @@ export function readersOf(
     backupTargets: backupTargetReader(reading),
     snapshots: snapshotReader(reading),
     checkpoints: checkpointReader(reading),
+    savedQueries: savedQueryReader(reading),
     archives: archiveReader(reading),
     seeds: seedReader(reading),
     trash: trashReader(reading),
@@ -99,6 +101,7 @@ export function writersOf(writing: Writing): Transaction {
     backupTargets: backupTargetWriter(writing),
     snapshots: snapshotWriter(writing),
     checkpoints: checkpointWriter(writing),
+    savedQueries: savedQueryWriter(writing),
     archives: archiveWriter(writing),
     seeds: seedWriter(writing),
     trash: trashWriter(writing),

@@ -10,6 +10,7 @@ import { targetHandlers } from '../backup-targets/target-handlers.ts'
 import { allBackupHandlers } from '../backups/handlers.ts'
 import type { Backups } from '../backups/open-backups.ts'
 import { allCheckpointHandlers } from '../checkpoints/handlers.ts'
+import { databaseBrowserHandlers } from '../database-browser/handlers.ts'
 import { dumpHandlers } from '../dumps/handlers.ts'
 import type { ReceivedDumps } from '../dumps/received-dumps.ts'
 import { seedsOfStart } from '../dumps/seed-files.ts'
@@ -122,6 +123,7 @@ function changingHandlers(
     ...envHandlers(changing, answers),
     ...manifestHandlers(changing, answers),
     ...databaseHandlers({ store, engine, reveal }, answers),
+    ...databaseBrowserHandlers({ store, engine, resolver, reveal }, answers),
     ...dumpHandlers({ ...changing, reveal, receivedDumps, config }, answers),
     ...gitHandlers({ ...changing, repositories, gitHalf }, answers),
     ...allSnapshotHandlers({ ...changing, config, now, filesOf }, answers),

@@ -1,17 +1,26 @@
-import { ApiError, ConnectionError, createClient } from '@stackquay/client'
+import { ApiError, type ClientOptions, ConnectionError, createClient } from '@stackquay/client'
+import { refuse, send } from '@stackquay/client/transport'
 import type { Problem } from '@stackquay/contract'
 import { texts } from '../texts/index.ts'
 import { sessionKey } from './session-key.ts'
 
 let whenUnauthorized: () => unknown = () => {}
 
-/** The one client of the page. A session is its cookie and the key that this origin keeps. */
-export const client = createClient({
+const options: ClientOptions = {
   baseUrl: '',
   clientName: 'ui',
   csrfToken: sessionKey,
   onUnauthorized: () => whenUnauthorized(),
-})
+}
+
+/** The one client of the page. A session is its cookie and the key that this origin keeps. */
+export const client = createClient(options)
+
+/** What answers a request that is no address, as a file: the page holds it until it is whole. */
+export async function fileOf(path: string, body: object): Promise<Blob> {
+  const response = await send(options, { method: 'POST', path, body }, {})
+  return response.ok ? response.blob() : refuse(options, response)
+}
 
 /** What happens when a request was refused for its credentials: the session may have ended while the page was open. */
 export function onSessionEnd(act: () => unknown): void {

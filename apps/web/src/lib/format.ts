@@ -14,6 +14,11 @@ export function formatBytes(bytes: number): string {
 }
 
 /** Share of one core as per cent: 1 is 100 %. */
+/** About how many: 1.2M. */
+export function formatCount(count: number): string {
+  return new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 }).format(count)
+}
+
 export function formatCpu(share: number | null): string {
   if (share === null) return '–'
   const percent = share * 100

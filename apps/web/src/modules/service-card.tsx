@@ -1,6 +1,6 @@
 import type { ProjectView } from '@stackquay/contract'
 import { Link } from '@tanstack/react-router'
-import { Ellipsis, Inbox, KeyRound, Power, RefreshCw, Settings2, Trash2 } from 'lucide-react'
+import { Ellipsis, Inbox, KeyRound, Power, RefreshCw, Settings2, Table2, Trash2 } from 'lucide-react'
 import { useState } from 'react'
 import { planServiceRotation, planUpdate, rotateService, updateProject } from '../api/changes.ts'
 import { client } from '../api/client.ts'
@@ -50,7 +50,15 @@ export function ServiceCard({ project, type, onChange }: CardProps) {
             </p>
           </div>
           {workload && <WorkloadStatePill state={workload.state} />}
-          {may('operate') && <ServiceActs project={project} type={type} onChange={onChange} onOpen={setOpen} />}
+          {may('operate') && (
+            <ServiceActs
+              project={project}
+              type={type}
+              runs={workload?.state === 'running'}
+              onChange={onChange}
+              onOpen={setOpen}
+            />
+          )}
         </div>
         {workload?.reason != null && <p className="text-sm break-words text-warn">{workload.reason}</p>}
         <VariableNames label={t.variables} names={type.injects} />
@@ -83,7 +91,13 @@ export function ServiceCard({ project, type, onChange }: CardProps) {
   )
 }
 
-function ServiceActs({ project, type, onChange, onOpen }: CardProps & { onOpen: (open: Open) => void }) {
+function ServiceActs({
+  project,
+  type,
+  runs,
+  onChange,
+  onOpen,
+}: CardProps & { runs: boolean; onOpen: (open: Open) => void }) {
   const may = useMay()
   const reason = engineReason(project)
   return (
@@ -96,6 +110,17 @@ function ServiceActs({ project, type, onChange, onOpen }: CardProps & { onOpen: 
         >
           <Inbox aria-hidden className="size-3.5" />
           {t.inbox}
+        </Link>
+      )}
+      {type.hasKeys && runs && !isElsewhere(serviceSettings(project, type)) && (
+        <Link
+          to="/projects/$project/services/$service/keys"
+          params={{ project: project.slug, service: type.name }}
+          aria-label={texts.keys.openOf(type.label)}
+          className={buttonClass('secondary', 'sm')}
+        >
+          <Table2 aria-hidden className="size-3.5" />
+          {texts.keys.open}
         </Link>
       )}
       {type.hasCredentials && (

@@ -1,5 +1,6 @@
 import type { Job } from '@stackquay/engine-api'
 import { dataPath } from '@stackquay/engine-api/workload'
+import { readerName } from '../browse/reader.ts'
 import type { DatabaseConnection, DatabaseInput, DatabaseType, WorkloadSpec } from '../entry-types.ts'
 import { startScript } from './mysql-family-start-script.ts'
 
@@ -38,7 +39,7 @@ export const familyFields = {
 
 /** Databases that every server has, and its administrator, who would be the user of a database "root". */
 export function nameBlocker(label: string, name: string): string | null {
-  return /^(mysql|sys|information_schema|performance_schema|root)$/.test(name)
+  return /^(mysql|sys|information_schema|performance_schema|root)$/.test(name) || name === readerName
     ? `${label} keeps the name "${name}" for itself.`
     : null
 }

@@ -20,6 +20,9 @@ export const serviceTypes: readonly ServiceType[] = [
   storage,
 ]
 
+/** Services whose keys people can look at. */
+export const keyServiceNames: readonly string[] = serviceTypes.filter((kind) => kind.hasKeys).map(({ name }) => name)
+
 export function serviceTypeOf(name: string): ServiceType | undefined {
   return serviceTypes.find((kind) => kind.name === name)
 }

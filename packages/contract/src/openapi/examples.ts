@@ -663,6 +663,7 @@ export const examples: Readonly<Record<string, unknown>> = {
         alwaysPublished: false,
         keepsData: true,
         hasCredentials: true,
+        hasKeys: false,
         hasInbox: false,
         ports: [{ name: 'redis', port: 6379, published: true }],
         injects: ['REDIS_URL'],

@@ -5,6 +5,7 @@ export const tagTexts: Readonly<Record<string, string>> = {
   Audit: 'Who changed what, and proof that the log is whole.',
   Backups: 'Copies of projects that were restored to see whether they are whole.',
   Catalogue: 'Runtimes, services and databases that can be chosen.',
+  'Database browser': 'Looking into databases: tables, rows, statements and keys.',
   Databases: 'Databases of a project and their credentials.',
   Git: 'The repository of a project: what is there, and what goes to and fro.',
   Environment: 'Environment variables of a project.',

@@ -3,6 +3,7 @@ import * as access from './access.ts'
 import * as backupTargets from './backup-targets.ts'
 import * as backups from './backups.ts'
 import * as checkpoints from './checkpoints.ts'
+import * as databaseBrowser from './database-browser.ts'
 import * as databases from './databases.ts'
 import * as dumps from './dumps.ts'
 import * as env from './env.ts'
@@ -33,6 +34,7 @@ export const operations = {
   ...observe,
   ...env,
   ...databases,
+  ...databaseBrowser,
   ...dumps,
   ...pointInTime,
   ...snapshots,

@@ -160,6 +160,7 @@ export const OfferedService = z
     alwaysPublished: z.boolean(),
     keepsData: z.boolean(),
     hasCredentials: z.boolean(),
+    hasKeys: z.boolean().describe('Its keys are at /projects/{id}/{service}/keys.'),
     hasInbox: z.boolean().describe('It catches mail; its inbox is at /projects/{id}/mail.'),
     ports: z.array(z.object({ name: z.string(), port: z.int(), published: z.boolean() }).meta({ id: 'OfferedPort' })),
     injects: z.array(z.string()).describe('Variables that runtimes receive.'),

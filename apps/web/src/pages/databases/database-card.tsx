@@ -1,5 +1,6 @@
 import type { ProjectView } from '@stackquay/contract'
 import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
 import {
   Camera,
   CopyPlus,
@@ -10,12 +11,13 @@ import {
   RefreshCw,
   RotateCcw,
   Settings2,
+  Table2,
   Trash2,
   Upload,
 } from 'lucide-react'
 import { useState } from 'react'
 import { servicesQuery } from '../../api/queries.ts'
-import { Button, IconButton } from '../../components/button.tsx'
+import { Button, buttonClass, IconButton } from '../../components/button.tsx'
 import { Menu, MenuItem, MenuSeparator } from '../../components/menu.tsx'
 import { Panel } from '../../components/panel.tsx'
 import { formatDateTime } from '../../lib/format.ts'
@@ -72,6 +74,7 @@ export function DatabaseCard({
           {workload && <WorkloadStatePill state={workload.state} />}
           {may('operate') && (
             <DatabaseActs
+              project={project.slug}
               name={name}
               hasMoments={type !== undefined && hasMoments(type)}
               changeable={type !== undefined}
@@ -102,6 +105,7 @@ function RecoveredNote({ recovered }: { recovered: NonNullable<DatabaseView['rec
 }
 
 interface DatabaseActsProps {
+  project: string
   name: string
   /** Its type can be restored to a moment. */
   hasMoments: boolean
@@ -113,10 +117,21 @@ interface DatabaseActsProps {
   onOpen: (open: OpenDialog) => void
 }
 
-function DatabaseActs({ name, hasMoments, changeable, runs, reason, onOpen }: DatabaseActsProps) {
+function DatabaseActs({ project, name, hasMoments, changeable, runs, reason, onOpen }: DatabaseActsProps) {
   const may = useMay()
   return (
     <div className="flex flex-wrap items-center gap-1.5 max-sm:w-full">
+      {runs && (
+        <Link
+          to="/projects/$project/databases/$database/browse"
+          params={{ project, database: name }}
+          aria-label={t.browseOne(name)}
+          className={buttonClass('secondary', 'sm')}
+        >
+          <Table2 aria-hidden className="size-3.5" />
+          {t.browse}
+        </Link>
+      )}
       <Button size="sm" icon={KeyRound} onClick={() => onOpen('credentials')}>
         {t.reveal}
       </Button>

@@ -1,4 +1,5 @@
 import { dataPath } from '@stackquay/engine-api/workload'
+import { readerName } from '../../browse/reader.ts'
 import type { DatabaseConnection, DatabaseInput, DatabaseType, WorkloadSpec } from '../../entry-types.ts'
 import { backup } from './backup-method.ts'
 import { dump } from './dump/dump-method.ts'
@@ -54,7 +55,9 @@ export const postgresql: DatabaseType = {
   },
   keepsData: true,
   nameBlocker: (name) =>
-    /^(template0|template1)$|^pg_/.test(name) ? `PostgreSQL keeps the name "${name}" for itself.` : null,
+    /^(template0|template1)$|^pg_/.test(name) || name === readerName
+      ? `PostgreSQL keeps the name "${name}" for itself.`
+      : null,
   secrets: [{ name: 'password', length: 32 }],
   toWorkload,
   variables: (connection, prefix) => ({

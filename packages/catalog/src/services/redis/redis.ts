@@ -77,6 +77,7 @@ export const redis: ServiceType = {
   variables,
   credentials,
   backup,
+  hasKeys: true,
 }
 
 function toWorkload(input: ServiceInput): WorkloadSpec {

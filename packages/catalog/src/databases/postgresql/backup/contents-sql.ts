@@ -1,3 +1,5 @@
+import { readerName } from '../../../browse/reader.ts'
+
 /*
  * What is in a cluster, in statements that print their answer as JSON. psql and the client of the built-in program run the same.
  */
@@ -5,7 +7,7 @@
 /** In any database: one row with what belongs to all of them. */
 export const clusterSql = `SELECT jsonb_build_object(
   'dataChecksums', current_setting('data_checksums') = 'on',
-  'roles', (SELECT count(*) FROM pg_catalog.pg_roles WHERE rolname !~ '^pg_')
+  'roles', (SELECT count(*) FROM pg_catalog.pg_roles WHERE rolname !~ '^pg_' AND rolname <> '${readerName}')
 )`
 
 /** In any database: one row for each database with data in it. */

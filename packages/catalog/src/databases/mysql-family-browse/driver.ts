@@ -1,0 +1,110 @@
+import { BrowseError, type Edit, type EditOutcome, type SqlDriver, type SqlServer } from '../../browse/driver.ts'
+import { connect, type Session } from './connect.ts'
+import { familyDialect } from './dialect.ts'
+import { mostTables, readTables } from './schema.ts'
+import { stream } from './stream.ts'
+
+export const driver: SqlDriver = {
+  async open(connection): Promise<SqlServer> {
+    const { database, reader } = connection
+    const asReader = () =>
+      connect(connection, reader).catch((error: unknown) => {
+        if (!(error instanceof BrowseError) || error.facts.errno !== wrongPassword) throw error
+        throw new BrowseError(
+          'unreachable',
+          'The server does not know the user that reads for this browser: it has been running since before there was one, or with another password. Restart the database.',
+        )
+      })
+    const idle: Session[] = []
+    const taken = async () => {
+      for (let session = idle.pop(); session !== undefined; session = idle.pop()) if (!session.isEnded()) return session
+      return asReader()
+    }
+    const given = async (session: Session, isWell: boolean) => {
+      if (isWell && idle.length < mostIdle && !session.isEnded()) idle.push(session)
+      else await session.end()
+    }
+    const reading = async <Value>(read: (session: Session) => Promise<Value>, abort: AbortSignal): Promise<Value> => {
+      const session = await taken()
+      let isWell = false
+      try {
+        const value = await session.within(abort, ownLimitMs, () => read(session))
+        isWell = true
+        return value
+      } finally {
+        await given(session, isWell)
+      }
+    }
+    const tables = (session: Session, name: string | null) =>
+      readTables(async (text, values) => (await session.ask(text, values)).rows, database, name)
+    const first = await asReader()
+    idle.push(first)
+    return {
+      dialect: familyDialect(first.isMariadb),
+      defaultSchema: () => database,
+      schema: (abort) =>
+        reading(async (session) => {
+          const found = await tables(session, null)
+          const language = session.isMariadb ? 'MariaSQL' : 'MySQL'
+          return {
+            defaultSchema: database,
+            language,
+            tables: found.slice(0, mostTables),
+            truncated: found.length > mostTables,
+          }
+        }, abort),
+      table: (schema, name, abort) =>
+        schema === database
+          ? reading(async (session) => (await tables(session, name)).find((one) => one.name === name) ?? null, abort)
+          : Promise.resolve(null),
+      async *stream(statement, options, abort) {
+        const isPooled = !options.write && !options.foreign
+        const session = isPooled
+          ? await taken()
+          : options.write
+            ? await connect(connection, connection)
+            : await asReader()
+        let isWell = false
+        try {
+          const outcome = yield* stream(session, statement, options, abort)
+          isWell = true
+          return outcome
+        } finally {
+          if (isPooled) await given(session, isWell)
+          else await session.end()
+        }
+      },
+      async edit(edits, timeLimitMs, abort) {
+        const session = await connect(connection, connection)
+        try {
+          return await session.within(abort, timeLimitMs, () => edit(session, edits))
+        } finally {
+          await session.end()
+        }
+      },
+      close: async () => {
+        await Promise.all(idle.splice(0).map((session) => session.end()))
+      },
+    }
+  },
+}
+
+/** All of them or none, where the tables have transactions. */
+async function edit({ ask }: Session, edits: AsyncIterable<Edit> | Iterable<Edit>): Promise<EditOutcome> {
+  await ask('START TRANSACTION')
+  let index = 0
+  for await (const { text, values, expects } of edits) {
+    const { affected } = await ask(text, values)
+    if (affected !== expects) {
+      await ask('ROLLBACK')
+      return { failed: { index, touched: affected } }
+    }
+    index++
+  }
+  await ask('COMMIT')
+  return { failed: null }
+}
+
+const mostIdle = 3
+const ownLimitMs = 30_000
+const wrongPassword = 1045
