@@ -22,6 +22,7 @@ const benchmarks: Readonly<Record<string, () => Promise<{ readonly benchmark: Be
   snapshots: () => import('./snapshots.ts'),
   copies: () => import('./copies.ts'),
   backups: () => import('./backups.ts'),
+  ssh: () => import('./ssh.ts'),
   docker: () => import('./docker.ts'),
 }
 

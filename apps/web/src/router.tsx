@@ -102,6 +102,11 @@ const tests = createRoute({
   validateSearch: readRun,
   component: lazyRouteComponent(() => import('./pages/tests-page.tsx'), 'TestsPage'),
 })
+const ssh = createRoute({
+  getParentRoute: () => project,
+  path: '/ssh',
+  component: lazyRouteComponent(() => import('./pages/ssh-page.tsx'), 'SshPage'),
+})
 const terminal = createRoute({
   getParentRoute: () => project,
   path: '/terminal',
@@ -180,6 +185,11 @@ const sessions = createRoute({
   path: '/settings/sessions',
   component: lazyRouteComponent(() => import('./pages/sessions-page.tsx'), 'SessionsPage'),
 })
+const sshKeys = createRoute({
+  getParentRoute: () => app,
+  path: '/settings/ssh-keys',
+  component: lazyRouteComponent(() => import('./pages/ssh-keys-page.tsx'), 'SshKeysPage'),
+})
 const users = createRoute({
   getParentRoute: () => app,
   path: '/settings/users',
@@ -227,6 +237,7 @@ export const router = createRouter({
         actions,
         tests,
         terminal,
+        ssh,
         env,
         databases,
         services,
@@ -241,6 +252,7 @@ export const router = createRouter({
       activity,
       tokens,
       sessions,
+      sshKeys,
       users,
       secretKey,
       allBackups,

@@ -1,5 +1,5 @@
 import { createServer, type Server, type Socket } from 'node:net'
-import type { Connection, ServerConfig } from 'ssh2'
+import type { CipherAlgorithm, Connection, ServerConfig } from 'ssh2'
 import { networkOf } from '../access/throttle.ts'
 import { type ConnectionDeps, type OpenConnection, serveConnection } from './connection.ts'
 import type { HostKey } from './host-key.ts'
@@ -41,6 +41,8 @@ const strangerMs = 30_000
 const mostConnections = 500
 /** How long the other side has to take an end before it is cut off. */
 const endingMs = 500
+/** How long a client has to say its name before it is answered without. */
+const speakingMs = 300
 
 export function createSshServer(deps: SshServerDeps): SshServer {
   const { address, onError } = deps
@@ -120,31 +122,54 @@ async function loadProtocol(
   peerAt: (ip: string, port: number) => Peer | undefined,
 ): Promise<(socket: Socket) => void> {
   const { default: ssh2 } = await import('ssh2')
-  const server = new ssh2.Server({
-    ...settings,
-    hostKeys: [deps.hostKey.privateKey()],
-    ident: `Stackquay_${deps.version}`,
-  })
-  server.on('connection', (connection: Connection, { ip, port, header }) => {
-    const peer = peerAt(ip, port)
-    if (peer === undefined) return void connection.end()
-    const { socket } = peer
-    const cut = () => {
-      connection.end()
-      setTimeout(() => socket.destroy(), endingMs).unref()
-    }
-    const software = header.versions.software
-    peer.open = serveConnection(connection, { ip: plain(ip), software }, cut, deps)
-  })
-  return (socket) => server.injectSocket(socket)
+  const serverOf = (cipher: readonly CipherAlgorithm[]) => {
+    const algorithms = { ...common.algorithms, cipher: [...cipher] }
+    const own = { hostKeys: [deps.hostKey.privateKey()], ident: `Stackquay_${deps.version}` }
+    const server = new ssh2.Server({ ...common, ...own, algorithms })
+    server.on('connection', (connection: Connection, { ip, port, header }) => {
+      const peer = peerAt(ip, port)
+      if (peer === undefined) return void connection.end()
+      const { socket } = peer
+      const cut = () => {
+        connection.end()
+        setTimeout(() => socket.destroy(), endingMs).unref()
+      }
+      peer.open = serveConnection(connection, { ip: plain(ip), software: header.versions.software }, cut, deps)
+    })
+    return server
+  }
+  const quick = serverOf(quickCiphers)
+  const all = serverOf([...quickCiphers, ...otherCiphers])
+  return (socket) => void hasQuickCiphers(socket).then((isQuick) => (isQuick ? quick : all).injectSocket(socket))
+}
+
+/**
+ * The client’s order of ciphers decides, and OpenSSH puts those first that are the slowest here. It is offered the quick ones alone; it has had
+ * them since 2013. A client that waits for us to speak first is offered all.
+ */
+async function hasQuickCiphers(socket: Socket): Promise<boolean> {
+  const spoken = Promise.withResolvers<Buffer | null>()
+  const read = () => spoken.resolve(socket.read() as Buffer | null)
+  const timer = setTimeout(() => spoken.resolve(null), speakingMs)
+  socket.once('readable', read)
+  socket.once('close', () => spoken.resolve(null))
+  const first = await spoken.promise
+  clearTimeout(timer)
+  socket.off('readable', read)
+  if (first === null) return false
+  socket.unshift(first)
+  return first.subarray(0, 16).toString('latin1') === 'SSH-2.0-OpenSSH_'
 }
 
 function plain(ip: string): string {
   return ip.replace(/^::ffff:(?=\d+\.)/i, '')
 }
 
+const quickCiphers: readonly CipherAlgorithm[] = ['aes128-gcm@openssh.com', 'aes256-gcm@openssh.com']
+const otherCiphers: readonly CipherAlgorithm[] = ['aes128-ctr', 'aes192-ctr', 'aes256-ctr', 'chacha20-poly1305@openssh.com']
+
 /** What clients of the last ten years have; nothing with SHA-1. */
-const settings: Pick<ServerConfig, 'algorithms' | 'keepaliveInterval' | 'keepaliveCountMax'> = {
+const common = {
   algorithms: {
     kex: [
       'curve25519-sha256',
@@ -156,18 +181,9 @@ const settings: Pick<ServerConfig, 'algorithms' | 'keepaliveInterval' | 'keepali
       'diffie-hellman-group16-sha512',
       'diffie-hellman-group14-sha256',
     ],
-    // The first that both have is taken, by the client’s order.
-    cipher: [
-      'aes128-gcm@openssh.com',
-      'aes256-gcm@openssh.com',
-      'chacha20-poly1305@openssh.com',
-      'aes128-ctr',
-      'aes192-ctr',
-      'aes256-ctr',
-    ],
     hmac: ['hmac-sha2-256-etm@openssh.com', 'hmac-sha2-512-etm@openssh.com', 'hmac-sha2-256', 'hmac-sha2-512'],
     compress: ['none'],
   },
   keepaliveInterval: 15_000,
   keepaliveCountMax: 3,
-}
+} satisfies Pick<ServerConfig, 'algorithms' | 'keepaliveInterval' | 'keepaliveCountMax'>

@@ -61,7 +61,10 @@ export function changeAt(place: Place, wanted: Attributes): void {
 /** Of a link itself, too: links have times, and no mode of their own. */
 export function changeLinkAt(place: Place, wanted: Attributes): void {
   const info = lstatSync(place.path)
-  if (!info.isSymbolicLink()) return changeAt(place, wanted)
+  if (!info.isSymbolicLink()) {
+    changeAt(place, wanted)
+    return
+  }
   refuseOwner(info, wanted)
   if (wanted.times !== undefined) lutimesSync(place.path, wanted.times.accessed, wanted.times.modified)
 }
@@ -90,9 +93,11 @@ export function renameToNew(from: Place, to: Place): void {
     } catch (error) {
       // The file system has no hard links, or this file may not have another one.
       if (!['EPERM', 'EOPNOTSUPP', 'ENOTSUP', 'ENOSYS', 'EMLINK'].includes(codeOf(error))) throw error
-      return renameUnlessThere(from, to)
+      renameUnlessThere(from, to)
+      return
     }
-    return unlinkSync(from.path)
+    unlinkSync(from.path)
+    return
   }
   renameUnlessThere(from, to)
 }
