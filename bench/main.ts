@@ -23,6 +23,7 @@ const benchmarks: Readonly<Record<string, () => Promise<{ readonly benchmark: Be
   copies: () => import('./copies.ts'),
   backups: () => import('./backups.ts'),
   'database-browser': () => import('./database-browser.ts'),
+  ssh: () => import('./ssh.ts'),
   docker: () => import('./docker.ts'),
 }
 

@@ -14,6 +14,7 @@ import { openKnownProjects } from './app/projects.ts'
 import { openResolving } from './app/resolving.ts'
 import { beginResuming } from './app/resumption.ts'
 import { openSharing } from './app/sharing.ts'
+import { openSsh, type Ssh } from './app/ssh.ts'
 import { openTrash } from './app/trash.ts'
 import { openBackups } from './backups/open-backups.ts'
 import { openScheduler } from './backups/scheduler.ts'
@@ -31,6 +32,8 @@ export interface App {
   readonly http: FastifyInstance
   readonly store: Store
   readonly setup: SetupCode
+  /** Listens when it is told to; closed with the app. */
+  readonly ssh: Pick<Ssh, 'listen' | 'state'>
   /** Ends when projects were found and unfinished operations go on. */
   readonly ready: Promise<void>
   /** Ends what runs here. Projects and the proxy go on. */
@@ -81,6 +84,7 @@ export async function createApp(options: AppOptions): Promise<App> {
   const scheduler = openScheduler({ store, model, orchestrator, backups, now, onError, ready: resumption.ready })
   const archives = openArchives({ instance, resolving, projects, operations, resumption }, context)
   const trash = openTrash(instance, resumption, context)
+  const ssh = await openSsh({ instance, resolving, projects, commands, access }, context)
   const stopTidying = tidyRegularly({ store, now, onError, namesExpired: projects.namesExpired })
   const dispatcher = createDispatcher({ store, now, onError })
   await dispatcher.start()
@@ -99,6 +103,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     backups,
     receivedDumps,
     trash,
+    ssh,
   }
   const http = openHttp({ ...parts, changing: { ...changing, orchestrator } }, context)
 
@@ -106,6 +111,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     http,
     store,
     setup: access.setup,
+    ssh,
     ready: resumption.ready,
     close: async () => {
       stopTidying()
@@ -114,7 +120,7 @@ export async function createApp(options: AppOptions): Promise<App> {
       // Whatever fails on the way, the store is closed and the home let go.
       try {
         // First what people see, then what works for them, then what writes it down; what holds programs and files at the end.
-        await http.close()
+        await Promise.all([http.close(), ssh.close()])
         await Promise.all([scheduler.close(), archives.close(), trash.close()])
         await Promise.all([commands.terminals.close(), sharing.shares.close()])
         await dispatcher.close()

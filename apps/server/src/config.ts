@@ -30,6 +30,10 @@ export const settings = {
     .union([z.literal('off').transform(() => null), Address])
     .default({ host: '127.0.0.1', port: 8780 })
     .describe('Address under which projects answer, or `off`. Default: `127.0.0.1:8780`.'),
+  STACKQUAY_SSH: z
+    .union([z.literal('off').transform(() => null), Address])
+    .default({ host: '127.0.0.1', port: 8722 })
+    .describe('Address of the SSH and SFTP service, or `off`. Default: `127.0.0.1:8722`.'),
   STACKQUAY_ENGINE: z
     .enum(['auto', ...engineNames])
     .default('auto')
@@ -204,6 +208,7 @@ export interface Config {
   readonly home: string
   readonly listen: { readonly host: string; readonly port: number }
   readonly proxy: { readonly host: string; readonly port: number } | null
+  readonly ssh: { readonly host: string; readonly port: number } | null
   /** What new projects run on; `auto` is decided at the first start. */
   readonly engine: 'auto' | EngineName
   /** As in DOCKER_HOST; null for Docker's own default. */
@@ -275,6 +280,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     home,
     listen: values.STACKQUAY_LISTEN,
     proxy: values.STACKQUAY_PROXY_HTTP,
+    ssh: values.STACKQUAY_SSH,
     engine: values.STACKQUAY_ENGINE,
     dockerHost: values.DOCKER_HOST ?? null,
     imageOf: imageMap(values.STACKQUAY_IMAGE_MAP),

@@ -72,6 +72,10 @@ async function open(
     await app.close()
     throw error
   }
+  await app.ssh.listen()
+  const ssh = app.ssh.state()
+  if (ssh.kind === 'not_listening')
+    say(`SSH does not answer: ${ssh.reason} Set STACKQUAY_SSH to another one, or to "off".`)
   // Behind the page: its own socket holds the port until then.
   if (sharesPorts()) ports.start()
   return { app, restarting: restarting.promise }

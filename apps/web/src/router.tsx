@@ -103,6 +103,11 @@ const tests = createRoute({
   validateSearch: readRun,
   component: lazyRouteComponent(() => import('./pages/tests-page.tsx'), 'TestsPage'),
 })
+const ssh = createRoute({
+  getParentRoute: () => project,
+  path: '/ssh',
+  component: lazyRouteComponent(() => import('./pages/ssh-page.tsx'), 'SshPage'),
+})
 const terminal = createRoute({
   getParentRoute: () => project,
   path: '/terminal',
@@ -192,6 +197,11 @@ const sessions = createRoute({
   path: '/settings/sessions',
   component: lazyRouteComponent(() => import('./pages/sessions-page.tsx'), 'SessionsPage'),
 })
+const sshKeys = createRoute({
+  getParentRoute: () => app,
+  path: '/settings/ssh-keys',
+  component: lazyRouteComponent(() => import('./pages/ssh-keys-page.tsx'), 'SshKeysPage'),
+})
 const users = createRoute({
   getParentRoute: () => app,
   path: '/settings/users',
@@ -239,6 +249,7 @@ export const router = createRouter({
         actions,
         tests,
         terminal,
+        ssh,
         env,
         databases,
         databaseBrowser,
@@ -255,6 +266,7 @@ export const router = createRouter({
       activity,
       tokens,
       sessions,
+      sshKeys,
       users,
       secretKey,
       allBackups,

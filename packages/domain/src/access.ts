@@ -48,6 +48,8 @@ export type Caller =
       /** Ids of the projects it is restricted to; empty for no restriction. */
       readonly projects: readonly string[]
     }
+  /** A person who came with a key over SSH. */
+  | { readonly kind: 'key'; readonly scope: Scope }
 
 export type Refusal =
   | { readonly reason: 'unauthorized' }
@@ -63,9 +65,12 @@ function ownRefusalOf(caller: Caller, access: Access, project: string | null): R
     case 'anonymous':
       return { reason: 'unauthorized' }
     case 'session':
-      return ofSession(caller, access)
+      return ofPerson(caller.scope, access)
     case 'token':
       return ofToken(caller, access, project)
+    case 'key':
+      if (access.session) return { reason: 'session_required' }
+      return ofPerson(caller.scope, access)
     default:
       return caller satisfies never
   }
@@ -73,9 +78,9 @@ function ownRefusalOf(caller: Caller, access: Access, project: string | null): R
 
 type Protected = Exclude<Access, { kind: 'public' }>
 
-function ofSession(caller: Caller & { kind: 'session' }, access: Protected): Refusal | null {
-  if (access.kind === 'authenticated' || includes(caller.scope, access.scope)) return null
-  return { reason: 'role_insufficient', role: caller.scope, requiredScope: access.scope }
+function ofPerson(role: Scope, access: Protected): Refusal | null {
+  if (access.kind === 'authenticated' || includes(role, access.scope)) return null
+  return { reason: 'role_insufficient', role, requiredScope: access.scope }
 }
 
 /**

@@ -27,6 +27,7 @@ export interface Schema {
   users: UsersTable
   sessions: SessionsTable
   devices: DevicesTable
+  ssh_keys: SshKeysTable
   session_tickets: SessionTicketsTable
   tokens: TokensTable
   audit: AuditTable
@@ -189,6 +190,17 @@ export interface DevicesTable {
   user_agent: string | null
   created_at: string
   last_used_at: string
+}
+
+export interface SshKeysTable {
+  id: string
+  user: string
+  name: string
+  type: string
+  public_key: string
+  fingerprint: string
+  created_at: string
+  last_used_at: string | null
 }
 
 export interface SessionTicketsTable {

@@ -24,6 +24,7 @@ import type { SeedReader, SeedWriter } from './model/seeds.ts'
 import type { SessionReader, SessionWriter } from './model/sessions.ts'
 import type { SettingReader, SettingWriter } from './model/settings.ts'
 import type { SnapshotReader, SnapshotWriter } from './model/snapshots.ts'
+import type { SshKeyReader, SshKeyWriter } from './model/ssh-keys.ts'
 import type { TerminalReader, TerminalWriter } from './model/terminals.ts'
 import type { TicketReader, TicketWriter } from './model/tickets.ts'
 import type { TokenReader, TokenWriter } from './model/tokens.ts'
@@ -47,6 +48,7 @@ export interface Store {
   readonly users: UserReader
   readonly sessions: SessionReader
   readonly devices: DeviceReader
+  readonly sshKeys: SshKeyReader
   readonly tickets: TicketReader
   readonly instance: InstanceReader
   readonly tokens: TokenReader
@@ -153,6 +155,7 @@ export interface Transaction {
   readonly tickets: TicketWriter
   readonly instance: InstanceWriter
   readonly devices: DeviceWriter
+  readonly sshKeys: SshKeyWriter
   readonly tokens: TokenWriter
   readonly audit: AuditWriter
   readonly events: EventWriter

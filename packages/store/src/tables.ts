@@ -24,6 +24,7 @@ import { seedReader, seedWriter } from './seeds.ts'
 import { sessionReader, sessionWriter } from './sessions.ts'
 import { settingReader, settingWriter } from './settings.ts'
 import { snapshotReader, snapshotWriter } from './snapshots.ts'
+import { sshKeyReader, sshKeyWriter } from './ssh-keys.ts'
 import type { Store, Transaction } from './store.ts'
 import { terminalReader, terminalWriter } from './terminals.ts'
 import { ticketReader, ticketWriter } from './tickets.ts'
@@ -48,6 +49,7 @@ export function readersOf(
     users: userReader(reading),
     sessions: sessionReader(reading),
     devices: deviceReader(reading),
+    sshKeys: sshKeyReader(reading),
     tickets: ticketReader(reading),
     instance: instanceReader(reading),
     tokens: tokenReader(reading),
@@ -84,6 +86,7 @@ export function writersOf(writing: Writing): Transaction {
     users: userWriter(writing),
     sessions: sessionWriter(writing),
     devices: deviceWriter(writing),
+    sshKeys: sshKeyWriter(writing),
     tickets: ticketWriter(writing),
     instance: instanceWriter(writing),
     tokens: tokenWriter(writing),

@@ -83,6 +83,7 @@ function meOf(principal: Principal) {
       const { token, user, scope, projects } = principal
       return { kind: 'token' as const, name: visibleText(token.name), scope, projects: [...projects], user: user.name }
     }
+    case 'key':
     case 'anonymous':
       throw new ProblemError('unauthorized', 'Nobody is logged in.')
     default:

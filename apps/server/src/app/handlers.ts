@@ -37,6 +37,7 @@ import { pullHandlers } from '../pulls/pull-handler.ts'
 import { runHandlers, runStreams } from '../runs/handlers.ts'
 import { shareHandlers } from '../shares/share-handlers.ts'
 import { allSnapshotHandlers } from '../snapshots/handlers.ts'
+import { sshHandlers } from '../ssh/handlers.ts'
 import { systemHandlers } from '../system/handlers.ts'
 import { terminalHandlers, terminalStreams } from '../terminals/handlers.ts'
 import { trashHandlers } from '../trash/handlers.ts'
@@ -53,6 +54,7 @@ import type { KnownProjects } from './projects.ts'
 import type { Resolving } from './resolving.ts'
 import type { Resumption } from './resumption.ts'
 import type { Sharing } from './sharing.ts'
+import type { Ssh } from './ssh.ts'
 
 /** The parts of the app that the API answers from. */
 export interface HandlersDeps {
@@ -66,6 +68,7 @@ export interface HandlersDeps {
   readonly backups: Backups
   readonly receivedDumps: ReceivedDumps
   readonly trash: TrashKeeper
+  readonly ssh: Ssh
   readonly access: Access
   readonly resumption: Resumption
   readonly dispatcher: Dispatcher
@@ -97,6 +100,7 @@ export function createHandlers(
       }),
       ...access.handlers,
       ...auditHandlers({ store }),
+      ...sshHandlers({ store, resolver: deps.resolving.resolver, config: settings.config, ssh: deps.ssh }),
       ...webhookHandlers({ store, dispatcher, now }),
       ...instanceBackupHandlers(ofInstance),
       ...instanceRestoreHandlers({ ...ofInstance, keys: instance.keys, restart: settings.restart }),
@@ -182,7 +186,7 @@ function commandHandlers({ instance, resolving, commands, resumption, access }: 
 
 /** The service itself. */
 function instanceHandlers(
-  { instance, resolving, projects: { keeper }, backups, resumption, ports, sockets }: HandlersDeps,
+  { instance, resolving, projects: { keeper }, backups, resumption, ports, sockets, ssh }: HandlersDeps,
   { config, now }: Settings,
 ) {
   const { store, engine, isolation } = instance
@@ -192,6 +196,7 @@ function instanceHandlers(
     catalogue: resolving.catalogue,
     store,
     proxy: controlOf(keeper),
+    ssh: ssh.state,
     proxyFault: () => keeper?.fault() ?? null,
     ports,
     sockets,

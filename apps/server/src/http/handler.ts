@@ -20,6 +20,14 @@ export type Principal =
       /** Ids of the projects it is restricted to; empty for no restriction. */
       readonly projects: readonly string[]
     }
+  | {
+      /** Over SSH. */
+      readonly kind: 'key'
+      readonly key: { readonly id: string; readonly name: string }
+      readonly user: { readonly id: string; readonly name: string }
+      /** The user's role. */
+      readonly scope: Scope
+    }
 
 export interface RequestContext {
   readonly principal: Principal

@@ -165,6 +165,7 @@ function callerOf(principal: Principal): string {
     case 'token':
       return principal.token.id
     case 'session':
+    case 'key':
       return principal.user.id
     case 'anonymous':
       throw new TypeError('Only callers with credentials have idempotency keys.')

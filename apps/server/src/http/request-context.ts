@@ -77,6 +77,8 @@ export function actorOf(principal: Principal): string {
       return principal.user.name
     case 'token':
       return `${principal.user.name} (token: ${visibleTokenName(principal.token.name)})`
+    case 'key':
+      return `${principal.user.name} (ssh key: ${visibleTokenName(principal.key.name)})`
     default:
       return principal satisfies never
   }

@@ -21,9 +21,10 @@ import { isolationChecks } from './isolation-checks.ts'
 import { findOrphans } from './orphans.ts'
 import { restoredCheck } from './restored-check.ts'
 import { schedulesCheck } from './schedules-check.ts'
+import { type SshCheckDeps, sshCheck } from './ssh-check.ts'
 import { trashCheck } from './trash-check.ts'
 
-export interface DiagnosticsDeps {
+export interface DiagnosticsDeps extends Pick<SshCheckDeps, 'ssh'> {
   readonly config: Config
   /** The one of new projects first. */
   readonly engine: Pick<Engines, 'all' | keyof Engine>
@@ -51,6 +52,7 @@ export async function runDiagnostics(deps: DiagnosticsDeps, signal: AbortSignal)
     ['toolchains', toolchainChecks(deps)],
     ['ports', portsCheck(deps)],
     ['proxy', proxyCheck(deps)],
+    ['ssh', async () => sshCheck(deps)],
     ['held-ports', heldPortsCheck(deps)],
     ['disk', diskCheck(deps)],
     ['file-system', fileSystemCheck(deps)],

@@ -23,6 +23,8 @@ export interface Exec {
     stdin: string | undefined,
     context: RequestContext,
   ): Promise<Reply<string>>
+  /** With standard input and signals of whoever calls; resolves when it runs. */
+  run(project: ProjectRow, wanted: ExecWish, io: ExecStreams, context: RequestContext): Promise<Begun>
   /** Over a WebSocket, with standard input and signals. */
   talk(project: ProjectRow, socket: FrameSocket, context: RequestContext): Promise<void>
 }
@@ -37,7 +39,7 @@ export interface ExecDeps {
   reveal(ref: SecretRef): Promise<string>
 }
 
-type Io = Pick<ExecIo, 'stdin' | 'output'>
+export type ExecStreams = Pick<ExecIo, 'stdin' | 'output'>
 
 export function createExec(deps: ExecDeps): Exec {
   return {
@@ -54,6 +56,7 @@ export function createExec(deps: ExecDeps): Exec {
         stream: endingWith(stream, () => over.abort()),
       }
     },
+    run: (project, wanted, io, context) => begin(deps, project, wanted, io, context, context.signal),
     talk: (project, socket, context) => talk(deps, project, socket, context),
   }
 }
@@ -69,7 +72,7 @@ async function answerLines(
 ): Promise<AsyncIterable<string>> {
   const lines = createOutputLines()
   const queue = createLineQueue(signal)
-  const io: Io = {
+  const io: ExecStreams = {
     stdin: stdin === undefined || stdin === '' ? null : oneChunk(stdin),
     output: (stream, bytes) => queue.put(lines.line(stream, bytes)),
   }
@@ -108,7 +111,7 @@ async function talk(deps: ExecDeps, project: ProjectRow, socket: FrameSocket, co
   })
   const wanted = await firstFrame(asked.promise, socket.signal)
   if (wanted === null) return
-  const io: Io = {
+  const io: ExecStreams = {
     stdin,
     output: (stream, bytes) => socket.sendBinary(Buffer.concat([stream === 'stdout' ? stdoutMark : stderrMark, bytes])),
   }
@@ -127,7 +130,7 @@ function begin(
   deps: ExecDeps,
   project: ProjectRow,
   wanted: ExecWish,
-  io: Io,
+  io: ExecStreams,
   context: RequestContext,
   signal: AbortSignal,
 ): Promise<Begun> {
@@ -152,7 +155,7 @@ async function start(
   { store, engine, resolver, filesOf, reveal }: ExecDeps,
   project: ProjectRow,
   wanted: ExecWish,
-  io: Io,
+  io: ExecStreams,
   context: RequestContext,
   signal: AbortSignal,
 ): Promise<Begun> {
@@ -188,7 +191,7 @@ async function start(
 }
 
 /** A program that runs. `ended` is how it went on. */
-interface Begun {
+export interface Begun {
   readonly process: Started
   readonly ended: Promise<Exit>
 }

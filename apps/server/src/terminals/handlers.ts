@@ -2,6 +2,7 @@ import { ProblemError } from '@stackquay/contract'
 import type { ProjectRow, Store } from '@stackquay/store'
 import type { Handlers, StreamHandlers } from '../http/handler.ts'
 import { createExec, type ExecDeps } from './exec.ts'
+import { sizeWithin } from './size.ts'
 import type { Terminals } from './terminals.ts'
 
 type TerminalHandlers = Pick<
@@ -49,11 +50,11 @@ export function terminalStreams(deps: TerminalHandlerDeps): TerminalStreams {
     watchTerminal: async ({ params, query }, context, socket) => {
       const project = await find(store, params.id)
       const { after, ...size } = query
-      await terminals.show(project, params.term, { after, size: sizeOf(size) }, socket, context)
+      await terminals.show(project, params.term, { after, size: sizeWithin(size) }, socket, context)
     },
     openTerminal: async ({ params, query }, context, socket) => {
       const project = await find(store, params.id)
-      const { cols = 80, rows = 24 } = sizeOf(query)
+      const { cols = 80, rows = 24 } = sizeWithin(query)
       const wanted = { workload: query.workload, cols, rows, command: undefined }
       const { id } = await terminals.open(project, wanted, context)
       await terminals.show(project, id, { after: undefined, size: {} }, socket, context)
@@ -68,12 +69,4 @@ async function find(store: Store, idOrSlug: string): Promise<ProjectRow> {
   const row = await store.projects.find(idOrSlug)
   if (row === null) throw new ProblemError('not_found', `There is no project "${idOrSlug}".`)
   return row
-}
-
-/** A size in an address is checked here: what is out of bounds is taken as the bound. */
-function sizeOf({ cols, rows }: { readonly cols?: number | undefined; readonly rows?: number | undefined }) {
-  return {
-    ...(cols === undefined ? {} : { cols: Math.min(500, Math.max(2, cols)) }),
-    ...(rows === undefined ? {} : { rows: Math.min(300, Math.max(1, rows)) }),
-  }
 }

@@ -88,13 +88,13 @@ function specOf(
   row: TerminalRow,
   project: ProjectRow,
   { environment, shell, argv }: Program,
-  { cols, rows }: TerminalWish,
+  { cols, rows, env }: TerminalWish,
 ): CommandSpec {
   return {
     ref: refOf(row),
     argv,
     cwd: environment.cwd,
-    env: terminalVariables(project.slug, shell, environment.env),
+    env: { ...terminalVariables(project.slug, shell, environment.env), ...env },
     data: [],
     ...containerOf(environment),
     terminal: { cols, rows },

@@ -30,6 +30,8 @@ export interface Terminals {
 export interface TerminalWish extends TerminalSize {
   readonly workload: string | undefined
   readonly command: readonly string[] | undefined
+  /** Variables of who opens it, in the place of those that a terminal has by itself. */
+  readonly env?: Readonly<Record<string, string>>
 }
 
 export interface TerminalsDeps {

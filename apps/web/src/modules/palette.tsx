@@ -7,6 +7,7 @@ import {
   Activity,
   Archive,
   ExternalLink,
+  FileKey,
   FlaskConical,
   KeyRound,
   type LucideIcon,
@@ -122,6 +123,7 @@ function Pages({ onClose }: { onClose: () => void }) {
         value={texts.nav.sessions}
         onSelect={then(() => navigate({ to: '/settings/sessions' }))}
       />
+      <Entry icon={FileKey} value={texts.nav.sshKeys} onSelect={then(() => navigate({ to: '/settings/ssh-keys' }))} />
       {may('admin') && (
         <>
           <Entry icon={Users} value={texts.nav.users} onSelect={then(() => navigate({ to: '/settings/users' }))} />

@@ -5,6 +5,7 @@ import {
   Archive,
   BookOpen,
   ChevronsUpDown,
+  FileKey,
   KeyRound,
   LogOut,
   type LucideIcon,
@@ -130,6 +131,9 @@ function Navigation({ onSearch, inDialog }: { onSearch: () => void; inDialog?: b
         <Item to="/settings/sessions" icon={MonitorSmartphone}>
           {texts.nav.sessions}
         </Item>
+        <Item to="/settings/ssh-keys" icon={FileKey}>
+          {texts.nav.sshKeys}
+        </Item>
         {may('admin') && (
           <>
             <Item to="/settings/users" icon={Users}>
@@ -178,7 +182,7 @@ function Item({
   to:
     | '/'
     | '/activity'
-    | `/settings/${'tokens' | 'sessions' | 'users' | 'secret-key' | 'backups' | 'trash' | 'webhooks' | 'diagnostics'}`
+    | `/settings/${'tokens' | 'sessions' | 'ssh-keys' | 'users' | 'secret-key' | 'backups' | 'trash' | 'webhooks' | 'diagnostics'}`
   icon: LucideIcon
   exact?: boolean
   children: string

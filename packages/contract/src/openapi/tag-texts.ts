@@ -20,6 +20,7 @@ export const tagTexts: Readonly<Record<string, string>> = {
   Projects: 'Projects and their settings.',
   Runs: 'Runs of actions and tests.',
   Services: 'Services of a project, their data and credentials.',
+  SSH: 'Logging in to projects with SSH and SFTP.',
   Stats: 'CPU, memory and disk.',
   System: 'The service itself.',
   Terminals: 'Shells that outlive their connection.',

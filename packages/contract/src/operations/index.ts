@@ -20,6 +20,7 @@ import * as pull from './pull.ts'
 import * as runs from './runs.ts'
 import * as services from './services.ts'
 import * as snapshots from './snapshots.ts'
+import * as ssh from './ssh.ts'
 import * as system from './system.ts'
 import * as terminals from './terminals.ts'
 import * as trash from './trash.ts'
@@ -50,6 +51,7 @@ export const operations = {
   ...services,
   ...runs,
   ...terminals,
+  ...ssh,
   ...webhooks,
   ...network,
 }

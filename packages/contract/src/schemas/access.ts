@@ -159,6 +159,25 @@ export const DeviceView = z
   .meta({ id: 'Device' })
 export type DeviceView = z.infer<typeof DeviceView>
 
+export const SshKeyCreate = z
+  .strictObject({
+    publicKey: z.string().min(1).max(12_000).describe('One line, as in `id_ed25519.pub`.'),
+    name: tokenName().optional().describe('Default: the key’s comment.'),
+  })
+  .meta({ id: 'SshKeyCreate' })
+
+export const SshKeyView = z
+  .object({
+    id: z.string().describe('key_…'),
+    name: z.string(),
+    type: z.string().describe('ssh-ed25519'),
+    fingerprint: z.string().describe('SHA256:…'),
+    createdAt: Time,
+    lastUsedAt: Time.nullable(),
+  })
+  .meta({ id: 'SshKey' })
+export type SshKeyView = z.infer<typeof SshKeyView>
+
 export const SecretKeyView = z
   .object({
     id: z.string().describe('Names the key without revealing it.'),

@@ -182,7 +182,7 @@ export const AuditEntry = z
     changes: z.unknown().nullable(),
     requestId: z.string().nullable(),
     operationId: z.string().nullable(),
-    source: z.enum(['ui', 'api', 'cli', 'mcp', 'system']),
+    source: z.enum(['ui', 'api', 'cli', 'mcp', 'ssh', 'system']),
     ip: z.string().nullable(),
     userAgent: z.string().nullable(),
     prevHash: z.string(),

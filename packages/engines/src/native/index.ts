@@ -12,4 +12,5 @@ export { type OpenedPortWalls, openPortWalls, type PortWalls, type PortWallsOpti
 export { findSandbox } from './isolation/sandbox.ts'
 export { usualLogLimits } from './log-retention.ts'
 export { type NetworkEnvironment, networkEnvironment } from './network-environment.ts'
+export { type SftpProcess, startSftp } from './sftp/start-sftp.ts'
 export type { LogLimits } from './tidy-logs.ts'

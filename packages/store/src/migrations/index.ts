@@ -21,6 +21,7 @@ import * as trash from './0019-trash.ts'
 import * as pointInTime from './0020-point-in-time.ts'
 import * as checkpoints from './0021-checkpoints.ts'
 import * as seeds from './0022-seeds.ts'
+import * as sshKeys from './0025-ssh-keys.ts'
 import * as savedQueries from './0026-saved-queries.ts'
 
 /** In order; the position, counted from one, is the schema's version. Only ever added to: what was released stays as it is. */
@@ -47,6 +48,7 @@ export const migrations: readonly Migration[] = [
   pointInTime,
   checkpoints,
   seeds,
+  sshKeys,
   savedQueries,
 ]
 

@@ -30,6 +30,7 @@ export function Sections({ project }: { project: ProjectView }) {
       <Section to="/projects/$project/actions" label={t.tabs.actions} project={project.slug} />
       <Section to="/projects/$project/tests" label={t.tabs.tests} project={project.slug} />
       {may('operate') && <Section to="/projects/$project/terminal" label={t.tabs.terminal} project={project.slug} />}
+      {may('operate') && <Section to="/projects/$project/ssh" label={t.tabs.ssh} project={project.slug} />}
       <Section
         to="/projects/$project/environment"
         label={t.tabs.env}
@@ -62,7 +63,7 @@ export function Sections({ project }: { project: ProjectView }) {
 
 type SectionPath =
   | '/projects/$project'
-  | `/projects/$project/${'logs' | 'actions' | 'tests' | 'terminal' | 'environment' | 'databases' | 'services' | 'backups' | 'git' | 'mail' | 'runtimes' | 'network' | 'settings'}`
+  | `/projects/$project/${'logs' | 'actions' | 'tests' | 'terminal' | 'ssh' | 'environment' | 'databases' | 'services' | 'backups' | 'git' | 'mail' | 'runtimes' | 'network' | 'settings'}`
 
 function Section({
   to,
