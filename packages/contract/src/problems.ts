@@ -62,6 +62,7 @@ export const problemKinds = {
   path_forbidden: kind(422, 'The folder may not be used', 'Choose a folder inside the allowed roots.'),
   source_failed: kind(422, 'The source code could not be fetched', 'See "detail" for the message of git.'),
   git_refused: kind(409, 'The repository is not in a state for this', 'See "detail" for what stands in the way.'),
+  hook_failed: kind(422, 'A hook of the project failed', 'See "detail"; its output is with the step.'),
   backup_damaged: kind(422, 'The backup is damaged', 'Take another one; see "detail" for the part.'),
   backup_locked: kind(
     422,

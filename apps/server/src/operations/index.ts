@@ -2,6 +2,7 @@ import { ProblemError } from '@stackquay/contract'
 import type { Work } from '@stackquay/orchestrator'
 import type { OperationRow, ProjectOperation } from '@stackquay/store'
 import { isOfInstance } from '../backups/copied-archive.ts'
+import { withHooks } from '../hooks/with-hooks.ts'
 import { backup } from './backup.ts'
 import { backupInstance } from './backup-instance.ts'
 import { carryOutActs } from './carry-out-acts.ts'
@@ -33,7 +34,7 @@ export function createOperationHandlers(deps: OperationDeps): (operation: string
   return async (id) => {
     const operation = await deps.store.operations.find(id)
     if (operation === null) throw new ProblemError('not_found', 'The operation is gone.')
-    if (isOfProject(operation)) return workOfProject(operation, deps)
+    if (isOfProject(operation)) return withHooks(operation, workOfProject(operation, deps), deps)
     switch (operation.kind) {
       case 'backup':
         return backupInstance(operation, deps)
