@@ -1,4 +1,11 @@
-import { type FieldError, type Hook, type HookName, type Hooks, hookNames, type ProjectPatch } from '@stackquay/contract'
+import {
+  type FieldError,
+  type Hook,
+  type HookName,
+  type Hooks,
+  hookNames,
+  type ProjectPatch,
+} from '@stackquay/contract'
 import type { ProjectSpec } from './spec.ts'
 
 /** How long a hook may take whose settings do not say. */

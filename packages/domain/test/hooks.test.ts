@@ -12,11 +12,19 @@ const merged = (spec: ProjectSpec, hooks: ProjectPatch['hooks']) => {
 const migrate = { command: ['npm', 'run', 'migrate'] }
 
 test('a patch replaces the hooks that it names, removes with null, and leaves the others', () => {
-  const { spec } = merged(emptySpec('Shop'), { deploy: migrate, 'before-backup': { command: ['./quiet'], timeoutSeconds: 5 } })
+  const { spec } = merged(emptySpec('Shop'), {
+    deploy: migrate,
+    'before-backup': { command: ['./quiet'], timeoutSeconds: 5 },
+  })
   assert.deepEqual(spec.hooks, { 'before-backup': { command: ['./quiet'], timeoutSeconds: 5 }, deploy: migrate })
   const next = merged(spec, { deploy: { command: ['true'], runtime: undefined } }).spec
-  assert.deepEqual(next.hooks, { 'before-backup': { command: ['./quiet'], timeoutSeconds: 5 }, deploy: { command: ['true'] } })
-  assert.deepEqual(merged(next, { deploy: null }).spec.hooks, { 'before-backup': { command: ['./quiet'], timeoutSeconds: 5 } })
+  assert.deepEqual(next.hooks, {
+    'before-backup': { command: ['./quiet'], timeoutSeconds: 5 },
+    deploy: { command: ['true'] },
+  })
+  assert.deepEqual(merged(next, { deploy: null }).spec.hooks, {
+    'before-backup': { command: ['./quiet'], timeoutSeconds: 5 },
+  })
   assert.equal('hooks' in merged(next, { deploy: null, 'before-backup': null }).spec, false)
   assert.equal('hooks' in merged(next, null).spec, false)
   assert.equal(merged(next, undefined).spec, next)
@@ -41,7 +49,8 @@ test('a hook says what it runs, for how long at most and where', () => {
 })
 
 test('the project file says hooks, prints them, and takes away those that it no longer names', () => {
-  const text = 'hooks:\n  deploy:\n    command: [npm, run, migrate]\n  after-start:\n    command: [curl, -f, localhost]\n    timeoutSeconds: 30\n'
+  const text =
+    'hooks:\n  deploy:\n    command: [npm, run, migrate]\n  after-start:\n    command: [curl, -f, localhost]\n    timeoutSeconds: 30\n'
   const parsed = parseManifest(text)
   assert.ok(parsed.ok, JSON.stringify(parsed))
   const { spec } = merged(emptySpec('Shop'), parsed.manifest.patch.hooks)

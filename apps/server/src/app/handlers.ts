@@ -10,6 +10,8 @@ import { targetHandlers } from '../backup-targets/target-handlers.ts'
 import { allBackupHandlers } from '../backups/handlers.ts'
 import type { Backups } from '../backups/open-backups.ts'
 import { allCheckpointHandlers } from '../checkpoints/handlers.ts'
+import { deployHandlers } from '../deploys/handlers.ts'
+import type { DeployKeeper } from '../deploys/keeper.ts'
 import { dumpHandlers } from '../dumps/handlers.ts'
 import type { ReceivedDumps } from '../dumps/received-dumps.ts'
 import { seedsOfStart } from '../dumps/seed-files.ts'
@@ -65,6 +67,7 @@ export interface HandlersDeps {
   readonly backups: Backups
   readonly receivedDumps: ReceivedDumps
   readonly trash: TrashKeeper
+  readonly deploys: DeployKeeper
   readonly access: Access
   readonly resumption: Resumption
   readonly dispatcher: Dispatcher
@@ -107,7 +110,7 @@ export function createHandlers(
 
 /** What is wanted of projects, and carried out by operations. */
 function changingHandlers(
-  { changing, instance, resolving, projects, backups, receivedDumps, trash }: HandlersDeps,
+  { changing, instance, resolving, projects, backups, receivedDumps, trash, deploys: keeper }: HandlersDeps,
   { config, now }: Settings,
 ) {
   const { store, resolver, engine } = changing
@@ -124,6 +127,7 @@ function changingHandlers(
     ...databaseHandlers({ store, engine, reveal }, answers),
     ...dumpHandlers({ ...changing, reveal, receivedDumps, config }, answers),
     ...gitHandlers({ ...changing, repositories, gitHalf }, answers),
+    ...deployHandlers({ ...changing, repositories, keeper, publicUrl: config.publicUrl, now }, answers),
     ...allSnapshotHandlers({ ...changing, config, now, filesOf }, answers),
     ...allCheckpointHandlers({ ...changing, accounts: isolation.accounts, filesOf, config, now }, answers),
     ...pointInTimeHandlers({ ...changing, reveal, config, now }, answers),

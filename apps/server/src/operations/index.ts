@@ -2,7 +2,6 @@ import { ProblemError } from '@stackquay/contract'
 import type { Work } from '@stackquay/orchestrator'
 import type { OperationRow, ProjectOperation } from '@stackquay/store'
 import { isOfInstance } from '../backups/copied-archive.ts'
-import { withHooks } from '../hooks/with-hooks.ts'
 import { backup } from './backup.ts'
 import { backupInstance } from './backup-instance.ts'
 import { carryOutActs } from './carry-out-acts.ts'
@@ -12,6 +11,7 @@ import { copyBackup } from './copy-backup.ts'
 import { create } from './create.ts'
 import { deleteProject } from './delete.ts'
 import { deleteTargetCopy } from './delete-copy.ts'
+import { deploy } from './deploy.ts'
 import { fetchBackup } from './fetch-backup.ts'
 import { fetchInstanceBackup } from './fetch-instance-backup.ts'
 import { git } from './git.ts'
@@ -26,6 +26,7 @@ import { snapshot } from './snapshot.ts'
 import { update } from './update.ts'
 import { upgrade } from './upgrade.ts'
 import { verify } from './verify.ts'
+import { withHooks } from './with-hooks.ts'
 
 export type { OperationDeps } from './operation-deps.ts'
 
@@ -92,6 +93,8 @@ function workOfProject(operation: ProjectOperation, deps: OperationDeps): Work {
       return restoreCheckpoint(operation, deps)
     case 'git':
       return git(operation, deps)
+    case 'deploy':
+      return deploy(operation, deps)
     case 'delete':
       return deleteProject(operation, deps)
     case 'copy-backup':

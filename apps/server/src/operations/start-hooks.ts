@@ -2,9 +2,9 @@ import type { PartKind } from '@stackquay/domain'
 import type { Change } from '@stackquay/engine-api'
 import type { WorkStep } from '@stackquay/orchestrator'
 import type { ProjectRow } from '@stackquay/store'
-import { hookSteps } from '../hooks/run-hook.ts'
 import type { OperationDeps } from './operation-deps.ts'
 import type { Failures } from './reconcile-steps.ts'
+import { hookSteps } from './run-hook.ts'
 
 /** The hooks around a start, among its changes. */
 export interface StartHooks {
@@ -18,7 +18,10 @@ export interface StartHooks {
 /** No hook runs where no program starts or is replaced, and none for a crash, whose restart is no operation. */
 export function startHooks(
   { id, project }: { readonly id: string | undefined; readonly project: string },
-  { row, resolved }: { readonly row: ProjectRow; readonly resolved: { readonly kinds: Readonly<Record<string, PartKind>> } },
+  {
+    row,
+    resolved,
+  }: { readonly row: ProjectRow; readonly resolved: { readonly kinds: Readonly<Record<string, PartKind>> } },
   { changes, goal }: { readonly changes: readonly Change[]; readonly goal: 'running' | 'stopped' },
   failures: Failures,
   deps: OperationDeps,
@@ -43,14 +46,16 @@ export function startHooks(
     for (const change of ordered)
       if (change.type === 'start' && isProgram(change)) failures.push({ ref: change.workload.ref, error })
   }
-  const before = hook.map((step): WorkStep => ({
-    ...step,
-    run: (context) =>
-      step.run(context).catch((error: unknown) => {
-        giveUp(error)
-        throw error
-      }),
-  }))
+  const before = hook.map(
+    (step): WorkStep => ({
+      ...step,
+      run: (context) =>
+        step.run(context).catch((error: unknown) => {
+          giveUp(error)
+          throw error
+        }),
+    }),
+  )
   return {
     changes: ordered,
     before: (change) => (change === first ? before : []),

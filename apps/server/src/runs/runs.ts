@@ -1,9 +1,9 @@
 import { CancelledError } from '@stackquay/orchestrator'
 import type { ProjectRow, RunRow } from '@stackquay/store'
 import { aborted } from '../aborted.ts'
-import { operationOfHook } from '../hooks/run-hook.ts'
 import type { RequestContext } from '../http/handler.ts'
 import { onDeletion } from '../projects/on-deletion.ts'
+import { operationOfHook } from './hook-command.ts'
 import { queueRun, type WantedRun, writeCancellation } from './queue-run.ts'
 import { type CourseDeps, createCourse, type Entry } from './run-course.ts'
 

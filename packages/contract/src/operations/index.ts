@@ -4,6 +4,7 @@ import * as backupTargets from './backup-targets.ts'
 import * as backups from './backups.ts'
 import * as checkpoints from './checkpoints.ts'
 import * as databases from './databases.ts'
+import * as deploys from './deploys.ts'
 import * as dumps from './dumps.ts'
 import * as env from './env.ts'
 import * as git from './git.ts'
@@ -39,6 +40,7 @@ export const operations = {
   ...checkpoints,
   ...pull,
   ...git,
+  ...deploys,
   ...backups,
   ...instanceBackups,
   ...trash,

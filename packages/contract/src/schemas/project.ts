@@ -3,9 +3,9 @@ import { z } from 'zod'
 import { shownName } from '../shown-name.ts'
 import { Time, WorkloadName } from './common.ts'
 import { DatabaseChange, DatabaseView } from './databases.ts'
+import { Hooks, HooksPatch } from './hooks.ts'
 import { databaseNamePattern, envNamePattern } from './names.ts'
 import { OperationRecord } from './operations.ts'
-import { Hooks, HooksPatch } from './hooks.ts'
 import { PullSource, pullNamePattern } from './pull.ts'
 
 export const projectStates = [

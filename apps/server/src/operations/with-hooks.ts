@@ -3,7 +3,7 @@ import { hookNames } from '@stackquay/contract'
 import { hookOf } from '@stackquay/domain'
 import type { Work } from '@stackquay/orchestrator'
 import type { ProjectOperation, ProjectRow } from '@stackquay/store'
-import type { OperationDeps } from '../operations/operation-deps.ts'
+import type { OperationDeps } from './operation-deps.ts'
 import { forgetHooks, hookSteps } from './run-hook.ts'
 
 /** Which hook runs around which operation. Those around a start are among the steps of the start, that of a deploy among its own. */

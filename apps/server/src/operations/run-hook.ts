@@ -3,9 +3,10 @@ import { type HookCommand, hookOf, hookTitle, type NamedEnvironment } from '@sta
 import type { CommandOutput, CommandRef, CommandState, Exit } from '@stackquay/engine-api'
 import { CancelledError, DeadlineError, type StepContext, type WorkStep } from '@stackquay/orchestrator'
 import type { ProjectOperation, ProjectRow } from '@stackquay/store'
-import { forever, type OperationDeps } from '../operations/operation-deps.ts'
+import { hookCommand } from '../runs/hook-command.ts'
 import { environmentFor } from '../terminals/environment.ts'
 import { withProgram } from '../terminals/program.ts'
+import { forever, type OperationDeps } from './operation-deps.ts'
 
 type HookDeps = Pick<
   OperationDeps,
@@ -29,12 +30,7 @@ export function hookSteps(
  * As the project’s user, in the environment of its runtime, as a command that a shim holds: ended with the operation, at its time
  * limit, and gone on with when the service was away meanwhile. So it runs once for each operation, whatever is killed.
  */
-async function runHook(
-  operation: OfProject,
-  hook: HookCommand,
-  context: StepContext,
-  deps: HookDeps,
-): Promise<void> {
+async function runHook(operation: OfProject, hook: HookCommand, context: StepContext, deps: HookDeps): Promise<void> {
   const { commands } = deps.engine
   const ref = refOf(operation, hook.name)
   const before = await commands.find(ref)
@@ -150,17 +146,7 @@ function endText({ code, signal }: Pick<Exit, 'code' | 'signal'>): string | null
   return signal === null ? `ended with exit code ${code}.` : `was ended by ${signal}.`
 }
 
-/** Short, for it is a part of paths; the same in every attempt. */
-function refOf({ id, project }: OfProject, name: HookName): CommandRef {
-  return { project, id: `${hookPrefix}${id.replace(/^op_/, '')}${hookNames.indexOf(name)}` }
-}
-
-export const hookPrefix = 'hook_'
-
-/** Of which operation a held command is a hook; null for what is none. */
-export function operationOfHook(command: string): string | null {
-  return command.startsWith(hookPrefix) ? `op_${command.slice(hookPrefix.length, -1)}` : null
-}
+const refOf = (operation: OfProject, name: HookName) => hookCommand(operation, hookNames.indexOf(name))
 
 /** Once an operation has ended nothing of its hooks is held. Their output is with its steps. */
 export async function forgetHooks(operation: OfProject, { engine }: Pick<OperationDeps, 'engine'>): Promise<void> {
