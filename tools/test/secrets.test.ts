@@ -9,6 +9,7 @@ const places: Readonly<Record<string, string>> = {
   'apps/server/src/backups/backup-keys.ts': 'the identity that opens the settings of a backup',
   'apps/server/src/backups/settings-part.ts': 'to seal it in a backup, for the key of that backup',
   'apps/server/src/checkpoints/checkpoint-settings.ts': 'the settings of a checkpoint, to put them back',
+  'apps/server/src/deploys/webhook-settings.ts': 'to check what a forge has signed',
   'apps/server/src/git/sealed-remote.ts': 'to log in where a repository comes from',
   'apps/server/src/http/idempotency.ts': 'the key of the fingerprints',
   'apps/server/src/pulls/pull-remote.ts': 'to log in where databases and files are pulled from',

@@ -7,6 +7,7 @@ import { openArchives } from './app/archives.ts'
 import { changingOf } from './app/changing.ts'
 import { openCommands } from './app/commands.ts'
 import type { AppContext } from './app/context.ts'
+import { openDeploys } from './app/deploys.ts'
 import { openHttp } from './app/http.ts'
 import { openInstance } from './app/instance.ts'
 import { openOperations } from './app/operations.ts'
@@ -85,26 +86,12 @@ export async function createApp(options: AppOptions): Promise<App> {
   const archives = openArchives({ instance, resolving, projects, operations, resumption }, context)
   const trash = openTrash(instance, resumption, context)
   const ssh = await openSsh({ instance, resolving, projects, commands, access }, context)
+  const deploys = openDeploys({ instance, resolving, projects, operations, resumption }, context)
   const stopTidying = tidyRegularly({ store, now, onError, namesExpired: projects.namesExpired })
   const dispatcher = createDispatcher({ store, now, onError })
   await dispatcher.start()
 
-  const parts = {
-    instance,
-    resolving,
-    projects,
-    commands,
-    sharing,
-    access,
-    resumption,
-    dispatcher,
-    ports,
-    sockets,
-    backups,
-    receivedDumps,
-    trash,
-    ssh,
-  }
+  const parts = { ...operating, sharing, access, resumption, dispatcher, ports, sockets, trash, deploys, ssh }
   const http = openHttp({ ...parts, changing: { ...changing, orchestrator } }, context)
 
   return {
@@ -121,7 +108,7 @@ export async function createApp(options: AppOptions): Promise<App> {
       try {
         // First what people see, then what works for them, then what writes it down; what holds programs and files at the end.
         await Promise.all([http.close(), ssh.close()])
-        await Promise.all([scheduler.close(), archives.close(), trash.close()])
+        await Promise.all([scheduler.close(), archives.close(), trash.close(), deploys.close()])
         await Promise.all([commands.terminals.close(), sharing.shares.close()])
         await dispatcher.close()
         await commands.runs.close()

@@ -59,6 +59,8 @@ export interface Operation {
   readonly bodyTypes?: readonly string[]
   /** The body is of `bodyTypes` alone, of any size, and is handed on as it arrives: it is read by what needs it, and not parsed before. */
   readonly bodyStream?: true
+  /** The body is handed on as the bytes that came, at most 5 MiB: they are what is signed. */
+  readonly rawBody?: true
   /** Status → schema of the answer; null for an answer without a body. */
   readonly results: Readonly<Record<number, z.ZodType | null>>
   /** Media types of the answer when it is not JSON. */

@@ -35,6 +35,11 @@ export const problemKinds = {
     'The set-up code is wrong',
     'Take the code from the service’s output or its home folder.',
   ),
+  signature_invalid: kind(
+    403,
+    'The signature is not that of this webhook',
+    'Give the forge the secret of the webhook, or make another.',
+  ),
   not_found: kind(404, 'Not found', 'Check the id.'),
   method_not_allowed: kind(405, 'Method not allowed', 'See the reference for the methods of this path.'),
   busy: kind(409, 'Another operation holds the project', 'Wait for it, or cancel it.', true),
@@ -62,6 +67,8 @@ export const problemKinds = {
   path_forbidden: kind(422, 'The folder may not be used', 'Choose a folder inside the allowed roots.'),
   source_failed: kind(422, 'The source code could not be fetched', 'See "detail" for the message of git.'),
   git_refused: kind(409, 'The repository is not in a state for this', 'See "detail" for what stands in the way.'),
+  hook_failed: kind(422, 'A hook of the project failed', 'See "detail"; its output is with the step.'),
+  deploy_unhealthy: kind(422, 'The project is not well with the new commit', 'See "detail", and its logs.'),
   backup_damaged: kind(422, 'The backup is damaged', 'Take another one; see "detail" for the part.'),
   backup_locked: kind(
     422,

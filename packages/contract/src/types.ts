@@ -11,7 +11,9 @@ export type ParsedInput<Id extends OperationId> = {
   readonly query: Output<Field<Operations[Id], 'query'>>
   readonly body: Operations[Id] extends { readonly bodyStream: true }
     ? AsyncIterable<Uint8Array>
-    : Output<Field<Operations[Id], 'body'>>
+    : Operations[Id] extends { readonly rawBody: true }
+      ? Buffer | undefined
+      : Output<Field<Operations[Id], 'body'>>
 }
 
 /** What a caller sends. Query values may be given as numbers and booleans; they become text. */

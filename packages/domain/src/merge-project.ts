@@ -2,6 +2,7 @@ import { type RuntimeType, runtimeTypes, type Settings } from '@stackquay/catalo
 import type { FieldError, ProjectPatch } from '@stackquay/contract'
 import { chooseLine, type OfferedLine } from './choose-line.ts'
 import { type Fields, isObject, withoutUndefined } from './fields.ts'
+import { mergeHooks } from './hooks.ts'
 import { type Earlier, mergeDatabases, noneEarlier, type VersionChange } from './merge-databases.ts'
 import { mergeLimits } from './merge-limits.ts'
 import { mergeServices } from './merge-services.ts'
@@ -71,7 +72,8 @@ export function mergeProject(
     env: mergeEnv(spec, env),
     healthCheck: mergeHealthCheck(spec, patch, errors),
   }
-  const next: ProjectSpec = mergePull({ ...changed, limits: mergeLimits(changed, patch, errors) }, patch, errors)
+  const limited: ProjectSpec = { ...changed, limits: mergeLimits(changed, patch, errors) }
+  const next = mergeHooks(mergePull(limited, patch, errors), patch, errors)
   if (errors.length > 0) return { ok: false, errors }
   return { ok: true, spec: next, removesData: services.removesData, versions: databases.versions }
 }

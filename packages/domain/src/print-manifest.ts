@@ -26,6 +26,7 @@ export function printManifest(spec: ProjectSpec): string {
       ...(spec.healthCheck === null ? {} : { healthCheck: spec.healthCheck }),
       ...(spec.limits === null ? {} : { limits: withoutNull(spec.limits) }),
       ...whenAny('pull', spec.pull ?? {}),
+      ...whenAny('hooks', (spec.hooks ?? {}) as Readonly<Record<string, unknown>>),
     },
     { version: '1.2', schema: 'core', aliasDuplicateObjects: false },
   )

@@ -18,6 +18,7 @@ export function pruneOf(spec: ProjectSpec, patch: ProjectPatch): ProjectPatch {
     ...Object.fromEntries(off.map((kind) => [kind.name, { enabled: false }])),
     ...(env.size === 0 ? {} : { env: Object.fromEntries(env) }),
     ...(spec.pull === undefined ? {} : { pull: pullOfFile(spec.pull, patch.pull) }),
+    ...(spec.hooks === undefined ? {} : { hooks: hooksOfFile(spec.hooks, patch.hooks) }),
     ...(patch.healthCheck === undefined && spec.healthCheck !== null ? { healthCheck: null } : {}),
     ...(spec.limits === null ? {} : { limits: limitsOfFile(spec.limits, patch.limits) }),
   }
@@ -25,6 +26,10 @@ export function pruneOf(spec: ProjectSpec, patch: ProjectPatch): ProjectPatch {
 
 /** Sources that the file does not name go. */
 function pullOfFile(before: NonNullable<ProjectSpec['pull']>, sent: ProjectPatch['pull']): ProjectPatch['pull'] {
+  return { ...Object.fromEntries(Object.keys(before).map((name) => [name, null])), ...sent }
+}
+
+function hooksOfFile(before: NonNullable<ProjectSpec['hooks']>, sent: ProjectPatch['hooks']): ProjectPatch['hooks'] {
   return { ...Object.fromEntries(Object.keys(before).map((name) => [name, null])), ...sent }
 }
 

@@ -15,6 +15,7 @@ export function changesOf(before: ProjectSpec, after: ProjectSpec): Record<strin
     healthCheck: spec.healthCheck,
     limits: spec.limits,
     ...prefixed('pull', spec.pull ?? {}),
+    ...prefixed('hooks', (spec.hooks ?? {}) as Readonly<Record<string, unknown>>),
   })
   const old = flat(before)
   const now = flat(after)

@@ -1,5 +1,5 @@
 import type { ServiceFields, Settings } from '@stackquay/catalog'
-import type { PullSource } from '@stackquay/contract'
+import type { Hooks, PullSource } from '@stackquay/contract'
 
 /** What a person wants of a project: the only thing PATCH changes. Complete: defaults are settled when they are written. */
 export interface ProjectSpec {
@@ -13,6 +13,8 @@ export interface ProjectSpec {
   readonly limits: LimitsSpec | null
   /** Where its databases and files can be fetched from, by name. Absent: nowhere. */
   readonly pull?: Readonly<Record<string, PullSource>>
+  /** Commands of its own at moments of its life. Absent: none. */
+  readonly hooks?: Hooks
 }
 
 /** What each workload may use at most; null or absent: no limit. */

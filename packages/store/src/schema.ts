@@ -11,6 +11,7 @@ import type {
   DatabaseSeedsTable,
   SnapshotsTable,
 } from './schema-backups.ts'
+import type { DeploysTable, GitDeliveriesTable } from './schema-deploys.ts'
 import type { TrashSecretsTable, TrashTable } from './schema-trash.ts'
 
 /**
@@ -57,6 +58,8 @@ export interface Schema {
   archives: ArchivesTable
   database_seeds: DatabaseSeedsTable
   saved_queries: SavedQueriesTable
+  deploys: DeploysTable
+  git_deliveries: GitDeliveriesTable
   trash: TrashTable
   trash_secrets: TrashSecretsTable
   /** About the database itself: key check, head of the audit chain. */

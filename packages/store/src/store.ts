@@ -7,6 +7,7 @@ import type { BackupCheckReader, BackupCheckWriter } from './model/backup-checks
 import type { BackupScheduleReader, BackupScheduleWriter } from './model/backup-schedules.ts'
 import type { BackupTargetReader, BackupTargetWriter } from './model/backup-targets.ts'
 import type { CheckpointReader, CheckpointWriter } from './model/checkpoints.ts'
+import type { DeployReader, DeployWriter } from './model/deploys.ts'
 import type { DeviceReader, DeviceWriter } from './model/devices.ts'
 import type { EventReader, EventWriter } from './model/events.ts'
 import type { IdempotencyReader, IdempotencyWriter } from './model/idempotency.ts'
@@ -68,6 +69,7 @@ export interface Store {
   readonly savedQueries: SavedQueryReader
   readonly archives: ArchiveReader
   readonly seeds: SeedReader
+  readonly deploys: DeployReader
   readonly trash: TrashReader
   /**
    * One transaction at a time; waits for the one before. Rolls back when `work` throws. Throws `StoreFullError` or
@@ -174,6 +176,7 @@ export interface Transaction {
   readonly savedQueries: SavedQueryWriter
   readonly archives: ArchiveWriter
   readonly seeds: SeedWriter
+  readonly deploys: DeployWriter
   readonly trash: TrashWriter
 }
 

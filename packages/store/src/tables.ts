@@ -5,6 +5,7 @@ import { backupScheduleReader, backupScheduleWriter } from './backup-schedules.t
 import { backupTargetReader, backupTargetWriter } from './backup-targets.ts'
 import { checkpointReader, checkpointWriter } from './checkpoints.ts'
 import type { Reading, Writing } from './context.ts'
+import { deployReader, deployWriter } from './deploys.ts'
 import { deviceReader, deviceWriter } from './devices.ts'
 import { eventReader, eventWriter } from './events.ts'
 import { idempotencyReader, idempotencyWriter } from './idempotency.ts'
@@ -69,6 +70,7 @@ export function readersOf(
     savedQueries: savedQueryReader(reading),
     archives: archiveReader(reading),
     seeds: seedReader(reading),
+    deploys: deployReader(reading),
     trash: trashReader(reading),
   }
 }
@@ -107,6 +109,7 @@ export function writersOf(writing: Writing): Transaction {
     savedQueries: savedQueryWriter(writing),
     archives: archiveWriter(writing),
     seeds: seedWriter(writing),
+    deploys: deployWriter(writing),
     trash: trashWriter(writing),
   }
 }

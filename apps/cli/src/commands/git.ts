@@ -1,11 +1,13 @@
 import type { Define } from '../define.ts'
 import { defineCheckout, defineCommit, defineDiscard, defineFetch, definePull, definePush } from './git/acts.ts'
 import { defineBranches } from './git/branches.ts'
+import { defineDeploys } from './git/deploys.ts'
 import { defineDiff } from './git/diff.ts'
 import { defineKey } from './git/key.ts'
 import { defineLog } from './git/log.ts'
 import { defineRemote } from './git/remote.ts'
 import { defineStatus } from './git/status.ts'
+import { defineWebhook } from './git/webhook.ts'
 
 export const define: Define = (command, context) => {
   defineStatus(command.command('status', { isDefault: true }), context)
@@ -20,4 +22,6 @@ export const define: Define = (command, context) => {
   defineDiscard(command.command('discard'), context)
   defineRemote(command.command('remote'), context)
   defineKey(command.command('key'), context)
+  defineWebhook(command.command('webhook'), context)
+  defineDeploys(command.command('deploys'), context)
 }

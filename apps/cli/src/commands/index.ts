@@ -121,6 +121,20 @@ export const commandEntries: readonly CommandEntry[] = [
     'show the repository of a project; fetch, pull, check out, commit, push, discard',
     () => import('./git.ts'),
   ),
+  entry(
+    'Inside a project',
+    'deploy',
+    '[project]',
+    'deploy the branch as it is at the remote',
+    () => import('./deploy.ts'),
+  ),
+  entry(
+    'Inside a project',
+    'rollback',
+    '[project]',
+    'go back to the commit of an earlier deploy',
+    () => import('./rollback.ts'),
+  ),
   entry('Inside a project', 'limits', '', 'show and change what its workloads may use', () => import('./limits.ts')),
   entry('Inside a project', 'mail', '', 'read the mails that a project sent', () => import('./mail.ts')),
   entry(

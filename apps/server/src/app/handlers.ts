@@ -11,6 +11,8 @@ import { allBackupHandlers } from '../backups/handlers.ts'
 import type { Backups } from '../backups/open-backups.ts'
 import { allCheckpointHandlers } from '../checkpoints/handlers.ts'
 import { databaseBrowserHandlers } from '../database-browser/handlers.ts'
+import { deployHandlers } from '../deploys/handlers.ts'
+import type { DeployKeeper } from '../deploys/keeper.ts'
 import { dumpHandlers } from '../dumps/handlers.ts'
 import type { ReceivedDumps } from '../dumps/received-dumps.ts'
 import { seedsOfStart } from '../dumps/seed-files.ts'
@@ -69,6 +71,7 @@ export interface HandlersDeps {
   readonly receivedDumps: ReceivedDumps
   readonly trash: TrashKeeper
   readonly ssh: Ssh
+  readonly deploys: DeployKeeper
   readonly access: Access
   readonly resumption: Resumption
   readonly dispatcher: Dispatcher
@@ -112,7 +115,7 @@ export function createHandlers(
 
 /** What is wanted of projects, and carried out by operations. */
 function changingHandlers(
-  { changing, instance, resolving, projects, backups, receivedDumps, trash }: HandlersDeps,
+  { changing, instance, resolving, projects, backups, receivedDumps, trash, deploys: keeper }: HandlersDeps,
   { config, now }: Settings,
 ) {
   const { store, resolver, engine } = changing
@@ -130,6 +133,7 @@ function changingHandlers(
     ...databaseBrowserHandlers({ store, engine, resolver, reveal }, answers),
     ...dumpHandlers({ ...changing, reveal, receivedDumps, config }, answers),
     ...gitHandlers({ ...changing, repositories, gitHalf }, answers),
+    ...deployHandlers({ ...changing, repositories, keeper, publicUrl: config.publicUrl, now }, answers),
     ...allSnapshotHandlers({ ...changing, config, now, filesOf }, answers),
     ...allCheckpointHandlers({ ...changing, accounts: isolation.accounts, filesOf, config, now }, answers),
     ...pointInTimeHandlers({ ...changing, reveal, config, now }, answers),

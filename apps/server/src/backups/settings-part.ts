@@ -1,6 +1,6 @@
 import { openSettings } from '@stackquay/archive'
 import { databaseTypes, runtimeTypes, serviceTypes } from '@stackquay/catalog'
-import { ProblemError } from '@stackquay/contract'
+import { Hooks, ProblemError } from '@stackquay/contract'
 import { isSecretOfCopy, type ProjectSpec } from '@stackquay/domain'
 import {
   type KeptData,
@@ -92,6 +92,7 @@ const Settings = z.object({
     healthCheck: z.object({ path: z.string(), timeoutSeconds: z.number() }).nullable(),
     limits: Fields.nullable(),
     pull: z.record(z.string(), Fields).optional(),
+    hooks: Hooks.optional(),
   }),
   source: z.looseObject({ kind: z.enum(['template', 'git', 'folder', 'copy', 'empty']) }).nullable(),
   secrets: z.record(z.string(), z.string()),

@@ -37,7 +37,7 @@ export async function pull(manner: GitPullManner, acting: Acting): Promise<void>
 }
 
 /** Files first, then the branch: git refuses before it begins where a file that it does not follow is in the way. */
-async function moveTo(from: string | null, to: string, acting: Acting): Promise<void> {
+export async function moveTo(from: string | null, to: string, acting: Acting): Promise<void> {
   const { repository } = acting
   const args = from === null ? ['read-tree', '-m', '-u', to] : ['reset', '--keep', to]
   const { code, words } = await localGit(repository, args, writing(acting))
@@ -71,7 +71,7 @@ async function merge(branch: string, upstream: string, to: string, acting: Actin
 }
 
 /** The commits that only this side has stay reachable under a name that says why. */
-async function keep(branch: string, commit: string, acting: Acting): Promise<void> {
+export async function keep(branch: string, commit: string, acting: Acting): Promise<void> {
   const time = new Date()
     .toISOString()
     .replace(/\.\d+Z$/, '')

@@ -17,7 +17,7 @@ import { createIdempotency } from './idempotency.ts'
 import { createOpenapiAnswer } from './openapi-answer.ts'
 import { createOperationPaths, type OperationPaths } from './operation-paths.ts'
 import { createOriginRules } from './origin.ts'
-import { inTime } from './read-body.ts'
+import { inTime, rawBodyLimit } from './read-body.ts'
 import { serveReference } from './reference.ts'
 import { createRightsWatch, type RightsWatch } from './rights-watch.ts'
 import { createSendProblem } from './send-problem.ts'
@@ -124,7 +124,7 @@ export function createHttpApp(deps: HttpAppDeps): FastifyInstance {
 
 function addRoute(
   app: FastifyInstance,
-  { method, path, stream, bodyStream }: Operation,
+  { method, path, stream, bodyStream, rawBody }: Operation,
   onRequest: ReturnType<ReturnType<typeof createAdmissionHook>>,
   handler: RouteHandlerMethod,
 ): void {
@@ -134,6 +134,7 @@ function addRoute(
     exposeHeadRoute: method === 'GET' && stream === undefined,
     onRequest,
     ...(bodyStream === true ? {} : { preParsing: inTime }),
+    ...(rawBody === true ? { config: { rawBody }, bodyLimit: rawBodyLimit } : {}),
     handler,
   })
 }

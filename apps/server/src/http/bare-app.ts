@@ -20,13 +20,18 @@ export function createBareApp(sendProblem: SendProblem): FastifyInstance {
     done()
   })
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser('*', { parseAs: 'buffer' }, async (_request: FastifyRequest, bytes: Buffer) =>
-    readJson(bytes),
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, async (request: FastifyRequest, bytes: Buffer) =>
+    isRaw(request) ? bytes : readJson(bytes),
   )
   // The operations that name the type alone get here: every other has refused the media type, or takes no body and does not read it.
   app.addContentTypeParser(streamTypes, (_request, payload, done) => done(null, streamOf(payload)))
   app.setErrorHandler(sendProblem)
   return app
+}
+
+/** Signed bytes are read as JSON by who has checked the signature. */
+function isRaw({ routeOptions }: FastifyRequest): boolean {
+  return (routeOptions.config as { rawBody?: boolean }).rawBody === true
 }
 
 const streamed = operationList.flatMap(({ bodyStream, bodyTypes }) =>

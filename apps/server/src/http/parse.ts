@@ -16,7 +16,8 @@ export interface RawInput {
 export function parserOf(operation: Operation): (raw: RawInput) => AnyInput {
   const params = partOf(operation.params, (path) => `{${path.join('.')}}`)
   const query = partOf(operation.query ?? noQuery, (path) => `?${path.join('.')}`)
-  const body = operation.bodyStream === true ? asItIs : partOf(operation.body, jsonPointer)
+  const body =
+    operation.bodyStream === true || operation.rawBody === true ? asItIs : partOf(operation.body, jsonPointer)
   // Most requests have no query; what an empty one is parsed to is always the same.
   const emptyQuery = query(emptyObject)
 

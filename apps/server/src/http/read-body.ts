@@ -5,6 +5,9 @@ import { jsonShape } from '../json-shape.ts'
 
 export const bodyLimit = 1024 * 1024
 
+/** What forges send of a push with thousands of commits. */
+export const rawBodyLimit = 5 * 1024 * 1024
+
 /** A body that is parsed has arrived after so long, or its connection ends. */
 const bodyMs = 60_000
 

@@ -52,6 +52,11 @@ class LazyContext implements RequestContext {
     return normalizedIfMatch(this.#parts.message.headers['if-match'])
   }
 
+  header(name: string): string | null {
+    const values = this.#parts.message.headersDistinct[name.toLowerCase()] ?? []
+    return values.length === 1 ? values[0]! : null
+  }
+
   get contentLength(): number | null {
     const length = this.#parts.message.headers['content-length']
     return length === undefined ? null : Number(length)

@@ -45,7 +45,7 @@ async function stepsOfAct(
   const steps = (goal: Goal, carries: boolean) =>
     reconcileSteps(
       operation.project,
-      goal,
+      { ...goal, hooksOf: operation.id },
       failures,
       deps,
       carries ? (row) => deps.carries(operation.id, row) : undefined,

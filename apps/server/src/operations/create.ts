@@ -20,19 +20,23 @@ export function create(operation: ProjectOperation, deps: OperationDeps): Work {
         if (row.phase === 'ready') return []
         return [makeSource(row, deps), ...copyDataSteps(row, operation, deps), readSource(row, deps)]
       },
-      () => startCreated(id, failures, deps),
+      () => startCreated(operation, failures, deps),
     ],
     settle: (outcome) => settleCreation(id, outcome, failures, deps),
   }
 }
 
 /** Starts a new project, when that was asked for and it has something to run. */
-export async function startCreated(id: string, failures: Failures, deps: OperationDeps): Promise<readonly WorkStep[]> {
+export async function startCreated(
+  { id: hooksOf, project: id }: ProjectOperation,
+  failures: Failures,
+  deps: OperationDeps,
+): Promise<readonly WorkStep[]> {
   const row = await findProject(deps.store, id)
   if (row.desired !== 'running') return []
   const known = await deps.model.renew(id)
   if (known.resolved.workloads.length === 0 && known.resolved.errors.length === 0) return []
-  return reconcileSteps(id, { goal: 'running' }, failures, deps)
+  return reconcileSteps(id, { goal: 'running', hooksOf }, failures, deps)
 }
 
 /** What failed before there were files leaves nothing of the project. */

@@ -82,7 +82,12 @@ async function restartChanged(
   const observed = await deps.observations.refresh(project)
   const names = programsChangedBy(changed, row, known.resolved, observed).map(({ workload }) => workload)
   if (names.length === 0) return []
-  return reconcileSteps(project, { goal: 'running', restart: true, touched: async () => names }, failures, deps)
+  return reconcileSteps(
+    project,
+    { goal: 'running', restart: true, touched: async () => names, hooksOf: id },
+    failures,
+    deps,
+  )
 }
 
 const movesHead = ({ act }: GitAct) => act === 'pull' || act === 'checkout'

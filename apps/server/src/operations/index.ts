@@ -11,6 +11,7 @@ import { copyBackup } from './copy-backup.ts'
 import { create } from './create.ts'
 import { deleteProject } from './delete.ts'
 import { deleteTargetCopy } from './delete-copy.ts'
+import { deploy } from './deploy.ts'
 import { fetchBackup } from './fetch-backup.ts'
 import { fetchInstanceBackup } from './fetch-instance-backup.ts'
 import { git } from './git.ts'
@@ -25,6 +26,7 @@ import { snapshot } from './snapshot.ts'
 import { update } from './update.ts'
 import { upgrade } from './upgrade.ts'
 import { verify } from './verify.ts'
+import { withHooks } from './with-hooks.ts'
 
 export type { OperationDeps } from './operation-deps.ts'
 
@@ -33,7 +35,7 @@ export function createOperationHandlers(deps: OperationDeps): (operation: string
   return async (id) => {
     const operation = await deps.store.operations.find(id)
     if (operation === null) throw new ProblemError('not_found', 'The operation is gone.')
-    if (isOfProject(operation)) return workOfProject(operation, deps)
+    if (isOfProject(operation)) return withHooks(operation, workOfProject(operation, deps), deps)
     switch (operation.kind) {
       case 'backup':
         return backupInstance(operation, deps)
@@ -91,6 +93,8 @@ function workOfProject(operation: ProjectOperation, deps: OperationDeps): Work {
       return restoreCheckpoint(operation, deps)
     case 'git':
       return git(operation, deps)
+    case 'deploy':
+      return deploy(operation, deps)
     case 'delete':
       return deleteProject(operation, deps)
     case 'copy-backup':

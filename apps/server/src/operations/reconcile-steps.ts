@@ -6,12 +6,15 @@ import { prepareProject } from '../projects/prepare.ts'
 import { straysOf } from '../projects/strays.ts'
 import { forever, type OperationDeps } from './operation-deps.ts'
 import { planSeeds, type SeedPlan } from './seed-steps.ts'
+import { startHooks } from './start-hooks.ts'
 
 /** Of which workloads a step failed, and why: what the supervisor is told when the operation has failed. */
 export type Failures = { ref: WorkloadRef; error: unknown }[]
 
 export type Goal = Partial<PlanRequest> &
   Pick<PlanRequest, 'goal'> & {
+    /** Id of the operation for which the project’s hooks run before its programs start and after it. Absent: they do not. */
+    readonly hooksOf?: string
     /** Asked for once it is known what is there: only these workloads are started or replaced. */
     touched?(row: ProjectRow, wanted: readonly Workload[], observed: readonly Observed[]): Promise<readonly string[]>
   }
@@ -22,7 +25,7 @@ export type Goal = Partial<PlanRequest> &
  */
 export async function reconcileSteps(
   project: string,
-  { touched, ...request }: Goal,
+  { touched, hooksOf, ...request }: Goal,
   failures: Failures,
   deps: OperationDeps,
   carries?: (row: ProjectRow) => void,
@@ -36,14 +39,17 @@ export async function reconcileSteps(
   const { workloads: wanted, unresolved } = known.resolved
   const touches = touched === undefined ? {} : { touches: await touched(known.row, wanted, observed) }
   const strays = request.goal === 'stopped' ? straysOf(engines.named(known.row.engine), project) : {}
-  const { changes } = planProject({ wanted, unresolved, observed, ...strays, ...request, ...touches })
+  const planned = planProject({ wanted, unresolved, observed, ...strays, ...request, ...touches }).changes
+  const hooks = startHooks({ id: hooksOf, project }, known, { changes: planned, goal: request.goal }, failures, deps)
+  const { changes } = hooks
   const seeds = request.goal === 'running' ? await seedsOf(known.row, { changes, observed }, failures, deps) : noSeeds
   deps.watches.forget(project, request.only)
   const steps = restartHolds.around({ project, changes, wanted, observed }, (change) => [
+    ...hooks.before(change),
     ...stepsOf(change, failures, deps),
     ...seeds.after(change).map((step) => ({ ...step, ...branchOf(change) })),
   ])
-  return [...seeds.first, ...steps]
+  return [...seeds.first, ...steps, ...hooks.after]
 }
 
 const noSeeds: SeedPlan = { first: [], after: () => [] }

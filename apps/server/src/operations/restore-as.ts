@@ -29,7 +29,7 @@ export function restoreAs(operation: ProjectOperation, deps: OperationDeps): Wor
     stages: [
       async () => ((await findProject(deps.store, project)).phase === 'ready' ? [] : checkSteps(input, deps)),
       async () => ((await findProject(deps.store, project)).phase === 'ready' ? [] : fillSteps(project, input, deps)),
-      () => startCreated(project, failures, deps),
+      () => startCreated(operation, failures, deps),
     ],
     settle: (outcome) => settleCreation(project, outcome, failures, deps),
   }

@@ -62,6 +62,7 @@ export function actsOf({ kind, input }: Pick<OperationRow, 'kind' | 'input'>): r
     case 'reset':
     case 'pull':
     case 'git':
+    case 'deploy':
       return []
     default:
       return kind satisfies never
@@ -92,11 +93,19 @@ const takesBack: readonly OperationRow['kind'][] = [
   'reset',
   'pull',
   'git',
+  'deploy',
 ]
 
 /** It changes nothing that runs: what is asked for meanwhile waits for it. */
 export function isQuiet({ kind }: Pick<OperationRow, 'kind'>): boolean {
-  return kind === 'backup' || kind === 'verify' || kind === 'snapshot' || kind === 'checkpoint' || kind === 'git'
+  return (
+    kind === 'backup' ||
+    kind === 'verify' ||
+    kind === 'snapshot' ||
+    kind === 'checkpoint' ||
+    kind === 'git' ||
+    kind === 'deploy'
+  )
 }
 
 /** It makes the project: what fails before there are files leaves nothing of it. */

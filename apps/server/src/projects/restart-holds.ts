@@ -90,8 +90,8 @@ export function createRestartHolds(options: RestartHoldsOptions): RestartHolds {
       const all = [...readyAfter.values()].flat().map((workload): WorkloadRef => ({ project, workload }))
       return changes.flatMap((change, index) => {
         const steps = stepsOf(change)
-        // While its image is fetched it still answers.
-        const firstDown = steps.findIndex(({ id }) => !id.startsWith('pull:'))
+        // While its image is fetched, or a hook runs before it, it still answers.
+        const firstDown = steps.findIndex(({ id }) => !/^(pull|hook):/.test(id))
         return steps.map((step, at): WorkStep => {
           const begins = index === first && at === firstDown
           const back = at === steps.length - 1 ? readyAfter.get(index) : undefined

@@ -29,12 +29,17 @@ export function projectView(parts: ProjectParts): ProjectView {
     status: { ...statusView(status), workloads: status.workloads },
     env: envView(row.spec),
     ...pullView(row.spec),
+    ...hooksView(row.spec),
   }
 }
 
 /** Secrets are names of variables in it. */
 function pullView({ pull }: ProjectSpec): Pick<ProjectView, 'pull'> {
   return pull === undefined ? {} : { pull: structuredClone(pull) }
+}
+
+function hooksView({ hooks }: ProjectSpec): Pick<ProjectView, 'hooks'> {
+  return hooks === undefined ? {} : { hooks: structuredClone(hooks) }
 }
 
 /** A list item: a project without its workloads and variables. */

@@ -39,6 +39,7 @@ const holding: readonly OperationRow['kind'][] = [
   'reset',
   'pull',
   'git',
+  'deploy',
 ]
 
 /** Goes on with operations that a crash interrupted, and starts or stops what is not as it should be. */

@@ -3,6 +3,7 @@ import type { ProjectRow, RunRow } from '@stackquay/store'
 import { aborted } from '../aborted.ts'
 import type { RequestContext } from '../http/handler.ts'
 import { onDeletion } from '../projects/on-deletion.ts'
+import { operationOfHook } from './hook-command.ts'
 import { queueRun, type WantedRun, writeCancellation } from './queue-run.ts'
 import { type CourseDeps, createCourse, type Entry } from './run-course.ts'
 
@@ -114,8 +115,11 @@ async function removeOrphans({ store, engine }: CourseDeps, signal: AbortSignal)
   // Looked for first: whatever is started after this look is remembered before it is started.
   const held = await engine.commands.list(signal)
   const known = new Set([...(await store.runs.ids()), ...(await store.terminals.all()).map(({ id }) => id)])
+  const atWork = new Set((await store.operations.unfinished()).map(({ id }) => id))
   for (const ref of held) {
-    if (known.has(ref.id) || !/^(run|term)_/.test(ref.id)) continue
+    const operation = operationOfHook(ref.id)
+    if (operation !== null && atWork.has(operation)) continue
+    if (known.has(ref.id) || !/^(run|term|hook)_/.test(ref.id)) continue
     await engine.commands.end(ref, signal)
     await engine.commands.remove(ref)
   }

@@ -35,6 +35,7 @@ export function sshContext(
     signal,
     ifMatch: null,
     contentLength: null,
+    header: () => null,
     audit: (entry) => ({
       target: null,
       project: null,

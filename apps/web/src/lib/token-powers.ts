@@ -45,6 +45,7 @@ export const powers = {
       'getGitDiff',
       'getGitLog',
       'listGitBranches',
+      'listDeploys',
     ],
   },
   logs: {
@@ -76,6 +77,10 @@ export const powers = {
       'commitGit',
       'pushGit',
       'discardGit',
+      'getGitWebhook',
+      'putGitWebhook',
+      'createDeploy',
+      'rollbackDeploy',
     ],
   },
   run: {

@@ -18,6 +18,8 @@ import { useSubmit } from '../modules/use-submit.ts'
 import { texts } from '../texts/index.ts'
 import { Branches } from './git/branches.tsx'
 import { Changes } from './git/changes.tsx'
+import { DeployPanel } from './git/deploy-panel.tsx'
+import { Deploys } from './git/deploys.tsx'
 import { History } from './git/history.tsx'
 import { RemotePanel } from './git/remote-panel.tsx'
 import { useProject } from './use-project.ts'
@@ -71,6 +73,8 @@ function Repository({ project, state }: { project: ProjectView; state: GitState 
         <History project={project} />
         <Branches project={project} />
       </div>
+      <Deploys project={project} commit={state.commit} />
+      {may('operate') && <DeployPanel project={project} />}
       {may('operate') && <RemotePanel project={project} state={state} />}
     </>
   )

@@ -16,8 +16,8 @@ const unkept: readonly string[] = [
 ]
 
 /** An answer that comes line by line, as long as its reader takes it, cannot be stored either. */
-export function takesIdempotencyKey({ method, id, resultType, bodyStream }: Operation): boolean {
+export function takesIdempotencyKey({ method, id, resultType, bodyStream, rawBody }: Operation): boolean {
   // What a key stands for is told by its body, and a stream of any size is not read for that.
-  if (bodyStream === true) return false
+  if (bodyStream === true || rawBody === true) return false
   return method === 'POST' && !unkept.includes(id) && resultType !== 'application/x-ndjson'
 }

@@ -5,6 +5,7 @@ import * as backups from './backups.ts'
 import * as checkpoints from './checkpoints.ts'
 import * as databaseBrowser from './database-browser.ts'
 import * as databases from './databases.ts'
+import * as deploys from './deploys.ts'
 import * as dumps from './dumps.ts'
 import * as env from './env.ts'
 import * as git from './git.ts'
@@ -42,6 +43,7 @@ export const operations = {
   ...checkpoints,
   ...pull,
   ...git,
+  ...deploys,
   ...backups,
   ...instanceBackups,
   ...trash,

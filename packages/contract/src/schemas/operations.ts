@@ -25,6 +25,7 @@ export const operationKinds = [
   'reset',
   'pull',
   'git',
+  'deploy',
 ] as const
 export const operationStates = ['queued', 'running', 'succeeded', 'failed', 'cancelled'] as const
 

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { shownName } from '../shown-name.ts'
 import { Time, WorkloadName } from './common.ts'
 import { DatabaseChange, DatabaseView } from './databases.ts'
+import { Hooks, HooksPatch } from './hooks.ts'
 import { databaseNamePattern, envNamePattern } from './names.ts'
 import { OperationRecord } from './operations.ts'
 import { PullSource, pullNamePattern } from './pull.ts'
@@ -226,6 +227,7 @@ export const Project = z
     status: ProjectStatus.extend({ workloads: z.array(WorkloadStatus) }).meta({ id: 'ProjectStatusDetails' }),
     env: z.record(z.string(), EnvView),
     pull: z.record(z.string(), PullSource).optional().describe('Where databases and files can be fetched from.'),
+    hooks: Hooks.optional().describe('Commands of its own at moments of its life.'),
   })
   .meta({ id: 'Project' })
 
@@ -235,6 +237,7 @@ export type ProjectView = Omit<ProjectFields, 'status'> & {
   status: ProjectStatus & { workloads: WorkloadStatus[] }
   env: Record<string, z.infer<typeof EnvView>>
   pull?: Record<string, PullSource> | undefined
+  hooks?: Hooks | undefined
 } & Record<string, unknown>
 
 const changeable = {
@@ -247,6 +250,9 @@ const changeable = {
     .nullable()
     .optional()
     .describe('Where databases and files are fetched from, by name. A source is replaced whole; null removes it.'),
+  hooks: HooksPatch.nullable()
+    .optional()
+    .describe('Commands of its own at moments of its life. A hook is replaced whole; null removes it.'),
   databases: z
     .record(z.string().regex(databaseNamePattern, 'must match [a-z][a-z0-9_]{0,30}'), DatabaseChange.nullable())
     .optional(),
@@ -288,6 +294,7 @@ export type ProjectPatch = {
     | (WorkloadLimitsPatch & { workloads?: Readonly<Record<string, WorkloadLimitsPatch | null>> | undefined })
     | null
   pull?: Record<string, PullSource | null> | null | undefined
+  hooks?: z.infer<typeof HooksPatch> | null | undefined
   databases?: Record<
     string,
     {

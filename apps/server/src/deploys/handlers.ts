@@ -1,0 +1,217 @@
+import type { Deploy, GitWebhook } from '@stackquay/contract'
+import { ProblemError } from '@stackquay/contract'
+import { commitBefore } from '@stackquay/domain'
+import { type DeployRow, newId, type ProjectRow } from '@stackquay/store'
+import { isBranchName } from '../git/ref-names.ts'
+import { noRemote, refused, requireClean } from '../git/refusals.ts'
+import type { Repositories } from '../git/repository.ts'
+import { remoteOf } from '../git/sealed-remote.ts'
+import { headOf } from '../git/source-changes.ts'
+import type { Handlers, RequestContext } from '../http/handler.ts'
+import { begin } from '../projects/accept.ts'
+import type { ProjectAnswers } from '../projects/answers.ts'
+import type { ChangeDeps } from '../projects/change-project.ts'
+import { refuseUnready } from '../projects/refuse-unready.ts'
+import { operationView } from '../projects/view.ts'
+import { acceptDeploy, recordedDeploy } from './accept-deploy.ts'
+import type { DeployKeeper } from './keeper.ts'
+import { type RefusedDeliveries, receiveHandler } from './receive-push.ts'
+import { newHookId, newHookSecret, putWebhook, type WebhookSettings, webhookOf } from './webhook-settings.ts'
+
+export interface DeployDeps extends ChangeDeps {
+  readonly repositories: Repositories
+  readonly keeper: DeployKeeper
+  readonly publicUrl: string
+  readonly now: () => Date
+}
+
+type DeployHandlers = Pick<
+  Handlers,
+  'getGitWebhook' | 'putGitWebhook' | 'receivePush' | 'listDeploys' | 'createDeploy' | 'rollbackDeploy'
+>
+
+/** Pushes that become deploys, and deploys that people ask for. */
+export function deployHandlers(deps: DeployDeps, answers: ProjectAnswers): DeployHandlers {
+  const refusals: RefusedDeliveries = new Map()
+  const { find } = answers
+  return {
+    ...receiveHandler({ ...deps, refusals }),
+    ...actHandlers(deps, answers),
+
+    getGitWebhook: async ({ params }) => {
+      const row = await find(params.id)
+      return { status: 200, body: await viewOf(row, await webhookOf(row.id, deps.store), refusals, deps) }
+    },
+
+    putGitWebhook: async ({ params, body }, context) => {
+      const row = await find(params.id)
+      if (body.branch != null && !isBranchName(body.branch)) throw invalid('/branch', 'That is no name of a branch.')
+      const { newSecret = false, ...changes } = body
+      const { settings, secret } = await deps.store.transaction(async (tx) => {
+        const before = await webhookOf(row.id, deps.store)
+        const next = settled(before, changes, newSecret, row.id)
+        await putWebhook(tx, row.id, next)
+        const isOther = next.secret !== before.secret
+        await tx.audit.append(
+          context.audit({
+            action: 'project.git.webhook',
+            target: row.slug,
+            project: row.id,
+            changes: { before: shown(before), after: shown(next), secret: isOther ? 'made' : 'as before' },
+          }),
+        )
+        return { settings: next, secret: isOther ? next.secret : null }
+      })
+      if (secret !== null) refusals.delete(row.id)
+      const body200 = await viewOf(row, settings, refusals, deps)
+      return { status: 200, body: secret === null ? body200 : { ...body200, secret } }
+    },
+
+    listDeploys: async ({ params, query }) => {
+      const { id } = await find(params.id)
+      const { limit = 50, cursor } = query
+      const rows = await deps.store.deploys.list({
+        project: id,
+        limit: limit + 1,
+        ...(cursor === undefined ? {} : { cursor }),
+      })
+      const items = rows.slice(0, limit).map(deployView)
+      return { status: 200, body: { items, nextCursor: rows.length > limit ? items.at(-1)!.id : null } }
+    },
+  }
+}
+
+/** Address and secret are made when somebody first wants deliveries; what is switched off keeps both. */
+function settled(
+  before: WebhookSettings,
+  changes: { readonly [Field in keyof WebhookSettings]?: WebhookSettings[Field] | undefined },
+  newSecret: boolean,
+  project: string,
+): WebhookSettings {
+  const said = Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined))
+  const next: WebhookSettings = { ...before, ...said }
+  const isWanted = next.enabled || newSecret
+  return {
+    ...next,
+    hook: next.hook ?? (isWanted ? newHookId(project) : null),
+    secret: newSecret || (isWanted && next.secret === null) ? newHookSecret() : next.secret,
+  }
+}
+
+const shown = ({ enabled, branch, manner, rollback, watch }: WebhookSettings) => ({
+  enabled,
+  branch,
+  manner,
+  rollback,
+  watch,
+})
+
+async function viewOf(
+  row: ProjectRow,
+  settings: WebhookSettings,
+  refusals: RefusedDeliveries,
+  { store, keeper, publicUrl }: DeployDeps,
+): Promise<GitWebhook> {
+  const deliveries = await store.deploys.deliveries(row.id, 20)
+  return {
+    ...shown(settings),
+    watched: settings.watch === null ? null : keeper.watched(row.id),
+    address: settings.hook === null ? null : `${publicUrl}/api/v1/hooks/${settings.hook}`,
+    refused: refusals.get(row.id) ?? null,
+    deliveries: [...deliveries],
+  }
+}
+
+function deployView({ project: _project, forge: _forge, ...deploy }: DeployRow): Deploy {
+  return deploy
+}
+
+function actHandlers(
+  deps: DeployDeps,
+  { find, wait }: ProjectAnswers,
+): Pick<DeployHandlers, 'createDeploy' | 'rollbackDeploy'> {
+  const begun = async (
+    row: ProjectRow,
+    asked: { readonly to: string | null; readonly action: string },
+    seconds: number | undefined,
+    context: RequestContext,
+  ) => {
+    const operation = await accept(row, asked, context, deps)
+    const last = await wait(operation, seconds, context)
+    const isOver = last.state !== 'queued' && last.state !== 'running'
+    return { status: isOver ? (200 as const) : (202 as const), body: operationView(last) }
+  }
+  return {
+    createDeploy: async ({ params, query }, context) => {
+      const row = await find(params.id)
+      refuseUnready(row)
+      const repository = await deps.repositories.open(row, context.signal)
+      if ((await remoteOf(row, deps.store)) === null) throw noRemote()
+      await requireClean(repository, context.signal, 'a deploy')
+      return begun(row, { to: null, action: 'project.git.deploy' }, query.wait, context)
+    },
+    rollbackDeploy: async ({ params, query, body }, context) => {
+      const row = await find(params.id)
+      refuseUnready(row)
+      const to = await commitToGoTo(row, body?.deploy, deps, context)
+      return begun(row, { to, action: 'project.git.rollback' }, query.wait, context)
+    },
+  }
+}
+
+async function commitToGoTo(
+  row: ProjectRow,
+  asked: string | undefined,
+  { store, repositories }: DeployDeps,
+  { signal }: RequestContext,
+): Promise<string> {
+  const repository = await repositories.open(row, signal)
+  await requireClean(repository, signal, 'the way back')
+  if (asked !== undefined) {
+    const deploy = await store.deploys.find(asked)
+    if (deploy?.project !== row.id || deploy.commit === null)
+      throw new ProblemError('not_found', `The project has no deploy "${asked}" with a commit.`, {
+        hint: 'See GET /projects/{id}/git/deploys.',
+      })
+    return deploy.commit
+  }
+  const deploys = await store.deploys.list({ project: row.id, limit: 200 })
+  const commit = commitBefore(deploys, await headOf(repository, signal))
+  if (commit !== null) return commit
+  throw refused('No deploy is known from before the commit that is there.', 'Name one: "deploy".')
+}
+
+async function accept(
+  row: ProjectRow,
+  { to, action }: { readonly to: string | null; readonly action: string },
+  context: RequestContext,
+  { store, model, orchestrator }: DeployDeps,
+) {
+  const { manner, rollback, branch } = await webhookOf(row.id, store)
+  const id = newId('dpl')
+  const accepted = await store.transaction(async (tx) => {
+    const input = { deploy: id, to, branch: to === null ? branch : null, manner, rollback }
+    const made = await acceptDeploy(tx, store, row, context, input)
+    const deploy = await tx.deploys.insert({
+      id,
+      project: row.id,
+      trigger: to === null ? 'person' : 'rollback',
+      actor: context.actor,
+      forge: null,
+      state: 'running',
+      branch,
+      commit: to,
+      operation: made.operation.id,
+    })
+    const changes = recordedDeploy(deploy)
+    const operationId = made.operation.id
+    await tx.audit.append(context.audit({ action, target: row.slug, project: row.id, operationId, changes }))
+    return made
+  })
+  begin(accepted, { model, orchestrator })
+  return accepted.operation
+}
+
+function invalid(pointer: string, detail: string): ProblemError {
+  return new ProblemError('validation_failed', detail, { errors: [{ pointer, code: 'invalid', detail }] })
+}

@@ -1,0 +1,112 @@
+import { z } from 'zod'
+import { pageOf, Time } from './common.ts'
+import { GitBranchName } from './git.ts'
+
+export const forges = ['github', 'gitlab', 'gitea', 'forgejo'] as const
+export type Forge = (typeof forges)[number]
+export const deployTriggers = ['push', 'watch', 'person', 'rollback'] as const
+export const deployStates = ['waiting', 'running', 'succeeded', 'failed', 'cancelled', 'superseded'] as const
+export const deployManners = ['fast-forward', 'reset'] as const
+
+const Commit = z.string().nullable()
+
+export const GitWatch = z
+  .strictObject({
+    every: z
+      .string()
+      .regex(/^([1-9]\d?m|[1-9]\d?h)$/, 'must be like 5m or 2h')
+      .describe('How often the remote is asked: 5m, 2h.'),
+  })
+  .meta({ id: 'GitWatch' })
+
+export const GitDelivery = z
+  .object({
+    id: z.string().describe('As the forge calls it.'),
+    at: Time,
+    forge: z.enum(forges),
+    event: z.string(),
+    ref: z.string().nullable(),
+    commit: Commit,
+    outcome: z.enum(['accepted', 'ignored', 'replayed']),
+    reason: z.string().nullable().describe('Why nothing follows of it.'),
+    deploy: z.string().nullable().describe('Id of the deploy that follows of it.'),
+  })
+  .meta({ id: 'GitDelivery' })
+export type GitDelivery = z.infer<typeof GitDelivery>
+
+const settings = {
+  enabled: z.boolean().describe('Whether deliveries are taken.'),
+  branch: GitBranchName.nullable().describe('Pushes to it are deployed. Null: to the one that is checked out.'),
+  manner: z
+    .enum(deployManners)
+    .describe('reset also takes a history that was rewritten, and keeps what was here as a branch `kept/…`.'),
+  rollback: z.boolean().describe('Whether a deploy that fails goes back to the commit before by itself.'),
+}
+
+export const GitWebhook = z
+  .object({
+    ...settings,
+    watch: GitWatch.nullable(),
+    watched: z
+      .object({ at: Time, error: z.string().nullable() })
+      .meta({ id: 'GitWatched' })
+      .nullable()
+      .describe('The last look at the remote.'),
+    address: z.string().nullable().describe('Where the forge sends pushes to. Null until it is enabled.'),
+    refused: z
+      .object({ at: Time, reason: z.string() })
+      .meta({ id: 'GitRefusedDelivery' })
+      .nullable()
+      .describe('The last delivery whose signature was not right, since the service started.'),
+    deliveries: z.array(GitDelivery).describe('The last 20.'),
+    secret: z.string().optional().describe('`whsec_…`, only when it was just made: never shown again.'),
+  })
+  .meta({ id: 'GitWebhook' })
+export type GitWebhook = z.infer<typeof GitWebhook>
+
+export const GitWebhookPut = z
+  .strictObject({
+    enabled: settings.enabled.optional(),
+    branch: settings.branch.optional(),
+    manner: settings.manner.optional(),
+    rollback: settings.rollback.optional(),
+    watch: GitWatch.nullable().optional(),
+    newSecret: z.boolean().optional().describe('Make another secret; the one before is forgotten.'),
+  })
+  .meta({ id: 'GitWebhookPut' })
+
+/** What forges send has hundreds of fields; what is read of it is in `packages/domain/src/pushes.ts`. */
+export const ForgeEvent = z.looseObject({}).meta({ id: 'ForgeEvent' })
+
+export const ForgeAnswer = z
+  .object({ delivery: z.string(), outcome: GitDelivery.shape.outcome, reason: z.string().nullable(), deploy: Commit })
+  .meta({ id: 'ForgeAnswer' })
+
+export const Deploy = z
+  .object({
+    id: z.string().describe('dpl_…'),
+    trigger: z.enum(deployTriggers),
+    actor: z.string().describe('Who asked: a person, a token, or the webhook with its delivery.'),
+    state: z.enum(deployStates).describe('superseded: a newer push came before it began.'),
+    branch: z.string().nullable(),
+    from: Commit.describe('The commit before.'),
+    commit: Commit.describe('The commit that it brought; until then the one that was announced.'),
+    rolledBack: z.boolean().describe('It failed, and the commit before is there again.'),
+    reason: z.string().nullable().describe('Why it is what it is.'),
+    operation: z.string().nullable(),
+    reported: z
+      .string()
+      .nullable()
+      .describe('Why the forge could not be told how it went; empty when it was told, null when it was not tried.'),
+    createdAt: Time,
+    finishedAt: Time.nullable(),
+  })
+  .meta({ id: 'Deploy' })
+export type Deploy = z.infer<typeof Deploy>
+export const DeployPage = pageOf('DeployPage', Deploy)
+
+export const RollbackRequest = z
+  .strictObject({
+    deploy: z.string().max(60).optional().describe('To the commit of this deploy; absent: to the one before the last.'),
+  })
+  .meta({ id: 'RollbackRequest' })

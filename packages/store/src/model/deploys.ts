@@ -1,0 +1,51 @@
+import type { Deploy, Forge, GitDelivery } from '@stackquay/contract'
+
+export interface DeployRow extends Deploy {
+  readonly project: string
+  /** Which is told how it went; null where no forge asked. */
+  readonly forge: Forge | null
+}
+
+export type NewDeploy = Pick<DeployRow, 'id' | 'project' | 'trigger' | 'actor' | 'forge' | 'branch' | 'commit'> & {
+  readonly state: 'waiting' | 'running'
+  readonly operation: string | null
+}
+
+/** What becomes another. */
+export type DeployChange = Partial<
+  Pick<
+    DeployRow,
+    'state' | 'branch' | 'from' | 'commit' | 'rolledBack' | 'reason' | 'operation' | 'reported' | 'finishedAt'
+  >
+>
+
+export type NewDelivery = Omit<GitDelivery, 'at'> & {
+  readonly project: string
+  /** Of the signed body; null where the body is not what is signed. */
+  readonly digest: string | null
+}
+
+export interface DeployReader {
+  find(id: string): Promise<DeployRow | null>
+  /** Newest first. */
+  list(options: { project: string; limit: number; cursor?: string }): Promise<readonly DeployRow[]>
+  /** Of all projects, oldest first. */
+  inState(state: 'waiting' | 'running'): Promise<readonly DeployRow[]>
+  /** Ended ones that a forge asked for and was not told of, oldest first. */
+  unreported(): Promise<readonly DeployRow[]>
+  /** Newest first. */
+  deliveries(project: string, limit: number): Promise<readonly GitDelivery[]>
+  /** When a delivery of this id, or with this signed body, came first; null when none did. */
+  receivedBefore(project: string, id: string, digest: string | null): Promise<string | null>
+}
+
+export interface DeployWriter {
+  insert(deploy: NewDeploy): Promise<DeployRow>
+  /** Null when it is gone. */
+  update(id: string, change: DeployChange): Promise<DeployRow | null>
+  /** What waits for the project gives way to a newer one. */
+  supersede(project: string, reason: string): Promise<readonly DeployRow[]>
+  insertDelivery(delivery: NewDelivery): Promise<void>
+  /** Of a project. */
+  keepNewest(project: string, deploys: number, deliveries: number): Promise<void>
+}

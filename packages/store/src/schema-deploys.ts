@@ -1,0 +1,34 @@
+/* Tables of deploys. */
+
+export interface DeploysTable {
+  id: string
+  project: string
+  trigger_kind: string
+  actor: string
+  forge: string | null
+  state: string
+  branch: string | null
+  from_commit: string | null
+  commit_id: string | null
+  rolled_back: number
+  reason: string | null
+  operation: string | null
+  reported: string | null
+  created_at: string
+  finished_at: string | null
+}
+
+export interface GitDeliveriesTable {
+  project: string
+  seq: number
+  id: string
+  digest: string | null
+  at: string
+  forge: string
+  event: string
+  ref: string | null
+  commit_id: string | null
+  outcome: string
+  reason: string | null
+  deploy: string | null
+}
