@@ -224,6 +224,42 @@ describe('the database browser', { concurrency: 1 }, () => {
     })
   }
 
+  it('rows of a CSV file come in all or none, with the line that is wrong', async () => {
+    await postgres('CREATE TABLE csv (id int PRIMARY KEY, text text, bytes bytea)')
+    await mariadb('CREATE TABLE csv (id int PRIMARY KEY, text text, bytes blob)')
+    for (const db of ['main', 'second']) {
+      const load = async (content: string | Buffer) => {
+        const response = await fetch(`${service.url}/api/v1/projects/${id}/databases/${db}/tables/csv/import`, {
+          method: 'POST',
+          headers: { authorization: `Bearer ${service.token}`, 'content-type': 'text/csv' },
+          body: content as never,
+        })
+        return { status: response.status, body: (await response.json()) as { rows: number } & Problem }
+      }
+      const good = await load('text,id,bytes\r\n"two\nlines, ""quoted""",1,\\x00ff\r\n,2,\r\n"",3,\r\né,4,')
+      assert.deepEqual([good.status, good.body.rows], [200, 4], JSON.stringify(good.body))
+      const { rows } = await page(db, 'csv')
+      assert.deepEqual(rows, [
+        [1, 'two\nlines, "quoted"', { base64: 'AP8=', bytes: 2 }],
+        [2, null, null],
+        [3, '', null],
+        [4, 'é', null],
+      ])
+      for (const [content, line, code] of [
+        ['id,text\n10,a\n1,b\n', 3, 'query_failed'],
+        ['id,text\n10,a\n11\n', 3, 'validation_failed'],
+        ['id,nope\n10,a\n', 1, 'validation_failed'],
+        ['id,text\n10,"a\n', 2, 'validation_failed'],
+        ['id,text\n10,a\nx,b\n', 3, 'query_failed'],
+        [Buffer.from([0x69, 0x64, 0x0a, 0xff]), 1, 'validation_failed'],
+      ] as const) {
+        const bad = await load(content)
+        assert.deepEqual([bad.status, bad.body.code, bad.body.line], [422, code, line], JSON.stringify(bad.body))
+      }
+      assert.equal((await page(db, 'csv')).rows.length, 4)
+    }
+  })
+
   const refusedByServer = async (db: string, statements: readonly string[]) => {
     for (const sql of statements) {
       const answer = await query(db, sql)

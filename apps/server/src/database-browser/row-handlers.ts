@@ -1,4 +1,5 @@
 import type { Filter, Sort } from '@stackquay/catalog/browse/statements'
+import { ProblemError } from '@stackquay/contract'
 import type { Handlers } from '../http/handler.ts'
 import type { ProjectAnswers } from '../projects/answers.ts'
 import { asProblem } from './browse-problem.ts'
@@ -11,7 +12,7 @@ export const exportLimitMs = 3_600_000
 export function rowHandlers(
   deps: FindDeps,
   { find }: Pick<ProjectAnswers, 'find'>,
-): Pick<Handlers, 'getDatabaseSchema' | 'listTableRows' | 'editTableRows' | 'exportTable'> {
+): Pick<Handlers, 'getDatabaseSchema' | 'listTableRows' | 'editTableRows' | 'exportTable' | 'importTable'> {
   return {
     getDatabaseSchema: async ({ params }, { signal }) => {
       const browser = await databaseBrowser(await find(params.id), params.db, deps, signal)
@@ -64,6 +65,24 @@ export function rowHandlers(
       return { status: 200, body: mutable(await asProblem(edited, 'validation_failed')) }
     },
 
+    importTable: async ({ params, query, body }, context) => {
+      const row = await find(params.id)
+      const browser = await databaseBrowser(row, params.db, deps, context.signal)
+      await deps.store.transaction((tx) =>
+        tx.audit.append(
+          context.audit({
+            action: 'database.rows.import',
+            target: `${row.slug}/${params.db}`,
+            project: row.id,
+            changes: { table: query.schema === undefined ? params.table : `${query.schema}.${params.table}` },
+          }),
+        ),
+      )
+      const ask = { schema: query.schema ?? null, table: params.table, timeLimitMs: importLimitMs }
+      const imported = browser.import(ask, atMost(body, mostImported), context.signal)
+      return { status: 200, body: mutable(await asProblem(imported, 'validation_failed')) }
+    },
+
     exportTable: async ({ params, query }, context) => {
       const row = await find(params.id)
       const browser = await databaseBrowser(row, params.db, deps, context.signal)
@@ -76,6 +95,21 @@ export function rowHandlers(
         context,
       )
     },
+  }
+}
+
+const importLimitMs = 300_000
+const mostImported = 256 * 1024 * 1024
+
+async function* atMost(content: AsyncIterable<Uint8Array>, most: number): AsyncGenerator<Uint8Array> {
+  let bytes = 0
+  for await (const chunk of content) {
+    bytes += chunk.length
+    if (bytes > most)
+      throw new ProblemError('too_large', 'The file has more than 256 MiB.', {
+        hint: 'Import it in parts, or as a dump.',
+      })
+    yield chunk
   }
 }
 

@@ -48,7 +48,8 @@ export function keyQuery(ref: ServiceRef, chosen: KeyText) {
 
 export async function editKey(ref: ServiceRef, chosen: KeyText, change: KeyChange): Promise<void> {
   await client.call('editKey', { params: paramsOf(ref), body: { ...named(chosen), change } } as never)
-  await queryClient.invalidateQueries({ queryKey: key(ref) })
+  // A key that is gone is not asked for again.
+  await queryClient.invalidateQueries({ queryKey: 'delete' in change ? [...key(ref), 'list'] : key(ref) })
 }
 
 function named(chosen: KeyText) {

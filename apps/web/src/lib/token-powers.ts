@@ -132,6 +132,7 @@ export const powers = {
       'listTableRows',
       'editTableRows',
       'exportTable',
+      'importTable',
       'queryDatabase',
       'exportQuery',
       'listSavedQueries',

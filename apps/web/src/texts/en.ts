@@ -780,6 +780,8 @@ export const en = {
     table: {
       label: (table: string) => `Rows of ${table}`,
       insert: 'Insert row',
+      import: 'Import CSV',
+      imported: (rows: number) => `${rows === 1 ? '1 row is' : `${rows} rows are`} imported.`,
       export: 'Export',
       formats: { csv: 'As CSV', json: 'As JSON' },
       noKey: 'This table has no primary key: its rows cannot be told apart, so they are only read here.',
@@ -2409,6 +2411,7 @@ export const en = {
       'database.query': 'Run SQL statement',
       'database.rows.edit': 'Edit rows',
       'database.rows.export': 'Export rows',
+      'database.rows.import': 'Import rows',
       'query.create': 'Save query',
       'query.update': 'Change saved query',
       'query.delete': 'Delete saved query',

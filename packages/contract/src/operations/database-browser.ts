@@ -20,6 +20,8 @@ import {
   SavedQueryId,
   SavedQueryPatch,
   TableExportQuery,
+  TableImport,
+  TableImportQuery,
   TableName,
   TableRows,
 } from '../schemas/database-browser.ts'
@@ -93,6 +95,24 @@ export const exportTable = operation({
   ticket: 'download',
   problems: ['invalid_request', ...problems],
   audit: 'database.rows.export',
+})
+
+export const importTable = operation({
+  id: 'importTable',
+  method: 'POST',
+  path: '/projects/{id}/databases/{db}/tables/{table}/import',
+  tag,
+  summary: 'Insert the rows of a CSV file, all or none',
+  description: 'Its first line names the columns. At most 256 MiB, in five minutes. What is wrong says in which line.',
+  access: operate,
+  params: table,
+  query: TableImportQuery,
+  body: z.string().meta({ id: 'CsvFile', format: 'binary', description: 'CSV (RFC 4180) in UTF-8.' }),
+  bodyTypes: ['text/csv'],
+  bodyStream: true,
+  results: { 200: TableImport },
+  problems: ['validation_failed', 'too_large', 'unsupported_media_type', ...problems],
+  audit: 'database.rows.import',
 })
 
 export const queryDatabase = operation({

@@ -128,6 +128,9 @@ export const RowsQuery = z.strictObject({
 export const ExportFormat = z.enum(exportFormats).optional().describe('Default: csv.')
 export const TableExportQuery = z.strictObject({ ...tableShape, format: ExportFormat })
 
+export const TableImportQuery = z.strictObject({ schema: SchemaName })
+export const TableImport = z.object({ rows: z.int() }).meta({ id: 'TableImport' })
+
 const TimeLimit = z.int().min(1).max(600).optional().describe('Seconds; 30 by default.')
 const Sql = z.string().min(1).max(mostSql).describe('One statement.')
 
