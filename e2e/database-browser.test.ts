@@ -192,7 +192,9 @@ describe('the database browser', { concurrency: 1 }, () => {
           { changes },
         )
       const update = {
-        update: { old: { id: '1', title: 'Title 1' }, set: { title: "it's \\ new", cover: { base64: 'AAEC' } } },
+        act: 'update',
+        old: { id: '1', title: 'Title 1' },
+        set: { title: "it's \\ new", cover: { base64: 'AAEC' } },
       }
       const plan = (await edit('book', [update], '?dryRun=true')).body
       assert.equal(plan.applied, false)
@@ -204,21 +206,21 @@ describe('the database browser', { concurrency: 1 }, () => {
         JSON.stringify(row),
       )
       // Its title is another by now; the first change is taken back with it.
-      const late = await edit('book', [{ insert: { id: '900000', title: 'new' } }, update])
+      const late = await edit('book', [{ act: 'insert', set: { id: '900000', title: 'new' } }, update])
       assert.deepEqual([late.status, late.body.code], [412, 'precondition_failed'], late.text)
       assert.equal(
         (await page(db, 'book', { from: '["900000"]' })).rows.some(([first]) => first === '900000'),
         false,
       )
       const both = await edit('book', [
-        { insert: { id: '900000', title: 'new', data: null } },
-        { delete: { old: { id: '2' } } },
+        { act: 'insert', set: { id: '900000', title: 'new', data: null } },
+        { act: 'delete', old: { id: '2' } },
       ])
       assert.equal(both.status, 200, both.text)
-      assert.equal((await edit('book', [{ delete: { old: { id: '900000' } } }])).status, 200)
-      const refused = await edit('book', [{ insert: { id: '3', title: 'taken' } }])
+      assert.equal((await edit('book', [{ act: 'delete', old: { id: '900000' } }])).status, 200)
+      const refused = await edit('book', [{ act: 'insert', set: { id: '3', title: 'taken' } }])
       assert.deepEqual([refused.status, refused.body.code], [422, 'query_failed'])
-      const keyless = await edit('loose', [{ delete: { old: { n: 1 } } }])
+      const keyless = await edit('loose', [{ act: 'delete', old: { n: 1 } }])
       assert.deepEqual([keyless.status, keyless.body.code], [422, 'validation_failed'])
       assert.match(keyless.body.detail, /no primary key/)
     })
@@ -433,12 +435,12 @@ describe('the database browser', { concurrency: 1 }, () => {
     const queue = await value('queue', '&limit=2')
     assert.deepEqual([queue.length, queue.items.length, queue.nextCursor], [3, 2, '2'])
     assert.equal((await value('%2F%2F4%3D', '&encoding=base64')).length, 5)
-    const edit = (key: string, change: object) => called<Problem>('PATCH', '/redis/key', { key, change })
-    assert.equal((await edit('basket', { setField: { field: 'plum', value: '3' } })).status, 204)
-    assert.equal((await edit('basket', { set: { value: 'x' } })).status, 422)
-    assert.equal((await edit('user:1', { expire: { seconds: 100 } })).status, 204)
-    assert.equal((await edit('user:2', { delete: true })).status, 204)
-    assert.equal((await edit('user:2', { delete: true })).status, 404)
+    const edit = (key: string, change: object) => called<Problem>('PATCH', '/redis/key', { key, ...change })
+    assert.equal((await edit('basket', { act: 'set-field', field: 'plum', value: '3' })).status, 204)
+    assert.equal((await edit('basket', { act: 'set', value: 'x' })).status, 422)
+    assert.equal((await edit('user:1', { act: 'expire', seconds: 100 })).status, 204)
+    assert.equal((await edit('user:2', { act: 'delete' })).status, 204)
+    assert.equal((await edit('user:2', { act: 'delete' })).status, 404)
     assert.deepEqual(
       [await client.hGet('basket', 'plum'), (await client.ttl('user:1')) > 90, await client.exists('user:2')],
       ['3', true, 0],
@@ -463,6 +465,11 @@ describe('the database browser', { concurrency: 1 }, () => {
     const told = entries.filter(({ action }) => action === 'database.query')
     assert.ok(told.some(({ changes }) => JSON.stringify(changes).includes('"write":true')))
     assert.equal(JSON.stringify(entries).includes('a secret text'), false)
+    const actions = new Set(entries.filter(({ outcome }) => outcome === 'success').map(({ action }) => action))
+    for (const action of ['database.query', 'database.rows.edit', 'database.rows.export', 'database.rows.import', 'service.key.edit'])
+      assert.ok(actions.has(action), action)
+    for (const entry of entries.filter(({ action }) => /^(database\.(query|rows)|service\.key)/.test(action)))
+      assert.ok(entry.actor !== '' && entry.requestId !== null && /^shop\//.test(entry.target ?? ''), JSON.stringify(entry))
     const dump = await called<string>('GET', '/databases/main/export')
     assert.ok(dump.status === 200 && !dump.text.includes('stackquay_reader'), dump.text.slice(0, 300))
   })

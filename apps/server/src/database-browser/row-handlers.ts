@@ -1,4 +1,4 @@
-import type { Filter, Sort } from '@stackquay/catalog/browse/statements'
+import type { EditValue, Filter, RowChange, Sort } from '@stackquay/catalog/browse/statements'
 import type { Handlers } from '../http/handler.ts'
 import type { ProjectAnswers } from '../projects/answers.ts'
 import { asProblem } from './browse-problem.ts'
@@ -33,7 +33,8 @@ export function rowHandlers(
       const row = await find(params.id)
       const browser = await databaseBrowser(row, params.db, deps, context.signal)
       const dryRun = query.dryRun === true
-      const { changes, schema = null } = body
+      const { schema = null } = body
+      const changes = body.changes.map(changeOf)
       const ask = { schema, table: params.table, changes, timeLimitMs: pageLimitMs }
       // What cannot be is refused before anything is written down.
       const planned = await asProblem(
@@ -62,6 +63,17 @@ export function rowHandlers(
       return { status: 200, body: mutable(await asProblem(edited, 'validation_failed')) }
     },
   }
+}
+
+interface Edit {
+  readonly act: 'insert' | 'update' | 'delete'
+  readonly old?: Readonly<Record<string, EditValue>> | undefined
+  readonly set?: Readonly<Record<string, EditValue>> | undefined
+}
+
+function changeOf({ act, old = {}, set = {} }: Edit): RowChange {
+  if (act === 'insert') return { insert: set }
+  return act === 'update' ? { update: { old, set } } : { delete: { old } }
 }
 
 interface TableQuery {

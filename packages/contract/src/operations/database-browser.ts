@@ -174,7 +174,7 @@ export const createSavedQuery = operation({
   body: SavedQueryCreate,
   results: { 201: SavedQuery },
   problems: ['validation_failed', 'conflict'],
-  audit: 'query.create',
+  audit: 'database.query.create',
 })
 
 export const updateSavedQuery = operation({
@@ -189,7 +189,7 @@ export const updateSavedQuery = operation({
   body: SavedQueryPatch,
   results: { 200: SavedQuery },
   problems: ['validation_failed', 'conflict'],
-  audit: 'query.update',
+  audit: 'database.query.update',
 })
 
 export const deleteSavedQuery = operation({
@@ -203,7 +203,7 @@ export const deleteSavedQuery = operation({
   params: savedQuery,
   results: { 204: null },
   problems: [],
-  audit: 'query.delete',
+  audit: 'database.query.delete',
   removes: 'record',
 })
 
@@ -247,6 +247,6 @@ export const editKey = operation({
   body: KeyEdit,
   results: { 204: null },
   problems: ['validation_failed', ...problems],
-  audit: 'key.edit',
+  audit: 'service.key.edit',
   removes: 'record',
 })
