@@ -192,7 +192,9 @@ describe('the database browser', { concurrency: 1 }, () => {
           { changes },
         )
       const update = {
-        update: { old: { id: '1', title: 'Title 1' }, set: { title: "it's \\ new", cover: { base64: 'AAEC' } } },
+        act: 'update',
+        old: { id: '1', title: 'Title 1' },
+        set: { title: "it's \\ new", cover: { base64: 'AAEC' } },
       }
       const plan = (await edit('book', [update], '?dryRun=true')).body
       assert.equal(plan.applied, false)
@@ -204,25 +206,61 @@ describe('the database browser', { concurrency: 1 }, () => {
         JSON.stringify(row),
       )
       // Its title is another by now; the first change is taken back with it.
-      const late = await edit('book', [{ insert: { id: '900000', title: 'new' } }, update])
+      const late = await edit('book', [{ act: 'insert', set: { id: '900000', title: 'new' } }, update])
       assert.deepEqual([late.status, late.body.code], [412, 'precondition_failed'], late.text)
       assert.equal(
         (await page(db, 'book', { from: '["900000"]' })).rows.some(([first]) => first === '900000'),
         false,
       )
       const both = await edit('book', [
-        { insert: { id: '900000', title: 'new', data: null } },
-        { delete: { old: { id: '2' } } },
+        { act: 'insert', set: { id: '900000', title: 'new', data: null } },
+        { act: 'delete', old: { id: '2' } },
       ])
       assert.equal(both.status, 200, both.text)
-      assert.equal((await edit('book', [{ delete: { old: { id: '900000' } } }])).status, 200)
-      const refused = await edit('book', [{ insert: { id: '3', title: 'taken' } }])
+      assert.equal((await edit('book', [{ act: 'delete', old: { id: '900000' } }])).status, 200)
+      const refused = await edit('book', [{ act: 'insert', set: { id: '3', title: 'taken' } }])
       assert.deepEqual([refused.status, refused.body.code], [422, 'query_failed'])
-      const keyless = await edit('loose', [{ delete: { old: { n: 1 } } }])
+      const keyless = await edit('loose', [{ act: 'delete', old: { n: 1 } }])
       assert.deepEqual([keyless.status, keyless.body.code], [422, 'validation_failed'])
       assert.match(keyless.body.detail, /no primary key/)
     })
   }
+
+  it('rows of a CSV file come in all or none, with the line that is wrong', async () => {
+    await postgres('CREATE TABLE csv (id int PRIMARY KEY, text text, bytes bytea)')
+    await mariadb('CREATE TABLE csv (id int PRIMARY KEY, text text, bytes blob)')
+    for (const db of ['main', 'second']) {
+      const load = async (content: string | Buffer) => {
+        const response = await fetch(`${service.url}/api/v1/projects/${id}/databases/${db}/tables/csv/import`, {
+          method: 'POST',
+          headers: { authorization: `Bearer ${service.token}`, 'content-type': 'text/csv' },
+          body: content as never,
+        })
+        return { status: response.status, body: (await response.json()) as { rows: number } & Problem }
+      }
+      const good = await load('text,id,bytes\r\n"two\nlines, ""quoted""",1,\\x00ff\r\n,2,\r\n"",3,\r\né,4,')
+      assert.deepEqual([good.status, good.body.rows], [200, 4], JSON.stringify(good.body))
+      const { rows } = await page(db, 'csv')
+      assert.deepEqual(rows, [
+        [1, 'two\nlines, "quoted"', { base64: 'AP8=', bytes: 2 }],
+        [2, null, null],
+        [3, '', null],
+        [4, 'é', null],
+      ])
+      for (const [content, line, code] of [
+        ['id,text\n10,a\n1,b\n', 3, 'query_failed'],
+        ['id,text\n10,a\n11\n', 3, 'validation_failed'],
+        ['id,nope\n10,a\n', 1, 'validation_failed'],
+        ['id,text\n10,"a\n', 2, 'validation_failed'],
+        ['id,text\n10,a\nx,b\n', 3, 'query_failed'],
+        [Buffer.from([0x69, 0x64, 0x0a, 0xff]), 1, 'validation_failed'],
+      ] as const) {
+        const bad = await load(content)
+        assert.deepEqual([bad.status, bad.body.code, bad.body.line], [422, code, line], JSON.stringify(bad.body))
+      }
+      assert.equal((await page(db, 'csv')).rows.length, 4)
+    }
+  })
 
   const refusedByServer = async (db: string, statements: readonly string[]) => {
     for (const sql of statements) {
@@ -397,12 +435,12 @@ describe('the database browser', { concurrency: 1 }, () => {
     const queue = await value('queue', '&limit=2')
     assert.deepEqual([queue.length, queue.items.length, queue.nextCursor], [3, 2, '2'])
     assert.equal((await value('%2F%2F4%3D', '&encoding=base64')).length, 5)
-    const edit = (key: string, change: object) => called<Problem>('PATCH', '/redis/key', { key, change })
-    assert.equal((await edit('basket', { setField: { field: 'plum', value: '3' } })).status, 204)
-    assert.equal((await edit('basket', { set: { value: 'x' } })).status, 422)
-    assert.equal((await edit('user:1', { expire: { seconds: 100 } })).status, 204)
-    assert.equal((await edit('user:2', { delete: true })).status, 204)
-    assert.equal((await edit('user:2', { delete: true })).status, 404)
+    const edit = (key: string, change: object) => called<Problem>('PATCH', '/redis/key', { key, ...change })
+    assert.equal((await edit('basket', { act: 'set-field', field: 'plum', value: '3' })).status, 204)
+    assert.equal((await edit('basket', { act: 'set', value: 'x' })).status, 422)
+    assert.equal((await edit('user:1', { act: 'expire', seconds: 100 })).status, 204)
+    assert.equal((await edit('user:2', { act: 'delete' })).status, 204)
+    assert.equal((await edit('user:2', { act: 'delete' })).status, 404)
     assert.deepEqual(
       [await client.hGet('basket', 'plum'), (await client.ttl('user:1')) > 90, await client.exists('user:2')],
       ['3', true, 0],
@@ -427,6 +465,11 @@ describe('the database browser', { concurrency: 1 }, () => {
     const told = entries.filter(({ action }) => action === 'database.query')
     assert.ok(told.some(({ changes }) => JSON.stringify(changes).includes('"write":true')))
     assert.equal(JSON.stringify(entries).includes('a secret text'), false)
+    const actions = new Set(entries.filter(({ outcome }) => outcome === 'success').map(({ action }) => action))
+    for (const action of ['database.query', 'database.rows.edit', 'database.rows.export', 'database.rows.import', 'service.key.edit'])
+      assert.ok(actions.has(action), action)
+    for (const entry of entries.filter(({ action }) => /^(database\.(query|rows)|service\.key)/.test(action)))
+      assert.ok(entry.actor !== '' && entry.requestId !== null && /^shop\//.test(entry.target ?? ''), JSON.stringify(entry))
     const dump = await called<string>('GET', '/databases/main/export')
     assert.ok(dump.status === 200 && !dump.text.includes('stackquay_reader'), dump.text.slice(0, 300))
   })

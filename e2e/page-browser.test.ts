@@ -87,7 +87,7 @@ describe('the database browser on the page', { concurrency: 1 }, () => {
     await dialog().getByLabel('id integer').fill('3')
     await dialog().getByLabel('name text').fill('Barbara Liskov')
     await inDialog('Insert').click()
-    await page.getByText('Barbara Liskov').waitFor()
+    await page.getByRole('cell', { name: 'Barbara Liskov' }).waitFor()
     await page.getByRole('button', { name: 'Delete row 3' }).click()
     await ask("UPDATE author SET name = 'changed meanwhile' WHERE id = 3")
     await inDialog('Delete').click()

@@ -33,7 +33,7 @@ test('every command that changes a project inside knows --dry-run', async () => 
       if (!sub.options.some(({ long }) => long === '--dry-run')) without.push(`${name} ${sub.name()}`)
     }
   }
-  // These read, or touch mails, backups and repositories alone, for which the service has no plan.
+  // These read, or touch mails, backups, repositories and rows alone, for which the service has no plan.
   assert.deepEqual(without, [
     'env list',
     'env get',
@@ -46,6 +46,8 @@ test('every command that changes a project inside knows --dry-run', async () => 
     'service help',
     'db list',
     'db credentials',
+    'db shell',
+    'db query',
     'db export',
     'db snapshot',
     'db point-in-time',

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { cellOf, csvLine, jsonObject } from '../src/browse/cells.ts'
+import { CsvReader } from '../src/browse/csv-reader.ts'
 import { BrowseError, type ColumnFacts, type TableFacts } from '../src/browse/driver.ts'
 import { planOfJson } from '../src/browse/plan-tree.ts'
 import { readerPassword } from '../src/browse/reader.ts'
@@ -139,6 +140,23 @@ test('long values say how long they are, files hold all of them', () => {
     jsonObject([{ name: 'a"' }, { name: 'b' }], ['9007199254740993', null]),
     '{"a\\"":"9007199254740993","b":null}',
   )
+})
+
+test('records of a CSV file, however it is cut', () => {
+  const text = 'a,"b ""c""\nd",\r\n\r\n"",e\rf,g'
+  const all = [
+    { line: 1, fields: ['a', 'b "c"\nd', null] },
+    { line: 4, fields: ['', 'e'] },
+    { line: 5, fields: ['f', 'g'] },
+  ]
+  for (let at = 0; at <= text.length; at++) {
+    const reader = new CsvReader()
+    assert.deepEqual([...reader.read(text.slice(0, at)), ...reader.read(text.slice(at)), ...reader.end()], all)
+  }
+  const unfinished = new CsvReader()
+  unfinished.read('a,"b')
+  assert.throws(() => unfinished.end(), /inside of quotes/)
+  assert.throws(() => new CsvReader().read('"a"b'), /follows the quotes/)
 })
 
 test('a plan without an end has one here', () => {

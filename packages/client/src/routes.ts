@@ -83,6 +83,7 @@ export const routes: Readonly<Record<OperationId, Route>> = {
   exportTable: { method: 'GET', path: '/projects/{id}/databases/{db}/tables/{table}/export' },
   getDatabaseSchema: { method: 'GET', path: '/projects/{id}/databases/{db}/schema' },
   getKey: { method: 'GET', path: '/projects/{id}/{service}/key' },
+  importTable: { method: 'POST', path: '/projects/{id}/databases/{db}/tables/{table}/import' },
   listKeys: { method: 'GET', path: '/projects/{id}/{service}/keys' },
   listSavedQueries: { method: 'GET', path: '/projects/{id}/queries' },
   listTableRows: { method: 'GET', path: '/projects/{id}/databases/{db}/tables/{table}' },

@@ -9,10 +9,12 @@ type Part = Raise['when']['part']
 /** A field or parameter that says by its name that something goes for good. */
 const removingName = /^(remove|delete|drop|purge|erase|wipe)/i
 
-/** Takes such a field and removes nothing. */
+/** Takes such a field and removes nothing, or no more than a record. */
 const harmless: Readonly<Record<string, string>> = {
   createProject: 'a new project has no data yet',
   listAllBackups: 'it asks whose projects are gone',
+  editTableRows: 'rows are what people who operate a project edit, named one by one',
+  editKey: 'the same, of keys',
 }
 
 const find = (id: string) => operationList.find((one) => one.id === id)!

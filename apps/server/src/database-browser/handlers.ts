@@ -1,5 +1,6 @@
 import type { ProjectAnswers } from '../projects/answers.ts'
 import { createBrowsers } from './browsers.ts'
+import { fileHandlers } from './file-handlers.ts'
 import type { FindDeps } from './find-browser.ts'
 import { keyHandlers } from './key-handlers.ts'
 import { queryHandlers } from './query-handlers.ts'
@@ -11,6 +12,7 @@ export function databaseBrowserHandlers(given: Omit<FindDeps, 'browsers'>, answe
   const deps: FindDeps = { ...given, browsers: createBrowsers() }
   return {
     ...rowHandlers(deps, answers),
+    ...fileHandlers(deps, answers),
     ...queryHandlers(deps, answers),
     ...savedQueryHandlers(deps, answers),
     ...keyHandlers(deps, answers),

@@ -1,3 +1,4 @@
+import type { KeyChange } from '@stackquay/catalog/browse/key-driver'
 import { ProblemError } from '@stackquay/contract'
 import type { Handlers } from '../http/handler.ts'
 import type { ProjectAnswers } from '../projects/answers.ts'
@@ -28,21 +29,51 @@ export function keyHandlers(
 
     editKey: async ({ params, body }, context) => {
       const row = await find(params.id)
+      const change = changeOf(body)
       const browser = await keyBrowser(row, params.service, deps, context.signal)
       await deps.store.transaction((tx) =>
         tx.audit.append(
           context.audit({
-            action: 'key.edit',
+            action: 'service.key.edit',
             target: `${row.slug}/${params.service}`,
             project: row.id,
-            changes: { act: Object.keys(body.change)[0] ?? '' },
+            changes: { act: body.act },
           }),
         ),
       )
-      const edited = browser.call('changeKey', [keyOf(body), body.change], new AbortController().signal)
+      const edited = browser.call('changeKey', [keyOf(body), change], new AbortController().signal)
       if (await asProblem(edited, 'validation_failed')) return { status: 204 }
       throw new ProblemError('not_found', 'There is no such key or field; it may have expired.')
     },
+  }
+}
+
+interface Edit {
+  readonly act: 'set' | 'set-field' | 'delete-field' | 'expire' | 'delete'
+  readonly field?: string | undefined
+  readonly value?: string | undefined
+  readonly seconds?: number | null | undefined
+}
+
+function changeOf({ act, field, value, seconds }: Edit): KeyChange {
+  const given = <Value>(found: Value | undefined, name: string): Value => {
+    if (found !== undefined) return found
+    const detail = `"${act}" needs "${name}".`
+    throw new ProblemError('validation_failed', detail, { errors: [{ pointer: `/${name}`, code: 'missing', detail }] })
+  }
+  switch (act) {
+    case 'set':
+      return { set: { value: given(value, 'value') } }
+    case 'set-field':
+      return { setField: { field: given(field, 'field'), value: given(value, 'value') } }
+    case 'delete-field':
+      return { deleteField: { field: given(field, 'field') } }
+    case 'expire':
+      return { expire: { seconds: given(seconds, 'seconds') } }
+    case 'delete':
+      return { delete: true }
+    default:
+      return act satisfies never
   }
 }
 

@@ -3,8 +3,9 @@ import type { Handlers } from '../http/handler.ts'
 import type { ProjectAnswers } from '../projects/answers.ts'
 import { asProblem } from './browse-problem.ts'
 import { exportReply } from './export-reply.ts'
+import { exportLimitMs } from './file-handlers.ts'
 import { databaseBrowser, type FindDeps } from './find-browser.ts'
-import { exportLimitMs, mutable } from './row-handlers.ts'
+import { mutable } from './row-handlers.ts'
 
 export function queryHandlers(
   deps: FindDeps,

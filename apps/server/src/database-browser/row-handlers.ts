@@ -1,17 +1,15 @@
-import type { Filter, Sort } from '@stackquay/catalog/browse/statements'
+import type { EditValue, Filter, RowChange, Sort } from '@stackquay/catalog/browse/statements'
 import type { Handlers } from '../http/handler.ts'
 import type { ProjectAnswers } from '../projects/answers.ts'
 import { asProblem } from './browse-problem.ts'
-import { exportReply } from './export-reply.ts'
 import { databaseBrowser, type FindDeps } from './find-browser.ts'
 
 const pageLimitMs = 30_000
-export const exportLimitMs = 3_600_000
 
 export function rowHandlers(
   deps: FindDeps,
   { find }: Pick<ProjectAnswers, 'find'>,
-): Pick<Handlers, 'getDatabaseSchema' | 'listTableRows' | 'editTableRows' | 'exportTable'> {
+): Pick<Handlers, 'getDatabaseSchema' | 'listTableRows' | 'editTableRows'> {
   return {
     getDatabaseSchema: async ({ params }, { signal }) => {
       const browser = await databaseBrowser(await find(params.id), params.db, deps, signal)
@@ -35,7 +33,8 @@ export function rowHandlers(
       const row = await find(params.id)
       const browser = await databaseBrowser(row, params.db, deps, context.signal)
       const dryRun = query.dryRun === true
-      const { changes, schema = null } = body
+      const { schema = null } = body
+      const changes = body.changes.map(changeOf)
       const ask = { schema, table: params.table, changes, timeLimitMs: pageLimitMs }
       // What cannot be is refused before anything is written down.
       const planned = await asProblem(
@@ -63,20 +62,18 @@ export function rowHandlers(
       const edited = browser.call('edit', [{ ...ask, dryRun: false }], new AbortController().signal)
       return { status: 200, body: mutable(await asProblem(edited, 'validation_failed')) }
     },
-
-    exportTable: async ({ params, query }, context) => {
-      const row = await find(params.id)
-      const browser = await databaseBrowser(row, params.db, deps, context.signal)
-      const format = query.format ?? 'csv'
-      const ask = { ...tableAsk(params.table, query), format, of: 'table', timeLimitMs: exportLimitMs } as const
-      return exportReply(
-        { row, database: params.db, name: params.table, format, invalid: 'invalid_request' },
-        browser.export(ask, context.signal),
-        deps.store,
-        context,
-      )
-    },
   }
+}
+
+interface Edit {
+  readonly act: 'insert' | 'update' | 'delete'
+  readonly old?: Readonly<Record<string, EditValue>> | undefined
+  readonly set?: Readonly<Record<string, EditValue>> | undefined
+}
+
+function changeOf({ act, old = {}, set = {} }: Edit): RowChange {
+  if (act === 'insert') return { insert: set }
+  return act === 'update' ? { update: { old, set } } : { delete: { old } }
 }
 
 interface TableQuery {
@@ -85,7 +82,7 @@ interface TableQuery {
   readonly filter?: readonly Filter[] | undefined
 }
 
-function tableAsk(table: string, { schema, sort, filter }: TableQuery) {
+export function tableAsk(table: string, { schema, sort, filter }: TableQuery) {
   return { schema: schema ?? null, table, filters: filter ?? [], sort: sortOf(sort) }
 }
 

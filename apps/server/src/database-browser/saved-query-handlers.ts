@@ -40,7 +40,7 @@ export function savedQueryHandlers(
         refuseTaken(known, query)
         await tx.savedQueries.insert(query)
         await tx.audit.append(
-          context.audit({ action: 'query.create', target: `${row.slug}/${query.name}`, project: row.id }),
+          context.audit({ action: 'database.query.create', target: `${row.slug}/${query.name}`, project: row.id }),
         )
       })
       return { status: 201, body: viewOf(await findQuery(row.id, query.id)) }
@@ -60,7 +60,7 @@ export function savedQueryHandlers(
         await tx.savedQueries.update(changed)
         await tx.audit.append(
           context.audit({
-            action: 'query.update',
+            action: 'database.query.update',
             target: `${row.slug}/${changed.name}`,
             project: row.id,
             changes: { fields: Object.keys(body) },
@@ -76,7 +76,7 @@ export function savedQueryHandlers(
       await store.transaction(async (tx) => {
         await tx.savedQueries.delete(row.id, found.id)
         await tx.audit.append(
-          context.audit({ action: 'query.delete', target: `${row.slug}/${found.name}`, project: row.id }),
+          context.audit({ action: 'database.query.delete', target: `${row.slug}/${found.name}`, project: row.id }),
         )
       })
       return { status: 204 }

@@ -7,7 +7,7 @@ export type KeysPage = CallResult<'listKeys'>
 export type KeyFacts = KeysPage['keys'][number]
 export type KeyText = KeyFacts['key']
 export type KeyView = CallResult<'getKey'>
-export type KeyChange = NonNullable<CallInput<'editKey'>['body']>['change']
+export type KeyChange = Omit<NonNullable<CallInput<'editKey'>['body']>, 'key' | 'encoding'>
 
 /** Which service of which project. */
 export interface ServiceRef {
@@ -47,8 +47,9 @@ export function keyQuery(ref: ServiceRef, chosen: KeyText) {
 }
 
 export async function editKey(ref: ServiceRef, chosen: KeyText, change: KeyChange): Promise<void> {
-  await client.call('editKey', { params: paramsOf(ref), body: { ...named(chosen), change } } as never)
-  await queryClient.invalidateQueries({ queryKey: key(ref) })
+  await client.call('editKey', { params: paramsOf(ref), body: { ...named(chosen), ...change } } as never)
+  // A key that is gone is not asked for again.
+  await queryClient.invalidateQueries({ queryKey: change.act === 'delete' ? [...key(ref), 'list'] : key(ref) })
 }
 
 function named(chosen: KeyText) {

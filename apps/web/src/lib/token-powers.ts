@@ -137,6 +137,7 @@ export const powers = {
       'listTableRows',
       'editTableRows',
       'exportTable',
+      'importTable',
       'queryDatabase',
       'exportQuery',
       'listSavedQueries',

@@ -34,29 +34,15 @@ export function DatabaseBrowserPage() {
   const isSql = search.view === 'sql'
   return (
     <div className="flex w-full min-w-0 flex-col gap-3 px-4 py-4 sm:px-6">
-      <div className="flex flex-wrap items-center gap-x-4 gap-y-2">
-        <Link
-          to="/projects/$project/databases"
-          params={{ project: project.slug }}
-          className="inline-flex items-center gap-1 text-sm text-ink-2 hover:text-ink"
-        >
-          <ArrowLeft aria-hidden className="size-3.5" />
-          {texts.project.tabs.databases}
-        </Link>
-        <h2 className="min-w-0 flex-1 truncate font-mono text-base font-semibold">{database}</h2>
-        <Segments
-          label={t.view}
-          options={[
-            { value: 'rows', label: t.rows },
-            { value: 'sql', label: t.sql },
-          ]}
-          value={isSql ? 'sql' : 'rows'}
-          onChange={(view) => {
-            const { view: _, ...rest } = search
-            go(view === 'sql' ? { ...rest, view } : rest)
-          }}
-        />
-      </div>
+      <Head
+        project={project.slug}
+        database={database}
+        isSql={isSql}
+        onSql={(next) => {
+          const { view: _, ...rest } = search
+          go(next ? { ...rest, view: 'sql' } : rest)
+        }}
+      />
       <Loaded query={query} rows={6}>
         {(schema) => {
           const table = tableOf(schema.tables, search, schema.defaultSchema)
@@ -95,6 +81,38 @@ export function DatabaseBrowserPage() {
           )
         }}
       </Loaded>
+    </div>
+  )
+}
+
+interface HeadProps {
+  project: string
+  database: string
+  isSql: boolean
+  onSql: (isSql: boolean) => void
+}
+
+function Head({ project, database, isSql, onSql }: HeadProps) {
+  return (
+    <div className="flex flex-wrap items-center gap-x-4 gap-y-2">
+      <Link
+        to="/projects/$project/databases"
+        params={{ project }}
+        className="inline-flex items-center gap-1 text-sm text-ink-2 hover:text-ink"
+      >
+        <ArrowLeft aria-hidden className="size-3.5" />
+        {texts.project.tabs.databases}
+      </Link>
+      <h2 className="min-w-0 flex-1 truncate font-mono text-base font-semibold">{database}</h2>
+      <Segments
+        label={t.view}
+        options={[
+          { value: 'rows', label: t.rows },
+          { value: 'sql', label: t.sql },
+        ]}
+        value={isSql ? 'sql' : 'rows'}
+        onChange={(view) => onSql(view === 'sql')}
+      />
     </div>
   )
 }

@@ -8,6 +8,7 @@ import {
   type Statement,
   type TableFacts,
 } from './driver.ts'
+import { type ImportAsk, importRows } from './import-rows.ts'
 import type { PlanNode } from './plan-tree.ts'
 import { decodeCursor, encodeCursor } from './row-cursor.ts'
 import {
@@ -101,6 +102,8 @@ export function sqlActs(server: SqlServer) {
     query: (ask: QueryAsk, signal: AbortSignal) => query(server, ask, signal),
     edit: (ask: EditAsk, signal: AbortSignal) => edit(server, ask, signal),
     export: (ask: ExportAsk, signal: AbortSignal) => exported(server, ask, signal),
+    import: async (ask: ImportAsk, content: AsyncIterable<Uint8Array>, signal: AbortSignal) =>
+      importRows(server, await tableOf(server, ask, signal), content, ask.timeLimitMs, signal),
   }
 }
 

@@ -2,18 +2,21 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { BrowseError } from '../browse/driver.ts'
+import type { ImportAsk } from '../browse/import-rows.ts'
 import type { ExportAsk } from '../browse/sql-acts.ts'
 import type { BrowseCalls, CallName, CrossingError, FromBrowser, Purpose, ToBrowser } from './messages.ts'
 
 /** A database that is looked into, by a process of its own: from the first call on, until a while after the last one. */
 export interface Browser {
-  call<Name extends Exclude<CallName, 'export'>>(
+  call<Name extends Exclude<CallName, 'export' | 'import'>>(
     name: Name,
     args: Parameters<BrowseCalls[Name]>,
     signal: AbortSignal,
   ): Promise<ReturnType<BrowseCalls[Name]>>
   /** Not read on, it waits; left, it is cancelled. */
   export(ask: ExportAsk, signal: AbortSignal): AsyncGenerator<Buffer>
+  /** Read to its end; what breaks off imports nothing. */
+  import(ask: ImportAsk, content: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<{ readonly rows: number }>
   /** How many calls are under way. */
   busy(): number
   end(): Promise<void>
@@ -21,7 +24,7 @@ export interface Browser {
 
 interface Waiting {
   readonly answer: PromiseWithResolvers<unknown>
-  onChunk?: (bytes: Uint8Array) => void
+  on(message: Extract<FromBrowser, { is: 'chunk' | 'more' }>): void
 }
 
 const program = fileURLToPath(new URL('./program.ts', import.meta.url))
@@ -51,7 +54,7 @@ export function openBrowser(purpose: Purpose, onEnd: () => void): Browser {
   )
   child.on('message', (message: FromBrowser) => {
     const found = waiting.get(message.id)
-    if (message.is === 'chunk') return found?.onChunk?.(message.bytes)
+    if (message.is === 'chunk' || message.is === 'more') return found?.on(message)
     waiting.delete(message.id)
     if (message.is === 'answer') found?.answer.resolve(message.value)
     else found?.answer.reject(asError(message.error))
@@ -65,12 +68,12 @@ export function openBrowser(purpose: Purpose, onEnd: () => void): Browser {
     name: CallName,
     args: readonly unknown[],
     signal: AbortSignal,
-    onChunk?: (bytes: Uint8Array) => void,
+    on: Waiting['on'] = () => undefined,
   ) => {
     signal.throwIfAborted()
     const id = ++last
     const answer = Promise.withResolvers<unknown>()
-    waiting.set(id, { answer, ...(onChunk === undefined ? {} : { onChunk }) })
+    waiting.set(id, { answer, on })
     const abort = () => tell({ is: 'abort', id })
     signal.addEventListener('abort', abort, { once: true })
     tell({ is: 'call', id, name, args })
@@ -80,6 +83,7 @@ export function openBrowser(purpose: Purpose, onEnd: () => void): Browser {
   return {
     call: async (name, args, signal) => (await begin(name, args, signal).ended) as never,
     export: (ask, signal) => chunksOf(ask, begin, tell, signal),
+    import: (ask, content, signal) => fed(ask, content, begin, tell, signal),
     busy: () => waiting.size,
     end: async () => {
       if (child.connected) child.disconnect()
@@ -94,7 +98,7 @@ type Begin = (
   name: CallName,
   args: readonly unknown[],
   signal: AbortSignal,
-  onChunk: (bytes: Uint8Array) => void,
+  on: Waiting['on'],
 ) => { readonly id: number; readonly ended: Promise<unknown> }
 
 async function* chunksOf(
@@ -106,8 +110,8 @@ async function* chunksOf(
   const left = new AbortController()
   const chunks: Uint8Array[] = []
   let wake = Promise.withResolvers<void>()
-  const { id, ended } = begin('export', [ask], AbortSignal.any([signal, left.signal]), (bytes) => {
-    chunks.push(bytes)
+  const { id, ended } = begin('export', [ask], AbortSignal.any([signal, left.signal]), (message) => {
+    if (message.is === 'chunk') chunks.push(message.bytes)
     wake.resolve()
   })
   let isDone = false
@@ -128,6 +132,31 @@ async function* chunksOf(
   } finally {
     left.abort()
     await ended.catch(() => undefined)
+  }
+}
+
+async function fed(
+  ask: ImportAsk,
+  content: AsyncIterable<Uint8Array>,
+  begin: Begin,
+  tell: (message: ToBrowser) => void,
+  signal: AbortSignal,
+): Promise<{ readonly rows: number }> {
+  const broken = new AbortController()
+  const chunks = content[Symbol.asyncIterator]()
+  const { id, ended } = begin('import', [ask], AbortSignal.any([signal, broken.signal]), () => {
+    chunks.next().then(
+      (next) => tell({ is: 'content', id, bytes: next.done === true ? null : next.value }),
+      (error: unknown) => broken.abort(error),
+    )
+  })
+  try {
+    return (await ended) as { readonly rows: number }
+  } catch (error) {
+    broken.signal.throwIfAborted()
+    throw error
+  } finally {
+    await chunks.return?.()
   }
 }
 

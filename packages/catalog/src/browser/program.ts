@@ -15,6 +15,8 @@ type Opened = { readonly of: 'sql'; readonly server: SqlServer } | { readonly of
 const acts = new Map<number, AbortController>()
 /** Who waits until a chunk was taken. */
 const taking = new Map<number, () => void>()
+/** Who waits for content. */
+const receiving = new Map<number, (bytes: Uint8Array | null) => void>()
 let purpose: Purpose | null = null
 let opened: Promise<Opened> | null = null
 
@@ -37,6 +39,10 @@ process.on('message', (message: ToBrowser) => {
     case 'abort':
       acts.get(message.id)?.abort()
       taking.get(message.id)?.()
+      receiving.get(message.id)?.(null)
+      break
+    case 'content':
+      receiving.get(message.id)?.(message.bytes)
       break
     case 'taken':
       taking.get(message.id)?.()
@@ -57,6 +63,7 @@ async function answer({ id, name, args }: Extract<ToBrowser, { is: 'call' }>): P
   } finally {
     acts.delete(id)
     taking.delete(id)
+    receiving.delete(id)
   }
 }
 
@@ -86,6 +93,7 @@ async function calls(id: number, signal: AbortSignal): Promise<Acts> {
       for await (const chunk of sql().export(ask, signal)) await send(id, chunk, signal)
       return null
     },
+    import: (ask) => sql().import(ask, contentOf(id, signal), signal),
     keys: (ask) => reopening(keys().keys(ask)),
     key: (ask) => reopening(keys().key(ask)),
     changeKey: (key, change) => reopening(keys().change(key, change)),
@@ -114,6 +122,20 @@ async function open(): Promise<Opened> {
   if (load === undefined) throw new BrowseError('invalid', 'This kind of service cannot be looked into.')
   const { driver } = await load()
   return { of: 'keys', server: await driver.open(purpose.connection) }
+}
+
+/** What the service has of it, chunk by chunk. */
+async function* contentOf(id: number, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+  for (;;) {
+    const next = Promise.withResolvers<Uint8Array | null>()
+    receiving.set(id, next.resolve)
+    tell({ is: 'more', id })
+    const bytes = await next.promise
+    // What was cut off is not all of it.
+    signal.throwIfAborted()
+    if (bytes === null) return
+    yield bytes
+  }
 }
 
 /** One chunk at a time is on its way. */

@@ -21,6 +21,10 @@ const token = {
   expiresAt: null,
   lastUsedAt: null,
 }
+const savedQuery = {
+  ...{ id: 'sqr_01kq3z8v5q', name: 'Authors', database: null, sql: 'SELECT 1' },
+  ...{ createdAt: at, updatedAt: at },
+}
 const operation = {
   id: 'op_01kq3z8v5x',
   kind: 'start',
@@ -511,6 +515,35 @@ export const examples: Readonly<Record<string, unknown>> = {
   CheckpointList: { items: [checkpoint] },
   CheckpointCreate: { name: 'before the upgrade' },
   CheckpointRestore: { confirm: 'shop' },
+  DatabaseSchema: { defaultSchema: 'public', language: 'PostgreSQL', tables: [], truncated: false },
+  TableRows: {
+    table: {
+      ...{ schema: 'public', name: 'author', kind: 'table', rowEstimate: 1, foreignKeys: [], indexes: [] },
+      ...{ columns: [], primaryKey: ['id'] },
+    },
+    ...{ rows: [[1, 'Ada']], nextCursor: null, previousCursor: null, milliseconds: 4 },
+  },
+  RowEdits: { changes: [{ act: 'update', old: { id: 1, name: 'Ada' }, set: { name: 'Grace' } }] },
+  RowEditResult: { statements: ['DELETE FROM "public"."author" WHERE "id" = \'1\''], applied: true },
+  RowsExport: 'id,name\r\n1,Ada\r\n',
+  CsvFile: 'id,name\r\n1,Ada\r\n',
+  TableImport: { rows: 1 },
+  DatabaseQuery: { sql: 'SELECT 1' },
+  DatabaseQueryExport: { sql: 'SELECT 1' },
+  DatabaseQueryResult: {
+    columns: [{ name: 'n', type: 'integer', kind: 'number' }],
+    ...{ rows: [[1]], command: 'SELECT', affected: null, truncated: null, plan: null, milliseconds: 3 },
+  },
+  SavedQueryList: list(savedQuery),
+  SavedQuery: savedQuery,
+  SavedQueryCreate: { name: 'Authors', sql: 'SELECT 1' },
+  SavedQueryPatch: { sql: 'SELECT 1' },
+  KeysPage: { keys: [{ key: 'basket', type: 'hash', ttlMs: null }], nextCursor: null, total: 1 },
+  KeyView: {
+    ...{ key: 'basket', type: 'hash', ttlMs: null, length: 1, nextCursor: null },
+    items: [{ name: 'apple', value: '2', score: null }],
+  },
+  KeyEdit: { key: 'basket', act: 'set-field', field: 'apple', value: '3' },
   Snapshot: snapshot,
   SnapshotList: { items: [snapshot] },
   SnapshotCreate: { name: 'before-the-upgrade' },

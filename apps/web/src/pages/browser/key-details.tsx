@@ -89,7 +89,7 @@ export function KeyDetails({ service, chosen, onDeleted }: KeyDetailsProps) {
         detail={t.deleteDetail}
         submit={t.delete}
         onConfirm={async () => {
-          await editKey(service, chosen, { delete: true })
+          await editKey(service, chosen, { act: 'delete' })
           toastDone(t.deleted)
           onDeleted()
         }}
@@ -123,7 +123,7 @@ function Edit({
       await editKey(
         service,
         chosen,
-        typeof name === 'string' ? { setField: { field: name, value } } : { set: { value } },
+        typeof name === 'string' ? { act: 'set-field', field: name, value } : { act: 'set', value },
       )
       toastDone(t.changed)
       onClose()

@@ -135,7 +135,7 @@ function changeOf(table: DatabaseTable, edited: EditedRow, drafts: Readonly<Reco
   const set: Record<string, string | null> = {}
   for (const [name, draft] of Object.entries(drafts))
     if (draft !== 'untouched') set[name] = draft === 'null' ? null : draft.text
-  if (edited.kind === 'insert') return { insert: set }
+  if (edited.kind === 'insert') return { act: 'insert', set }
   const values = edited.values
   const old: Record<string, string | number | boolean | null> = {}
   for (const [at, column] of table.columns.entries()) {
@@ -145,6 +145,6 @@ function changeOf(table: DatabaseTable, edited: EditedRow, drafts: Readonly<Reco
       table.primaryKey.includes(column.name) || edited.kind === 'delete' || Object.hasOwn(set, column.name)
     if (isAsked && (typeof value !== 'object' || value === null)) old[column.name] = value
   }
-  if (edited.kind === 'delete') return { delete: { old } }
-  return Object.keys(set).length === 0 ? null : { update: { old, set } }
+  if (edited.kind === 'delete') return { act: 'delete', old }
+  return Object.keys(set).length === 0 ? null : { act: 'update', old, set }
 }

@@ -9,13 +9,15 @@ import {
   Plus,
   Rows3,
   Trash2,
+  Upload,
 } from 'lucide-react'
-import { useState } from 'react'
+import { useRef, useState } from 'react'
 import {
   type Cell,
   type DatabaseRef,
   type DatabaseTable,
   exportTable,
+  importTable,
   type RowsAsk,
   rowsQuery,
   type TableRows,
@@ -25,7 +27,7 @@ import { EmptyState } from '../../components/empty-state.tsx'
 import { ErrorState } from '../../components/error-state.tsx'
 import { Menu, MenuItem } from '../../components/menu.tsx'
 import { SkeletonList } from '../../components/skeleton.tsx'
-import { toastProblem } from '../../components/toast.tsx'
+import { toastDone, toastProblem } from '../../components/toast.tsx'
 import type { BrowserFilter, BrowserSearch } from '../../lib/browser-search.ts'
 import { texts } from '../../texts/index.ts'
 import { FilterBar } from './filter-bar.tsx'
@@ -71,6 +73,7 @@ export function RowsView({ database, table: known, search, onSearch, onFollow }:
             {t.insert}
           </Button>
         )}
+        {table.kind === 'table' && <ImportButton database={database} table={table} />}
         <Menu
           trigger={
             <Button size="sm" icon={Download}>
@@ -111,6 +114,40 @@ export function RowsView({ database, table: known, search, onSearch, onFollow }:
         <RowEditor database={database} table={table} edited={editing} onClose={() => setEditing(null)} />
       )}
     </section>
+  )
+}
+
+function ImportButton({ database, table }: { database: DatabaseRef; table: DatabaseTable }) {
+  const input = useRef<HTMLInputElement>(null)
+  const [busy, setBusy] = useState(false)
+  const send = async (file: File) => {
+    setBusy(true)
+    try {
+      toastDone(t.imported(await importTable(database, table, file)))
+    } catch (error) {
+      toastProblem(error)
+    } finally {
+      setBusy(false)
+    }
+  }
+  return (
+    <>
+      <Button size="sm" icon={Upload} busy={busy} onClick={() => input.current?.click()}>
+        {t.import}
+      </Button>
+      <input
+        ref={input}
+        type="file"
+        accept=".csv,text/csv"
+        aria-label={t.import}
+        className="hidden"
+        onChange={(event) => {
+          const [file] = event.target.files ?? []
+          event.target.value = ''
+          if (file !== undefined) void send(file)
+        }}
+      />
+    </>
   )
 }
 

@@ -1,4 +1,5 @@
 import { BrowseError, type Edit, type EditOutcome, type SqlDriver, type SqlServer } from '../../browse/driver.ts'
+import { sessionPool } from '../../browse/session-pool.ts'
 import { connect, type Session } from './connect.ts'
 import { familyDialect } from './dialect.ts'
 import { mostTables, readTables } from './schema.ts'
@@ -15,35 +16,16 @@ export const driver: SqlDriver = {
           'The server does not know the user that reads for this browser: it has been running since before there was one, or with another password. Restart the database.',
         )
       })
-    const idle: Session[] = []
-    const taken = async () => {
-      for (let session = idle.pop(); session !== undefined; session = idle.pop()) if (!session.isEnded()) return session
-      return asReader()
-    }
-    const given = async (session: Session, isWell: boolean) => {
-      if (isWell && idle.length < mostIdle && !session.isEnded()) idle.push(session)
-      else await session.end()
-    }
-    const reading = async <Value>(read: (session: Session) => Promise<Value>, abort: AbortSignal): Promise<Value> => {
-      const session = await taken()
-      let isWell = false
-      try {
-        const value = await session.within(abort, ownLimitMs, () => read(session))
-        isWell = true
-        return value
-      } finally {
-        await given(session, isWell)
-      }
-    }
+    const pool = sessionPool(asReader)
     const tables = (session: Session, name: string | null) =>
       readTables(async (text, values) => (await session.ask(text, values)).rows, database, name)
     const first = await asReader()
-    idle.push(first)
+    await pool.give(first, true)
     return {
       dialect: familyDialect(first.isMariadb),
       defaultSchema: () => database,
       schema: (abort) =>
-        reading(async (session) => {
+        pool.reading(async (session) => {
           const found = await tables(session, null)
           const language = session.isMariadb ? 'MariaSQL' : 'MySQL'
           return {
@@ -55,12 +37,15 @@ export const driver: SqlDriver = {
         }, abort),
       table: (schema, name, abort) =>
         schema === database
-          ? reading(async (session) => (await tables(session, name)).find((one) => one.name === name) ?? null, abort)
+          ? pool.reading(
+              async (session) => (await tables(session, name)).find((one) => one.name === name) ?? null,
+              abort,
+            )
           : Promise.resolve(null),
       async *stream(statement, options, abort) {
         const isPooled = !options.write && !options.foreign
         const session = isPooled
-          ? await taken()
+          ? await pool.take()
           : options.write
             ? await connect(connection, connection)
             : await asReader()
@@ -70,7 +55,7 @@ export const driver: SqlDriver = {
           isWell = true
           return outcome
         } finally {
-          if (isPooled) await given(session, isWell)
+          if (isPooled) await pool.give(session, isWell)
           else await session.end()
         }
       },
@@ -82,9 +67,7 @@ export const driver: SqlDriver = {
           await session.end()
         }
       },
-      close: async () => {
-        await Promise.all(idle.splice(0).map((session) => session.end()))
-      },
+      close: pool.close,
     }
   },
 }
@@ -105,6 +88,4 @@ async function edit({ ask }: Session, edits: AsyncIterable<Edit> | Iterable<Edit
   return { failed: null }
 }
 
-const mostIdle = 3
-const ownLimitMs = 30_000
 const wrongPassword = 1045

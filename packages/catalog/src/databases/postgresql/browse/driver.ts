@@ -1,4 +1,5 @@
 import { type BrowseConnection, BrowseError, type SqlDriver, type SqlServer } from '../../../browse/driver.ts'
+import { sessionPool } from '../../../browse/session-pool.ts'
 import { connect, type Session } from './connect.ts'
 import { dialect } from './dialect.ts'
 import { edit } from './edit.ts'
@@ -10,24 +11,7 @@ export const driver: SqlDriver = {
   async open(connection): Promise<SqlServer> {
     const asOwner = () => connect(connection, connection)
     const asReader = () => readerSession(connection, asOwner)
-    // One that has answered is used again: what was asked over it is ours alone.
-    const idle: Session[] = []
-    const taken = async () => idle.pop() ?? (await asReader())
-    const given = async (session: Session, isWell: boolean) => {
-      if (isWell && idle.length < mostIdle && !session.isEnded()) idle.push(session)
-      else await session.end()
-    }
-    const reading = async <Value>(read: (session: Session) => Promise<Value>, abort: AbortSignal): Promise<Value> => {
-      const session = await taken()
-      let isWell = false
-      try {
-        const value = await session.within(abort, ownLimitMs, () => read(session))
-        isWell = true
-        return value
-      } finally {
-        await given(session, isWell)
-      }
-    }
+    const pool = sessionPool(asReader)
     const first = await asReader()
     const [row] = await first.ask('SELECT coalesce(current_schema(), $1)', ['public'])
     const defaultSchema = row?.[0] ?? 'public'
@@ -35,12 +19,12 @@ export const driver: SqlDriver = {
       await first.ask(typeNamesSql, []).then((rows) => rows.map(([oid, name]) => [Number(oid), name ?? ''])),
     )
     const typeName = (oid: number) => types.get(oid) ?? `type ${oid}`
-    idle.push(first)
+    await pool.give(first, true)
     return {
       dialect,
       defaultSchema: () => defaultSchema,
       schema: (abort) =>
-        reading(async ({ ask }) => {
+        pool.reading(async ({ ask }) => {
           const tables = await readTables(ask, null)
           return {
             defaultSchema,
@@ -50,17 +34,17 @@ export const driver: SqlDriver = {
           }
         }, abort),
       table: (schema, name, abort) =>
-        reading(async ({ ask }) => (await readTables(ask, { schema, name }))[0] ?? null, abort),
+        pool.reading(async ({ ask }) => (await readTables(ask, { schema, name }))[0] ?? null, abort),
       async *stream(statement, options, abort) {
         const isPooled = !options.write && !options.foreign
-        const session = isPooled ? await taken() : options.write ? await asOwner() : await asReader()
+        const session = isPooled ? await pool.take() : options.write ? await asOwner() : await asReader()
         let isWell = false
         try {
           const outcome = yield* stream(session, statement, options, typeName, abort)
           isWell = true
           return outcome
         } finally {
-          if (isPooled) await given(session, isWell)
+          if (isPooled) await pool.give(session, isWell)
           else await session.end()
         }
       },
@@ -72,9 +56,7 @@ export const driver: SqlDriver = {
           await session.end()
         }
       },
-      close: async () => {
-        await Promise.all(idle.splice(0).map((session) => session.end()))
-      },
+      close: pool.close,
     }
   },
 }
@@ -82,7 +64,6 @@ export const driver: SqlDriver = {
 /** Of what was there when it was opened. */
 const typeNamesSql = `SELECT oid::text, pg_catalog.format_type(oid, NULL) FROM pg_catalog.pg_type WHERE typrelid = 0 ORDER BY oid LIMIT 5000`
 
-const mostIdle = 3
 const ownLimitMs = 30_000
 
 /** A session of the reader. Where there is none, or it may do more than it should, it is made what it was first. */
