@@ -80,7 +80,10 @@ describe('SSH with the programs of OpenSSH', { timeout: 900_000 }, () => {
     assert.equal(err, 'err\n')
     const bytes = randomBytes(3_000_000)
     await writeFile(join(work, 'bytes'), bytes)
-    const there = await execute('sh', ['-c', `ssh ${client.options.join(' ')} shop@127.0.0.1 'cat | sha256sum' < ${work}/bytes`])
+    const there = await execute('sh', [
+      '-c',
+      `ssh ${client.options.join(' ')} shop@127.0.0.1 'cat | sha256sum' < ${work}/bytes`,
+    ])
     assert.equal(there.stdout.slice(0, 64), sha(bytes))
     const lines = await client.run('ssh', [...client.options, '-T', 'shop@127.0.0.1'], 'echo one; echo two\n')
     assert.equal(lines.out, 'one\ntwo\n')
@@ -125,7 +128,10 @@ describe('SSH with the programs of OpenSSH', { timeout: 900_000 }, () => {
       const again = client.start('ssh', [...client.options, '-tt', '-s', 'shop@127.0.0.1', terminal!.id])
       const more = outputOf(again)
       again.stdin!.write('echo "$((number + 1)) $(cat late.txt)"\n')
-      await until(async () => /42 later/.test(more()) || (again.stdin!.write('echo "$((number + 1)) $(cat late.txt)"\n'), false), 'the same shell to answer')
+      await until(
+        async () => /42 later/.test(more()) || (again.stdin!.write('echo "$((number + 1)) $(cat late.txt)"\n'), false),
+        'the same shell to answer',
+      )
       again.stdin!.write('exit 5\n')
       const [code] = await once(again, 'close')
       assert.equal(code, 5)
@@ -136,20 +142,37 @@ describe('SSH with the programs of OpenSSH', { timeout: 900_000 }, () => {
 
   it('ends a program with its client', async () => {
     const child = client.start('ssh', [...client.options, 'shop@127.0.0.1', 'echo $$; sleep 1000'])
-    const pid = await until2(async () => Number(outputOf(child)()) || Number((await once(child.stdout!, 'data'))[0]), (found) => found > 0, 'the program to start')
+    const pid = await until2(
+      async () => Number(outputOf(child)()) || Number((await once(child.stdout!, 'data'))[0]),
+      (found) => found > 0,
+      'the program to start',
+    )
     child.kill('SIGKILL')
     await until(async () => !(await exists(`/proc/${pid}`)), 'the program to be ended')
   })
 
   const size = isSoak ? 1_000_000_000 : 100_000_000
-  it('takes and gives files with sftp, scp and rsync: bytes, modes, times, resumed and in numbers', { timeout: 600_000 }, async () => {
+  it('takes and gives files with sftp, scp and rsync: bytes, modes, times, resumed and in numbers', {
+    timeout: 600_000,
+  }, async () => {
     const big = randomBytes(1_000_000)
     const file = join(work, 'big')
     await writeFile(file, Buffer.concat(Array.from({ length: size / 1_000_000 }, () => big)))
     const whole = sha(await readFile(file))
     await chmod(file, 0o640)
     await utimes(file, 1_600_000_000, 1_600_000_000)
-    const put = await client.sftp('shop', [`put -p ${file} big`, 'ls -l big', 'df', 'mkdir d', 'rename big d/big', 'chmod 600 d/big', 'ln d/big twice', 'ln -s d/big link', 'get link back', 'rm twice'])
+    const put = await client.sftp('shop', [
+      `put -p ${file} big`,
+      'ls -l big',
+      'df',
+      'mkdir d',
+      'rename big d/big',
+      'chmod 600 d/big',
+      'ln d/big twice',
+      'ln -s d/big link',
+      'get link back',
+      'rm twice',
+    ])
     assert.equal(put.code, 0, put.err + put.out)
     const there = await stat(join(folder, 'd/big'))
     assert.equal(there.mode & 0o777, 0o600)
@@ -176,16 +199,30 @@ describe('SSH with the programs of OpenSSH', { timeout: 900_000 }, () => {
       const { code, err } = await client.run(program, args)
       assert.equal(code, 0, `${program}: ${err}`)
     }
-    for (const copy of [join(folder, 'by-scp'), join(folder, 'by-rsync'), join(work, 'scp-back'), join(work, 'rsync-back')])
+    for (const copy of [
+      join(folder, 'by-scp'),
+      join(folder, 'by-rsync'),
+      join(work, 'scp-back'),
+      join(work, 'rsync-back'),
+    ])
       await execute('diff', ['-r', many, copy])
   })
 
   it('takes a push of git and gives a clone', async () => {
     const env = `GIT_SSH_COMMAND="ssh ${client.options.join(' ')}" GIT_CONFIG_GLOBAL=/dev/null`
-    await client.ssh('shop', 'git init -q -b main repo && cd repo && git -c user.name=a -c user.email=a@b.test commit -q --allow-empty -m first')
-    const clone = await client.run('sh', ['-c', `${env} git clone -q ssh://shop@127.0.0.1:${port}${folder}/repo ${work}/clone && git -C ${work}/clone log --format=%s`])
+    await client.ssh(
+      'shop',
+      'git init -q -b main repo && cd repo && git -c user.name=a -c user.email=a@b.test commit -q --allow-empty -m first',
+    )
+    const clone = await client.run('sh', [
+      '-c',
+      `${env} git clone -q ssh://shop@127.0.0.1:${port}${folder}/repo ${work}/clone && git -C ${work}/clone log --format=%s`,
+    ])
     assert.equal(clone.out.trim(), 'first', clone.err)
-    const push = await client.run('sh', ['-c', `cd ${work}/clone && git -c user.name=a -c user.email=a@b.test commit -q --allow-empty -m second && ${env} git push -q origin HEAD:refs/heads/other`])
+    const push = await client.run('sh', [
+      '-c',
+      `cd ${work}/clone && git -c user.name=a -c user.email=a@b.test commit -q --allow-empty -m second && ${env} git push -q origin HEAD:refs/heads/other`,
+    ])
     assert.equal(push.code, 0, push.err)
     assert.equal((await client.ssh('shop', 'git -C repo log -1 --format=%s other')).out, 'second\n')
   })
@@ -193,13 +230,21 @@ describe('SSH with the programs of OpenSSH', { timeout: 900_000 }, () => {
   it('leads connections on to ports of the project alone', { timeout: 60_000 }, async () => {
     const [own, foreign] = [await freePort(), await freePort()]
     const serving = (user: string, on: number) =>
-      client.start('ssh', [...client.options, `${user}@127.0.0.1`, `exec python3 -m http.server ${on} --bind 127.0.0.1`])
+      client.start('ssh', [
+        ...client.options,
+        `${user}@127.0.0.1`,
+        `exec python3 -m http.server ${on} --bind 127.0.0.1`,
+      ])
     const programs = [serving('shop', own), serving('other', foreign)]
     try {
       for (const one of [own, foreign])
         await until(async () => (await answers(one)) !== null, 'the programs of the projects to listen')
       const through = async (host: string, to: number) => {
-        const { out, err } = await client.run('ssh', [...client.options, '-W', `${host.includes(':') ? `[${host}]` : host}:${to}`, 'shop@127.0.0.1'], 'GET / HTTP/1.0\r\n\r\n')
+        const { out, err } = await client.run(
+          'ssh',
+          ['-o', 'LogLevel=INFO', ...client.options, '-W', `${host.includes(':') ? `[${host}]` : host}:${to}`, 'shop@127.0.0.1'],
+          'GET / HTTP/1.0\r\n\r\n',
+        )
         return { out, err }
       }
       assert.match((await through('localhost', own)).out, /200 OK/)
@@ -222,7 +267,12 @@ describe('SSH with the programs of OpenSSH', { timeout: 900_000 }, () => {
         assert.equal(out, '', `${host}:${to}`)
         assert.match(err, /Only ports of the project|No program of the project|Nothing answers/, `${host}:${to}`)
       }
-      const back = await client.ssh('shop', 'true', ['-o', 'ExitOnForwardFailure=yes', '-R', `${await freePort()}:127.0.0.1:1`])
+      const back = await client.ssh('shop', 'true', [
+        '-o',
+        'ExitOnForwardFailure=yes',
+        '-R',
+        `${await freePort()}:127.0.0.1:1`,
+      ])
       assert.equal(back.code, 255)
       const agent = await client.ssh('shop', 'echo "[$SSH_AUTH_SOCK][$DISPLAY]"', ['-A', '-X'])
       assert.equal(agent.out, '[][]\n')
@@ -231,7 +281,9 @@ describe('SSH with the programs of OpenSSH', { timeout: 900_000 }, () => {
     }
   })
 
-  it('refuses whoever may not work in the project, and tells nobody whether it exists', { timeout: 60_000 }, async () => {
+  it('refuses whoever may not work in the project, and tells nobody whether it exists', {
+    timeout: 60_000,
+  }, async () => {
     const { items } = await service.client.call('listProjects', {})
     const other = items.find(({ slug }) => slug === 'other')!.id
     const tokens = {
@@ -243,7 +295,16 @@ describe('SSH with the programs of OpenSSH', { timeout: 900_000 }, () => {
       const ask = join(work, 'ask')
       await writeFile(ask, `#!/bin/sh\necho '${token}'\n`, { mode: 0o700 })
       const options = client.options.map((word) => (word === 'BatchMode=yes' ? 'PubkeyAuthentication=no' : word))
-      return client.run('env', ['SSH_ASKPASS_REQUIRE=force', `SSH_ASKPASS=${ask}`, 'ssh', ...options, '-o', 'NumberOfPasswordPrompts=1', `${user}@127.0.0.1`, 'echo in'])
+      return client.run('env', [
+        'SSH_ASKPASS_REQUIRE=force',
+        `SSH_ASKPASS=${ask}`,
+        'ssh',
+        ...options,
+        '-o',
+        'NumberOfPasswordPrompts=1',
+        `${user}@127.0.0.1`,
+        'echo in',
+      ])
     }
     assert.equal((await withToken(tokens.operate)).out, 'in\n')
     const refusals = [
@@ -267,7 +328,11 @@ describe('SSH with the programs of OpenSSH', { timeout: 900_000 }, () => {
   it('ends connections within a second of the key, the token or the user', { timeout: 90_000 }, async () => {
     const users = (await session('GET', '/users')) as { items: { id: string; username: string }[] }
     assert.ok(users.items.length > 0)
-    const made = (await session('POST', '/users', { username: 'bob', role: 'operate', password: 'long-enough-for-bob' })) as { id: string }
+    const made = (await session('POST', '/users', {
+      username: 'bob',
+      role: 'operate',
+      password: 'long-enough-for-bob',
+    })) as { id: string }
     const bob = { username: 'bob', password: 'long-enough-for-bob' }
     await makeKey(join(work, 'bob'), 'ed25519')
     const change = (body: object) => session('PATCH', `/users/${made.id}`, body)
@@ -290,7 +355,11 @@ describe('SSH with the programs of OpenSSH', { timeout: 900_000 }, () => {
       assert.equal((await his.ssh('shop', 'true')).code, 255, what)
       await undo()
     }
-    const closed = await until2(() => audit('ssh.close'), (found) => found.some(({ actor }) => actor.startsWith('bob (ssh key:')), 'the ends to be written down')
+    const closed = await until2(
+      () => audit('ssh.close'),
+      (found) => found.some(({ actor }) => actor.startsWith('bob (ssh key:')),
+      'the ends to be written down',
+    )
     assert.ok(closed.every(({ source, ip }) => source === 'ssh' && ip === '127.0.0.1'))
   })
 
@@ -298,7 +367,10 @@ describe('SSH with the programs of OpenSSH', { timeout: 900_000 }, () => {
     const child = client.start('ssh', [...client.options, 'other@127.0.0.1', 'echo in; sleep 1000'])
     await once(child.stdout!, 'data')
     const ended = once(child, 'close')
-    await service.client.call('deleteProject', { params: { id: 'other' }, query: { confirm: 'other', purge: true, wait: 60 } as never })
+    await service.client.call('deleteProject', {
+      params: { id: 'other' },
+      query: { confirm: 'other', purge: true, wait: 60 } as never,
+    })
     await ended
     assert.equal((await client.ssh('other', 'true')).code, 255)
   })
@@ -329,7 +401,10 @@ const exists = (path: string) =>
 
 async function answers(port: number): Promise<true | null> {
   const socket = connect(port, '127.0.0.1')
-  const done = await Promise.race([once(socket, 'connect').then(() => true as const), once(socket, 'error').then(() => null)]).catch(() => null)
+  const done = await Promise.race([
+    once(socket, 'connect').then(() => true as const),
+    once(socket, 'error').then(() => null),
+  ]).catch(() => null)
   socket.destroy()
   return done
 }

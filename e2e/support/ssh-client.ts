@@ -100,7 +100,8 @@ export function sshClient(port: number, key: string, work: string): SshClient {
     options,
     run,
     start,
-    ssh: (user, command, more = [], input = '') => run('ssh', [...options, ...more, `${user}@127.0.0.1`, command], input),
+    ssh: (user, command, more = [], input = '') =>
+      run('ssh', [...options, ...more, `${user}@127.0.0.1`, command], input),
     sftp: (user, lines) => run('sftp', [...options, '-q', '-b', '-', `${user}@127.0.0.1`], `${lines.join('\n')}\n`),
   }
 }

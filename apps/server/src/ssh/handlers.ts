@@ -81,7 +81,14 @@ export function sshHandlers({ store, resolver, config, ssh }: SshHandlersDeps) {
       const workloads = environments.map(({ name }) => name).filter((name) => name !== 'project')
       const state = ssh.state()
       const { host, port } = reachedAt(config, state)
-      return { status: 200, body: projectSsh(project.slug, { workloads, database: firstDatabase(project.spec.databases) }, { host, port, state, hostKey: ssh.hostKey }) }
+      return {
+        status: 200,
+        body: projectSsh(
+          project.slug,
+          { workloads, database: firstDatabase(project.spec.databases) },
+          { host, port, state, hostKey: ssh.hostKey },
+        ),
+      }
     },
   } satisfies Partial<Handlers>
 }

@@ -185,7 +185,12 @@ function plain(ip: string): string {
 }
 
 const quickCiphers: readonly CipherAlgorithm[] = ['aes128-gcm@openssh.com', 'aes256-gcm@openssh.com']
-const otherCiphers: readonly CipherAlgorithm[] = ['aes128-ctr', 'aes192-ctr', 'aes256-ctr', 'chacha20-poly1305@openssh.com']
+const otherCiphers: readonly CipherAlgorithm[] = [
+  'aes128-ctr',
+  'aes192-ctr',
+  'aes256-ctr',
+  'chacha20-poly1305@openssh.com',
+]
 
 /** What clients of the last ten years have; nothing with SHA-1. */
 const common = {

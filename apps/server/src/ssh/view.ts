@@ -25,7 +25,8 @@ export function projectSsh(slug: string, { workloads, database }: SshParts, plac
   const at = `${user}@${host.includes(':') ? `[${host}]` : host}`
   const alias = `stackquay-${slug}`
   // Another port at home: the usual one may be that of a database of the person’s own.
-  const led = database === null ? '3000:localhost:3000' : `${(database.port % 50_000) + 10_000}:${database.name}:${database.port}`
+  const led =
+    database === null ? '3000:localhost:3000' : `${(database.port % 50_000) + 10_000}:${database.name}:${database.port}`
   const commands: ProjectSsh['commands'] = [
     { name: 'ssh', command: `ssh -p ${port} ${user}@${host}` },
     { name: 'command', command: `ssh -p ${port} ${user}@${host} 'ls -la'` },

@@ -25,5 +25,10 @@ export async function startSftp({ account, root, linkFirst, compiled }: SftpProc
   if (isRoot && !(account !== null && account.uid > 0 && account.gid > 0))
     throw new FilesError('denied', 'The user of a project is never root.')
   if (account === null || !isRoot) return startProgram(program, ['-', '-', root, order], [], compiled)
-  return startProgram(program, [String(account.uid), String(account.gid), root, order], await givingUpRights(), compiled)
+  return startProgram(
+    program,
+    [String(account.uid), String(account.gid), root, order],
+    await givingUpRights(),
+    compiled,
+  )
 }
