@@ -35,7 +35,9 @@ describe('SSH on the page', () => {
 
   const dialog = () => page.getByRole('dialog')
 
-  it('shows how a project is reached, takes a key that then opens it, and removes the key', { timeout: 120_000 }, async () => {
+  it('shows how a project is reached, takes a key that then opens it, and removes the key', {
+    timeout: 120_000,
+  }, async () => {
     await page.getByRole('heading', { level: 1 }).waitFor()
     await page.goto(`${service.url}/projects/shop/ssh`)
     await page.getByText('You have no SSH key here yet').waitFor()
@@ -52,7 +54,9 @@ describe('SSH on the page', () => {
     await dialog().getByRole('button', { name: 'Add key' }).click()
     await dialog().getByText('The key is damaged').waitFor()
     await assertLooks(page, 'a damaged SSH key')
-    await dialog().getByLabel('Public key').fill(await readFile(join(work, 'key.pub'), 'utf8'))
+    await dialog()
+      .getByLabel('Public key')
+      .fill(await readFile(join(work, 'key.pub'), 'utf8'))
     await dialog().getByLabel('Name').fill('Laptop')
     await dialog().getByRole('button', { name: 'Add key' }).click()
     await page.getByText('The key was added.').waitFor()

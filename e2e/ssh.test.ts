@@ -242,7 +242,14 @@ describe('SSH with the programs of OpenSSH', { timeout: 900_000 }, () => {
       const through = async (host: string, to: number) => {
         const { out, err } = await client.run(
           'ssh',
-          ['-o', 'LogLevel=INFO', ...client.options, '-W', `${host.includes(':') ? `[${host}]` : host}:${to}`, 'shop@127.0.0.1'],
+          [
+            '-o',
+            'LogLevel=INFO',
+            ...client.options,
+            '-W',
+            `${host.includes(':') ? `[${host}]` : host}:${to}`,
+            'shop@127.0.0.1',
+          ],
           'GET / HTTP/1.0\r\n\r\n',
         )
         return { out, err }

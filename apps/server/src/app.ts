@@ -89,22 +89,8 @@ export async function createApp(options: AppOptions): Promise<App> {
   const dispatcher = createDispatcher({ store, now, onError })
   await dispatcher.start()
 
-  const parts = {
-    instance,
-    resolving,
-    projects,
-    commands,
-    sharing,
-    access,
-    resumption,
-    dispatcher,
-    ports,
-    sockets,
-    backups,
-    receivedDumps,
-    trash,
-    ssh,
-  }
+  const inside = { instance, resolving, projects, commands, sharing, access, resumption, dispatcher, ports, sockets }
+  const parts = { ...inside, backups, receivedDumps, trash, ssh }
   const http = openHttp({ ...parts, changing: { ...changing, orchestrator } }, context)
 
   return {
