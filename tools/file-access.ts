@@ -34,7 +34,11 @@ export const fileAccess: readonly FileAccess[] = [
     why: 'names in our own folders; inside one only before it is given to a user',
   },
 
+  // The process of an SFTP session.
+  { path: 'packages/engines/src/native/sftp/', why: 'runs as the user of the project' },
+
   // The service.
+  { path: 'apps/server/src/ssh/own-listener.ts', why: 'whose sockets listen, in /proc' },
   {
     path: 'apps/server/src/backup-targets/access-of-request.ts',
     why: 'asks where a folder really is, and nothing else',

@@ -91,7 +91,9 @@ export function sshClient(port: number, key: string, work: string): SshClient {
     child.stderr!.on('data', (chunk: Buffer) => err.push(chunk))
     child.stdin!.on('error', () => {})
     child.stdin!.end(input)
+    const late = setTimeout(() => child.kill(), longestMs)
     const [code] = (await once(child, 'close')) as [number | null]
+    clearTimeout(late)
     return { code, out: Buffer.concat(out).toString('utf8'), err: Buffer.concat(err).toString('utf8') }
   }
   return {
@@ -103,3 +105,6 @@ export function sshClient(port: number, key: string, work: string): SshClient {
     sftp: (user, lines) => run('sftp', [...options, '-q', '-b', '-', `${user}@127.0.0.1`], `${lines.join('\n')}\n`),
   }
 }
+
+/** One that hangs fails its test, and not the whole run. */
+const longestMs = 30_000

@@ -51,6 +51,9 @@ export const systemPackages = [
   // A backup is opened by public programs, as its document says. Without zstd one is made more slowly.
   { debian: 'zstd', programs: ['zstd'], usedBy: ['packages/archive/', 'packages/targets/'] },
   { debian: 'age', programs: ['age'], usedBy: ['packages/archive/', 'packages/targets/'] },
+  // SSH is spoken to with the programs that people have.
+  { debian: 'openssh-client', programs: ['ssh'], usedBy: ['e2e/ssh'] },
+  { debian: 'rsync', programs: ['rsync'], usedBy: ['e2e/ssh'] },
   // Copies of backups go to a real server.
   { debian: 'openssh-server', programs: ['sshd'], usedBy: ['packages/targets/', 'e2e/'] },
   { debian: 'openssh-client', programs: ['ssh-keygen'], usedBy: ['packages/targets/', 'e2e/'] },

@@ -11,6 +11,7 @@ import { inboxSecret, serviceTypes } from '@stackquay/catalog'
 import { operationList } from '@stackquay/contract'
 import { serviceSecret } from '@stackquay/domain'
 import { waitFor } from '@stackquay/testkit'
+import { newDeployKey, publicHalf } from '../src/source/deploy-key.ts'
 import { admin, type Called, type CallOptions, openTestApp, type TestApp } from './app-support.ts'
 import { serveArchives } from './archives-support.ts'
 import { mail, openInbox, type TestInbox } from './inbox-support.ts'
@@ -77,6 +78,11 @@ describe('every operation that is to be recorded', () => {
     forgetDevice: async (call) => {
       const [device] = (await call('listDevices')).json.items
       return call('forgetDevice', { params: { did: device.id } })
+    },
+    addSshKey: (call) => call('addSshKey', { body: { publicKey: publicHalf(newDeployKey(), 'ada').publicKey } }),
+    removeSshKey: async (call) => {
+      const { id } = (await call('listSshKeys')).json.items[0]
+      return call('removeSshKey', { params: { kid: id } })
     },
     endOtherSessions: (call) => call('endOtherSessions'),
     changePassword: async (call) => {

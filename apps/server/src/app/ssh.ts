@@ -11,7 +11,7 @@ import { sshContext } from '../ssh/context.ts'
 import { createForwarding } from '../ssh/forwarding.ts'
 import { type HostKey, openHostKey } from '../ssh/host-key.ts'
 import { createSshServer, type SshServer } from '../ssh/server.ts'
-import { createSftpPlaces } from '../ssh/sftp-places.ts'
+import { createSftpPlaces, sendsLinkFirst } from '../ssh/sftp-places.ts'
 import { createShells } from '../ssh/shells.ts'
 import { createExec } from '../terminals/exec.ts'
 import { version } from '../version.ts'
@@ -46,7 +46,7 @@ export async function openSsh(
   const exec = createExec({ store, engine, resolver, filesOf, reveal })
   const forwarding = createForwarding({ projects: projects.model, engine, accounts: isolation.accounts })
   const compiled = await compiledFolder(config.home)
-  const sftp = createSftpPlaces((account, root) => startSftp({ account, root, compiled }))
+  const sftp = createSftpPlaces((place) => startSftp({ ...place, compiled }))
   const shells = createShells(resolver)
 
   const enter: ConnectionDeps['enter'] = ({ principal, project, user, name }, peer, requestId, signal) => {
@@ -69,7 +69,11 @@ export async function openSsh(
       plainShellArgv: async () => shells.reading(await projectNow(), workload),
       startSftp: async () => {
         const row = await projectNow()
-        return sftp.start(await isolation.accounts.of(row.id), row.path)
+        return sftp.start({
+          account: await isolation.accounts.of(row.id),
+          root: row.path,
+          linkFirst: sendsLinkFirst(peer.software),
+        })
       },
       onError,
     }

@@ -1,5 +1,6 @@
+import { databaseTypeOf } from '@stackquay/catalog'
 import { ProblemError, type SshKeyView, visibleText } from '@stackquay/contract'
-import { newId, type SshKeyRow, type Store, TakenError } from '@stackquay/store'
+import { newId, type ProjectRow, type SshKeyRow, type Store, TakenError } from '@stackquay/store'
 import { sessionOf } from '../access/session-of.ts'
 import type { Config } from '../config.ts'
 import type { Handlers } from '../http/handler.ts'
@@ -80,9 +81,24 @@ export function sshHandlers({ store, resolver, config, ssh }: SshHandlersDeps) {
       const workloads = environments.map(({ name }) => name).filter((name) => name !== 'project')
       const state = ssh.state()
       const { host, port } = reachedAt(config, state)
-      return { status: 200, body: projectSsh(project.slug, workloads, { host, port, state, hostKey: ssh.hostKey }) }
+      return {
+        status: 200,
+        body: projectSsh(
+          project.slug,
+          { workloads, database: firstDatabase(project.spec.databases) },
+          { host, port, state, hostKey: ssh.hostKey },
+        ),
+      }
     },
   } satisfies Partial<Handlers>
+}
+
+function firstDatabase(databases: ProjectRow['spec']['databases']) {
+  for (const [name, { type }] of Object.entries(databases)) {
+    const port = databaseTypeOf(type)?.port
+    if (port !== undefined) return { name, port }
+  }
+  return null
 }
 
 /** Where people reach the listener: a wildcard address is reached by the name of the page. */

@@ -14,7 +14,7 @@ export interface RunningProgram {
 export async function runProgram(
   entered: Entered,
   channel: ServerChannel,
-  { argv, env }: { readonly argv: readonly string[]; readonly env: Readonly<Record<string, string>> },
+  { argv, env }: { argv(): Promise<readonly string[]>; readonly env: Readonly<Record<string, string>> },
   started: (program: RunningProgram) => void,
 ): Promise<void> {
   const { exec, context, workload, project } = entered
@@ -28,7 +28,7 @@ export async function runProgram(
   try {
     const { process, ended } = await exec.run(
       await entered.projectNow(),
-      { argv: [...argv], workload, env: { ...env } },
+      { argv: [...(await argv())], workload, env: { ...env } },
       { stdin, output: (stream, bytes) => writeAll(stream === 'stdout' ? channel : channel.stderr, bytes) },
       { ...context, signal: AbortSignal.any([context.signal, left.signal]) },
     )

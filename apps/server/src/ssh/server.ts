@@ -61,6 +61,7 @@ export function createSshServer(deps: SshServerDeps): SshServer {
     peers.set(key, peer)
     // Small packets go at once: without it each answer of a transfer waits for the one before.
     socket.setNoDelay(true)
+    joinWrites(socket)
     socket.on('error', () => socket.destroy())
     socket.once('close', () => {
       peers.delete(key)
@@ -109,6 +110,24 @@ export function createSshServer(deps: SshServerDeps): SshServer {
       if (server !== null) await new Promise<void>((resolve) => void server.close(() => resolve()))
     },
   }
+}
+
+/** `ssh2` writes a packet in three parts. What is written in one turn goes to the kernel together. */
+function joinWrites(socket: Socket): void {
+  let isJoining = false
+  const write = socket.write.bind(socket) as (...args: readonly unknown[]) => boolean
+  const end = () => {
+    isJoining = false
+    socket.uncork()
+  }
+  socket.write = ((...args: readonly unknown[]) => {
+    if (!isJoining) {
+      isJoining = true
+      socket.cork()
+      process.nextTick(end)
+    }
+    return write(...args)
+  }) as typeof socket.write
 }
 
 function isFull(peers: ReadonlyMap<string, Peer>, network: string): boolean {

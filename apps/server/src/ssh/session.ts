@@ -53,23 +53,21 @@ export function serveSession(session: Session, entered: Entered): void {
         shown = socket
       }),
     )
-  const plain = (channel: ServerChannel, argv: Promise<readonly string[]>) =>
+  const plain = (channel: ServerChannel, argv: () => Promise<readonly string[]>) =>
     carryOut(
-      argv.then((words) =>
-        runProgram(entered, channel, { argv: words, env }, (started) => {
-          program = started
-        }),
-      ),
+      runProgram(entered, channel, { argv, env }, (started) => {
+        program = started
+      }),
     )
   session.on('shell', (accept) => {
     const channel = accept()
     if (pty !== null) return terminal(channel, null, null)
-    plain(channel, entered.plainShellArgv())
+    plain(channel, () => entered.plainShellArgv())
   })
   session.on('exec', (accept, _reject, { command }) => {
     const channel = accept()
     if (pty !== null) return terminal(channel, command, null)
-    plain(channel, entered.shellArgv(command))
+    plain(channel, () => entered.shellArgv(command))
   })
   session.on('subsystem', (accept, reject, { name }) => {
     if (name === 'sftp') return carryOut(serveSftp(entered, accept()))

@@ -1,28 +1,30 @@
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { ProblemError } from '@stackquay/contract'
-import type { Account } from '@stackquay/engines'
+import type { SftpProcess } from '@stackquay/engines'
+
+export type SftpPlace = Omit<SftpProcess, 'compiled'>
 
 /** The processes of SFTP sessions: each costs memory, so there is a bound. */
 export interface SftpPlaces {
-  start(account: Account | null, root: string): Promise<ChildProcess>
+  start(place: SftpPlace): Promise<ChildProcess>
   close(): Promise<void>
 }
 
 const most = 64
 
-export function createSftpPlaces(start: (account: Account | null, root: string) => Promise<ChildProcess>): SftpPlaces {
+export function createSftpPlaces(start: (place: SftpPlace) => Promise<ChildProcess>): SftpPlaces {
   const running = new Set<ChildProcess>()
   let starting = 0
   return {
-    async start(account, root) {
+    async start(place) {
       if (running.size + starting >= most)
         throw new ProblemError('conflict', `${most} sessions of SFTP are open, and no more can be.`, {
           hint: 'Close one that nobody needs any more.',
         })
       starting += 1
       try {
-        const child = await start(account, root)
+        const child = await start(place)
         running.add(child)
         const gone = () => running.delete(child)
         child.once('close', gone)
@@ -38,4 +40,9 @@ export function createSftpPlaces(start: (account: Account | null, root: string) 
       await Promise.all(left.map((child) => once(child, 'close').catch(() => undefined)))
     },
   }
+}
+
+/** These send a link’s fields in the order of the draft to whoever is not OpenSSH; all others as OpenSSH does. */
+export function sendsLinkFirst(software: string): boolean {
+  return /^(ssh2js|libssh_|WinSCP)/.test(software)
 }

@@ -11,12 +11,22 @@ export interface SshPlace {
   readonly hostKey: HostKey | null
 }
 
+/** Of the project what the commands name. */
+export interface SshParts {
+  readonly workloads: readonly string[]
+  /** Its first database. */
+  readonly database: { readonly name: string; readonly port: number } | null
+}
+
 /** How a project is reached: everything that somebody has to type, ready. */
-export function projectSsh(slug: string, workloads: readonly string[], place: SshPlace): ProjectSsh {
+export function projectSsh(slug: string, { workloads, database }: SshParts, place: SshPlace): ProjectSsh {
   const { host, port, state, hostKey } = place
   const user = sshUserOf(slug, null)
   const at = `${user}@${host.includes(':') ? `[${host}]` : host}`
   const alias = `stackquay-${slug}`
+  // Another port at home: the usual one may be that of a database of the person’s own.
+  const led =
+    database === null ? '3000:localhost:3000' : `${(database.port % 50_000) + 10_000}:${database.name}:${database.port}`
   const commands: ProjectSsh['commands'] = [
     { name: 'ssh', command: `ssh -p ${port} ${user}@${host}` },
     { name: 'command', command: `ssh -p ${port} ${user}@${host} 'ls -la'` },
@@ -24,7 +34,7 @@ export function projectSsh(slug: string, workloads: readonly string[], place: Ss
     { name: 'scp', command: `scp -P ${port} -r FOLDER ${at}:` },
     { name: 'rsync', command: `rsync -az -e 'ssh -p ${port}' FOLDER/ ${at}:FOLDER/` },
     { name: 'sshfs', command: `sshfs -p ${port} ${at}:/ FOLDER` },
-    { name: 'forward', command: `ssh -p ${port} -N -L 15432:postgres:5432 ${user}@${host}` },
+    { name: 'forward', command: `ssh -p ${port} -N -L ${led} ${user}@${host}` },
     { name: 'vscode', command: `code --remote ssh-remote+${alias} .` },
   ]
   return {

@@ -125,15 +125,7 @@ function Navigation({ onSearch, inDialog }: { onSearch: () => void; inDialog?: b
           {texts.nav.activity}
         </Item>
         <p className="px-2.5 pt-4 pb-1 text-xs font-medium text-ink-3">{texts.nav.settings}</p>
-        <Item to="/settings/tokens" icon={KeyRound}>
-          {texts.nav.tokens}
-        </Item>
-        <Item to="/settings/sessions" icon={MonitorSmartphone}>
-          {texts.nav.sessions}
-        </Item>
-        <Item to="/settings/ssh-keys" icon={FileKey}>
-          {texts.nav.sshKeys}
-        </Item>
+        <OwnItems />
         {may('admin') && (
           <>
             <Item to="/settings/users" icon={Users}>
@@ -166,6 +158,23 @@ function Navigation({ onSearch, inDialog }: { onSearch: () => void; inDialog?: b
         <ConnectionSign />
         <Account />
       </div>
+    </>
+  )
+}
+
+/** What each person has. */
+function OwnItems() {
+  return (
+    <>
+      <Item to="/settings/tokens" icon={KeyRound}>
+        {texts.nav.tokens}
+      </Item>
+      <Item to="/settings/sessions" icon={MonitorSmartphone}>
+        {texts.nav.sessions}
+      </Item>
+      <Item to="/settings/ssh-keys" icon={FileKey}>
+        {texts.nav.sshKeys}
+      </Item>
     </>
   )
 }

@@ -107,7 +107,7 @@ function OwnKeys() {
       <KeyRound aria-hidden className="mt-0.5 size-4 shrink-0 text-ink-3" />
       <span>
         {t.noKeys}{' '}
-        <Link to="/settings/ssh-keys" className="text-accent hover:underline">
+        <Link to="/settings/ssh-keys" className="rounded text-accent-ink underline underline-offset-2">
           {t.addKey}
         </Link>
       </span>

@@ -1972,7 +1972,7 @@ export const en = {
       scp: 'Copy a folder into the project',
       rsync: 'Keep a folder the same',
       sshfs: 'Mount the files',
-      forward: 'Reach a database at a port of your machine',
+      forward: 'Reach a port of the project at one of your machine',
       vscode: 'VS Code, with the settings below',
     },
     config: 'Settings for editors',

@@ -7,12 +7,13 @@ import { createSession } from './session.ts'
 import { createPacketCutter } from './wire.ts'
 
 /*
- * The process of one SFTP session. Arguments: uid and gid, or `-` for those of the service, and the folder that is the root. It speaks
+ * The process of one SFTP session. Arguments: uid and gid, or `-` for those of the service, the folder that is the root, and the order of
+ * the fields of a new link. It speaks
  * SFTP on its standard input and output. Like the helper that acts as a project’s user it is started as root, loads its files, gives up
  * its rights for good, and only then reads what to do; so the kernel lets no process of that user look into it.
  */
 
-const [uid, gid, folder] = process.argv.slice(2)
+const [uid, gid, folder, order] = process.argv.slice(2)
 flushCompileCache()
 // Threads are made while there is no limit of processes in the way.
 await stat('/')
@@ -23,7 +24,7 @@ serve(folder ?? '')
 
 function serve(path: string): void {
   if (!statSync(path).isDirectory()) process.exit(71)
-  const session = createSession(openRoot(path))
+  const session = createSession(openRoot(path), { linkFirst: order === 'link-first' })
   const { stdin, stdout } = process
   const cut = createPacketCutter((packet) => void stdout.write(session(packet)))
   stdin.on('data', (chunk: Buffer) => {

@@ -43,8 +43,13 @@ import { BadPacketError, longestPacket, mostData, PacketReader, PacketWriter, pa
 /** Answers what to send back. Throws `BadPacketError` when the client does not speak the protocol: the session is over then. */
 export type SftpSession = (packet: Buffer) => Buffer
 
-export function createSession(root: Root): SftpSession {
-  const acts = createActs(root)
+export interface SessionOptions {
+  /** A new link’s place comes before its target, as the draft has it. OpenSSH has it the other way round. */
+  readonly linkFirst: boolean
+}
+
+export function createSession(root: Root, options: SessionOptions): SftpSession {
+  const acts = createActs(root, options)
   let begun = false
   return (bytes) => {
     const packet = new PacketReader(bytes)
@@ -70,8 +75,8 @@ export function createSession(root: Root): SftpSession {
 /** Null: success, and nothing else to tell. */
 type Act = (id: number, packet: PacketReader) => Buffer | null
 
-function createActs(root: Root): Readonly<Record<number, Act>> {
-  return { ...fileActs(root), ...nameActs(root), [packets.extended]: extendedAct(root) }
+function createActs(root: Root, options: SessionOptions): Readonly<Record<number, Act>> {
+  return { ...fileActs(root), ...nameActs(root), ...linkActs(root, options), [packets.extended]: extendedAct(root) }
 }
 
 const handles = createHandles()
@@ -159,15 +164,20 @@ function nameActs(root: Root): Readonly<Record<number, Act>> {
       return new PacketWriter(packets.name, id).uint32(1).text(path).text(path).uint32(0).end()
     },
     [packets.rename]: (_id, packet) => two(root, packet, renameToNew),
+  }
+}
+
+function linkActs(root: Root, { linkFirst }: SessionOptions): Readonly<Record<number, Act>> {
+  return {
     [packets.readlink]: (id, packet) =>
       root.at(packet.text(), 'keep', (place) => {
         const target = readlinkSync(place.path, 'latin1')
         return new PacketWriter(packets.name, id).uint32(1).text(target).text(target).uint32(0).end()
       }),
-    // OpenSSH sends what the link says first, and its clients and those of others keep to that.
     [packets.symlink]: (_id, packet) => {
-      const [target, path] = [packet.bytes(), packet.text()]
-      root.at(path, 'keep', (place) => {
+      const [one, other] = [packet.bytes(), packet.bytes()]
+      const [target, path] = linkFirst ? [other, one] : [one, other]
+      root.at(path.toString('latin1'), 'keep', (place) => {
         refuseRoot(place)
         symlinkSync(target, place.path)
       })

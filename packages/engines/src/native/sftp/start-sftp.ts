@@ -10,6 +10,8 @@ export interface SftpProcess {
   readonly account: Account | null
   /** Absolute; nothing outside of it is reached. */
   readonly root: string
+  /** Which of the two forms the client has: see `SessionOptions`. */
+  readonly linkFirst: boolean
   /** Where Node keeps what it compiled. */
   readonly compiled: string | null
 }
@@ -17,10 +19,16 @@ export interface SftpProcess {
 const program = fileURLToPath(new URL('./program.ts', import.meta.url))
 
 /** A process that speaks SFTP on its standard input and output, as the user of the project. It ends with its input; the caller listens to its errors. */
-export async function startSftp({ account, root, compiled }: SftpProcess): Promise<ChildProcess> {
+export async function startSftp({ account, root, linkFirst, compiled }: SftpProcess): Promise<ChildProcess> {
+  const order = linkFirst ? 'link-first' : 'target-first'
   const isRoot = process.getuid?.() === 0
   if (isRoot && !(account !== null && account.uid > 0 && account.gid > 0))
     throw new FilesError('denied', 'The user of a project is never root.')
-  if (account === null || !isRoot) return startProgram(program, ['-', '-', root], [], compiled)
-  return startProgram(program, [String(account.uid), String(account.gid), root], await givingUpRights(), compiled)
+  if (account === null || !isRoot) return startProgram(program, ['-', '-', root, order], [], compiled)
+  return startProgram(
+    program,
+    [String(account.uid), String(account.gid), root, order],
+    await givingUpRights(),
+    compiled,
+  )
 }
