@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process'
 import { createHmac, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { createServer, type Server } from 'node:http'
+import { createServer, request as httpRequest, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -83,6 +83,7 @@ describe('push to deploy', () => {
     })
     return { status: response.status, answer: (await response.json()) as Record<string, string | null> }
   }
+  const remote = (user = '') => `http://${user}127.0.0.1:${(forge.address() as AddressInfo).port}/private/shop.git`
   const deploys = async () => (await service.client.call('listDeploys', { params: { id: 'shop' } })).items
   const ended = async (id: string | null | undefined): Promise<Deploy> => {
     let found: Deploy | undefined
@@ -114,11 +115,24 @@ describe('push to deploy', () => {
       'stackquay.yml': file,
     }))
       await writeFile(join(work, 'source', name), text)
-    await publishRepository(join(work, 'source'), join(work, 'private.git'))
-    await execute('git', ['config', 'http.receivepack', 'true'], { cwd: join(work, 'private.git') })
-    await execute('git', ['clone', '--quiet', join(work, 'private.git'), join(work, 'clone')], { env })
+    await mkdir(join(work, 'private'))
+    const bare = join(work, 'private', 'shop.git')
+    await publishRepository(join(work, 'source'), bare)
+    await execute('git', ['config', 'http.receivepack', 'true'], { cwd: bare })
+    await execute('git', ['clone', '--quiet', bare, join(work, 'clone')], { env })
     git = await serveGit(work, login)
+    // The API of a forge and its repositories at one address; what is told is written down.
     forge = createServer((request, response) => {
+      if (!request.url!.startsWith('/api/')) {
+        const { method, headers, url } = request
+        const onward = httpRequest(new URL(url!, git.url('')), { method, headers }, (answer) => {
+          response.writeHead(answer.statusCode!, answer.headers)
+          answer.pipe(response)
+        })
+        onward.on('error', () => response.destroy())
+        request.pipe(onward)
+        return
+      }
       const chunks: Buffer[] = []
       request.on('data', (chunk) => chunks.push(chunk))
       request.on('end', () => {
@@ -141,9 +155,11 @@ describe('push to deploy', () => {
     await rm(work, { recursive: true, force: true })
   })
 
-  it('runs the hooks of the project file around its creation and its start, as its user', { timeout: 120_000 }, async () => {
+  it('runs the hooks of the project file around its creation and its start, as its user', {
+    timeout: 120_000,
+  }, async () => {
     const made = await service.client.call('createProject', {
-      body: { name: 'Shop', git: { url: git.url('private.git', `${login.username}:${login.password}`) }, start: true },
+      body: { name: 'Shop', git: { url: remote(`${login.username}:${login.password}@`) }, start: true },
       query: { wait: 90 },
     })
     assert.equal(made.operation?.state, 'succeeded', JSON.stringify(made.operation))
@@ -151,7 +167,10 @@ describe('push to deploy', () => {
     assert.deepEqual(await hooksRun(), ['before', 'after', 'created'])
     assert.equal((await service.get('shop')).body, 'one')
     const lines = (await readFile(join(path, 'hooks.log'), 'utf8')).trim().split('\n')
-    assert.ok(lines.every((line) => line.split(' ')[1] !== '0'), lines.join())
+    assert.ok(
+      lines.every((line) => line.split(' ')[1] !== '0'),
+      lines.join(),
+    )
     assert.equal(lines[0]!.split(' ')[2], 'before-start')
     const step = made.operation!.steps.find(({ id }) => id === 'hook:before-start')!
     assert.match(step.title, /^Run the hook before-start: node -e/)
@@ -163,7 +182,11 @@ describe('push to deploy', () => {
   }, async () => {
     const id = { id: 'shop' }
     const failing = { command: ['node', '-e', 'console.error("not quiet"); process.exit(3)'] }
-    await service.client.call('updateProject', { params: id, body: { hooks: { 'before-backup': failing } }, query: { wait: 60 } })
+    await service.client.call('updateProject', {
+      params: id,
+      body: { hooks: { 'before-backup': failing } },
+      query: { wait: 60 },
+    })
     const made = (await service.client.call('createBackup', { params: id, body: {}, query: { wait: 60 } })) as {
       state: string
       error: { code: string; detail: string; hook: string } | null
@@ -182,7 +205,11 @@ describe('push to deploy', () => {
     assert.equal(restarted.state, 'failed')
     assert.match(restarted.error!.detail, /after-start took longer than its 1 seconds/)
     assert.equal((await service.get('shop')).body, 'one')
-    await service.client.call('updateProject', { params: id, body: { hooks: { 'after-start': null } }, query: { wait: 60 } })
+    await service.client.call('updateProject', {
+      params: id,
+      body: { hooks: { 'after-start': null } },
+      query: { wait: 60 },
+    })
   })
 
   it('shows its secret once, refuses what it did not sign, and answers a ping', { timeout: 60_000 }, async () => {
@@ -295,11 +322,22 @@ describe('push to deploy', () => {
     assert.equal((await hooksRun()).filter((one) => one === 'migrated').length, count + 1)
   })
 
-  it('tells the forge where a token is kept; a forge that does not answer fails nothing', { timeout: 60_000 }, async () => {
-    const known = (await deploys()).find(({ state }) => state === 'succeeded')!
-    // The repository is served without an API of a forge, which is told with the deploy and fails nothing.
-    await until(async () => (await deploys()).find(({ id }) => id === known.id)!.reported !== null, 'the report')
-    assert.match((await deploys()).find(({ id }) => id === known.id)!.reported!, /127\.0\.0\.1:\d+: The receiver answered/)
+  it('tells the forge how each commit did, with the token that is kept', { timeout: 30_000 }, async () => {
+    const known = await deploys()
+    const last = known.find(({ state, trigger }) => state === 'succeeded' && trigger === 'push')!
+    const failed = known.find(({ state, rolledBack }) => state === 'failed' && rolledBack)!
+    await until(async () => (await deploys()).find(({ id }) => id === last.id)!.reported !== null, 'the report')
+    const of = ({ commit }: Deploy) => told.filter(({ url }) => url === `/api/v1/repos/private/shop/statuses/${commit}`)
+    assert.deepEqual(
+      of(last).map(({ body }) => body.state),
+      ['pending', 'success'],
+    )
+    assert.deepEqual(
+      of(failed).map(({ body }) => body.state),
+      ['pending', 'failure'],
+    )
+    assert.equal(of(failed).at(-1)!.body.description, 'Failed, and went back')
+    assert.ok(told.every(({ authorization }) => authorization === `token ${login.password}`))
   })
 
   it('is refused by who may only read', { timeout: 30_000 }, async () => {
@@ -308,7 +346,9 @@ describe('push to deploy', () => {
       headers: { authorization: `Bearer ${token}` },
     })
     assert.equal(answer.status, 403)
-    const none = await refusal(service.client.call('rollbackDeploy', { params: { id: 'shop' }, body: { deploy: 'dpl_none' } }))
+    const none = await refusal(
+      service.client.call('rollbackDeploy', { params: { id: 'shop' }, body: { deploy: 'dpl_none' } }),
+    )
     assert.equal(none.code, 'not_found')
   })
 })

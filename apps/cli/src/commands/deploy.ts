@@ -18,7 +18,11 @@ export const define: Define = (command, context) => {
     const id = await projectRef(here, project)
     const client = await here.client()
     const input = { params: { id } }
-    await finish(here, await client.call('createDeploy', input, { signal: here.signal, idempotencyKey: randomUUID() }), flags)
+    await finish(
+      here,
+      await client.call('createDeploy', input, { signal: here.signal, idempotencyKey: randomUUID() }),
+      flags,
+    )
   })
 }
 

@@ -121,7 +121,13 @@ export const commandEntries: readonly CommandEntry[] = [
     'show the repository of a project; fetch, pull, check out, commit, push, discard',
     () => import('./git.ts'),
   ),
-  entry('Inside a project', 'deploy', '[project]', 'deploy the branch as it is at the remote', () => import('./deploy.ts')),
+  entry(
+    'Inside a project',
+    'deploy',
+    '[project]',
+    'deploy the branch as it is at the remote',
+    () => import('./deploy.ts'),
+  ),
   entry(
     'Inside a project',
     'rollback',

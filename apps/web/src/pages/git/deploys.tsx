@@ -44,7 +44,11 @@ export function Deploys({ project, commit }: { project: ProjectView; commit: str
                     )}
                   </div>
                   {may('operate') && deploy.state === 'succeeded' && deploy.commit !== commit && (
-                    <Button size="sm" aria-label={t.goBackTo(deploy.commit?.slice(0, 10) ?? '')} onClick={() => setWanted(deploy)}>
+                    <Button
+                      size="sm"
+                      aria-label={t.goBackTo(deploy.commit?.slice(0, 10) ?? '')}
+                      onClick={() => setWanted(deploy)}
+                    >
                       {t.goBack}
                     </Button>
                   )}
