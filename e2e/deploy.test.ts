@@ -8,6 +8,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
+import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import type { Deploy } from '@stackquay/contract'
 import { type GitServer, publishRepository, serveGit } from './support/git-server.ts'
@@ -258,7 +259,7 @@ describe('push to deploy', () => {
   })
 
   it('of pushes during a deploy only the newest is deployed after it', { timeout: 120_000 }, async () => {
-    const slow = `${hook('migrated')}; setTimeout(() => {}, 2500)`
+    const slow = `${hook('migrated')}; setTimeout(() => {}, 1500)`
     const one = await deliver(bodyOf(await push({ 'migrate.js': slow, 'server.js': server('three') })))
     await until(async () => (await deploys())[0]!.state === 'running', 'the first deploy')
     const two = await deliver(bodyOf(await push({ 'server.js': server('four') })))
@@ -310,7 +311,7 @@ describe('push to deploy', () => {
   })
 
   it('goes on with a deploy that a kill cut off, and runs its hook once', { timeout: 120_000 }, async () => {
-    const slow = `${hook('migrated')}; setTimeout(() => {}, 4000)`
+    const slow = `${hook('migrated')}; setTimeout(() => {}, 3000)`
     const { answer } = await deliver(bodyOf(await push({ 'migrate.js': slow, 'server.js': server('nine') })))
     const count = (await hooksRun()).filter((one) => one === 'migrated').length
     await until(async () => (await hooksRun()).filter((one) => one === 'migrated').length > count, 'the hook')
@@ -338,6 +339,23 @@ describe('push to deploy', () => {
     )
     assert.equal(of(failed).at(-1)!.body.description, 'Failed, and went back')
     assert.ok(told.every(({ authorization }) => authorization === `token ${login.password}`))
+  })
+
+  it('is shown by stq, without the secret', { timeout: 60_000 }, async () => {
+    const stq = async (...args: string[]) =>
+      (
+        await execute(process.execPath, [fileURLToPath(new URL('../apps/cli/bin/stq', import.meta.url)), ...args], {
+          env: { PATH: process.env.PATH, HOME: work, STACKQUAY_URL: service.url, STACKQUAY_TOKEN: service.token },
+        })
+      ).stdout
+    const shown = await stq('git', 'webhook', 'shop', '--watch', '2h')
+    assert.match(shown, /^Takes deliveries; deploys the branch that is checked out\n/)
+    assert.match(shown, /asks the remote every 2h/)
+    assert.match(shown, /accepted .*gitea push refs\/heads\/main/)
+    assert.ok(!shown.includes(secret))
+    const list = await stq('git', 'deploys', 'shop')
+    assert.match(list, /failed, went back/)
+    assert.match(list, /superseded/)
   })
 
   it('is refused by who may only read', { timeout: 30_000 }, async () => {
