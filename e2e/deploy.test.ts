@@ -3,10 +3,12 @@ import { execFile } from 'node:child_process'
 import { createHmac, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { createServer, type Server } from 'node:http'
+import { createServer, request as httpRequest, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
+import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import type { Deploy } from '@stackquay/contract'
 import { type GitServer, publishRepository, serveGit } from './support/git-server.ts'
@@ -82,6 +84,7 @@ describe('push to deploy', () => {
     })
     return { status: response.status, answer: (await response.json()) as Record<string, string | null> }
   }
+  const remote = (user = '') => `http://${user}127.0.0.1:${(forge.address() as AddressInfo).port}/private/shop.git`
   const deploys = async () => (await service.client.call('listDeploys', { params: { id: 'shop' } })).items
   const ended = async (id: string | null | undefined): Promise<Deploy> => {
     let found: Deploy | undefined
@@ -113,11 +116,24 @@ describe('push to deploy', () => {
       'stackquay.yml': file,
     }))
       await writeFile(join(work, 'source', name), text)
-    await publishRepository(join(work, 'source'), join(work, 'private.git'))
-    await execute('git', ['config', 'http.receivepack', 'true'], { cwd: join(work, 'private.git') })
-    await execute('git', ['clone', '--quiet', join(work, 'private.git'), join(work, 'clone')], { env })
+    await mkdir(join(work, 'private'))
+    const bare = join(work, 'private', 'shop.git')
+    await publishRepository(join(work, 'source'), bare)
+    await execute('git', ['config', 'http.receivepack', 'true'], { cwd: bare })
+    await execute('git', ['clone', '--quiet', bare, join(work, 'clone')], { env })
     git = await serveGit(work, login)
+    // The API of a forge and its repositories at one address; what is told is written down.
     forge = createServer((request, response) => {
+      if (!request.url!.startsWith('/api/')) {
+        const { method, headers, url } = request
+        const onward = httpRequest(new URL(url!, git.url('')), { method, headers }, (answer) => {
+          response.writeHead(answer.statusCode!, answer.headers)
+          answer.pipe(response)
+        })
+        onward.on('error', () => response.destroy())
+        request.pipe(onward)
+        return
+      }
       const chunks: Buffer[] = []
       request.on('data', (chunk) => chunks.push(chunk))
       request.on('end', () => {
@@ -144,7 +160,7 @@ describe('push to deploy', () => {
     timeout: 120_000,
   }, async () => {
     const made = await service.client.call('createProject', {
-      body: { name: 'Shop', git: { url: git.url('private.git', `${login.username}:${login.password}`) }, start: true },
+      body: { name: 'Shop', git: { url: remote(`${login.username}:${login.password}@`) }, start: true },
       query: { wait: 90 },
     })
     assert.equal(made.operation?.state, 'succeeded', JSON.stringify(made.operation))
@@ -243,7 +259,7 @@ describe('push to deploy', () => {
   })
 
   it('of pushes during a deploy only the newest is deployed after it', { timeout: 120_000 }, async () => {
-    const slow = `${hook('migrated')}; setTimeout(() => {}, 2500)`
+    const slow = `${hook('migrated')}; setTimeout(() => {}, 1500)`
     const one = await deliver(bodyOf(await push({ 'migrate.js': slow, 'server.js': server('three') })))
     await until(async () => (await deploys())[0]!.state === 'running', 'the first deploy')
     const two = await deliver(bodyOf(await push({ 'server.js': server('four') })))
@@ -295,7 +311,7 @@ describe('push to deploy', () => {
   })
 
   it('goes on with a deploy that a kill cut off, and runs its hook once', { timeout: 120_000 }, async () => {
-    const slow = `${hook('migrated')}; setTimeout(() => {}, 4000)`
+    const slow = `${hook('migrated')}; setTimeout(() => {}, 3000)`
     const { answer } = await deliver(bodyOf(await push({ 'migrate.js': slow, 'server.js': server('nine') })))
     const count = (await hooksRun()).filter((one) => one === 'migrated').length
     await until(async () => (await hooksRun()).filter((one) => one === 'migrated').length > count, 'the hook')
@@ -307,16 +323,39 @@ describe('push to deploy', () => {
     assert.equal((await hooksRun()).filter((one) => one === 'migrated').length, count + 1)
   })
 
-  it('tells the forge where a token is kept; a forge that does not answer fails nothing', {
-    timeout: 60_000,
-  }, async () => {
-    const known = (await deploys()).find(({ state }) => state === 'succeeded')!
-    // The repository is served without an API of a forge, which is told with the deploy and fails nothing.
-    await until(async () => (await deploys()).find(({ id }) => id === known.id)!.reported !== null, 'the report')
-    assert.match(
-      (await deploys()).find(({ id }) => id === known.id)!.reported!,
-      /127\.0\.0\.1:\d+: The receiver answered/,
+  it('tells the forge how each commit did, with the token that is kept', { timeout: 30_000 }, async () => {
+    const known = await deploys()
+    const last = known.find(({ state, trigger }) => state === 'succeeded' && trigger === 'push')!
+    const failed = known.find(({ state, rolledBack }) => state === 'failed' && rolledBack)!
+    await until(async () => (await deploys()).find(({ id }) => id === last.id)!.reported !== null, 'the report')
+    const of = ({ commit }: Deploy) => told.filter(({ url }) => url === `/api/v1/repos/private/shop/statuses/${commit}`)
+    assert.deepEqual(
+      of(last).map(({ body }) => body.state),
+      ['pending', 'success'],
     )
+    assert.deepEqual(
+      of(failed).map(({ body }) => body.state),
+      ['pending', 'failure'],
+    )
+    assert.equal(of(failed).at(-1)!.body.description, 'Failed, and went back')
+    assert.ok(told.every(({ authorization }) => authorization === `token ${login.password}`))
+  })
+
+  it('is shown by stq, without the secret', { timeout: 60_000 }, async () => {
+    const stq = async (...args: string[]) =>
+      (
+        await execute(process.execPath, [fileURLToPath(new URL('../apps/cli/bin/stq', import.meta.url)), ...args], {
+          env: { PATH: process.env.PATH, HOME: work, STACKQUAY_URL: service.url, STACKQUAY_TOKEN: service.token },
+        })
+      ).stdout
+    const shown = await stq('git', 'webhook', 'shop', '--watch', '2h')
+    assert.match(shown, /^Takes deliveries; deploys the branch that is checked out\n/)
+    assert.match(shown, /asks the remote every 2h/)
+    assert.match(shown, /accepted .*gitea push refs\/heads\/main/)
+    assert.ok(!shown.includes(secret))
+    const list = await stq('git', 'deploys', 'shop')
+    assert.match(list, /failed, went back/)
+    assert.match(list, /superseded/)
   })
 
   it('is refused by who may only read', { timeout: 30_000 }, async () => {

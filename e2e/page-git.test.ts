@@ -105,4 +105,26 @@ describe('git on the page', () => {
     assert.deepEqual(state.credentials, { username: null, hasToken: true })
     await assertLooks(page, 'git with a deploy key')
   })
+
+  it('makes address and secret for the forge, shows them once, and deploys with a way back', {
+    timeout: 120_000,
+  }, async () => {
+    const panel = page.locator('section', { has: page.getByRole('heading', { name: 'Push to deploy' }) })
+    await panel.getByRole('checkbox', { name: 'Take deliveries of the forge' }).check()
+    await panel.getByRole('textbox', { name: 'Ask the remote every' }).fill('often')
+    await panel.getByRole('button', { name: 'Set', exact: true }).click()
+    await panel.getByText('must be like 5m or 2h').waitFor()
+    await panel.getByRole('textbox', { name: 'Ask the remote every' }).fill('2h')
+    await panel.getByRole('button', { name: 'Set', exact: true }).click()
+    await panel.getByText('whsec_').waitFor()
+    await panel.getByText('it is not shown again').waitFor()
+    await panel.getByText('/api/v1/hooks/').waitFor()
+    await panel.getByRole('button', { name: 'Deploy now' }).click()
+    const list = page.locator('section', { has: page.getByRole('heading', { name: 'Deploys' }) })
+    await list.getByText('deployed').waitFor()
+    await assertLooks(page, 'push to deploy')
+    await page.reload()
+    await panel.getByText('cannot be shown again').waitFor()
+    assert.equal(await page.getByText('whsec_').count(), 0)
+  })
 })

@@ -74,6 +74,8 @@ test('every command that changes a project inside knows --dry-run', async () => 
     'git discard',
     'git remote',
     'git key',
+    'git webhook',
+    'git deploys',
     'limits show',
     'mail list',
     'mail show',

@@ -337,6 +337,8 @@ describe('who may do what', () => {
       'getOpenapi',
       'getSetup',
       'login',
+      // What it takes is signed.
+      'receivePush',
     ])
   })
 })

@@ -415,6 +415,19 @@ describe('every operation that is to be recorded', () => {
       call('checkoutGit', { params: shop, body: { branch: 'topic', create: true }, query: { wait: '30' } }),
     pushGit: (call) => call('pushGit', { params: shop, query: { wait: '30' } }),
     discardGit: (call) => call('discardGit', { params: shop, body: { paths: ['nothing'] }, query: { wait: '30' } }),
+    putGitWebhook: (call) => call('putGitWebhook', { params: shop, body: { enabled: true } }),
+    createDeploy: (call) => call('createDeploy', { params: shop, query: { wait: '30' } }),
+    rollbackDeploy: async (call) => {
+      const { id: project } = (await opened.app.store.projects.find('shop'))!
+      const commit = '1'.repeat(40)
+      await opened.app.store.transaction((tx) =>
+        tx.deploys.insert({
+          ...{ id: 'dpl_1', project, trigger: 'person', actor: 'ada', forge: null, state: 'running' },
+          ...{ branch: 'topic', commit, operation: null },
+        }),
+      )
+      return call('rollbackDeploy', { params: shop, body: { deploy: 'dpl_1' }, query: { wait: '30' } })
+    },
     cancelOperation: async (call) => {
       await call('createDatabase', { params: shop, body: { name: 'slow', type: 'postgresql' }, query: { wait: '10' } })
       opened.engine.hangNext('start')

@@ -39,7 +39,7 @@ export interface RequestContext {
   readonly signal: AbortSignal
   /** The `If-Match` header as sent, unquoted; null when absent. */
   readonly ifMatch: string | null
-  /** A header as sent; null when absent or sent more than once. */
+  /** A header as sent; null when absent. */
   header(name: string): string | null
   /** How long the body is said to be; null when nothing is said. */
   readonly contentLength: number | null

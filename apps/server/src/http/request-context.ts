@@ -53,8 +53,8 @@ class LazyContext implements RequestContext {
   }
 
   header(name: string): string | null {
-    const values = this.#parts.message.headersDistinct[name.toLowerCase()] ?? []
-    return values.length === 1 ? values[0]! : null
+    const value = this.#parts.message.headers[name.toLowerCase()]
+    return typeof value === 'string' ? value : null
   }
 
   get contentLength(): number | null {

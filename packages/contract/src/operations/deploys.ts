@@ -52,7 +52,6 @@ export const receivePush = operation({
   rawBody: true,
   results: { 202: ForgeAnswer, 200: ForgeAnswer },
   problems: ['not_found', 'signature_invalid', 'throttled', 'too_large'],
-  audit: 'project.git.push_received',
 })
 
 export const listDeploys = operation({

@@ -8,7 +8,7 @@ export const deployTriggers = ['push', 'watch', 'person', 'rollback'] as const
 export const deployStates = ['waiting', 'running', 'succeeded', 'failed', 'cancelled', 'superseded'] as const
 export const deployManners = ['fast-forward', 'reset'] as const
 
-const Commit = z.string().nullable()
+const Commit = z.string().nullable().describe('Id of a commit.')
 
 export const GitWatch = z
   .strictObject({
@@ -23,9 +23,9 @@ export const GitDelivery = z
   .object({
     id: z.string().describe('As the forge calls it.'),
     at: Time,
-    forge: z.enum(forges),
-    event: z.string(),
-    ref: z.string().nullable(),
+    forge: z.enum(forges).describe('Which forge it names.'),
+    event: z.string().describe('The forge’s own word for it.'),
+    ref: z.string().nullable().describe('What was pushed.'),
     commit: Commit,
     outcome: z.enum(['accepted', 'ignored', 'replayed']),
     reason: z.string().nullable().describe('Why nothing follows of it.'),
@@ -33,6 +33,8 @@ export const GitDelivery = z
   })
   .meta({ id: 'GitDelivery' })
 export type GitDelivery = z.infer<typeof GitDelivery>
+
+const watchText = 'Asks the remote instead; null: never.'
 
 const settings = {
   enabled: z.boolean().describe('Whether deliveries are taken.'),
@@ -46,7 +48,7 @@ const settings = {
 export const GitWebhook = z
   .object({
     ...settings,
-    watch: GitWatch.nullable(),
+    watch: GitWatch.nullable().describe(watchText),
     watched: z
       .object({ at: Time, error: z.string().nullable() })
       .meta({ id: 'GitWatched' })
@@ -70,7 +72,7 @@ export const GitWebhookPut = z
     branch: settings.branch.optional(),
     manner: settings.manner.optional(),
     rollback: settings.rollback.optional(),
-    watch: GitWatch.nullable().optional(),
+    watch: GitWatch.nullable().optional().describe(watchText),
     newSecret: z.boolean().optional().describe('Make another secret; the one before is forgotten.'),
   })
   .meta({ id: 'GitWebhookPut' })
@@ -79,13 +81,18 @@ export const GitWebhookPut = z
 export const ForgeEvent = z.looseObject({}).meta({ id: 'ForgeEvent' })
 
 export const ForgeAnswer = z
-  .object({ delivery: z.string(), outcome: GitDelivery.shape.outcome, reason: z.string().nullable(), deploy: Commit })
+  .object({
+    delivery: GitDelivery.shape.id,
+    outcome: GitDelivery.shape.outcome,
+    reason: GitDelivery.shape.reason,
+    deploy: GitDelivery.shape.deploy,
+  })
   .meta({ id: 'ForgeAnswer' })
 
 export const Deploy = z
   .object({
-    id: z.string().describe('dpl_…'),
-    trigger: z.enum(deployTriggers),
+    id: z.string().describe('Its id: `dpl_…`.'),
+    trigger: z.enum(deployTriggers).describe('What it follows of.'),
     actor: z.string().describe('Who asked: a person, a token, or the webhook with its delivery.'),
     state: z.enum(deployStates).describe('superseded: a newer push came before it began.'),
     branch: z.string().nullable(),
@@ -93,7 +100,7 @@ export const Deploy = z
     commit: Commit.describe('The commit that it brought; until then the one that was announced.'),
     rolledBack: z.boolean().describe('It failed, and the commit before is there again.'),
     reason: z.string().nullable().describe('Why it is what it is.'),
-    operation: z.string().nullable(),
+    operation: z.string().nullable().describe('Id of the operation that carries it out.'),
     reported: z
       .string()
       .nullable()

@@ -50,7 +50,7 @@ export const HooksPatch = z
   .meta({ id: 'HooksPatch' })
 export const Hooks = z
   .object(
-    Object.fromEntries(hookNames.map((name) => [name, Hook.optional()])) as Record<
+    Object.fromEntries(hookNames.map((name) => [name, Hook.optional().describe(described[name])])) as Record<
       HookName,
       z.ZodOptional<typeof Hook>
     >,
