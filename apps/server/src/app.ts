@@ -14,6 +14,7 @@ import { openKnownProjects } from './app/projects.ts'
 import { openResolving } from './app/resolving.ts'
 import { beginResuming } from './app/resumption.ts'
 import { openSharing } from './app/sharing.ts'
+import { openSleeping } from './app/sleeping.ts'
 import { openTrash } from './app/trash.ts'
 import { openBackups } from './backups/open-backups.ts'
 import { openScheduler } from './backups/scheduler.ts'
@@ -45,6 +46,8 @@ export interface AppOptions {
   readonly now?: () => Date
   /** For tests of the app itself: another engine in place of this machine's. */
   readonly engine?: Engine
+  /** For tests of the app itself: how often it is looked for projects that are to sleep or wake. */
+  readonly sleepLookMs?: number
   /** Sockets that were opened for the service by whoever started it. */
   readonly sockets?: InheritedSockets
   /** Who keeps the ports of page and proxy; closed with the app. */
@@ -81,6 +84,8 @@ export async function createApp(options: AppOptions): Promise<App> {
   const scheduler = openScheduler({ store, model, orchestrator, backups, now, onError, ready: resumption.ready })
   const archives = openArchives({ instance, resolving, projects, operations, resumption }, context)
   const trash = openTrash(instance, resumption, context)
+  const sleeping = { instance, projects, operations, resumption, lookEveryMs: options.sleepLookMs }
+  const sleeper = openSleeping(sleeping, context)
   const stopTidying = tidyRegularly({ store, now, onError, namesExpired: projects.namesExpired })
   const dispatcher = createDispatcher({ store, now, onError })
   await dispatcher.start()
@@ -99,6 +104,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     backups,
     receivedDumps,
     trash,
+    uses: sleeper.uses,
   }
   const http = openHttp({ ...parts, changing: { ...changing, orchestrator } }, context)
 
@@ -115,7 +121,7 @@ export async function createApp(options: AppOptions): Promise<App> {
       try {
         // First what people see, then what works for them, then what writes it down; what holds programs and files at the end.
         await http.close()
-        await Promise.all([scheduler.close(), archives.close(), trash.close()])
+        await Promise.all([scheduler.close(), archives.close(), trash.close(), sleeper.close()])
         await Promise.all([commands.terminals.close(), sharing.shares.close()])
         await dispatcher.close()
         await commands.runs.close()

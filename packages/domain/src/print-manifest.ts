@@ -25,6 +25,7 @@ export function printManifest(spec: ProjectSpec): string {
       ...whenAny('env', mapValues(spec.env, variableOf)),
       ...(spec.healthCheck === null ? {} : { healthCheck: spec.healthCheck }),
       ...(spec.limits === null ? {} : { limits: withoutNull(spec.limits) }),
+      ...(spec.sleep === undefined ? {} : { sleep: withoutNull(spec.sleep) }),
       ...whenAny('pull', spec.pull ?? {}),
     },
     { version: '1.2', schema: 'core', aliasDuplicateObjects: false },

@@ -1,5 +1,5 @@
 import { Secret } from '@stackquay/contract'
-import type { ProjectSpec } from '@stackquay/domain'
+import { goalOf, type ProjectSpec } from '@stackquay/domain'
 import { type ProjectRow, type Store, type StoredRules, TakenError, type Transaction } from '@stackquay/store'
 import { sealSpec, withPendingSecrets } from '../projects/extract-secrets.ts'
 import type { BackedUpSettings } from './settings-part.ts'
@@ -23,7 +23,7 @@ export async function putSettings(
     const spec = await sealSpec(tx, row.id, pending.spec, { texts, dropped })
     const { generation, slug } = await tx.projects.update(row.id, row.generation, { spec })
     // Nothing runs that would have to be brought to it.
-    if (row.desired === 'stopped') await tx.projects.carriedOut(row.id, generation, spec)
+    if (goalOf(row.desired) === 'stopped') await tx.projects.carriedOut(row.id, generation, spec)
     const before = await store.network.domains(row.id)
     for (const { host } of before)
       if (!settings.domains.some((one) => one.host === host)) await tx.network.removeDomain(host)

@@ -4,6 +4,7 @@ import {
   type DatabaseSpec,
   databasePart,
   databaseWorkload,
+  goalOf,
   type SnapshotSubject,
   secretsOfPart,
   snapshotSecret,
@@ -133,7 +134,7 @@ async function declare(
     for (const [secret, text] of texts) await tx.secrets.put(row.id, its[own.indexOf(secret)] ?? secret, text)
     const spec = { ...row.spec, databases }
     const { generation, slug } = await tx.projects.update(row.id, row.generation, { spec })
-    if (row.desired === 'stopped') await tx.projects.carriedOut(row.id, generation, spec)
+    if (goalOf(row.desired) === 'stopped') await tx.projects.carriedOut(row.id, generation, spec)
     const now = await store.operations.find(operation.id)
     if (now !== null) await tx.operations.update(operation.id, { input: { ...now.input, declared: true } })
     await tx.events.append({ type: 'project.changed', project: row.id, data: { id: row.id, slug, generation } })

@@ -25,6 +25,8 @@ export const operationKinds = [
   'reset',
   'pull',
   'git',
+  'sleep',
+  'wake',
 ] as const
 export const operationStates = ['queued', 'running', 'succeeded', 'failed', 'cancelled'] as const
 
