@@ -119,6 +119,8 @@ export function projectWriter(writing: Writing): Transaction['projects'] {
           desired,
           // Whatever else it is to be, it sleeps no longer.
           asleep: desired === undefined ? undefined : asleepText(desired, asleep),
+          // Whoever starts it is about to use it.
+          last_used_at: desired === 'running' ? now : undefined,
           phase,
           source: source === undefined ? undefined : source === null ? null : JSON.stringify(source),
           path,

@@ -47,7 +47,6 @@ export async function wake(id: string, cause: Cause, deps: SleepDeps): Promise<O
     if (row === null || row.phase !== 'ready' || row.desired !== 'sleeping') return null
     const accepted = await acceptAct(tx, store, row, { do: 'wake' }, askerOf(cause))
     await tx.projects.setLifecycle(id, { desired: 'running' })
-    await tx.projects.used([{ id, at: deps.now().toISOString() }])
     await writeDown(tx, 'project.wake', row, accepted, cause)
     return accepted
   })

@@ -32,11 +32,16 @@ export function openSleeper(options: SleeperOptions): Sleeper {
   const life = new AbortController()
   const seenSince = options.now()
   const known: KnownUses = new Map()
+  const heard = new Map<string, Date>()
+  const stopHearing = options.store.onCommit((events) => {
+    for (const { project, type, data } of events)
+      if (project !== null && isUse(type, data)) heard.set(project, options.now())
+  })
   const run = async () => {
     await Promise.race([ready, aborted(life.signal)])
     const calls = openWakeCalls(options, life.signal)
     while (!life.signal.aborted) {
-      await look(seenSince, known, options).catch((error: unknown) => onError(error, 'looking who sleeps'))
+      await look({ seenSince, known, heard }, options).catch((error: unknown) => onError(error, 'looking who sleeps'))
       await delay(lookEveryMs, undefined, { signal: life.signal, ref: false }).catch(() => undefined)
     }
     await calls.ended
@@ -45,16 +50,36 @@ export function openSleeper(options: SleeperOptions): Sleeper {
   const running = run().catch(() => undefined)
   return {
     close: async () => {
+      stopHearing()
       life.abort()
       await running
     },
   }
 }
 
+/** What people do with a project. What the service does by itself, such as a backup at night, keeps none awake for ever. */
+function isUse(type: string, data: unknown): boolean {
+  if (type === 'operation.changed') {
+    // Its beginning and its end say who asked for it.
+    const { actor = byItself } = data as { readonly actor?: string }
+    return actor !== byItself
+  }
+  return /^(run|terminal)\./.test(type)
+}
+
+const byItself = 'system'
+
+interface Memory {
+  readonly seenSince: Date
+  readonly known: KnownUses
+  /** When something was done with a project last, by those whom this service heard of. */
+  readonly heard: Map<string, Date>
+}
+
 /** When projects were used last, and up to which time that is stored. */
 type KnownUses = Map<string, { readonly last: Date; readonly stored: Date | null }>
 
-async function look(seenSince: Date, known: KnownUses, options: SleeperOptions): Promise<void> {
+async function look({ seenSince, known, heard }: Memory, options: SleeperOptions): Promise<void> {
   const { model, keeper, now, onError } = options
   const all = model.all().flatMap(({ row, resolved }) => {
     const { sleep } = row.spec
@@ -73,7 +98,10 @@ async function look(seenSince: Date, known: KnownUses, options: SleeperOptions):
   if (seen === undefined) return
   const busy = await busyNow(options)
   const proxied = new Map(seen.map(({ project, lastAt }) => [project, lastAt]))
-  for (const { row } of awake) known.set(row.id, useOf(row, busy.has(row.id), proxied.get(row.id), known, options))
+  for (const { row } of awake) {
+    const uses = [...timeOf(heard.get(row.id)), ...timeOf(options.uses.lastOf(row.id)), ...timeOf(proxied.get(row.id))]
+    known.set(row.id, useOf(row, busy.get(row.id) === 'use' ? [...uses, now()] : uses, known.get(row.id), now()))
+  }
   await storeUses(known, options)
   for (const { row, sleep } of awake) {
     const lastUsedAt = known.get(row.id)?.last
@@ -85,39 +113,41 @@ async function look(seenSince: Date, known: KnownUses, options: SleeperOptions):
   }
 }
 
-/** What is under way is use, whoever began it. */
-async function busyNow({ store, uses, model }: SleeperOptions): Promise<ReadonlySet<string>> {
+/** What is under way keeps a project awake. It is use, too, unless the service began it by itself. */
+async function busyNow({ store, uses, model }: SleeperOptions): Promise<ReadonlyMap<string, 'use' | 'work'>> {
   const [operations, runs, terminals] = await Promise.all([
     store.operations.unfinished(),
     store.runs.unfinished(),
     store.terminals.all(),
   ])
-  return new Set([
-    ...operations.flatMap(({ project }) => project ?? []),
-    ...runs.map(({ project }) => project),
+  const begun = [...operations, ...runs]
+  const used = [
+    ...begun.filter(({ actor }) => actor !== byItself).flatMap(({ project }) => project ?? []),
     ...terminals.filter(({ endedAt }) => endedAt === null).map(({ project }) => project),
     ...model.all().flatMap(({ row }) => (uses.isUsed(row.id) ? [row.id] : [])),
+  ]
+  return new Map<string, 'use' | 'work'>([
+    ...begun.flatMap(({ project }) => (project === null ? [] : [[project, 'work'] as const])),
+    ...used.map((project) => [project, 'use'] as const),
   ])
 }
 
 /** One of which nothing is known was used now: it has just been told to sleep some day. */
 function useOf(
   row: ProjectRow,
-  isBusy: boolean,
-  proxiedAt: number | undefined,
-  known: KnownUses,
-  { uses, now }: SleeperOptions,
+  uses: readonly Date[],
+  before: { readonly last: Date; readonly stored: Date | null } | undefined,
+  now: Date,
 ): { readonly last: Date; readonly stored: Date | null } {
-  const before = known.get(row.id)
-  const stored = before?.stored ?? (row.lastUsedAt === null ? null : new Date(row.lastUsedAt))
-  const other = uses.lastOf(row.id)
-  const heard = [
-    ...(stored === null || isBusy ? [now()] : [stored]),
-    ...(before === undefined ? [] : [before.last]),
-    ...(other === undefined ? [] : [other]),
-    ...(proxiedAt === undefined ? [] : [new Date(proxiedAt)]),
-  ]
-  return { last: lastUseOf(heard, now()), stored }
+  const last = [...uses, ...timeOf(row.lastUsedAt), ...timeOf(before?.last)]
+  return {
+    last: last.length === uses.length ? now : lastUseOf(last, now),
+    stored: before?.stored ?? timeOf(row.lastUsedAt)[0] ?? null,
+  }
+}
+
+function timeOf(time: Date | string | number | null | undefined): readonly Date[] {
+  return time == null ? [] : [new Date(time)]
 }
 
 /** A write for every look would cost more than it tells. */
