@@ -50,14 +50,14 @@ export function Warnings({ project }: { project: ProjectSummary }) {
 }
 
 export function Acts({ project }: { project: ProjectSummary }) {
-  const { up, free, reason } = actsOf(project)
+  const { up, asleep, free, reason } = actsOf(project)
   const { busy, run } = useLifecycle(project.id)
   const may = useMay()
-  const button = (act: 'start' | 'stop' | 'restart', icon: LucideIcon) => (
+  const button = (act: 'start' | 'stop' | 'restart', icon: LucideIcon, tip = t[act]) => (
     <IconButton
       icon={icon}
-      label={t.actOn(t[act], project.name)}
-      tip={t[act]}
+      label={t.actOn(tip, project.name)}
+      tip={tip}
       busy={busy === act}
       disabled={!free}
       reason={reason}
@@ -83,7 +83,7 @@ export function Acts({ project }: { project: ProjectSummary }) {
           </Tip>
         </>
       ) : (
-        may('operate') && button('start', Play)
+        may('operate') && button('start', Play, asleep ? t.wake : t.start)
       )}
     </span>
   )
