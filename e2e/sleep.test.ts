@@ -63,7 +63,9 @@ describe('projects that sleep', () => {
     return performance.now() - began
   }
 
-  it('wake for 50 requests at once, lose none of them, and take no 3 s longer than a start', { timeout: 90_000 }, async (t) => {
+  it('wake for 50 requests at once, lose none of them, and take no 3 s longer than a start', {
+    timeout: 90_000,
+  }, async (t) => {
     const start = await ownStart()
     await fallAsleep()
     const began = performance.now()
@@ -74,7 +76,9 @@ describe('projects that sleep', () => {
       ),
     )
     const took = performance.now() - began
-    t.diagnostic(`a start takes ${Math.round(start)} ms; 50 requests to the project asleep were answered after ${Math.round(took)} ms`)
+    t.diagnostic(
+      `a start takes ${Math.round(start)} ms; 50 requests to the project asleep were answered after ${Math.round(took)} ms`,
+    )
     assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]), service.output())
     assert.deepEqual(
       answers.map((answer) => JSON.parse(answer.body).size),
@@ -107,7 +111,9 @@ describe('projects that sleep', () => {
     await until(async () => socket.closed, 'the tunnel to end', 10_000)
   })
 
-  it('wake for who came while the service was down, and for nobody who is not let in', { timeout: 90_000 }, async () => {
+  it('wake for who came while the service was down, and for nobody who is not let in', {
+    timeout: 90_000,
+  }, async () => {
     if ((await state()) !== 'sleeping') await fallAsleep()
     const rules = { basicAuth: { username: 'ada', password: 'let me in, please' } }
     await service.client.call('putProxyRules', { params, body: rules } as never)
@@ -158,20 +164,24 @@ describe('projects that sleep', () => {
     await assertLooks(page, 'sleep-settings')
     await panel.getByRole('button', { name: 'Save sleep' }).click()
     const wanted = { after: '2h', hours: 'mon-fri 08:00-19:00', timezone: 'Europe/Berlin' }
-    await until(async () => JSON.stringify((await service.client.call('getProject', { params })).sleep) === JSON.stringify(wanted), 'the settings to be stored')
+    await until(
+      async () =>
+        JSON.stringify((await service.client.call('getProject', { params })).sleep) === JSON.stringify(wanted),
+      'the settings to be stored',
+    )
 
     await page.goto(`${service.url}/projects/shop`)
     await page.getByRole('button', { name: 'More actions' }).first().click()
     await page.getByRole('menuitem', { name: 'Put to sleep' }).click()
     await page.getByText('Somebody put it to sleep').waitFor({ timeout: 20_000 })
-    await page.getByRole('button', { name: 'Wake' }).waitFor()
+    await page.getByRole('button', { name: 'Wake', exact: true }).waitFor()
     await assertLooks(page, 'sleep-overview')
     await page.goto(`${service.url}/projects`)
     await page.getByText('Asleep').first().waitFor()
     await assertLooks(page, 'sleep-list')
     await page.goto(`${service.url}/projects/shop`)
-    await page.getByRole('button', { name: 'Wake' }).click()
-    await page.getByRole('button', { name: 'Restart' }).waitFor({ timeout: 20_000 })
+    await page.getByRole('button', { name: 'Wake', exact: true }).click()
+    await page.getByRole('button', { name: 'Restart', exact: true }).waitFor({ timeout: 20_000 })
     assert.equal(await state(), 'running')
     assert.deepEqual(errors, [])
   })

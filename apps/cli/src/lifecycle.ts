@@ -21,9 +21,7 @@ export interface LifecycleAct {
 
 /** Start, stop, restart and sleep are one command in four words. */
 export function defineLifecycle(command: Command, context: () => Context, act: LifecycleAct): Command {
-  command
-    .argument('[project]', projectArgument)
-    .option('--dry-run', 'show the steps and do nothing')
+  command.argument('[project]', projectArgument).option('--dry-run', 'show the steps and do nothing')
   if (act.operation !== 'sleepProject') command.option('-w, --workload <name>', 'only this workload')
   if (act.operation === 'startProject' || act.operation === 'restartProject')
     command.option('--newer-images', 'take the newest builds of its images; without it each stays with the one it has')

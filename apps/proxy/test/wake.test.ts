@@ -119,7 +119,12 @@ test('workers tell of those who wait with them, and how projects were used there
   const { createProxyControl } = await import('../src/control.ts')
   const { tempHome } = await import('./support.ts')
   const home = await tempHome(t)
-  const proxy = await startProxy({ home, listen: '127.0.0.1:0', limits: { drainWithin: 200 }, workers: { atOnce: 3, most: 3 } })
+  const proxy = await startProxy({
+    home,
+    listen: '127.0.0.1:0',
+    limits: { drainWithin: 200 },
+    workers: { atOnce: 3, most: 3 },
+  })
   t.after(async () => {
     await proxy.shutdown()
     await proxy.done

@@ -167,7 +167,10 @@ export async function openTestApp(
     reopen: async (more = {}) => {
       hasSuccessor = true
       await close()
-      const kept = { images: engine.capabilities.images, ...(over.sleepLookMs === undefined ? {} : { sleepLookMs: over.sleepLookMs }) }
+      const kept = {
+        images: engine.capabilities.images,
+        ...(over.sleepLookMs === undefined ? {} : { sleepLookMs: over.sleepLookMs }),
+      }
       return openTestApp(t, { folder, engine, ...kept, ...more })
     },
   }

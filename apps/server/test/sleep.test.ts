@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
+import type { TestContext } from 'node:test'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { TestContext } from 'node:test'
 import type { AuditEntry, ProjectView } from '@stackquay/contract'
 import { newId } from '@stackquay/store'
 import { waitFor } from '@stackquay/testkit/wait-for'
@@ -60,7 +60,10 @@ test('a project that nobody uses falls asleep, by the service and with its audit
   const [entry] = await audited(app, 'project.sleep')
   assert.deepEqual([entry?.actor, entry?.changes], ['system', { because: 'unused' }])
   const listed = (await app.ask<{ items: ProjectView[] }>('GET', '/projects?state=sleeping')).body.items
-  assert.deepEqual(listed.map(({ slug }) => slug), ['shop'])
+  assert.deepEqual(
+    listed.map(({ slug }) => slug),
+    ['shop'],
+  )
 
   const woken = await app.ask<OperationAnswer>('POST', '/projects/shop/start?wait=30', { workload: 'static' })
   assert.deepEqual([woken.body.kind, woken.body.state], ['wake', 'succeeded'])
@@ -88,7 +91,10 @@ test('nothing falls asleep while an operation, a run, a terminal or whoever says
   await hung.reached
   ahead(300)
   await someLooks()
-  assert.deepEqual((await kinds(app, id)).filter((kind) => kind.startsWith('sleep')), [])
+  assert.deepEqual(
+    (await kinds(app, id)).filter((kind) => kind.startsWith('sleep')),
+    [],
+  )
   hung.release()
   await waitFor('the restart', async () => (await app.store.operations.find(restart.id))?.state === 'succeeded')
   await someLooks()
@@ -187,8 +193,14 @@ test('what a person stopped does not sleep and is not woken; what sleeps can be 
   assert.equal((await app.ask<OperationAnswer>('POST', '/projects/shop/sleep?wait=30')).body.state, 'succeeded')
   assert.equal((await view(app)).status.asleep?.since, since)
   // Settings are changed as those of a stopped project; nothing starts.
-  const changed = await app.ask('PATCH', '/projects/shop?wait=30', { static: { spaFallback: true }, sleep: { after: '5m' } })
-  assert.deepEqual([changed.status, changed.body.status.state, changed.body.observedGeneration], [200, 'sleeping', changed.body.generation])
+  const changed = await app.ask('PATCH', '/projects/shop?wait=30', {
+    static: { spaFallback: true },
+    sleep: { after: '5m' },
+  })
+  assert.deepEqual(
+    [changed.status, changed.body.status.state, changed.body.observedGeneration],
+    [200, 'sleeping', changed.body.generation],
+  )
   assert.deepEqual(machine(app, id), { static: 'stopped', redis: 'stopped' })
   await app.ask('POST', '/projects/shop/stop?wait=30')
   assert.deepEqual([await stateOf(app), (await view(app)).status.asleep], ['stopped', null])
@@ -204,7 +216,10 @@ test('a wake that is cancelled before it begins leaves the project asleep; one t
   await app.ask('POST', `/operations/${wake.id}/cancel`)
   hung.release()
   await untilState(app, 'sleeping')
-  assert.deepEqual([machine(app, id), (await view(app)).status.asleep?.because], [{ static: 'stopped', redis: 'stopped' }, 'asked'])
+  assert.deepEqual(
+    [machine(app, id), (await view(app)).status.asleep?.because],
+    [{ static: 'stopped', redis: 'stopped' }, 'asked'],
+  )
   app.engine.failNext('start')
   const failed = (await app.ask<OperationAnswer>('POST', '/projects/shop/start?wait=30')).body
   assert.deepEqual([failed.kind, failed.state], ['wake', 'failed'])
@@ -239,7 +254,10 @@ test('settings that are wrong are refused, each by its field', async (t) => {
     sleep: { after: '10s', hours: 'always', timezone: 'Mars' },
   })
   assert.equal(status, 422)
-  assert.deepEqual(body.errors.map(({ pointer }) => pointer), ['/sleep/after', '/sleep/hours', '/sleep/timezone'])
+  assert.deepEqual(
+    body.errors.map(({ pointer }) => pointer),
+    ['/sleep/after', '/sleep/hours', '/sleep/timezone'],
+  )
 })
 
 test('a use lasts from its beginning to its end, and to the last byte of what is passed on', async () => {
@@ -252,7 +270,14 @@ test('a use lasts from its beginning to its end, and to the last byte of what is
   time = 2_000
   other()
   assert.deepEqual([uses.isUsed('a'), uses.lastOf('a'), uses.lastOf('b')], [false, new Date(2_000), undefined])
-  const chunks = whileUsed('b', (async function* () { yield 1; yield 2 })(), uses)
+  const chunks = whileUsed(
+    'b',
+    (async function* () {
+      yield 1
+      yield 2
+    })(),
+    uses,
+  )
   await chunks.next()
   assert.equal(uses.isUsed('b'), true)
   await chunks.return()

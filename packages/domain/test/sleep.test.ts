@@ -95,14 +95,24 @@ test('on the days when clocks change, hours begin and end by the new time', () =
 test('every half hour of a year lies in the hours or not as the wall clock says, and each beginning wakes', () => {
   for (const timezone of ['Europe/Berlin', 'America/Sao_Paulo', 'Australia/Lord_Howe', 'Pacific/Apia']) {
     const sleep = spec({ hours: 'mon-fri 08:00-19:00', timezone })
-    const wall = new Intl.DateTimeFormat('en-GB', { timeZone: timezone, weekday: 'short', hour: '2-digit', hour12: false })
+    const wall = new Intl.DateTimeFormat('en-GB', {
+      timeZone: timezone,
+      weekday: 'short',
+      hour: '2-digit',
+      hour12: false,
+    })
     const begin = Date.parse('2026-01-04T12:00:00Z')
     let before = isInHours(sleep, new Date(begin))
     for (let now = begin; now < Date.parse('2027-01-05T00:00:00Z'); now += minutes(30)) {
       const inside = isInHours(sleep, new Date(now))
       const [day = '', hour = ''] = wall.format(now).split(/[, ]+/)
-      assert.equal(inside, !/Sat|Sun/.test(day) && Number(hour) >= 8 && Number(hour) < 19, `${timezone} ${new Date(now).toISOString()}`)
-      if (inside && !before) assert.equal(isWakeDue(sleep, new Date(now - minutes(60)), new Date(now)), true, new Date(now).toISOString())
+      assert.equal(
+        inside,
+        !/Sat|Sun/.test(day) && Number(hour) >= 8 && Number(hour) < 19,
+        `${timezone} ${new Date(now).toISOString()}`,
+      )
+      if (inside && !before)
+        assert.equal(isWakeDue(sleep, new Date(now - minutes(60)), new Date(now)), true, new Date(now).toISOString())
       before = inside
     }
   }
@@ -178,7 +188,17 @@ test('a project file that says nothing of sleep takes it away when it prunes', (
 
 const workload = { ref: { project: 'prj_1', workload: 'node' }, title: 'Node.js', ports: [] }
 const seen = (state: 'running' | 'stopped') =>
-  ({ ref: workload.ref, state, health: 'healthy', since: '2026-05-04T10:00:00Z', pid: 1, ports: [], lastExit: null, reason: null, limited: undefined }) as never
+  ({
+    ref: workload.ref,
+    state,
+    health: 'healthy',
+    since: '2026-05-04T10:00:00Z',
+    pid: 1,
+    ports: [],
+    lastExit: null,
+    reason: null,
+    limited: undefined,
+  }) as never
 
 function statusOf(over: object) {
   return projectStatus({

@@ -4,9 +4,9 @@ import type { Define } from '../define.ts'
 import { projectRef } from '../find-project.ts'
 import { projectArgument } from '../options.ts'
 import { logText, plainText } from '../output/plain-text.ts'
+import { sleepText } from '../output/sleep-text.ts'
 import { stateCell, stateText } from '../output/state.ts'
 import { fields, table } from '../output/table.ts'
-import { sleepText } from '../output/sleep-text.ts'
 import { ago } from '../output/time.ts'
 
 export const define: Define = (command, context) =>
@@ -33,7 +33,10 @@ function projectText(project: ProjectView, context: Context): string {
   if (project.git !== null)
     rows.push(['Git', plainText(`${project.git.url}${project.git.branch === null ? '' : ` (${project.git.branch})`}`)])
   if (status.asleep !== null)
-    rows.push(['Asleep', `${asleepBecause[status.asleep.because]}; a request wakes it${wakesAt(status.asleep.wakesAt)}`])
+    rows.push([
+      'Asleep',
+      `${asleepBecause[status.asleep.because]}; a request wakes it${wakesAt(status.asleep.wakesAt)}`,
+    ])
   if (project.sleep !== null) rows.push(['Sleep', sleepText(project.sleep)])
   const databases = Object.entries(project.databases).map(([name, { type, version }]) => `${name} (${type} ${version})`)
   if (databases.length > 0) rows.push(['Databases', databases.map(plainText).join(', ')])

@@ -90,7 +90,7 @@ export function AsleepNote({ project }: { project: ProjectView }) {
           to="/projects/$project/settings"
           params={{ project: project.slug }}
           hash="sleep"
-          className="text-accent hover:underline"
+          className="rounded text-accent-ink underline underline-offset-2"
         >
           {t.change}
         </Link>

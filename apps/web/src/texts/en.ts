@@ -338,7 +338,7 @@ export const en = {
     title: 'Sleep',
     detail: 'A project that nobody uses can stop by itself. The next request wakes it, and waits until it is up.',
     after: 'Sleep after',
-    afterHelp: 'Time without use: 30m, 2h or 1d. Empty: only outside the hours below, after 15m.',
+    afterHelp: 'Time without use: 30m, 2h or 1d. Empty: 15m, outside the hours below.',
     hours: 'Keep awake during',
     hoursHelp: 'Days and hours: mon-fri 08:00-19:00, sat 10:00-14:00. Empty: at no fixed hours.',
     timezone: 'Time zone of these hours',

@@ -70,20 +70,22 @@ export function Acts({ project }: { project: ProjectSummary }) {
         <>
           {may('operate') && button('restart', RotateCw)}
           {may('operate') && button('stop', Square)}
-          <Tip text={t.openUrl(project.name)}>
-            <a
-              href={project.url}
-              target="_blank"
-              rel="noreferrer"
-              aria-label={`${t.openUrl(project.name)} ${texts.common.opensInNewTab}`}
-              className={iconButtonClass()}
-            >
-              <OpenIcon aria-hidden className="size-4" />
-            </a>
-          </Tip>
         </>
       ) : (
         may('operate') && button('start', Play, asleep ? t.wake : t.start)
+      )}
+      {(up || asleep) && (
+        <Tip text={t.openUrl(project.name)}>
+          <a
+            href={project.url}
+            target="_blank"
+            rel="noreferrer"
+            aria-label={`${t.openUrl(project.name)} ${texts.common.opensInNewTab}`}
+            className={iconButtonClass()}
+          >
+            <OpenIcon aria-hidden className="size-4" />
+          </a>
+        </Tip>
       )}
     </span>
   )
