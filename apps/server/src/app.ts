@@ -58,10 +58,10 @@ export interface AppOptions {
 
 /** The composition root. Each part is made from those above it, and says in its file of `app/` what it needs and what it gives. */
 export async function createApp(options: AppOptions): Promise<App> {
-  const { config, log, say, now = () => new Date(), sockets = {}, ports = null, restart = null } = options
+  const { config, log, say, now = () => new Date(), sockets = {}, ports = null, restart = null, sleepLookMs } = options
   const life = new AbortController()
   const onError: AppContext['onError'] = (error, what) => log.error({ err: error }, what)
-  const context: AppContext = { config, log, say, now, onError, restart, signal: life.signal }
+  const context: AppContext = { config, log, say, now, onError, restart, signal: life.signal, sleepLookMs }
 
   const instance = await openInstance(options.engine, context)
   const { store, engine, isolation } = instance
@@ -84,8 +84,7 @@ export async function createApp(options: AppOptions): Promise<App> {
   const scheduler = openScheduler({ store, model, orchestrator, backups, now, onError, ready: resumption.ready })
   const archives = openArchives({ instance, resolving, projects, operations, resumption }, context)
   const trash = openTrash(instance, resumption, context)
-  const sleeping = { instance, projects, operations, resumption, lookEveryMs: options.sleepLookMs }
-  const sleeper = openSleeping(sleeping, context)
+  const sleeper = openSleeping({ instance, projects, operations, resumption }, context)
   const stopTidying = tidyRegularly({ store, now, onError, namesExpired: projects.namesExpired })
   const dispatcher = createDispatcher({ store, now, onError })
   await dispatcher.start()
@@ -104,9 +103,8 @@ export async function createApp(options: AppOptions): Promise<App> {
     backups,
     receivedDumps,
     trash,
-    uses: sleeper.uses,
   }
-  const http = openHttp({ ...parts, changing: { ...changing, orchestrator } }, context)
+  const http = openHttp({ ...parts, uses: sleeper.uses, changing: { ...changing, orchestrator } }, context)
 
   return {
     http,

@@ -18,17 +18,25 @@ export function openSleeping(
     projects: { model, keeper },
     operations: { orchestrator },
     resumption: { ready },
-    lookEveryMs,
   }: {
     readonly instance: Pick<Instance, 'store'>
     readonly projects: Pick<KnownProjects, 'model' | 'keeper'>
     readonly operations: Pick<Operations, 'orchestrator'>
     readonly resumption: Pick<Resumption, 'ready'>
-    readonly lookEveryMs: number | undefined
   },
-  { now, onError }: Pick<AppContext, 'now' | 'onError'>,
+  { now, onError, sleepLookMs }: Pick<AppContext, 'now' | 'onError' | 'sleepLookMs'>,
 ): Sleeping {
   const uses = createUses(now)
-  const sleeper = openSleeper({ store, model, orchestrator, keeper, uses, ready, now, onError, lookEveryMs })
+  const sleeper = openSleeper({
+    store,
+    model,
+    orchestrator,
+    keeper,
+    uses,
+    ready,
+    now,
+    onError,
+    lookEveryMs: sleepLookMs,
+  })
   return { uses, close: sleeper.close }
 }
