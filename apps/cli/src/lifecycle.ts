@@ -6,33 +6,31 @@ import { finishOperation, takenOn, type WaitFlags } from './finish-operation.ts'
 import { addWaitOptions, projectArgument } from './options.ts'
 import { planText } from './output/plan-text.ts'
 
-interface LifecycleFlags extends WaitFlags {
+export interface LifecycleFlags extends WaitFlags {
   readonly workload?: string
   readonly newerImages?: boolean
   readonly dryRun?: boolean
 }
 
 export interface LifecycleAct {
-  readonly operation: 'startProject' | 'stopProject' | 'restartProject'
+  readonly operation: 'startProject' | 'stopProject' | 'restartProject' | 'sleepProject'
   /** `shop is running`, after it ended well. */
   readonly done: string
   readonly showsUrl: boolean
 }
 
-/** Start, stop and restart are one command in three words. */
-export function defineLifecycle(command: Command, context: () => Context, act: LifecycleAct): void {
-  command
-    .argument('[project]', projectArgument)
-    .option('-w, --workload <name>', 'only this workload')
-    .option('--dry-run', 'show the steps and do nothing')
-  if (act.operation !== 'stopProject')
+/** Start, stop, restart and sleep are one command in four words. */
+export function defineLifecycle(command: Command, context: () => Context, act: LifecycleAct): Command {
+  command.argument('[project]', projectArgument).option('--dry-run', 'show the steps and do nothing')
+  if (act.operation !== 'sleepProject') command.option('-w, --workload <name>', 'only this workload')
+  if (act.operation === 'startProject' || act.operation === 'restartProject')
     command.option('--newer-images', 'take the newest builds of its images; without it each stays with the one it has')
-  addWaitOptions(command).action((project: string | undefined, flags: LifecycleFlags) =>
-    run(context(), act, project, flags),
+  return addWaitOptions(command).action((project: string | undefined, flags: LifecycleFlags) =>
+    runLifecycle(context(), act, project, flags),
   )
 }
 
-async function run(
+export async function runLifecycle(
   context: Context,
   act: LifecycleAct,
   named: string | undefined,
@@ -46,12 +44,21 @@ async function run(
   }
   const input = { params: { id }, ...(Object.keys(about).length === 0 ? {} : { body: about }) }
 
+  const { operation: wanted } = act
+  const { signal } = context
   if (flags.dryRun === true) {
-    const plan = await client.plan(act.operation, input, { signal: context.signal })
+    const plan =
+      wanted === 'sleepProject'
+        ? await client.plan(wanted, { params: { id } }, { signal })
+        : await client.plan(wanted, input, { signal })
     return context.result(plan, () => planText(plan, context.style.colors))
   }
 
-  const operation = await client.call(act.operation, input, { signal: context.signal, idempotencyKey: randomUUID() })
+  const once = { signal, idempotencyKey: randomUUID() }
+  const operation =
+    wanted === 'sleepProject'
+      ? await client.call(wanted, { params: { id } }, once)
+      : await client.call(wanted, input, once)
   if (flags.wait === false) return takenOn(context, operation)
 
   const last = await finishOperation(context, operation, flags)

@@ -1,4 +1,5 @@
 import type { ListenAddress } from './listen-address.ts'
+import type { UseOfProject } from './project-use.ts'
 
 /** `GET /status` on the control socket. */
 export interface ProxyStatus {
@@ -34,6 +35,11 @@ export interface FlightsAnswer {
   readonly requests: number
   /** WebSockets and the like, with those that are being opened. */
   readonly tunnels: number
+}
+
+/** `GET /uses` on the control socket: of the projects that were used since the proxy began. */
+export interface UsesAnswer {
+  readonly projects: readonly UseOfProject[]
 }
 
 /** The answer to a refused command. */

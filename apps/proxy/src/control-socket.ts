@@ -13,11 +13,12 @@ import {
   type TrafficQuery,
   type ViewersAnswer,
 } from './access/queries.ts'
-import type { ControlProblem, FlightsAnswer, ProxyStatus } from './control-protocol.ts'
+import type { ControlProblem, FlightsAnswer, ProxyStatus, UsesAnswer } from './control-protocol.ts'
 import { StartError } from './listen-address.ts'
 import { createServer } from './node-http.ts'
 import { parseRouteChanges, type RouteChanges, StaleRoutesError } from './route-changes.ts'
 import { parseRouteTable, type RouteTable, RouteTableError } from './route-table.ts'
+import type { WantedAnswer } from './wanted.ts'
 
 /** What the control plane can ask of a running proxy. */
 export interface Commands {
@@ -30,6 +31,10 @@ export interface Commands {
   shutdown(): Promise<void>
   /** What is under way to an address, in all processes. */
   flights(host: string, port: number): Promise<FlightsAnswer>
+  /** How projects were used, in all processes. */
+  uses(): Promise<UsesAnswer>
+  /** For which projects requests wait that they wake; of those that were not told before `after`, in so many milliseconds. */
+  wanted(after: number, within: number): Promise<WantedAnswer>
   access(project: string, query: AccessQuery): Promise<AccessPage>
   traffic(project: string, query: TrafficQuery): Promise<TrafficAnswer>
   viewers(project: string, share: string): Promise<ViewersAnswer>
@@ -116,6 +121,14 @@ const readings: Readonly<Record<string, Reading>> = {
       throw new ControlError('address_invalid', '"port" must be a port, from 1 to 65535.')
     }
     return commands.flights(parameters.get('host') ?? '127.0.0.1', port)
+  },
+  'GET /uses': (commands) => commands.uses(),
+  'GET /wanted': (commands, parameters) => {
+    const [after, seconds] = [Number(parameters.get('after') ?? 0), Number(parameters.get('seconds') ?? 0)]
+    if (!Number.isSafeInteger(after) || !(seconds >= 0 && seconds <= 60)) {
+      throw new ControlError('query_invalid', '"after" must be a position, and "seconds" from 0 to 60.')
+    }
+    return commands.wanted(after, seconds * 1_000)
   },
   'GET /access': (commands, parameters) =>
     readable(commands.access(readProject(parameters), readAccessQuery(parameters))),

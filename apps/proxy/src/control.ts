@@ -4,16 +4,17 @@ import { mkdir, open, readFile, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { AccessPage, AccessQuery, TrafficAnswer, TrafficQuery, ViewersAnswer } from './access/queries.ts'
-import type { ControlProblem, FlightsAnswer, ProxyStatus } from './control-protocol.ts'
+import type { ControlProblem, FlightsAnswer, ProxyStatus, UsesAnswer } from './control-protocol.ts'
 import { launchAs, nextSocketOf, type ProxyUser } from './launch-as.ts'
 import { Agent, request } from './node-http.ts'
 import type { RouteChanges } from './route-changes.ts'
 import type { RouteTable } from './route-table.ts'
 import { stateFiles, writeFacts } from './state-files.ts'
 import { proxyVersion } from './version.ts'
+import type { WantedAnswer } from './wanted.ts'
 import { memoryFlags, program } from './workers/program.ts'
 
-export type { FlightsAnswer, ProxyStatus } from './control-protocol.ts'
+export type { FlightsAnswer, ProxyStatus, UsesAnswer } from './control-protocol.ts'
 export type { ProxyUser } from './launch-as.ts'
 
 /** A running proxy, seen from the control plane. */
@@ -25,6 +26,13 @@ export interface ProxyControl {
    * no proxy runs.
    */
   flights(host: string, port: number): Promise<FlightsAnswer>
+  /** How projects were used since the proxy began. Undefined when it does not run. */
+  uses(): Promise<UsesAnswer | undefined>
+  /**
+   * Waits until requests wait for a project to wake that was not told before `after`, at most so many seconds. Undefined when no proxy
+   * runs.
+   */
+  wanted(after: number, seconds: number, signal: AbortSignal): Promise<WantedAnswer | undefined>
   /** Resolves when the table is in use and on disk. */
   putRoutes(table: RouteTable): Promise<ProxyStatus>
   /** The same for what changed. Rejects with `routes_stale` when the table in use is another one than the base of these changes. */
@@ -62,7 +70,7 @@ export function createProxyControl(home: string): ProxyControl {
   // Changes come in rows. Everything else asks whoever listens now: a connection may lead to a proxy that has handed over.
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   const sendRoutes = async (method: 'PUT' | 'PATCH', routes: RouteTable | RouteChanges) => {
-    const status = await ask(socket, method, '/routes', JSON.stringify(routes), agent)
+    const status = await ask(socket, method, '/routes', JSON.stringify(routes), { agent })
     if (!status) throw notRunning(home)
     return status as ProxyStatus
   }
@@ -75,6 +83,12 @@ export function createProxyControl(home: string): ProxyControl {
       return (
         ((await ask(socket, 'GET', `/flights?${query}`)) as FlightsAnswer | undefined) ?? { requests: 0, tunnels: 0 }
       )
+    },
+    uses: async () => (await ask(socket, 'GET', '/uses')) as UsesAnswer | undefined,
+    async wanted(after, seconds, signal) {
+      const path = `/wanted?${new URLSearchParams({ after: String(after), seconds: String(seconds) })}`
+      const patience = { timeout: seconds * 1_000 + 10_000, signal }
+      return (await ask(socket, 'GET', path, '', patience)) as WantedAnswer | undefined
     },
     putRoutes: (table) => sendRoutes('PUT', table),
     changeRoutes: (changes) => sendRoutes('PATCH', changes),
@@ -224,16 +238,24 @@ async function environment(cache: string): Promise<NodeJS.ProcessEnv> {
   return env
 }
 
+interface AskOptions {
+  /** Milliseconds without a word. */
+  readonly timeout?: number
+  readonly signal?: AbortSignal
+  readonly agent?: Agent
+}
+
 /** One command over the socket. Undefined when no proxy answers. */
 function ask(
   socketPath: string,
   method: string,
   path: string,
   body = '',
-  agent: Agent | false = false,
+  { timeout = 10_000, signal, agent = false }: AskOptions = {},
 ): Promise<unknown> {
   return new Promise((resolve, reject) => {
-    const call = request({ socketPath, method, path, agent, timeout: 10_000 }, async (response) => {
+    const options = { socketPath, method, path, agent, timeout, ...(signal && { signal }) }
+    const call = request(options, async (response) => {
       try {
         const chunks: Buffer[] = []
         for await (const chunk of response as AsyncIterable<Buffer>) chunks.push(chunk)
@@ -246,7 +268,7 @@ function ask(
         )
       }
     })
-    call.on('timeout', () => call.destroy(new Error('no answer within 10 s')))
+    call.on('timeout', () => call.destroy(new Error(`no answer within ${timeout / 1_000} s`)))
     call.on('error', (error: NodeJS.ErrnoException) => {
       if (error.code === 'ENOENT' || error.code === 'ECONNREFUSED') return resolve(undefined)
       reject(new ProxyError('proxy_not_answering', `The proxy on ${socketPath} does not answer: ${error.message}.`))

@@ -153,6 +153,14 @@ const pages: Readonly<Record<PageName, PageText>> = {
     retryAfter: 1,
     refreshes: true,
   },
+  sleeping: {
+    title: (name) => `${name} is asleep`,
+    detail: 'Nobody used it for a while. Your request wakes it, but it has not answered in time.',
+    hint: 'This page asks again by itself. If it stays, start the project in Stackquay.',
+    tone: 'busy',
+    retryAfter: 2,
+    refreshes: true,
+  },
   waiting: {
     title: (name) => `${name} is waiting`,
     detail: 'The project waits for something it depends on.',

@@ -24,6 +24,7 @@ import type { AnswerHead, Framing } from './upstream/answer-head.ts'
 import type { RequestConnection, UpstreamExchange, UpstreamFailure } from './upstream/exchange.ts'
 import type { UpstreamPool } from './upstream/pool.ts'
 import { requestHead } from './upstream/request-head.ts'
+import { waitForTable } from './wait-for-table.ts'
 
 /** Carries one request to the project of its host name, and the answer back. */
 export function forward(state: ProxyState, request: IncomingMessage, response: ServerResponse): void {
@@ -122,6 +123,8 @@ class Exchange implements UpstreamExchange {
   #remaining = -1
   #flushed = false
   #gone = false
+  /** The project has it: that counts as use until it is answered. */
+  #isUse = false
 
   constructor(
     state: ProxyState,
@@ -151,6 +154,7 @@ class Exchange implements UpstreamExchange {
       return
     }
     this.#attempts += 1
+    this.#beginUse()
     this.#pool = pool
     pool.send(this, fresh)
   }
@@ -159,7 +163,7 @@ class Exchange implements UpstreamExchange {
     const { spec } = this.#context.route
     const target = spec.target as PageTarget
     const error = pageError({ ...spec, target })
-    if (target.holdUntil === undefined) {
+    if (target.holdUntil === undefined && target.wakeWithin === undefined) {
       this.#say(error)
       return
     }
@@ -173,14 +177,29 @@ class Exchange implements UpstreamExchange {
   /** A request that begins anew has a note of its own, and passes the present rules of its route. */
   #beginAnew(): void {
     this.#response.off('close', this.#onClientClose)
+    this.#endUse()
     begin(this.#state, this.#request, this.#response)
   }
 
-  #waitForTable(target: Pick<PageTarget, 'holdUntil'>): Promise<boolean> {
+  #waitForTable(target: Pick<PageTarget, 'holdUntil' | 'wakeWithin'>): Promise<boolean> {
     const gone = new AbortController()
     const leave = () => gone.abort()
     this.#response.once('close', leave)
-    return this.#state.holds.wait(target, gone.signal).finally(() => this.#response.off('close', leave))
+    return waitForTable(this.#state, this.#context.route.project, this.#request, target, gone.signal).finally(() =>
+      this.#response.off('close', leave),
+    )
+  }
+
+  #beginUse(): void {
+    if (this.#isUse) return
+    this.#isUse = true
+    this.#context.route.use.begin()
+  }
+
+  #endUse(): void {
+    if (!this.#isUse) return
+    this.#isUse = false
+    this.#context.route.use.end()
   }
 
   get head(): string {
@@ -339,6 +358,7 @@ class Exchange implements UpstreamExchange {
 
   readonly #onClientClose = (): void => {
     if (!this.#response.writableFinished) this.#leaveProject()
+    this.#endUse()
     this.#note.close()
   }
 

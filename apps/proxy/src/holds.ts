@@ -1,6 +1,6 @@
 import type { PageTarget } from './route-table.ts'
 
-/** Requests to a project that is about to answer again wait for the next table, instead of getting a page. */
+/** Requests to a project that is about to answer again, or is woken by them, wait for the next table, instead of getting a page. */
 export interface Holds {
   /**
    * True when another table came before the hold ended: the request then begins anew. False when it must be answered now:

@@ -9,12 +9,14 @@ import { defaultLimits, type Limits } from './limits.ts'
 import { type ListenAddress, listenOn, listenOnGiven, parseListen, StartError } from './listen-address.ts'
 import { socketNameOf } from './listeners.ts'
 import { log } from './log.ts'
+import { joinUses } from './project-use.ts'
 import { readRouteFile } from './route-file.ts'
 import { indexRoutes, type RouteIndex } from './route-index.ts'
 import { routeSwitch } from './route-switch.ts'
 import { emptyTable } from './route-table.ts'
 import { stateFiles, writeFacts } from './state-files.ts'
 import { proxyVersion } from './version.ts'
+import { createWantedProjects, type WantedProjects } from './wanted.ts'
 import { whenBusy } from './workers/busy.ts'
 import { createServing, type Serving } from './workers/serving.ts'
 import { createWorkerPool, type WorkerPool } from './workers/worker-pool.ts'
@@ -58,7 +60,13 @@ export async function startProxy(options: ProxyOptions): Promise<Proxy> {
     days: limits.accessDays,
     onError: reportNowAndThen(),
   })
-  const serving = createServing(await readRoutes(files.routes), { limits, note: access.note, withShareListeners: true })
+  const wantedProjects = createWantedProjects()
+  const serving = createServing(await readRoutes(files.routes), {
+    limits,
+    note: access.note,
+    withShareListeners: true,
+    wanted: (project, isWanted) => wantedProjects.report('main', project, isWanted),
+  })
   const address =
     typeof options.listenFd === 'number'
       ? await listenOnGiven(serving.server, options.listenFd)
@@ -72,8 +80,9 @@ export async function startProxy(options: ProxyOptions): Promise<Proxy> {
     count: atOnce - 1,
     most: most - 1,
     record: access.record,
+    wanted: wantedProjects,
   })
-  const parts: Parts = { access, serving, pool }
+  const parts: Parts = { access, serving, pool, wanted: wantedProjects }
   const growth = whenBusy(() => {
     pool.grow()
     return pool.size < most - 1
@@ -92,6 +101,7 @@ export async function startProxy(options: ProxyOptions): Promise<Proxy> {
     // Before the command is answered: a successor may listen here as soon as the answer is out.
     serving.stop()
     await pool.stop()
+    wantedProjects.close()
     control.close()
     void drain(parts).then(done.resolve, done.reject)
   }
@@ -113,6 +123,7 @@ interface Parts {
   readonly access: AccessLog
   readonly serving: Serving
   readonly pool: WorkerPool
+  readonly wanted: WantedProjects
 }
 
 type Facts = Pick<ProxyStatus, 'version' | 'listen' | 'address' | 'socket' | 'mostWorkers'> & {
@@ -138,7 +149,7 @@ async function statusOf({ serving, pool, access }: Parts, { startedAt, ...facts 
   }
 }
 
-function commandsOf({ access, serving, pool }: Parts, routes: string): Omit<Commands, 'status' | 'shutdown'> {
+function commandsOf({ access, serving, pool, wanted }: Parts, routes: string): Omit<Commands, 'status' | 'shutdown'> {
   return {
     ...routeSwitch(serving, pool, routes),
     flights: async (host, port) => {
@@ -146,6 +157,8 @@ function commandsOf({ access, serving, pool }: Parts, routes: string): Omit<Comm
       const there = await pool.flights(host, port)
       return { requests: here.requests + there.requests, tunnels: here.tunnels + there.tunnels }
     },
+    uses: async () => ({ projects: joinUses([serving.uses(), await pool.uses()]) }),
+    wanted: wanted.next,
     access: access.list,
     traffic: access.traffic,
     viewers: access.viewers,

@@ -1,6 +1,7 @@
 import { type AddressSet, addressSet } from './address-set.ts'
 import { createGate, type Gate } from './gate/gate.ts'
 import { HostTable } from './host-table.ts'
+import { ProjectUse } from './project-use.ts'
 import type { Route, RouteShare, RouteTable, UpstreamTarget } from './route-table.ts'
 import type { UpstreamPool } from './upstream/pool.ts'
 
@@ -10,6 +11,8 @@ export interface RouteIndex {
   /** The route of a name: its own, else that of the wildcard one label above. */
   routeOf(host: string): IndexedRoute | undefined
   readonly all: readonly IndexedRoute[]
+  /** By project, kept from table to table. */
+  readonly uses: ReadonlyMap<string, ProjectUse>
   /** Null when no proxy in front is trusted. */
   readonly trusted: AddressSet | null
 }
@@ -27,11 +30,13 @@ export class IndexedRoute {
   readonly gate: Gate | null
   /** Null when a page answers. */
   readonly target: UpstreamTarget | null
+  readonly use: ProjectUse
   /** Connections to the target, once they were asked for. */
   pool: UpstreamPool | null = null
 
-  constructor(spec: Route) {
+  constructor(spec: Route, use: ProjectUse) {
     this.spec = spec
+    this.use = use
     this.project = spec.project.id
     this.share = spec.share ?? null
     this.gate = createGate(spec)
@@ -43,7 +48,10 @@ export class IndexedRoute {
 export function indexRoutes(table: RouteTable, before?: RouteIndex): RouteIndex {
   const made = new Map(before?.all.map((route) => [route.spec, route]))
   // Made before the table is used: one that cannot be understood is refused as a whole.
-  const all = table.routes.map((spec) => made.get(spec) ?? new IndexedRoute(spec))
+  const uses = new Map<string, ProjectUse>()
+  for (const { project } of table.routes)
+    if (!uses.has(project.id)) uses.set(project.id, before?.uses.get(project.id) ?? new ProjectUse())
+  const all = table.routes.map((spec) => made.get(spec) ?? new IndexedRoute(spec, uses.get(spec.project.id)!))
   const hosts = all.flatMap((route) => route.spec.hosts.map((host) => [host, route] as const))
   const byHost = new HostTable(hosts)
   const trusted = table.trustedProxies ?? []
@@ -51,6 +59,7 @@ export function indexRoutes(table: RouteTable, before?: RouteIndex): RouteIndex 
   return {
     table,
     all,
+    uses,
     trusted: trusted.length === 0 ? null : addressSet(trusted),
     routeOf(host) {
       const own = byHost.get(host)

@@ -112,9 +112,11 @@ export interface PageTarget {
   readonly dashboardUrl?: string
   /** Something is about to answer here: requests wait for the next table, at most until then (milliseconds since 1970). */
   readonly holdUntil?: number
+  /** A request wakes the project, and waits so long for a table that leads to it: milliseconds from its arrival on. */
+  readonly wakeWithin?: number
 }
 
-export const pageNames = ['stopped', 'starting', 'failed', 'waiting', 'creating'] as const
+export const pageNames = ['stopped', 'starting', 'sleeping', 'failed', 'waiting', 'creating'] as const
 export type PageName = (typeof pageNames)[number]
 
 export const emptyTable: RouteTable = { version: 1, generation: 0, routes: [] }
@@ -273,10 +275,13 @@ function parseUpstream(input: unknown, at: string): UpstreamTarget {
 }
 
 function parsePage(input: unknown, at: string): PageTarget {
-  const target = fields(input, at, ['kind', 'page', 'title', 'detail', 'logTail', 'dashboardUrl', 'holdUntil'])
+  const known = ['kind', 'page', 'title', 'detail', 'logTail', 'dashboardUrl', 'holdUntil', 'wakeWithin']
+  const target = fields(input, at, known)
   const page = pageNames.find((name) => name === target.page)
   if (target.holdUntil !== undefined && !Number.isSafeInteger(target.holdUntil))
     fail(`${at}.holdUntil`, 'must be milliseconds since 1970')
+  if (target.wakeWithin !== undefined && !isDuration(target.wakeWithin))
+    fail(`${at}.wakeWithin`, 'must be milliseconds, at most ten minutes')
   if (page === undefined) fail(`${at}.page`, `must be one of ${pageNames.join(', ')}`)
   return {
     kind: 'page',
@@ -290,7 +295,12 @@ function parsePage(input: unknown, at: string): PageTarget {
       dashboardUrl: parseWebAddress(target.dashboardUrl, `${at}.dashboardUrl`),
     }),
     ...(target.holdUntil !== undefined && { holdUntil: target.holdUntil as number }),
+    ...(target.wakeWithin !== undefined && { wakeWithin: target.wakeWithin as number }),
   }
+}
+
+function isDuration(value: unknown): boolean {
+  return Number.isSafeInteger(value) && (value as number) > 0 && (value as number) <= 600_000
 }
 
 function parseHost(input: unknown, at: string): string {

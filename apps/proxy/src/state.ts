@@ -5,6 +5,7 @@ import type { Limits } from './limits.ts'
 import type { RouteIndex } from './route-index.ts'
 import type { ShareEnds } from './share-ends.ts'
 import type { Upstreams } from './upstreams.ts'
+import type { WaitsForWake } from './wanted.ts'
 
 /** What all connections share. `routes` is replaced as a whole; a request looks once and keeps what it saw. */
 export interface ProxyState {
@@ -17,6 +18,7 @@ export interface ProxyState {
   readonly upstreams: Upstreams
   readonly shareEnds: ShareEnds
   readonly holds: Holds
+  readonly waitsForWake: WaitsForWake
   readonly limits: Limits
   /** Called once at the end of each exchange that had a route. */
   readonly note: NoteExchange

@@ -12,12 +12,13 @@ import { endConnection } from './linger.ts'
 import { type RequestContext, readRequestContext } from './request-context.ts'
 import type { PageTarget } from './route-table.ts'
 import type { ProxyState } from './state.ts'
-import { openTunnel } from './tunnel.ts'
+import { openTunnel, type Tunnel } from './tunnel.ts'
 import { owesAnswers } from './turns.ts'
 import type { AnswerHead, Framing } from './upstream/answer-head.ts'
 import type { UpstreamFailure } from './upstream/exchange.ts'
 import { type Handshake, type HandshakeSink, shakeHands } from './upstream/handshake.ts'
 import { upgradeHead } from './upstream/request-head.ts'
+import { waitForTable } from './wait-for-table.ts'
 
 /**
  * WebSockets and every other upgrade. A project may also say no: then its answer is passed on and the connection ends.
@@ -112,7 +113,7 @@ function wait(
     note.close()
   }
   client.once('close', leave)
-  void state.holds.wait(target, gone.signal).then((again) => {
+  void waitForTable(state, context.route.project, request, target, gone.signal).then((again) => {
     if (client.destroyed) return
     if (again) {
       // A request that begins anew has a note of its own.
@@ -167,6 +168,7 @@ class Shake implements HandshakeSink {
   start(): void {
     const { path, headers, route } = this.#context
     this.#attempts += 1
+    route.use.touch()
     this.#landed = this.#state.upstreams.to(route)!.addTunnel()
     const head = upgradeHead(path, headers, this.#request.headers.upgrade ?? '')
     this.#handshake = shakeHands(route.target!, head, this.#state.limits, this)
@@ -183,11 +185,15 @@ class Shake implements HandshakeSink {
     this.#note.status = head.status
     this.#write(head, ['connection', 'Upgrade', 'upgrade', head.upgrade ?? ''])
     tunnels.add(client)
-    openTunnel(client, upstream, ({ bytes }) => {
+    // What is open and silent is no use: a page that was left open somewhere would keep its project awake for ever.
+    const { use } = this.#context.route
+    use.touch()
+    const onClose = ({ bytes }: Tunnel) => {
       this.#note.bytes = bytes + early.length
       this.#note.close()
       this.#landed()
-    })
+    }
+    openTunnel(client, upstream, { onBytes: () => use.touch(), onClose })
     client.once('close', () => tunnels.delete(client))
     if (early.length > 0) client.write(early)
     if (this.#early.length > 0) upstream.write(this.#early)

@@ -15,6 +15,7 @@ import { openKnownProjects } from './app/projects.ts'
 import { openResolving } from './app/resolving.ts'
 import { beginResuming } from './app/resumption.ts'
 import { openSharing } from './app/sharing.ts'
+import { openSleeping } from './app/sleeping.ts'
 import { openSsh, type Ssh } from './app/ssh.ts'
 import { openTrash } from './app/trash.ts'
 import { openBackups } from './backups/open-backups.ts'
@@ -49,6 +50,8 @@ export interface AppOptions {
   readonly now?: () => Date
   /** For tests of the app itself: another engine in place of this machine's. */
   readonly engine?: Engine
+  /** For tests of the app itself: how often it is looked for projects that are to sleep or wake. */
+  readonly sleepLookMs?: number
   /** Sockets that were opened for the service by whoever started it. */
   readonly sockets?: InheritedSockets
   /** Who keeps the ports of page and proxy; closed with the app. */
@@ -59,10 +62,10 @@ export interface AppOptions {
 
 /** The composition root. Each part is made from those above it, and says in its file of `app/` what it needs and what it gives. */
 export async function createApp(options: AppOptions): Promise<App> {
-  const { config, log, say, now = () => new Date(), sockets = {}, ports = null, restart = null } = options
+  const { config, log, say, now = () => new Date(), sockets = {}, ports = null, restart = null, sleepLookMs } = options
   const life = new AbortController()
   const onError: AppContext['onError'] = (error, what) => log.error({ err: error }, what)
-  const context: AppContext = { config, log, say, now, onError, restart, signal: life.signal }
+  const context: AppContext = { config, log, say, now, onError, restart, signal: life.signal, sleepLookMs }
 
   const instance = await openInstance(options.engine, context)
   const { store, engine, isolation } = instance
@@ -87,12 +90,13 @@ export async function createApp(options: AppOptions): Promise<App> {
   const trash = openTrash(instance, resumption, context)
   const ssh = await openSsh({ instance, resolving, projects, commands, access }, context)
   const deploys = openDeploys({ instance, resolving, projects, operations, resumption }, context)
+  const sleeper = openSleeping({ instance, projects, operations, resumption }, context)
   const stopTidying = tidyRegularly({ store, now, onError, namesExpired: projects.namesExpired })
   const dispatcher = createDispatcher({ store, now, onError })
   await dispatcher.start()
 
   const parts = { ...operating, sharing, access, resumption, dispatcher, ports, sockets, trash, deploys, ssh }
-  const http = openHttp({ ...parts, changing: { ...changing, orchestrator } }, context)
+  const http = openHttp({ ...parts, uses: sleeper.uses, changing: { ...changing, orchestrator } }, context)
 
   return {
     http,
@@ -108,7 +112,7 @@ export async function createApp(options: AppOptions): Promise<App> {
       try {
         // First what people see, then what works for them, then what writes it down; what holds programs and files at the end.
         await Promise.all([http.close(), ssh.close()])
-        await Promise.all([scheduler.close(), archives.close(), trash.close(), deploys.close()])
+        await Promise.all([scheduler.close(), archives.close(), trash.close(), deploys.close(), sleeper.close()])
         await Promise.all([commands.terminals.close(), sharing.shares.close()])
         await dispatcher.close()
         await commands.runs.close()

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { ensureProxy, type ProxyControl, ProxyError } from '@stackquay/proxy/control'
+import { ensureProxy, type ProxyControl, ProxyError, type UsesAnswer } from '@stackquay/proxy/control'
 import type { Config } from './config.ts'
 import { addressText } from './ports/held-addresses.ts'
 import type { Publication } from './projects/routes.ts'
@@ -17,6 +17,8 @@ export interface ProxyKeeper {
   put(publication: Publication): Promise<void>
   /** What the proxy has under way at an address; undefined when it does not say. */
   flights(host: string, port: number): Promise<{ readonly requests: number; readonly tunnels: number } | undefined>
+  /** How projects were used through the proxy since it began; undefined when it does not say. */
+  uses(): Promise<UsesAnswer['projects'] | undefined>
   close(): void
 }
 
@@ -105,6 +107,7 @@ export function createProxyKeeper(options: {
       }
     },
     flights: async (host, port) => control?.flights(host, port).catch(() => undefined),
+    uses: async () => (await control?.uses().catch(() => undefined))?.projects,
     close: () => clearInterval(timer),
   }
 }

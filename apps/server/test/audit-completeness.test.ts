@@ -237,6 +237,7 @@ describe('every operation that is to be recorded', () => {
     },
     endShare: (call) => call('endShare', { params: { id: 'shown' } }),
     getDatabaseCredentials: (call) => call('getDatabaseCredentials', { params: { ...shop, db: 'main' } }),
+    sleepProject: (call) => call('sleepProject', { params: shop, query: { wait: '10' } }),
     restartProject: (call) => call('restartProject', { params: shop, query: { wait: '10' } }),
     useImage: async (call) => {
       const body = { name: 'Boxed', engine: 'docker', databases: { main: { type: 'postgresql' } } }

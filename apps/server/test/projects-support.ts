@@ -72,6 +72,8 @@ export async function openTestApp(
     /** Programs that the machine has not, by the names of their toolchains. */
     readonly without?: readonly string[]
     readonly now?: () => Date
+    /** How often it looks who is to sleep or wake. */
+    readonly sleepLookMs?: number
     /** What the app asks for when it is to be opened again. */
     readonly restart?: () => void
     /** Settings beside those of every test. */
@@ -110,6 +112,7 @@ export async function openTestApp(
     engine,
     ...(over.now === undefined ? {} : { now: over.now }),
     ...(over.restart === undefined ? {} : { restart: over.restart }),
+    ...(over.sleepLookMs === undefined ? {} : { sleepLookMs: over.sleepLookMs }),
   })
   let isOpen = true
   const close = async () => {
@@ -164,7 +167,11 @@ export async function openTestApp(
     reopen: async (more = {}) => {
       hasSuccessor = true
       await close()
-      return openTestApp(t, { folder, engine, images: engine.capabilities.images, ...more })
+      const kept = {
+        images: engine.capabilities.images,
+        ...(over.sleepLookMs === undefined ? {} : { sleepLookMs: over.sleepLookMs }),
+      }
+      return openTestApp(t, { folder, engine, ...kept, ...more })
     },
   }
 }

@@ -55,6 +55,7 @@ export const routes: Readonly<Record<OperationId, Route>> = {
   renameProject: { method: 'POST', path: '/projects/{id}/rename' },
   restartProject: { method: 'POST', path: '/projects/{id}/restart' },
   revertSettings: { method: 'POST', path: '/projects/{id}/revert' },
+  sleepProject: { method: 'POST', path: '/projects/{id}/sleep' },
   startProject: { method: 'POST', path: '/projects/{id}/start' },
   stopProject: { method: 'POST', path: '/projects/{id}/stop' },
   updateProject: { method: 'PATCH', path: '/projects/{id}' },

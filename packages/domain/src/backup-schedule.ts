@@ -1,4 +1,5 @@
 import { Cron } from 'croner'
+import { isTimeZone } from './time-zone.ts'
 
 /*
  * When backups are made by themselves. Values in, values out: the clock is the caller's, and nothing here waits.
@@ -86,17 +87,6 @@ const farAwayMs = 5 * 366 * DAY_MS
  */
 function cronOf({ cron, timezone }: BackupTimes): Cron {
   return new Cron(cron, { paused: true, mode: '5-part', fixedTimeRule: 'no-wildcard', timezone })
-}
-
-/** By name. An offset such as `+05:00` knows no summer time. */
-function isTimeZone(name: string): boolean {
-  if (!/^[A-Za-z][A-Za-z0-9_+/-]*$/.test(name)) return false
-  try {
-    new Intl.DateTimeFormat('en', { timeZone: name })
-    return true
-  } catch {
-    return false
-  }
 }
 
 function messageOf(error: unknown): string {

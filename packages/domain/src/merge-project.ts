@@ -7,6 +7,7 @@ import { type Earlier, mergeDatabases, noneEarlier, type VersionChange } from '.
 import { mergeLimits } from './merge-limits.ts'
 import { mergeServices } from './merge-services.ts'
 import { mergePull } from './pull.ts'
+import { mergeSleep } from './sleep.ts'
 import type { EnvVariable, ProjectSpec } from './spec.ts'
 
 /** What the instance offers now: versions by runtime, service and database, newest first, the default marked. */
@@ -63,8 +64,11 @@ export function mergeProject(
   }
   const services = mergeServices(spec.services, patch, offers.services, naming, data, errors)
   const databases = mergeDatabases(spec, patch, { offers: offers.databases, data, earlier, errors })
+  const { sleep: sleepBefore, ...rest } = spec
+  const sleep = mergeSleep(sleepBefore, patch, errors)
   const changed: ProjectSpec = {
-    ...spec,
+    ...rest,
+    ...(sleep === undefined ? {} : { sleep }),
     name: patch.name ?? spec.name,
     runtimes,
     services: services.services,

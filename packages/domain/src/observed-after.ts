@@ -1,8 +1,9 @@
 import type { Observed, Workload } from '@stackquay/engine-api'
+import type { Desired } from './sleep.ts'
 
 /** What there is once the operation that runs or waits has reached its goal, for a plan that is to stand on that. Pure. */
 export function observedAfter(
-  desired: 'running' | 'stopped',
+  desired: Desired,
   workloads: readonly Workload[],
   observed: readonly Observed[],
 ): readonly Observed[] {
@@ -10,7 +11,7 @@ export function observedAfter(
   return workloads.flatMap((workload): Observed[] => {
     const { ref, fingerprint, title, stop, dependsOn } = workload
     const now = seen.get(ref.workload)
-    if (desired === 'stopped') return now === undefined ? [] : [{ ...now, state: 'stopped', health: 'none', pid: null }]
+    if (desired !== 'running') return now === undefined ? [] : [{ ...now, state: 'stopped', health: 'none', pid: null }]
     return [
       {
         ref,

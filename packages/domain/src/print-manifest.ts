@@ -25,6 +25,7 @@ export function printManifest(spec: ProjectSpec): string {
       ...whenAny('env', mapValues(spec.env, variableOf)),
       ...(spec.healthCheck === null ? {} : { healthCheck: spec.healthCheck }),
       ...(spec.limits === null ? {} : { limits: withoutNull(spec.limits) }),
+      ...(spec.sleep === undefined ? {} : { sleep: withoutNull(spec.sleep) }),
       ...whenAny('pull', spec.pull ?? {}),
       ...whenAny('hooks', (spec.hooks ?? {}) as Readonly<Record<string, unknown>>),
     },

@@ -1,5 +1,6 @@
 import type { OperationRecord, ProjectStatus, WorkloadStatus } from '@stackquay/contract'
 import { memoryLimitOf, memoryText, type Observed, type Workload } from '@stackquay/engine-api'
+import { type Desired, nextWake, type SleepSpec } from './sleep.ts'
 
 /** What the supervisor knows of a workload that keeps ending. */
 export interface Supervision {
@@ -16,7 +17,11 @@ export interface Supervision {
 
 export interface StatusFacts {
   readonly phase: 'creating' | 'ready' | 'deleting'
-  readonly desired: 'running' | 'stopped'
+  readonly desired: Desired
+  /** Since when it sleeps, and why; null while it does not. */
+  readonly asleep?: Pick<NonNullable<ProjectStatus['asleep']>, 'since' | 'because'> | null
+  /** When its hours wake it. */
+  readonly sleep?: SleepSpec | undefined
   readonly operation: Pick<OperationRecord, 'kind'> | null
   readonly wanted: readonly (Pick<Workload, 'ref' | 'title' | 'ports'> & Partial<Pick<Workload, 'run'>>)[]
   readonly kinds: Readonly<Record<string, 'runtime' | 'service' | 'database'>>
@@ -36,9 +41,10 @@ export function projectStatus(facts: StatusFacts): ProjectStatus & { workloads: 
   const workloads = facts.wanted.map((workload) => workloadStatus(workload, facts))
   return {
     state: projectState(facts, workloads),
-    desired: facts.desired,
+    desired: facts.desired === 'stopped' ? 'stopped' : 'running',
     since: facts.since,
     health: healthOf(workloads),
+    asleep: asleepOf(facts),
     warnings: [
       ...engineWarnings(facts),
       ...applyWarnings(facts),
@@ -48,6 +54,12 @@ export function projectStatus(facts: StatusFacts): ProjectStatus & { workloads: 
     ],
     workloads,
   }
+}
+
+function asleepOf({ desired, asleep, sleep }: StatusFacts): ProjectStatus['asleep'] {
+  if (desired !== 'sleeping' || asleep == null) return null
+  const wakesAt = sleep === undefined ? null : nextWake(sleep, new Date(asleep.since))
+  return { since: asleep.since, because: asleep.because, wakesAt: wakesAt?.toISOString() ?? null }
 }
 
 function engineWarnings({ unknown }: StatusFacts): ProjectStatus['warnings'] {
@@ -100,7 +112,7 @@ function workloadState(
   facts: StatusFacts,
 ): WorkloadStatus['state'] {
   if (facts.unknown != null) return 'unknown'
-  const stopping = facts.operation?.kind === 'stop' || facts.operation?.kind === 'delete'
+  const stopping = isStopping(facts) || facts.operation?.kind === 'delete'
   if (observed === undefined) return restState(undefined, supervision, facts)
   switch (observed.state) {
     case 'running':
@@ -124,7 +136,7 @@ function restState(
 ): WorkloadStatus['state'] {
   if (supervision?.nextRestartAt != null) return 'backing-off'
   if (supervision?.gaveUp === true) return 'crashed'
-  if (facts.desired === 'stopped' || facts.operation !== null) return 'stopped'
+  if (facts.desired !== 'running' || facts.operation !== null) return 'stopped'
   // It has just ended and nobody has decided yet.
   if (observed?.state === 'exited') return 'backing-off'
   return supervision?.starting === true ? 'starting' : 'stopped'
@@ -136,9 +148,11 @@ function projectState(facts: StatusFacts, workloads: readonly WorkloadStatus[]):
   if (facts.unknown != null) return 'unknown'
   const up = workloads.filter((workload) => workload.state === 'running')
   const going = workloads.filter((workload) => workload.state !== 'stopped' && workload.state !== 'crashed')
-  if (facts.operation?.kind === 'stop') return 'stopping'
-  if (facts.desired === 'stopped')
-    return going.length === 0 ? 'stopped' : facts.operation === null ? 'degraded' : 'stopping'
+  if (isStopping(facts)) return 'stopping'
+  if (facts.desired !== 'running') {
+    if (going.length > 0) return facts.operation === null ? 'degraded' : 'stopping'
+    return facts.desired
+  }
   if (workloads.length === 0) return facts.blockers.length > 0 ? 'failed' : 'stopped'
   if (up.length === workloads.length && facts.blockers.length === 0)
     return facts.operation?.kind === 'restart' ? 'starting' : 'running'
@@ -151,6 +165,10 @@ function projectState(facts: StatusFacts, workloads: readonly WorkloadStatus[]):
   if (workloads.some(isComing) && !workloads.some((workload) => workload.state === 'backing-off')) return 'starting'
   if (up.length === 0 && workloads.every((workload) => workload.state === 'stopped')) return 'failed'
   return 'degraded'
+}
+
+function isStopping({ operation }: StatusFacts): boolean {
+  return operation?.kind === 'stop' || operation?.kind === 'sleep'
 }
 
 /** Whether any runtime of the project still runs: a project of which only the database is up has failed. */

@@ -4,7 +4,7 @@ import type { LimitsSpec, ProjectSpec } from './spec.ts'
 
 /**
  * The patch of a project file that also takes away what the file does not name: runtimes and services are switched off,
- * variables removed, health check and limits forgotten. Data stays, and so do databases: to drop one its name must be typed.
+ * variables removed, health check, sleep and limits forgotten. Data stays, and so do databases: to drop one its name must be typed.
  */
 export function pruneOf(spec: ProjectSpec, patch: ProjectPatch): ProjectPatch {
   const off = [
@@ -20,6 +20,7 @@ export function pruneOf(spec: ProjectSpec, patch: ProjectPatch): ProjectPatch {
     ...(spec.pull === undefined ? {} : { pull: pullOfFile(spec.pull, patch.pull) }),
     ...(spec.hooks === undefined ? {} : { hooks: hooksOfFile(spec.hooks, patch.hooks) }),
     ...(patch.healthCheck === undefined && spec.healthCheck !== null ? { healthCheck: null } : {}),
+    ...(spec.sleep === undefined ? {} : { sleep: sleepOfFile(patch.sleep) }),
     ...(spec.limits === null ? {} : { limits: limitsOfFile(spec.limits, patch.limits) }),
   }
 }
@@ -31,6 +32,11 @@ function pullOfFile(before: NonNullable<ProjectSpec['pull']>, sent: ProjectPatch
 
 function hooksOfFile(before: NonNullable<ProjectSpec['hooks']>, sent: ProjectPatch['hooks']): ProjectPatch['hooks'] {
   return { ...Object.fromEntries(Object.keys(before).map((name) => [name, null])), ...sent }
+}
+
+/** What the file does not say of it goes. */
+function sleepOfFile(sent: ProjectPatch['sleep']): ProjectPatch['sleep'] {
+  return sent == null ? null : { after: null, hours: null, timezone: 'UTC', ...sent }
 }
 
 /** Limits of which the file says nothing go, those of single workloads too. */

@@ -14,9 +14,18 @@ export type Act =
   | { readonly do: 'reconcile' }
   | StartAct
   | { readonly do: 'stop'; readonly workload?: string }
+  | SleepAct
+
+/** Stops all until somebody comes. See docs/decisions/0055. */
+export interface SleepAct {
+  readonly do: 'sleep'
+  /** Nobody asked for it, so it is called off when the project was used since then: milliseconds since 1970. Absent: somebody did. */
+  readonly unusedSince?: number
+}
 
 interface StartAct {
-  readonly do: 'start' | 'restart'
+  /** `wake` starts all of a project that sleeps. */
+  readonly do: 'start' | 'restart' | 'wake'
   readonly workload?: string
   readonly newerImages?: boolean
   /** Choices of builds that this restart takes the place of, for when the new ones cannot be had. */
@@ -40,8 +49,11 @@ export function mergeActs(acts: readonly Act[], next: Act): readonly Act[] {
     case 'stop':
       if (next.workload === undefined) return [next]
       return [...acts.filter((act) => !isAbout(act, next.workload)), next]
+    case 'sleep':
+      return [next]
     case 'start':
     case 'restart':
+    case 'wake':
       return next.workload === undefined ? mergeStart(acts, next) : mergeStartOfOne(acts, next)
     default:
       return next satisfies never
@@ -62,7 +74,7 @@ function mergeUpdate(acts: readonly Act[], next: Extract<Act, { readonly do: 'up
 function mergeStart(acts: readonly Act[], next: StartAct): readonly Act[] {
   const restarts = restartsIn(acts)
   const whole = restarts.find((act) => act.workload === undefined)
-  if (next.do === 'start' && whole === undefined) return [next, ...restarts]
+  if (next.do !== 'restart' && whole === undefined) return [next, ...restarts]
   return [restartOf([...restarts, next])]
 }
 
@@ -98,6 +110,7 @@ function isSameChoice(one: Unpinned, other: Unpinned): boolean {
 
 /** Of one workload, or with `undefined` of the whole project. */
 function isAbout(act: Act, workload: string | undefined): boolean {
+  if (act.do === 'sleep') return workload === undefined
   return act.do !== 'update' && act.do !== 'reconcile' && act.workload === workload
 }
 
@@ -108,12 +121,19 @@ export function kindOfActs(acts: readonly Act[]): Act['do'] {
 
 /** Whether the acts bring all of the project up. */
 export function startsAll(acts: readonly Act[]): boolean {
-  return acts.some((act) => (act.do === 'start' || act.do === 'restart') && act.workload === undefined)
+  return acts.some((act) => isStart(act) && act.workload === undefined)
+}
+
+export function isStart(act: Act): act is StartAct {
+  return act.do === 'start' || act.do === 'restart' || act.do === 'wake'
 }
 
 /** Whether the acts bring all of the project down and nothing up. */
 export function stopsAll(acts: readonly Act[]): boolean {
-  return acts.length === 1 && acts[0]?.do === 'stop' && acts[0].workload === undefined
+  const [act] = acts
+  return (
+    acts.length === 1 && act !== undefined && (act.do === 'sleep' || (act.do === 'stop' && act.workload === undefined))
+  )
 }
 
 /** An operation that has not ended, as far as another request must know. */

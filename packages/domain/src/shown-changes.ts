@@ -14,6 +14,7 @@ export function changesOf(before: ProjectSpec, after: ProjectSpec): Record<strin
     ...prefixed('env', mapValues(spec.env, variableForPeople)),
     healthCheck: spec.healthCheck,
     limits: spec.limits,
+    sleep: spec.sleep ?? null,
     ...prefixed('pull', spec.pull ?? {}),
     ...prefixed('hooks', (spec.hooks ?? {}) as Readonly<Record<string, unknown>>),
   })

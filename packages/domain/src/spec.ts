@@ -1,5 +1,6 @@
 import type { ServiceFields, Settings } from '@stackquay/catalog'
 import type { Hooks, PullSource } from '@stackquay/contract'
+import type { SleepSpec } from './sleep.ts'
 
 /** What a person wants of a project: the only thing PATCH changes. Complete: defaults are settled when they are written. */
 export interface ProjectSpec {
@@ -11,6 +12,8 @@ export interface ProjectSpec {
   readonly env: Readonly<Record<string, EnvVariable>>
   readonly healthCheck: { readonly path: string; readonly timeoutSeconds: number } | null
   readonly limits: LimitsSpec | null
+  /** When it sleeps. Absent: never by itself. */
+  readonly sleep?: SleepSpec
   /** Where its databases and files can be fetched from, by name. Absent: nowhere. */
   readonly pull?: Readonly<Record<string, PullSource>>
   /** Commands of its own at moments of its life. Absent: none. */

@@ -85,6 +85,8 @@ const columns = {
   updated_at: true,
   search: true,
   spec: true,
+  asleep: true,
+  last_used_at: true,
 } as const
 const projectById = statement((db) => db.selectFrom('projects').selectAll().where('id', '=', given<string>('id')))
 const updateProject = statement((db) =>
@@ -137,11 +139,20 @@ export function projectWriter(writing: Writing): Transaction['projects'] {
 
     rename: (id, expected, slug, until) => rename(id, { expected, slug, until }, writing),
 
-    setLifecycle: async (id, { desired, phase, source, path, stateSince }) => {
+    used: async (uses) => {
+      for (const { id, at } of uses)
+        await db.updateTable('projects').set({ last_used_at: at }).where('id', '=', id).execute()
+    },
+
+    setLifecycle: async (id, { desired, asleep, phase, source, path, stateSince }) => {
       const row = await db
         .updateTable('projects')
         .set({
           desired,
+          // Whatever else it is to be, it sleeps no longer.
+          asleep: desired === undefined ? undefined : asleepText(desired, asleep),
+          // Whoever starts it is about to use it.
+          last_used_at: desired === 'running' ? now : undefined,
           phase,
           source: source === undefined ? undefined : source === null ? null : JSON.stringify(source),
           path,
@@ -181,7 +192,13 @@ function rowOf(project: NewProject, now: string): ProjectsTable {
     updated_at: now,
     search: searchText(project.slug, project.spec),
     spec: JSON.stringify(project.spec),
+    asleep: null,
+    last_used_at: null,
   }
+}
+
+function asleepText(desired: Desired, asleep: ProjectRow['asleep'] = null): string | null {
+  return desired === 'sleeping' && asleep !== null ? JSON.stringify(asleep) : null
 }
 
 const mostFormerSlugs = 5
@@ -260,6 +277,8 @@ function projectOf(row: ProjectsTable): ProjectRow {
     phase: row.phase as ProjectPhase,
     path: row.path,
     source: row.source === null ? null : (JSON.parse(row.source) as ProjectSource),
+    asleep: row.asleep === null ? null : (JSON.parse(row.asleep) as ProjectRow['asleep']),
+    lastUsedAt: row.last_used_at,
     stateSince: row.state_since,
     revision: row.revision,
     createdAt: row.created_at,

@@ -96,6 +96,9 @@ export interface ProjectsTable {
   /** Slug and name in lower case, for `?q=`. */
   search: string
   spec: string
+  /** JSON; only while `desired` is `sleeping`. */
+  asleep: string | null
+  last_used_at: string | null
 }
 
 export interface OperationsTable {

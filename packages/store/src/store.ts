@@ -1,5 +1,5 @@
 import type { EngineName, EventRecord, OperationRecord, Secret } from '@stackquay/contract'
-import type { ProjectSpec } from '@stackquay/domain'
+import type { Desired, ProjectSpec } from '@stackquay/domain'
 import type { StoreCopy } from './copy-store.ts'
 import type { ArchiveReader, ArchiveWriter } from './model/archives.ts'
 import type { AuditReader, AuditWriter } from './model/audit.ts'
@@ -115,12 +115,16 @@ export interface Transaction {
       id: string,
       change: {
         desired?: Desired
+        /** With `desired: 'sleeping'`; any other state forgets it. */
+        asleep?: ProjectRow['asleep']
         phase?: ProjectPhase
         source?: ProjectSource | null
         path?: string
         stateSince?: string
       },
     ): Promise<ProjectRow>
+    /** When they were used last. No write of theirs: nothing that is remembered of them becomes outdated by it. */
+    used(uses: readonly { readonly id: string; readonly at: string }[]): Promise<void>
     /**
      * Another slug. The one that it had stays its own until `until`, at most five of them; null frees it at once. Throws `TakenError` with the
      * holder when another project has or had it, and `ChangedError` unless the slug is still `expected`.
@@ -213,7 +217,7 @@ export interface ResealCounts {
   readonly unreadable: number
 }
 
-export type Desired = 'running' | 'stopped'
+export type { Desired }
 
 /** `creating`: its files are not there yet. `deleting`: it is going. `ready`: everything else. */
 export type ProjectPhase = 'creating' | 'ready' | 'deleting'
@@ -238,6 +242,10 @@ export interface ProjectRow {
   /** The specification of that one; null while it is `spec`, or differs from it in nothing that programs notice. */
   readonly heldSpec: ProjectSpec | null
   readonly desired: Desired
+  /** Since when it sleeps, and why: nobody used it, or somebody asked for it. */
+  readonly asleep: { readonly since: string; readonly because: 'unused' | 'asked' } | null
+  /** As far as that is followed: of projects that sleep by themselves. */
+  readonly lastUsedAt: string | null
   readonly phase: ProjectPhase
   readonly path: string
   readonly source: ProjectSource | null

@@ -120,6 +120,9 @@ async function returnProject(
       search: `${slug}\n${name}`.toLowerCase(),
       // Nothing of it runs, so nothing has to be brought to its settings before it starts.
       desired: 'stopped',
+      // An item of an earlier version has none of these.
+      asleep: null,
+      last_used_at: project.last_used_at ?? null,
       phase: 'ready',
       observed_generation: project.generation,
       held_spec: null,

@@ -49,8 +49,15 @@ export const commandEntries: readonly CommandEntry[] = [
     'list what was deleted, bring it back, or delete it for good',
     () => import('./trash.ts'),
   ),
-  entry('Run', 'start', '[project]', 'start a project, or one of its workloads', () => import('./start.ts')),
+  entry('Run', 'start', '[project]', 'start a project, or one of its workloads; wake it', () => import('./start.ts')),
   entry('Run', 'stop', '[project]', 'stop it; data and settings stay', () => import('./stop.ts')),
+  entry(
+    'Run',
+    'sleep',
+    '[project]',
+    'put it to sleep until somebody uses it, or say when it does so by itself',
+    () => import('./sleep.ts'),
+  ),
   entry('Run', 'restart', '[project]', 'restart it', () => import('./restart.ts')),
   entry(
     'Run',

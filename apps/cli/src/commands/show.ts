@@ -4,6 +4,7 @@ import type { Define } from '../define.ts'
 import { projectRef } from '../find-project.ts'
 import { projectArgument } from '../options.ts'
 import { logText, plainText } from '../output/plain-text.ts'
+import { sleepText } from '../output/sleep-text.ts'
 import { stateCell, stateText } from '../output/state.ts'
 import { fields, table } from '../output/table.ts'
 import { ago } from '../output/time.ts'
@@ -31,6 +32,12 @@ function projectText(project: ProjectView, context: Context): string {
   ]
   if (project.git !== null)
     rows.push(['Git', plainText(`${project.git.url}${project.git.branch === null ? '' : ` (${project.git.branch})`}`)])
+  if (status.asleep !== null)
+    rows.push([
+      'Asleep',
+      `${asleepBecause[status.asleep.because]}; a request wakes it${wakesAt(status.asleep.wakesAt)}`,
+    ])
+  if (project.sleep !== null) rows.push(['Sleep', sleepText(project.sleep)])
   const databases = Object.entries(project.databases).map(([name, { type, version }]) => `${name} (${type} ${version})`)
   if (databases.length > 0) rows.push(['Databases', databases.map(plainText).join(', ')])
   if (project.operation !== null)
@@ -50,6 +57,12 @@ function projectText(project: ProjectView, context: Context): string {
   for (const { detail, hint } of status.warnings)
     parts.push(`${colors.yellow('!')} ${plainText(detail)}\n  ${colors.cyan('→')} ${plainText(hint)}`)
   return parts.join('\n\n')
+}
+
+const asleepBecause = { unused: 'nobody used it', asked: 'somebody put it to sleep' } as const
+
+function wakesAt(time: string | null): string {
+  return time === null ? '' : `, and its hours do at ${time}`
 }
 
 function workloadTable(workloads: readonly WorkloadStatus[], { style, world }: Context): string {

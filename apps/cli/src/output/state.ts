@@ -32,4 +32,5 @@ const looks: Readonly<Record<string, readonly [shape: string, paint: 'green' | '
   error: ['✖', 'red'],
   cancelled: ['○', 'dim'],
   stopped: ['○', 'dim'],
+  sleeping: ['☾', 'dim'],
 }

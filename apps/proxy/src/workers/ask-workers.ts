@@ -1,4 +1,5 @@
 import { log } from '../log.ts'
+import { joinUses, type UseOfProject } from '../project-use.ts'
 import type { Flights } from '../upstream/pool.ts'
 import type { Order, WorkerCounts } from './messages.ts'
 import type { PoolWorker } from './pool-worker.ts'
@@ -59,6 +60,11 @@ export async function flightsOfAll(
     requests: 0,
     tunnels: 0,
   })
+}
+
+/** Of those that answer in time: what another one served is told the next time. */
+export async function usesOfAll(workers: readonly PoolWorker[]): Promise<readonly UseOfProject[]> {
+  return joinUses(await Promise.all(workers.map((worker) => worker.ask({ kind: 'uses' }, countWithin).catch(() => []))))
 }
 
 function unknown(worker: PoolWorker): () => Flights {

@@ -1,5 +1,6 @@
 import type { Lines } from '../access/line-page.ts'
 import type { Limits } from '../limits.ts'
+import type { UseOfProject } from '../project-use.ts'
 import type { RouteChanges } from '../route-changes.ts'
 import type { RouteTable } from '../route-table.ts'
 import type { Flights } from '../upstream/pool.ts'
@@ -15,6 +16,7 @@ export type Order =
   | { readonly kind: 'change'; readonly changes: RouteChanges }
   | { readonly kind: 'count' }
   | { readonly kind: 'flights'; readonly host: string; readonly port: number }
+  | { readonly kind: 'uses' }
   /** Accept nothing more; end when what is under way has ended. */
   | { readonly kind: 'stop' }
 
@@ -31,6 +33,7 @@ export interface Answers {
   readonly change: null
   readonly count: WorkerCounts
   readonly flights: Flights
+  readonly uses: readonly UseOfProject[]
   readonly stop: null
 }
 
@@ -39,4 +42,8 @@ export interface WorkerCounts extends Counts {
   readonly dropped: number
 }
 
-export type Report = { readonly turn: number; readonly answer: Answers[keyof Answers] } | { readonly lines: Lines }
+export type Report =
+  | { readonly turn: number; readonly answer: Answers[keyof Answers] }
+  | { readonly lines: Lines }
+  /** Requests wait for a project to wake, or none does any more. */
+  | { readonly wanted: { readonly project: string; readonly isWanted: boolean } }

@@ -31,13 +31,14 @@ export interface PoolWorkerOptions {
   readonly limits: Limits
   readonly table: RouteTable
   record(lines: Lines): void
+  wanted(project: string, isWanted: boolean): void
 }
 
 /** Loading takes 100 ms, and much longer on a machine that is busy with everything else. */
 const startWithin = 20_000
 
 /** Starts a worker. It gets the table before the socket, so it never answers without one. */
-export function startPoolWorker({ socket, limits, table, record }: PoolWorkerOptions): PoolWorker {
+export function startPoolWorker({ socket, limits, table, record, wanted }: PoolWorkerOptions): PoolWorker {
   const child = spawn(nodeFile(), [...memoryFlags, program, '--worker'], {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     serialization: 'advanced',
@@ -51,6 +52,10 @@ export function startPoolWorker({ socket, limits, table, record }: PoolWorkerOpt
   child.on('message', (report: Report) => {
     if ('lines' in report) {
       record(report.lines)
+      return
+    }
+    if ('wanted' in report) {
+      wanted(report.wanted.project, report.wanted.isWanted)
       return
     }
     open.get(report.turn)?.resolve(report.answer)

@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { NoteExchange } from '../access/exchange-note.ts'
 import { createHolds } from '../holds.ts'
 import type { Limits } from '../limits.ts'
+import { type UseOfProject, usesOf } from '../project-use.ts'
 import { indexRoutes, type RouteIndex } from '../route-index.ts'
 import type { RouteTable } from '../route-table.ts'
 import { createPublicServer } from '../server.ts'
@@ -12,6 +13,7 @@ import { createShareListeners } from '../share-listeners.ts'
 import type { ProxyState } from '../state.ts'
 import type { Flights } from '../upstream/pool.ts'
 import { createUpstreams } from '../upstreams.ts'
+import { createWaitsForWake } from '../wanted.ts'
 
 /** All that serves requests in one process: the same in the main process and in each worker. */
 export interface Serving {
@@ -25,6 +27,8 @@ export interface Serving {
   use(table: RouteTable): Promise<void>
   counts(): Counts
   flights(host: string, port: number): Flights
+  /** How projects were used here. */
+  uses(): readonly UseOfProject[]
   /** Accepts nothing new from now on. */
   stop(): void
   /** After `stop`: settles when the last connection has ended, or the deadline has ended it. */
@@ -35,6 +39,8 @@ export interface ServingOptions {
   readonly limits: Limits
   readonly note: NoteExchange
   readonly withShareListeners: boolean
+  /** Requests wait for a project to wake, or none does any more. */
+  wanted(project: string, isWanted: boolean): void
 }
 
 export interface Counts {
@@ -45,7 +51,10 @@ export interface Counts {
 }
 
 /** `withShareListeners`: also those of shares, at ports of their own. */
-export function createServing(routes: RouteIndex, { limits, note, withShareListeners }: ServingOptions): Serving {
+export function createServing(
+  routes: RouteIndex,
+  { limits, note, withShareListeners, wanted }: ServingOptions,
+): Serving {
   const state: ProxyState = {
     routes,
     draining: false,
@@ -54,6 +63,7 @@ export function createServing(routes: RouteIndex, { limits, note, withShareListe
     upstreams: createUpstreams(limits),
     shareEnds: createShareEnds(),
     holds: createHolds(limits.held),
+    waitsForWake: createWaitsForWake(wanted),
     limits,
     note,
   }
@@ -82,6 +92,7 @@ export function createServing(routes: RouteIndex, { limits, note, withShareListe
       held: state.holds.count,
     }),
     flights: (host, port) => state.upstreams.flights(host, port),
+    uses: () => usesOf(state.routes.uses),
     stop() {
       state.draining = true
       stopAccepting(server)

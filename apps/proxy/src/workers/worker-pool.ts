@@ -2,10 +2,12 @@ import type { Server } from 'node:http'
 import type { Lines } from '../access/line-page.ts'
 import type { Limits } from '../limits.ts'
 import { log } from '../log.ts'
+import type { UseOfProject } from '../project-use.ts'
 import type { RouteChanges } from '../route-changes.ts'
 import type { RouteTable } from '../route-table.ts'
 import type { Flights } from '../upstream/pool.ts'
-import { countAll, flightsOfAll, type PastCounts, sendTable, type TableOrder } from './ask-workers.ts'
+import type { WantedProjects } from '../wanted.ts'
+import { countAll, flightsOfAll, type PastCounts, sendTable, type TableOrder, usesOfAll } from './ask-workers.ts'
 import type { WorkerCounts } from './messages.ts'
 import { type PoolWorker, startPoolWorker } from './pool-worker.ts'
 
@@ -22,6 +24,7 @@ export interface WorkerPool {
   change(changes: RouteChanges): Promise<void>
   counts(): Promise<WorkerCounts>
   flights(host: string, port: number): Promise<Flights>
+  uses(): Promise<readonly UseOfProject[]>
   /** Resolves when none of them accepts any more. */
   stop(): Promise<void>
   /** After `stop`: settles when all have ended. */
@@ -37,14 +40,22 @@ export interface WorkerPoolOptions {
   readonly count: number
   readonly most: number
   record(lines: Lines): void
+  readonly wanted: Pick<WantedProjects, 'report' | 'forget'>
 }
 
 /** A worker that ended sooner than this has a fault that its successor may have too. */
 const shortLife = 2_000
 const longestPause = 10_000
 
-export function createWorkerPool({ socket, limits, table, count, most, record }: WorkerPoolOptions): WorkerPool {
-  const start = () => startPoolWorker({ socket, limits, table: table(), record })
+export function createWorkerPool(options: WorkerPoolOptions): WorkerPool {
+  const { socket, limits, table, count, most, record, wanted } = options
+  const start = () => {
+    const source = {}
+    const tell = (project: string, isWanted: boolean) => wanted.report(source, project, isWanted)
+    const worker = startPoolWorker({ socket, limits, table: table(), record, wanted: tell })
+    void worker.ended.then(() => wanted.forget(source))
+    return worker
+  }
   const kept = keepWorkers(start, count, most)
   const all = () => [...kept.workers]
   const sendAll = async (order: TableOrder) => {
@@ -63,6 +74,7 @@ export function createWorkerPool({ socket, limits, table, count, most, record }:
     change: (changes) => sendAll({ kind: 'change', changes }),
     counts: () => countAll(all(), kept.past),
     flights: (host, port) => flightsOfAll(all(), host, port, limits.tableWithin),
+    uses: () => usesOfAll(all()),
     async stop() {
       kept.stopStarting()
       await Promise.all(

@@ -49,7 +49,8 @@ export function runWorker(): void {
 
   const acts: { [Kind in Order['kind']]: (order: Extract<Order, { kind: Kind }>, socket: unknown) => Answers[Kind] } = {
     begin: ({ limits, table }) => {
-      serving = createServing(indexRoutes(table), { limits, note: recorder.note, withShareListeners: false })
+      const wanted = (project: string, isWanted: boolean) => send({ wanted: { project, isWanted } })
+      serving = createServing(indexRoutes(table), { limits, note: recorder.note, withShareListeners: false, wanted })
       return null
     },
     listen: (_order, socket) => {
@@ -66,6 +67,7 @@ export function runWorker(): void {
     },
     count: () => ({ ...serving!.counts(), dropped }),
     flights: ({ host, port }) => serving!.flights(host, port),
+    uses: () => serving!.uses(),
     stop: () => {
       void end()
       return null

@@ -1,4 +1,4 @@
-import { touchedBy } from '@stackquay/domain'
+import { goalOf, touchedBy } from '@stackquay/domain'
 import { ChangedError, type OperationRow, type ProjectRow, TakenError } from '@stackquay/store'
 import type { Handlers, RequestContext } from '../http/handler.ts'
 import type { Network } from '../network/network.ts'
@@ -58,7 +58,7 @@ async function propose(row: ProjectRow, slug: string, deps: RenameDeps) {
   const [before, resolved] = await Promise.all([resolver.resolve(row), resolver.resolve({ ...row, slug })])
   const { observed, after } = await standOf(row, before, deps)
   const touches = touchedBy(before.workloads, resolved.workloads)
-  const request = { goal: row.desired, before: before.workloads, touches }
+  const request = { goal: goalOf(row.desired), before: before.workloads, touches }
   const fields = [{ field: 'slug', before: row.slug, after: slug }]
   return { ...planOf(engine, resolved, observed, request, { changes: fields, after }), touches, after }
 }

@@ -12,6 +12,8 @@ export interface AppContext {
   onError(error: unknown, what: string): void
   /** Closes the app and opens another in its place; null where nobody does that. */
   readonly restart: (() => void) | null
+  /** How often it is looked for projects that are to sleep or wake; undefined: as usual. */
+  readonly sleepLookMs?: number | undefined
   /** Aborted when the app has ended its work. */
   readonly signal: AbortSignal
 }

@@ -38,6 +38,9 @@ import type { ProxyKeeper } from '../proxy-keeper.ts'
 import { pullHandlers } from '../pulls/pull-handler.ts'
 import { runHandlers, runStreams } from '../runs/handlers.ts'
 import { shareHandlers } from '../shares/share-handlers.ts'
+import { createAwake } from '../sleep/fall-asleep-and-wake.ts'
+import { sleepHandlers } from '../sleep/handlers.ts'
+import type { ProjectUses } from '../sleep/uses.ts'
 import { allSnapshotHandlers } from '../snapshots/handlers.ts'
 import { sshHandlers } from '../ssh/handlers.ts'
 import { systemHandlers } from '../system/handlers.ts'
@@ -72,6 +75,7 @@ export interface HandlersDeps {
   readonly trash: TrashKeeper
   readonly ssh: Ssh
   readonly deploys: DeployKeeper
+  readonly uses: ProjectUses
   readonly access: Access
   readonly resumption: Resumption
   readonly dispatcher: Dispatcher
@@ -91,7 +95,7 @@ export function createHandlers(
   const { store } = instance
   const { now } = settings
   const observing = observingHandlers(deps)
-  const commands = commandHandlers(deps)
+  const commands = commandHandlers(deps, settings)
   const ofInstance = { store, backups: deps.backups, ...settings }
   return {
     handlers: {
@@ -115,29 +119,31 @@ export function createHandlers(
 
 /** What is wanted of projects, and carried out by operations. */
 function changingHandlers(
-  { changing, instance, resolving, projects, backups, receivedDumps, trash, deploys: keeper }: HandlersDeps,
+  { changing, instance, resolving, projects, backups, receivedDumps, trash, deploys: keeper, uses }: HandlersDeps,
   { config, now }: Settings,
 ) {
   const { store, resolver, engine } = changing
   const { isolation, reveal } = instance
   const { sources, filesOf, repositories, gitHalf } = resolving
   const answers = createAnswers(changing)
+  const awake = createAwake({ ...changing, now })
   return {
     ...projectHandlers(
       { ...changing, sources, filesOf, isolation, seeds: seedsOfStart({ store, engine, filesOf, config }) },
       answers,
     ),
+    ...sleepHandlers({ ...changing, now }, answers),
     ...envHandlers(changing, answers),
     ...manifestHandlers(changing, answers),
     ...databaseHandlers({ store, engine, reveal }, answers),
     ...databaseBrowserHandlers({ store, engine, resolver, reveal }, answers),
-    ...dumpHandlers({ ...changing, reveal, receivedDumps, config }, answers),
+    ...dumpHandlers({ ...changing, reveal, receivedDumps, config, awake, uses }, answers),
     ...gitHandlers({ ...changing, repositories, gitHalf }, answers),
     ...deployHandlers({ ...changing, repositories, keeper, publicUrl: config.publicUrl, now }, answers),
     ...allSnapshotHandlers({ ...changing, config, now, filesOf }, answers),
     ...allCheckpointHandlers({ ...changing, accounts: isolation.accounts, filesOf, config, now }, answers),
     ...pointInTimeHandlers({ ...changing, reveal, config, now }, answers),
-    ...pullHandlers({ ...changing, reveal, config, filesOf, now }, answers),
+    ...pullHandlers({ ...changing, reveal, config, filesOf, now, awake }, answers),
     ...serviceHandlers({ store, resolver, engine, reveal }, answers),
     ...mailHandlers({ store, engine, workers: changing.workers, reveal }, answers),
     ...imageHandlers(changing, answers),
@@ -175,13 +181,17 @@ function addressHandlers({ instance, resolving, projects, sharing }: HandlersDep
 }
 
 /** What people run in projects. */
-function commandHandlers({ instance, resolving, commands, resumption, access }: HandlersDeps) {
+function commandHandlers(
+  { instance, resolving, commands, resumption, access, changing, uses }: HandlersDeps,
+  { now }: Settings,
+) {
   const { store, engine, reveal } = instance
   const { resolver, filesOf } = resolving
   const { ready } = resumption
   const { denied } = access
-  const ofRuns = { store, engine, resolver, runs: commands.runs }
-  const ofTerminals = { store, engine, resolver, filesOf, reveal, terminals: commands.terminals }
+  const awake = createAwake({ ...changing, now })
+  const ofRuns = { store, engine, resolver, runs: commands.runs, awake }
+  const ofTerminals = { store, engine, resolver, filesOf, reveal, terminals: commands.terminals, awake, uses }
   return {
     handlers: { ...runHandlers(ofRuns), ...terminalHandlers(ofTerminals) },
     streams: { ...runStreams({ ...ofRuns, ready, denied }), ...terminalStreams(ofTerminals) },

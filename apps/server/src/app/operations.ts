@@ -66,6 +66,7 @@ export function openOperations(
     runs,
     terminals,
     restartHolds,
+    proxyUses: async () => keeper?.uses(),
     queues,
     watches,
     backups,

@@ -1,5 +1,5 @@
 import { Secret } from '@stackquay/contract'
-import type { ProjectSpec } from '@stackquay/domain'
+import { goalOf, type ProjectSpec } from '@stackquay/domain'
 import { type ProjectRow, type Store, type StoredRules, TakenError, type Transaction } from '@stackquay/store'
 import { sealSpec, withPendingSecrets } from '../projects/extract-secrets.ts'
 import type { BackedUpSettings } from './settings-part.ts'
@@ -22,7 +22,7 @@ export async function putSettings(
   return store.transaction(async (tx) => {
     const spec = await sealSpec(tx, row.id, pending.spec, { texts, dropped })
     // Where it is stopped, nothing runs that would have to be brought to it.
-    const isCarriedOut = row.desired === 'stopped'
+    const isCarriedOut = goalOf(row.desired) === 'stopped'
     const { generation, slug } = await tx.projects.update(row.id, row.generation, { spec, isCarriedOut })
     const before = await store.network.domains(row.id)
     for (const { host } of before)

@@ -1,7 +1,7 @@
 import { openSettings } from '@stackquay/archive'
 import { databaseTypes, runtimeTypes, serviceTypes } from '@stackquay/catalog'
 import { Hooks, ProblemError } from '@stackquay/contract'
-import { isSecretOfCopy, type ProjectSpec } from '@stackquay/domain'
+import { isSecretOfCopy, type ProjectSpec, sleepFaults } from '@stackquay/domain'
 import {
   type KeptData,
   type ProjectRow,
@@ -91,6 +91,10 @@ const Settings = z.object({
     env: z.record(z.string(), z.looseObject({ secret: z.boolean() })),
     healthCheck: z.object({ path: z.string(), timeoutSeconds: z.number() }).nullable(),
     limits: Fields.nullable(),
+    sleep: z
+      .object({ after: z.string().nullable(), hours: z.string().nullable(), timezone: z.string() })
+      .refine((sleep) => sleepFaults(sleep).length === 0, 'is no sleep that can be set')
+      .optional(),
     pull: z.record(z.string(), Fields).optional(),
     hooks: Hooks.optional(),
   }),

@@ -5,16 +5,18 @@ import type { Store } from '@stackquay/store'
 import type { Handlers } from '../http/handler.ts'
 import type { ProjectAnswers } from '../projects/answers.ts'
 import { refuseUnready } from '../projects/refuse-unready.ts'
+import type { Awake } from '../sleep/fall-asleep-and-wake.ts'
+import { type ProjectUses, whileUsed } from '../sleep/uses.ts'
 import { type Compression, compressed } from './compression.ts'
 import { type DumpDeps, findDump, outputOfDump } from './find-dump.ts'
 
 export function exportHandlers(
-  deps: DumpDeps & { readonly store: Store },
+  deps: DumpDeps & { readonly store: Store; readonly awake: Awake; readonly uses: Pick<ProjectUses, 'begin'> },
   { find }: Pick<ProjectAnswers, 'find'>,
 ): Pick<Handlers, 'exportDatabase'> {
   return {
     exportDatabase: async ({ params, query }, context) => {
-      const row = await find(params.id)
+      const row = await deps.awake(await find(params.id), context)
       refuseUnready(row)
       const dump = await findDump(row, params.db, deps, context.signal)
       const format = formatOf(dump, query.format ?? 'sql')
@@ -43,7 +45,7 @@ export function exportHandlers(
           'content-type': typeOf(format, compression),
           'content-disposition': `attachment; filename="${name.replaceAll(/[^\w.-]/g, '-')}"`,
         },
-        stream: compressed(begun, compression),
+        stream: whileUsed(row.id, compressed(begun, compression), deps.uses),
       }
     },
   }

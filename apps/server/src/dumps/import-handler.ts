@@ -12,6 +12,7 @@ import type { ProjectAnswers } from '../projects/answers.ts'
 import type { ChangeDeps } from '../projects/change-project.ts'
 import { refuseUnready } from '../projects/refuse-unready.ts'
 import { isEnded, operationView } from '../projects/view.ts'
+import type { Awake } from '../sleep/fall-asleep-and-wake.ts'
 import { type DumpDeps, findDump, isEmpty } from './find-dump.ts'
 import { noteText } from './note-text.ts'
 import { lookThrough, type SeenDump } from './receive-dump.ts'
@@ -19,6 +20,7 @@ import type { ReceivedDumps } from './received-dumps.ts'
 
 export interface ImportDeps extends ChangeDeps, Pick<DumpDeps, 'reveal'> {
   readonly receivedDumps: ReceivedDumps
+  readonly awake: Awake
   readonly config: Pick<Config, 'home'>
 }
 
@@ -36,7 +38,8 @@ export interface ImportInput extends Pick<SeenDump, 'format' | 'compression' | '
 export function importHandlers(deps: ImportDeps, { find, wait }: ProjectAnswers): Pick<Handlers, 'importDatabase'> {
   return {
     importDatabase: async ({ params, query, body }, context) => {
-      const row = await find(params.id)
+      const found = await find(params.id)
+      const row = query.dryRun === true ? found : await deps.awake(found, context)
       refuseUnready(row)
       const { signal } = context
       const dump = await findDump(row, params.db, deps, signal)

@@ -1,9 +1,10 @@
-import { type Act, startsAll, stopsAll, type Unpinned } from '@stackquay/domain'
+import { type Act, goalOf, startsAll, stopsAll, type Unpinned } from '@stackquay/domain'
 import { EngineError } from '@stackquay/engine-api'
 import type { Outcome, Work, WorkStep } from '@stackquay/orchestrator'
 import type { ProjectOperation } from '@stackquay/store'
 import { actsOf } from '../projects/accept.ts'
 import { leftBehind } from '../projects/left-behind.ts'
+import { holdRequests, isToSleep } from './fall-asleep.ts'
 import { deadlines, findProject, finish, type OperationDeps } from './operation-deps.ts'
 import { type Failures, type Goal, giveUpAfter, reconcileSteps, stopNow } from './reconcile-steps.ts'
 
@@ -17,7 +18,7 @@ export function carryOutActs(operation: ProjectOperation, deps: OperationDeps): 
   const acts = actsOf(operation)
   return {
     deadlineSeconds: deadlines.long,
-    stages: acts.map((act) => () => stepsOfAct(operation, act, failures, deps)),
+    stages: acts.flatMap((act) => stagesOfAct(operation, act, failures, deps)),
     settle: async (outcome) => {
       if (hasNoImage(outcome)) await chooseBuildsBefore(project, acts, deps)
       await deps.restartHolds.release(project)
@@ -36,6 +37,15 @@ function isSettled(project: string, { model, engines }: OperationDeps): boolean 
   return engines.named(known.row.engine)?.capabilities.images === false
 }
 
+type Stage = Work['stages'][number]
+
+function stagesOfAct(operation: ProjectOperation, act: Act, failures: Failures, deps: OperationDeps): readonly Stage[] {
+  const main = () => stepsOfAct(operation, act, failures, deps)
+  if (act.do !== 'sleep') return [main]
+  const { project } = operation
+  return [async () => [holdRequests(project, act, deps)], async () => ((await isToSleep(project, deps)) ? main() : [])]
+}
+
 async function stepsOfAct(
   operation: ProjectOperation,
   act: Act,
@@ -52,7 +62,7 @@ async function stepsOfAct(
     )
   switch (act.do) {
     case 'update': {
-      const { desired: goal } = await findProject(deps.store, operation.project)
+      const goal = goalOf((await findProject(deps.store, operation.project)).desired)
       if (act.touches === undefined) return steps({ goal }, true)
       const touched = async (...now: Parameters<NonNullable<Goal['touched']>>) => [
         ...(act.touches ?? []),
@@ -61,11 +71,14 @@ async function stepsOfAct(
       return steps({ goal, touched }, true)
     }
     case 'reconcile': {
-      const { desired: goal } = await findProject(deps.store, operation.project)
+      const goal = goalOf((await findProject(deps.store, operation.project)).desired)
       return steps({ goal, keepChanged: true }, false)
     }
+    case 'sleep':
+      return steps({ goal: 'stopped' }, true)
     case 'start':
-    case 'restart': {
+    case 'restart':
+    case 'wake': {
       const only = act.workload === undefined ? {} : { only: act.workload }
       const newer = act.newerImages === true ? { newerImages: true } : {}
       return steps({ goal: 'running', restart: act.do === 'restart', ...only, ...newer }, act.workload === undefined)

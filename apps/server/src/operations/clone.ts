@@ -4,6 +4,7 @@ import {
   type DatabaseSpec,
   databasePart,
   databaseWorkload,
+  goalOf,
   type SnapshotSubject,
   secretsOfPart,
   snapshotSecret,
@@ -132,7 +133,7 @@ async function declare(
   await store.transaction(async (tx) => {
     for (const [secret, text] of texts) await tx.secrets.put(row.id, its[own.indexOf(secret)] ?? secret, text)
     const spec = { ...row.spec, databases }
-    const isCarriedOut = row.desired === 'stopped'
+    const isCarriedOut = goalOf(row.desired) === 'stopped'
     const { generation, slug } = await tx.projects.update(row.id, row.generation, { spec, isCarriedOut })
     const now = await store.operations.find(operation.id)
     if (now !== null) await tx.operations.update(operation.id, { input: { ...now.input, declared: true } })

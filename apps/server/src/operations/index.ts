@@ -69,6 +69,8 @@ function workOfProject(operation: ProjectOperation, deps: OperationDeps): Work {
     case 'stop':
     case 'restart':
     case 'reconcile':
+    case 'sleep':
+    case 'wake':
       return carryOutActs(operation, deps)
     case 'backup':
       return backup(operation, deps)

@@ -13,6 +13,7 @@ import type { ChangeDeps } from '../projects/change-project.ts'
 import type { FilesOf } from '../projects/files-of.ts'
 import type { RestartHolds } from '../projects/restart-holds.ts'
 import type { Sources } from '../projects/sources.ts'
+import type { ProxyKeeper } from '../proxy-keeper.ts'
 import type { Runs } from '../runs/runs.ts'
 import type { TestEnvironments } from '../runs/test-environments.ts'
 import type { NetworkHalf } from '../source/git-home.ts'
@@ -40,6 +41,8 @@ export interface OperationDeps extends Omit<ChangeDeps, 'orchestrator'> {
   readonly runs: Pick<Runs, 'holdsAny' | 'endAll' | 'forgetAll'>
   readonly terminals: Pick<Terminals, 'settleAll'>
   readonly restartHolds: RestartHolds
+  /** How projects were used through the proxy; undefined when it does not say. */
+  readonly proxyUses: ProxyKeeper['uses']
   readonly backups: Backups
   readonly receivedDumps: ReceivedDumps
   /** Where restore drills start copies. */

@@ -39,6 +39,9 @@ export function actsOf({ kind, input }: Pick<OperationRow, 'kind' | 'input'>): r
     }
     case 'stop':
       return [{ do: 'stop', ...workload }]
+    case 'sleep':
+    case 'wake':
+      return [{ do: kind }]
     case 'reconcile':
       return [{ do: 'reconcile' }]
     case 'update':
@@ -157,7 +160,7 @@ export async function acceptAct(
     await tellOperation(tx, operation)
     return { operation, isNew: false, ends }
   }
-  const input = { acts: [act], desiredBefore: admission.desired }
+  const input = { acts: [act], desiredBefore: admission.desired, asleepBefore: admission.asleep }
   return { operation: await queueOperation(tx, kindOfActs([act]), row.id, context, input), isNew: true, ends }
 }
 
@@ -224,7 +227,8 @@ function admitAt({ now, unfinished }: Stand, row: ProjectRow, manner: Manner, ac
   const them = unfinished.map((operation) => seen(operation, now ?? { phase: 'deleting' }))
   const admission = admit(them, manner, act)
   if (admission.type === 'refuse') throw busy(admission.holder.row, row)
-  return { ...admission, desired: now?.desired ?? row.desired }
+  const { desired, asleep } = now ?? row
+  return { ...admission, desired, asleep }
 }
 
 export function busy(holder: OperationRow, { slug }: Pick<ProjectRow, 'slug'>): ProblemError {
@@ -237,14 +241,18 @@ export function busy(holder: OperationRow, { slug }: Pick<ProjectRow, 'slug'>): 
 /** It has done nothing. What people want of the project stays; whether it is to run is again what it was before. */
 export async function cancelWaiting(tx: Transaction, operation: OperationRow): Promise<OperationRow> {
   const cancelled = await tx.operations.cancel(operation.id)
-  const { desiredBefore } = operation.input
+  const { desiredBefore, asleepBefore } = operation.input
   const isAboutRunning = actsOf(operation).some((act) => act.do !== 'update' && act.do !== 'reconcile')
   const { project } = operation
-  if (project !== null && isAboutRunning && (desiredBefore === 'running' || desiredBefore === 'stopped'))
-    await tx.projects.setLifecycle(project, { desired: desiredBefore })
+  if (project !== null && isAboutRunning && isDesired(desiredBefore))
+    await tx.projects.setLifecycle(project, { desired: desiredBefore, asleep: asleepBefore as ProjectRow['asleep'] })
   await tellOperation(tx, cancelled)
   await tx.audit.append(outcomeEntry(cancelled, { state: 'cancelled' }))
   return cancelled
+}
+
+function isDesired(value: unknown): value is ProjectRow['desired'] {
+  return value === 'running' || value === 'stopped' || value === 'sleeping'
 }
 
 export async function queueOperation(

@@ -5,6 +5,7 @@ import {
   changedFields,
   changesOf,
   databaseWorkload,
+  goalOf,
   mergeProject,
   type Offers,
   type ProjectSpec,
@@ -169,7 +170,7 @@ export async function proposeSpec(
         ...touchedBy(before.workloads, resolved.workloads),
         ...(after.length > 0 ? [] : await leftBehind(row, before.workloads, observed, store)),
       ])
-  const request = { goal: isNothing ? ('running' as const) : row.desired, before: before.workloads, touches }
+  const request = { goal: isNothing ? ('running' as const) : goalOf(row.desired), before: before.workloads, touches }
   const wanted = isNothing ? { ...resolved, unresolved: observed.map((one) => one.ref.workload) } : resolved
   const planned = planOf(engine, wanted, observed, request, { ...shown, after })
   const { changes } = planned
@@ -249,7 +250,7 @@ export async function writeChange(
     for (const { name, length } of proposed.rotates) await tx.secrets.put(row.id, name, randomText(length))
     // Nothing is to be done for it. What an earlier change has not reached is still to be done, unless this one takes it back.
     const isAsHeld =
-      row.desired === 'stopped' ||
+      goalOf(row.desired) === 'stopped' ||
       proposed.goesBack ||
       row.observedGeneration === row.generation ||
       (row.heldSpec !== null && sameSpec({ ...spec, name: row.heldSpec.name }, row.heldSpec))

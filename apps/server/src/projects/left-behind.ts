@@ -1,3 +1,4 @@
+import { stopsAll } from '@stackquay/domain'
 import type { Observed, Workload } from '@stackquay/engine-api'
 import type { ProjectRow, Store } from '@stackquay/store'
 import { actsOf } from './accept.ts'
@@ -27,8 +28,10 @@ export async function leftBehind(
   for (const operation of await store.operations.list({ project: row.id, limit: recentOperations, active: false })) {
     const acts = actsOf(operation)
     const update = acts.find((act) => act.do === 'update')
-    const isWhole = acts.some((act) => act.do !== 'reconcile' && (act.do === 'update' || act.workload === undefined))
-    if (operation.state === 'succeeded' && isWhole && operation.kind !== 'stop') break
+    const isWhole = acts.some(
+      (act) => act.do === 'update' || act.do === 'sleep' || (act.do !== 'reconcile' && act.workload === undefined),
+    )
+    if (operation.state === 'succeeded' && isWhole && !stopsAll(acts)) break
     if (operation.state === 'succeeded' || update === undefined) continue
     for (const name of update.touches ?? behind) missed.add(name)
   }

@@ -121,6 +121,8 @@ function statusOf(entry: Entry, { observations, watches, late }: Seen): Status {
   return projectStatus({
     phase: row.phase,
     desired: row.desired,
+    asleep: row.asleep,
+    sleep: row.spec.sleep,
     operation: operations[0] ?? null,
     notApplied: isNotApplied(entry),
     wanted: resolved.workloads.map((workload) => ({ ...workload, ports: leasedPorts(workload, entry) })),

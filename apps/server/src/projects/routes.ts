@@ -6,7 +6,7 @@ import type { Config } from '../config.ts'
 import type { Network, ProjectNetwork } from '../network/network.ts'
 import { routeRules } from '../network/route-rules.ts'
 import { shareListener } from '../network/share-listener.ts'
-import type { Entries, Known, Status } from './model-entry.ts'
+import type { Entries, Entry, Known, Status } from './model-entry.ts'
 import type { Resolver } from './resolver.ts'
 import { createRouteNames, type RouteNames } from './route-names.ts'
 import { workDone } from './work-done.ts'
@@ -171,7 +171,7 @@ async function differencesOf(
 
 /** A project and what stands between the world and it. */
 interface Seen {
-  readonly known: Known
+  readonly known: Entry
   readonly network: ProjectNetwork
 }
 
@@ -259,7 +259,7 @@ async function routesOf({ known, network: ownNetwork }: Seen, options: Making): 
 }
 
 async function targetOf(
-  { row }: Known,
+  { row, operations }: Entry,
   status: Status,
   to: { readonly workload: string; readonly port: string } | null,
   { engine, config, holds }: Making,
@@ -276,12 +276,19 @@ async function targetOf(
     workload?.state === 'stopping' ||
     workload?.state === 'unknown' ||
     workload?.health === 'unhealthy'
-  if (to !== null && answers && held === undefined) {
+  // Also while it is being stopped: whoever comes now is answered after it.
+  const isAsleep = row.desired === 'sleeping'
+  if (to !== null && answers && held === undefined && !isAsleep) {
     const address = await engine.address({ project: row.id, workload: to.workload }, to.port)
     if (address !== null) return { kind: 'upstream', host: address.host, port: address.port }
   }
-  const page = held === undefined ? pageFor(status.state, workload?.state) : 'starting'
-  const hold = held === undefined ? {} : { holdUntil: held }
+  const isWaking = operations.some(({ kind }) => kind === 'wake')
+  const page = isAsleep
+    ? 'sleeping'
+    : isWaking || held !== undefined
+      ? 'starting'
+      : pageFor(status.state, workload?.state)
+  const hold = isAsleep || isWaking ? { wakeWithin: wakeMs } : held === undefined ? {} : { holdUntil: held }
   // Strangers learn neither the project's name nor what it printed.
   if (readers === 'strangers') return { kind: 'page', page, title: strangersTitle, ...hold }
   return {
@@ -292,6 +299,9 @@ async function targetOf(
     dashboardUrl: `${config.publicUrl}/projects/${row.slug}`,
   }
 }
+
+/** Longer than most projects need to come up, and as long as clients usually wait. */
+const wakeMs = 60_000
 
 const strangersTitle = 'It is not answering now'
 

@@ -87,6 +87,7 @@ function fields({ row, engine, limitsUnavailable, urls, operation, leases }: Pro
       spec.healthCheck === null
         ? null
         : { path: spec.healthCheck.path, timeoutSeconds: spec.healthCheck.timeoutSeconds },
+    sleep: spec.sleep === undefined ? null : { ...spec.sleep },
     template: source?.kind === 'template' ? source.template : null,
     git: source?.kind === 'git' ? { url: source.url, branch: source.branch } : null,
     generation: row.generation,
@@ -177,6 +178,7 @@ function statusView(status: ProjectStatus): ProjectStatus {
     desired: status.desired,
     since: status.since,
     health: status.health,
+    asleep: status.asleep,
     warnings: status.warnings,
   }
 }

@@ -16,6 +16,7 @@ import { refuseErrors } from '../projects/prepare.ts'
 import { refuseUnready } from '../projects/refuse-unready.ts'
 import { requireSlug } from '../projects/require-confirmed.ts'
 import { isEnded, operationView } from '../projects/view.ts'
+import type { Awake } from '../sleep/fall-asleep-and-wake.ts'
 import { subjectOf } from '../snapshots/find-snapshot.ts'
 import { type HowToCopy, howText, howToCopy, requireRoomForCopies } from '../snapshots/how-to-copy.ts'
 import { looking } from '../snapshots/snapshot-handlers.ts'
@@ -26,6 +27,7 @@ export interface PullDeps extends ChangeDeps, Pick<DumpDeps, 'reveal'> {
   readonly config: Pick<Config, 'home'>
   readonly filesOf: FilesOf
   readonly now: () => Date
+  readonly awake: Awake
 }
 
 /** A part with what was seen of it there and of what it replaces here. */
@@ -42,7 +44,8 @@ interface SeenPart {
 export function pullHandlers(deps: PullDeps, { find, holds, wait }: ProjectAnswers): Pick<Handlers, 'pullProject'> {
   return {
     pullProject: async ({ params, query, body }, context) => {
-      const row = await find(params.id)
+      const found = await find(params.id)
+      const row = query.dryRun === true ? found : await deps.awake(found, context)
       refuseUnready(row)
       const source = sourceOf(row, body.source)
       const parts = partsOf(source, body.source, body.parts)

@@ -1,5 +1,5 @@
 import { ProblemError } from '@stackquay/contract'
-import { planProject, stopsAll } from '@stackquay/domain'
+import { goalOf, planProject, stopsAll } from '@stackquay/domain'
 import type { Observed } from '@stackquay/engine-api'
 import type { Observations, Orchestrator } from '@stackquay/orchestrator'
 import type { OperationRow, Store } from '@stackquay/store'
@@ -81,7 +81,7 @@ export async function reconcile({ store, model, observations, orchestrator }: Re
     // What stands in the way of one workload is no reason to leave the others down.
     const { workloads: wanted, unresolved } = resolved
     const observed = observations.of(row.id)
-    const { changes } = planProject({ wanted, unresolved, observed, goal: row.desired, keepChanged: true })
+    const { changes } = planProject({ wanted, unresolved, observed, goal: goalOf(row.desired), keepChanged: true })
     if (changes.length === 0) continue
     try {
       const accepted = await store.transaction((tx) =>

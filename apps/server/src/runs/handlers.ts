@@ -8,6 +8,7 @@ import type { FrameSocket, Handlers, Reply, RequestContext, StreamHandlers } fro
 import { roleInsufficient } from '../http/refusal-problem.ts'
 import { requireScope } from '../http/rights.ts'
 import type { Resolver } from '../projects/resolver.ts'
+import type { Awake } from '../sleep/fall-asleep-and-wake.ts'
 import type { WantedRun } from './queue-run.ts'
 import { actionView, isOver, shownRun, suiteView, testCaseView } from './run-view.ts'
 import type { Runs } from './runs.ts'
@@ -18,6 +19,7 @@ export interface RunHandlersDeps {
   readonly engine: Engine
   readonly resolver: Pick<Resolver, 'commands'>
   readonly runs: Runs
+  readonly awake: Awake
 }
 
 export interface RunStreamsDeps extends RunHandlersDeps {
@@ -60,7 +62,7 @@ function createAnswer({ store, engine, runs }: RunHandlersDeps) {
 type StartingHandlers = Pick<RunHandlers, 'listActions' | 'runAction' | 'listTests' | 'runTests'>
 
 function startingHandlers(deps: RunHandlersDeps): StartingHandlers {
-  const { store, resolver, runs } = deps
+  const { store, resolver, runs, awake } = deps
   const { findProject, wanted } = lookUps(store, resolver)
   const { commands } = deps.engine
   const answer = createAnswer(deps)
@@ -72,8 +74,10 @@ function startingHandlers(deps: RunHandlersDeps): StartingHandlers {
     wait: number | undefined,
     context: RequestContext,
   ) => {
-    const project = await findProject(id)
-    return answer(await runs.start(project, await wanted(project, kind, name, filter), context), wait, context)
+    const found = await findProject(id)
+    const what = await wanted(found, kind, name, filter)
+    const project = kind === 'action' ? await awake(found, context) : found
+    return answer(await runs.start(project, what, context), wait, context)
   }
 
   return {
@@ -177,7 +181,7 @@ function startedHandlers(deps: RunHandlersDeps): Omit<RunHandlers, keyof Startin
 }
 
 export function runStreams(deps: RunStreamsDeps): Pick<StreamHandlers, 'watchAction' | 'watchTests' | 'watchRun'> {
-  const { store, engine, resolver, runs, ready, denied } = deps
+  const { store, engine, resolver, runs, ready, denied, awake } = deps
   const { findProject, findRun, wanted } = lookUps(store, resolver)
   const watch = createWatchRun({ store, runs, commands: engine.commands })
 
@@ -234,8 +238,10 @@ export function runStreams(deps: RunStreamsDeps): Pick<StreamHandlers, 'watchAct
     }
     if (query.after !== undefined && query.after > 0)
       throw new ProblemError('invalid_request', 'With "after" goes "run": which run is to be followed?')
-    const project = await findProject(at.id)
-    const row = await runs.start(project, await wanted(project, kind, at.name, query.filter), context)
+    const found = await findProject(at.id)
+    const what = await wanted(found, kind, at.name, query.filter)
+    const project = kind === 'action' ? await awake(found, context) : found
+    const row = await runs.start(project, what, context)
     return follow(row, project, 0, context, socket)
   }
 

@@ -1,6 +1,8 @@
 import { ProblemError } from '@stackquay/contract'
 import type { ProjectRow, Store } from '@stackquay/store'
 import type { Handlers, StreamHandlers } from '../http/handler.ts'
+import type { Awake } from '../sleep/fall-asleep-and-wake.ts'
+import { type ProjectUses, whileUsed } from '../sleep/uses.ts'
 import { createExec, type ExecDeps } from './exec.ts'
 import { sizeWithin } from './size.ts'
 import type { Terminals } from './terminals.ts'
@@ -13,10 +15,12 @@ type TerminalStreams = Pick<StreamHandlers, 'watchTerminal' | 'openTerminal' | '
 
 export interface TerminalHandlerDeps extends ExecDeps {
   readonly terminals: Terminals
+  readonly awake: Awake
+  readonly uses: Pick<ProjectUses, 'begin'>
 }
 
 export function terminalHandlers(deps: TerminalHandlerDeps): TerminalHandlers {
-  const { store, terminals } = deps
+  const { store, terminals, awake, uses } = deps
   const exec = createExec(deps)
   return {
     listTerminals: async ({ params }) => {
@@ -25,7 +29,7 @@ export function terminalHandlers(deps: TerminalHandlerDeps): TerminalHandlers {
     },
     createTerminal: async ({ params, body }, context) => {
       const { workload, cols = 80, rows = 24, command } = body ?? {}
-      const project = await find(store, params.id)
+      const project = await awake(await find(store, params.id), context)
       return { status: 201, body: await terminals.open(project, { workload, cols, rows, command }, context) }
     },
     getTerminal: async ({ params }) => {
@@ -38,13 +42,16 @@ export function terminalHandlers(deps: TerminalHandlerDeps): TerminalHandlers {
     },
     execCommand: async ({ params, body }, context) => {
       const { stdin, ...wanted } = body
-      return exec.answer(await find(store, params.id), wanted, stdin, context)
+      const project = await awake(await find(store, params.id), context)
+      const answer = await exec.answer(project, wanted, stdin, context)
+      const { stream } = answer
+      return stream === undefined ? answer : { ...answer, stream: whileUsed(project.id, stream, uses) }
     },
   }
 }
 
 export function terminalStreams(deps: TerminalHandlerDeps): TerminalStreams {
-  const { store, terminals } = deps
+  const { store, terminals, awake, uses } = deps
   const exec = createExec(deps)
   return {
     watchTerminal: async ({ params, query }, context, socket) => {
@@ -53,14 +60,16 @@ export function terminalStreams(deps: TerminalHandlerDeps): TerminalStreams {
       await terminals.show(project, params.term, { after, size: sizeWithin(size) }, socket, context)
     },
     openTerminal: async ({ params, query }, context, socket) => {
-      const project = await find(store, params.id)
+      const project = await awake(await find(store, params.id), context)
       const { cols = 80, rows = 24 } = sizeWithin(query)
       const wanted = { workload: query.workload, cols, rows, command: undefined }
       const { id } = await terminals.open(project, wanted, context)
       await terminals.show(project, id, { after: undefined, size: {} }, socket, context)
     },
     watchExec: async ({ params }, context, socket) => {
-      await exec.talk(await find(store, params.id), socket, context)
+      const project = await awake(await find(store, params.id), context)
+      const end = uses.begin(project.id)
+      await exec.talk(project, socket, context).finally(end)
     },
   }
 }

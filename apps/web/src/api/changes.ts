@@ -15,12 +15,15 @@ import { client, problemFrom } from './client.ts'
  * it a moment later. Project bodies are keyed by whatever the catalogue offers, which no static type names.
  */
 
-type Lifecycle = 'start' | 'stop' | 'restart'
+type Lifecycle = 'start' | 'stop' | 'restart' | 'sleep'
 const lifecycleCalls = { start: 'startProject', stop: 'stopProject', restart: 'restartProject' } as const
 
 export async function runLifecycle(act: Lifecycle, project: string, workload?: string): Promise<OperationRecord> {
+  const params = { id: project }
   const body = workload === undefined ? {} : { body: { workload } }
-  const operation = (await client.call(lifecycleCalls[act], { params: { id: project }, ...body })) as OperationRecord
+  const operation = (await (act === 'sleep'
+    ? client.call('sleepProject', { params })
+    : client.call(lifecycleCalls[act], { params, ...body }))) as OperationRecord
   holdOperation(operation)
   return operation
 }

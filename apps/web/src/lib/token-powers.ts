@@ -86,7 +86,7 @@ export const powers = {
   run: {
     scope: 'operate',
     unrestricted: false,
-    operations: ['startProject', 'stopProject', 'restartProject', 'cancelOperation'],
+    operations: ['startProject', 'stopProject', 'restartProject', 'sleepProject', 'cancelOperation'],
   },
   execute: {
     scope: 'operate',

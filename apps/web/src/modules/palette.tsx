@@ -158,7 +158,7 @@ function ProjectEntries({ project, onClose }: { project: ProjectSummary; onClose
   const navigate = useNavigate()
   const may = useMay()
   const then = useThen(onClose)
-  const { free, up } = actsOf(project)
+  const { free, up, asleep } = actsOf(project)
   const { id, name, slug, url } = project
   const lifecycle = (act: 'start' | 'restart' | 'stop', icon: LucideIcon, label: string) => (
     <Entry icon={icon} value={label} onSelect={then(() => runLifecycle(act, id))} />
@@ -172,7 +172,7 @@ function ProjectEntries({ project, onClose }: { project: ProjectSummary; onClose
   )
   return (
     <>
-      {may('operate') && free && !up && lifecycle('start', Play, t.startProject(name))}
+      {may('operate') && free && !up && lifecycle('start', Play, asleep ? t.wakeProject(name) : t.startProject(name))}
       {may('operate') && free && up && lifecycle('restart', RotateCw, t.restartProject(name))}
       {may('operate') && free && up && lifecycle('stop', Square, t.stopProject(name))}
       {section('logs', ScrollText, t.logsOf(name))}

@@ -4,7 +4,7 @@ import { runLifecycle } from '../api/changes.ts'
 import { toastProblem } from '../components/toast.tsx'
 import { texts } from '../texts/index.ts'
 
-type Act = 'start' | 'stop' | 'restart'
+type Act = 'start' | 'stop' | 'restart' | 'sleep'
 
 /**
  * Whether a project is meant to be up, which decides what is offered, and whether anything may be done to it now: not
@@ -13,13 +13,16 @@ type Act = 'start' | 'stop' | 'restart'
  */
 export function actsOf(project: Pick<ProjectSummary | ProjectView, 'status' | 'operation'>): {
   up: boolean
+  /** It sleeps: starting it is waking it, and it can still be stopped. */
+  asleep: boolean
   free: boolean
   reason: string | null
 } {
   const { state, desired } = project.status
   const reason = engineReason(project)
   return {
-    up: desired === 'running' && state !== 'stopped' && state !== 'creating',
+    up: desired === 'running' && state !== 'stopped' && state !== 'sleeping' && state !== 'creating',
+    asleep: state === 'sleeping',
     free: project.operation === null && state !== 'creating' && state !== 'deleting' && reason === null,
     reason,
   }

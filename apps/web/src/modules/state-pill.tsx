@@ -11,8 +11,8 @@ import { cx } from '../components/class-names.ts'
 import { texts } from '../texts/index.ts'
 
 type Tone = 'good' | 'busy' | 'warn' | 'bad' | 'idle'
-/** Shapes tell states apart without colour: full, turning, triangle, cross, hollow, tick, dash, question mark. */
-type Shape = 'full' | 'turning' | 'triangle' | 'cross' | 'hollow' | 'tick' | 'dash' | 'question'
+/** Shapes tell states apart without colour: full, turning, triangle, cross, hollow, tick, dash, moon, question mark. */
+type Shape = 'full' | 'turning' | 'triangle' | 'cross' | 'hollow' | 'tick' | 'dash' | 'moon' | 'question'
 type Look = readonly [Tone, Shape]
 
 const projectLooks: Readonly<Record<ProjectStatus['state'], Look>> = {
@@ -21,6 +21,7 @@ const projectLooks: Readonly<Record<ProjectStatus['state'], Look>> = {
   running: ['good', 'full'],
   degraded: ['warn', 'triangle'],
   stopping: ['busy', 'turning'],
+  sleeping: ['idle', 'moon'],
   failed: ['bad', 'cross'],
   creating: ['busy', 'turning'],
   deleting: ['busy', 'turning'],
@@ -198,6 +199,7 @@ const drawings = {
   cross: <path d="m3.8 3.8 6.4 6.4m0-6.4-6.4 6.4" {...stroke} />,
   tick: <path d="m2.8 7.4 2.8 2.8 5.6-6" {...stroke} />,
   dash: <path d="M3 7h8" {...stroke} />,
+  moon: <path d="M11.6 8.6A5 5 0 1 1 5.4 2.4a4 4 0 0 0 6.2 6.2z" fill="currentColor" />,
   question: (
     <>
       <path d="M4.4 4.6a2.6 2.6 0 1 1 4 2.2c-.9.6-1.4 1-1.4 1.9" {...stroke} />

@@ -6,6 +6,7 @@ import { Panel } from '../components/panel.tsx'
 import { CurrentOperation } from '../modules/current-operation.tsx'
 import { engineSilence } from '../modules/engine-silence.tsx'
 import { NotAppliedActs, notApplied } from '../modules/not-applied.tsx'
+import { AsleepNote } from '../modules/sleep-panel.tsx'
 import { texts } from '../texts/index.ts'
 import { About } from './overview/about.tsx'
 import { LastFailure, LastOperations } from './overview/last-operations.tsx'
@@ -21,6 +22,7 @@ export function OverviewPage() {
     <div className="grid w-full grid-cols-1 gap-4 px-4 py-5 sm:px-6 xl:grid-cols-[minmax(0,1fr)_17rem] 2xl:grid-cols-[minmax(0,1fr)_22rem]">
       <div className="flex min-w-0 flex-col gap-4">
         <CurrentOperation project={project} />
+        <AsleepNote project={project} />
         <LastFailure project={project} />
         <Warnings project={project} />
         <Workloads project={project} />

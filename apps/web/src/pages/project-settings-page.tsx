@@ -2,6 +2,7 @@ import { useLocation } from '@tanstack/react-router'
 import { useEffect } from 'react'
 import { ImagesPanel } from '../modules/images-panel.tsx'
 import { LimitsPanel } from '../modules/limits-panel.tsx'
+import { SleepPanel } from '../modules/sleep-panel.tsx'
 import { useMay } from '../modules/use-may.ts'
 import { texts } from '../texts/index.ts'
 import { Delete } from './project-settings/delete.tsx'
@@ -25,6 +26,7 @@ export function ProjectSettingsPage() {
   return (
     <div className="flex w-full max-w-4xl flex-col gap-4 px-4 py-5 sm:px-6">
       <General key={`${project.id}${project.generation}`} project={project} />
+      <SleepPanel key={`sleep${project.id}${project.generation}`} project={project} />
       <LimitsPanel project={project} />
       <ImagesPanel project={project} />
       <ProjectFile project={project} />

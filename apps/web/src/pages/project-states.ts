@@ -8,9 +8,10 @@ const order: Readonly<Record<ProjectStatus['state'], number>> = {
   unknown: 4,
   starting: 5,
   stopping: 6,
-  stopped: 7,
-  creating: 8,
-  deleting: 9,
+  sleeping: 7,
+  stopped: 8,
+  creating: 9,
+  deleting: 10,
 }
 export const projectStates = (Object.keys(order) as ProjectStatus['state'][]).sort(
   (one, other) => order[one] - order[other],

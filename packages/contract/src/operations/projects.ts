@@ -263,7 +263,7 @@ export const startProject = operation({
   path: '/projects/{id}/start',
   tag: 'Lifecycle',
   summary: 'Start',
-  description: 'Starts the whole project, or one workload.',
+  description: 'Starts the whole project, or one workload. A project that sleeps wakes as a whole.',
   access: operate,
   params: id,
   query: change,
@@ -288,6 +288,23 @@ export const stopProject = operation({
   results: { 202: OperationRecord, 200: OperationRecord },
   problems: ['busy', 'validation_failed'],
   audit: 'project.stop',
+  dryRun: true,
+})
+
+export const sleepProject = operation({
+  id: 'sleepProject',
+  method: 'POST',
+  path: '/projects/{id}/sleep',
+  tag: 'Lifecycle',
+  summary: 'Put to sleep: stop until somebody uses it',
+  description:
+    'A request to one of its addresses waits while it wakes; so does whoever opens a terminal or runs an action. Starting it wakes it too.',
+  access: operate,
+  params: id,
+  query: change,
+  results: { 202: OperationRecord, 200: OperationRecord },
+  problems: ['busy', 'validation_failed', 'not_running'],
+  audit: 'project.sleep',
   dryRun: true,
 })
 

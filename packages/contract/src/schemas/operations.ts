@@ -26,6 +26,8 @@ export const operationKinds = [
   'pull',
   'git',
   'deploy',
+  'sleep',
+  'wake',
 ] as const
 export const operationStates = ['queued', 'running', 'succeeded', 'failed', 'cancelled'] as const
 

@@ -14,6 +14,7 @@ export const projectStates = [
   'running',
   'degraded',
   'stopping',
+  'sleeping',
   'failed',
   'creating',
   'deleting',
@@ -75,6 +76,15 @@ export const ProjectStatus = z
     desired: z.enum(['running', 'stopped']),
     since: Time,
     health: z.enum(['starting', 'healthy', 'unhealthy', 'none']),
+    asleep: z
+      .object({
+        since: Time,
+        because: z.enum(['unused', 'asked']).describe('unused: nobody used it; asked: somebody put it to sleep.'),
+        wakesAt: Time.nullable().describe('When its hours begin. Null: when somebody comes.'),
+      })
+      .meta({ id: 'ProjectSleep' })
+      .nullable()
+      .describe('Set while it sleeps: it is to run, and starts when somebody uses it.'),
     warnings: z.array(
       z.object({ code: z.string(), detail: z.string(), hint: z.string() }).meta({ id: 'ProjectWarning' }),
     ),
@@ -144,6 +154,21 @@ const LimitsPatch = Limits.extend({
   .partial()
   .meta({ id: 'LimitsPatch' })
 
+export const SleepSettings = z
+  .strictObject({
+    after: z.string().max(10).nullable().describe('Sleep when nobody used it for so long: `2h`. From 1m to 30d.'),
+    hours: z
+      .string()
+      .max(200)
+      .nullable()
+      .describe(
+        'Stay awake in these: `mon-fri 08:00-19:00, sat 10:00-14:00`. Outside them it sleeps after `after`, by default 15m.',
+      ),
+    timezone: z.string().max(60).describe('What `hours` are read by. Default: UTC.'),
+  })
+  .meta({ id: 'Sleep' })
+const SleepPatch = SleepSettings.partial().meta({ id: 'SleepPatch' })
+
 const runtimeViews = Object.fromEntries(
   runtimeTypes.map((kind) => [
     kind.name,
@@ -200,6 +225,7 @@ const projectFields = {
     .nullable()
     .describe('Why no limits can be set here, and what to do; null where they can.'),
   healthCheck: HealthCheckSettings.nullable(),
+  sleep: SleepSettings.nullable().describe('When it sleeps; null: never by itself.'),
   template: z.string().nullable(),
   git: z
     .object({ url: z.string(), branch: z.string().nullable() })
@@ -245,6 +271,7 @@ const changeable = {
   env: z.record(z.string().regex(envNamePattern, 'is not a valid variable name'), EnvInput).optional(),
   healthCheck: HealthCheckPatch.nullable().optional(),
   limits: LimitsPatch.nullable().optional(),
+  sleep: SleepPatch.nullable().optional().describe('When it sleeps while nobody uses it; null: never by itself.'),
   pull: z
     .record(z.string().regex(pullNamePattern, 'must match [a-z][a-z0-9-]{0,29}'), PullSource.nullable())
     .nullable()
@@ -293,6 +320,10 @@ export type ProjectPatch = {
   limits?:
     | (WorkloadLimitsPatch & { workloads?: Readonly<Record<string, WorkloadLimitsPatch | null>> | undefined })
     | null
+  sleep?:
+    | { after?: string | null | undefined; hours?: string | null | undefined; timezone?: string | undefined }
+    | null
+    | undefined
   pull?: Record<string, PullSource | null> | null | undefined
   hooks?: z.infer<typeof HooksPatch> | null | undefined
   databases?: Record<

@@ -1,5 +1,5 @@
 import { ProblemError } from '@stackquay/contract'
-import { revertSpec } from '@stackquay/domain'
+import { goalOf, revertSpec } from '@stackquay/domain'
 import { type ProjectRow, SecretError } from '@stackquay/store'
 import type { Handlers, RequestContext } from '../../http/handler.ts'
 import { acceptAct, begin } from '../accept.ts'
@@ -22,7 +22,10 @@ export function applyAndRevertHandlers(
       refuseErrors(resolved.errors)
       if (query.dryRun === true) {
         const { observed, after } = await standOf(row, resolved, deps)
-        return { status: 200, body: planOf(deps.engine, resolved, observed, { goal: row.desired }, { after }).plan }
+        return {
+          status: 200,
+          body: planOf(deps.engine, resolved, observed, { goal: goalOf(row.desired) }, { after }).plan,
+        }
       }
       const operation = await apply(row, context, deps)
       return answers.answerProject(row, operation, query.wait, context, 200)

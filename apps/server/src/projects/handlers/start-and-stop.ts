@@ -1,6 +1,6 @@
 import { type Plan, ProblemError } from '@stackquay/contract'
-import type { Resolved } from '@stackquay/domain'
-import type { ProjectRow } from '@stackquay/store'
+import type { Act, Resolved } from '@stackquay/domain'
+import type { ProjectRow, Store } from '@stackquay/store'
 import type { Handlers, RequestContext } from '../../http/handler.ts'
 import { type Accepted, acceptAct, begin } from '../accept.ts'
 import type { ProjectAnswers } from '../answers.ts'
@@ -106,6 +106,11 @@ function withSeeds({ plan: shown }: Plan, seeds: readonly StartSeed[]): Plan {
   return { plan: { ...shown, steps } }
 }
 
+/** All of it, also when one workload was asked for: it is to run, and whoever waits at the door is let in. */
+async function wakes(id: string, kind: Kind, newerImages: boolean, store: Store): Promise<boolean> {
+  return kind !== 'stop' && !newerImages && (await store.projects.find(id))?.desired === 'sleeping'
+}
+
 /** The wish, the operation that carries it out, the audit entry and the event in one transaction. */
 function accept(
   row: ProjectRow,
@@ -119,7 +124,8 @@ function accept(
       ...(newerImages ? { newerImages } : {}),
     }
     // Before the wanted state is another: a waiting one that is cancelled puts it back.
-    const accepted = await acceptAct(tx, store, row, { do: kind, ...about }, context)
+    const act: Act = (await wakes(row.id, kind, newerImages, store)) ? { do: 'wake' } : { do: kind, ...about }
+    const accepted = await acceptAct(tx, store, row, act, context)
     if (kind !== 'stop') await tx.projects.setLifecycle(row.id, { desired: 'running' })
     else if (workload === undefined) await tx.projects.setLifecycle(row.id, { desired: 'stopped' })
     await tx.audit.append(

@@ -1,6 +1,6 @@
 import type { ProjectView } from '@stackquay/contract'
 import { useNavigate } from '@tanstack/react-router'
-import { Copy, Ellipsis, type LucideIcon, Play, RefreshCcwDot, RotateCw, Square, Trash2 } from 'lucide-react'
+import { Copy, Ellipsis, type LucideIcon, Moon, Play, RefreshCcwDot, RotateCw, Square, Trash2 } from 'lucide-react'
 import { useState } from 'react'
 import { planNewerImages, restartWithNewerImages } from '../../api/changes.ts'
 import { Button, IconButton } from '../../components/button.tsx'
@@ -14,9 +14,9 @@ import { texts } from '../../texts/index.ts'
 const t = texts.project
 
 export function Lifecycle({ project }: { project: ProjectView }) {
-  const { up, free, reason } = actsOf(project)
+  const { up, asleep, free, reason } = actsOf(project)
   const { busy, run } = useLifecycle(project.id)
-  const button = (act: 'start' | 'stop' | 'restart', icon: LucideIcon) => (
+  const button = (act: 'start' | 'stop' | 'restart', icon: LucideIcon, label = t[act]) => (
     <Button
       icon={icon}
       look={act === 'start' ? 'primary' : 'secondary'}
@@ -25,10 +25,17 @@ export function Lifecycle({ project }: { project: ProjectView }) {
       reason={reason}
       onClick={() => void run(act)}
     >
-      {t[act]}
+      {label}
     </Button>
   )
   if (!useMay()('operate')) return null
+  if (asleep)
+    return (
+      <>
+        {button('start', Play, t.wake)}
+        {button('stop', Square)}
+      </>
+    )
   if (!up) return button('start', Play)
   return (
     <>
@@ -41,15 +48,19 @@ export function Lifecycle({ project }: { project: ProjectView }) {
 export function MoreActions({ project }: { project: ProjectView }) {
   const navigate = useNavigate()
   const may = useMay()
-  const { free } = actsOf(project)
+  const { free, up } = actsOf(project)
+  const { run } = useLifecycle(project.id)
   const [renewing, setRenewing] = useState(false)
   const canRenew = may('operate') && abilitiesOf(project.engine).images
   const settings = (hash: string) =>
     navigate({ to: '/projects/$project/settings', params: { project: project.slug }, hash })
   return (
     <>
-      {(may('admin') || canRenew) && (
+      {may('operate') && (
         <Menu trigger={<IconButton icon={Ellipsis} label={texts.common.moreActions} look="secondary" />}>
+          <MenuItem icon={Moon} disabled={!free || !up} onSelect={() => void run('sleep')}>
+            {t.sleep}
+          </MenuItem>
           {canRenew && (
             <MenuItem icon={RefreshCcwDot} disabled={!free} onSelect={() => setRenewing(true)}>
               {texts.images.restartNewer}

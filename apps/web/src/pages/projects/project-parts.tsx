@@ -50,14 +50,14 @@ export function Warnings({ project }: { project: ProjectSummary }) {
 }
 
 export function Acts({ project }: { project: ProjectSummary }) {
-  const { up, free, reason } = actsOf(project)
+  const { up, asleep, free, reason } = actsOf(project)
   const { busy, run } = useLifecycle(project.id)
   const may = useMay()
-  const button = (act: 'start' | 'stop' | 'restart', icon: LucideIcon) => (
+  const button = (act: 'start' | 'stop' | 'restart', icon: LucideIcon, tip = t[act]) => (
     <IconButton
       icon={icon}
-      label={t.actOn(t[act], project.name)}
-      tip={t[act]}
+      label={t.actOn(tip, project.name)}
+      tip={tip}
       busy={busy === act}
       disabled={!free}
       reason={reason}
@@ -70,20 +70,22 @@ export function Acts({ project }: { project: ProjectSummary }) {
         <>
           {may('operate') && button('restart', RotateCw)}
           {may('operate') && button('stop', Square)}
-          <Tip text={t.openUrl(project.name)}>
-            <a
-              href={project.url}
-              target="_blank"
-              rel="noreferrer"
-              aria-label={`${t.openUrl(project.name)} ${texts.common.opensInNewTab}`}
-              className={iconButtonClass()}
-            >
-              <OpenIcon aria-hidden className="size-4" />
-            </a>
-          </Tip>
         </>
       ) : (
-        may('operate') && button('start', Play)
+        may('operate') && button('start', Play, asleep ? t.wake : t.start)
+      )}
+      {(up || asleep) && (
+        <Tip text={t.openUrl(project.name)}>
+          <a
+            href={project.url}
+            target="_blank"
+            rel="noreferrer"
+            aria-label={`${t.openUrl(project.name)} ${texts.common.opensInNewTab}`}
+            className={iconButtonClass()}
+          >
+            <OpenIcon aria-hidden className="size-4" />
+          </a>
+        </Tip>
       )}
     </span>
   )

@@ -1,0 +1,42 @@
+import { openSleeper, type Sleeper } from '../sleep/sleeper.ts'
+import { createUses, type ProjectUses } from '../sleep/uses.ts'
+import type { AppContext } from './context.ts'
+import type { Instance } from './instance.ts'
+import type { Operations } from './operations.ts'
+import type { KnownProjects } from './projects.ts'
+import type { Resumption } from './resumption.ts'
+
+export interface Sleeping extends Sleeper {
+  /** What says here that a project is used. */
+  readonly uses: ProjectUses
+}
+
+/** Who puts projects to sleep, and wakes them. */
+export function openSleeping(
+  {
+    instance: { store },
+    projects: { model, keeper },
+    operations: { orchestrator },
+    resumption: { ready },
+  }: {
+    readonly instance: Pick<Instance, 'store'>
+    readonly projects: Pick<KnownProjects, 'model' | 'keeper'>
+    readonly operations: Pick<Operations, 'orchestrator'>
+    readonly resumption: Pick<Resumption, 'ready'>
+  },
+  { now, onError, sleepLookMs }: Pick<AppContext, 'now' | 'onError' | 'sleepLookMs'>,
+): Sleeping {
+  const uses = createUses(now)
+  const sleeper = openSleeper({
+    store,
+    model,
+    orchestrator,
+    keeper,
+    uses,
+    ready,
+    now,
+    onError,
+    lookEveryMs: sleepLookMs,
+  })
+  return { uses, close: sleeper.close }
+}
