@@ -7,6 +7,7 @@ import { openArchives } from './app/archives.ts'
 import { changingOf } from './app/changing.ts'
 import { openCommands } from './app/commands.ts'
 import type { AppContext } from './app/context.ts'
+import { openCron } from './app/cron.ts'
 import { openHttp } from './app/http.ts'
 import { openInstance } from './app/instance.ts'
 import { openOperations } from './app/operations.ts'
@@ -79,6 +80,7 @@ export async function createApp(options: AppOptions): Promise<App> {
   const resumption = beginResuming({ instance, resolving, projects, commands, sharing, operations }, context)
   const [{ orchestrator }, { model }] = [operations, projects]
   const scheduler = openScheduler({ store, model, orchestrator, backups, now, onError, ready: resumption.ready })
+  const cron = openCron({ instance, projects, commands, resumption }, context)
   const archives = openArchives({ instance, resolving, projects, operations, resumption }, context)
   const trash = openTrash(instance, resumption, context)
   const stopTidying = tidyRegularly({ store, now, onError, namesExpired: projects.namesExpired })
@@ -115,7 +117,7 @@ export async function createApp(options: AppOptions): Promise<App> {
       try {
         // First what people see, then what works for them, then what writes it down; what holds programs and files at the end.
         await http.close()
-        await Promise.all([scheduler.close(), archives.close(), trash.close()])
+        await Promise.all([scheduler.close(), cron.close(), archives.close(), trash.close()])
         await Promise.all([commands.terminals.close(), sharing.shares.close()])
         await dispatcher.close()
         await commands.runs.close()

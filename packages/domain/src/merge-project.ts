@@ -5,6 +5,7 @@ import { type Fields, isObject, withoutUndefined } from './fields.ts'
 import { type Earlier, mergeDatabases, noneEarlier, type VersionChange } from './merge-databases.ts'
 import { mergeLimits } from './merge-limits.ts'
 import { mergeServices } from './merge-services.ts'
+import { mergeWorkers } from './merge-workers.ts'
 import { mergePull } from './pull.ts'
 import type { EnvVariable, ProjectSpec } from './spec.ts'
 
@@ -62,8 +63,9 @@ export function mergeProject(
   }
   const services = mergeServices(spec.services, patch, offers.services, naming, data, errors)
   const databases = mergeDatabases(spec, patch, { offers: offers.databases, data, earlier, errors })
+  const programs = mergeWorkers(spec, patch, errors)
   const changed: ProjectSpec = {
-    ...spec,
+    ...programs,
     name: patch.name ?? spec.name,
     runtimes,
     services: services.services,

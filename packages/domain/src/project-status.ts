@@ -1,5 +1,6 @@
 import type { OperationRecord, ProjectStatus, WorkloadStatus } from '@stackquay/contract'
 import { memoryLimitOf, memoryText, type Observed, type Workload } from '@stackquay/engine-api'
+import type { PartKind } from './resolve-parts.ts'
 
 /** What the supervisor knows of a workload that keeps ending. */
 export interface Supervision {
@@ -19,7 +20,7 @@ export interface StatusFacts {
   readonly desired: 'running' | 'stopped'
   readonly operation: Pick<OperationRecord, 'kind'> | null
   readonly wanted: readonly (Pick<Workload, 'ref' | 'title' | 'ports'> & Partial<Pick<Workload, 'run'>>)[]
-  readonly kinds: Readonly<Record<string, 'runtime' | 'service' | 'database'>>
+  readonly kinds: Readonly<Record<string, PartKind>>
   readonly observed: readonly Observed[]
   readonly supervision: Readonly<Record<string, Supervision>>
   /** What stands in the way of running it: toolchains that are gone, scripts that do not exist. */
@@ -153,9 +154,10 @@ function projectState(facts: StatusFacts, workloads: readonly WorkloadStatus[]):
   return 'degraded'
 }
 
-/** Whether any runtime of the project still runs: a project of which only the database is up has failed. */
+/** Whether any runtime of the project still runs, or a worker where it has no server: a project of which only the database is up has failed. */
 function someFront(workloads: readonly WorkloadStatus[]): boolean {
-  return workloads.some((workload) => workload.kind === 'runtime' && workload.state === 'running')
+  const front = workloads.some(({ kind }) => kind === 'runtime') ? 'runtime' : 'worker'
+  return workloads.some((workload) => workload.kind === front && workload.state === 'running')
 }
 
 function healthOf(workloads: readonly WorkloadStatus[]): ProjectStatus['health'] {

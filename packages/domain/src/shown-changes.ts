@@ -15,6 +15,8 @@ export function changesOf(before: ProjectSpec, after: ProjectSpec): Record<strin
     healthCheck: spec.healthCheck,
     limits: spec.limits,
     ...prefixed('pull', spec.pull ?? {}),
+    ...prefixed('workers', spec.workers ?? {}),
+    ...prefixed('cron', spec.cron ?? {}),
   })
   const old = flat(before)
   const now = flat(after)

@@ -55,11 +55,23 @@ export interface Schema {
   checkpoints: CheckpointsTable
   archives: ArchivesTable
   database_seeds: DatabaseSeedsTable
+  cron_jobs: CronJobsTable
   trash: TrashTable
   trash_secrets: TrashSecretsTable
   /** About the database itself: key check, head of the audit chain. */
   instance: NamedValueTable
   migrations: MigrationsTable
+}
+
+export interface CronJobsTable {
+  project: string
+  name: string
+  schedule: string
+  timezone: string
+  counts_from: string
+  active: number
+  skipped_at: string | null
+  skipped_because: string | null
 }
 
 export interface ProjectsTable {

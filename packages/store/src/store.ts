@@ -7,6 +7,7 @@ import type { BackupCheckReader, BackupCheckWriter } from './model/backup-checks
 import type { BackupScheduleReader, BackupScheduleWriter } from './model/backup-schedules.ts'
 import type { BackupTargetReader, BackupTargetWriter } from './model/backup-targets.ts'
 import type { CheckpointReader, CheckpointWriter } from './model/checkpoints.ts'
+import type { CronReader, CronWriter } from './model/cron.ts'
 import type { DeviceReader, DeviceWriter } from './model/devices.ts'
 import type { EventReader, EventWriter } from './model/events.ts'
 import type { IdempotencyReader, IdempotencyWriter } from './model/idempotency.ts'
@@ -64,6 +65,7 @@ export interface Store {
   readonly checkpoints: CheckpointReader
   readonly archives: ArchiveReader
   readonly seeds: SeedReader
+  readonly cron: CronReader
   readonly trash: TrashReader
   /**
    * One transaction at a time; waits for the one before. Rolls back when `work` throws. Throws `StoreFullError` or
@@ -168,6 +170,7 @@ export interface Transaction {
   readonly checkpoints: CheckpointWriter
   readonly archives: ArchiveWriter
   readonly seeds: SeedWriter
+  readonly cron: CronWriter
   readonly trash: TrashWriter
 }
 

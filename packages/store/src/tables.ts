@@ -5,6 +5,7 @@ import { backupScheduleReader, backupScheduleWriter } from './backup-schedules.t
 import { backupTargetReader, backupTargetWriter } from './backup-targets.ts'
 import { checkpointReader, checkpointWriter } from './checkpoints.ts'
 import type { Reading, Writing } from './context.ts'
+import { cronReader, cronWriter } from './cron.ts'
 import { deviceReader, deviceWriter } from './devices.ts'
 import { eventReader, eventWriter } from './events.ts'
 import { idempotencyReader, idempotencyWriter } from './idempotency.ts'
@@ -65,6 +66,7 @@ export function readersOf(
     checkpoints: checkpointReader(reading),
     archives: archiveReader(reading),
     seeds: seedReader(reading),
+    cron: cronReader(reading),
     trash: trashReader(reading),
   }
 }
@@ -101,6 +103,7 @@ export function writersOf(writing: Writing): Transaction {
     checkpoints: checkpointWriter(writing),
     archives: archiveWriter(writing),
     seeds: seedWriter(writing),
+    cron: cronWriter(writing),
     trash: trashWriter(writing),
   }
 }

@@ -10,6 +10,7 @@ import { targetHandlers } from '../backup-targets/target-handlers.ts'
 import { allBackupHandlers } from '../backups/handlers.ts'
 import type { Backups } from '../backups/open-backups.ts'
 import { allCheckpointHandlers } from '../checkpoints/handlers.ts'
+import { workAndCronHandlers } from '../cron/handlers.ts'
 import { dumpHandlers } from '../dumps/handlers.ts'
 import type { ReceivedDumps } from '../dumps/received-dumps.ts'
 import { seedsOfStart } from '../dumps/seed-files.ts'
@@ -107,7 +108,7 @@ export function createHandlers(
 
 /** What is wanted of projects, and carried out by operations. */
 function changingHandlers(
-  { changing, instance, resolving, projects, backups, receivedDumps, trash }: HandlersDeps,
+  { changing, instance, resolving, projects, commands, backups, receivedDumps, trash }: HandlersDeps,
   { config, now }: Settings,
 ) {
   const { store, resolver, engine } = changing
@@ -129,6 +130,7 @@ function changingHandlers(
     ...pointInTimeHandlers({ ...changing, reveal, config, now }, answers),
     ...pullHandlers({ ...changing, reveal, config, filesOf, now }, answers),
     ...serviceHandlers({ store, resolver, engine, reveal }, answers),
+    ...workAndCronHandlers({ store, engine, resolver, runs: commands.runs, memory: projects.cron, now }, answers),
     ...mailHandlers({ store, engine, workers: changing.workers, reveal }, answers),
     ...imageHandlers(changing, answers),
     ...allBackupHandlers({ ...changing, backups, sources, network: projects.network, config, now }, answers),

@@ -92,6 +92,8 @@ const Settings = z.object({
     healthCheck: z.object({ path: z.string(), timeoutSeconds: z.number() }).nullable(),
     limits: Fields.nullable(),
     pull: z.record(z.string(), Fields).optional(),
+    workers: z.record(z.string(), Fields).optional(),
+    cron: z.record(z.string(), Fields).optional(),
   }),
   source: z.looseObject({ kind: z.enum(['template', 'git', 'folder', 'copy', 'empty']) }).nullable(),
   secrets: z.record(z.string(), z.string()),

@@ -3,6 +3,7 @@ import { projectStatus, type Resolved } from '@stackquay/domain'
 import type { Workload } from '@stackquay/engine-api'
 import type { Observations, Watches } from '@stackquay/orchestrator'
 import type { PortLease, ProjectRow } from '@stackquay/store'
+import type { CronMemory } from './cron-memory.ts'
 import type { LateArchives } from './late-archives.ts'
 import { workDone } from './work-done.ts'
 
@@ -58,6 +59,7 @@ export interface Seen {
   readonly observations: Pick<Observations, 'of' | 'unknown'>
   readonly watches: Pick<Watches, 'of'>
   readonly late: Pick<LateArchives, 'warnings'>
+  readonly cron: Pick<CronMemory, 'warnings'>
 }
 
 export function createEntries(seen: Seen): Entries {
@@ -115,10 +117,10 @@ export function createEntries(seen: Seen): Entries {
   }
 }
 
-function statusOf(entry: Entry, { observations, watches, late }: Seen): Status {
+function statusOf(entry: Entry, { observations, watches, late, cron }: Seen): Status {
   const { row, resolved, operations, since } = entry
   workDone.derived.publish(row.id)
-  return projectStatus({
+  const status = projectStatus({
     phase: row.phase,
     desired: row.desired,
     operation: operations[0] ?? null,
@@ -131,6 +133,8 @@ function statusOf(entry: Entry, { observations, watches, late }: Seen): Status {
     blockers: [...blockersOf(entry), ...late.warnings(row.id)],
     since,
   })
+  // What failed at its time keeps nothing from running.
+  return { ...status, warnings: [...status.warnings, ...cron.warnings(row)] }
 }
 
 /** What is to be told of a status, and how the entry is then; null when nothing is new. */

@@ -6,6 +6,7 @@ import { DatabaseChange, DatabaseView } from './databases.ts'
 import { databaseNamePattern, envNamePattern } from './names.ts'
 import { OperationRecord } from './operations.ts'
 import { PullSource, pullNamePattern } from './pull.ts'
+import { CronPatch, CronView, programNamePattern, WorkerPatch, WorkerView } from './workers.ts'
 
 export const projectStates = [
   'stopped',
@@ -53,7 +54,7 @@ export const WorkloadStatus = z
   .object({
     name: z.string(),
     title: z.string(),
-    kind: z.enum(['runtime', 'service', 'database']),
+    kind: z.enum(['runtime', 'service', 'database', 'worker']),
     state: z.enum(workloadStates),
     since: Time.nullable(),
     health: z.enum(['starting', 'healthy', 'unhealthy', 'none']),
@@ -226,6 +227,8 @@ export const Project = z
     status: ProjectStatus.extend({ workloads: z.array(WorkloadStatus) }).meta({ id: 'ProjectStatusDetails' }),
     env: z.record(z.string(), EnvView),
     pull: z.record(z.string(), PullSource).optional().describe('Where databases and files can be fetched from.'),
+    workers: z.record(z.string(), WorkerView).optional().describe('Programs beside the server, by name.'),
+    cron: z.record(z.string(), CronView).optional().describe('Commands that are run at times, by name.'),
   })
   .meta({ id: 'Project' })
 
@@ -235,7 +238,11 @@ export type ProjectView = Omit<ProjectFields, 'status'> & {
   status: ProjectStatus & { workloads: WorkloadStatus[] }
   env: Record<string, z.infer<typeof EnvView>>
   pull?: Record<string, PullSource> | undefined
+  workers?: Record<string, WorkerView> | undefined
+  cron?: Record<string, CronView> | undefined
 } & Record<string, unknown>
+
+const programName = z.string().regex(programNamePattern, 'must match [a-z][a-z0-9-]{0,29}')
 
 const changeable = {
   name: shownName().optional(),
@@ -250,6 +257,16 @@ const changeable = {
   databases: z
     .record(z.string().regex(databaseNamePattern, 'must match [a-z][a-z0-9_]{0,30}'), DatabaseChange.nullable())
     .optional(),
+  workers: z
+    .record(programName, WorkerPatch.nullable())
+    .nullable()
+    .optional()
+    .describe('Programs beside the server, by name; null removes one.'),
+  cron: z
+    .record(programName, CronPatch.nullable())
+    .nullable()
+    .optional()
+    .describe('Commands that are run at times, by name; null removes one.'),
   ...(runtimePatches as Record<string, z.ZodOptional<z.ZodObject>>),
   ...(servicePatches as Record<string, z.ZodOptional<z.ZodObject>>),
 }
@@ -288,6 +305,8 @@ export type ProjectPatch = {
     | (WorkloadLimitsPatch & { workloads?: Readonly<Record<string, WorkloadLimitsPatch | null>> | undefined })
     | null
   pull?: Record<string, PullSource | null> | null | undefined
+  workers?: Record<string, WorkerPatch | null> | null | undefined
+  cron?: Record<string, CronPatch | null> | null | undefined
   databases?: Record<
     string,
     {

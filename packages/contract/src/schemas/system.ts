@@ -214,6 +214,8 @@ export const eventTypes = [
   'operation.changed',
   'operation.output',
   'run.changed',
+  'cron.changed',
+  'cron.failed',
   'terminal.changed',
   'webhook.changed',
   'backup.created',

@@ -21,6 +21,7 @@ import * as trash from './0019-trash.ts'
 import * as pointInTime from './0020-point-in-time.ts'
 import * as checkpoints from './0021-checkpoints.ts'
 import * as seeds from './0022-seeds.ts'
+import * as cron from './0023-cron.ts'
 
 /** In order; the position, counted from one, is the schema's version. Only ever added to: what was released stays as it is. */
 export const migrations: readonly Migration[] = [
@@ -46,6 +47,7 @@ export const migrations: readonly Migration[] = [
   pointInTime,
   checkpoints,
   seeds,
+  cron,
 ]
 
 /** The schema that this program brings a database to; it opens no later one. */
