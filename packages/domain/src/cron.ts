@@ -13,7 +13,7 @@ export interface CronState {
   readonly timezone: string
   /** Times up to this one are done with: they were begun, passed over, or before the job. */
   readonly countsFrom: string
-  /** Whether it was on, and its project to run, when it was looked at last. */
+  /** Whether its project was to run when it was looked at last. */
   readonly active: boolean
   readonly skippedAt: string | null
   readonly skippedBecause: CronSkipped | null
@@ -44,12 +44,12 @@ export interface CronAct {
 export const mostOverlapping = 5
 
 /**
- * What is to be done for a job now. `since` is when its settings were written, as far as that is known: times before it were never
+ * What is to be done now for a job that is on; of one that is off nothing is remembered. `since` is when its settings were written, as far as that is known: times before it were never
  * meant. However many times passed, one run makes up for them, that of the last. Done, and asked again, nothing is.
  */
 export function cronAct(job: CronSpec, before: CronState | null, seen: CronSeen, since: Date, now: Date): CronAct {
   const times = { cron: job.schedule, timezone: job.timezone }
-  const active = job.enabled && seen.running
+  const active = seen.running
   const state = currentState(job, before, active, since, now)
   const nothing = { state, start: null, ends: false }
   if (!active) return nothing
@@ -65,9 +65,9 @@ export function cronAct(job: CronSpec, before: CronState | null, seen: CronSeen,
   return { state: { ...state, countsFrom: due.toISOString() }, start: due, ends: false }
 }
 
-/** What counts now: other times count anew, and so do those after it was off or its project stopped. */
+/** What counts now: other times count anew, and so do those after its project was stopped. */
 function currentState(
-  { schedule, timezone, enabled }: CronSpec,
+  { schedule, timezone }: CronSpec,
   before: CronState | null,
   active: boolean,
   since: Date,
@@ -89,9 +89,9 @@ function currentState(
   if (isClockFault(times, counted, now)) return { ...before, active, countsFrom: now.toISOString() }
   if (before.active && !active) return { ...before, active }
   if (before.active || !active) return before
-  // On again. What passed meanwhile is told, and not made up for.
+  // Started again. What passed meanwhile is told, and not made up for.
   const start = new Date(Math.max(counted.getTime(), Date.parse(from)))
-  const missed = enabled ? dueBackup(times, counted, start) : null
+  const missed = dueBackup(times, counted, start)
   const noted = missed === null ? before : skipped(before, missed, 'stopped')
   return { ...noted, active, countsFrom: start.toISOString() }
 }

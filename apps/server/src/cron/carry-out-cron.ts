@@ -68,13 +68,13 @@ interface Now {
 async function lookAt(id: string, { runs, operations, now }: Now, deps: CarryOutCronDeps): Promise<Looked> {
   const row = await deps.store.projects.find(id)
   if (row === null) return { restMs: Number.POSITIVE_INFINITY, waits: false }
-  const jobs = row.spec.cron ?? {}
-  for (const name of deps.memory.states(id).keys()) if (!Object.hasOwn(jobs, name)) await forget(id, name, deps)
+  const jobs = new Map(Object.entries(row.spec.cron ?? {}).filter(([, { enabled }]) => enabled))
+  for (const name of [...deps.memory.states(id).keys()]) if (!jobs.has(name)) await forget(id, name, deps)
   const running = row.phase === 'ready' && row.desired === 'running'
   const held = operations.some((operation) => operation.project === id && holds(operation))
   let atOnce = runs.filter(({ project }) => project === id).length
   let looked: Looked = { restMs: Number.POSITIVE_INFINITY, waits: false }
-  for (const [name, job] of Object.entries(jobs)) {
+  for (const [name, job] of jobs) {
     const own = runs.filter((run) => run.project === id && run.kind === 'cron' && run.name === name)
     const seen = { running, held, runs: own.length, room: atOnce < mostAtOnce }
     const before = deps.memory.states(id).get(name) ?? null
