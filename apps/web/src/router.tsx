@@ -96,6 +96,12 @@ const actions = createRoute({
   validateSearch: readRun,
   component: lazyRouteComponent(() => import('./pages/actions-page.tsx'), 'ActionsPage'),
 })
+const workers = createRoute({
+  getParentRoute: () => project,
+  path: '/workers',
+  validateSearch: readRun,
+  component: lazyRouteComponent(() => import('./pages/workers-page.tsx'), 'WorkersPage'),
+})
 const tests = createRoute({
   getParentRoute: () => project,
   path: '/tests',
@@ -230,6 +236,7 @@ export const router = createRouter({
         env,
         databases,
         services,
+        workers,
         backups,
         git,
         mail,
