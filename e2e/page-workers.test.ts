@@ -24,7 +24,7 @@ describe('workers and cron jobs on the page', () => {
     const { page, service, dialog, inDialog } = open
     await page.goto(`${service.url}/projects/harbour/workers`)
     await page.getByText('No workers').waitFor()
-    await page.getByText('BullMQ').waitFor()
+    await page.getByText('BullMQ', { exact: true }).first().waitFor()
     await assertLooks(page, 'no workers')
     await page.getByRole('button', { name: 'Add… BullMQ' }).click()
     assert.equal(await dialog().getByLabel('Command').inputValue(), 'npm run worker')
@@ -39,6 +39,9 @@ describe('workers and cron jobs on the page', () => {
     await inDialog('Save').click()
     await dialog().waitFor({ state: 'detached' })
     assert.deepEqual((await project()).workers?.queue?.command, ['node', 'worker.mjs'])
+    // It had nothing to run when it was made.
+    await service.client.call('startProject', { params: { id: 'harbour' }, query: { wait: 60 } })
+    await page.getByText('2 of 2 running').waitFor()
   })
 
   it('a cron job is added with its next times shown, run by hand, and switched off', { timeout: 90_000 }, async () => {

@@ -1,5 +1,5 @@
 import { dueBackup, isClockFault, nextBackup } from './backup-schedule.ts'
-import type { CronSpec } from './spec.ts'
+import type { CronSpec, ProjectSpec } from './spec.ts'
 
 /*
  * When cron jobs run. Values in, values out: the clock is the caller's, and nothing here waits. Which times a pattern has is asked as
@@ -122,6 +122,11 @@ export function nextCronTimes(job: Pick<CronSpec, 'schedule' | 'timezone'>, afte
     if (next === null) break
   }
   return times
+}
+
+/** Whether any job is on. */
+export function hasCron({ cron = {} }: Pick<ProjectSpec, 'cron'>): boolean {
+  return Object.values(cron).some(({ enabled }) => enabled)
 }
 
 const unitSeconds = { s: 1, m: 60, h: 3600 } as const

@@ -28,6 +28,8 @@ export interface StatusFacts {
   readonly since: string
   /** Set while the engine does not answer: then nothing is known, least of all that something stopped. */
   readonly unknown?: string | null
+  /** It runs commands at times: without any workload it runs all the same. */
+  readonly hasCron?: boolean
   /** The last change of the settings was not carried out: its operation failed or was cancelled. */
   readonly notApplied?: boolean
 }
@@ -140,7 +142,8 @@ function projectState(facts: StatusFacts, workloads: readonly WorkloadStatus[]):
   if (facts.operation?.kind === 'stop') return 'stopping'
   if (facts.desired === 'stopped')
     return going.length === 0 ? 'stopped' : facts.operation === null ? 'degraded' : 'stopping'
-  if (workloads.length === 0) return facts.blockers.length > 0 ? 'failed' : 'stopped'
+  if (workloads.length === 0)
+    return facts.blockers.length > 0 ? 'failed' : facts.hasCron === true ? 'running' : 'stopped'
   if (up.length === workloads.length && facts.blockers.length === 0)
     return facts.operation?.kind === 'restart' ? 'starting' : 'running'
   if (facts.operation !== null && facts.operation.kind !== 'update') return 'starting'

@@ -1,5 +1,5 @@
 import type { OperationRecord, ProjectStatus, WorkloadStatus } from '@stackquay/contract'
-import { projectStatus, type Resolved } from '@stackquay/domain'
+import { hasCron, projectStatus, type Resolved } from '@stackquay/domain'
 import type { Workload } from '@stackquay/engine-api'
 import type { Observations, Watches } from '@stackquay/orchestrator'
 import type { PortLease, ProjectRow } from '@stackquay/store'
@@ -125,6 +125,7 @@ function statusOf(entry: Entry, { observations, watches, late, cron }: Seen): St
     desired: row.desired,
     operation: operations[0] ?? null,
     notApplied: isNotApplied(entry),
+    hasCron: hasCron(row.spec),
     wanted: resolved.workloads.map((workload) => ({ ...workload, ports: leasedPorts(workload, entry) })),
     kinds: resolved.kinds,
     observed: observations.of(row.id),

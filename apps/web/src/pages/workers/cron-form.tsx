@@ -67,7 +67,10 @@ export function CronForm({ project, draft, onClose }: CronFormProps) {
         disabled={!draft.isNew}
         value={name}
         onChange={(event) => set({ name: event.target.value })}
-        error={errorOf('')}
+        error={errorsAt(
+          problem?.errors?.filter(({ pointer }) => pointer === `/cron/${name}`),
+          `/cron/${name}`,
+        )}
       />
       <TextField
         label={t.command}

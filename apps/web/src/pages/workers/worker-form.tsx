@@ -53,7 +53,10 @@ export function WorkerForm({
         disabled={!draft.isNew}
         value={name}
         onChange={(event) => set({ name: event.target.value })}
-        error={errorsAt(problem?.errors, at())}
+        error={errorsAt(
+          problem?.errors?.filter(({ pointer }) => pointer === at()),
+          at(),
+        )}
       />
       <TextField
         label={t.command}
