@@ -82,5 +82,5 @@ function readQuoted(line: string, start: number): { readonly text: string; reado
 
 function shellOnly(character: string): string {
   const shown = character === '\n' || character === '\r' ? 'A line break' : `"${character}"`
-  return `${shown} means something to a shell, and no shell reads this. Put it into single quotes, or start a shell: ["sh", "-c", "…"].`
+  return `${shown} means something to a shell, and no shell reads this. Put it into single quotes, or start a shell: sh -c '…'.`
 }

@@ -118,7 +118,10 @@ export const CronPatch = z
     ...cronFields,
     copied: Copied,
     ...Object.fromEntries(
-      ['nextAt', 'lastRun', 'lastSkip'].map((field) => [field, z.unknown().meta({ readOnly: true })]),
+      ['nextAt', 'lastRun', 'lastSkip'].map((field) => [
+        field,
+        z.unknown().meta({ readOnly: true, description: 'Read-only: accepted and ignored.' }),
+      ]),
     ),
   })
   .partial()
@@ -131,7 +134,9 @@ export type CronView = z.infer<typeof CronView>
 const preset = { name: ProgramName, runtime: z.string(), label: z.string(), command: Words, because: z.string() }
 export const WorkerPreset = z.object({ ...preset, count: z.int() }).meta({ id: 'WorkerPreset' })
 export type WorkerPreset = z.infer<typeof WorkerPreset>
-export const CronPreset = z.object({ ...preset, schedule: z.string() }).meta({ id: 'CronPreset' })
+export const CronPreset = z
+  .object({ ...preset, schedule: z.string().describe('When it usually runs.') })
+  .meta({ id: 'CronPreset' })
 export type CronPreset = z.infer<typeof CronPreset>
 
 export const NamedWorker = WorkerView.extend({

@@ -12,6 +12,7 @@ import { useDebounced } from '../../components/use-debounced.ts'
 import { errorsAt } from '../../lib/field-errors.ts'
 import { useSubmit } from '../../modules/use-submit.ts'
 import { texts } from '../../texts/index.ts'
+import { ProgramFields } from './program-fields.tsx'
 import { RuntimeField } from './runtime-field.tsx'
 import { timeIn } from './time-in.ts'
 
@@ -58,29 +59,7 @@ export function CronForm({ project, draft, onClose }: CronFormProps) {
     })
   return (
     <Form onSubmit={submit}>
-      <TextField
-        label={t.name}
-        help={t.nameHelp}
-        required
-        mono
-        maxLength={30}
-        disabled={!draft.isNew}
-        value={name}
-        onChange={(event) => set({ name: event.target.value })}
-        error={errorsAt(
-          problem?.errors?.filter(({ pointer }) => pointer === `/cron/${name}`),
-          `/cron/${name}`,
-        )}
-      />
-      <TextField
-        label={t.command}
-        help={t.commandHelp}
-        required
-        mono
-        value={command}
-        onChange={(event) => set({ command: event.target.value })}
-        error={errorOf('/command')}
-      />
+      <ProgramFields program={fields} onChange={set} at={`/cron/${name}`} errors={problem?.errors} />
       <div className="grid gap-4 sm:grid-cols-2">
         <TextField
           label={t.schedule}

@@ -77,6 +77,7 @@ export function CronPanel({ project }: { project: ProjectView }) {
         onClose={() => setDraft(null)}
         title={draft?.isNew === false ? t.changeOne(draft.name) : t.addCron}
         detail={t.cronFormDetail}
+        wide
       >
         {draft !== null && <CronForm project={project} draft={draft} onClose={() => setDraft(null)} />}
       </Dialog>

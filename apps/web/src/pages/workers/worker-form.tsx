@@ -10,6 +10,7 @@ import { toastDone } from '../../components/toast.tsx'
 import { errorsAt } from '../../lib/field-errors.ts'
 import { useSubmit } from '../../modules/use-submit.ts'
 import { texts } from '../../texts/index.ts'
+import { ProgramFields } from './program-fields.tsx'
 import { RuntimeField } from './runtime-field.tsx'
 
 const t = texts.workers
@@ -44,29 +45,7 @@ export function WorkerForm({
     })
   return (
     <Form onSubmit={submit}>
-      <TextField
-        label={t.name}
-        help={t.nameHelp}
-        required
-        mono
-        maxLength={30}
-        disabled={!draft.isNew}
-        value={name}
-        onChange={(event) => set({ name: event.target.value })}
-        error={errorsAt(
-          problem?.errors?.filter(({ pointer }) => pointer === at()),
-          at(),
-        )}
-      />
-      <TextField
-        label={t.command}
-        help={t.commandHelp}
-        required
-        mono
-        value={command}
-        onChange={(event) => set({ command: event.target.value })}
-        error={errorsAt(problem?.errors, at('/command'))}
-      />
+      <ProgramFields program={fields} onChange={set} at={at()} errors={problem?.errors} />
       <div className="grid gap-4 sm:grid-cols-2">
         <TextField
           label={t.count}
