@@ -29,6 +29,7 @@ describe('a project in containers', () => {
       'package.json': JSON.stringify({ name: 'shop', type: 'module', scripts: { start: 'node server.js' } }),
       'server.js': server,
       'reach.js': reachesServices,
+      'worker.js': `console.log('mode ' + process.env.NODE_ENV)\nprocess.on('SIGTERM', () => process.exit(0))\nsetInterval(() => {}, 1000)\n`,
     })
     await copyPackage('pg', folder)
     await giveToProjects(folder)
@@ -85,6 +86,29 @@ describe('a project in containers', () => {
     const { problem } = await exec('shop', ['no-such-program'])
     assert.equal(problem?.code, 'program_not_found')
     assert.equal(problem.detail, 'There is no program "no-such-program" on the PATH of the container.')
+  })
+
+  it('has workers and cron jobs in containers of their own, where its services are', { timeout: 120_000 }, async () => {
+    const states = (project: ProjectView) =>
+      project.status.workloads.filter(({ kind }) => kind === 'worker').map(({ name, state }) => [name, state])
+    const patch = (body: object) =>
+      service.client.call('updateProject', { params: { id: 'shop' }, body, query: { wait: 60 } })
+    const set = await patch({
+      workers: { watch: { command: 'node worker.js', count: 2 } },
+      cron: { reach: { schedule: '0 3 * * *', command: 'node reach.js' } },
+    })
+    assert.deepEqual(states(set), [
+      ['watch-1', 'running'],
+      ['watch-2', 'running'],
+    ])
+    const run = await service.client.call('runCronJob', { params: { id: 'shop', name: 'reach' }, query: { wait: 60 } })
+    assert.deepEqual([run.state, run.exitCode], ['succeeded', 0], JSON.stringify(run))
+    const scaled = await patch({ workers: { watch: { count: 1 } }, cron: null })
+    assert.deepEqual(states(scaled), [['watch-1', 'running']])
+    const log = await service.client.call('getProjectLogs', { params: { id: 'shop' }, query: { workload: 'watch-1' } })
+    assert.match(JSON.stringify(log.items), /mode development/)
+    assert.deepEqual(states(await patch({ workers: null })), [])
+    assert.deepEqual(await objectsNaming(service.lab, 'watch-1'), [])
   })
 
   it('shows what it prints, by level, while it prints it', { timeout: 60_000 }, async () => {

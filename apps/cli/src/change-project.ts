@@ -24,6 +24,8 @@ type ProjectChange =
   | 'rotateDatabaseCredentials'
   | 'rotateServiceCredentials'
   | 'deleteKeptData'
+  | 'deleteWorker'
+  | 'deleteCronJob'
 
 export function addChangeOptions(command: Command): Command {
   return addWaitOptions(command.option('--dry-run', 'show the changes and the steps, and do nothing'))

@@ -43,6 +43,7 @@ export function run(rest: Partial<Run> = {}): Run {
     state: 'running',
     phase: null,
     filter: null,
+    dueAt: null,
     exitCode: null,
     signal: null,
     error: null,

@@ -7,6 +7,7 @@ import { openArchives } from './app/archives.ts'
 import { changingOf } from './app/changing.ts'
 import { openCommands } from './app/commands.ts'
 import type { AppContext } from './app/context.ts'
+import { openCron } from './app/cron.ts'
 import { openDeploys } from './app/deploys.ts'
 import { openHttp } from './app/http.ts'
 import { openInstance } from './app/instance.ts'
@@ -86,6 +87,7 @@ export async function createApp(options: AppOptions): Promise<App> {
   const resumption = beginResuming({ instance, resolving, projects, commands, sharing, operations }, context)
   const [{ orchestrator }, { model }] = [operations, projects]
   const scheduler = openScheduler({ store, model, orchestrator, backups, now, onError, ready: resumption.ready })
+  const cron = openCron({ instance, projects, commands, resumption }, context)
   const archives = openArchives({ instance, resolving, projects, operations, resumption }, context)
   const trash = openTrash(instance, resumption, context)
   const ssh = await openSsh({ instance, resolving, projects, commands, access }, context)
@@ -112,7 +114,8 @@ export async function createApp(options: AppOptions): Promise<App> {
       try {
         // First what people see, then what works for them, then what writes it down; what holds programs and files at the end.
         await Promise.all([http.close(), ssh.close()])
-        await Promise.all([scheduler.close(), archives.close(), trash.close(), deploys.close(), sleeper.close()])
+        const keepers = [scheduler, cron, archives, trash, deploys, sleeper]
+        await Promise.all(keepers.map((keeper) => keeper.close()))
         await Promise.all([commands.terminals.close(), sharing.shares.close()])
         await dispatcher.close()
         await commands.runs.close()

@@ -291,6 +291,18 @@ describe('every operation that is to be recorded', () => {
       opened.engine.nextCommand({ exit: { code: 0 } })
       return call('runTests', { params: { id: 'runner', suite: suites[0].id }, query: { wait: '10' } })
     },
+    putWorker: (call) =>
+      call('putWorker', { params: { id: 'runner', name: 'queue' }, body: { command: 'true', enabled: false } }),
+    deleteWorker: (call) => call('deleteWorker', { params: { id: 'runner', name: 'queue' }, query: { wait: '10' } }),
+    putCronJob: (call) =>
+      call('putCronJob', {
+        params: { id: 'runner', name: 'nightly' },
+        body: { command: 'true', schedule: '0 3 * * *' },
+        query: { wait: '10' },
+      }),
+    runCronJob: (call) => call('runCronJob', { params: { id: 'runner', name: 'nightly' } }),
+    deleteCronJob: (call) =>
+      call('deleteCronJob', { params: { id: 'runner', name: 'nightly' }, query: { wait: '10' } }),
     cancelRun: async (call) => {
       const { id } = (await call('runAction', { params: { id: 'runner', action: 'node.hello' } })).json
       return call('cancelRun', { params: { id: 'runner', run: id }, query: { wait: '10' } })

@@ -97,6 +97,12 @@ const actions = createRoute({
   validateSearch: readRun,
   component: lazyRouteComponent(() => import('./pages/actions-page.tsx'), 'ActionsPage'),
 })
+const workers = createRoute({
+  getParentRoute: () => project,
+  path: '/workers',
+  validateSearch: readRun,
+  component: lazyRouteComponent(() => import('./pages/workers-page.tsx'), 'WorkersPage'),
+})
 const tests = createRoute({
   getParentRoute: () => project,
   path: '/tests',
@@ -255,6 +261,7 @@ export const router = createRouter({
         databaseBrowser,
         services,
         keys,
+        workers,
         backups,
         git,
         mail,

@@ -15,6 +15,7 @@ function run(change: Partial<Run> = {}): Run {
     state: 'succeeded',
     phase: null,
     filter: null,
+    dueAt: null,
     exitCode: 0,
     signal: null,
     error: null,

@@ -3,6 +3,7 @@ import type { z } from 'zod'
 import type { BackupMethod } from './backup-method.ts'
 import type { DumpMethod } from './dump-method.ts'
 import type { PointInTimeMethod } from './point-in-time-method.ts'
+import type { ProgramPresets } from './program-preset.ts'
 import type { UpgradeMethod } from './upgrade-method.ts'
 
 /**
@@ -45,6 +46,7 @@ export interface RuntimeType {
   commandFiles(settings: Settings): readonly string[]
   /** Pure: the commands that people can run. Answers also while the server is off or its settings cannot run. */
   commands(input: RuntimeInput): RuntimeCommands
+  readonly programs: ProgramPresets
   /** Names of folders, at any depth, that backups leave out: its tools make them again, and nobody writes in one (not `vendor`). */
   readonly rebuildable: readonly string[]
 }

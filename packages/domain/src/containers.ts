@@ -92,19 +92,27 @@ export function homeOf({ project }: { readonly project: ProjectFacts }): { reado
   return { HOME: project.toolsPath }
 }
 
-/** Each limit of the workload itself, else that of the project. */
-export function limitsOf({ limits }: Pick<ProjectSpec, 'limits'>, workload: string): Limits {
-  const own = limits?.workloads?.[workload]
+/** Each limit of the workload itself, else that of the one that it runs like, else that of the project. */
+export function limitsOf({ limits }: Pick<ProjectSpec, 'limits'>, workload: string, like = workload): Limits {
+  const ofWorkload = (name: string) => {
+    const all = limits?.workloads ?? {}
+    return Object.hasOwn(all, name) ? all[name] : undefined
+  }
+  const [own, its] = [ofWorkload(workload), ofWorkload(like)]
   return {
-    cpus: own?.cpus ?? limits?.cpus ?? null,
-    memoryBytes: own?.memoryBytes ?? limits?.memoryBytes ?? null,
-    pids: own?.pids ?? limits?.pids ?? null,
+    cpus: own?.cpus ?? its?.cpus ?? limits?.cpus ?? null,
+    memoryBytes: own?.memoryBytes ?? its?.memoryBytes ?? limits?.memoryBytes ?? null,
+    pids: own?.pids ?? its?.pids ?? limits?.pids ?? null,
   }
 }
 
 /** The same for a program of this machine. Empty without limits, so that such a workload keeps its fingerprint. */
-export function ownLimits(spec: Pick<ProjectSpec, 'limits'>, workload: string): { readonly limits?: Limits } {
-  const limits = limitsOf(spec, workload)
+export function ownLimits(
+  spec: Pick<ProjectSpec, 'limits'>,
+  workload: string,
+  like = workload,
+): { readonly limits?: Limits } {
+  const limits = limitsOf(spec, workload, like)
   return Object.values(limits).every((limit) => limit === null) ? {} : { limits }
 }
 

@@ -62,13 +62,14 @@ function refuseUnknown(
   }
 }
 
-/** Names of all workloads that a project is described with, those that are switched off too. */
-export function workloadNames({ runtimes, services, databases }: ProjectSpec): readonly string[] {
+/** Names of all workloads that a project is described with, those that are switched off too; of a worker for all its instances. */
+export function workloadNames({ runtimes, services, databases, workers = {} }: ProjectSpec): readonly string[] {
   return [
     ...Object.entries(databases).map(([name, { type }]) => databaseWorkload(type, name)),
     ...Object.keys(services),
     ...Object.entries(runtimes).flatMap(([name, settings]) =>
       'devServer' in settings && settings.devServer != null ? [name, `${name}-dev`] : [name],
     ),
+    ...Object.keys(workers),
   ]
 }

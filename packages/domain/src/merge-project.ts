@@ -6,6 +6,7 @@ import { mergeHooks } from './hooks.ts'
 import { type Earlier, mergeDatabases, noneEarlier, type VersionChange } from './merge-databases.ts'
 import { mergeLimits } from './merge-limits.ts'
 import { mergeServices } from './merge-services.ts'
+import { mergeWorkers } from './merge-workers.ts'
 import { mergePull } from './pull.ts'
 import { mergeSleep } from './sleep.ts'
 import type { EnvVariable, ProjectSpec } from './spec.ts'
@@ -64,7 +65,7 @@ export function mergeProject(
   }
   const services = mergeServices(spec.services, patch, offers.services, naming, data, errors)
   const databases = mergeDatabases(spec, patch, { offers: offers.databases, data, earlier, errors })
-  const { sleep: sleepBefore, ...rest } = spec
+  const { sleep: sleepBefore, ...rest } = mergeWorkers(spec, patch, errors)
   const sleep = mergeSleep(sleepBefore, patch, errors)
   const changed: ProjectSpec = {
     ...rest,

@@ -1,8 +1,9 @@
 import { isDeepStrictEqual } from 'node:util'
 import { runtimeTypes, serviceTypes } from '@stackquay/catalog'
 import { Document } from 'yaml'
+import { commandText } from './command-line.ts'
 import { type Fields, isObject } from './fields.ts'
-import { type EnvVariable, type ProjectSpec, primaryDatabase } from './spec.ts'
+import { type CronSpec, type EnvVariable, type ProjectSpec, primaryDatabase, type WorkerSpec } from './spec.ts'
 
 /**
  * The `stackquay.yml` of a project. What equals the kind's default is left out, so that the file says what is special;
@@ -28,6 +29,8 @@ export function printManifest(spec: ProjectSpec): string {
       ...(spec.sleep === undefined ? {} : { sleep: withoutNull(spec.sleep) }),
       ...whenAny('pull', spec.pull ?? {}),
       ...whenAny('hooks', (spec.hooks ?? {}) as Readonly<Record<string, unknown>>),
+      ...whenAny('workers', mapValues(spec.workers ?? {}, programOf)),
+      ...whenAny('cron', mapValues(spec.cron ?? {}, programOf)),
     },
     { version: '1.2', schema: 'core', aliasDuplicateObjects: false },
   )
@@ -38,6 +41,13 @@ export function printManifest(spec: ProjectSpec): string {
     singleQuote: false,
     doubleQuotedMinMultiLineLength: Number.MAX_SAFE_INTEGER,
   })
+}
+
+/** What is as it is by default says nothing. */
+function programOf({ copied: _copied, ...program }: WorkerSpec | CronSpec): Record<string, unknown> {
+  const shown: Record<string, unknown> = withoutNull({ ...program, command: commandText(program.command) })
+  const defaults: Fields = { count: 1, enabled: true, timezone: 'UTC', timeLimit: '1h', overlap: 'skip' }
+  return Object.fromEntries(Object.entries(shown).filter(([field, value]) => value !== defaults[field]))
 }
 
 /** The first one that a new project gets is the primary one there. */

@@ -1,5 +1,6 @@
 import type { OperationRecord, ProjectStatus, WorkloadStatus } from '@stackquay/contract'
 import { memoryLimitOf, memoryText, type Observed, type Workload } from '@stackquay/engine-api'
+import type { PartKind } from './resolve-parts.ts'
 import { type Desired, nextWake, type SleepSpec } from './sleep.ts'
 
 /** What the supervisor knows of a workload that keeps ending. */
@@ -24,7 +25,7 @@ export interface StatusFacts {
   readonly sleep?: SleepSpec | undefined
   readonly operation: Pick<OperationRecord, 'kind'> | null
   readonly wanted: readonly (Pick<Workload, 'ref' | 'title' | 'ports'> & Partial<Pick<Workload, 'run'>>)[]
-  readonly kinds: Readonly<Record<string, 'runtime' | 'service' | 'database'>>
+  readonly kinds: Readonly<Record<string, PartKind>>
   readonly observed: readonly Observed[]
   readonly supervision: Readonly<Record<string, Supervision>>
   /** What stands in the way of running it: toolchains that are gone, scripts that do not exist. */
@@ -32,6 +33,8 @@ export interface StatusFacts {
   readonly since: string
   /** Set while the engine does not answer: then nothing is known, least of all that something stopped. */
   readonly unknown?: string | null
+  /** It runs commands at times: without any workload it runs all the same. */
+  readonly hasCron?: boolean
   /** The last change of the settings was not carried out: its operation failed or was cancelled. */
   readonly notApplied?: boolean
 }
@@ -153,7 +156,8 @@ function projectState(facts: StatusFacts, workloads: readonly WorkloadStatus[]):
     if (going.length > 0) return facts.operation === null ? 'degraded' : 'stopping'
     return facts.desired
   }
-  if (workloads.length === 0) return facts.blockers.length > 0 ? 'failed' : 'stopped'
+  if (workloads.length === 0)
+    return facts.blockers.length > 0 ? 'failed' : facts.hasCron === true ? 'running' : 'stopped'
   if (up.length === workloads.length && facts.blockers.length === 0)
     return facts.operation?.kind === 'restart' ? 'starting' : 'running'
   if (facts.operation !== null && facts.operation.kind !== 'update') return 'starting'
@@ -171,9 +175,10 @@ function isStopping({ operation }: StatusFacts): boolean {
   return operation?.kind === 'stop' || operation?.kind === 'sleep'
 }
 
-/** Whether any runtime of the project still runs: a project of which only the database is up has failed. */
+/** Whether any runtime of the project still runs, or a worker where it has no server: a project of which only the database is up has failed. */
 function someFront(workloads: readonly WorkloadStatus[]): boolean {
-  return workloads.some((workload) => workload.kind === 'runtime' && workload.state === 'running')
+  const front = workloads.some(({ kind }) => kind === 'runtime') ? 'runtime' : 'worker'
+  return workloads.some((workload) => workload.kind === front && workload.state === 'running')
 }
 
 function healthOf(workloads: readonly WorkloadStatus[]): ProjectStatus['health'] {

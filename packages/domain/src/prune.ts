@@ -17,20 +17,21 @@ export function pruneOf(spec: ProjectSpec, patch: ProjectPatch): ProjectPatch {
     ...patch,
     ...Object.fromEntries(off.map((kind) => [kind.name, { enabled: false }])),
     ...(env.size === 0 ? {} : { env: Object.fromEntries(env) }),
-    ...(spec.pull === undefined ? {} : { pull: pullOfFile(spec.pull, patch.pull) }),
-    ...(spec.hooks === undefined ? {} : { hooks: hooksOfFile(spec.hooks, patch.hooks) }),
+    ...(spec.pull === undefined ? {} : { pull: ofFile(spec.pull, patch.pull) }),
+    ...(spec.hooks === undefined ? {} : { hooks: ofFile(spec.hooks, patch.hooks) }),
+    ...(spec.workers === undefined ? {} : { workers: ofFile(spec.workers, patch.workers) }),
+    ...(spec.cron === undefined ? {} : { cron: ofFile(spec.cron, patch.cron) }),
     ...(patch.healthCheck === undefined && spec.healthCheck !== null ? { healthCheck: null } : {}),
     ...(spec.sleep === undefined ? {} : { sleep: sleepOfFile(patch.sleep) }),
     ...(spec.limits === null ? {} : { limits: limitsOfFile(spec.limits, patch.limits) }),
   }
 }
 
-/** Sources that the file does not name go. */
-function pullOfFile(before: NonNullable<ProjectSpec['pull']>, sent: ProjectPatch['pull']): ProjectPatch['pull'] {
-  return { ...Object.fromEntries(Object.keys(before).map((name) => [name, null])), ...sent }
-}
-
-function hooksOfFile(before: NonNullable<ProjectSpec['hooks']>, sent: ProjectPatch['hooks']): ProjectPatch['hooks'] {
+/** Sources, hooks, workers and cron jobs that the file does not name go. */
+function ofFile<Sent>(
+  before: object,
+  sent: Readonly<Record<string, Sent>> | null | undefined,
+): Record<string, Sent | null> {
   return { ...Object.fromEntries(Object.keys(before).map((name) => [name, null])), ...sent }
 }
 

@@ -13,12 +13,15 @@ import {
   suiteTypes,
 } from '@stackquay/catalog'
 import type { Container, Limits } from '@stackquay/engine-api'
+import { commandText } from './command-line.ts'
 import { homeOf, jobsIn, ownLimits, sourceContainer } from './containers.ts'
+import { timeLimitSeconds } from './cron.ts'
 import { type Connections, packageFolder, resolveConnections } from './resolve-connections.ts'
 import type { ResolveFacts } from './resolve-facts.ts'
 import { runtimeInput } from './resolve-runtime.ts'
 import { toolchainOf, unavailableHere } from './resolve-toolchain.ts'
-import type { ProjectSpec } from './spec.ts'
+import { commandArgv, modeVariables, runtimeOf } from './resolve-workers.ts'
+import type { CronSpec, ProjectSpec } from './spec.ts'
 
 /** What people can run in a project, and where. */
 export interface ProjectCommands {
@@ -27,6 +30,8 @@ export interface ProjectCommands {
   /** Ids are `<runtime>.<name>`. */
   readonly actions: readonly FoundAction[]
   readonly suites: readonly FoundSuite[]
+  /** Cron jobs, those that are off too. */
+  readonly cron: readonly FoundCron[]
 }
 
 export interface NamedEnvironment extends CommandEnvironment {
@@ -43,6 +48,12 @@ export interface NamedEnvironment extends CommandEnvironment {
 
 export type FoundAction = ActionDefinition & { readonly id: string; readonly runtime: string }
 export type FoundSuite = SuiteDefinition & { readonly id: string; readonly runner: string; readonly runtime: string }
+export interface FoundCron extends Pick<ActionDefinition, 'label' | 'argv' | 'env' | 'reason' | 'needsSetup'> {
+  /** Its name in the project. */
+  readonly id: string
+  readonly runtime: string
+  readonly timeLimitSeconds: number
+}
 
 /** Pure. Works in every state of the project: a command that cannot run has a reason instead of being absent. */
 export function resolveCommands(spec: ProjectSpec, facts: ResolveFacts): ProjectCommands {
@@ -53,9 +64,15 @@ export function resolveCommands(spec: ProjectSpec, facts: ResolveFacts): Project
   })
   const project = projectEnvironment(spec, facts, connections)
   const environments = runtimes.map(({ environment }) => environment)
+  const places = environments.length === 0 ? [project] : environments
   return {
-    environments: environments.length === 0 ? [project] : environments,
+    environments: places,
     actions: runtimes.flatMap(({ actions }) => actions),
+    cron: Object.entries(spec.cron ?? {}).map(([name, job]) => {
+      const kind = runtimeOf(spec, job.runtime)
+      const found = runtimes.find(({ environment }) => environment.name === kind?.name)
+      return foundCron(name, job, found ?? { environment: project, mode: {} })
+    }),
     suites: suiteTypes.flatMap((kind) => {
       if (kind.runtime === null)
         return suitesOf(kind, environments[0] ?? project, { facts, settings: null, program: null })
@@ -76,11 +93,14 @@ function ofRuntime(
   readonly actions: readonly FoundAction[]
   readonly settings: Settings
   readonly program: string | null
+  /** What only programs in the mode of the server have. */
+  readonly mode: ActionDefinition['env']
 } {
   const found = toolchainOf(kind, settings, resolving.facts)
   const toolchain = found ?? missing(kind, settings)
   const reason = found === null ? unavailableHere(kind.label, settings.version, kind.install) : null
-  const commands = kind.commands(runtimeInput(kind, settings, toolchain, { ...resolving, dependsOn: [] }))
+  const input = runtimeInput(kind, settings, toolchain, { ...resolving, dependsOn: [] })
+  const commands = kind.commands(input)
   const environment = inside(kind, settings, resolving, {
     ...commands.environment,
     name: kind.name,
@@ -97,6 +117,28 @@ function ofRuntime(
     })),
     settings,
     program: kind.toolchain === null ? null : (found?.program ?? null),
+    mode: modeVariables(kind, input),
+  }
+}
+
+/** One whose runtime is off has nowhere to run, whatever else the project has. */
+function foundCron(
+  name: string,
+  { command, runtime, timeLimit }: CronSpec,
+  { environment, mode = {} }: { readonly environment: NamedEnvironment; readonly mode?: ActionDefinition['env'] },
+): FoundCron {
+  const wanted = { reason: null, needsSetup: true }
+  const isOff = runtime !== null && runtime !== environment.name
+  return {
+    id: name,
+    label: commandText(command),
+    argv: commandArgv(command),
+    // What the place itself sets stays: it is complete.
+    env: Object.fromEntries(Object.entries(mode).filter(([variable]) => !(variable in environment.env))),
+    runtime: environment.name,
+    ...wanted,
+    reason: isOff ? `It runs in ${runtime}, which is off. Enable it.` : reasonOf(wanted, environment),
+    timeLimitSeconds: timeLimitSeconds(timeLimit),
   }
 }
 

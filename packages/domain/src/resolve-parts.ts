@@ -1,7 +1,7 @@
 import type { WorkloadSpec } from '@stackquay/catalog'
 import type { FieldError } from '@stackquay/contract'
 
-export type PartKind = 'runtime' | 'service' | 'database'
+export type PartKind = 'runtime' | 'service' | 'database' | 'worker'
 
 /** What one runtime, service or database becomes: workloads, or an error and the names of workloads that are missing. */
 export type ResolvedPart =

@@ -7,6 +7,7 @@ import type { ResolveFacts } from './resolve-facts.ts'
 import type { WantedArchive } from './resolve-needs.ts'
 import { type PartKind, type ResolvedPart, workloadsOf } from './resolve-parts.ts'
 import { resolveRuntime } from './resolve-runtime.ts'
+import { resolveWorkers } from './resolve-workers.ts'
 import type { ProjectSpec } from './spec.ts'
 
 export interface Resolved {
@@ -52,7 +53,9 @@ export function resolveProject(spec: ProjectSpec, facts: ResolveFacts): Resolved
       if (settings === undefined || !settings.enabled) return []
       return [resolveRuntime(type, settings, { spec, facts, connections, dependsOn })]
     })
-  const parts = [...data, ...runtimes]
+  const servers = workloadsOf(runtimes).map(({ workload }) => workload.name)
+  const workers = resolveWorkers({ spec, facts, connections, dependsOn }, servers)
+  const parts = [...data, ...runtimes, ...workers]
   const found = workloadsOf(parts)
   const failed = parts.filter((part) => 'error' in part)
   return {

@@ -17,6 +17,8 @@ export function changesOf(before: ProjectSpec, after: ProjectSpec): Record<strin
     sleep: spec.sleep ?? null,
     ...prefixed('pull', spec.pull ?? {}),
     ...prefixed('hooks', (spec.hooks ?? {}) as Readonly<Record<string, unknown>>),
+    ...prefixed('workers', spec.workers ?? {}),
+    ...prefixed('cron', spec.cron ?? {}),
   })
   const old = flat(before)
   const now = flat(after)

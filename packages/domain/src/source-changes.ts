@@ -34,7 +34,7 @@ export function changedBySource(
   const settings = changed.filter((path) => sourceFiles.includes(path))
   return workloads.flatMap((workload) => {
     const name = workload.ref.workload
-    if (kinds[name] !== 'runtime') return []
+    if (kinds[name] !== 'runtime' && kinds[name] !== 'worker') return []
     const below = paths.filter((path) => isBelow(path, workload.run.cwd))
     const jobs = workload.setup.filter((job) => job.inputs.some((input) => paths.includes(input)))
     const inputs = changed.filter((path) => jobs.some((job) => job.inputs.includes(`${root}/${path}`)))

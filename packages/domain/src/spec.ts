@@ -1,5 +1,5 @@
 import type { ServiceFields, Settings } from '@stackquay/catalog'
-import type { Hooks, PullSource } from '@stackquay/contract'
+import type { Hooks, OverlapPolicy, PullSource } from '@stackquay/contract'
 import type { SleepSpec } from './sleep.ts'
 
 /** What a person wants of a project: the only thing PATCH changes. Complete: defaults are settled when they are written. */
@@ -18,6 +18,31 @@ export interface ProjectSpec {
   readonly pull?: Readonly<Record<string, PullSource>>
   /** Commands of its own at moments of its life. Absent: none. */
   readonly hooks?: Hooks
+  /** Programs that run beside the server of a runtime, by name. Absent: none. */
+  readonly workers?: Readonly<Record<string, WorkerSpec>>
+  /** Commands that are run at times, by name. Absent: none. */
+  readonly cron?: Readonly<Record<string, CronSpec>>
+}
+
+export interface WorkerSpec {
+  /** Words; the first is found in the PATH of its runtime. */
+  readonly command: readonly string[]
+  readonly count: number
+  /** Null: the first runtime of the project. */
+  readonly runtime: string | null
+  readonly enabled: boolean
+  /** It is off because the project is a copy, and nobody said otherwise since. */
+  readonly copied?: true
+}
+
+export interface CronSpec extends Omit<WorkerSpec, 'count'> {
+  /** Five fields: `0 3 * * *`. */
+  readonly schedule: string
+  /** Of the IANA database. */
+  readonly timezone: string
+  /** `10m`. */
+  readonly timeLimit: string
+  readonly overlap: OverlapPolicy
 }
 
 /** What each workload may use at most; null or absent: no limit. */

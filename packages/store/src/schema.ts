@@ -57,6 +57,7 @@ export interface Schema {
   checkpoints: CheckpointsTable
   archives: ArchivesTable
   database_seeds: DatabaseSeedsTable
+  cron_jobs: CronJobsTable
   saved_queries: SavedQueriesTable
   deploys: DeploysTable
   git_deliveries: GitDeliveriesTable
@@ -75,6 +76,17 @@ export interface SavedQueriesTable {
   sql: string
   created_at: string
   updated_at: string
+}
+
+export interface CronJobsTable {
+  project: string
+  name: string
+  schedule: string
+  timezone: string
+  counts_from: string
+  active: number
+  skipped_at: string | null
+  skipped_because: string | null
 }
 
 export interface ProjectsTable {

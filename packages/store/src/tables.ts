@@ -5,6 +5,7 @@ import { backupScheduleReader, backupScheduleWriter } from './backup-schedules.t
 import { backupTargetReader, backupTargetWriter } from './backup-targets.ts'
 import { checkpointReader, checkpointWriter } from './checkpoints.ts'
 import type { Reading, Writing } from './context.ts'
+import { cronReader, cronWriter } from './cron.ts'
 import { deployReader, deployWriter } from './deploys.ts'
 import { deviceReader, deviceWriter } from './devices.ts'
 import { eventReader, eventWriter } from './events.ts'
@@ -70,6 +71,7 @@ export function readersOf(
     savedQueries: savedQueryReader(reading),
     archives: archiveReader(reading),
     seeds: seedReader(reading),
+    cron: cronReader(reading),
     deploys: deployReader(reading),
     trash: trashReader(reading),
   }
@@ -109,6 +111,7 @@ export function writersOf(writing: Writing): Transaction {
     savedQueries: savedQueryWriter(writing),
     archives: archiveWriter(writing),
     seeds: seedWriter(writing),
+    cron: cronWriter(writing),
     deploys: deployWriter(writing),
     trash: trashWriter(writing),
   }

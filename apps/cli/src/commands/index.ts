@@ -82,7 +82,7 @@ export const commandEntries: readonly CommandEntry[] = [
     () => import('./run.ts'),
   ),
   entry('Run', 'test', '[project] [suite]', 'run the tests of a project', () => import('./test.ts')),
-  entry('Run', 'runs', '', 'list, follow and cancel runs of actions and tests', () => import('./runs.ts')),
+  entry('Run', 'runs', '', 'list, follow and cancel runs of actions, tests and cron jobs', () => import('./runs.ts')),
   entry(
     'Run',
     'exec',
@@ -107,6 +107,20 @@ export const commandEntries: readonly CommandEntry[] = [
     '',
     'list, create, change, export, import and drop databases, and read their credentials',
     () => import('./db.ts'),
+  ),
+  entry(
+    'Inside a project',
+    'worker',
+    '',
+    'list, set and remove programs beside the server',
+    () => import('./worker.ts'),
+  ),
+  entry(
+    'Inside a project',
+    'cron',
+    '',
+    'list, set, run and remove commands that are run at times',
+    () => import('./cron.ts'),
   ),
   entry(
     'Inside a project',

@@ -10,6 +10,7 @@ import { targetHandlers } from '../backup-targets/target-handlers.ts'
 import { allBackupHandlers } from '../backups/handlers.ts'
 import type { Backups } from '../backups/open-backups.ts'
 import { allCheckpointHandlers } from '../checkpoints/handlers.ts'
+import { workAndCronHandlers } from '../cron/handlers.ts'
 import { databaseBrowserHandlers } from '../database-browser/handlers.ts'
 import { deployHandlers } from '../deploys/handlers.ts'
 import type { DeployKeeper } from '../deploys/keeper.ts'
@@ -119,7 +120,7 @@ export function createHandlers(
 
 /** What is wanted of projects, and carried out by operations. */
 function changingHandlers(
-  { changing, instance, resolving, projects, backups, receivedDumps, trash, deploys: keeper, uses }: HandlersDeps,
+  { changing, instance, resolving, projects, commands, backups, receivedDumps, trash, deploys: keeper, uses }: HandlersDeps,
   { config, now }: Settings,
 ) {
   const { store, resolver, engine } = changing
@@ -145,6 +146,7 @@ function changingHandlers(
     ...pointInTimeHandlers({ ...changing, reveal, config, now }, answers),
     ...pullHandlers({ ...changing, reveal, config, filesOf, now, awake }, answers),
     ...serviceHandlers({ store, resolver, engine, reveal }, answers),
+    ...workAndCronHandlers({ store, engine, resolver, runs: commands.runs, memory: projects.cron, now }, answers),
     ...mailHandlers({ store, engine, workers: changing.workers, reveal }, answers),
     ...imageHandlers(changing, answers),
     ...allBackupHandlers({ ...changing, backups, sources, network: projects.network, config, now }, answers),

@@ -59,6 +59,7 @@ export function openKnownProjects(
     },
     close: () => {
       stopForgetting()
+      projects.cron.close()
       keeper?.close()
     },
   }

@@ -61,6 +61,7 @@ async function resume(
     isolation.portWalls?.renew().catch((error: unknown) => onError(error, 'walls around ports'))
 
   await renewWalls()
+  await projects.cron.load()
   await Promise.all([model.load(), network.load()])
   // Before the first look, so that nothing that ends between the two goes unseen.
   orchestrator.watch()

@@ -3,6 +3,7 @@ import {
   type BackupPrograms,
   databaseWorkload,
   filesPart,
+  type PartKind,
   type ProjectPart,
   partsOf,
   settingsPart,
@@ -88,14 +89,14 @@ export function takingTitle({ title, method, stops }: ProjectPart): string {
 }
 
 /**
- * Names of the workloads that run and use these parts: those with the data themselves, and every runtime, which reads all of it. Settings
+ * Names of the workloads that run and use these parts: those with the data themselves, and every runtime and worker, which read all of it. Settings
  * are everybody's.
  */
 export function usersOfParts(
   { spec }: Pick<ProjectRow, 'spec'>,
   parts: readonly string[],
   observed: readonly Observed[],
-  kinds: Readonly<Record<string, 'runtime' | 'service' | 'database'>>,
+  kinds: Readonly<Record<string, PartKind>>,
 ): readonly string[] {
   const data = parts.map((id) => {
     const [kind, name = ''] = id.split(':')
@@ -103,7 +104,7 @@ export function usersOfParts(
     return database === undefined ? name : databaseWorkload(database.type, name)
   })
   const isUser = (name: string) =>
-    parts.includes(settingsPart) || data.includes(name) || (kinds[name] ?? 'runtime') === 'runtime'
+    parts.includes(settingsPart) || data.includes(name) || ['runtime', 'worker'].includes(kinds[name] ?? 'runtime')
   const running = observed.filter(({ state }) => state === 'running' || state === 'waiting')
   return running.map(({ ref }) => ref.workload).filter(isUser)
 }

@@ -1,6 +1,6 @@
 import type { EngineName } from '@stackquay/contract'
 import { engineNames, type Plan, ProblemError, Secret } from '@stackquay/contract'
-import { dataOfPart, ownNameBlocker, settingsPart, slugOf } from '@stackquay/domain'
+import { dataOfPart, ownNameBlocker, settingsPart, slugOf, withWorkOff } from '@stackquay/domain'
 import {
   type NewProject,
   newId,
@@ -80,7 +80,7 @@ async function propose(
   if (settings === null) throw new ProblemError('backup_locked', 'The settings of the backup do not open here.')
   const engine = await engineForNew(engineOf(manifest.engine), deps.engines, context.signal)
   const id = newId('prj')
-  const { spec, names } = withPendingSecrets({ ...settings.spec, name: body.name })
+  const { spec, names } = withPendingSecrets(withWorkOff({ ...settings.spec, name: body.name }))
   const project: NewProject = {
     id,
     slug,

@@ -97,6 +97,8 @@ const Settings = z.object({
       .optional(),
     pull: z.record(z.string(), Fields).optional(),
     hooks: Hooks.optional(),
+    workers: z.record(z.string(), Fields).optional(),
+    cron: z.record(z.string(), Fields).optional(),
   }),
   source: z.looseObject({ kind: z.enum(['template', 'git', 'folder', 'copy', 'empty']) }).nullable(),
   secrets: z.record(z.string(), z.string()),

@@ -1,3 +1,4 @@
+import { hasCron } from '@stackquay/domain'
 import { engineSteps, type Outcome, type Work, type WorkStep } from '@stackquay/orchestrator'
 import type { ProjectOperation, ProjectRow } from '@stackquay/store'
 import { stopAfterCancel } from './carry-out-acts.ts'
@@ -53,7 +54,7 @@ export async function settleCreation(
   await sources.keep(row)
   if (row.desired === 'running') {
     const { workloads, errors } = (await model.renew(id)).resolved
-    if (workloads.length + errors.length === 0)
+    if (workloads.length + errors.length === 0 && !hasCron(row.spec))
       await store.transaction((tx) => tx.projects.setLifecycle(id, { desired: 'stopped' }))
   }
   await deps.restartHolds.release(id)

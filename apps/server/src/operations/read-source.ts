@@ -1,6 +1,6 @@
 import { templateOf } from '@stackquay/catalog'
 import { ProblemError } from '@stackquay/contract'
-import { mergeProject, type ProjectSpec } from '@stackquay/domain'
+import { mergeProject, type ProjectSpec, withWorkOff } from '@stackquay/domain'
 import type { WorkStep } from '@stackquay/orchestrator'
 import type { ProjectRow } from '@stackquay/store'
 import { limitsBlocker } from '../projects/engine-limits.ts'
@@ -59,7 +59,7 @@ async function specOfFile(row: ProjectRow, text: string, say: Say, deps: Operati
     })
   refuseErrors(limitsBlocker(deps.engines.named(row.engine), row.spec, merged.spec))
   say('Took the settings of stackquay.yml.')
-  return merged.spec
+  return row.source?.kind === 'copy' ? withWorkOff(merged.spec) : merged.spec
 }
 
 async function detectedSpec(row: ProjectRow, say: Say, deps: OperationDeps): Promise<ProjectSpec> {

@@ -1,8 +1,9 @@
 import type { OperationRecord, ProjectStatus, WorkloadStatus } from '@stackquay/contract'
-import { projectStatus, type Resolved } from '@stackquay/domain'
+import { hasCron, projectStatus, type Resolved } from '@stackquay/domain'
 import type { Workload } from '@stackquay/engine-api'
 import type { Observations, Watches } from '@stackquay/orchestrator'
 import type { PortLease, ProjectRow } from '@stackquay/store'
+import type { CronMemory } from './cron-memory.ts'
 import type { LateArchives } from './late-archives.ts'
 import { workDone } from './work-done.ts'
 
@@ -58,6 +59,7 @@ export interface Seen {
   readonly observations: Pick<Observations, 'of' | 'unknown'>
   readonly watches: Pick<Watches, 'of'>
   readonly late: Pick<LateArchives, 'warnings'>
+  readonly cron: Pick<CronMemory, 'warnings'>
 }
 
 export function createEntries(seen: Seen): Entries {
@@ -115,16 +117,17 @@ export function createEntries(seen: Seen): Entries {
   }
 }
 
-function statusOf(entry: Entry, { observations, watches, late }: Seen): Status {
+function statusOf(entry: Entry, { observations, watches, late, cron }: Seen): Status {
   const { row, resolved, operations, since } = entry
   workDone.derived.publish(row.id)
-  return projectStatus({
+  const status = projectStatus({
     phase: row.phase,
     desired: row.desired,
     asleep: row.asleep,
     sleep: row.spec.sleep,
     operation: operations[0] ?? null,
     notApplied: isNotApplied(entry),
+    hasCron: hasCron(row.spec),
     wanted: resolved.workloads.map((workload) => ({ ...workload, ports: leasedPorts(workload, entry) })),
     kinds: resolved.kinds,
     observed: observations.of(row.id),
@@ -133,6 +136,8 @@ function statusOf(entry: Entry, { observations, watches, late }: Seen): Status {
     blockers: [...blockersOf(entry), ...late.warnings(row.id)],
     since,
   })
+  // What failed at its time keeps nothing from running.
+  return { ...status, warnings: [...status.warnings, ...cron.warnings(row)] }
 }
 
 /** What is to be told of a status, and how the entry is then; null when nothing is new. */

@@ -3,6 +3,7 @@ import type { Resolved } from '@stackquay/domain'
 import type { Workload, WorkloadRef } from '@stackquay/engine-api'
 import type { Observations, Watches } from '@stackquay/orchestrator'
 import type { ProjectRow, Store } from '@stackquay/store'
+import type { CronMemory } from './cron-memory.ts'
 import { createKnownOperations, type KnownOperations } from './known-operations.ts'
 import type { Entries, Entry, Known, Status } from './model-entry.ts'
 import { rememberWriters } from './remember-writers.ts'
@@ -48,6 +49,7 @@ export interface ModelOptions extends Pick<TellingOptions, 'publish' | 'now'> {
   readonly telling: Telling
   readonly observations: Observations
   readonly watches: Watches
+  readonly cron: Pick<CronMemory, 'seen'>
   /** Why an engine sets no limits, and what to do; null when it does. */
   limitsUnavailable(engine: ProjectRow['engine']): string | null
 }
@@ -71,6 +73,7 @@ export function createModel(options: ModelOptions): Model {
       status: entries.status(id),
       operation: entry.operations[0] ?? null,
       leases: entry.leases,
+      cron: (name) => options.cron.seen(entry.row, name),
     }
   }
 

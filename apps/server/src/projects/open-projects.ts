@@ -11,6 +11,7 @@ import type { ProjectRow, Store } from '@stackquay/store'
 import type { Config } from '../config.ts'
 import type { Network } from '../network/network.ts'
 import type { ProxyKeeper } from '../proxy-keeper.ts'
+import { type CronMemory, createCronMemory } from './cron-memory.ts'
 import { limitsUnavailable } from './engine-limits.ts'
 import { createLateArchives, type LateArchives } from './late-archives.ts'
 import { createModel, type Model } from './model.ts'
@@ -26,6 +27,7 @@ export interface Projects {
   readonly observations: Observations
   readonly watches: Watches
   readonly late: LateArchives
+  readonly cron: CronMemory
   /** Of what looks at workloads and starts them again. */
   readonly life: AbortController
   readonly routes: Routes
@@ -62,7 +64,8 @@ export function openProjects({
   const observations = createObservations(engine, life.signal)
   const watches = createWatches()
   const late = createLateArchives()
-  const entries = createEntries({ observations, watches, late })
+  const cron = createCronMemory(store, now)
+  const entries = createEntries({ observations, watches, late, cron })
   const put = async (publication: Parameters<ProxyKeeper['put']>[0]) => keeper?.put(publication)
   const routes = createRoutes({ projects: entries, resolver, engine, config, network, put, onError })
   let isLookedAt = false
@@ -78,6 +81,7 @@ export function openProjects({
     telling,
     observations,
     watches,
+    cron,
     publish,
     limitsUnavailable: (name) => limitsUnavailable(named(name)),
     now,
@@ -87,6 +91,7 @@ export function openProjects({
     observations,
     watches,
     late,
+    cron,
     life,
     routes,
     model,

@@ -7,8 +7,11 @@ import {
   type BackupPrograms,
   type DatabaseDump,
   type DatabaseUpgrade,
+  type FoundPreset,
   type ProjectCommands,
   type ProjectSpec,
+  presetFiles,
+  programPresets,
   type Resolved,
   type ResolveFacts,
   resolveArchive,
@@ -78,6 +81,8 @@ export interface Resolver extends ProjectHosts {
   ): Promise<DatabaseUpgrade | null>
   /** What is done with an archive of one of its databases; null where that cannot be here. */
   archive(project: Resolvable, archive: ArchiveOfDatabase): Promise<ArchivePrograms | null>
+  /** Workers and cron jobs that the source suggests. */
+  presets(project: Resolvable): Promise<readonly FoundPreset[]>
   /** What people can run in the project. Also reads the files that actions and suites are found in. */
   commands(project: Resolvable): Promise<ProjectCommands>
   /**
@@ -153,13 +158,14 @@ export function createResolver(options: ResolverOptions): Resolver {
     archive: async (project, archive) =>
       resolveArchive(project.spec, await factsFor(project, workloadFiles(project.spec)), archive),
     commands: async (project) => resolveCommands(project.spec, await factsFor(project, commandFiles(project.spec))),
+    presets: async (project) => programPresets(project.spec, await readNow(project, presetFiles(project.spec))),
     inTestEnvironment: async (project, place) =>
       besideIn(place, project.spec, await factsFor(project, commandFiles(project.spec))),
     inDrill: async (project, place) => {
       const own = await factsFor(project, [])
       const { id, lease, secret } = place
       const beside = { ...own, project: { ...own.project, id }, lease, secret, publishAddress: '127.0.0.1' as const }
-      return backupsIn({ ...withoutArchives(project.spec), runtimes: {} }, beside)
+      return backupsIn(withoutPrograms(withoutArchives(project.spec)), beside)
     },
     detect: async (place) => detectedIn(await readSource(await filesOf(place), place.path, detectionFiles())),
   }
@@ -171,6 +177,11 @@ function withoutArchives(spec: ProjectSpec): ProjectSpec {
     ([name, { pointInTime: _off, ...rest }]) => [name, rest] as const,
   )
   return { ...spec, databases: Object.fromEntries(databases) }
+}
+
+/** Its databases and services alone. */
+function withoutPrograms(spec: ProjectSpec): ProjectSpec {
+  return { ...spec, runtimes: {}, workers: {} }
 }
 
 function backupsIn(spec: ProjectSpec, facts: ResolveFacts) {
@@ -188,7 +199,7 @@ function besideIn(place: TestEnvironmentPlace, spec: ProjectSpec, own: ResolveFa
     testEnvironment: { leaseOfProject: own.lease },
   }
   return {
-    resolved: resolveProject({ ...spec, runtimes: {} }, beside),
+    resolved: resolveProject(withoutPrograms(spec), beside),
     commands: resolveCommands(spec, beside),
     ledAway: resolveConnections(spec, beside).ledAway,
   }

@@ -9,6 +9,8 @@ import {
   primaryDatabase,
 } from '@stackquay/domain'
 import type { OperationRow, PortLease, ProjectRow } from '@stackquay/store'
+import type { SeenCron } from './cron-memory.ts'
+import { cronView, workerView } from './work-view.ts'
 
 export interface ProjectParts {
   readonly row: ProjectRow
@@ -19,6 +21,8 @@ export interface ProjectParts {
   readonly status: ProjectStatus & { workloads: WorkloadStatus[] }
   readonly operation: OperationRecord | null
   readonly leases: readonly PortLease[]
+  /** What was seen of a cron job, by its name. */
+  cron(name: string): SeenCron
 }
 
 /** The project record: an allow-list. A field that nobody listed here cannot leave. */
@@ -30,6 +34,7 @@ export function projectView(parts: ProjectParts): ProjectView {
     env: envView(row.spec),
     ...pullView(row.spec),
     ...hooksView(row.spec),
+    ...workView(parts),
   }
 }
 
@@ -40,6 +45,16 @@ function pullView({ pull }: ProjectSpec): Pick<ProjectView, 'pull'> {
 
 function hooksView({ hooks }: ProjectSpec): Pick<ProjectView, 'hooks'> {
   return hooks === undefined ? {} : { hooks: structuredClone(hooks) }
+}
+
+/** Workers and cron jobs, where there are any. */
+function workView({ row: { spec }, cron }: ProjectParts): Pick<ProjectView, 'workers' | 'cron'> {
+  const workers = Object.entries(spec.workers ?? {}).map(([name, worker]) => [name, workerView(worker)])
+  const jobs = Object.entries(spec.cron ?? {}).map(([name, job]) => [name, cronView(job, cron(name))])
+  return {
+    ...(workers.length === 0 ? {} : { workers: Object.fromEntries(workers) }),
+    ...(jobs.length === 0 ? {} : { cron: Object.fromEntries(jobs) }),
+  }
 }
 
 /** A list item: a project without its workloads and variables. */

@@ -40,7 +40,7 @@ type RunHandlers = Pick<
   | 'getRunOutput'
   | 'cancelRun'
 >
-type Kind = RunRow['kind']
+type Kind = Exclude<RunRow['kind'], 'cron'>
 
 const recentRuns = 50
 const scopeToCancel = raisedScope(operations.watchRun.access, { frame: { type: 'cancel' } }) ?? 'admin'

@@ -1,6 +1,6 @@
 import type { ActionDefinition, SuiteDefinition } from '@stackquay/catalog'
 import { ProblemError } from '@stackquay/contract'
-import type { NamedEnvironment, ProjectCommands } from '@stackquay/domain'
+import type { FoundCron, NamedEnvironment, ProjectCommands } from '@stackquay/domain'
 import type { CommandRef, Container, Engine, Job, SecretRef, Value } from '@stackquay/engine-api'
 import type { ProjectRow, RunRow } from '@stackquay/store'
 import { aborted } from '../aborted.ts'
@@ -104,7 +104,7 @@ async function startCommand(
         : { container: withFolder(environment.container, deps.results.pathOf(row.id)) }),
       ...(environment.limits === undefined ? {} : { limits: environment.limits }),
       terminal: null,
-      timeoutSeconds: deps.maxMinutes * 60,
+      timeoutSeconds: planOf(row).limitSeconds ?? deps.maxMinutes * 60,
       idleSeconds: null,
       stop: { signal: 'SIGTERM', deadlineSeconds: 10 },
       keepBytes,
@@ -150,9 +150,16 @@ async function applyJob(
     await engine.apply(step, { ...context, output: () => undefined })
 }
 
-function wantedOf(row: RunRow, { actions, suites }: ProjectCommands): ActionDefinition | SuiteDefinition {
-  const found = (row.kind === 'action' ? actions : suites).find(({ id }) => id === row.name)
-  if (found === undefined) throw new ProblemError('not_found', `The source has no "${row.name}" any more.`)
+function wantedOf(
+  row: RunRow,
+  { actions, suites, cron }: ProjectCommands,
+): ActionDefinition | SuiteDefinition | FoundCron {
+  const found = { action: actions, test: suites, cron }[row.kind].find(({ id }) => id === row.name)
+  if (found === undefined)
+    throw new ProblemError(
+      'not_found',
+      `The ${row.kind === 'cron' ? 'project' : 'source'} has no "${row.name}" any more.`,
+    )
   return found
 }
 

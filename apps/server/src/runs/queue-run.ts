@@ -1,8 +1,8 @@
 import { ProblemError } from '@stackquay/contract'
-import { newId, type ProjectRow, type RunRow, type Store } from '@stackquay/store'
+import { newId, type ProjectRow, type RunRow, type Store, type Transaction } from '@stackquay/store'
 import type { RequestContext } from '../http/handler.ts'
 import { refuseUnready } from '../projects/refuse-unready.ts'
-import { newPlan, planOf } from './run-plan.ts'
+import { newPlan, planOf, type RunPlan } from './run-plan.ts'
 import { isOver, runEvent } from './run-view.ts'
 
 export interface WantedRun {
@@ -11,6 +11,10 @@ export interface WantedRun {
   readonly label: string
   readonly runtime: string | null
   readonly filter: string | null
+  /** Of a cron job. */
+  readonly plan?: Pick<RunPlan, 'dueAt' | 'limitSeconds'>
+  /** Runs of the same name may be under way beside it. */
+  readonly overlaps?: boolean
 }
 
 export const mostAtOnce = 8
@@ -28,26 +32,31 @@ export async function queueRun(
       (await store.runs.unfinished()).filter((one) => one.project === project.id),
       wanted,
     )
-    const queued = await tx.runs.insert({
-      ...wanted,
-      id: newId('run'),
-      project: project.id,
-      actor: context.actor,
-      requestId: context.requestId,
-      plan: { ...newPlan },
-    })
+    const queued = await insertRun(tx, project, wanted, context)
     const { id, name, filter } = queued
     await tx.audit.append(
       context.audit({
-        action: wanted.kind === 'action' ? 'action.run' : 'test.run',
+        action: `${wanted.kind}.run`,
         target: project.slug,
         project: project.id,
         changes: { run: id, name, ...(filter === null ? {} : { filter }) },
       }),
     )
-    await tx.events.append({ type: 'run.changed', project: project.id, data: runEvent(queued) })
     return queued
   })
+}
+
+/** The run and the event, inside a transaction that says who asked for it. */
+export async function insertRun(
+  tx: Transaction,
+  project: Pick<ProjectRow, 'id'>,
+  { plan, overlaps: _overlaps, ...wanted }: WantedRun,
+  { actor, requestId }: Pick<RequestContext, 'actor'> & { readonly requestId: string | null },
+): Promise<RunRow> {
+  const own = { id: newId('run'), project: project.id, actor, requestId, plan: { ...newPlan, ...plan } }
+  const queued = await tx.runs.insert({ ...wanted, ...own })
+  await tx.events.append({ type: 'run.changed', project: project.id, data: runEvent(queued) })
+  return queued
 }
 
 /** Who asked for the end of a run. One that is over already stays what it is. */
@@ -71,8 +80,16 @@ export async function writeCancellation(
   })
 }
 
-function refuseTooMany(onTheirWay: readonly RunRow[], { kind, name, label }: WantedRun): void {
-  const same = onTheirWay.find((run) => run.kind === kind && run.name === name)
+/** The service ends it: its place is needed. */
+export async function writeReplacement({ id }: RunRow, store: Store): Promise<void> {
+  await store.transaction(async (tx) => {
+    const now = await store.runs.find(id)
+    if (now !== null && !isOver(now)) await tx.runs.update(id, { plan: { ...planOf(now), cancelled: true } })
+  })
+}
+
+function refuseTooMany(onTheirWay: readonly RunRow[], { kind, name, label, overlaps }: WantedRun): void {
+  const same = overlaps === true ? undefined : onTheirWay.find((run) => run.kind === kind && run.name === name)
   if (same !== undefined)
     throw new ProblemError('busy', `"${label}" runs already: ${same.id}, by ${same.actor}.`, {
       hint: 'Follow that run, wait for its end, or cancel it.',

@@ -110,6 +110,7 @@ async function conclude(
         if (cases !== null) await tx.runs.putCases(id, cases)
         const ended = await tx.runs.update(id, { ...outcome, phase: null, finishedAt: now().toISOString() })
         await tx.events.append({ type: 'run.changed', project: ended.project, data: runEvent(ended) })
+        if (ended.kind === 'cron' && ended.state === 'failed') await tx.events.append(cronFailed(ended))
         return ended
       })
       change(entry, { row })
@@ -120,6 +121,12 @@ async function conclude(
       await sleep(writeAgainMs, undefined, { signal: life }).catch(() => undefined)
     }
   }
+}
+
+/** For webhooks: what a person wants to know of it without asking. */
+function cronFailed({ id, project, name, exitCode, signal, error, plan }: RunRow) {
+  const data = { run: id, name, exitCode, signal, error: error?.detail ?? null, dueAt: planOf({ plan }).dueAt }
+  return { type: 'cron.failed', project, data } as const
 }
 
 /** Its project was deleted, and it with that. */

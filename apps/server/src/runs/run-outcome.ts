@@ -22,6 +22,7 @@ export function outcomeOf(
   command: Pick<CommandState, 'cause' | 'exit'>,
   results: ReadResults | null,
   maxMinutes: number,
+  ownLimitSeconds: number | null = null,
 ): RunOutcome {
   const exit = { exitCode: command.exit?.code ?? null, signal: command.exit?.signal ?? null }
   const counts = results?.counts ?? null
@@ -30,7 +31,7 @@ export function outcomeOf(
       return { state: 'cancelled', ...exit, error: null, counts }
     case 'timeout':
     case 'idle':
-      return { state: 'failed', ...exit, error: tookTooLong(maxMinutes), counts }
+      return { state: 'failed', ...exit, error: tookTooLong(maxMinutes, ownLimitSeconds), counts }
     case 'lost':
     case null:
       return { state: 'failed', ...exit, error: lost(), counts }
@@ -61,7 +62,13 @@ function ranOutOfMemory(): RunError {
   return runError(problemOf(new ProblemError('out_of_memory', 'It was ended because it used more memory than it may.')))
 }
 
-function tookTooLong(maxMinutes: number): RunError {
+function tookTooLong(maxMinutes: number, ownSeconds: number | null): RunError {
+  if (ownSeconds !== null) {
+    const detail = `It ran longer than ${ownSeconds} seconds, its time limit, and was ended.`
+    return runError(
+      problemOf(new ProblemError('deadline_exceeded', detail, { hint: 'Make it shorter, or raise its timeLimit.' })),
+    )
+  }
   const error = new ProblemError('deadline_exceeded', `It ran longer than ${maxMinutes} minutes and was ended.`, {
     hint: 'Make it shorter, or let the administrator raise STACKQUAY_RUN_MAX_MINUTES.',
   })

@@ -11,11 +11,23 @@ export interface RunPlan {
   readonly cancelled: boolean
   /** Absolute path of the folder it runs in; its tests name their files from there. */
   readonly cwd: string | null
+  /** Of a cron job: the time for which it was started, null when a person started it. */
+  readonly dueAt: string | null
+  /** Of a cron job: after so many seconds it is ended. */
+  readonly limitSeconds: number | null
   /** Of a test run: how its results are read. */
   readonly results: { readonly format: ResultFormat; readonly file: string | null } | null
 }
 
-export const newPlan: RunPlan = { attempts: 0, begun: false, cancelled: false, cwd: null, results: null }
+export const newPlan: RunPlan = {
+  attempts: 0,
+  begun: false,
+  cancelled: false,
+  cwd: null,
+  dueAt: null,
+  limitSeconds: null,
+  results: null,
+}
 
 export function planOf(row: Pick<RunRow, 'plan'>): RunPlan {
   return { ...newPlan, ...row.plan }

@@ -3,6 +3,7 @@ import { visibleText } from '@stackquay/contract'
 import type { ProjectCommands } from '@stackquay/domain'
 import type { Commands } from '@stackquay/engine-api'
 import type { RunRow, TestCaseRow } from '@stackquay/store'
+import { planOf } from './run-plan.ts'
 
 /** A run as it is answered, field by field: what it remembers for itself is not among them. */
 export function runView(row: RunRow, output: Run['output']): Run {
@@ -21,6 +22,7 @@ export function runEvent(row: RunRow): Omit<Run, 'output'> {
     state: row.state,
     phase: row.phase,
     filter: row.filter,
+    dueAt: planOf(row).dueAt,
     exitCode: row.exitCode,
     signal: row.signal,
     error: row.error,

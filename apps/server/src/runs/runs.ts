@@ -4,12 +4,16 @@ import { aborted } from '../aborted.ts'
 import type { RequestContext } from '../http/handler.ts'
 import { onDeletion } from '../projects/on-deletion.ts'
 import { operationOfHook } from './hook-command.ts'
-import { queueRun, type WantedRun, writeCancellation } from './queue-run.ts'
+import { queueRun, type WantedRun, writeCancellation, writeReplacement } from './queue-run.ts'
 import { type CourseDeps, createCourse, type Entry } from './run-course.ts'
 
 export interface Runs {
   /** Queues a run and begins to carry it out. Throws `busy` when one like it is on its way. */
   start(project: ProjectRow, wanted: WantedRun, context: RequestContext): Promise<RunRow>
+  /** Carries out a run that was stored by somebody else. */
+  begin(row: RunRow): void
+  /** Ends a run because its place is needed. One that is over already is a success. */
+  replace(row: RunRow): Promise<void>
   /** A run that goes on, as it is now; null when it is over or unknown. */
   find(id: string): RunInProgress | null
   /** Writes down who asked for the end of a run, and ends it. One that is over already is a success. */
@@ -70,6 +74,11 @@ export function createRuns(deps: CourseDeps): Runs {
       const row = await queueRun(project, wanted, context, store)
       begin(row)
       return row
+    },
+    begin,
+    replace: async (row) => {
+      await writeReplacement(row, store)
+      entries.get(row.id)?.cancel.abort(new CancelledError('Its next time has come.'))
     },
     cancel: async (row, project, context) => {
       await writeCancellation(row, project, context, store)

@@ -6,6 +6,7 @@ import { forgetProject, holdOperation, refreshProject } from './cache.ts'
 import { client } from './client.ts'
 import { readGitAgain } from './git.ts'
 import { queryClient } from './query-client.ts'
+import { readWorkAgain } from './workers.ts'
 
 export type Connection = 'connecting' | 'live' | 'lost'
 
@@ -135,7 +136,7 @@ function apply(event: EventRecord): void {
     case 'run.changed':
     case 'terminal.changed':
       for (const { queryKey } of queryClient.getQueryCache().findAll({ queryKey: ['project'] })) {
-        const kinds = event.type === 'run.changed' ? ['actions', 'tests', 'runs', 'run'] : ['terminals']
+        const kinds = event.type === 'run.changed' ? ['actions', 'tests', 'runs', 'run', 'cron'] : ['terminals']
         if (kinds.includes(String(queryKey[2]))) void queryClient.invalidateQueries({ queryKey })
       }
       return
@@ -153,6 +154,10 @@ function apply(event: EventRecord): void {
       return
     case 'backup-target.changed':
       void queryClient.invalidateQueries({ queryKey: ['backup-targets'] })
+      return
+    case 'cron.changed':
+    case 'cron.failed':
+      if (event.project !== null) void readWorkAgain(event.project)
       return
     case 'trash.changed':
       void queryClient.invalidateQueries({ queryKey: ['trash'] })

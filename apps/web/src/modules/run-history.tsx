@@ -15,6 +15,12 @@ import { OperationStatePill } from './state-pill.tsx'
 
 const t = texts.runs
 
+const pages = {
+  action: '/projects/$project/actions',
+  test: '/projects/$project/tests',
+  cron: '/projects/$project/workers',
+} as const
+
 /** What was run, newest first. Opened, a run stands under the same address as when it was started. */
 export function RunHistory({ project, slug, kind }: { project: string; slug: string; kind: Run['kind'] }) {
   const query = useInfiniteQuery(runsQuery(project, kind))
@@ -42,12 +48,12 @@ export function RunHistory({ project, slug, kind }: { project: string; slug: str
                 <tr key={run.id} className="hover:bg-hover/60">
                   <Cell className="max-w-72 min-w-40">
                     <Link
-                      to={kind === 'test' ? '/projects/$project/tests' : '/projects/$project/actions'}
+                      to={pages[kind]}
                       params={{ project: slug }}
                       search={{ run: run.id }}
                       className="block truncate rounded font-medium hover:underline"
                     >
-                      {run.label}
+                      {kind === 'cron' ? run.name : run.label}
                     </Link>
                     {run.filter !== null && <code className="block truncate text-sm text-ink-3">{run.filter}</code>}
                   </Cell>

@@ -28,7 +28,7 @@ export function RunPage<Source extends { readonly available: boolean }>({
   project: ProjectView
   id: string
   /** The tab that it was started from, and that the page leads back to. */
-  list: 'actions' | 'tests'
+  list: 'actions' | 'tests' | 'workers'
   title: (run: Run) => ReactNode
   /** What was run, if the project still has it. */
   sourceOf: (run: Run) => Source | undefined

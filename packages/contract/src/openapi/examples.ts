@@ -239,6 +239,27 @@ const mail = {
   read: false,
   snippet: 'Thank you',
 }
+const worker = { command: ['bin/work', 'queue'], count: 2, runtime: null, enabled: true }
+const namedWorker = { ...worker, copied: false, name: 'queue', workloads: ['queue-1', 'queue-2'] }
+const cronJob = {
+  schedule: '0 3 * * *',
+  command: ['bin/report', '--all'],
+  timezone: 'Europe/Berlin',
+  timeLimit: '10m',
+  overlap: 'skip',
+  runtime: null,
+  enabled: true,
+}
+const nextTimes = ['2026-03-02T02:00:00Z']
+const namedCron = {
+  ...cronJob,
+  copied: false,
+  nextAt: nextTimes[0],
+  lastRun: null,
+  lastSkip: null,
+  name: 'nightly',
+  nextTimes,
+}
 const run = {
   id: 'run_01kq3z8v5r',
   project: projectId,
@@ -249,6 +270,7 @@ const run = {
   state: 'succeeded',
   phase: null,
   filter: null,
+  dueAt: null,
   exitCode: 0,
   signal: null,
   error: null,
@@ -679,6 +701,14 @@ export const examples: Readonly<Record<string, unknown>> = {
   },
   ProxyRulesPut: { allowIps: ['192.0.2.0/24'], redirects: [{ from: '/old/*', to: '/new/*' }] },
   Run: run,
+  WorkerBody: worker,
+  WorkerList: { items: [namedWorker], presets: [] },
+  NamedWorker: namedWorker,
+  CronJobBody: cronJob,
+  CronJobList: { items: [namedCron], presets: [] },
+  NamedCronJob: namedCron,
+  CronPreviewBody: { schedule: '0 3 * * *', timezone: 'Europe/Berlin' },
+  CronPreview: { times: nextTimes },
   RunText: 'Built in 4.1 s\n',
   RunPage: page(run),
   Runtimes: {

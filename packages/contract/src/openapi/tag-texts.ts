@@ -18,7 +18,7 @@ export const tagTexts: Readonly<Record<string, string>> = {
   Operations: 'Work that continues after an answer.',
   'Project file': 'A project as a `stackquay.yml`.',
   Projects: 'Projects and their settings.',
-  Runs: 'Runs of actions and tests.',
+  Runs: 'Runs of actions, tests and cron jobs.',
   Services: 'Services of a project, their data and credentials.',
   SSH: 'Logging in to projects with SSH and SFTP.',
   Stats: 'CPU, memory and disk.',
@@ -27,4 +27,5 @@ export const tagTexts: Readonly<Record<string, string>> = {
   Tests: 'Test suites and their results.',
   Trash: 'What was deleted and can be restored.',
   Webhooks: 'Events sent to other addresses.',
+  'Workers and cron': 'Programs beside the server, and commands at times.',
 }

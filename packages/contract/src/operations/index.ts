@@ -26,6 +26,7 @@ import * as system from './system.ts'
 import * as terminals from './terminals.ts'
 import * as trash from './trash.ts'
 import * as webhooks from './webhooks.ts'
+import * as workers from './workers.ts'
 
 /** The one description of what the product can do. Routes, OpenAPI, client, CLI and reference are read from it. */
 export const operations = {
@@ -52,6 +53,7 @@ export const operations = {
   ...ofOperations,
   ...services,
   ...runs,
+  ...workers,
   ...terminals,
   ...ssh,
   ...webhooks,

@@ -7,6 +7,7 @@ import { Hooks, HooksPatch } from './hooks.ts'
 import { databaseNamePattern, envNamePattern } from './names.ts'
 import { OperationRecord } from './operations.ts'
 import { PullSource, pullNamePattern } from './pull.ts'
+import { CronPatch, CronView, programNamePattern, WorkerPatch, WorkerView } from './workers.ts'
 
 export const projectStates = [
   'stopped',
@@ -55,7 +56,7 @@ export const WorkloadStatus = z
   .object({
     name: z.string(),
     title: z.string(),
-    kind: z.enum(['runtime', 'service', 'database']),
+    kind: z.enum(['runtime', 'service', 'database', 'worker']),
     state: z.enum(workloadStates),
     since: Time.nullable(),
     health: z.enum(['starting', 'healthy', 'unhealthy', 'none']),
@@ -254,6 +255,8 @@ export const Project = z
     env: z.record(z.string(), EnvView),
     pull: z.record(z.string(), PullSource).optional().describe('Where databases and files can be fetched from.'),
     hooks: Hooks.optional().describe('Commands of its own at moments of its life.'),
+    workers: z.record(z.string(), WorkerView).optional().describe('Programs beside the server, by name.'),
+    cron: z.record(z.string(), CronView).optional().describe('Commands that are run at times, by name.'),
   })
   .meta({ id: 'Project' })
 
@@ -264,7 +267,11 @@ export type ProjectView = Omit<ProjectFields, 'status'> & {
   env: Record<string, z.infer<typeof EnvView>>
   pull?: Record<string, PullSource> | undefined
   hooks?: Hooks | undefined
+  workers?: Record<string, WorkerView> | undefined
+  cron?: Record<string, CronView> | undefined
 } & Record<string, unknown>
+
+const programName = z.string().regex(programNamePattern, 'must match [a-z][a-z0-9-]{0,29}')
 
 const changeable = {
   name: shownName().optional(),
@@ -283,6 +290,16 @@ const changeable = {
   databases: z
     .record(z.string().regex(databaseNamePattern, 'must match [a-z][a-z0-9_]{0,30}'), DatabaseChange.nullable())
     .optional(),
+  workers: z
+    .record(programName, WorkerPatch.nullable())
+    .nullable()
+    .optional()
+    .describe('Programs beside the server, by name; null removes one.'),
+  cron: z
+    .record(programName, CronPatch.nullable())
+    .nullable()
+    .optional()
+    .describe('Commands that are run at times, by name; null removes one.'),
   ...(runtimePatches as Record<string, z.ZodOptional<z.ZodObject>>),
   ...(servicePatches as Record<string, z.ZodOptional<z.ZodObject>>),
 }
@@ -326,6 +343,8 @@ export type ProjectPatch = {
     | undefined
   pull?: Record<string, PullSource | null> | null | undefined
   hooks?: z.infer<typeof HooksPatch> | null | undefined
+  workers?: Record<string, WorkerPatch | null> | null | undefined
+  cron?: Record<string, CronPatch | null> | null | undefined
   databases?: Record<
     string,
     {

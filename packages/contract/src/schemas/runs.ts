@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { OutputRange, ProblemSchema, Time } from './common.ts'
 
-export const runKinds = ['action', 'test'] as const
+export const runKinds = ['action', 'test', 'cron'] as const
 /** `failed`: it ended with another code than 0, or could not begin; `cancelled`: a person ended it. */
 export const runStates = ['queued', 'running', 'succeeded', 'failed', 'cancelled'] as const
 
@@ -40,12 +40,13 @@ export const Run = z
     id: RunId,
     project: z.string().describe('Id of the project.'),
     kind: z.enum(runKinds),
-    name: z.string().describe('Id of the action or suite.'),
+    name: z.string().describe('Id of the action or suite, or name of the cron job.'),
     label: z.string(),
     runtime: z.string().nullable(),
     state: z.enum(runStates),
     phase: z.string().nullable().describe('While it runs: its current part, such as "Install dependencies".'),
     filter: z.string().nullable().describe('Of a test run: the chosen tests.'),
+    dueAt: Time.nullable().describe('Of a cron job: the time for which it was started; null: a person started it.'),
     exitCode: z.int().nullable(),
     signal: z.string().nullable(),
     error: ProblemSchema.nullable().describe('Why it could not begin or was ended: a missing program, a timeout.'),

@@ -215,6 +215,8 @@ export const eventTypes = [
   'operation.changed',
   'operation.output',
   'run.changed',
+  'cron.changed',
+  'cron.failed',
   'terminal.changed',
   'webhook.changed',
   'backup.created',

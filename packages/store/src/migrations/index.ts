@@ -21,6 +21,7 @@ import * as trash from './0019-trash.ts'
 import * as pointInTime from './0020-point-in-time.ts'
 import * as checkpoints from './0021-checkpoints.ts'
 import * as seeds from './0022-seeds.ts'
+import * as cron from './0023-cron.ts'
 import * as deploys from './0024-deploys.ts'
 import * as sshKeys from './0025-ssh-keys.ts'
 import * as savedQueries from './0026-saved-queries.ts'
@@ -50,6 +51,7 @@ export const migrations: readonly Migration[] = [
   pointInTime,
   checkpoints,
   seeds,
+  cron,
   deploys,
   sshKeys,
   savedQueries,

@@ -52,11 +52,11 @@ async function run(context: Context, id: string | undefined, flags: FollowFlags)
     },
   })
   if (last === null) throw new CliError('', { exitCode: exitCodes.interrupted })
-  if (last.kind === 'action' && last.state !== 'cancelled')
+  if (last.kind !== 'test' && last.state !== 'cancelled')
     context.note(`${plainText(last.label)}: ${endOf(last)}, ${seconds(last)}`)
   if (last.state === 'cancelled') throw new CliError('It was cancelled.', { exitCode: exitCodes.notRun })
   if (last.error !== null) throw new CliError(last.error.detail, { exitCode: exitCodes.notRun, hint: last.error.hint })
   const own = exitCodeOfProgram({ code: last.exitCode, signal: last.signal })
-  const code = last.kind === 'action' ? own : last.state === 'succeeded' ? exitCodes.ok : exitCodes.failed
+  const code = last.kind !== 'test' ? own : last.state === 'succeeded' ? exitCodes.ok : exitCodes.failed
   if (code !== 0) throw new ProgramEnded(code)
 }

@@ -5,7 +5,7 @@ import { projectRef } from '../../find-project.ts'
 import { projectArgument, wholeNumber } from '../../options.ts'
 import { listRuns } from '../../runs/list-runs.ts'
 
-const kinds = ['action', 'test'] as const
+const kinds = ['action', 'test', 'cron'] as const
 const states = ['queued', 'running', 'succeeded', 'failed', 'cancelled'] as const
 
 interface ListFlags {
@@ -17,12 +17,12 @@ interface ListFlags {
 
 export const defineList: Define = (command, context) =>
   command
-    .summary('list runs of actions and tests, newest first')
-    .description('List runs of actions and tests, newest first.')
+    .summary('list runs of actions, tests and cron jobs, newest first')
+    .description('List runs of actions, tests and cron jobs, newest first.')
     .argument('[project]', projectArgument)
     .addOption(new Option('--kind <kind>', 'only these').choices(kinds))
     .addOption(new Option('--state <state>', 'only in this state').choices(states))
-    .option('--name <id>', 'only of this action or suite')
+    .option('--name <id>', 'only of this action, suite or cron job')
     .option('--limit <count>', 'how many, at most 200', '20')
     .action((project: string | undefined, flags: ListFlags) => run(context(), project, flags))
 

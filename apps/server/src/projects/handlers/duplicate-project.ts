@@ -1,5 +1,5 @@
 import { ProblemError, type Secret } from '@stackquay/contract'
-import { isSecretOfCopy, slugOf } from '@stackquay/domain'
+import { isSecretOfCopy, slugOf, withWorkOff } from '@stackquay/domain'
 import { type NewProject, newId, type ProjectRow, type Store, type Transaction } from '@stackquay/store'
 import type { Handlers } from '../../http/handler.ts'
 import { acceptQuietly, queueOperation } from '../accept.ts'
@@ -17,7 +17,7 @@ export function duplicateHandler(deps: ProjectsDeps, answers: ProjectAnswers): H
     const slug = body.slug ?? slugOf(body.name)
     await refuseCopy(original, slug, store)
     const id = newId('prj')
-    const pending = withPendingSecrets(original.spec)
+    const pending = withPendingSecrets(withWorkOff(original.spec))
     const project: NewProject = {
       id,
       slug,

@@ -52,6 +52,12 @@ export function Sections({ project }: { project: ProjectView }) {
       {may('operate') && services.some((type) => type.hasInbox && isEnabled(project, type)) && (
         <Section to="/projects/$project/mail" label={t.tabs.mail} project={project.slug} />
       )}
+      <Section
+        to="/projects/$project/workers"
+        label={t.tabs.workers}
+        project={project.slug}
+        count={Object.keys(project.workers ?? {}).length + Object.keys(project.cron ?? {}).length}
+      />
       <Section to="/projects/$project/backups" label={t.tabs.backups} project={project.slug} />
       <Section to="/projects/$project/git" label={t.tabs.git} project={project.slug} />
       <Section to="/projects/$project/runtimes" label={t.tabs.runtimes} project={project.slug} />
@@ -63,7 +69,7 @@ export function Sections({ project }: { project: ProjectView }) {
 
 type SectionPath =
   | '/projects/$project'
-  | `/projects/$project/${'logs' | 'actions' | 'tests' | 'terminal' | 'ssh' | 'environment' | 'databases' | 'services' | 'backups' | 'git' | 'mail' | 'runtimes' | 'network' | 'settings'}`
+  | `/projects/$project/${'logs' | 'actions' | 'tests' | 'terminal' | 'ssh' | 'environment' | 'databases' | 'services' | 'workers' | 'backups' | 'git' | 'mail' | 'runtimes' | 'network' | 'settings'}`
 
 function Section({
   to,

@@ -72,6 +72,7 @@ export const go: RuntimeType = {
   detect,
   toWorkloads,
   commandFiles: () => [],
+  programs: { files: [], find: () => [] },
   commands,
   rebuildable: [],
 }

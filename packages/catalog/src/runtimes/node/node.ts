@@ -10,6 +10,7 @@ import { type Launch, launch, type Target } from './launch.ts'
 import { nodeVariables } from './node-variables.ts'
 import { installJob, lockFiles, packageManagerQueries, packageManagers } from './package-manager.ts'
 import { presets } from './presets.ts'
+import { programs } from './programs.ts'
 
 const presetNames = presets.map((preset) => preset.name) as [string, ...string[]]
 
@@ -85,6 +86,7 @@ export const node: RuntimeType = {
   toWorkloads,
   commandFiles: (stored: Settings) => commandFiles(String(stored.package ?? '.')),
   commands,
+  programs,
   rebuildable: [
     'node_modules',
     '.next',

@@ -23,6 +23,7 @@ import { commandEnvironment } from '../command-environment.ts'
 import { inImage } from '../in-image.ts'
 import { commandFiles, phpActions } from './actions.ts'
 import { composer, composerVariables } from './composer.ts'
+import { programs } from './programs.ts'
 
 interface PhpPreset extends Preset {
   readonly documentRoot: string
@@ -102,6 +103,7 @@ export const php: RuntimeType = {
   toWorkloads,
   commandFiles: () => commandFiles,
   commands,
+  programs,
   // Composer's `vendor` is not in it: frameworks keep what people write in folders of that name too.
   rebuildable: [],
 }

@@ -17,6 +17,7 @@ import { applicationFiles, findApplication, moduleFiles } from './application.ts
 import { detect } from './detect.ts'
 import { dependencyFiles, environmentFolder, installerVariables, installJob, needsEnvironment } from './install-job.ts'
 import { presetOf, presets } from './presets.ts'
+import { programs } from './programs.ts'
 
 const Application = z
   .string()
@@ -84,6 +85,7 @@ export const python: RuntimeType = {
   toWorkloads,
   commandFiles: (stored: Settings) => commandFiles(String(stored.package ?? '.')),
   commands,
+  programs,
   rebuildable: ['__pycache__', '.venv', 'venv', '.pytest_cache', '.mypy_cache', '.ruff_cache', '.tox', '.nox'],
 }
 

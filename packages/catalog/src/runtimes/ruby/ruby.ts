@@ -13,6 +13,7 @@ import { below, inSource, installVariables, refuseDebug, searchPath, serverWorkl
 import { commandEnvironment } from '../command-environment.ts'
 import { commandFiles, rubyActions } from './actions.ts'
 import { gemsIn, serverCommand } from './commands.ts'
+import { programs } from './programs.ts'
 
 const presets: readonly Preset[] = [
   { name: 'rails', label: 'Rails', port: 3000, summary: 'rails server' },
@@ -64,6 +65,7 @@ export const ruby: RuntimeType = {
   toWorkloads,
   commandFiles: (stored: Settings) => commandFiles(String(stored.package ?? '.')),
   commands,
+  programs,
   // Bundler's `vendor/bundle` is not in it: the folder above holds what people write.
   rebuildable: [],
 }

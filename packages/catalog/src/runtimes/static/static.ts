@@ -39,6 +39,7 @@ export const staticFiles: RuntimeType = {
   detect,
   toWorkloads,
   commandFiles: () => [],
+  programs: { files: [], find: () => [] },
   commands: (input) => ({
     environment: commandEnvironment(input, { cwd: input.project.path, env: {}, path: [], install: null }),
     actions: [],
