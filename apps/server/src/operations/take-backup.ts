@@ -17,7 +17,6 @@ import {
   withChosen,
 } from '../backups/project-parts.ts'
 import { settingsOf } from '../backups/settings-part.ts'
-import { treeContents } from '../backups/tree-contents.ts'
 import { version } from '../version.ts'
 import type { OperationDeps } from './operation-deps.ts'
 import { bringBack, pauseWorkloads } from './paused.ts'
@@ -118,9 +117,9 @@ async function takeFiles({ row, request, part, writer }: Taking, context: StepCo
   const account = await deps.provision(row.id, context.signal)
   const { signal } = context
   const tree = readTree(account, row.path, { without: leftOut(row, request), signal })
-  const contents = treeContents()
-  await writer.add(newPart(part, 'tar', deps.now()), contents.of(tree.bytes), { signal, onBytes: told(context) })
-  writer.describe(part.id, { warnings: tree.warnings().slice(0, mostWarnings), contents: contents.found() })
+  const options = { signal, onBytes: told(context), countsTree: true }
+  await writer.add(newPart(part, 'tar', deps.now()), tree.bytes, options)
+  writer.describe(part.id, { warnings: tree.warnings().slice(0, mostWarnings) })
 }
 
 const mostWarnings = 200

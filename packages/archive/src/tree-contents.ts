@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { freeChunks } from '@stackquay/archive'
+import { freeChunks } from './free-chunks.ts'
 import { type ContentHash, contentHash } from './content-hash.ts'
 import { entryOf, headerBytes, morePieces, type Piece, type TarEntry } from './tar-entries.ts'
 
@@ -39,6 +39,8 @@ export function treeContents() {
   }
   const look = createReader(note, end)
   return {
+    /** The next bytes of it. They may change afterwards. */
+    look,
     async *of(archive: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
       for await (const chunk of archive) {
         look(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength))
