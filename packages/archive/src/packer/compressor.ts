@@ -3,6 +3,7 @@ import { write } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { promisify } from 'node:util'
 import { createZstdCompress, constants as zlib } from 'node:zlib'
+import { freeChunks } from '../free-chunks.ts'
 import { compressionFailed } from './messages.ts'
 
 const level = 3
@@ -82,7 +83,10 @@ function byThisProcess(file: number): Compressor {
   const failed = Promise.withResolvers<never>()
   failed.promise.catch(() => undefined)
   const written = (async () => {
-    for await (const chunk of stream as AsyncIterable<Buffer>) await writeAll(file, chunk)
+    for await (const chunk of stream as AsyncIterable<Buffer>) {
+      await writeAll(file, chunk)
+      freeChunks(chunk.length)
+    }
   })()
   written.catch((error: unknown) => failed.reject(error))
   return {

@@ -1,4 +1,3 @@
-import { freeChunks } from '../free-chunks.ts'
 import { treeContents } from '../tree-contents.ts'
 import { compressInto } from './compressor.ts'
 import type { FromPacker, Packed, Purpose } from './messages.ts'
@@ -28,7 +27,6 @@ async function pack({ zstd, countsTree }: Purpose): Promise<Packed> {
       await added
       outcome.look()
       contentBytes += piece.length
-      freeChunks(piece.length)
       if (Date.now() - told < tellEveryMs) continue
       told = Date.now()
       tell({ is: 'bytes', contentBytes })
