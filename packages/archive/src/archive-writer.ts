@@ -53,6 +53,7 @@ class FolderWriter implements ArchiveWriter {
       packFile(path, content, {
         zstd: this.#place.zstd,
         countsTree: options.countsTree === true,
+        ...(options.prefix === undefined ? {} : { prefix: options.prefix }),
         signal: AbortSignal.any([options.signal, this.#abandoned.signal]),
         ...(onBytes === undefined ? {} : { onBytes }),
       }),

@@ -22,6 +22,8 @@ export interface AddOptions {
   readonly onBytes?: (contentBytes: number) => void
   /** The content is the archive of a tree: what is counted of it becomes the contents of the part. */
   readonly countsTree?: boolean
+  /** The content is an archive, all of which goes into a folder of this name. */
+  readonly prefix?: string
   /** Looked at when the content has ended, so what is pushed while it is read counts. */
   readonly warnings?: readonly string[]
 }

@@ -136,11 +136,12 @@ async function takeData(taking: Taking, context: StepContext, deps: OperationDep
   }
   const before = await count()
   if (part.stops) await pauseWorkloads(operation, [data], context, deps)
-  const content =
+  const { bytes, ...prefix } =
     part.method === 'online' && programs !== undefined
       ? onlineArchive(programs, deps, context.signal)
-      : deps.engine.readData(row.id, data, context.signal)
-  await writer.add(newPart(part, 'tar', deps.now()), content, { signal: context.signal, onBytes: told(context) })
+      : { bytes: deps.engine.readData(row.id, data, context.signal) }
+  const options = { signal: context.signal, onBytes: told(context), ...prefix }
+  await writer.add(newPart(part, 'tar', deps.now()), bytes, options)
   if (part.stops && request.bringsBack) await bringBack(operation, context, deps)
   // The same before and after: nothing wrote meanwhile, so a copy must show the same.
   const after = before === null ? null : await count()

@@ -7,6 +7,8 @@ export interface Purpose {
   readonly zstd: string | null
   /** The content is the archive of a tree, which is counted. */
   readonly countsTree: boolean
+  /** The content is an archive, all of which goes into a folder of this name. */
+  readonly prefix?: string
 }
 
 export interface Packed extends StoredBytes {

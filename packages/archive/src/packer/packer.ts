@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { ArchiveError } from '../error.ts'
 import { throwAsDiskFull } from '../files.ts'
 import { freeChunks } from '../free-chunks.ts'
+import { brokenArchive } from '../tar-prefix.ts'
 import { untilAborted } from '../until-aborted.ts'
 import { compressionFailed, type FromPacker, type Packed, type Purpose } from './messages.ts'
 
@@ -48,8 +49,11 @@ async function pack(file: number, content: Content, { signal, onBytes, ...purpos
   signal.addEventListener('abort', abort, { once: true })
   const packed = answerOf(child, onBytes)
   const fed = feed(content, child.stdin as Socket, stopping.signal)
-  // The first that fails says why: what follows from it fails too.
-  for (const one of [packed, fed]) one.catch(fail)
+  // The first that fails says why: what follows from it fails too. Why content broke off is known where it comes from.
+  fed.catch(fail)
+  packed.catch((error: NodeJS.ErrnoException) =>
+    error.code === brokenArchive ? fed.then(() => fail(error), () => undefined) : fail(error),
+  )
   try {
     return await Promise.race([Promise.all([packed, fed]).then(([found]) => found), failed.promise])
   } finally {

@@ -1,3 +1,4 @@
+import { withPrefix } from '../tar-prefix.ts'
 import { treeContents } from '../tree-contents.ts'
 import { compressInto } from './compressor.ts'
 import type { FromPacker, Packed, Purpose } from './messages.ts'
@@ -13,14 +14,14 @@ const input = 0
 const file = 4
 const tellEveryMs = 250
 
-async function pack({ zstd, countsTree }: Purpose): Promise<Packed> {
+async function pack({ zstd, countsTree, prefix }: Purpose): Promise<Packed> {
   const tree = countsTree ? treeContents() : null
   const compressor = compressInto(file, zstd)
   const outcome = outcomeOf(file)
   let contentBytes = 0
   let told = Date.now()
   const packing = async () => {
-    for await (const piece of piecesOf(input)) {
+    for await (const piece of prefix === undefined ? piecesOf(input) : withPrefix(piecesOf(input), prefix)) {
       const added = compressor.add(piece)
       added.catch(() => undefined)
       tree?.look(piece)
