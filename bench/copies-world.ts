@@ -9,9 +9,9 @@ import { promisify } from 'node:util'
 import { ApiError, type Client } from '@stackquay/client'
 import { startSftpServer } from '@stackquay/testkit'
 import { Client as Postgres } from 'pg'
-import { root } from './command.ts'
 import { type Service, startService } from '../e2e/support/service.ts'
 import { startTargetStorage } from '../e2e/support/target-storage.ts'
+import { root } from './command.ts'
 
 const run = promisify(execFile)
 

@@ -92,7 +92,10 @@ export const fileAccess: readonly FileAccess[] = [
     path: 'packages/archive/src/instance/instance-archives.ts',
     why: 'names in `instance-backups` of the home, and the copies in it',
   },
-  { path: 'packages/archive/src/packer/', why: 'writes in `backups` of the home; the process that packs has descriptors alone' },
+  {
+    path: 'packages/archive/src/packer/',
+    why: 'writes in `backups` of the home; the process that packs has descriptors alone',
+  },
   { path: 'packages/archive/src/read-part.ts', why: 'reads in `backups` of the home' },
   { path: 'packages/archive/src/upload.ts', why: 'removes what it wrote, in `backups` of the home' },
   {

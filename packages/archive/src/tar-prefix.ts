@@ -105,7 +105,8 @@ export function createPrefixer(prefix: string): Prefixer {
       return taken()
     },
     end: () => {
-      if (!isEnded && !(isFirst && rest.length === 0)) throw new BrokenArchiveError('Unexpected end of data of the archive.')
+      if (!isEnded && !(isFirst && rest.length === 0))
+        throw new BrokenArchiveError('Unexpected end of data of the archive.')
       if (isFirst) begin(Buffer.alloc(headerBytes))
       return [...taken(), Buffer.alloc(2 * headerBytes)]
     },

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import { freeChunks } from './free-chunks.ts'
 import { type ContentHash, contentHash } from './content-hash.ts'
+import { freeChunks } from './free-chunks.ts'
 import { entryOf, headerBytes, morePieces, type Piece, type TarEntry } from './tar-entries.ts'
 
 /** What there is in a folder; the same is found in an archive while it is made and in what is unpacked of it. */

@@ -137,7 +137,7 @@ function written([command, ...args]: [string, ...string[]]): Content {
       if (code !== 0) throw new Error(`It ended ${code}.`)
       return true
     },
-    async *[Symbol.asyncIterator]() {
+    [Symbol.asyncIterator]() {
       throw new Error('It does not pass by here.')
     },
   }

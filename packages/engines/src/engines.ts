@@ -92,12 +92,7 @@ export function createEngines({ engines, engineOf }: EnginesOptions): Engines {
   }
 }
 
-function readDataOf(
-  find: () => Promise<Engine>,
-  project: string,
-  name: string,
-  signal: AbortSignal,
-): PipedBytes {
+function readDataOf(find: () => Promise<Engine>, project: string, name: string, signal: AbortSignal): PipedBytes {
   const begin = async () => (await find()).readData(project, name, signal)
   return {
     async *[Symbol.asyncIterator]() {

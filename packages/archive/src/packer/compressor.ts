@@ -109,5 +109,6 @@ const writeOnce = promisify(write)
 
 /** One write may take only a part of it. */
 async function writeAll(file: number, chunk: Buffer): Promise<void> {
-  for (let done = 0; done < chunk.length; ) done += (await writeOnce(file, chunk, done, chunk.length - done)).bytesWritten
+  for (let done = 0; done < chunk.length; )
+    done += (await writeOnce(file, chunk, done, chunk.length - done)).bytesWritten
 }

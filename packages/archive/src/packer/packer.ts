@@ -52,7 +52,12 @@ async function pack(file: number, content: Content, { signal, onBytes, ...purpos
   // The first that fails says why: what follows from it fails too. Why content broke off is known where it comes from.
   fed.catch(fail)
   packed.catch((error: NodeJS.ErrnoException) =>
-    error.code === brokenArchive ? fed.then(() => fail(error), () => undefined) : fail(error),
+    error.code === brokenArchive
+      ? fed.then(
+          () => fail(error),
+          () => undefined,
+        )
+      : fail(error),
   )
   try {
     return await Promise.race([Promise.all([packed, fed]).then(([found]) => found), failed.promise])

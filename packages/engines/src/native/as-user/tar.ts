@@ -16,7 +16,9 @@ const isGnu = process.platform === 'linux'
 
 /** In one archive format of two programs: long names and sparse files are understood by both, and by all public tools. */
 const writing = [
-  ...(isGnu ? ['--format=gnu', '--sort=name', '--quoting-style=escape', '--ignore-failed-read', '--blocking-factor=128'] : ['--format=gnutar']),
+  ...(isGnu
+    ? ['--format=gnu', '--sort=name', '--quoting-style=escape', '--ignore-failed-read', '--blocking-factor=128']
+    : ['--format=gnutar']),
   '--numeric-owner',
 ]
 
