@@ -90,11 +90,15 @@ export const fileAccess: readonly FileAccess[] = [
   // Backups.
   { path: 'packages/archive/src/archive-folder.ts', why: 'names in `backups` of the home' },
   { path: 'packages/archive/src/archive-writer.ts', why: 'a backup that is written, in `backups` of the home' },
-  { path: 'packages/archive/src/compress.ts', why: 'looks for `zstd` on the PATH of the service' },
+  { path: 'packages/archive/src/find-zstd.ts', why: 'looks for `zstd` on the PATH of the service' },
   { path: 'packages/archive/src/files.ts', why: 'writes in `backups` of the home' },
   {
     path: 'packages/archive/src/instance/instance-archives.ts',
     why: 'names in `instance-backups` of the home, and the copies in it',
+  },
+  {
+    path: 'packages/archive/src/packer/',
+    why: 'writes in `backups` of the home; the process that packs has descriptors alone',
   },
   { path: 'packages/archive/src/read-part.ts', why: 'reads in `backups` of the home' },
   { path: 'packages/archive/src/upload.ts', why: 'removes what it wrote, in `backups` of the home' },

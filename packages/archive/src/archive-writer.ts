@@ -1,10 +1,8 @@
 import { rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { AddOptions, ArchiveWriter, ManifestFields, NewPart, PartNotes } from './archive.ts'
-import { compress } from './compress.ts'
 import { ArchiveError } from './error.ts'
 import { errorCode, makeFolder, oneChunk, type StoredBytes, storeFile, syncFolder, throwAsDiskFull } from './files.ts'
-import { freeChunks } from './free-chunks.ts'
 import {
   fileName,
   type Manifest,
@@ -16,6 +14,7 @@ import {
   type PartForm,
   PartId,
 } from './manifest.ts'
+import { type Content, packFile } from './packer/packer.ts'
 import { newManifest, printManifest } from './read-manifest.ts'
 
 export interface WriterPlace {
@@ -48,37 +47,32 @@ class FolderWriter implements ArchiveWriter {
     this.#place = place
   }
 
-  async add(part: NewPart, content: AsyncIterable<Uint8Array>, options: AddOptions): Promise<PartEntry> {
-    const signal = AbortSignal.any([options.signal, this.#abandoned.signal])
-    let contentBytes = 0
-    async function* counted(): AsyncGenerator<Uint8Array> {
-      for await (const chunk of content) {
-        contentBytes += chunk.length
-        freeChunks(chunk.length)
-        options.onBytes?.(contentBytes)
-        yield chunk
-      }
-    }
-    const compressed = compress(counted(), { zstd: this.#place.zstd, signal })
-    const stored = await this.#store(part, `${part.extension}.zst`, compressed)
-    return this.#keep(part, `${part.extension}.zst`, {
-      ...stored,
-      contentBytes,
-      warnings: limited(options.warnings ?? []),
-    })
+  async add(part: NewPart, content: Content, { onBytes, warnings, ...options }: AddOptions): Promise<PartEntry> {
+    const form = `${part.extension}.zst` as const
+    const { tree, ...stored } = await this.#write(part, form, (path) =>
+      packFile(path, content, {
+        zstd: this.#place.zstd,
+        countsTree: options.countsTree === true,
+        ...(options.prefix === undefined ? {} : { prefix: options.prefix }),
+        signal: AbortSignal.any([options.signal, this.#abandoned.signal]),
+        ...(onBytes === undefined ? {} : { onBytes }),
+      }),
+    )
+    const entry = this.#keep(part, form, { ...stored, warnings: limited(warnings ?? []) })
+    return tree === null ? entry : this.describe(part.id, { contents: { ...tree } })
   }
 
   async addSealed(part: NewPart, bytes: Uint8Array): Promise<PartEntry> {
-    const stored = await this.#store(part, 'json.age', oneChunk(bytes))
+    const stored = await this.#write(part, 'json.age', (path) => storeFile(path, oneChunk(bytes)))
     return this.#keep(part, 'json.age', { ...stored, contentBytes: bytes.length, warnings: [] })
   }
 
-  async #store(part: NewPart, form: PartForm, bytes: AsyncIterable<Uint8Array>): Promise<StoredBytes> {
+  async #write<T>(part: NewPart, form: PartForm, act: (path: string) => Promise<T>): Promise<T> {
     if (!PartId.safeParse(part.id).success) throw new Error(`Not an id of a part: ${part.id}`)
     if (!this.#open) throw new Error(`The backup ${this.id} takes no more parts.`)
     if (this.#writing !== null) throw new Error('Parts are added one after the other.')
     if (this.#parts.has(part.id)) throw new Error(`The part ${part.id} is there already.`)
-    const writing = storeFile(join(this.#place.unfinished, fileName(part.id, form)), bytes)
+    const writing = act(join(this.#place.unfinished, fileName(part.id, form)))
     this.#writing = writing
     try {
       return await writing
@@ -97,12 +91,12 @@ class FolderWriter implements ArchiveWriter {
     return entry
   }
 
-  describe(part: string, notes: PartNotes): void {
+  describe(part: string, notes: PartNotes): PartEntry {
     const entry = this.#parts.get(part)
     if (entry === undefined) throw new Error(`No part ${part} was added.`)
     const { warnings = [], contents, ...rest } = notes
     const tooMuch = contents !== undefined && JSON.stringify(contents).length > mostContentsText
-    this.#parts.set(part, {
+    const described = {
       ...entry,
       ...rest,
       ...(contents === undefined || tooMuch ? {} : { contents }),
@@ -111,7 +105,9 @@ class FolderWriter implements ArchiveWriter {
         ...(tooMuch ? ['What was counted in it is too much to be kept.'] : []),
         ...warnings,
       ]),
-    })
+    }
+    this.#parts.set(part, described)
+    return described
   }
 
   async finish(fields: ManifestFields): Promise<Manifest> {

@@ -1,4 +1,5 @@
 import type { Manifest, PartContents, PartEntry } from './manifest.ts'
+import type { Content } from './packer/packer.ts'
 
 /** A part that is to be taken. */
 export interface NewPart {
@@ -17,8 +18,12 @@ export interface NewPart {
 export interface AddOptions {
   /** Ends the compression; nothing is left of the part, and `add` rejects with the reason. */
   readonly signal: AbortSignal
-  /** How much of the content was taken so far. */
+  /** How much of the content was taken so far; told now and then, and at the end. */
   readonly onBytes?: (contentBytes: number) => void
+  /** The content is the archive of a tree: what is counted of it becomes the contents of the part. */
+  readonly countsTree?: boolean
+  /** The content is an archive, all of which goes into a folder of this name. */
+  readonly prefix?: string
   /** Looked at when the content has ended, so what is pushed while it is read counts. */
   readonly warnings?: readonly string[]
 }
@@ -42,12 +47,12 @@ export type ManifestFields = Pick<
  */
 export interface ArchiveWriter extends AsyncDisposable {
   readonly id: string
-  /** Compresses the content into a file. Reads no faster than it writes; memory does not grow with the content. */
-  add(part: NewPart, content: AsyncIterable<Uint8Array>, options: AddOptions): Promise<PartEntry>
+  /** Compresses the content into a file, in a process of its own. Reads no faster than it writes; memory does not grow with the content. */
+  add(part: NewPart, content: Content, options: AddOptions): Promise<PartEntry>
   /** Stores bytes as they are: they are encrypted already. */
   addSealed(part: NewPart, bytes: Uint8Array): Promise<PartEntry>
   /** Completes the entry of a part that was added. */
-  describe(part: string, notes: PartNotes): void
+  describe(part: string, notes: PartNotes): PartEntry
   finish(fields: ManifestFields): Promise<Manifest>
   /** Removes what was written. Nothing happens after `finish`. Disposing does the same. */
   abandon(): Promise<void>

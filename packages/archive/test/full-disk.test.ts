@@ -4,7 +4,7 @@ import { readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { smallDisk } from '@stackquay/testkit'
-import { findZstd } from '../src/compress.ts'
+import { findZstd } from '../src/find-zstd.ts'
 import { openArchiveFolder } from '../src/index.ts'
 import { archiveError, chunks, fields, never, part, temporaryFolder, whole, writeBackup } from './temp-archives.ts'
 

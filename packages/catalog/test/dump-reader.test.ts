@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type DumpMode, type DumpNote, databaseTypeOf } from '@stackquay/catalog'
+import { newlines } from '../src/dumps/bytes.ts'
 
 /** What goes on to the program, in pieces of so many bytes, and what was noted. */
 function readIn(type: string, dump: string, pieces: number, mode: DumpMode = 'append'): [string, readonly DumpNote[]] {
@@ -149,4 +150,20 @@ test('names in notes are shown as they are written', () => {
     notes.map(({ text }) => text),
     ['DROP DATABASE "büro"', 'GRANT ... TO "jörg"'],
   )
+})
+
+test('lines are counted the same, however long they are', () => {
+  const plain = (bytes: Buffer, from: number, to: number) =>
+    bytes.subarray(from, to).filter((byte) => byte === 10).length
+  for (const length of [0, 1, 7, 99, 100, 101, 900]) {
+    const bytes = Buffer.from(`${'x'.repeat(length)}\n`.repeat(500) + 'y\n'.repeat(300) + 'z'.repeat(3000))
+    for (const [from, to] of [
+      [0, bytes.length],
+      [3, bytes.length - 5],
+      [length, length * 40],
+      [5, 5],
+      [1, 2],
+    ] as const)
+      assert.equal(newlines(bytes, from, to), plain(bytes, from, to), `${length}, ${from} to ${to}`)
+  }
 })

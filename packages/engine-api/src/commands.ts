@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net'
 import type { Exit } from './observed.ts'
 import type { SecretRef, Value } from './value.ts'
 import type { Container, DataMount, Limits, StopPolicy } from './workload.ts'
@@ -120,6 +121,11 @@ export interface ExecIo {
   /** Null: empty. */
   readonly stdin: AsyncIterable<Uint8Array> | null
   output(stream: 'stdout' | 'stderr', bytes: Buffer): Promise<void>
+  /**
+   * A pipe that the program may write its standard output into, past this process. An engine that can do that gives it to the program and
+   * closes this process’s end; of one that cannot, `output` gets it as ever.
+   */
+  readonly pipe?: Socket
   /** Called once, with a way to send signals to the process group. */
   started?(process: { readonly pid: number; signal(name: NodeJS.Signals): void }): void
 }

@@ -2,6 +2,7 @@ import type { Change, Step } from './change.ts'
 import type { Commands } from './commands.ts'
 import type { CopyDataOptions, CopyMethod, DataCopied, DataRef } from './copy-data.ts'
 import type { EngineEvent, LogBatch, LogLine, LogOptions, Observed, Sample } from './observed.ts'
+import type { PipedBytes } from './piped-bytes.ts'
 import type { Toolchain, ToolchainQuery } from './toolchain.ts'
 import type { SecretRef } from './value.ts'
 import type { WorkloadRef } from './workload.ts'
@@ -58,7 +59,7 @@ export interface Engine {
    * kept, and holes where the engine sees them. Throws `engine_cannot` while it is in use (`retryable`) and when there is none; an
    * archive that could not be read to its end throws instead of ending.
    */
-  readData(project: string, name: string, signal: AbortSignal): AsyncIterable<Buffer>
+  readData(project: string, name: string, signal: AbortSignal): AsyncIterable<Buffer> & Partial<PipedBytes>
   /**
    * Makes kept data of such an archive, for whoever runs the workload; `engine_cannot` when there is some by that name. All of it or nothing: after
    * a failure, an abort or a crash the name is not there. Throws `invalid_archive` for an archive that is not whole or leads out of its

@@ -5,6 +5,7 @@ import type {
   Container,
   Engine,
   EngineId,
+  PipedBytes,
   PortOwner,
   WorkloadRef,
 } from '@stackquay/engine-api'
@@ -71,9 +72,7 @@ export function createEngines({ engines, engineOf }: EnginesOptions): Engines {
     copyData: async (from, to, options, signal) =>
       (await choice.ownOrFirst(from.project)).copyData(from, to, options, signal),
     copyMethod: async (project, signal) => (await choice.ownOrFirst(project)).copyMethod(project, signal),
-    async *readData(project, name, signal) {
-      yield* (await choice.ownOrFirst(project)).readData(project, name, signal)
-    },
+    readData: (project, name, signal) => readDataOf(() => choice.ownOrFirst(project), project, name, signal),
     writeData: async (project, name, archive, signal) =>
       (await choice.ownOrFirst(project)).writeData(project, name, archive, signal),
     asides: (project, signal) => choice.ask(project, (engine) => engine.asides(project, signal)),
@@ -89,6 +88,19 @@ export function createEngines({ engines, engineOf }: EnginesOptions): Engines {
     commands: commandsOf(engines, choice.runner),
     close: async () => {
       await Promise.all(engines.map((engine) => engine.close()))
+    },
+  }
+}
+
+function readDataOf(find: () => Promise<Engine>, project: string, name: string, signal: AbortSignal): PipedBytes {
+  const begin = async () => (await find()).readData(project, name, signal)
+  return {
+    async *[Symbol.asyncIterator]() {
+      yield* await begin()
+    },
+    async into(pipe, stopped) {
+      const bytes = await begin()
+      return bytes.into === undefined ? false : bytes.into(pipe, stopped)
     },
   }
 }

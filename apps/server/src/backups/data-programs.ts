@@ -1,24 +1,24 @@
-import { PassThrough } from 'node:stream'
+import type { Socket } from 'node:net'
+import { PassThrough, type Writable } from 'node:stream'
 import { freeChunks } from '@stackquay/archive'
-import { withPrefix } from '@stackquay/catalog/tar-prefix'
 import { ProblemError } from '@stackquay/contract'
 import type { BackupPrograms, DataProgram } from '@stackquay/domain'
-import type { Engine, SecretRef } from '@stackquay/engine-api'
+import type { Engine, PipedBytes, SecretRef } from '@stackquay/engine-api'
 
 export interface ProgramDeps {
   readonly engine: Pick<Engine, 'commands'>
   reveal(ref: SecretRef): Promise<string>
 }
 
-/** What a program writes of the data of a workload that runs, as a tar of all of it. Throws when the program fails. */
-export async function* onlineArchive(
-  { workload, online }: BackupPrograms,
-  deps: ProgramDeps,
-  signal: AbortSignal,
-): AsyncGenerator<Buffer> {
+/** What a program writes of the data of a workload that runs, as a tar of it, for the folder `prefix` of it. Throws when the program fails. */
+export function onlineArchive({ workload, online }: BackupPrograms, deps: ProgramDeps, signal: AbortSignal) {
   if (online === null) throw new TypeError(`${workload.title} has no program that takes its data while it runs.`)
-  const written = outputOf(online, { project: workload.ref.project, failed: failedFor(workload.title) }, deps, signal)
-  yield* online.prefix === undefined ? written : withPrefix(written, online.prefix)
+  const use = { project: workload.ref.project, failed: failedFor(workload.title) }
+  const bytes: PipedBytes = {
+    [Symbol.asyncIterator]: () => outputOf(online, use, deps, signal),
+    into: (pipe, stopped) => outputInto(pipe, online, use, deps, AbortSignal.any([signal, stopped])),
+  }
+  return { bytes, ...(online.prefix === undefined ? {} : { prefix: online.prefix }) }
 }
 
 /** What is in the data of a workload that runs; null where nobody counts it. Throws when the program fails. */
@@ -107,6 +107,42 @@ export async function* outputOf(
     output.destroy()
     await ended.catch(() => undefined)
   }
+}
+
+/** The same, into a pipe: past this process, where the engine can do that. */
+async function outputInto(
+  pipe: Socket,
+  program: DataProgram,
+  { project, failed }: Pick<ProgramUse, 'project' | 'failed'>,
+  { engine, reveal }: ProgramDeps,
+  signal: AbortSignal,
+): Promise<true> {
+  let words = ''
+  const output = async (stream: 'stdout' | 'stderr', bytes: Buffer) => {
+    if (stream === 'stderr') words = (words + bytes.toString('utf8')).slice(-keptWords)
+    else {
+      freeChunks(bytes.length)
+      if (!pipe.write(bytes)) await writable(pipe)
+    }
+  }
+  const io = { stdin: null, output, pipe }
+  const { code } = await engine.commands.exec({ ...program, project, stop }, io, { signal, reveal })
+  signal.throwIfAborted()
+  if (code !== 0) throw failed(code, words.trim())
+  pipe.end()
+  return true
+}
+
+/** Or closed. */
+function writable(stream: Writable): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const done = () => {
+    stream.off('drain', done).off('close', done)
+    resolve()
+  }
+  if (stream.destroyed) resolve()
+  else stream.once('drain', done).once('close', done)
+  return promise
 }
 
 function failedFor(title: string): ProgramUse['failed'] {

@@ -17,7 +17,6 @@ import {
   withChosen,
 } from '../backups/project-parts.ts'
 import { settingsOf } from '../backups/settings-part.ts'
-import { treeContents } from '../backups/tree-contents.ts'
 import { version } from '../version.ts'
 import type { OperationDeps } from './operation-deps.ts'
 import { bringBack, pauseWorkloads } from './paused.ts'
@@ -118,9 +117,9 @@ async function takeFiles({ row, request, part, writer }: Taking, context: StepCo
   const account = await deps.provision(row.id, context.signal)
   const { signal } = context
   const tree = readTree(account, row.path, { without: leftOut(row, request), signal })
-  const contents = treeContents()
-  await writer.add(newPart(part, 'tar', deps.now()), contents.of(tree.bytes), { signal, onBytes: told(context) })
-  writer.describe(part.id, { warnings: tree.warnings().slice(0, mostWarnings), contents: contents.found() })
+  const options = { signal, onBytes: told(context), countsTree: true }
+  await writer.add(newPart(part, 'tar', deps.now()), tree.bytes, options)
+  writer.describe(part.id, { warnings: tree.warnings().slice(0, mostWarnings) })
 }
 
 const mostWarnings = 200
@@ -137,11 +136,12 @@ async function takeData(taking: Taking, context: StepContext, deps: OperationDep
   }
   const before = await count()
   if (part.stops) await pauseWorkloads(operation, [data], context, deps)
-  const content =
+  const { bytes, ...prefix } =
     part.method === 'online' && programs !== undefined
       ? onlineArchive(programs, deps, context.signal)
-      : deps.engine.readData(row.id, data, context.signal)
-  await writer.add(newPart(part, 'tar', deps.now()), content, { signal: context.signal, onBytes: told(context) })
+      : { bytes: deps.engine.readData(row.id, data, context.signal) }
+  const options = { signal: context.signal, onBytes: told(context), ...prefix }
+  await writer.add(newPart(part, 'tar', deps.now()), bytes, options)
   if (part.stops && request.bringsBack) await bringBack(operation, context, deps)
   // The same before and after: nothing wrote meanwhile, so a copy must show the same.
   const after = before === null ? null : await count()

@@ -5,10 +5,11 @@ import { join } from 'node:path'
 import type { ArchiveTar, UploadOptions } from '../archive.ts'
 import { tarOf } from '../archive-tar.ts'
 import { alreadyThere, publish } from '../archive-writer.ts'
-import { compress, findZstd } from '../compress.ts'
 import { ArchiveError } from '../error.ts'
 import { makeFolder, orNull, readAtMost, removeBackup, storeFile } from '../files.ts'
+import { findZstd } from '../find-zstd.ts'
 import { manifestFile, mostManifestBytes } from '../manifest.ts'
+import { packFile } from '../packer/packer.ts'
 import { readAll } from '../read-all.ts'
 import { readContent, readStored } from '../read-part.ts'
 import { receiveArchive } from '../upload.ts'
@@ -74,16 +75,11 @@ class FolderOfInstanceArchives implements InstanceArchives {
     return await this.#fill(`.${id}.new`, async (unfinished) => {
       const copy = join(unfinished, 'stackquay.db')
       const { schema, keyId, audit, counts } = await copyTo(copy)
-      let contentBytes = 0
-      async function* content() {
-        for await (const chunk of createReadStream(copy, { highWaterMark: 1 << 18 })) {
-          contentBytes += chunk.length
-          yield chunk as Buffer
-        }
-      }
-      const stored = await storeFile(join(unfinished, databaseFile), compress(content(), { zstd: findZstd(), signal }))
+      const content = createReadStream(copy, { highWaterMark: 1 << 18 })
+      const purpose = { zstd: findZstd(), countsTree: false, signal }
+      const { tree: _, ...stored } = await packFile(join(unfinished, databaseFile), content, purpose)
       await rm(copy)
-      const part = { file: databaseFile, id: 'database', ...stored, contentBytes } as const
+      const part = { file: databaseFile, id: 'database', ...stored } as const
       const manifest = newInstanceManifest({ ...fields, schema, keyId, audit, counts, parts: [part] }, sign)
       signal.throwIfAborted()
       await publish({ id, unfinished, finished: join(this.#root, id) }, manifest)

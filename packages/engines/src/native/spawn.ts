@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { stat } from 'node:fs/promises'
+import type { Socket } from 'node:net'
 import { EngineError } from '@stackquay/engine-api'
 import type { Account } from './account.ts'
 import { errorCode, orNull } from './errors.ts'
@@ -37,7 +38,7 @@ export async function spawnKept(
 export async function spawnDetached(
   machine: Pick<Machine, 'table'>,
   program: Program,
-  stdio: ('ignore' | 'pipe' | number)[],
+  stdio: ('ignore' | 'pipe' | number | Socket)[],
 ): Promise<Spawned> {
   const [file = '', ...args] = program.argv
   let child: ChildProcess

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import type { Socket } from 'node:net'
 import type { Account } from '../account.ts'
 import { FilesError } from './files-error.ts'
 import { asUserArgv, systemPath } from './restricted.ts'
@@ -66,7 +67,7 @@ const mostErrors = 4096
 export async function startAsUser(
   account: Account | null,
   argv: readonly [string, ...string[]],
-  stdio: readonly ('ignore' | 'pipe' | number)[],
+  stdio: readonly ('ignore' | 'pipe' | number | Socket)[],
 ) {
   if (account !== null && !(account.uid > 0 && account.gid > 0))
     throw new FilesError('denied', 'The user of a project is never root.')

@@ -1,6 +1,8 @@
 import { once } from 'node:events'
+import type { Socket } from 'node:net'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import type { PipedBytes } from '@stackquay/engine-api'
 import type { Account } from '../account.ts'
 import { FilesError } from './files-error.ts'
 import { startAsUser } from './run-as-user.ts'
@@ -14,7 +16,9 @@ const isGnu = process.platform === 'linux'
 
 /** In one archive format of two programs: long names and sparse files are understood by both, and by all public tools. */
 const writing = [
-  ...(isGnu ? ['--format=gnu', '--sort=name', '--quoting-style=escape', '--ignore-failed-read'] : ['--format=gnutar']),
+  ...(isGnu
+    ? ['--format=gnu', '--sort=name', '--quoting-style=escape', '--ignore-failed-read', '--blocking-factor=128']
+    : ['--format=gnutar']),
   '--numeric-owner',
 ]
 
@@ -30,24 +34,48 @@ export const keepTop = isGnu ? ['--no-overwrite-dir'] : []
 /** Nor is it touched at all: a folder that belongs to somebody else, who lets the user write there, could not be. */
 const passOverTop = isGnu ? ['--no-recursion', '--anchored', '--no-wildcards', '--exclude=.'] : []
 
+export interface PackOptions {
+  readonly excluding?: readonly string[]
+  readonly adding?: readonly string[]
+  readonly signal: AbortSignal
+  complain(complaint: Complaint): void
+}
+
 /**
  * The archive of a folder, at the speed of who reads it. Ends when it is whole; what went wrong throws instead, so that a part never looks like
  * all. `complain` is told of every line that is none of a failure.
  */
-export async function* packTree(
+export function packTree(account: Account | null, path: string, options: PackOptions): PipedBytes {
+  const { signal } = options
+  return {
+    async *[Symbol.asyncIterator]() {
+      await using tar = await startPacking(account, path, options, 'pipe', signal)
+      for await (const chunk of tar.stdout!) yield chunk as Buffer
+      await tar.whole()
+    },
+    async into(pipe, stopped) {
+      try {
+        await using tar = await startPacking(account, path, options, pipe, AbortSignal.any([signal, stopped]))
+        pipe.destroy()
+        await tar.whole()
+        return true
+      } finally {
+        pipe.destroy()
+      }
+    },
+  }
+}
+
+async function startPacking(
   account: Account | null,
   path: string,
-  options: {
-    readonly excluding?: readonly string[]
-    readonly adding?: readonly string[]
-    readonly signal: AbortSignal
-    complain(complaint: Complaint): void
-  },
-): AsyncGenerator<Buffer, void> {
-  const { excluding = [], adding = [], signal, complain } = options
+  { excluding = [], adding = [], complain }: PackOptions,
+  to: 'pipe' | Socket,
+  signal: AbortSignal,
+) {
   const args = [...writing, ...excluding, '-C', path, '-cSf', '-', '.', ...adding]
   let failure: string | null = null
-  const { child, ended } = await startTar(account, args, ['ignore', 'pipe', 'pipe'], (line) => {
+  const { child, ended } = await startTar(account, args, ['ignore', to, 'pipe'], (line) => {
     const complaint = complaintOf(line)
     if (complaint.what === 'failure') failure ??= complaint.text
     else complain(complaint)
@@ -55,17 +83,20 @@ export async function* packTree(
   const end = () => child.kill('SIGKILL')
   signal.addEventListener('abort', end, { once: true })
   if (signal.aborted) end()
-  try {
-    for await (const chunk of child.stdout!) yield chunk as Buffer
-    const code = await ended
-    signal.throwIfAborted()
-    if (failure !== null || (code !== 0 && code !== 1))
-      throw failed(failure ?? `tar ended (${code ?? 'killed'})`, 'read')
-  } finally {
-    signal.removeEventListener('abort', end)
-    end()
-    child.stdout?.destroy()
-    await ended.catch(() => undefined)
+  return {
+    stdout: child.stdout,
+    whole: async () => {
+      const code = await ended
+      signal.throwIfAborted()
+      if (failure !== null || (code !== 0 && code !== 1))
+        throw failed(failure ?? `tar ended (${code ?? 'killed'})`, 'read')
+    },
+    [Symbol.asyncDispose]: async () => {
+      signal.removeEventListener('abort', end)
+      end()
+      child.stdout?.destroy()
+      await ended.catch(() => undefined)
+    },
   }
 }
 
@@ -125,7 +156,7 @@ function failed(words: string, verb: string): FilesError {
 async function startTar(
   account: Account | null,
   args: readonly string[],
-  stdio: readonly ('ignore' | 'pipe')[],
+  stdio: readonly ('ignore' | 'pipe' | Socket)[],
   say: (line: string) => void,
 ) {
   const child = await startAsUser(account, ['tar', ...args], stdio)

@@ -1,4 +1,4 @@
-import { checkedArchive, EngineError } from '@stackquay/engine-api'
+import { checkedArchive, EngineError, type PipedBytes } from '@stackquay/engine-api'
 import type { Account } from '../account.ts'
 import { makeDatabaseCopies } from './database-copies.ts'
 import { FilesError } from './files-error.ts'
@@ -8,7 +8,7 @@ import { packTree, unpackTree, withoutNames } from './tar.ts'
 /** An archive while it is made. */
 export interface TreeArchive {
   /** Ends when the archive is whole, and throws otherwise. */
-  readonly bytes: AsyncIterable<Buffer>
+  readonly bytes: PipedBytes
   /** Files that changed, went away or could not be read meanwhile, each with what happened. Complete when `bytes` has ended. */
   warnings(): readonly string[]
 }
@@ -37,17 +37,17 @@ export function readTree(
   }
 }
 
-async function* packWithDatabases(
+function packWithDatabases(
   account: Account | null,
   path: string,
   without: readonly string[],
   signal: AbortSignal,
   warn: (text: string) => void,
-): AsyncGenerator<Buffer, void> {
-  const databases = await makeDatabaseCopies(account, { root: path, without }, signal)
-  try {
+): PipedBytes {
+  const begin = async () => {
+    const databases = await makeDatabaseCopies(account, { root: path, without }, signal)
     for (const text of databases.warnings) warn(text)
-    yield* packTree(account, path, {
+    const bytes = packTree(account, path, {
       excluding: [...withoutNames(without), ...databases.excluding],
       adding: databases.adding,
       signal,
@@ -56,8 +56,17 @@ async function* packWithDatabases(
         if (complaint.what !== 'nothing' && !complaint.text.startsWith('.: ')) warn(complaint.text)
       },
     })
-  } finally {
-    await databases.end()
+    return { bytes, [Symbol.asyncDispose]: () => databases.end() }
+  }
+  return {
+    async *[Symbol.asyncIterator]() {
+      await using begun = await begin()
+      yield* begun.bytes
+    },
+    async into(pipe, stopped) {
+      await using begun = await begin()
+      return await begun.bytes.into(pipe, stopped)
+    },
   }
 }
 

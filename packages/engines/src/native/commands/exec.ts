@@ -49,7 +49,7 @@ async function execConfined(
 ): Promise<Exit> {
   const prepared = await preparedProgram(machine, confined, program.project, program, marker, context)
   throwIfAborted(context.signal)
-  const { child, leader, stdin, stdout, stderr } = await spawnWithPipes(machine, prepared, io.stdin !== null)
+  const { child, leader, stdin, stdout, stderr } = await spawnWithPipes(machine, prepared, io)
   const exited = once(child, 'exit') as Promise<[number | null, NodeJS.Signals | null]>
   const target = { leader, markers: marker, policy: program.stop, group: confined.group }
   const end = () => endFamily(suspectsOf(machine, program.project), target, new AbortController().signal)
@@ -90,8 +90,9 @@ interface PipedProgram extends Spawned {
   readonly stderr: Readable | null
 }
 
-async function spawnWithPipes(machine: Machine, program: PreparedProgram, withInput: boolean): Promise<PipedProgram> {
-  const input = withInput ? 'pipe' : 'ignore'
+async function spawnWithPipes(machine: Machine, program: PreparedProgram, io: ExecIo): Promise<PipedProgram> {
+  const input = io.stdin === null ? 'ignore' : 'pipe'
+  if (io.pipe !== undefined) return spawnInto(machine, program, input, io.pipe)
   const pipes = await openProgramPipes(machine.home).catch(() => null)
   if (pipes === null) {
     // On a full disk no pipe can be named; programs must run there all the same, if only to free some space.
@@ -113,6 +114,15 @@ async function spawnWithPipes(machine: Machine, program: PreparedProgram, withIn
     throw error
   } finally {
     for (const { writeEnd } of [stdout, stderr]) closeSync(writeEnd)
+  }
+}
+
+async function spawnInto(machine: Machine, program: PreparedProgram, input: 'ignore' | 'pipe', pipe: Socket) {
+  try {
+    const spawned = await spawnDetached(machine, program, [input, pipe, 'pipe'])
+    return { ...spawned, stdin: spawned.child.stdin, stdout: null, stderr: spawned.child.stderr }
+  } finally {
+    pipe.destroy()
   }
 }
 

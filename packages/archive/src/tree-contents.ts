@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import { freeChunks } from '@stackquay/archive'
 import { type ContentHash, contentHash } from './content-hash.ts'
+import { freeChunks } from './free-chunks.ts'
 import { entryOf, headerBytes, morePieces, type Piece, type TarEntry } from './tar-entries.ts'
 
 /** What there is in a folder; the same is found in an archive while it is made and in what is unpacked of it. */
@@ -39,6 +39,8 @@ export function treeContents() {
   }
   const look = createReader(note, end)
   return {
+    /** The next bytes of it. They may change afterwards. */
+    look,
     async *of(archive: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
       for await (const chunk of archive) {
         look(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength))

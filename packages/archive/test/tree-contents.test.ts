@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { after, before, describe, it } from 'node:test'
-import { type TreeContents, treeContents } from '../src/backups/tree-contents.ts'
+import { type TreeContents, treeContents } from '../src/tree-contents.ts'
 
 /** Archives of GNU tar, as backups of files are made. */
 describe('what is in a folder', () => {

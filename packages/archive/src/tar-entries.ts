@@ -52,14 +52,14 @@ function piecesAt(block: Buffer, at: number, count: number): readonly Piece[] {
   })).filter(({ length }) => length > 0)
 }
 
-function textAt(block: Buffer, at: number, length: number): string {
+export function textAt(block: Buffer, at: number, length: number): string {
   const field = block.subarray(at, at + length)
   const end = field.indexOf(0)
   return field.toString('latin1', 0, end === -1 ? length : end)
 }
 
 /** Octal, or for large files in base 256. */
-function numberAt(block: Buffer, at: number, length: number): number {
+export function numberAt(block: Buffer, at: number, length: number): number {
   if ((block[at]! & 0x80) !== 0) return Number(block.readBigUInt64BE(at + length - 8))
   return Number.parseInt(textAt(block, at, length).trim() || '0', 8)
 }

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { withPrefix } from '@stackquay/catalog/tar-prefix'
+import { withPrefix } from '../src/tar-prefix.ts'
 
 describe('An archive that is given a prefix', () => {
   const folder = mkdtempSync(join(tmpdir(), 'stackquay-prefix-'))
@@ -53,6 +53,29 @@ describe('An archive that is given a prefix', () => {
     await delay(50)
   })
 
+  test('is the same however it is cut, and with names and numbers of other formats', async () => {
+    for (const format of ['gnu', 'ustar', 'posix']) {
+      const names = format === 'ustar' ? ['sub'] : ['sub', long]
+      const source = join(folder, 'source')
+      const { stdout } = spawnSync('tar', ['-C', source, `--format=${format}`, '-cf', '-', ...names])
+      const whole = Buffer.concat(await Array.fromAsync(withPrefix(inPieces(stdout), 'cluster')))
+      for (const size of [97, 511, 513, 100_000])
+        assert.ok(Buffer.concat(await Array.fromAsync(withPrefix(inPieces(stdout, size), 'cluster'))).equals(whole))
+      const listed = spawnSync('tar', ['-t'], { input: whole, encoding: 'utf8' }).stdout.trim().split('\n')
+      const expected = ['sub/', 'sub/a', 'sub/b', 'sub/c', ...names.slice(1)].map((name) => `cluster/${name}`)
+      assert.deepEqual(listed.toSorted(), ['./', 'cluster/', ...expected].toSorted(), format)
+    }
+  })
+
+  test('that is damaged is refused', async () => {
+    const damaged = Buffer.from(archive)
+    damaged[5]! ^= 1
+    await assert.rejects(Array.fromAsync(withPrefix(inPieces(damaged), 'cluster')), { code: 'broken_archive' })
+    // Between two entries, too.
+    const cut = archive.subarray(0, 512)
+    await assert.rejects(Array.fromAsync(withPrefix(inPieces(cut), 'cluster')), { code: 'broken_archive' })
+  })
+
   test('ends what it is read from when nobody reads it further', async () => {
     const ended = Promise.withResolvers<string>()
     const source = async function* () {
@@ -67,6 +90,6 @@ describe('An archive that is given a prefix', () => {
   })
 })
 
-async function* inPieces(bytes: Buffer): AsyncGenerator<Buffer> {
-  for (let at = 0; at < bytes.length; at += 10_000) yield bytes.subarray(at, at + 10_000)
+async function* inPieces(bytes: Buffer, size = 10_000): AsyncGenerator<Buffer> {
+  for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size)
 }
