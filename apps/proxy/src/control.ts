@@ -242,7 +242,7 @@ interface AskOptions {
   /** Milliseconds without a word. */
   readonly timeout?: number
   readonly signal?: AbortSignal
-  readonly agent?: Agent
+  readonly agent?: Agent | false
 }
 
 /** One command over the socket. Undefined when no proxy answers. */
