@@ -120,7 +120,18 @@ export function createHandlers(
 
 /** What is wanted of projects, and carried out by operations. */
 function changingHandlers(
-  { changing, instance, resolving, projects, commands, backups, receivedDumps, trash, deploys: keeper, uses }: HandlersDeps,
+  {
+    changing,
+    instance,
+    resolving,
+    projects,
+    commands,
+    backups,
+    receivedDumps,
+    trash,
+    deploys: keeper,
+    uses,
+  }: HandlersDeps,
   { config, now }: Settings,
 ) {
   const { store, resolver, engine } = changing
