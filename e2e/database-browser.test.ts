@@ -466,10 +466,19 @@ describe('the database browser', { concurrency: 1 }, () => {
     assert.ok(told.some(({ changes }) => JSON.stringify(changes).includes('"write":true')))
     assert.equal(JSON.stringify(entries).includes('a secret text'), false)
     const actions = new Set(entries.filter(({ outcome }) => outcome === 'success').map(({ action }) => action))
-    for (const action of ['database.query', 'database.rows.edit', 'database.rows.export', 'database.rows.import', 'service.key.edit'])
+    for (const action of [
+      'database.query',
+      'database.rows.edit',
+      'database.rows.export',
+      'database.rows.import',
+      'service.key.edit',
+    ])
       assert.ok(actions.has(action), action)
     for (const entry of entries.filter(({ action }) => /^(database\.(query|rows)|service\.key)/.test(action)))
-      assert.ok(entry.actor !== '' && entry.requestId !== null && /^shop\//.test(entry.target ?? ''), JSON.stringify(entry))
+      assert.ok(
+        entry.actor !== '' && entry.requestId !== null && /^shop\//.test(entry.target ?? ''),
+        JSON.stringify(entry),
+      )
     const dump = await called<string>('GET', '/databases/main/export')
     assert.ok(dump.status === 200 && !dump.text.includes('stackquay_reader'), dump.text.slice(0, 300))
   })

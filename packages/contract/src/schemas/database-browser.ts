@@ -199,17 +199,9 @@ const BinaryValue = z
   .strictObject({ base64: z.base64().max(1_000_000).describe('All of them.') })
   .meta({ id: 'BinaryValue', description: 'Bytes.' })
 const EditValue = z
-  .union([
-    z.string().max(1_000_000),
-    z.number(),
-    z.boolean(),
-    z.null(),
-    BinaryValue,
-  ])
+  .union([z.string().max(1_000_000), z.number(), z.boolean(), z.null(), BinaryValue])
   .meta({ id: 'EditValue' })
-const RowValues = z
-  .record(Name, EditValue)
-  .meta({ id: 'RowValues', description: 'By the names of the columns.' })
+const RowValues = z.record(Name, EditValue).meta({ id: 'RowValues', description: 'By the names of the columns.' })
 
 const RowEdit = z
   .strictObject({
