@@ -29,6 +29,7 @@ test('tickets begin exactly these', () => {
     'downloadLogs',
     'exportAudit',
     'exportDatabase',
+    'exportTable',
     'getMailAttachment',
     'getMailSource',
     'getRunOutput',

@@ -102,8 +102,14 @@ async function prompt(context: Context, id: string, db: string, write: boolean):
   const client = await context.client()
   const lines = createInterface({ input: world.stdin, output: world.stderr, terminal: world.stdin.isTTY === true })
   context.note(`${db} of ${id}${write ? '' : ', read-only'}. A statement ends with ";". \\q ends.`)
+  // What is sent from a file has ended before its last statement has.
+  let hasEnded = false
+  lines.on('close', () => {
+    hasEnded = true
+  })
   let sql = ''
   const ask = () => {
+    if (hasEnded) return
     lines.setPrompt(sql === '' ? `${db}${write ? '#' : '='}> ` : `${' '.repeat(db.length)}-> `)
     lines.prompt()
   }

@@ -50,8 +50,11 @@ export function KeyDetails({ service, chosen, onDeleted }: KeyDetailsProps) {
               </p>
               <Grid
                 label={t.value}
-                columns={columns}
-                rows={items.map(({ name, value, score }) => [name, value, score])}
+                columns={columnsOf(first?.type)}
+                rows={items.map(({ name, value, score }) => {
+                  if (first?.type === 'zset') return [value, score]
+                  return hasNames(first?.type) ? [name, value] : [value]
+                })}
                 {...(mayEdit
                   ? {
                       actions: (row: number) =>
@@ -98,11 +101,16 @@ export function KeyDetails({ service, chosen, onDeleted }: KeyDetailsProps) {
   )
 }
 
-const columns: readonly GridColumn[] = [
-  { name: t.columns.name, type: '', kind: 'text' },
-  { name: t.columns.value, type: '', kind: 'text' },
-  { name: t.columns.score, type: '', kind: 'text' },
-]
+/** Fields, indexes or ids. */
+function hasNames(type: string | undefined): boolean {
+  return type === 'hash' || type === 'list' || type === 'stream'
+}
+
+function columnsOf(type: string | undefined): readonly GridColumn[] {
+  const column = (name: string) => ({ name, type: '', kind: 'text' })
+  if (type === 'zset') return [column(t.columns.value), column(t.columns.score)]
+  return hasNames(type) ? [column(t.columns.name), column(t.columns.value)] : [column(t.columns.value)]
+}
 
 function Edit({
   service,
