@@ -14,7 +14,7 @@ type HookDeps = Pick<
 >
 type OfProject = Pick<ProjectOperation, 'id' | 'project'>
 
-/** The step that runs a hook of the project; none where it has no such hook. It is the last that an operation does with it: no retry. */
+/** The step that runs a hook of the project; none where it has no such hook. */
 export function hookSteps(
   operation: OfProject,
   row: Pick<ProjectRow, 'spec'>,
