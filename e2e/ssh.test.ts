@@ -128,13 +128,10 @@ describe('SSH with the programs of OpenSSH', { timeout: 900_000 }, () => {
       const again = client.start('ssh', [...client.options, '-tt', '-s', 'shop@127.0.0.1', terminal!.id])
       const more = outputOf(again)
       again.stdin!.write('echo "$((number + 1)) $(cat late.txt)"\n')
-      await until(
-        async () => {
-          if (!/42 later/.test(more())) again.stdin!.write('echo "$((number + 1)) $(cat late.txt)"\n')
-          return /42 later/.test(more())
-        },
-        'the same shell to answer',
-      )
+      await until(async () => {
+        if (!/42 later/.test(more())) again.stdin!.write('echo "$((number + 1)) $(cat late.txt)"\n')
+        return /42 later/.test(more())
+      }, 'the same shell to answer')
       again.stdin!.write('exit 5\n')
       const [code] = await once(again, 'close')
       assert.equal(code, 5)
