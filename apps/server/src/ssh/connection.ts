@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ProblemError } from '@stackquay/contract'
-import type { AcceptConnection, Connection, RejectConnection, ServerChannel, TcpipRequestInfo } from 'ssh2'
+import type { AcceptConnection, Connection, ServerChannel, TcpipRequestInfo } from 'ssh2'
 import type { RightsWatch } from '../http/rights-watch.ts'
 import type { Callers } from './caller.ts'
 import { newConnectionId, type SshPeer } from './context.ts'
