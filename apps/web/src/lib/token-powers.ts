@@ -42,6 +42,7 @@ export const powers = {
       'getBackup',
       'getBackupSchedule',
       'getGit',
+      'getProjectSsh',
       'getGitDiff',
       'getGitLog',
       'listGitBranches',
