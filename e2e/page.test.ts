@@ -24,7 +24,13 @@ describe('the page', () => {
     const url = `http://127.0.0.1:${port}`
     const { STACKQUAY_ADMIN_USER: _, STACKQUAY_ADMIN_PASSWORD: __, ...env } = process.env
     await using service = spawnTracked([process.execPath, await serviceProgramOf(root)], {
-      env: { ...env, ...home.env, STACKQUAY_LISTEN: `127.0.0.1:${port}`, STACKQUAY_PROXY_HTTP: 'off' },
+      env: {
+        ...env,
+        ...home.env,
+        STACKQUAY_LISTEN: `127.0.0.1:${port}`,
+        STACKQUAY_PROXY_HTTP: 'off',
+        STACKQUAY_SSH: 'off',
+      },
     })
     const [, code = ''] = await service.line(/one-time code: (\S+)/, 30_000)
     await until(

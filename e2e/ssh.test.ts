@@ -91,6 +91,27 @@ describe('SSH with the programs of OpenSSH', { timeout: 900_000 }, () => {
     assert.equal(killed.code, 255)
   })
 
+  it('lets in with each type of key that can be added, and refuses what is none', { timeout: 60_000 }, async () => {
+    for (const type of ['ecdsa', 'rsa']) {
+      await makeKey(join(work, type), type)
+      await addSshKey(service, join(work, type))
+      const { out, err } = await sshClient(port, join(work, type), work).ssh('shop', 'echo in')
+      assert.equal(out, 'in\n', `${type}: ${err}`)
+    }
+    const add = async (publicKey: string) =>
+      session('POST', '/auth/ssh-keys', { publicKey }).then(
+        () => 'added',
+        ({ problem }: { problem: { code: string; detail: string } }) => `${problem.code}: ${problem.detail}`,
+      )
+    const short = join(work, 'short')
+    await execute('ssh-keygen', ['-q', '-t', 'rsa', '-b', '1024', '-N', '', '-f', short])
+    assert.match(await add(await readFile(`${short}.pub`, 'utf8')), /^validation_failed: .*1024 bits/)
+    assert.match(await add(await readFile(short, 'utf8')), /^validation_failed: .*private key/)
+    assert.match(await add('ssh-ed25519 AAAA'), /^validation_failed: .*damaged/)
+    assert.match(await add('hello'), /^validation_failed: .*no public key/)
+    assert.match(await add(await readFile(join(work, 'rsa.pub'), 'utf8')), /^conflict: /)
+  })
+
   it('takes the environment of a runtime by the user name, and of variables those of the language alone', async () => {
     assert.equal((await client.ssh('shop+static', 'echo ok')).out, 'ok\n')
     const wrong = await client.ssh('shop+nothing', 'echo ok')

@@ -26,6 +26,7 @@ const config = readConfig({
   STACKQUAY_HOME: home,
   STACKQUAY_LISTEN: `127.0.0.1:${port}`,
   STACKQUAY_PROXY_HTTP: 'off',
+  STACKQUAY_SSH: 'off',
   STACKQUAY_ALLOWED_ROOTS: join(home, 'projects'),
   STACKQUAY_ADMIN_USER: admin.username,
   STACKQUAY_ADMIN_PASSWORD: admin.password,

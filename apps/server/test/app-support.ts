@@ -65,6 +65,7 @@ export async function openTestApp(
       STACKQUAY_HOME: home,
       STACKQUAY_LISTEN: '127.0.0.1:1',
       STACKQUAY_PROXY_HTTP: 'off',
+      STACKQUAY_SSH: 'off',
       // Somebody without rights, so that no user is made on the machine of the tests.
       STACKQUAY_RUN_AS: '65534:65534',
       ...(setUp ? { STACKQUAY_ADMIN_USER: admin.username, STACKQUAY_ADMIN_PASSWORD: admin.password } : {}),

@@ -22,7 +22,13 @@ async function emptyFolder(t: TestContext): Promise<string> {
 /** The service as it is started on a machine, over a home. */
 async function start(home: string): Promise<{ readonly code: number | null; readonly said: string }> {
   const child = spawn(process.execPath, [main], {
-    env: { PATH: process.env.PATH, STACKQUAY_HOME: home, STACKQUAY_LISTEN: '127.0.0.1:0', STACKQUAY_PROXY_HTTP: 'off' },
+    env: {
+      PATH: process.env.PATH,
+      STACKQUAY_HOME: home,
+      STACKQUAY_LISTEN: '127.0.0.1:0',
+      STACKQUAY_PROXY_HTTP: 'off',
+      STACKQUAY_SSH: 'off',
+    },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   let said = ''

@@ -99,6 +99,7 @@ export async function openTestApp(
     STACKQUAY_HOME: folder,
     STACKQUAY_LISTEN: '127.0.0.1:0',
     STACKQUAY_PROXY_HTTP: 'off',
+    STACKQUAY_SSH: 'off',
     STACKQUAY_ADMIN_USER: 'ada',
     STACKQUAY_ADMIN_PASSWORD: 'correct horse battery',
     // Somebody without rights, so that no user is made on the machine of the tests.

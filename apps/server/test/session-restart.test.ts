@@ -20,6 +20,7 @@ test('sessions outlive a restart at the same address, and end at a start under a
         STACKQUAY_HOME: home,
         STACKQUAY_LISTEN: listen,
         STACKQUAY_PROXY_HTTP: 'off',
+        STACKQUAY_SSH: 'off',
         STACKQUAY_RUN_AS: '65534:65534',
         STACKQUAY_ADMIN_USER: admin.username,
         STACKQUAY_ADMIN_PASSWORD: admin.password,

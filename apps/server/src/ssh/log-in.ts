@@ -56,7 +56,7 @@ export function logIn(
 
   const byKey = async (attempt: PublicKeyAuthContext): Promise<void> => {
     // A signature with SHA-1 proves nothing any more.
-    if (attempt.key.algo === 'ssh-rsa') return refuse(attempt)
+    if (attempt.key.algo === 'ssh-rsa' && hashOf(attempt) === undefined) return refuse(attempt)
     const known = await callers.keyOf(fingerprintOf(attempt.key.data))
     if (known === null) return refuse(attempt)
     if (attempt.signature === undefined) return attempt.accept()
@@ -89,13 +89,16 @@ export function logIn(
   })
 }
 
-async function isProof(
-  { key, blob, signature, hashAlgo }: PublicKeyAuthContext & { readonly hashAlgo?: string },
-  publicKey: string,
-): Promise<boolean> {
+/** Of RSA the hash that the client names; the types do not know of it. */
+function hashOf(attempt: PublicKeyAuthContext): string | undefined {
+  return (attempt as { readonly hashAlgo?: string }).hashAlgo
+}
+
+async function isProof(attempt: PublicKeyAuthContext, publicKey: string): Promise<boolean> {
+  const { key, blob, signature } = attempt
   const { default: ssh2 } = await import('ssh2')
   const parsed = ssh2.utils.parseKey(publicKey)
   if (parsed instanceof Error || blob === undefined || signature === undefined) return false
   if (!parsed.getPublicSSH().equals(key.data)) return false
-  return parsed.verify(blob, signature, hashAlgo) === true
+  return parsed.verify(blob, signature, hashOf(attempt)) === true
 }

@@ -47,6 +47,7 @@ export const powers = {
       'getBackup',
       'getBackupSchedule',
       'getGit',
+      'getProjectSsh',
       'getGitDiff',
       'getGitLog',
       'listGitBranches',

@@ -2536,6 +2536,8 @@ export const en = {
       run: 'Runs',
       terminal: 'Terminals',
       exec: 'Programs',
+      ssh: 'SSH connections',
+      ssh_key: 'SSH keys',
       webhook: 'Webhooks',
       domain: 'Domains',
       'proxy-rules': 'Proxy rules',
