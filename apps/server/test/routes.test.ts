@@ -149,7 +149,7 @@ function createWorld(given: ReadonlyMap<string, StandIn> = new Map()) {
     return {
       row: { id, slug: project.slug, spec: { name: project.slug } },
       resolved: { extraHosts: [{ suffix: '-dev', workload: 'web' }], front: { workload: 'web', port: 'http' } },
-      leases: [],
+      leases: [], operations: [],
     }
   }
   const options = {
