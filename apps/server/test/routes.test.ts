@@ -149,7 +149,8 @@ function createWorld(given: ReadonlyMap<string, StandIn> = new Map()) {
     return {
       row: { id, slug: project.slug, spec: { name: project.slug } },
       resolved: { extraHosts: [{ suffix: '-dev', workload: 'web' }], front: { workload: 'web', port: 'http' } },
-      leases: [], operations: [],
+      leases: [],
+      operations: [],
     }
   }
   const options = {
