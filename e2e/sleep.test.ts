@@ -183,6 +183,10 @@ describe('projects that sleep', () => {
     await page.getByRole('button', { name: 'Wake', exact: true }).click()
     await page.getByRole('button', { name: 'Restart', exact: true }).waitFor({ timeout: 20_000 })
     assert.equal(await state(), 'running')
-    assert.deepEqual(errors, [])
+    // Of what was wrong above.
+    assert.deepEqual(
+      errors.filter((error) => !error.startsWith('422 ')),
+      [],
+    )
   })
 })

@@ -20,7 +20,7 @@ test('a table comes out as it went in, through JSON', () => {
 })
 
 test('the names of pages are what the control plane and the stored tables know', () => {
-  assert.deepEqual(pageNames, ['stopped', 'starting', 'failed', 'waiting', 'creating'])
+  assert.deepEqual(pageNames, ['stopped', 'starting', 'sleeping', 'failed', 'waiting', 'creating'])
 })
 
 const shop = route('shop', upstreamAt(3000))

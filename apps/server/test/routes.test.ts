@@ -150,6 +150,7 @@ function createWorld(given: ReadonlyMap<string, StandIn> = new Map()) {
       row: { id, slug: project.slug, spec: { name: project.slug } },
       resolved: { extraHosts: [{ suffix: '-dev', workload: 'web' }], front: { workload: 'web', port: 'http' } },
       leases: [],
+      operations: [],
     }
   }
   const options = {

@@ -14,6 +14,8 @@ test('a project is found by id and by slug as it was written', async (t) => {
     observedGeneration: 1,
     heldSpec: null,
     revision: 1,
+    asleep: null,
+    lastUsedAt: null,
     stateSince: time,
     createdAt: time,
     updatedAt: time,

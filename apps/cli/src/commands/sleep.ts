@@ -40,7 +40,7 @@ async function run(context: Context, named: string | undefined, flags: SleepFlag
           ...(timezone === undefined ? {} : { timezone }),
         }
   const project = await client.call('updateProject', { params: { id }, body: { sleep } }, { signal: context.signal })
-  context.note(`${context.noteStyle.colors.green('✔')} ${project.slug} sleeps ${sleepText(project.sleep)}`)
+  context.note(`${context.noteStyle.colors.green('✔')} ${project.slug} sleeps by itself: ${sleepText(project.sleep)}`)
   context.result(project, () => '')
 }
 

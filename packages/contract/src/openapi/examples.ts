@@ -196,7 +196,7 @@ const target = {
   createdAt: at,
   checkedAt: at,
 }
-const status = { state: 'stopped', desired: 'stopped', since: at, health: 'none', warnings: [] }
+const status = { state: 'stopped', desired: 'stopped', since: at, health: 'none', asleep: null, warnings: [] }
 const project = {
   id: projectId,
   slug: 'shop',
@@ -212,6 +212,7 @@ const project = {
   limits: null,
   limitsUnavailable: null,
   healthCheck: null,
+  sleep: null,
   template: 'express',
   git: null,
   generation: 3,
