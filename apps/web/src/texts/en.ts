@@ -2241,6 +2241,8 @@ export const en = {
       action: 'Actions',
       test: 'Tests',
       run: 'Runs',
+      worker: 'Workers',
+      cron: 'Cron jobs',
       terminal: 'Terminals',
       exec: 'Programs',
       webhook: 'Webhooks',
