@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { rounds } from '@stackquay/testkit/rounds'
 import { nextBackup } from '../src/backup-schedule.ts'
 import {
   type CronAct,
@@ -133,7 +134,7 @@ test('next times and time limits are read', () => {
 })
 
 /** Of a year: `npm run soak` takes all, a test run a share that takes seconds. */
-const schedules = process.env.STACKQUAY_SOAK === undefined ? 40 : 1000
+const schedules = rounds(40, 1000)
 const zones = ['Europe/Berlin', 'America/New_York', 'Australia/Lord_Howe', 'Asia/Kolkata', 'America/Sao_Paulo']
 const day = 86_400_000
 

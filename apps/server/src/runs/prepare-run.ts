@@ -101,7 +101,7 @@ async function startCommand(
       data: [],
       ...(environment.container === undefined
         ? {}
-        : { container: withFolder(environment.container, deps.results.pathOf(row.id)) }),
+        : { container: withResults(environment.container, plan.results == null ? null : deps.results.pathOf(row.id)) }),
       ...(environment.limits === undefined ? {} : { limits: environment.limits }),
       terminal: null,
       timeoutSeconds: planOf(row).limitSeconds ?? deps.maxMinutes * 60,
@@ -115,8 +115,9 @@ async function startCommand(
 
 const keepBytes = 64 << 20
 
-/** Runners write their results there, and nowhere else. */
-function withFolder(container: Container, path: string): Container {
+/** Runners write their results there, and nowhere else. What writes none has no folder for them. */
+function withResults(container: Container, path: string | null): Container {
+  if (path === null) return container
   return { ...container, folders: [...container.folders, { path, readOnly: false }] }
 }
 

@@ -2534,6 +2534,8 @@ export const en = {
       action: 'Actions',
       test: 'Tests',
       run: 'Runs',
+      worker: 'Workers',
+      cron: 'Cron jobs',
       terminal: 'Terminals',
       exec: 'Programs',
       ssh: 'SSH connections',
