@@ -152,7 +152,7 @@ describe('projects that sleep', () => {
 
   it('are set, put to sleep and woken on the page', { timeout: 120_000 }, async () => {
     let errors: readonly string[]
-    ;({ browser, page, errors } = await openPage(service))
+    ;({ browser, page, errors } = await openPage(service, 30_000, { undisturbed: true }))
     await page.goto(`${service.url}/projects/shop/settings`)
     const panel = page.locator('#sleep')
     await panel.getByLabel('Sleep after').fill('soon')
