@@ -1,6 +1,7 @@
 import type { Job, PortBinding, ToolchainQuery, Value, Workload } from '@stackquay/engine-api'
 import type { z } from 'zod'
 import type { BackupMethod } from './backup-method.ts'
+import type { DatabaseConnection, ServiceConnection } from './connection.ts'
 import type { DumpMethod } from './dump-method.ts'
 import type { PointInTimeMethod } from './point-in-time-method.ts'
 import type { ProgramPresets } from './program-preset.ts'
@@ -339,16 +340,6 @@ export interface ProjectFacts {
   readonly toolsPath: string
 }
 
-export interface DatabaseConnection {
-  readonly database: string
-  readonly username: string
-  /** Where clients connect: a name in the project's network, or this machine. */
-  readonly host: string
-  readonly port: number
-  /** Reference to the text of a secret of this database, by the name in `secrets`. */
-  secret(name: string, encode?: 'url'): Value
-}
-
 export interface DatabaseInput extends DatabaseConnection {
   readonly project: ProjectFacts
   readonly version: string
@@ -370,17 +361,6 @@ export interface DatabaseInput extends DatabaseConnection {
   ourProgram(name: string): { readonly node: string; readonly file: string }
 }
 
-export interface ServiceConnection {
-  readonly project: ProjectFacts
-  readonly settings: ServiceFields
-  /** Where clients connect: a name in the project's network, or this machine. */
-  readonly host: string
-  /** A port of the kind at that host, by its name. */
-  port(name: string): number
-  /** Reference to the text of a secret of this service, by the name in `secrets`. */
-  secret(name: string, encode?: 'url'): Value
-}
-
 export interface ServiceInput extends ServiceConnection {
   /** Null for a kind without a toolchain. */
   readonly toolchain: ChosenToolchain | null
@@ -399,4 +379,5 @@ export interface ServiceInput extends ServiceConnection {
 /** A workload without its project and fingerprint. */
 export type WorkloadSpec = Omit<Workload, 'ref' | 'fingerprint'> & { readonly name: string }
 
+export type * from './connection.ts'
 export { SettingsError } from './settings-error.ts'

@@ -1,6 +1,6 @@
 import type { Reading, Writing } from './context.ts'
 import type { DeviceReader, DeviceRow, DeviceWriter } from './model/devices.ts'
-import type { DevicesTable } from './schema.ts'
+import type { DevicesTable } from './schema-access.ts'
 
 /** A person uses a handful of browsers. A script that logs in anew each time must not fill the table. */
 export const devicesPerUser = 50

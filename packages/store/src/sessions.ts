@@ -1,7 +1,7 @@
 import type { Reading, Writing } from './context.ts'
 import type { KnownSession, SessionReader, SessionRow, SessionWriter } from './model/sessions.ts'
 import { given } from './prepared.ts'
-import type { SessionsTable } from './schema.ts'
+import type { SessionsTable } from './schema-access.ts'
 import { storedTime } from './text.ts'
 import { userOf } from './users.ts'
 

@@ -1,7 +1,7 @@
 import type { Reading, Writing } from './context.ts'
 import { TakenError } from './errors.ts'
 import type { SshKeyReader, SshKeyRow, SshKeyWriter } from './model/ssh-keys.ts'
-import type { SshKeysTable } from './schema.ts'
+import type { SshKeysTable } from './schema-access.ts'
 
 export function sshKeyReader({ db }: Reading): SshKeyReader {
   const from = db.selectFrom('ssh_keys').selectAll()

@@ -2,7 +2,7 @@ import type { Reading, Writing } from './context.ts'
 import { TakenError } from './errors.ts'
 import type { KnownToken, TokenReader, TokenRow, TokenWriter } from './model/tokens.ts'
 import { given, kept } from './prepared.ts'
-import type { TokensTable } from './schema.ts'
+import type { TokensTable } from './schema-access.ts'
 import { storedTime } from './text.ts'
 import { userOf } from './users.ts'
 

@@ -1,7 +1,7 @@
 import type { Reading, Writing } from './context.ts'
 import { ChangedError, TakenError } from './errors.ts'
 import type { UserReader, UserRow, UserWriter } from './model/users.ts'
-import type { UsersTable } from './schema.ts'
+import type { UsersTable } from './schema-access.ts'
 
 export function userReader({ db }: Reading): UserReader {
   const from = db.selectFrom('users').selectAll()

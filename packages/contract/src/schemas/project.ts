@@ -7,6 +7,7 @@ import { Hooks, HooksPatch } from './hooks.ts'
 import { databaseNamePattern, envNamePattern } from './names.ts'
 import { OperationRecord } from './operations.ts'
 import { PullSource, pullNamePattern } from './pull.ts'
+import { SleepPatch, SleepSettings } from './sleep.ts'
 import { CronPatch, CronView, programNamePattern, WorkerPatch, WorkerView } from './workers.ts'
 
 export const projectStates = [
@@ -154,21 +155,6 @@ const LimitsPatch = Limits.extend({
 })
   .partial()
   .meta({ id: 'LimitsPatch' })
-
-export const SleepSettings = z
-  .strictObject({
-    after: z.string().max(10).nullable().describe('Sleep when nobody used it for so long: `2h`. From 1m to 30d.'),
-    hours: z
-      .string()
-      .max(200)
-      .nullable()
-      .describe(
-        'Stay awake in these: `mon-fri 08:00-19:00, sat 10:00-14:00`. Outside them it sleeps after `after`, by default 15m.',
-      ),
-    timezone: z.string().max(60).describe('What `hours` are read by. Default: UTC.'),
-  })
-  .meta({ id: 'Sleep' })
-const SleepPatch = SleepSettings.partial().meta({ id: 'SleepPatch' })
 
 const runtimeViews = Object.fromEntries(
   runtimeTypes.map((kind) => [

@@ -1,0 +1,66 @@
+/* Tables of people, and of what they log in with. */
+
+export interface UsersTable {
+  id: string
+  username: string
+  role: string
+  disabled: number
+  password_hash: string
+  created_at: string
+}
+
+export interface SessionsTable {
+  id: string
+  cookie_hash: string
+  key_hash: string
+  user: string
+  ip: string | null
+  user_agent: string | null
+  created_at: string
+  last_seen_at: string
+  expires_at: string
+}
+
+export interface DevicesTable {
+  id: string
+  hash: string
+  user: string
+  ip: string | null
+  user_agent: string | null
+  created_at: string
+  last_used_at: string
+}
+
+export interface SshKeysTable {
+  id: string
+  user: string
+  name: string
+  type: string
+  public_key: string
+  fingerprint: string
+  created_at: string
+  last_used_at: string | null
+}
+
+export interface SessionTicketsTable {
+  hash: string
+  session: string
+  /** Path and query of the one address that it opens. */
+  target: string
+  created_at: string
+  /** When it began its answer; null until then. */
+  begun_at: string | null
+}
+
+export interface TokensTable {
+  id: string
+  hash: string
+  prefix: string
+  name: string
+  owner: string
+  scope: string
+  projects: string
+  created_at: string
+  expires_at: string | null
+  last_used_at: string | null
+}
