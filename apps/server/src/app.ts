@@ -90,15 +90,15 @@ export async function createApp(options: AppOptions): Promise<App> {
   const cron = openCron({ instance, projects, commands, resumption }, context)
   const archives = openArchives({ instance, resolving, projects, operations, resumption }, context)
   const trash = openTrash(instance, resumption, context)
-  const ssh = await openSsh({ instance, resolving, projects, commands, access }, context)
   const deploys = openDeploys({ instance, resolving, projects, operations, resumption }, context)
-  const sleeper = openSleeping({ instance, projects, operations, resumption }, context)
+  const sleeping = openSleeping({ instance, projects, operations, resumption }, context)
+  const ssh = await openSsh({ instance, resolving, projects, commands, access, sleeping }, context)
   const stopTidying = tidyRegularly({ store, now, onError, namesExpired: projects.namesExpired })
   const dispatcher = createDispatcher({ store, now, onError })
   await dispatcher.start()
 
   const parts = { ...operating, sharing, access, resumption, dispatcher, ports, sockets, trash, deploys, ssh }
-  const http = openHttp({ ...parts, uses: sleeper.uses, changing: { ...changing, orchestrator } }, context)
+  const http = openHttp({ ...parts, uses: sleeping.uses, changing: { ...changing, orchestrator } }, context)
 
   return {
     http,
@@ -114,7 +114,7 @@ export async function createApp(options: AppOptions): Promise<App> {
       try {
         // First what people see, then what works for them, then what writes it down; what holds programs and files at the end.
         await Promise.all([http.close(), ssh.close()])
-        const keepers = [scheduler, cron, archives, trash, deploys, sleeper]
+        const keepers = [scheduler, cron, archives, trash, deploys, sleeping]
         await Promise.all(keepers.map((keeper) => keeper.close()))
         await Promise.all([commands.terminals.close(), sharing.shares.close()])
         await dispatcher.close()

@@ -1,3 +1,4 @@
+import { type Awake, createAwake } from '../sleep/fall-asleep-and-wake.ts'
 import { openSleeper, type Sleeper } from '../sleep/sleeper.ts'
 import { createUses, type ProjectUses } from '../sleep/uses.ts'
 import type { AppContext } from './context.ts'
@@ -9,6 +10,7 @@ import type { Resumption } from './resumption.ts'
 export interface Sleeping extends Sleeper {
   /** What says here that a project is used. */
   readonly uses: ProjectUses
+  readonly awake: Awake
 }
 
 /** Who puts projects to sleep, and wakes them. */
@@ -38,5 +40,5 @@ export function openSleeping(
     onError,
     lookEveryMs: sleepLookMs,
   })
-  return { uses, close: sleeper.close }
+  return { uses, awake: createAwake({ store, model, orchestrator, now }), close: sleeper.close }
 }

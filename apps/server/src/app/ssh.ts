@@ -21,6 +21,7 @@ import type { AppContext } from './context.ts'
 import type { Instance } from './instance.ts'
 import type { KnownProjects } from './projects.ts'
 import type { Resolving } from './resolving.ts'
+import type { Sleeping } from './sleeping.ts'
 
 /** The SSH service. Does not listen yet. */
 export interface Ssh extends SshServer {
@@ -33,10 +34,11 @@ export interface SshParts {
   readonly projects: KnownProjects
   readonly commands: Commands
   readonly access: Access
+  readonly sleeping: Pick<Sleeping, 'uses' | 'awake'>
 }
 
 export async function openSsh(
-  { instance, resolving, projects, commands, access }: SshParts,
+  { instance, resolving, projects, commands, access, sleeping }: SshParts,
   { config, log, now, onError }: AppContext,
 ): Promise<Ssh> {
   const { store, engine, isolation, reveal } = instance
@@ -50,25 +52,29 @@ export async function openSsh(
   const shells = createShells(resolver)
 
   const enter: ConnectionDeps['enter'] = ({ principal, project, user, name }, peer, requestId, signal) => {
-    const projectNow = async () => {
+    const context = sshContext(principal, peer, requestId, signal)
+    const found = async () => {
       const row = await store.projects.find(project.id)
       refuseUnready(row)
       return row!
     }
+    const projectNow = async () => sleeping.awake(await found(), context)
+    whileOpen(signal, sleeping.uses.begin(project.id))
     const workload = user.workload ?? undefined
     return {
       project,
       projectNow,
       workload,
       user: name,
-      context: sshContext(principal, peer, requestId, signal),
+      context,
       terminals: commands.terminals,
       exec,
       forwarding,
       shellArgv: async (line) => shells.running(await projectNow(), workload, line),
       plainShellArgv: async () => shells.reading(await projectNow(), workload),
       startSftp: async () => {
-        const row = await projectNow()
+        // Files are there while it sleeps.
+        const row = await found()
         return sftp.start({
           account: await isolation.accounts.of(row.id),
           root: row.path,
@@ -111,4 +117,10 @@ export async function openSsh(
       await sftp.close()
     },
   }
+}
+
+/** Whoever is connected uses the project. */
+function whileOpen(gone: AbortSignal, end: () => void): void {
+  if (gone.aborted) end()
+  else gone.addEventListener('abort', end, { once: true })
 }

@@ -64,7 +64,12 @@ function isUse(type: string, data: unknown): boolean {
     const { actor = byItself } = data as { readonly actor?: string }
     return actor !== byItself
   }
-  return /^(run|terminal)\./.test(type)
+  if (type === 'run.changed') {
+    // Of a cron job at its time.
+    const { dueAt = null } = data as { readonly dueAt?: string | null }
+    return dueAt === null
+  }
+  return type.startsWith('terminal.')
 }
 
 const byItself = 'system'

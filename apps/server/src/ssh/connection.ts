@@ -155,7 +155,9 @@ async function forward(
   note: ConnectionDeps['note'],
   isFirst: boolean,
 ): Promise<boolean> {
-  const { forwarding, project, context } = entered
+  const { forwarding, project, projectNow, context } = entered
+  // Its programs are there when it does not sleep.
+  await projectNow()
   const socket = await forwarding.to(project.id, destIP, destPort, context.signal)
   if ('refused' in socket) {
     answer.refuse(socket.refused)
