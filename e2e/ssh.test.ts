@@ -248,6 +248,19 @@ describe('SSH with the programs of OpenSSH', { timeout: 900_000 }, () => {
     assert.equal((await client.ssh('shop', 'git -C repo log -1 --format=%s other')).out, 'second\n')
   })
 
+  it('wakes a project that sleeps, but not for its files', { timeout: 60_000 }, async () => {
+    const params = { id: 'other' }
+    const state = async () => (await service.client.call('getProject', { params })).status.state
+    await service.client.call('sleepProject', { params, query: { wait: 30 } })
+    assert.equal(await state(), 'sleeping')
+    const files = await client.sftp('other', ['ls'])
+    assert.match(files.out, /index\.html/, files.err)
+    assert.equal(await state(), 'sleeping')
+    const { out, err } = await client.ssh('other', 'echo awake')
+    assert.equal(out, 'awake\n', err)
+    assert.equal(await state(), 'running')
+  })
+
   it('leads connections on to ports of the project alone', { timeout: 60_000 }, async () => {
     const [own, foreign] = [await freePort(), await freePort()]
     const serving = (user: string, on: number) =>
