@@ -482,4 +482,10 @@ describe('the database browser', { concurrency: 1 }, () => {
     const dump = await called<string>('GET', '/databases/main/export')
     assert.ok(dump.status === 200 && !dump.text.includes('stackquay_reader'), dump.text.slice(0, 300))
   })
+
+  it('a project that sleeps is woken by whoever looks', async () => {
+    await service.client.call('sleepProject', { params: { id }, query: { wait: 60 } })
+    const answer = await query('main', 'SELECT 1')
+    assert.equal(answer.status, 200, answer.text)
+  })
 })

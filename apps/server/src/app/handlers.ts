@@ -148,7 +148,7 @@ function changingHandlers(
     ...envHandlers(changing, answers),
     ...manifestHandlers(changing, answers),
     ...databaseHandlers({ store, engine, reveal }, answers),
-    ...databaseBrowserHandlers({ store, engine, resolver, reveal }, answers),
+    ...databaseBrowserHandlers({ store, engine, resolver, reveal, awake, uses }, answers),
     ...dumpHandlers({ ...changing, reveal, receivedDumps, config, awake, uses }, answers),
     ...gitHandlers({ ...changing, repositories, gitHalf }, answers),
     ...deployHandlers({ ...changing, repositories, keeper, publicUrl: config.publicUrl, now }, answers),

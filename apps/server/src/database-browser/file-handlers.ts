@@ -30,7 +30,7 @@ export function fileHandlers(
   return {
     importTable: async ({ params, query, body }, context) => {
       const row = await find(params.id)
-      const browser = await databaseBrowser(row, params.db, deps, context.signal)
+      const browser = await databaseBrowser(row, params.db, deps, context)
       await deps.store.transaction((tx) =>
         tx.audit.append(
           context.audit({
@@ -48,7 +48,7 @@ export function fileHandlers(
 
     exportTable: async ({ params, query }, context) => {
       const row = await find(params.id)
-      const browser = await databaseBrowser(row, params.db, deps, context.signal)
+      const browser = await databaseBrowser(row, params.db, deps, context)
       const format = query.format ?? 'csv'
       const ask = { ...tableAsk(params.table, query), format, of: 'table', timeLimitMs: exportLimitMs } as const
       return exportReply(

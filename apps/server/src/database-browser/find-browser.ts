@@ -5,9 +5,12 @@ import { ProblemError } from '@stackquay/contract'
 import { databaseSecret, databaseWorkload, serviceSecret } from '@stackquay/domain'
 import type { Engine, SecretRef } from '@stackquay/engine-api'
 import type { ProjectRow, Store } from '@stackquay/store'
+import type { RequestContext } from '../http/handler.ts'
 import { type Given, NotGivenError, onceGiven } from '../projects/once-given.ts'
 import type { Resolver } from '../projects/resolver.ts'
 import { revealFields } from '../projects/reveal-fields.ts'
+import type { Awake } from '../sleep/fall-asleep-and-wake.ts'
+import type { ProjectUses } from '../sleep/uses.ts'
 import type { Browsers } from './browsers.ts'
 
 export interface FindDeps {
@@ -15,6 +18,8 @@ export interface FindDeps {
   readonly engine: Pick<Engine, 'observe'>
   readonly resolver: Pick<Resolver, 'facts'>
   readonly browsers: Browsers
+  readonly awake: Awake
+  readonly uses: Pick<ProjectUses, 'begin'>
   reveal(ref: SecretRef): Promise<string>
 }
 
@@ -23,7 +28,7 @@ export async function databaseBrowser(
   row: ProjectRow,
   name: string,
   deps: FindDeps,
-  signal: AbortSignal,
+  context: RequestContext,
 ): Promise<Browser> {
   const { store, reveal, browsers } = deps
   const database = Object.hasOwn(row.spec.databases, name) ? row.spec.databases[name] : undefined
@@ -31,7 +36,7 @@ export async function databaseBrowser(
   if (database === undefined || kind === undefined)
     throw new ProblemError('not_found', `There is no database "${name}".`)
   const workload = databaseWorkload(kind.name, name)
-  await requireRunning(row, workload, `The database "${name}"`, deps, signal)
+  await requireRunning(row, workload, `The database "${name}"`, deps, context)
   const notGiven = () => new NotGivenError(`The database "${name}" was not started yet.`)
   const fieldsOf = ({ leases, secrets }: Given) => {
     const lease = leases.find((one) => one.workload === workload)
@@ -48,7 +53,7 @@ export async function databaseBrowser(
       },
     })
   }
-  const shown = await revealFields(await onceGiven(row.id, fieldsOf, store, signal), reveal)
+  const shown = await revealFields(await onceGiven(row.id, fieldsOf, store, context.signal), reveal)
   const password = String(shown.password)
   return browsers.use(`${row.id}/${workload}`, {
     of: 'sql',
@@ -65,7 +70,12 @@ export async function databaseBrowser(
 }
 
 /** Who looks into a service of keys that runs. */
-export async function keyBrowser(row: ProjectRow, name: string, deps: FindDeps, signal: AbortSignal): Promise<Browser> {
+export async function keyBrowser(
+  row: ProjectRow,
+  name: string,
+  deps: FindDeps,
+  context: RequestContext,
+): Promise<Browser> {
   const { store, reveal, browsers, resolver } = deps
   const kind: ServiceType | undefined = serviceTypeOf(name)
   const settings = row.spec.services[name]
@@ -79,7 +89,7 @@ export async function keyBrowser(row: ProjectRow, name: string, deps: FindDeps, 
         hint: 'Use a client of your own for it.',
       },
     )
-  await requireRunning(row, kind.name, kind.label, deps, signal)
+  await requireRunning(row, kind.name, kind.label, deps, context)
   const notGiven = () => new NotGivenError(`${kind.label} was not started yet.`)
   const fieldsOf = ({ leases, secrets }: Given) =>
     kind.credentials?.({
@@ -98,7 +108,7 @@ export async function keyBrowser(row: ProjectRow, name: string, deps: FindDeps, 
       },
     }) ?? {}
   const { host, port, username, password } = await revealFields(
-    await onceGiven(row.id, fieldsOf, store, signal),
+    await onceGiven(row.id, fieldsOf, store, context.signal),
     reveal,
   )
   const textOf = (value: unknown) => (typeof value === 'string' ? value : null)
@@ -109,14 +119,17 @@ export async function keyBrowser(row: ProjectRow, name: string, deps: FindDeps, 
   })
 }
 
+/** Whoever looks uses the project, and wakes it. */
 async function requireRunning(
   row: ProjectRow,
   workload: string,
   title: string,
-  { engine }: Pick<FindDeps, 'engine'>,
-  signal: AbortSignal,
+  { engine, awake, uses }: Pick<FindDeps, 'engine' | 'awake' | 'uses'>,
+  context: RequestContext,
 ): Promise<void> {
-  const observed = await engine.observe(row.id, signal)
+  uses.begin(row.id)()
+  await awake(row, context)
+  const observed = await engine.observe(row.id, context.signal)
   if (observed.some((one) => one.ref.workload === workload && one.state === 'running')) return
   throw new ProblemError('not_running', `${title} does not run.`)
 }

@@ -11,18 +11,21 @@ export function keyHandlers(
   { find }: Pick<ProjectAnswers, 'find'>,
 ): Pick<Handlers, 'listKeys' | 'getKey' | 'editKey'> {
   return {
-    listKeys: async ({ params, query }, { signal }) => {
-      const browser = await keyBrowser(await find(params.id), params.service, deps, signal)
+    listKeys: async ({ params, query }, context) => {
+      const browser = await keyBrowser(await find(params.id), params.service, deps, context)
       const { match = '*', type = null, cursor = '0', limit = 50 } = query
-      const found = await asProblem(browser.call('keys', [{ match, type, cursor, limit }], signal), 'invalid_request')
+      const found = await asProblem(
+        browser.call('keys', [{ match, type, cursor, limit }], context.signal),
+        'invalid_request',
+      )
       return { status: 200, body: mutable(found) }
     },
 
-    getKey: async ({ params, query }, { signal }) => {
-      const browser = await keyBrowser(await find(params.id), params.service, deps, signal)
+    getKey: async ({ params, query }, context) => {
+      const browser = await keyBrowser(await find(params.id), params.service, deps, context)
       const { cursor = '0', limit = 50 } = query
       const ask = { key: keyOf(query), cursor, limit }
-      const found = await asProblem(browser.call('key', [ask], signal), 'invalid_request')
+      const found = await asProblem(browser.call('key', [ask], context.signal), 'invalid_request')
       if (found === null) throw new ProblemError('not_found', 'There is no such key; it may have expired.')
       return { status: 200, body: mutable(found) }
     },
@@ -30,7 +33,7 @@ export function keyHandlers(
     editKey: async ({ params, body }, context) => {
       const row = await find(params.id)
       const change = changeOf(body)
-      const browser = await keyBrowser(row, params.service, deps, context.signal)
+      const browser = await keyBrowser(row, params.service, deps, context)
       await deps.store.transaction((tx) =>
         tx.audit.append(
           context.audit({

@@ -14,7 +14,7 @@ export function queryHandlers(
   return {
     queryDatabase: async ({ params, body }, context) => {
       const row = await find(params.id)
-      const browser = await databaseBrowser(row, params.db, deps, context.signal)
+      const browser = await databaseBrowser(row, params.db, deps, context)
       const { sql, write = false, explain = 'no', maxRows = 500, timeLimit = 30 } = body
       // Its text may hold secrets and data of people; that it ran, and what it may have done, is told without.
       await deps.store.transaction((tx) =>
@@ -36,7 +36,7 @@ export function queryHandlers(
 
     exportQuery: async ({ params, body }, context) => {
       const row = await find(params.id)
-      const browser = await databaseBrowser(row, params.db, deps, context.signal)
+      const browser = await databaseBrowser(row, params.db, deps, context)
       const { sql, format = 'csv', timeLimit } = body
       const timeLimitMs = timeLimit === undefined ? exportLimitMs : timeLimit * 1000
       return exportReply(

@@ -11,13 +11,16 @@ export function rowHandlers(
   { find }: Pick<ProjectAnswers, 'find'>,
 ): Pick<Handlers, 'getDatabaseSchema' | 'listTableRows' | 'editTableRows'> {
   return {
-    getDatabaseSchema: async ({ params }, { signal }) => {
-      const browser = await databaseBrowser(await find(params.id), params.db, deps, signal)
-      return { status: 200, body: mutable(await asProblem(browser.call('schema', [], signal), 'invalid_request')) }
+    getDatabaseSchema: async ({ params }, context) => {
+      const browser = await databaseBrowser(await find(params.id), params.db, deps, context)
+      return {
+        status: 200,
+        body: mutable(await asProblem(browser.call('schema', [], context.signal), 'invalid_request')),
+      }
     },
 
-    listTableRows: async ({ params, query }, { signal }) => {
-      const browser = await databaseBrowser(await find(params.id), params.db, deps, signal)
+    listTableRows: async ({ params, query }, context) => {
+      const browser = await databaseBrowser(await find(params.id), params.db, deps, context)
       const ask = {
         ...tableAsk(params.table, query),
         cursor: query.cursor ?? null,
@@ -26,12 +29,15 @@ export function rowHandlers(
         limit: query.limit ?? 50,
         timeLimitMs: pageLimitMs,
       }
-      return { status: 200, body: mutable(await asProblem(browser.call('rows', [ask], signal), 'invalid_request')) }
+      return {
+        status: 200,
+        body: mutable(await asProblem(browser.call('rows', [ask], context.signal), 'invalid_request')),
+      }
     },
 
     editTableRows: async ({ params, query, body }, context) => {
       const row = await find(params.id)
-      const browser = await databaseBrowser(row, params.db, deps, context.signal)
+      const browser = await databaseBrowser(row, params.db, deps, context)
       const dryRun = query.dryRun === true
       const { schema = null } = body
       const changes = body.changes.map(changeOf)
