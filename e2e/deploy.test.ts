@@ -358,6 +358,15 @@ describe('push to deploy', () => {
     assert.match(list, /superseded/)
   })
 
+  it('wakes a project that sleeps, so that its hook runs', { timeout: 60_000 }, async () => {
+    await service.client.call('sleepProject', { params: { id: 'shop' }, query: { wait: 30 } })
+    const before = (await hooksRun()).filter((name) => name === 'migrated').length
+    const { answer } = await deliver(bodyOf(await push({ 'server.js': server('awake') })))
+    assert.equal((await ended(answer.deploy)).state, 'succeeded')
+    assert.equal((await hooksRun()).filter((name) => name === 'migrated').length, before + 1)
+    assert.equal((await service.get('shop')).body, 'awake')
+  })
+
   it('is refused by who may only read', { timeout: 30_000 }, async () => {
     const token = await service.newToken('read')
     const answer = await fetch(`${service.url}/api/v1/projects/shop/git/webhook`, {

@@ -151,7 +151,7 @@ function changingHandlers(
     ...databaseBrowserHandlers({ store, engine, resolver, reveal, awake, uses }, answers),
     ...dumpHandlers({ ...changing, reveal, receivedDumps, config, awake, uses }, answers),
     ...gitHandlers({ ...changing, repositories, gitHalf }, answers),
-    ...deployHandlers({ ...changing, repositories, keeper, publicUrl: config.publicUrl, now }, answers),
+    ...deployHandlers({ ...changing, repositories, keeper, awake, publicUrl: config.publicUrl, now }, answers),
     ...allSnapshotHandlers({ ...changing, config, now, filesOf }, answers),
     ...allCheckpointHandlers({ ...changing, accounts: isolation.accounts, filesOf, config, now }, answers),
     ...pointInTimeHandlers({ ...changing, reveal, config, now }, answers),

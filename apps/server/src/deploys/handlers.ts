@@ -13,6 +13,7 @@ import type { ProjectAnswers } from '../projects/answers.ts'
 import type { ChangeDeps } from '../projects/change-project.ts'
 import { refuseUnready } from '../projects/refuse-unready.ts'
 import { operationView } from '../projects/view.ts'
+import type { Awake } from '../sleep/fall-asleep-and-wake.ts'
 import { acceptDeploy, recordedDeploy } from './accept-deploy.ts'
 import type { DeployKeeper } from './keeper.ts'
 import { type RefusedDeliveries, receiveHandler } from './receive-push.ts'
@@ -21,6 +22,7 @@ import { newHookId, newHookSecret, putWebhook, type WebhookSettings, webhookOf }
 export interface DeployDeps extends ChangeDeps {
   readonly repositories: Repositories
   readonly keeper: DeployKeeper
+  readonly awake: Awake
   readonly publicUrl: string
   readonly now: () => Date
 }
@@ -136,7 +138,8 @@ function actHandlers(
     seconds: number | undefined,
     context: RequestContext,
   ) => {
-    const operation = await accept(row, asked, context, deps)
+    // What a commit does to data, and whether it is well, is seen in a project that runs.
+    const operation = await accept(await deps.awake(row, context), asked, context, deps)
     const last = await wait(operation, seconds, context)
     const isOver = last.state !== 'queued' && last.state !== 'running'
     return { status: isOver ? (200 as const) : (202 as const), body: operationView(last) }

@@ -12,6 +12,7 @@ import { statusOf } from '../git/state.ts'
 import { begin } from '../projects/accept.ts'
 import type { Model } from '../projects/model.ts'
 import { isEnded } from '../projects/view.ts'
+import { wake as wakeUp } from '../sleep/fall-asleep-and-wake.ts'
 import type { NetworkHalf } from '../source/git-home.ts'
 import { acceptDeploy, recordedDeploy } from './accept-deploy.ts'
 import { createReports, type Reports } from './report.ts'
@@ -93,13 +94,20 @@ async function lookAtDeploys(options: DeployKeeperOptions, reports: Reports): Pr
   for (const deploy of await store.deploys.inState('waiting')) {
     const row = await store.projects.find(deploy.project)
     if (row === null || row.phase !== 'ready') continue
-    const isBegun = await beginWaiting(deploy, row, options).catch((error: unknown) => {
-      if (error instanceof ProblemError && error.code === 'busy') return false
-      throw error
-    })
-    if (isBegun) reports.tell(deploy, 'pending')
+    if (row.desired === 'sleeping') {
+      // What a commit does to data, and whether it is well, is seen in a project that runs: it is begun when this has ended.
+      await wakeUp(row.id, 'deploy', options).catch(letBusyBe)
+      continue
+    }
+    const isBegun = await beginWaiting(deploy, row, options).catch(letBusyBe)
+    if (isBegun === true) reports.tell(deploy, 'pending')
   }
   await reports.tellEnded()
+}
+
+/** What is at work is waited for: its end is heard of. */
+function letBusyBe(error: unknown): void {
+  if (!(error instanceof ProblemError && error.code === 'busy')) throw error
 }
 
 /** Its operation was cancelled while it waited, or is gone. */
