@@ -29,7 +29,8 @@ export function startHooks(
   const none: StartHooks = { changes, before: () => [], after: [] }
   if (id === undefined || goal !== 'running' || row.spec.hooks === undefined) return none
   const comesUp = (change: Change) => change.type === 'start' || change.type === 'replace'
-  const isProgram = (change: Change) => comesUp(change) && resolved.kinds[change.workload.ref.workload] === 'runtime'
+  const isProgram = (change: Change) =>
+    comesUp(change) && ['runtime', 'worker'].includes(resolved.kinds[change.workload.ref.workload] ?? '')
   const firstAt = changes.findIndex(isProgram)
   if (firstAt === -1) return none
   const operation = { id, project }
