@@ -28,6 +28,8 @@ const programs: Readonly<Record<string, Program>> = {
   'service-backup': { file: './service-backup/service-backup.ts', packages: [] },
 }
 
+export const programNames: readonly string[] = Object.keys(programs)
+
 /** Absolute path of a built-in program. Throws for an unknown name: the catalogue itself would be wrong. */
 export function programFile(name: string): string {
   return fileURLToPath(new URL(programOf(name).file, import.meta.url))

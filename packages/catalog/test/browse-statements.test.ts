@@ -4,7 +4,7 @@ import { cellOf, csvLine, jsonObject } from '../src/browse/cells.ts'
 import { CsvReader } from '../src/browse/csv-reader.ts'
 import { BrowseError, type ColumnFacts, type TableFacts } from '../src/browse/driver.ts'
 import { planOfJson } from '../src/browse/plan-tree.ts'
-import { readerPassword } from '../src/browse/reader.ts'
+import { readerName, readerPassword } from '../src/browse/reader.ts'
 import { decodeCursor, encodeCursor } from '../src/browse/row-cursor.ts'
 import {
   editStatement,
@@ -15,6 +15,7 @@ import {
   shownStatement,
 } from '../src/browse/statements.ts'
 import { familyDialect } from '../src/databases/mysql-family-browse/dialect.ts'
+import { uncountedRole } from '../src/databases/postgresql/backup/contents-sql.ts'
 import { dialect as postgres } from '../src/databases/postgresql/browse/dialect.ts'
 
 const maria = familyDialect(true)
@@ -171,4 +172,8 @@ test('the reader’s password is made of the database’s and tells nothing of i
   assert.equal(readerPassword('x'), readerPassword('x'))
   assert.notEqual(readerPassword('x'), readerPassword('y'))
   assert.match(readerPassword('x'), /^[0-9a-f]{64}$/)
+})
+
+test('the reader is the one that counts of contents leave out', () => {
+  assert.equal(uncountedRole, readerName)
 })

@@ -1,13 +1,14 @@
-import { readerName } from '../../../browse/reader.ts'
-
 /*
  * What is in a cluster, in statements that print their answer as JSON. psql and the client of the built-in program run the same.
  */
 
+/** Who looks into databases (`browse/reader.ts`): made when somebody first does, and no data. A program that stands alone can import nothing from there. */
+export const uncountedRole = 'stackquay_reader'
+
 /** In any database: one row with what belongs to all of them. */
 export const clusterSql = `SELECT jsonb_build_object(
   'dataChecksums', current_setting('data_checksums') = 'on',
-  'roles', (SELECT count(*) FROM pg_catalog.pg_roles WHERE rolname !~ '^pg_' AND rolname <> '${readerName}')
+  'roles', (SELECT count(*) FROM pg_catalog.pg_roles WHERE rolname !~ '^pg_' AND rolname <> '${uncountedRole}')
 )`
 
 /** In any database: one row for each database with data in it. */
