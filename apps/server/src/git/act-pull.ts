@@ -76,8 +76,9 @@ export async function keep(branch: string, commit: string, acting: Acting): Prom
     .toISOString()
     .replace(/\.\d+Z$/, '')
     .replaceAll(/[-:T]/g, '')
-  const name = `kept/${branch}-${time}`
-  await localAnswer(acting.repository, ['update-ref', `refs/heads/${name}`, commit, ''], writing(acting))
+  // Two may come within one second; the same commit needs no second name.
+  const name = `kept/${branch}-${time}-${commit.slice(0, 7)}`
+  await localAnswer(acting.repository, ['update-ref', `refs/heads/${name}`, commit], writing(acting))
   acting.say(`What was on ${branch} is kept as the branch ${name}.`)
 }
 
