@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { cellOf, csvLine, jsonObject } from '../src/browse/cells.ts'
 import { CsvReader } from '../src/browse/csv-reader.ts'
 import { BrowseError, type ColumnFacts, type TableFacts } from '../src/browse/driver.ts'
+import { familyDialect } from '../src/browse/mysql-family/dialect.ts'
 import { planOfJson } from '../src/browse/plan-tree.ts'
 import { readerName, readerPassword } from '../src/browse/reader.ts'
 import { decodeCursor, encodeCursor } from '../src/browse/row-cursor.ts'
@@ -14,7 +15,6 @@ import {
   rowsStatement,
   shownStatement,
 } from '../src/browse/statements.ts'
-import { familyDialect } from '../src/databases/mysql-family-browse/dialect.ts'
 import { uncountedRole } from '../src/databases/postgresql/backup/contents-sql.ts'
 import { dialect as postgres } from '../src/databases/postgresql/browse/dialect.ts'
 

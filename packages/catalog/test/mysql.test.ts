@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, test } from 'node:test'
 import { type DatabaseInput, databaseTypeOf } from '@stackquay/catalog'
+import { readerPassword } from '../src/browse/reader.ts'
 import { databaseInput } from './support/inputs.ts'
 import { type Machine, runJob, start } from './support/run-workload.ts'
 
@@ -147,6 +148,10 @@ describe('A MySQL database with a stand-in program that writes down how it is ca
       `ALTER USER 'main'@'%' IDENTIFIED BY 'it''s "quoted" $HOME \\\\ %41 #@/ é';`,
       "GRANT ALL PRIVILEGES ON `main`.* TO 'main'@'%';",
       "ALTER USER IF EXISTS 'root'@'localhost' ACCOUNT LOCK;",
+      `CREATE USER IF NOT EXISTS 'stackquay_reader'@'%' IDENTIFIED BY '${readerPassword(password)}';`,
+      `ALTER USER 'stackquay_reader'@'%' IDENTIFIED BY '${readerPassword(password)}';`,
+      "REVOKE ALL PRIVILEGES, GRANT OPTION FROM 'stackquay_reader'@'%';",
+      "GRANT SELECT, SHOW VIEW ON `main`.* TO 'stackquay_reader'@'%';",
     ])
     machine = { ...machine, secrets: { password: 'rotated' } }
     await startOnce()

@@ -1,5 +1,5 @@
 import { dataPath } from '@stackquay/engine-api/workload'
-import { readerName, readerPrefix } from '../browse/reader.ts'
+import { readerName, readerPrefix } from '../browse/reader-name.ts'
 import type { DatabaseInput } from '../entry-types.ts'
 
 /**

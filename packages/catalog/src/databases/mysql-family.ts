@@ -1,6 +1,6 @@
 import type { Job } from '@stackquay/engine-api'
 import { dataPath } from '@stackquay/engine-api/workload'
-import { readerName } from '../browse/reader.ts'
+import { readerName } from '../browse/reader-name.ts'
 import type { DatabaseConnection, DatabaseInput, DatabaseType, WorkloadSpec } from '../entry-types.ts'
 import { startScript } from './mysql-family-start-script.ts'
 

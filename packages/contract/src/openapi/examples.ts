@@ -21,6 +21,10 @@ const token = {
   expiresAt: null,
   lastUsedAt: null,
 }
+const sshKey = {
+  ...{ id: 'key_01kq3z8v5k', name: 'ada@laptop', type: 'ssh-ed25519', fingerprint: 'SHA256:EXAMPLE' },
+  ...{ createdAt: at, lastUsedAt: null },
+}
 const savedQuery = {
   ...{ id: 'sqr_01kq3z8v5q', name: 'Authors', database: null, sql: 'SELECT 1' },
   ...{ createdAt: at, updatedAt: at },
@@ -690,6 +694,21 @@ export const examples: Readonly<Record<string, unknown>> = {
   RestoreAs: { name: 'Shop of March', start: true },
   ProjectVariables: { env: { LOG_LEVEL: variable }, injected: ['DATABASE_URL'] },
   ProjectFromManifest: { manifest: projectFile, start: false },
+  ProjectSsh: {
+    listening: true,
+    reason: null,
+    host: '127.0.0.1',
+    port: 8722,
+    user: 'shop',
+    workloads: [],
+    hostKey: {
+      type: 'ssh-ed25519',
+      fingerprint: 'SHA256:EXAMPLE',
+      knownHosts: '[127.0.0.1]:8722 ssh-ed25519 AAAAEXAMPLE',
+    },
+    commands: [{ name: 'ssh', command: 'ssh -p 8722 shop@127.0.0.1' }],
+    config: 'Host shop',
+  },
   ProjectPage: page(project),
   ProjectPatch: { node: { version: '26' }, env: { LOG_LEVEL: 'debug', OLD: null } },
   ProxyRules: {
@@ -813,6 +832,9 @@ export const examples: Readonly<Record<string, unknown>> = {
   }),
   TestRunRequest: { filter: 'cart' },
   Tests: { suites: [], runs: [{ ...run, kind: 'test', name: 'node.vitest', label: 'vitest' }] },
+  SshKey: sshKey,
+  SshKeyCreate: { publicKey: 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIEXAMPLE ada@laptop' },
+  SshKeyPage: page(sshKey),
   Ticket: { ticket: 'EXAMPLE', expiresAt: at },
   TicketCreate: { path: '/api/v1/events' },
   TokenCreate: { name: 'ci', projects: ['shop'] },

@@ -1,5 +1,5 @@
 import { dataPath } from '@stackquay/engine-api/workload'
-import { readerName } from '../../browse/reader.ts'
+import { readerName } from '../../browse/reader-name.ts'
 import type { DatabaseConnection, DatabaseInput, DatabaseType, WorkloadSpec } from '../../entry-types.ts'
 import { backup } from './backup-method.ts'
 import { dump } from './dump/dump-method.ts'

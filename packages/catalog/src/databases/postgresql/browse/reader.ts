@@ -1,5 +1,5 @@
 import type { Client } from 'pg'
-import { readerName } from '../../../browse/reader.ts'
+import { readerName } from '../../../browse/reader-name.ts'
 import { quoted } from '../quoted.ts'
 
 /** A role that reads everything and writes nothing. The server holds it to that, whatever the statement is. */

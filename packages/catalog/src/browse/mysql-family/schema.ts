@@ -1,4 +1,4 @@
-import type { ColumnFacts, ForeignKey, IndexFacts, TableFacts, ValueKind } from '../../browse/driver.ts'
+import type { ColumnFacts, ForeignKey, IndexFacts, TableFacts, ValueKind } from '../driver.ts'
 
 type Row = readonly (string | number | null)[]
 export type Ask = (text: string, values: readonly (string | null)[]) => Promise<readonly Row[]>

@@ -7,7 +7,7 @@ import {
   type Statement,
   type StreamOptions,
   type ValueKind,
-} from '../../browse/driver.ts'
+} from '../driver.ts'
 import { asBrowseError, type Session } from './connect.ts'
 
 /**

@@ -1,5 +1,5 @@
-import { BrowseError, type Edit, type EditOutcome, type SqlDriver, type SqlServer } from '../../browse/driver.ts'
-import { sessionPool } from '../../browse/session-pool.ts'
+import { BrowseError, type Edit, type EditOutcome, type SqlDriver, type SqlServer } from '../driver.ts'
+import { sessionPool } from '../session-pool.ts'
 import { connect, type Session } from './connect.ts'
 import { familyDialect } from './dialect.ts'
 import { mostTables, readTables } from './schema.ts'

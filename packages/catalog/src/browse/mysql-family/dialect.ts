@@ -1,6 +1,6 @@
-import type { SqlDialect } from '../../browse/dialect.ts'
-import { BrowseError } from '../../browse/driver.ts'
-import { planOfJson } from '../../browse/plan-tree.ts'
+import type { SqlDialect } from '../dialect.ts'
+import { BrowseError } from '../driver.ts'
+import { planOfJson } from '../plan-tree.ts'
 
 /** The two servers tell what was measured in different words. */
 export function familyDialect(isMariadb: boolean): SqlDialect {

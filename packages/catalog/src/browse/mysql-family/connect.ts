@@ -1,6 +1,6 @@
 import { type Connection, createConnection, type FieldPacket } from 'mysql2'
-import { ByteGuard } from '../../browse/byte-guard.ts'
-import { BrowseError } from '../../browse/driver.ts'
+import { ByteGuard } from '../byte-guard.ts'
+import { BrowseError } from '../driver.ts'
 
 export interface Session {
   readonly connection: Connection
