@@ -176,13 +176,14 @@ test('a checkpoint takes no archive along, and its restore ends those of what it
   )
   await app.ask('POST', '/projects/shop/databases?wait=10', { name: 'late', type: 'postgresql', pointInTime: {} })
   assert.equal(archives(app, project.id).length, 2)
+  await waitFor('rest', async () => (await app.store.operations.unfinishedOf(project.id)).length === 0)
   const restored = await app.ask<OperationRecord>(
     'POST',
     `/projects/shop/checkpoints/${made.body.id}/restore?wait=10`,
     { confirm: 'shop' },
     { 'if-match': '*' },
   )
-  assert.equal(restored.body.state, 'succeeded', JSON.stringify(restored.body.error))
+  assert.equal(restored.body.state, 'succeeded', JSON.stringify(restored.body))
   await waitFor('their ends', async () => {
     const open = (await app.store.archives.of(project.id)).filter(({ endedAt }) => endedAt === null)
     return open.length === 1 && open[0]?.database === 'main'
