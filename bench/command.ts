@@ -60,7 +60,7 @@ export async function startByCommand(
     STACKQUAY_HOME: home,
     STACKQUAY_LISTEN: `127.0.0.1:${port}`,
     STACKQUAY_PROXY_HTTP: `127.0.0.1:${proxyPort}`,
-    STACKQUAY_SSH: 'off',
+    ...(knowsSetting(checkout, 'STACKQUAY_SSH') ? { STACKQUAY_SSH: 'off' } : {}),
     STACKQUAY_LOG_LEVEL: 'warn',
     // As `npm start` has it.
     NODE_COMPILE_CACHE: join(checkout, 'node_modules/.cache/compile'),
@@ -139,4 +139,9 @@ function isGroupThere(leader: number): boolean {
   } catch {
     return false
   }
+}
+
+/** Older states refuse settings that they do not know. */
+export function knowsSetting(checkout: string, name: string): boolean {
+  return readFileSync(join(checkout, 'apps/server/src/config.ts'), 'utf8').includes(name)
 }

@@ -1,11 +1,10 @@
-import { readFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Client, createClient } from '@stackquay/client'
 import { sweep } from '@stackquay/testkit'
 import { admin, newToken } from '../e2e/support/service.ts'
-import { type Started, serviceOf, startByCommand } from './command.ts'
+import { knowsSetting, type Started, serviceOf, startByCommand } from './command.ts'
 
 /** A home with stopped projects, of the service of one checkout. */
 export interface ScaleHome {
@@ -35,7 +34,9 @@ export async function newScaleHome(checkout: string, projects: number): Promise<
     STACKQUAY_ADMIN_USER: admin.username,
     STACKQUAY_ADMIN_PASSWORD: admin.password,
     // Of its own: finding a free number among those of another home is not what is measured.
-    ...(hasUsers(checkout) ? { STACKQUAY_PROJECT_UIDS: `${uids}-${uids + uidsOfHome - 1}` } : {}),
+    ...(knowsSetting(checkout, 'STACKQUAY_PROJECT_UIDS')
+      ? { STACKQUAY_PROJECT_UIDS: `${uids}-${uids + uidsOfHome - 1}` }
+      : {}),
   }
   let token: string | undefined
   return {
@@ -53,11 +54,6 @@ export async function newScaleHome(checkout: string, projects: number): Promise<
       await rm(path, { recursive: true, force: true })
     },
   }
-}
-
-/** Older states know no users of projects, and refuse settings that they do not know. */
-function hasUsers(checkout: string): boolean {
-  return readFileSync(join(checkout, 'apps/server/src/config.ts'), 'utf8').includes('STACKQUAY_PROJECT_UIDS')
 }
 
 /** Stopped projects, numbered from `from` on, so many at the same time. Answers how many were created in a second. */
