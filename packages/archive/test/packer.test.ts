@@ -87,6 +87,26 @@ test('the content is read no faster than it is written', async (t) => {
   assert.ok(given < 32 << 20, `${given} bytes were read ahead`)
 })
 
+for (const zstd of compressors)
+  test(`no more is read than can be written soon, by ${nameOf(zstd)}`, async (t) => {
+    let given = 0
+    async function* endless() {
+      for (; ; given += 1 << 16) yield randomBytes(1 << 16)
+    }
+    const ending = new AbortController()
+    const file = join(temporaryFolder(t), 'file')
+    const packing = packFile(file, endless(), { ...purpose, zstd, signal: ending.signal })
+    packing.catch(() => undefined)
+    while (given < 64 << 20) {
+      const written = statSync(file, { throwIfNoEntry: false })?.size ?? 0
+      // What cannot be compressed is as long in the file.
+      assert.ok(given - written < 32 << 20, `${given - written} bytes were read ahead`)
+      await delay(10)
+    }
+    ending.abort(new Error('Enough.'))
+    await assert.rejects(packing, /Enough/)
+  })
+
 for (const zstd of compressors) {
   test(`what a program writes goes into the file whole, with its numbers, by ${nameOf(zstd)}`, async (t) => {
     const folder = temporaryFolder(t)

@@ -2,11 +2,12 @@ import { databaseTypeOf, type ServiceType, serviceTypeOf } from '@stackquay/cata
 import { readerName, readerPassword } from '@stackquay/catalog/browse/reader'
 import type { Browser } from '@stackquay/catalog/browser/open-browser'
 import { ProblemError } from '@stackquay/contract'
-import { databaseSecret, databaseWorkload, serviceSecret } from '@stackquay/domain'
+import { databaseWorkload } from '@stackquay/domain'
 import type { Engine, SecretRef } from '@stackquay/engine-api'
 import type { ProjectRow, Store } from '@stackquay/store'
 import type { RequestContext } from '../http/handler.ts'
-import { type Given, NotGivenError, onceGiven } from '../projects/once-given.ts'
+import { databaseFields, serviceFields } from '../projects/given-fields.ts'
+import { type Given, onceGiven } from '../projects/once-given.ts'
 import type { Resolver } from '../projects/resolver.ts'
 import { revealFields } from '../projects/reveal-fields.ts'
 import type { Awake } from '../sleep/fall-asleep-and-wake.ts'
@@ -37,22 +38,8 @@ export async function databaseBrowser(
     throw new ProblemError('not_found', `There is no database "${name}".`)
   const workload = databaseWorkload(kind.name, name)
   await requireRunning(row, workload, `The database "${name}"`, deps, context)
-  const notGiven = () => new NotGivenError(`The database "${name}" was not started yet.`)
-  const fieldsOf = ({ leases, secrets }: Given) => {
-    const lease = leases.find((one) => one.workload === workload)
-    if (lease === undefined) throw notGiven()
-    return kind.credentials({
-      database: database.inside ?? name,
-      username: database.inside ?? name,
-      host: '127.0.0.1',
-      port: lease.hostPort,
-      secret: (field, encode) => {
-        const handle = secrets[databaseSecret(name, field)]
-        if (handle === undefined) throw notGiven()
-        return [encode === undefined ? handle : { ...handle, encode }]
-      },
-    })
-  }
+  const notGiven = `The database "${name}" was not started yet.`
+  const fieldsOf = (given: Given) => databaseFields(kind, { name, inside: database.inside }, given, notGiven)
   const shown = await revealFields(await onceGiven(row.id, fieldsOf, store, context.signal), reveal)
   const password = String(shown.password)
   return browsers.use(`${row.id}/${workload}`, {
@@ -90,23 +77,8 @@ export async function keyBrowser(
       },
     )
   await requireRunning(row, kind.name, kind.label, deps, context)
-  const notGiven = () => new NotGivenError(`${kind.label} was not started yet.`)
-  const fieldsOf = ({ leases, secrets }: Given) =>
-    kind.credentials?.({
-      project: resolver.facts(row),
-      settings,
-      host: '127.0.0.1',
-      port: (port) => {
-        const lease = leases.find((one) => one.workload === kind.name && one.port === port)
-        if (lease === undefined) throw notGiven()
-        return lease.hostPort
-      },
-      secret: (field, encode) => {
-        const handle = secrets[serviceSecret(kind.name, field)]
-        if (handle === undefined) throw notGiven()
-        return [encode === undefined ? handle : { ...handle, encode }]
-      },
-    }) ?? {}
+  const notGiven = `${kind.label} was not started yet.`
+  const fieldsOf = (given: Given) => serviceFields(kind, { row, settings, resolver }, given, notGiven)
   const { host, port, username, password } = await revealFields(
     await onceGiven(row.id, fieldsOf, store, context.signal),
     reveal,

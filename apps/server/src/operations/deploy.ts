@@ -8,10 +8,10 @@ import { type DeployInput, deployInput } from '../deploys/accept-deploy.ts'
 import { keep, moveTo, pull } from '../git/act-pull.ts'
 import type { Acting } from '../git/acting.ts'
 import { clearLocks } from '../git/locks.ts'
-import { detached, noRemote, refused, requireClean } from '../git/refusals.ts'
-import { remoteOf } from '../git/sealed-remote.ts'
+import { detached, refused, requireClean } from '../git/refusals.ts'
 import { changedBetween, headOf, programsChangedBy } from '../git/source-changes.ts'
 import { localText } from '../source/local-git.ts'
+import { actingOn } from './acting-on.ts'
 import { deadlines, findProject, finish, forever, type OperationDeps } from './operation-deps.ts'
 import { noteInput } from './paused.ts'
 import { type Failures, giveUpAfter, reconcileSteps } from './reconcile-steps.ts'
@@ -44,7 +44,7 @@ function titleOf({ to, branch }: DeployInput): string {
 /** The files. Where the head was is written down before it moves. */
 async function bring(operation: ProjectOperation, input: DeployInput, context: StepContext, deps: OperationDeps) {
   const row = await findProject(deps.store, operation.project)
-  const acting = await actingOn(row, operation, context, deps)
+  const acting = await actingOn(row, operation, { name: 'stackquay', email: 'stackquay@localhost' }, context, deps)
   const { repository, signal, say } = acting
   await clearLocks(repository, acting.files, signal, say)
   const { branch } = await requireClean(repository, signal, 'a deploy')
@@ -63,29 +63,6 @@ async function bring(operation: ProjectOperation, input: DeployInput, context: S
   if (head === before) say('Nothing is new: nothing else is done.')
   else if (row.desired !== 'running' && hookOf(row.spec, 'deploy') !== null)
     say('The project is stopped: its hook deploy does not run.')
-}
-
-async function actingOn(
-  row: ProjectRow,
-  operation: ProjectOperation,
-  { signal, output }: StepContext,
-  deps: OperationDeps,
-): Promise<Acting> {
-  await deps.provision(row.id, signal)
-  return {
-    repository: await deps.repositories.open(row, signal),
-    files: deps.files,
-    half: deps.gitHalf,
-    by: { name: 'stackquay', email: 'stackquay@localhost' },
-    askedAt: new Date(operation.createdAt),
-    signal,
-    say: (line) => output({ stream: 'stderr', text: `${line}\n` }),
-    remote: async () => {
-      const remote = await remoteOf(row, deps.store)
-      if (remote === null) throw noRemote()
-      return remote
-    },
-  }
 }
 
 async function beforeOf(
@@ -245,7 +222,7 @@ async function goBack(
   if (before == null || input.to !== null) return 'no'
   const context: StepContext = { signal: forever, output: () => undefined }
   try {
-    const acting = await actingOn(row, operation, context, deps)
+    const acting = await actingOn(row, operation, { name: 'stackquay', email: 'stackquay@localhost' }, context, deps)
     const head = await headOf(acting.repository, forever)
     if (head === null || head === before) return 'no'
     const changed = await changedBetween(acting.repository, head, before, forever)

@@ -2,9 +2,8 @@ import type { Work, WorkStep } from '@stackquay/orchestrator'
 import type { ProjectOperation } from '@stackquay/store'
 import type { GitAct, Person } from '../git/acting.ts'
 import { perform } from '../git/acts.ts'
-import { noRemote } from '../git/refusals.ts'
-import { remoteOf } from '../git/sealed-remote.ts'
 import { changedBetween, headOf, programsChangedBy } from '../git/source-changes.ts'
+import { actingOn } from './acting-on.ts'
 import { deadlines, findProject, finish, forever, type OperationDeps } from './operation-deps.ts'
 import { type Failures, giveUpAfter, reconcileSteps } from './reconcile-steps.ts'
 
@@ -37,31 +36,17 @@ export function git(operation: ProjectOperation, deps: OperationDeps): Work {
 
 async function carryOut(
   operation: ProjectOperation,
-  { signal, output }: Parameters<WorkStep['run']>[0],
+  context: Parameters<WorkStep['run']>[0],
   deps: OperationDeps,
 ): Promise<void> {
   const input = operation.input as unknown as GitInput
   const row = await findProject(deps.store, operation.project)
-  await deps.provision(row.id, signal)
-  const repository = await deps.repositories.open(row, signal)
+  const acting = await actingOn(row, operation, input.by, context, deps)
   if (movesHead(input.git) && input.before === undefined) {
-    const before = await headOf(repository, signal)
+    const before = await headOf(acting.repository, acting.signal)
     await deps.store.transaction((tx) => tx.operations.update(operation.id, { input: { ...operation.input, before } }))
   }
-  await perform(input.git, {
-    repository,
-    files: deps.files,
-    half: deps.gitHalf,
-    by: input.by,
-    askedAt: new Date(operation.createdAt),
-    signal,
-    say: (line) => output({ stream: 'stderr', text: `${line}\n` }),
-    remote: async () => {
-      const remote = await remoteOf(row, deps.store)
-      if (remote === null) throw noRemote()
-      return remote
-    },
-  })
+  await perform(input.git, acting)
 }
 
 /** What runs over files that are others now starts again; what it needs is installed first, where that changed. */

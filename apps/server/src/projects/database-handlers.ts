@@ -6,7 +6,8 @@ import type { ProjectRow } from '@stackquay/store'
 import type { Handlers } from '../http/handler.ts'
 import type { ProjectAnswers } from './answers.ts'
 import type { ChangeDeps } from './change-project.ts'
-import { type Given, NotGivenError, onceGiven } from './once-given.ts'
+import { databaseFields } from './given-fields.ts'
+import { type Given, onceGiven } from './once-given.ts'
 import { revealFields } from './reveal-fields.ts'
 
 type DatabaseHandlers = Pick<
@@ -92,24 +93,9 @@ function credentialHandlers(
     getDatabaseCredentials: async ({ params }, context) => {
       const row = await find(params.id)
       const { database, kind } = databaseOf(row, params.db)
-      const workload = databaseWorkload(database.type, params.db)
-      const notGiven = () =>
-        new NotGivenError(`The database "${params.db}" was not started yet; it gets its port and password then.`)
-      const fieldsOf = ({ leases, secrets }: Given) => {
-        const lease = leases.find((one) => one.workload === workload)
-        if (lease === undefined) throw notGiven()
-        return kind.credentials({
-          database: database.inside ?? params.db,
-          username: database.inside ?? params.db,
-          host: '127.0.0.1',
-          port: lease.hostPort,
-          secret: (field, encode) => {
-            const handle = secrets[databaseSecret(params.db, field)]
-            if (handle === undefined) throw notGiven()
-            return [encode === undefined ? handle : { ...handle, encode }]
-          },
-        })
-      }
+      const notGiven = `The database "${params.db}" was not started yet; it gets its port and password then.`
+      const fieldsOf = (given: Given) =>
+        databaseFields(kind, { name: params.db, inside: database.inside }, given, notGiven)
       const fields = await onceGiven(row.id, fieldsOf, store, context.signal)
       const shown = await revealFields(fields, reveal)
       await store.transaction((tx) =>

@@ -6,7 +6,8 @@ import type { ProjectRow, Store } from '@stackquay/store'
 import type { Handlers } from '../http/handler.ts'
 import type { ProjectAnswers } from './answers.ts'
 import { type ChangeDeps, usesData } from './change-project.ts'
-import { type Given, NotGivenError, onceGiven } from './once-given.ts'
+import { serviceFields } from './given-fields.ts'
+import { type Given, onceGiven } from './once-given.ts'
 import { revealFields } from './reveal-fields.ts'
 
 type ServiceHandlers = Pick<
@@ -54,26 +55,9 @@ export function serviceHandlers(
     getServiceCredentials: async ({ params }, context) => {
       const row = await find(params.id)
       const { kind, settings } = serviceOf(row, params.service)
-      const notGiven = () =>
-        new NotGivenError(`${kind.label} was not started yet; it gets its port and credentials then.`)
-      const fieldsOf = ({ leases, secrets }: Given) =>
-        kind.credentials?.({
-          project: resolver.facts(row),
-          settings,
-          host: '127.0.0.1',
-          port: (port) => {
-            const lease = leases.find((one) => one.workload === kind.name && one.port === port)
-            if (lease === undefined) throw notGiven()
-            return lease.hostPort
-          },
-          secret: (field, encode) => {
-            const handle = secrets[serviceSecret(kind.name, field)]
-            if (handle === undefined) throw notGiven()
-            return [encode === undefined ? handle : { ...handle, encode }]
-          },
-        })
-      const fields = await onceGiven(row.id, fieldsOf, store, context.signal)
-      const shown = await revealFields(fields ?? {}, reveal)
+      const notGiven = `${kind.label} was not started yet; it gets its port and credentials then.`
+      const fieldsOf = (given: Given) => serviceFields(kind, { row, settings, resolver }, given, notGiven)
+      const shown = await revealFields(await onceGiven(row.id, fieldsOf, store, context.signal), reveal)
       await store.transaction((tx) =>
         tx.audit.append(
           context.audit({ action: 'service.credentials.read', target: `${row.slug}/${kind.name}`, project: row.id }),
