@@ -60,6 +60,7 @@ async function testEnvironments(t: TestContext, { ports = '20000-20099' }: { por
       reveal: async () => {
         throw new Error('the store was asked for a secret')
       },
+      projectsWith: async () => new Set<string>(),
       ofInstance: async () => ({}),
     },
   }

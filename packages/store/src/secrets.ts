@@ -41,6 +41,10 @@ export function secretReader({ db, prepare, keys }: Reading): SecretReader {
       const rows = await handles.select('name').where('project', '=', project).orderBy('name').execute()
       return byName(rows)
     },
+    projectsWith: async (name) => {
+      const rows = await from.select('project').where('project', 'is not', null).where('name', '=', name).execute()
+      return new Set(rows.flatMap(({ project }) => project ?? []))
+    },
     ofInstance: async (prefix) => {
       const rows = await handles.select('name').where('project', 'is', null).orderBy('name').execute()
       return byName(rows.filter(({ name }) => name.startsWith(prefix)))

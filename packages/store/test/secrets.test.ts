@@ -57,6 +57,8 @@ test('the same name in two projects and in the instance is three secrets', async
     const handle = await store.secrets.find(owner, 'PASSWORD')
     assert.equal((await store.secrets.reveal(handle?.secret ?? '')).expose(), `of ${owner}`)
   }
+  assert.deepEqual(await store.secrets.projectsWith('PASSWORD'), new Set([one.id, two.id]))
+  assert.deepEqual(await store.secrets.projectsWith('TOKEN'), new Set())
   assert.deepEqual(Object.keys(await store.secrets.of(one.id)), ['PASSWORD'])
   await store.transaction((tx) => tx.secrets.delete(one.id, 'PASSWORD'))
   assert.deepEqual(await store.secrets.of(one.id), {})

@@ -16,7 +16,7 @@ import { wake as wakeUp } from '../sleep/fall-asleep-and-wake.ts'
 import type { NetworkHalf } from '../source/git-home.ts'
 import { acceptDeploy, recordedDeploy } from './accept-deploy.ts'
 import { createReports, type Reports } from './report.ts'
-import { webhookOf } from './webhook-settings.ts'
+import { allWebhooks, webhookOf } from './webhook-settings.ts'
 
 export interface DeployKeeperOptions {
   readonly store: Store
@@ -155,11 +155,14 @@ async function lookAtRemotes(
   signal: AbortSignal,
 ): Promise<void> {
   const { store, now } = options
-  for (const row of await store.projects.all()) {
+  const webhooks = await allWebhooks(store)
+  for (const project of watched.keys()) if (webhooks.get(project)?.watch == null) watched.delete(project)
+  for (const [project, { watch, branch }] of webhooks) {
     signal.throwIfAborted()
-    const { watch, branch } = await webhookOf(row.id, store)
-    if (watch === null || row.phase !== 'ready') {
-      watched.delete(row.id)
+    if (watch === null) continue
+    const row = await store.projects.find(project)
+    if (row?.phase !== 'ready') {
+      watched.delete(project)
       continue
     }
     const last = watched.get(row.id)

@@ -35,6 +35,14 @@ export async function webhookOf(project: string, { secrets }: Pick<Store, 'secre
   return read.success ? read.data : none
 }
 
+/** Of the projects for which anything is set. */
+export async function allWebhooks(store: Pick<Store, 'secrets'>): Promise<ReadonlyMap<string, WebhookSettings>> {
+  const all = new Map<string, WebhookSettings>()
+  for (const project of await store.secrets.projectsWith(gitWebhookSecret))
+    all.set(project, await webhookOf(project, store))
+  return all
+}
+
 export async function putWebhook(tx: Transaction, project: string, settings: WebhookSettings): Promise<void> {
   await tx.secrets.put(project, gitWebhookSecret, JSON.stringify(settings))
 }

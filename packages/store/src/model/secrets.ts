@@ -13,6 +13,8 @@ export interface SecretReader {
   reveal(secret: string, version?: number): Promise<Secret>
   find(project: string | null, name: string): Promise<SecretHandle | null>
   of(project: string): Promise<Readonly<Record<string, SecretHandle>>>
+  /** The projects that have one of that name. */
+  projectsWith(name: string): Promise<ReadonlySet<string>>
   /** Those of the instance whose names begin so. */
   ofInstance(prefix: string): Promise<Readonly<Record<string, SecretHandle>>>
 }
