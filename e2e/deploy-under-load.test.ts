@@ -67,14 +67,19 @@ function ask(port: number, perSecond: number) {
         slowest = Math.max(slowest, performance.now() - at)
         resolve()
       }
-      const call = request({ host: '127.0.0.1', port, path: '/', agent, headers: { host: 'shop.localhost' } }, (answer) => {
-        let text = ''
-        answer.setEncoding('utf8').on('data', (chunk: string) => {
-          text += chunk
-        })
-        answer.on('error', (error) => done(error.message))
-        answer.on('end', () => done(answer.statusCode === 200 ? null : `${answer.statusCode} ${text.slice(0, 80)}`, text))
-      })
+      const call = request(
+        { host: '127.0.0.1', port, path: '/', agent, headers: { host: 'shop.localhost' } },
+        (answer) => {
+          let text = ''
+          answer.setEncoding('utf8').on('data', (chunk: string) => {
+            text += chunk
+          })
+          answer.on('error', (error) => done(error.message))
+          answer.on('end', () =>
+            done(answer.statusCode === 200 ? null : `${answer.statusCode} ${text.slice(0, 80)}`, text),
+          )
+        },
+      )
       call.on('error', (error) => done(error.message))
       call.end()
     })

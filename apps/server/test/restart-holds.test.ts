@@ -154,7 +154,10 @@ test('what lasts is held on and on, also after it is ready, until it is let go, 
   t.mock.timers.tick(10_000)
   assert.ok(told.includes('hold web for 40000 ms'), told.join())
   t.mock.timers.tick(220_000)
-  assert.equal(told.findLast((line) => line.startsWith('hold')), 'hold web for 240000 ms')
+  assert.equal(
+    told.findLast((line) => line.startsWith('hold')),
+    'hold web for 240000 ms',
+  )
   await holds.release(project)
   assert.deepEqual(told.slice(-3), ['looked', 'let web', 'published'])
   const count = told.length

@@ -4,9 +4,9 @@ import type { Observed } from '@stackquay/engine-api'
 import {
   commitBefore,
   deliveryHead,
+  hasFallenOver,
   isNewAtRemote,
   judgePush,
-  hasFallenOver,
   notWell,
   type PastDeploy,
   pushOf,
