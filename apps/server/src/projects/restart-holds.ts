@@ -55,7 +55,7 @@ const unknownMs = 100
 
 export function createRestartHolds(options: RestartHoldsOptions): RestartHolds {
   const held = new Map<string, Map<string, { let(): void }>>()
-  const lasting = new Map<string, { readonly until: number; readonly timer: NodeJS.Timeout }>()
+  const lasting = createLasting((project) => void renew(project).catch(() => undefined), options.now)
 
   const hold: RestartHolds['hold'] = async (workloads, observed, signal) => {
     if (workloads.length === 0) return
@@ -67,7 +67,7 @@ export function createRestartHolds(options: RestartHoldsOptions): RestartHolds {
   const goOn = (workloads: readonly WorkloadRef[]) => {
     const until = options.now().getTime() + heldMs
     for (const { project, workload } of workloads) {
-      const most = lasting.get(project)?.until ?? until
+      const most = lasting.until(project) ?? until
       const ofProject = held.get(project) ?? new Map<string, { let(): void }>()
       ofProject.set(workload, options.routes.hold(project, workload, Math.min(until, most)))
       held.set(project, ofProject)
@@ -79,19 +79,6 @@ export function createRestartHolds(options: RestartHoldsOptions): RestartHolds {
     if (names.length === 0) return
     goOn(names.map((workload) => ({ project, workload })))
     await options.published()
-  }
-
-  const last = (project: string) => {
-    if (lasting.has(project)) return
-    const until = options.now().getTime() + lastingMs
-    const timer = setInterval(() => void renew(project).catch(() => undefined), renewEveryMs)
-    timer.unref()
-    lasting.set(project, { until, timer })
-  }
-
-  const endLasting = (project: string) => {
-    clearInterval(lasting.get(project)?.timer)
-    lasting.delete(project)
   }
 
   const release = async (project: string, workloads?: readonly string[]) => {
@@ -112,9 +99,9 @@ export function createRestartHolds(options: RestartHoldsOptions): RestartHolds {
   return {
     hold,
     goOn,
-    last,
+    last: lasting.begin,
     release: (project) => {
-      endLasting(project)
+      lasting.end(project)
       return release(project)
     },
     around: (plan, stepsOf) => {
@@ -140,6 +127,25 @@ export function createRestartHolds(options: RestartHoldsOptions): RestartHolds {
           }
         })
       })
+    },
+  }
+}
+
+/** Of which projects holds last, and until when at most. */
+function createLasting(renew: (project: string) => void, now: () => Date) {
+  const known = new Map<string, { readonly until: number; readonly timer: NodeJS.Timeout }>()
+  return {
+    has: (project: string) => known.has(project),
+    until: (project: string) => known.get(project)?.until,
+    begin: (project: string) => {
+      if (known.has(project)) return
+      const timer = setInterval(() => renew(project), renewEveryMs)
+      timer.unref()
+      known.set(project, { until: now().getTime() + lastingMs, timer })
+    },
+    end: (project: string) => {
+      clearInterval(known.get(project)?.timer)
+      known.delete(project)
     },
   }
 }
