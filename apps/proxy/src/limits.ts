@@ -61,7 +61,7 @@ export const defaultLimits: Limits = {
   answerHeadBytes: 64 * 1024,
   interimAnswers: 32,
   chunkExtensionBytes: 16 * 1024,
-  held: 2_000,
+  held: 8_000,
   drainWithin: 30_000,
   drainIdle: 3_000,
   accessBytes: 32 * 1024 * 1024,

@@ -18,7 +18,7 @@ function observed(name: string, state: Observed['state'] = 'running'): Observed 
 const replace = (one: Workload): Change => ({ type: 'replace', workload: one, because: [] })
 
 /** Holds over a proxy that answers `flights` one after the other, the last one for good. */
-function holdsOver(flights: readonly ({ readonly requests: number } | undefined)[]) {
+function holdsOver(flights: readonly ({ readonly requests: number } | undefined)[], now = () => new Date(1000)) {
   const told: string[] = []
   const left = [...flights]
   const holds = createRestartHolds({
@@ -36,7 +36,7 @@ function holdsOver(flights: readonly ({ readonly requests: number } | undefined)
       return now
     },
     look: async () => void told.push('looked'),
-    now: () => new Date(1000),
+    now,
   })
   const stepsOf = (change: Change) =>
     ['stop', 'start', 'ready'].map((what) => {
@@ -140,4 +140,30 @@ test('a cancelled operation does not go on waiting for answers that never come',
   await assert.rejects(holding)
   await holds.release(project)
   assert.ok(told.includes('let web'))
+})
+
+test('what lasts is held on and on, also after it is ready, until it is let go, and at most four minutes', async (t) => {
+  t.mock.timers.enable({ apis: ['setInterval', 'Date'], now: 1000 })
+  const web = workload('web')
+  const seen = [observed('web')]
+  const { holds, told, stepsOf } = holdsOver([{ requests: 0 }], () => new Date())
+  holds.last(project)
+  holds.last(project)
+  await run(holds.around({ project, changes: [replace(web)], wanted: [web], observed: seen }, stepsOf))
+  assert.equal(told.at(-1), 'ready web')
+  t.mock.timers.tick(10_000)
+  assert.ok(told.includes('hold web for 40000 ms'), told.join())
+  t.mock.timers.tick(220_000)
+  assert.equal(
+    told.findLast((line) => line.startsWith('hold')),
+    'hold web for 240000 ms',
+  )
+  await holds.release(project)
+  assert.deepEqual(told.slice(-3), ['looked', 'let web', 'published'])
+  const count = told.length
+  t.mock.timers.tick(60_000)
+  assert.equal(told.length, count)
+  // The next operation waits no longer than any other.
+  await run(holds.around({ project, changes: [replace(web)], wanted: [web], observed: seen }, stepsOf))
+  assert.equal(told.at(-2), 'let web')
 })

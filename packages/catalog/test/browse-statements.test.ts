@@ -4,7 +4,7 @@ import { cellOf, csvLine, jsonObject } from '../src/browse/cells.ts'
 import { CsvReader } from '../src/browse/csv-reader.ts'
 import { BrowseError, type ColumnFacts, type TableFacts } from '../src/browse/driver.ts'
 import { familyDialect } from '../src/browse/mysql-family/dialect.ts'
-import { planOfJson } from '../src/browse/plan-tree.ts'
+import { planOfJson, planOfLines } from '../src/browse/plan-tree.ts'
 import { readerName, readerPassword } from '../src/browse/reader.ts'
 import { decodeCursor, encodeCursor } from '../src/browse/row-cursor.ts'
 import {
@@ -166,6 +166,28 @@ test('a plan without an end has one here', () => {
   assert.ok(JSON.stringify(planOfJson('query', deep)).length < 100_000)
   const plan = planOfJson('query', { query_block: { cost: 1.5, table: { table_name: 'book', rows: 3 } } })
   assert.deepEqual([plan.children[0]?.cost, plan.children[0]?.children[0]?.label], [1.5, 'table book'])
+})
+
+test('MySQL’s text of a measured plan becomes a tree', () => {
+  const plan = planOfLines(
+    'query',
+    `-> Nested loop inner join  (cost=2.25e+3 rows=100) (actual time=0.1..12.5 rows=90 loops=1)
+    -> Filter: (b.rank is not null)  (cost=1.5 rows=3) (actual time=40e-6..0.5 rows=2 loops=4)
+        -> Table scan on b  (cost=0..0 rows=20000) (never executed)
+    -> Single-row index lookup on author using PRIMARY (id = b.author)
+`,
+  )
+  const [join] = plan.children
+  assert.deepEqual(
+    [join?.label, join?.cost, join?.rows, join?.milliseconds],
+    ['Nested loop inner join', 2250, 100, 12.5],
+  )
+  const [filter, lookup] = join!.children
+  assert.deepEqual([filter?.label, filter?.milliseconds], ['Filter: (b.rank is not null)', 2])
+  assert.deepEqual([filter?.children[0]?.label, filter?.children[0]?.rows], ['Table scan on b', 20000])
+  assert.equal(lookup?.label, 'Single-row index lookup on author using PRIMARY (id = b.author)')
+  const deep = planOfLines('query', Array.from({ length: 5000 }, (_, at) => `${'    '.repeat(at)}-> x`).join('\n'))
+  assert.ok(JSON.stringify(deep).length < 100_000)
 })
 
 test('the reader’s password is made of the database’s and tells nothing of it', () => {

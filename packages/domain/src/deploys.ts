@@ -41,6 +41,11 @@ export function notWell(observed: readonly Observed[]): string | null {
   return null
 }
 
+/** Pure. Whether it is no use to wait for it: what fell over is started again only when the operation that looks has ended. */
+export function hasFallenOver(observed: readonly Observed[]): boolean {
+  return observed.some(({ state, lastExit }) => state === 'exited' && lastExit?.code !== 0)
+}
+
 function endOf(exit: Observed['lastExit']): string {
   if (exit?.signal != null) return exit.signal
   return exit?.code == null ? 'an unknown code' : `exit code ${exit.code}`

@@ -4,6 +4,7 @@ import type { Observed } from '@stackquay/engine-api'
 import {
   commitBefore,
   deliveryHead,
+  hasFallenOver,
   isNewAtRemote,
   judgePush,
   notWell,
@@ -156,6 +157,8 @@ test('a project is well when what is to run runs', () => {
   assert.match(notWell([one({ health: 'unhealthy', reason: 'It answers 500.' })])!, /answers 500/)
   assert.match(notWell([one({ health: 'starting' })])!, /starting/)
   assert.match(notWell([one({ state: 'waiting', reason: 'app.js is missing.' })])!, /missing/)
+  assert.equal(hasFallenOver([one({}), one({ health: 'unhealthy' }), one({ state: 'stopped' }), ended(0)]), false)
+  assert.equal(hasFallenOver([one({}), ended(7)]), true)
 })
 
 test('each forge is told where it wants to be, and a token goes to no other server', () => {

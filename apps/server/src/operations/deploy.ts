@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ProblemError } from '@stackquay/contract'
-import { hookOf, notWell } from '@stackquay/domain'
+import { hasFallenOver, hookOf, notWell } from '@stackquay/domain'
 import type { Observed } from '@stackquay/engine-api'
 import type { Outcome, StepContext, Work, WorkStep } from '@stackquay/orchestrator'
 import type { DeployChange, ProjectOperation, ProjectRow } from '@stackquay/store'
@@ -14,7 +14,7 @@ import { localText } from '../source/local-git.ts'
 import { actingOn } from './acting-on.ts'
 import { deadlines, findProject, finish, forever, type OperationDeps } from './operation-deps.ts'
 import { noteInput } from './paused.ts'
-import { type Failures, giveUpAfter, reconcileSteps } from './reconcile-steps.ts'
+import { type Failures, type Goal, giveUpAfter, reconcileSteps } from './reconcile-steps.ts'
 import { hookSteps } from './run-hook.ts'
 
 /**
@@ -30,7 +30,6 @@ export function deploy(operation: ProjectOperation, deps: OperationDeps): Work {
       async () => [{ id: 'git', title: titleOf(input), run: (context) => bring(operation, input, context, deps) }],
       () => hookStage(operation, input, deps),
       () => restartStage(operation, failures, deps),
-      () => wellStage(operation, deps),
     ],
     settle: (outcome) => settle(operation, input, outcome, failures, deps),
   }
@@ -109,6 +108,7 @@ async function hookStage(operation: ProjectOperation, { to }: DeployInput, deps:
   return hookSteps(operation, moved.row, 'deploy', deps)
 }
 
+/** Requests wait until the project was seen to be well: what does not work never answers one. */
 async function restartStage(
   operation: ProjectOperation,
   failures: Failures,
@@ -116,9 +116,12 @@ async function restartStage(
 ): Promise<readonly WorkStep[]> {
   const moved = await newCommit(operation, deps)
   if (moved === null) return []
+  const { id, project } = operation
+  const gate: WorkStep = { id: 'well', title: 'See that it is well', run: (context) => beWell(project, context, deps) }
   const names = await programsOf(moved, deps)
-  await noteInput(operation.id, { restarted: names }, deps)
-  return restartSteps(operation.project, names, failures, deps, operation.id)
+  await noteInput(id, { restarted: names }, deps)
+  if (names.length === 0) return [gate]
+  return restartSteps(project, names, failures, deps, { hooksOf: id, gate })
 }
 
 async function programsOf(
@@ -135,21 +138,16 @@ async function restartSteps(
   names: readonly string[],
   failures: Failures,
   deps: OperationDeps,
-  hooksOf?: string,
+  more: Pick<Goal, 'hooksOf' | 'gate'> = {},
 ): Promise<readonly WorkStep[]> {
   if (names.length === 0) return []
-  const hooks = hooksOf === undefined ? {} : { hooksOf }
+  deps.restartHolds.last(project)
   return reconcileSteps(
     project,
-    { goal: 'running', restart: true, touched: async () => names, ...hooks },
+    { goal: 'running', restart: true, touched: async () => names, ...more },
     failures,
     deps,
   )
-}
-
-async function wellStage(operation: ProjectOperation, deps: OperationDeps): Promise<readonly WorkStep[]> {
-  if ((await newCommit(operation, deps)) === null) return []
-  return [{ id: 'well', title: 'See that it is well', run: (context) => beWell(operation.project, context, deps) }]
 }
 
 /** Well for a moment, without a restart in between: what falls over right after its start is not. */
@@ -166,7 +164,7 @@ async function beWell(project: string, { signal, output }: StepContext, deps: Op
     else if (since === null || since.runs !== runs) since = { at: now, runs }
     else if (now - since.at >= wellMs) return output({ stream: 'stdout', text: 'It is well.\n' })
     // The moment of being well may begin right before the end.
-    if (now > deadline + (reason === null ? 2 * wellMs : 0))
+    if (hasFallenOver(observed) || now > deadline + (reason === null ? 2 * wellMs : 0))
       throw new ProblemError(
         'deploy_unhealthy',
         `The project is not well with the new commit: ${reason ?? restarting}`,

@@ -15,6 +15,8 @@ export type Goal = Partial<PlanRequest> &
   Pick<PlanRequest, 'goal'> & {
     /** Id of the operation for which the project’s hooks run before its programs start and after it. Absent: they do not. */
     readonly hooksOf?: string
+    /** Runs when all is up and the requests that were held still wait; they go on when it has succeeded. */
+    readonly gate?: WorkStep
     /** Asked for once it is known what is there: only these workloads are started or replaced. */
     touched?(row: ProjectRow, wanted: readonly Workload[], observed: readonly Observed[]): Promise<readonly string[]>
   }
@@ -25,7 +27,7 @@ export type Goal = Partial<PlanRequest> &
  */
 export async function reconcileSteps(
   project: string,
-  { touched, hooksOf, ...request }: Goal,
+  { touched, hooksOf, gate, ...request }: Goal,
   failures: Failures,
   deps: OperationDeps,
   carries?: (row: ProjectRow) => void,
@@ -49,7 +51,18 @@ export async function reconcileSteps(
     ...stepsOf(change, failures, deps),
     ...seeds.after(change).map((step) => ({ ...step, ...branchOf(change) })),
   ])
-  return [...seeds.first, ...steps, ...hooks.after]
+  const gates = gate === undefined ? [] : [letThrough(project, gate, deps)]
+  return [...seeds.first, ...steps, ...gates, ...hooks.after]
+}
+
+function letThrough(project: string, gate: WorkStep, { restartHolds }: OperationDeps): WorkStep {
+  return {
+    ...gate,
+    run: async (context) => {
+      await gate.run(context)
+      await restartHolds.release(project)
+    },
+  }
 }
 
 const noSeeds: SeedPlan = { first: [], after: () => [] }

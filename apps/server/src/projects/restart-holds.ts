@@ -10,10 +10,15 @@ export interface RestartHolds {
    * it is ready again. What uses a replaced workload is held as long, because it could not answer either.
    */
   around(plan: HeldPlan, stepsOf: (change: Change) => readonly WorkStep[]): readonly WorkStep[]
-  /** Requests to these wait from now on, at most half a minute, and those under way have been answered, or had five seconds for it. */
+  /** Requests to these wait from now on, at most half a minute unless it lasts, and those under way have been answered, or had five seconds for it. */
   hold(workloads: readonly WorkloadRef[], observed: readonly Observed[], signal: AbortSignal): Promise<void>
   /** The same for what a service that was ended in the middle of an operation left held and stopped; with the next table. */
   goOn(workloads: readonly WorkloadRef[]): void
+  /**
+   * What is held of the project, now and from here on, stays so until `release`, at most four minutes: for who has to see first
+   * whether what came up is well. Once more does nothing. Should the service end, it is half a minute, as always.
+   */
+  last(project: string): void
   /** Lets go of what is still held of a project: at the end of every operation, however it ended. */
   release(project: string): Promise<void>
 }
@@ -39,6 +44,9 @@ export interface RestartHoldsOptions {
 
 /** Longer than most programs need to come back, shorter than clients wait. */
 const heldMs = 30_000
+/** Shorter than the proxy waits for a program that is slow to answer. */
+const lastingMs = 240_000
+const renewEveryMs = 10_000
 /** WebSockets are not waited for: they may last for days. */
 const answeredMs = 5_000
 const lookEveryMs = 20
@@ -47,6 +55,7 @@ const unknownMs = 100
 
 export function createRestartHolds(options: RestartHoldsOptions): RestartHolds {
   const held = new Map<string, Map<string, { let(): void }>>()
+  const lasting = createLasting((project) => void renew(project).catch(() => undefined), options.now)
 
   const hold: RestartHolds['hold'] = async (workloads, observed, signal) => {
     if (workloads.length === 0) return
@@ -58,10 +67,18 @@ export function createRestartHolds(options: RestartHoldsOptions): RestartHolds {
   const goOn = (workloads: readonly WorkloadRef[]) => {
     const until = options.now().getTime() + heldMs
     for (const { project, workload } of workloads) {
+      const most = lasting.until(project) ?? until
       const ofProject = held.get(project) ?? new Map<string, { let(): void }>()
-      ofProject.set(workload, options.routes.hold(project, workload, until))
+      ofProject.set(workload, options.routes.hold(project, workload, Math.min(until, most)))
       held.set(project, ofProject)
     }
+  }
+
+  const renew = async (project: string) => {
+    const names = [...(held.get(project)?.keys() ?? [])]
+    if (names.length === 0) return
+    goOn(names.map((workload) => ({ project, workload })))
+    await options.published()
   }
 
   const release = async (project: string, workloads?: readonly string[]) => {
@@ -82,7 +99,11 @@ export function createRestartHolds(options: RestartHoldsOptions): RestartHolds {
   return {
     hold,
     goOn,
-    release: (project) => release(project),
+    last: lasting.begin,
+    release: (project) => {
+      lasting.end(project)
+      return release(project)
+    },
     around: (plan, stepsOf) => {
       const { project, changes, observed } = plan
       const readyAfter = holdsOf(plan)
@@ -101,11 +122,30 @@ export function createRestartHolds(options: RestartHoldsOptions): RestartHolds {
             run: async (context) => {
               if (begins) await hold(all, observed, context.signal)
               await step.run(context)
-              if (back !== undefined) await release(project, back)
+              if (back !== undefined && !lasting.has(project)) await release(project, back)
             },
           }
         })
       })
+    },
+  }
+}
+
+/** Of which projects holds last, and until when at most. */
+function createLasting(renew: (project: string) => void, now: () => Date) {
+  const known = new Map<string, { readonly until: number; readonly timer: NodeJS.Timeout }>()
+  return {
+    has: (project: string) => known.has(project),
+    until: (project: string) => known.get(project)?.until,
+    begin: (project: string) => {
+      if (known.has(project)) return
+      const timer = setInterval(() => renew(project), renewEveryMs)
+      timer.unref()
+      known.set(project, { until: now().getTime() + lastingMs, timer })
+    },
+    end: (project: string) => {
+      clearInterval(known.get(project)?.timer)
+      known.delete(project)
     },
   }
 }

@@ -1,6 +1,6 @@
 import type { SqlDialect } from '../dialect.ts'
 import { BrowseError } from '../driver.ts'
-import { planOfJson } from '../plan-tree.ts'
+import { planOfJson, planOfLines } from '../plan-tree.ts'
 
 /** The two servers tell what was measured in different words. */
 export function familyDialect(isMariadb: boolean): SqlDialect {
@@ -24,16 +24,8 @@ export function familyDialect(isMariadb: boolean): SqlDialect {
       try {
         return planOfJson('query', JSON.parse(text) as unknown)
       } catch {
-        // A tree as text, of the one that measures in no other form.
-        if (text.startsWith('->'))
-          return {
-            label: 'query',
-            details: text.split('\n').slice(0, 200),
-            rows: null,
-            cost: null,
-            milliseconds: null,
-            children: [],
-          }
+        // The one that measures in no other form.
+        if (text.startsWith('->')) return planOfLines('query', text)
         throw new BrowseError(
           'refused',
           'The server answered no plan: it explains one SELECT, INSERT, UPDATE or DELETE.',
