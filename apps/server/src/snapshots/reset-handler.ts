@@ -30,7 +30,7 @@ export function resetHandler(deps: ResetDeps, { find, holds, wait }: ProjectAnsw
       const seed = database.seed ?? []
       await requireSeeds(row, [{ database: params.db, paths: seed }], deps, context.signal)
       const how = await howToCopy(row, subject.data, deps, looking(query, context))
-      await requireRoomForCopies(config.home, [how], 'The reset')
+      await requireRoomForCopies(row.id, [how], 'The reset', deps, context.signal)
       if (query.dryRun === true) return { status: 200, body: await plan(row, subject, seed, how, deps) }
       const known = await snapshotsOf(row, subject, store)
       const name = snapshotName(deps.now(), 'before-reset', known)
