@@ -364,7 +364,10 @@ describe('pulls', { concurrency: 1 }, () => {
     const dump = join(remote.path, 'slow.sql')
     const rows = 'INSERT INTO loaded SELECT generate_series(1, 1000);'
     // Longer than it takes to see that it is being loaded, and to kill.
-    await writeFile(dump, `CREATE TABLE loaded (n int); ${rows} SELECT pg_sleep(6); ${rows} CREATE TABLE last (n int);\n`)
+    await writeFile(
+      dump,
+      `CREATE TABLE loaded (n int); ${rows} SELECT pg_sleep(6); ${rows} CREATE TABLE last (n int);\n`,
+    )
     await patched(ssh({ databases: { main: { command: ['cat', dump] } } }))
     await postgres('CREATE TABLE IF NOT EXISTS before_kill AS SELECT 7 AS n')
     const loading = (operation: string) =>

@@ -178,12 +178,41 @@ test('a dropped database takes its snapshots along to the trash, as its plan say
   assert.deepEqual(dataOf(app, project.id).sort(), ['mariadb-main', 'postgresql-second', id].sort())
   const [back] = (await app.ask<{ items: Snapshot[] }>('GET', `${db}/snapshots`)).body.items
   assert.deepEqual([back?.id, back?.name], [id, 'first'])
-  const restored = await app.ask('POST', `${db}/snapshots/first/restore?wait=10`, { confirm: 'main' }, { 'if-match': '*' })
+  const restored = await app.ask(
+    'POST',
+    `${db}/snapshots/first/restore?wait=10`,
+    { confirm: 'main' },
+    { 'if-match': '*' },
+  )
   assert.equal((restored.body as unknown as OperationRecord).state, 'succeeded', 'its password came back with it')
 
   assert.equal((await app.ask('DELETE', `${db}?confirm=main&purge=true&wait=10`)).status, 200)
   assert.deepEqual(dataOf(app, project.id), ['postgresql-second'])
   assert.deepEqual((await app.ask<{ items: TrashItem[] }>('GET', '/trash')).body.items, [])
+})
+
+test('room is looked for on the disk that the data lies on, and nothing is touched where there is none', async (t) => {
+  const { app, project } = await openShop(t)
+  const before = dataOf(app, project.id)
+  app.engine.machine.copyMethod = 'copy'
+  app.engine.machine.freeBytes = 1000
+  for (const [path, body] of [
+    [`${db}/snapshots?wait=10`, {}],
+    [`${db}/clone?wait=10`, { name: 'twin' }],
+    ['/projects/shop/checkpoints?wait=10', {}],
+  ] as const) {
+    const refused = await app.ask<Problem>('POST', path, body)
+    assert.deepEqual(
+      [refused.status, refused.body.code],
+      [507, 'disk_full'],
+      `${path}: ${JSON.stringify(refused.body)}`,
+    )
+    assert.match(refused.body.detail ?? '', /1\.0 KB are free/)
+  }
+  assert.deepEqual(dataOf(app, project.id), before)
+  // Shared blocks take none.
+  app.engine.machine.copyMethod = 'copy-on-write'
+  await make(app, 'shared')
 })
 
 test('a removal that is cut off between the data and its snapshot goes on with both', async (t) => {

@@ -201,7 +201,12 @@ async function takeCopies(
 ): Promise<NonNullable<Content['rows']>> {
   const rows: Record<string, readonly unknown[]> = {}
   for (const table of ['archives', 'snapshots'] as const) {
-    rows[table] = await db.selectFrom(table).selectAll().where('project', '=', project).where('id', 'in', names).execute()
+    rows[table] = await db
+      .selectFrom(table)
+      .selectAll()
+      .where('project', '=', project)
+      .where('id', 'in', names)
+      .execute()
     await db.deleteFrom(table).where('project', '=', project).where('id', 'in', names).execute()
   }
   return rows as NonNullable<Content['rows']>

@@ -24,7 +24,7 @@ export function checkpointHandlers(
   deps: CheckpointDeps,
   { find, wait }: ProjectAnswers,
 ): Pick<Handlers, 'listCheckpoints' | 'getCheckpoint' | 'createCheckpoint' | 'deleteCheckpoint'> {
-  const { store, config } = deps
+  const { store } = deps
   return {
     listCheckpoints: async ({ params }) => {
       const known = await store.checkpoints.of((await find(params.id)).id)

@@ -21,7 +21,7 @@ export function restoreCheckpointHandler(
   deps: CheckpointDeps,
   { find, holds, wait }: ProjectAnswers,
 ): Pick<Handlers, 'restoreCheckpoint'> {
-  const { store, engine, config } = deps
+  const { store, engine } = deps
   return {
     restoreCheckpoint: async ({ params, query, body }, context) => {
       const row = await find(params.id)

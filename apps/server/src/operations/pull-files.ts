@@ -104,9 +104,7 @@ export async function undoSwap(row: ProjectRow, path: string, swap: FolderSwap, 
 export async function tidySwaps(row: ProjectRow, { operation }: FolderSwap, deps: OperationDeps): Promise<void> {
   await removeInside(row, `${asideFolder}/pull-${operation}`, deps)
   const files = await deps.filesOf(row)
-  const kept = await files
-    .list({ root: row.path, path: beforePullFolder, maxEntries: 1000 })
-    .catch(() => [])
+  const kept = await files.list({ root: row.path, path: beforePullFolder, maxEntries: 1000 }).catch(() => [])
   const names = kept
     .map(({ name }) => name)
     .filter((name) => name.startsWith('before-pull-'))

@@ -83,7 +83,10 @@ async function putFiles(
 ): Promise<void> {
   const { signal } = context
   const account = await provision(row.id, signal)
-  await clearTree(account, row.path, { except: [...(settings?.without ?? rebuildableOf(row)), beforePullFolder], signal })
+  await clearTree(account, row.path, {
+    except: [...(settings?.without ?? rebuildableOf(row)), beforePullFolder],
+    signal,
+  })
   const archive = backups.folder.open(manifest.id, part.id, signal)
   await writeTree(account, row.path, passing(archive, told(context, 'put back')), signal)
 }

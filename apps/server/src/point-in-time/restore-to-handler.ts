@@ -25,7 +25,7 @@ export function restoreToHandler(
   deps: PointInTimeDeps,
   { find, wait, record }: ProjectAnswers,
 ): Pick<Handlers, 'restoreDatabaseTo'> {
-  const { store, engine, config, now } = deps
+  const { store, engine, now } = deps
   return {
     restoreDatabaseTo: async ({ params, query, body }, context) => {
       const row = await find(params.id)

@@ -56,7 +56,8 @@ export function planOf(
         : change.type === 'deleteData' || change.type === 'strays'
           ? null
           : change.ref.workload
-    if (change.type === 'deleteData' && trashUntil !== null) return [{ title: asideTitle(change.data, snapshots), workload, because }]
+    if (change.type === 'deleteData' && trashUntil !== null)
+      return [{ title: asideTitle(change.data, snapshots), workload, because }]
     return engine.plan(change).map((step) => ({ title: step.title, workload, because }))
   })
   return {

@@ -15,7 +15,7 @@ export function cloneHandler(
   deps: SnapshotDeps,
   { find, wait, record }: ProjectAnswers,
 ): Pick<Handlers, 'cloneDatabase'> {
-  const { store, engine, config } = deps
+  const { store, engine } = deps
   return {
     cloneDatabase: async ({ params, query, body }, context) => {
       const row = await find(params.id)

@@ -17,7 +17,7 @@ import { looking, type SnapshotDeps } from './snapshot-handlers.ts'
 export interface ResetDeps extends SnapshotDeps, Pick<SeedDeps, 'filesOf'> {}
 
 export function resetHandler(deps: ResetDeps, { find, holds, wait }: ProjectAnswers): Pick<Handlers, 'resetDatabase'> {
-  const { store, config } = deps
+  const { store } = deps
   return {
     resetDatabase: async ({ params, query, body }, context) => {
       const row = await find(params.id)

@@ -18,7 +18,7 @@ export function restoreSnapshotHandler(
   deps: SnapshotDeps,
   { find, holds, wait }: ProjectAnswers,
 ): Pick<Handlers, 'restoreSnapshot'> {
-  const { store, config } = deps
+  const { store } = deps
   return {
     restoreSnapshot: async ({ params, query, body }, context) => {
       const row = await find(params.id)

@@ -28,7 +28,7 @@ export function snapshotHandlers(
   deps: SnapshotDeps,
   { find, wait }: ProjectAnswers,
 ): Pick<Handlers, 'listSnapshots' | 'createSnapshot' | 'deleteSnapshot'> {
-  const { store, engine, config } = deps
+  const { store, engine } = deps
   return {
     listSnapshots: async ({ params }) => {
       const row = await find(params.id)
