@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { OperationRecord } from '@stackquay/contract'
-import type { SmallDisk } from '@stackquay/testkit'
+import { type SmallDisk, waitFor } from '@stackquay/testkit'
 import { randomFrom } from '@stackquay/testkit/random'
 import { rounds } from '@stackquay/testkit/rounds'
 import {
@@ -62,6 +62,47 @@ describe('backups when the service or its jobs are killed, a disk is full or a t
       outcomes.set(said, (outcomes.get(said) ?? 0) + 1)
     }
     for (const [said, times] of [...outcomes].sort()) t.diagnostic(`${said} ${times}`)
+  })
+
+  it('a checkpoint on a full disk: told before anything stops, or given up with nothing left and nothing lost', {
+    timeout: 240_000,
+  }, async () => {
+    const { client } = world.service
+    const take = (wait: number) => client.call('createCheckpoint', { params: { id }, query: { wait } })
+    const project = (await client.call('getProject', { params: { id } })).id
+    const data = () => readdir(join(world.service.home, 'data', project))
+    const starts = async () =>
+      (await client.call('getProject', { params: { id } })).status.workloads.map(({ name, since }) => [name, since])
+    await setState(world, 'before the checkpoint')
+    const before = [(await data()).sort(), await starts()]
+
+    await shrink(world.homeDisk, 16 << 20)
+    await assert.rejects(take(0), (error: { code?: string; detail?: string; message: string }) => {
+      assert.match(JSON.stringify(error) + error.message, /insufficient|full|free/i)
+      return true
+    })
+    assert.deepEqual([(await data()).sort(), await starts()], before)
+
+    world.homeDisk.change('size=4g')
+    const operation = (await take(0)) as OperationRecord
+    // There was room when it was accepted.
+    await shrink(world.homeDisk, 16 << 20)
+    const { state, error } = await ended(operation)
+    assert.deepEqual([state, error?.code], ['failed', 'disk_full'], JSON.stringify(error))
+    const runs = async () => {
+      const { status } = await client.call('getProject', { params: { id } })
+      return status.workloads.every((one) => one.state === 'running')
+    }
+    await waitFor('the project to run on the full disk', runs, { timeoutMs: 30_000 })
+    assert.deepEqual((await data()).sort(), before[0])
+    assert.deepEqual((await client.call('listCheckpoints', { params: { id } })).items, [])
+    assert.deepEqual(await stateOf(world), stateNamed('before the checkpoint'))
+
+    world.homeDisk.change('size=4g')
+    const made = await take(120)
+    assert.ok('parts' in made, JSON.stringify(made))
+    await client.call('deleteCheckpoint', { params: { id, checkpoint: made.id } })
+    assert.deepEqual((await data()).sort(), before[0])
   })
 
   const one = async (name: string, act: Act, fault: Fault, place: CopyPlace): Promise<string> => {
@@ -175,15 +216,20 @@ describe('backups when the service or its jobs are killed, a disk is full or a t
 
   /** For a while, but for some megabytes. */
   const full = async (disk: SmallDisk, size: string) => {
-    for (let isFull = false; !isFull; ) {
-      const { blocks, bfree, bsize } = await statfs(disk.path)
-      // It may hold more by now.
-      isFull = canChange(disk, `size=${(blocks - bfree) * bsize + Math.floor(random() * (4 << 20))}`)
-    }
+    await shrink(disk, Math.floor(random() * (4 << 20)))
     await sleep(500 + random() * 3_000)
     disk.change(`size=${size}`)
   }
 })
+
+/** So many bytes are free on it then. */
+async function shrink(disk: SmallDisk, free: number): Promise<void> {
+  for (let isFull = false; !isFull; ) {
+    const { blocks, bfree, bsize } = await statfs(disk.path)
+    // It may hold more by now.
+    isFull = canChange(disk, `size=${(blocks - bfree) * bsize + free}`)
+  }
+}
 
 /** Processes that the service started for what it does now: not the proxy, and nothing that it only looks after. */
 async function jobsOf(service: number): Promise<readonly number[]> {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
-import { lchown, mkdir, readdir, readFile, readlink, rm, stat, symlink, writeFile } from 'node:fs/promises'
+import { lchown, mkdir, readdir, readFile, readlink, rename, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
@@ -358,6 +358,58 @@ describe('pulls', { concurrency: 1 }, () => {
     )
     assert.equal((await postgres("SELECT FROM pg_class WHERE relname = 'newest'")).length, 1)
     assert.deepEqual(await left(), [])
+  })
+
+  it('killed while a dump is being loaded: the old rows or all of the new ones, and the pull says how it ended', async () => {
+    const dump = join(remote.path, 'slow.sql')
+    const rows = 'INSERT INTO loaded SELECT generate_series(1, 1000);'
+    // Longer than it takes to see that it is being loaded, and to kill.
+    await writeFile(
+      dump,
+      `CREATE TABLE loaded (n int); ${rows} SELECT pg_sleep(6); ${rows} CREATE TABLE last (n int);\n`,
+    )
+    await patched(ssh({ databases: { main: { command: ['cat', dump] } } }))
+    await postgres('CREATE TABLE IF NOT EXISTS before_kill AS SELECT 7 AS n')
+    const loading = (operation: string) =>
+      waitFor('the load', async () => {
+        const { steps } = await service.client.call('getOperation', { params: { op: operation } })
+        return steps.some(({ id: step, state }) => step === 'load:main' && state === 'running')
+      })
+    const killed = async () => {
+      const { body } = await pull('production', '', ['database:main'])
+      await loading(body.id)
+      await waitFor('its first statements', async () => {
+        const busy = await postgres("SELECT FROM pg_stat_activity WHERE wait_event = 'PgSleep'")
+        return busy.length > 0
+      })
+      await service.kill()
+      return body.id
+    }
+    const ended = (operation: string) =>
+      service.client.call('getOperation', { params: { op: operation }, query: { wait: 150 } })
+    const tables = async () =>
+      (await postgres("SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public'")).map(({ name }) => name)
+
+    // The other machine has lost it meanwhile: what was there comes back.
+    const lost = await killed()
+    await rename(dump, `${dump}.lost`)
+    await service.start()
+    const failed = await ended(lost)
+    assert.deepEqual([failed.state, typeof failed.error?.detail], ['failed', 'string'], JSON.stringify(failed))
+    assert.deepEqual(await postgres('SELECT n FROM before_kill'), [{ n: 7 }])
+    assert.deepEqual([(await tables()).includes('loaded'), await left()], [false, []])
+
+    await rename(`${dump}.lost`, dump)
+    const again = await killed()
+    await service.start()
+    assert.equal((await ended(again)).state, 'succeeded')
+    assert.deepEqual(await postgres('SELECT count(*)::int AS n FROM loaded'), [{ n: 2000 }])
+    assert.deepEqual([(await tables()).sort(), await left()], [['last', 'loaded'], []])
+    const [kept] = await snapshots('main')
+    const way = `/databases/main/snapshots/${kept?.name}/restore?wait=150`
+    const back = await called<OperationRecord>('POST', way, { confirm: 'main' }, { 'if-match': '*' })
+    assert.equal(back.body.state, 'succeeded', JSON.stringify(back.body))
+    assert.deepEqual(await postgres('SELECT n FROM before_kill'), [{ n: 7 }])
   })
 
   it('no secret is in answers, records, or what the service wrote', async () => {

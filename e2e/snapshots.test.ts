@@ -175,13 +175,18 @@ describe('snapshots and clones of real databases', { concurrency: 1 }, () => {
     assert.equal(await count(), rows)
   })
 
-  it('a dropped database takes its snapshots along', async () => {
+  it('a dropped database takes its snapshots along, and brings them back from the trash', async () => {
     const made = await snapshot('twin', 'gone')
     const plan = (await called<Plan>('DELETE', '/databases/twin?dryRun=true')).body.plan
     assert.deepEqual([...plan.deletesData].sort(), ['postgresql-twin', made.id].sort())
     assert.equal((await called('DELETE', '/databases/twin?confirm=twin&wait=100')).status, 200)
     assert.ok(!(await folders()).includes(made.id))
     assert.equal((await called('GET', '/databases/twin/snapshots')).status, 404)
+    const { items } = await service.client.call('listTrash', {})
+    const item = items.find(({ name }) => name === 'twin')
+    await service.client.call('restoreTrash', { params: { item: item?.id ?? '' }, query: { wait: 100 } })
+    assert.ok((await folders()).includes(made.id))
+    await restore('twin', 'gone')
   })
 
   async function settled(): Promise<void> {

@@ -150,6 +150,10 @@ test('other data in its place begins another archive, and a database that is dro
     [],
   )
   assert.deepEqual(await app.store.archives.of(project.id), [])
+  const [item] = (await app.ask<{ items: { id: string }[] }>('GET', '/trash')).body.items
+  assert.equal((await app.ask('POST', `/trash/${item?.id}/restore?wait=10`)).status, 200)
+  assert.deepEqual(await app.store.archives.of(project.id), known)
+  for (const { id } of known) assert.ok(dataOf(app, project.id).includes(id))
 })
 
 test('what is switched off is written no more and can be restored for its days', async (t) => {

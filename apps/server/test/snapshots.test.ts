@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import type { OperationRecord, Plan, Problem, ProjectView, Snapshot } from '@stackquay/contract'
+import type { OperationRecord, Plan, Problem, ProjectView, Snapshot, TrashItem } from '@stackquay/contract'
 import { EngineError } from '@stackquay/engine-api'
+import { waitFor } from '@stackquay/testkit'
 import { openTestApp, type TestApp } from './projects-support.ts'
 
 /** MariaDB stops for a copy; a PostgreSQL is held. */
@@ -152,13 +153,12 @@ test('what is deleted is gone; what is being restored is not deleted', async (t)
   assert.ok(!dataOf(app, project.id).includes(id))
 })
 
-test('a dropped database takes its snapshots along, as its plan says', async (t) => {
+test('a dropped database takes its snapshots along to the trash, as its plan says, and brings them back; a purge takes both', async (t) => {
   const { app, project } = await openShop(t)
   const { id } = await make(app, 'first')
   const plan = (await app.ask<Plan>('DELETE', `${db}?dryRun=true`)).body.plan
   assert.deepEqual([...plan.deletesData].sort(), ['mariadb-main', id].sort())
-  // The data itself comes back from the trash, a copy of it does not.
-  const titles = ['Move the data "mariadb-main" to the trash', 'Delete the snapshot "first" of main']
+  const titles = ['Move the data "mariadb-main" to the trash', 'Move the snapshot "first" of main to the trash']
   assert.deepEqual(
     plan.steps.map(({ title }) => title).filter((title) => /^(Move|Delete)/.test(title)),
     titles,
@@ -170,6 +170,67 @@ test('a dropped database takes its snapshots along, as its plan says', async (t)
   const done = items[0]!.steps.map(({ title }) => title)
   for (const title of titles) assert.ok(done.includes(title), JSON.stringify(done))
   assert.deepEqual(dataOf(app, project.id), ['postgresql-second'])
+  assert.deepEqual(await app.store.snapshots.of(project.id), [])
+
+  const [item] = (await app.ask<{ items: TrashItem[] }>('GET', '/trash')).body.items
+  assert.deepEqual(item?.data.map(({ name }) => name).sort(), ['mariadb-main', id].sort())
+  assert.equal((await app.ask('POST', `/trash/${item.id}/restore?wait=10`)).status, 200)
+  assert.deepEqual(dataOf(app, project.id).sort(), ['mariadb-main', 'postgresql-second', id].sort())
+  const [back] = (await app.ask<{ items: Snapshot[] }>('GET', `${db}/snapshots`)).body.items
+  assert.deepEqual([back?.id, back?.name], [id, 'first'])
+  const restored = await app.ask(
+    'POST',
+    `${db}/snapshots/first/restore?wait=10`,
+    { confirm: 'main' },
+    { 'if-match': '*' },
+  )
+  assert.equal((restored.body as unknown as OperationRecord).state, 'succeeded', 'its password came back with it')
+
+  assert.equal((await app.ask('DELETE', `${db}?confirm=main&purge=true&wait=10`)).status, 200)
+  assert.deepEqual(dataOf(app, project.id), ['postgresql-second'])
+  assert.deepEqual((await app.ask<{ items: TrashItem[] }>('GET', '/trash')).body.items, [])
+})
+
+test('room is looked for on the disk that the data lies on, and nothing is touched where there is none', async (t) => {
+  const { app, project } = await openShop(t)
+  const before = dataOf(app, project.id)
+  app.engine.machine.copyMethod = 'copy'
+  app.engine.machine.freeBytes = 1000
+  for (const [path, body] of [
+    [`${db}/snapshots?wait=10`, {}],
+    [`${db}/clone?wait=10`, { name: 'twin' }],
+    ['/projects/shop/checkpoints?wait=10', {}],
+  ] as const) {
+    const refused = await app.ask<Problem>('POST', path, body)
+    assert.deepEqual(
+      [refused.status, refused.body.code],
+      [507, 'disk_full'],
+      `${path}: ${JSON.stringify(refused.body)}`,
+    )
+    assert.match(refused.body.detail ?? '', /1\.0 KB are free/)
+  }
+  assert.deepEqual(dataOf(app, project.id), before)
+  // Shared blocks take none.
+  app.engine.machine.copyMethod = 'copy-on-write'
+  await make(app, 'shared')
+})
+
+test('a removal that is cut off between the data and its snapshot goes on with both', async (t) => {
+  const { app, project } = await openShop(t)
+  const { id } = await make(app, 'first')
+  const { setDataAside } = app.engine
+  let failures = 0
+  t.mock.method(app.engine, 'setDataAside', async (...args: Parameters<typeof setDataAside>) => {
+    if (args[1].name === id && failures++ === 0) throw new Error('cut off')
+    return setDataAside(...args)
+  })
+  await app.ask('DELETE', `${db}?confirm=main&wait=10`)
+  const items = async () => (await app.ask<{ items: TrashItem[] }>('GET', '/trash')).body.items
+  await waitFor('both in the trash', async () => (await items())[0]?.state === 'kept')
+  assert.ok(failures >= 1)
+  assert.deepEqual(dataOf(app, project.id), ['postgresql-second'])
+  assert.deepEqual((await items())[0]?.data.map(({ name }) => name).sort(), ['mariadb-main', id].sort())
+  assert.deepEqual(await app.store.snapshots.of(project.id), [])
 })
 
 test('a clone has the data and the passwords of the first under its own name, and is never the primary one', async (t) => {

@@ -173,6 +173,8 @@ function filesFaults(pointer: string, files: Readonly<Record<string, string>>): 
 
 /** In the source of a project: what was replaced, until it is not kept any more. */
 export const asideFolder = '.stackquay'
+/** What pulls replaced, in the source: a way back on this machine, in no backup and no checkpoint, and touched by no restore. */
+export const beforePullFolder = `${asideFolder}/before-pull`
 
 function namesOf(path: string): readonly string[] {
   return path.split('/').filter((name) => name !== '' && name !== '.')

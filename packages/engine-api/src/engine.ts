@@ -54,6 +54,8 @@ export interface Engine {
   copyData(from: DataRef, to: DataRef, options: CopyDataOptions, signal: AbortSignal): Promise<DataCopied>
   /** How `copyData` copies data of this project, tried with a small file. */
   copyMethod(project: string, signal: AbortSignal): Promise<CopyMethod>
+  /** Bytes that are free where kept data of this project lies, which may be another disk than the service's; null where nobody can say. */
+  freeBytes(project: string, signal: AbortSignal): Promise<number | null>
   /**
    * Kept data as a tar archive of its folder (`./`, `./file`, …), while no workload uses it. Owners are numbers; modes, links and times are
    * kept, and holes where the engine sees them. Throws `engine_cannot` while it is in use (`retryable`) and when there is none; an

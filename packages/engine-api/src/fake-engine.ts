@@ -109,6 +109,7 @@ export function createFakeEngine(options: FakeEngineOptions = {}): FakeEngine {
     data: async (project) => dataOf(machine, project),
     copyData: (from, to, options, signal) => copyData(machine, from, to, options, signal),
     copyMethod: async () => machine.copyMethod,
+    freeBytes: async () => machine.freeBytes,
     readData: (project, name, signal) => readData(machine, project, name, signal),
     writeData: (project, name, archive, signal) => writeData(machine, project, name, archive, signal),
     asides: async (project) => asidesOf(machine, project),

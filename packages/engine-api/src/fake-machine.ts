@@ -28,6 +28,8 @@ export interface FakeMachine {
   readonly images: FakeImages
   /** What its disk can do. */
   copyMethod: CopyMethod
+  /** Of its disk; null: it cannot say. */
+  freeBytes: number | null
   nextPid: number
   nextCursor: number
 }
@@ -60,6 +62,7 @@ export function createFakeMachine(): FakeMachine {
     commandListeners: new Set(),
     images: createFakeImages(),
     copyMethod: 'copy-on-write',
+    freeBytes: null,
     nextPid: 1000,
     nextCursor: 1,
   }

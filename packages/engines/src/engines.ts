@@ -72,6 +72,7 @@ export function createEngines({ engines, engineOf }: EnginesOptions): Engines {
     copyData: async (from, to, options, signal) =>
       (await choice.ownOrFirst(from.project)).copyData(from, to, options, signal),
     copyMethod: async (project, signal) => (await choice.ownOrFirst(project)).copyMethod(project, signal),
+    freeBytes: async (project, signal) => (await choice.ownOrFirst(project)).freeBytes(project, signal),
     readData: (project, name, signal) => readDataOf(() => choice.ownOrFirst(project), project, name, signal),
     writeData: async (project, name, archive, signal) =>
       (await choice.ownOrFirst(project)).writeData(project, name, archive, signal),

@@ -60,6 +60,7 @@ describe('copies of volumes in a helper container', () => {
     const to2 = { project, name: 'first' }
     const copied = await engine.copyData({ project, name: 'main' }, to2, { live: live(between) }, never)
     assert.equal(copied.method, await engine.copyMethod(project, never))
+    assert.ok(((await engine.freeBytes(project, never)) ?? 0) > 0, 'asked from a volume')
     const seen = await look('first')
     assert.match(seen, /^\.\/c\/f 48211 48211 640 regular file$/m)
     assert.match(seen, /^hi\n\/etc\/passwd$/m)

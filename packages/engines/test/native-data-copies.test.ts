@@ -60,6 +60,7 @@ describe('copies of kept data on this machine', () => {
     const copied = join(data, 'shop', 'first')
     assert.equal(await look(copied), seen)
     assert.equal(method, await engine.copyMethod('shop', never))
+    assert.ok(((await engine.freeBytes('shop', never)) ?? 0) > 0)
     assert.ok(bytes >= 3_000_001 && bytes < 6e6, String(bytes))
     const { blocks, size } = await stat(join(copied, 'sparse'))
     assert.ok(size > 40e6 && blocks * 512 < 1e6, `${blocks}`)

@@ -194,6 +194,26 @@ for (const account of users) {
       assert.deepEqual(await readdir(to), [])
       assert.deepEqual(await readdir(outside), ['canary'])
     })
+
+    test('a path is left out, and kept, at its place alone, with the databases in it', async (t) => {
+      const { from, to, shell } = await folders(t, account)
+      const make = 'mkdir -p .kept/old a/.kept/old; touch .kept/old/f .kept/g a/.kept/old/f'
+      await shell(from, make)
+      new DatabaseSync(join(from, '.kept/old/app.db')).exec('CREATE TABLE t (n int)')
+      await shell(from, 'chmod 0666 .kept/old/app.db || true')
+      const archive = readTree(account, from, { without: ['.kept/old'], signal: never })
+      await writeTree(account, to, archive.bytes, never)
+      assert.deepEqual(archive.warnings(), [])
+      const names = ['.kept', '.kept/g', 'a', 'a/.kept', 'a/.kept/old', 'a/.kept/old/f']
+      assert.deepEqual((await readdir(to, { recursive: true })).sort(), names)
+      await clearTree(account, from, { except: ['.kept/old'] })
+      assert.deepEqual((await readdir(from, { recursive: true })).sort(), [
+        '.kept',
+        '.kept/old',
+        '.kept/old/app.db',
+        '.kept/old/f',
+      ])
+    })
   })
 }
 

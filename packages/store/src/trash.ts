@@ -81,6 +81,7 @@ export function trashWriter(writing: Writing): TrashWriter {
           .onConflict((conflict) => conflict.columns(['project', 'name']).doUpdateSet({ version: kept.version }))
           .execute()
       await returnSeeds(contentOf(row).seeds ?? [], writing)
+      await returnCopies(contentOf(row).rows ?? {}, writing)
       await remove(id)
     },
     delete: remove,
@@ -151,8 +152,7 @@ async function returnRows(
   for (const kept of rows.kept_data ?? []) await db.insertInto('kept_data').values(kept).execute()
   for (const pin of rows.image_pins ?? []) await db.insertInto('image_pins').values(pin).execute()
   for (const used of rows.workload_images ?? []) await db.insertInto('workload_images').values(used).execute()
-  for (const archive of rows.archives ?? []) await db.insertInto('archives').values(archive).execute()
-  for (const snapshot of rows.snapshots ?? []) await db.insertInto('snapshots').values(snapshot).execute()
+  await returnCopies(rows, writing)
   for (const checkpoint of rows.checkpoints ?? []) await db.insertInto('checkpoints').values(checkpoint).execute()
   await returnSeeds(rows.database_seeds ?? [], writing)
   // Times at which it was deleted are no missed ones.
@@ -189,7 +189,35 @@ async function takeData(item: TrashTable, writing: Writing): Promise<void> {
     .where('data', 'in', names)
     .execute()
   await db.deleteFrom('database_seeds').where('project', '=', item.project).where('data', 'in', names).execute()
-  await keep(item, { ...contentOf(item), kept, seeds }, writing)
+  const rows = await takeCopies(item, names, writing)
+  await keep(item, { ...contentOf(item), kept, seeds, rows }, writing)
+}
+
+/** Rows of snapshots and archives whose data goes along. */
+async function takeCopies(
+  { project }: TrashTable,
+  names: readonly string[],
+  { db }: Writing,
+): Promise<NonNullable<Content['rows']>> {
+  const rows: Record<string, readonly unknown[]> = {}
+  for (const table of ['archives', 'snapshots'] as const) {
+    rows[table] = await db
+      .selectFrom(table)
+      .selectAll()
+      .where('project', '=', project)
+      .where('id', 'in', names)
+      .execute()
+    await db.deleteFrom(table).where('project', '=', project).where('id', 'in', names).execute()
+  }
+  return rows as NonNullable<Content['rows']>
+}
+
+async function returnCopies(
+  { archives = [], snapshots = [] }: NonNullable<Content['rows']>,
+  { db }: Writing,
+): Promise<void> {
+  for (const archive of archives) await db.insertInto('archives').values(archive).execute()
+  for (const snapshot of snapshots) await db.insertInto('snapshots').values(snapshot).execute()
 }
 
 async function returnSeeds(seeds: readonly Schema['database_seeds'][], { db }: Writing): Promise<void> {

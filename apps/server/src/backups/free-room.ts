@@ -1,12 +1,35 @@
 import { statfs } from 'node:fs/promises'
 import { ProblemError } from '@stackquay/contract'
+import type { Engine } from '@stackquay/engine-api'
+import type { Config } from '../config.ts'
 
 /** What always stays free: a database that finds no room for its next write stops. */
 export const reserveBytes = 256 * 1024 * 1024
 
 /** Throws `disk_full` where what is to be written would not fit. Both numbers are told. */
 export async function requireRoom(folder: string, neededBytes: number, what: string): Promise<void> {
-  const free = await freeBytes(folder)
+  refuse(await freeBytes(folder), neededBytes, what)
+}
+
+export interface DataRoom {
+  readonly engine: Pick<Engine, 'freeBytes'>
+  readonly config: Pick<Config, 'home'>
+}
+
+/** The same for kept data of a project, on the disk that its engine keeps it on. */
+export async function requireRoomForData(
+  project: string,
+  neededBytes: number,
+  what: string,
+  { engine, config }: DataRoom,
+  signal: AbortSignal,
+): Promise<void> {
+  // Nothing is asked where nothing is needed: an engine may have to start something for it.
+  if (neededBytes === 0) return requireRoom(config.home, 0, what)
+  refuse((await engine.freeBytes(project, signal)) ?? (await freeBytes(config.home)), neededBytes, what)
+}
+
+function refuse(free: number, neededBytes: number, what: string): void {
   if (neededBytes + reserveBytes <= free) return
   throw new ProblemError(
     'disk_full',

@@ -2,7 +2,7 @@ import { type Plan, ProblemError } from '@stackquay/contract'
 import { checkpointBlocker, checkpointOfData, snapshotName } from '@stackquay/domain'
 import { type CheckpointRow, newId, type OperationRow, type ProjectRow } from '@stackquay/store'
 import { planShown } from '../backups/backup-handlers.ts'
-import { bytesText, requireRoom } from '../backups/free-room.ts'
+import { bytesText, requireRoomForData } from '../backups/free-room.ts'
 import type { Config } from '../config.ts'
 import type { Handlers, RequestContext } from '../http/handler.ts'
 import { acceptAlone, begin, busy } from '../projects/accept.ts'
@@ -24,7 +24,7 @@ export function checkpointHandlers(
   deps: CheckpointDeps,
   { find, wait }: ProjectAnswers,
 ): Pick<Handlers, 'listCheckpoints' | 'getCheckpoint' | 'createCheckpoint' | 'deleteCheckpoint'> {
-  const { store, config } = deps
+  const { store } = deps
   return {
     listCheckpoints: async ({ params }) => {
       const known = await store.checkpoints.of((await find(params.id)).id)
@@ -44,7 +44,7 @@ export function checkpointHandlers(
       refuseBlocked(known, name)
       const includeRebuildable = body?.includeRebuildable === true
       const room = await roomForCheckpoint(row, { includeRebuildable }, deps, context.signal)
-      await requireRoom(config.home, room.bytes, 'The checkpoint')
+      await requireRoomForData(row.id, room.bytes, 'The checkpoint', deps, context.signal)
       if (query.dryRun === true) return { status: 200, body: await planOf(row, room, deps, context.signal) }
       const request = { id: newId('chk'), name, source: 'manual' as const, includeRebuildable }
       const operation = await accept(row, request, context, deps)

@@ -2,7 +2,7 @@ import { type Plan, ProblemError } from '@stackquay/contract'
 import { changedFields, checkpointSpec, dataSince, ownNameBlocker, snapshotName, takenSince } from '@stackquay/domain'
 import { type CheckpointRow, newId, type OperationRow, type ProjectRow } from '@stackquay/store'
 import { planShown } from '../backups/backup-handlers.ts'
-import { requireRoom } from '../backups/free-room.ts'
+import { requireRoomForData } from '../backups/free-room.ts'
 import type { Handlers, RequestContext } from '../http/handler.ts'
 import { acceptAlone, begin } from '../projects/accept.ts'
 import type { ProjectAnswers } from '../projects/answers.ts'
@@ -21,7 +21,7 @@ export function restoreCheckpointHandler(
   deps: CheckpointDeps,
   { find, holds, wait }: ProjectAnswers,
 ): Pick<Handlers, 'restoreCheckpoint'> {
-  const { store, engine, config } = deps
+  const { store, engine } = deps
   return {
     restoreCheckpoint: async ({ params, query, body }, context) => {
       const row = await find(params.id)
@@ -36,7 +36,7 @@ export function restoreCheckpointHandler(
       // The copy of what is there holds as much as that does, and neither may become larger than what it replaces.
       const includeRebuildable = settings.without.length === 0
       const room = await roomForCheckpoint(row, { includeRebuildable }, deps, context.signal)
-      await requireRoom(config.home, room.bytes + growth(checkpoint, room), 'The restore')
+      await requireRoomForData(row.id, room.bytes + growth(checkpoint, room), 'The restore', deps, context.signal)
       if (query.dryRun === true)
         return { status: 200, body: await planOf({ row, checkpoint, settings, room }, deps, context.signal) }
       const name = snapshotName(deps.now(), 'before-restore', await store.checkpoints.of(row.id))

@@ -24,7 +24,7 @@ export async function copyKept(
   deps: OperationDeps,
 ): Promise<Copied> {
   const how = await howToCopy(row, from, deps, { signal: context.signal, isShown: false })
-  await requireRoomForCopies(deps.config.home, [how], 'The copy')
+  await requireRoomForCopies(row.id, [how], 'The copy', deps, context.signal)
   if (how.manner === 'stop') await pauseWorkloads(operation, [from], context, deps)
   try {
     const begun = performance.now()

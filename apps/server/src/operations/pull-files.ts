@@ -1,6 +1,6 @@
 import { posix } from 'node:path'
 import { ProblemError } from '@stackquay/contract'
-import { asideFolder, mostBeforeRestore } from '@stackquay/domain'
+import { asideFolder, beforePullFolder, mostBeforeRestore } from '@stackquay/domain'
 import { type ProjectFiles, runAsUser, writeTree } from '@stackquay/engines'
 import type { StepContext } from '@stackquay/orchestrator'
 import type { ProjectRow } from '@stackquay/store'
@@ -29,7 +29,7 @@ interface Places {
 }
 
 export function asideOf(stamp: string, path: string): string {
-  return `${asideFolder}/before-pull/${stamp}/${path}`
+  return `${beforePullFolder}/${stamp}/${path}`
 }
 
 /** Those that are not there. Throws for what is something else than a folder. */
@@ -104,15 +104,13 @@ export async function undoSwap(row: ProjectRow, path: string, swap: FolderSwap, 
 export async function tidySwaps(row: ProjectRow, { operation }: FolderSwap, deps: OperationDeps): Promise<void> {
   await removeInside(row, `${asideFolder}/pull-${operation}`, deps)
   const files = await deps.filesOf(row)
-  const kept = await files
-    .list({ root: row.path, path: `${asideFolder}/before-pull`, maxEntries: 1000 })
-    .catch(() => [])
+  const kept = await files.list({ root: row.path, path: beforePullFolder, maxEntries: 1000 }).catch(() => [])
   const names = kept
     .map(({ name }) => name)
     .filter((name) => name.startsWith('before-pull-'))
     .sort()
     .reverse()
-  for (const name of names.slice(mostBeforeRestore)) await removeInside(row, `${asideFolder}/before-pull/${name}`, deps)
+  for (const name of names.slice(mostBeforeRestore)) await removeInside(row, `${beforePullFolder}/${name}`, deps)
 }
 
 function placesOf(row: ProjectRow, path: string, { operation, stamp }: FolderSwap, files: ProjectFiles): Places {

@@ -1,5 +1,5 @@
 import type { Manifest, PartEntry } from '@stackquay/archive'
-import { dataOfPart, filesPart, revertSpec, secretsOfPart, settingsPart } from '@stackquay/domain'
+import { beforePullFolder, dataOfPart, filesPart, revertSpec, secretsOfPart, settingsPart } from '@stackquay/domain'
 import type { Change } from '@stackquay/engine-api'
 import { clearTree, writeTree } from '@stackquay/engines'
 import { engineSteps, type StepContext } from '@stackquay/orchestrator'
@@ -83,7 +83,10 @@ async function putFiles(
 ): Promise<void> {
   const { signal } = context
   const account = await provision(row.id, signal)
-  await clearTree(account, row.path, { except: settings?.without ?? rebuildableOf(row), signal })
+  await clearTree(account, row.path, {
+    except: [...(settings?.without ?? rebuildableOf(row)), beforePullFolder],
+    signal,
+  })
   const archive = backups.folder.open(manifest.id, part.id, signal)
   await writeTree(account, row.path, passing(archive, told(context, 'put back')), signal)
 }

@@ -1,5 +1,6 @@
 import { dirname } from 'node:path'
 import {
+  beforePullFolder,
   checkpointData,
   checkpointSource,
   checkpointSpec,
@@ -100,9 +101,9 @@ async function putSource(
     const archive = streamOfArchive(deps.engine.readData(project, checkpointSource(id), signal), { mostWaiting })
     await writeTree(account, row.path, passing(archive, told(context, 'put back')), signal)
   }
-  await put(without).catch(async (error: unknown) => {
+  await put([...without, beforePullFolder]).catch(async (error: unknown) => {
     const isInTheWay = error instanceof FilesError && /^(failed|missing)$/.test(error.code)
-    if (without.length === 0 || !isInTheWay) throw error
+    if (!isInTheWay) throw error
     // What stayed stands where something else was: a folder in the place of a file. It is made again.
     await put([])
   })

@@ -27,7 +27,7 @@ export function restoreAs(operation: ProjectOperation, deps: OperationDeps): Wor
   return {
     deadlineSeconds: deadlines.day,
     stages: [
-      async () => ((await findProject(deps.store, project)).phase === 'ready' ? [] : checkSteps(input, deps)),
+      async () => ((await findProject(deps.store, project)).phase === 'ready' ? [] : checkSteps(project, input, deps)),
       async () => ((await findProject(deps.store, project)).phase === 'ready' ? [] : fillSteps(project, input, deps)),
       () => startCreated(operation, failures, deps),
     ],

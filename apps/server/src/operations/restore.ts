@@ -45,7 +45,7 @@ export function restore(operation: ProjectOperation, deps: OperationDeps): Work 
   return {
     deadlineSeconds: deadlines.day,
     stages: [
-      async () => checkSteps(input, deps),
+      async () => checkSteps(operation.project, input, deps),
       async () => pauseSteps(operation, input, deps),
       before,
       async () => putSteps(operation, input, deps),

@@ -1,10 +1,17 @@
 import type { CheckpointPart, CheckpointSource } from '@stackquay/contract'
-import { checkpointData, checkpointOfData, checkpointSecret, checkpointSource, isCopiedData } from '@stackquay/domain'
+import {
+  beforePullFolder,
+  checkpointData,
+  checkpointOfData,
+  checkpointSecret,
+  checkpointSource,
+  isCopiedData,
+} from '@stackquay/domain'
 import { archiveOfStream } from '@stackquay/engine-api'
 import { readTree } from '@stackquay/engines'
 import type { StepContext, WorkStep } from '@stackquay/orchestrator'
 import type { ProjectRow } from '@stackquay/store'
-import { requireRoom } from '../backups/free-room.ts'
+import { requireRoomForData } from '../backups/free-room.ts'
 import { rebuildableOf } from '../backups/project-parts.ts'
 import { type CheckpointSettings, checkpointSettingsOf } from '../checkpoints/checkpoint-settings.ts'
 import { forgetCheckpointRow } from '../checkpoints/forget-row.ts'
@@ -74,7 +81,7 @@ export async function roomSteps(
     // Of an attempt that was cut off between data and row.
     await dropCheckpointData(project, request.id, deps)
     const { bytes } = await roomForCheckpoint(row, request, deps, signal)
-    await requireRoom(deps.config.home, bytes, 'The checkpoint')
+    await requireRoomForData(project, bytes, 'The checkpoint', deps, signal)
   }
   return [{ id: 'room', title: 'Look whether there is room', run }]
 }
@@ -110,7 +117,7 @@ async function copySource(taking: Taking, context: StepContext, deps: OperationD
     taking.warnings.push(`There is no source folder ${row.path}.`)
     return
   }
-  const tree = readTree(account, row.path, { without: leftOut(row, request), signal })
+  const tree = readTree(account, row.path, { without: [...leftOut(row, request), beforePullFolder], signal })
   const tell = told(context, 'copied')
   let bytes = 0
   const counted = passing(tree.bytes, (sum) => {

@@ -3,7 +3,7 @@ import type { Work, WorkStep } from '@stackquay/orchestrator'
 import type { ArchiveRow, ProjectOperation, SnapshotRow } from '@stackquay/store'
 import type { Removal } from '../projects/removal.ts'
 import { removalsOf } from '../projects/removals.ts'
-import { forgetRow } from '../snapshots/forget-row.ts'
+import { forgetRow, secretsOfSnapshot } from '../snapshots/forget-row.ts'
 import { asideStep, itemOf, kindOfData } from '../trash/set-aside.ts'
 import { finishRemoval } from '../trash/settle-items.ts'
 import { trashEvent } from '../trash/trash-view.ts'
@@ -40,7 +40,10 @@ async function removalSteps(
   // Also one that came after this was asked for: it is of no use without the database.
   const snapshots = (await deps.store.snapshots.of(project)).filter(({ data }) => deleteData.includes(data))
   const archives = (await deps.store.archives.of(project)).filter(({ data }) => deleteData.includes(data))
-  const doomed = [...deleteData, ...snapshots.map(({ id }) => id), ...archives.map(({ id }) => id)]
+  const copies = [...snapshots, ...archives]
+  // Past the trash. Otherwise they go there with their data.
+  const alone = removal.purge === true ? copies.map(({ id }) => id) : []
+  const doomed = [...deleteData, ...alone]
   const { workloads: wanted, unresolved } = (await deps.model.renew(project)).resolved
   const observed = await deps.observations.refresh(project)
   const { changes } = planProject({ wanted, unresolved, observed, goal: 'stopped' })
@@ -51,7 +54,8 @@ async function removalSteps(
     if (change.type !== 'deleteData') steps.push(...stepsOf(change, failures, deps))
     else if (snapshot !== undefined || archive !== undefined)
       steps.push(...stepsOf(change, failures, deps).map((step) => forgottenFirst(step, { snapshot, archive }, deps)))
-    else if (removal.purge !== true) steps.push(...(await trashSteps(operation, change.data, removal, deps)))
+    else if (removal.purge !== true)
+      steps.push(...(await trashSteps(operation, { data: change.data, snapshots, archives, removal }, deps)))
     else
       for (const step of stepsOf(change, failures, deps))
         steps.push(thenForgotten(step, project, change.data, removal, deps))
@@ -59,11 +63,18 @@ async function removalSteps(
   return steps
 }
 
-/** None where an earlier attempt did it: data that came since is not what was to be removed. */
+interface Trashed {
+  readonly data: string
+  readonly removal: Partial<Removal>
+  /** Of all data that goes. */
+  readonly snapshots: readonly SnapshotRow[]
+  readonly archives: readonly ArchiveRow[]
+}
+
+/** With its snapshots and archives. None where an earlier attempt did it: data that came since is not what was to be removed. */
 async function trashSteps(
   operation: ProjectOperation,
-  data: string,
-  removal: Partial<Removal>,
+  { data, removal, ...copies }: Trashed,
   deps: OperationDeps,
 ): Promise<readonly WorkStep[]> {
   const { project } = operation
@@ -73,24 +84,37 @@ async function trashSteps(
   const isDatabase = database?.data === data
   const doomed = isDatabase ? { name: database.name, database: database.settings } : { name: data }
   const kind = isDatabase ? ('database' as const) : kindOfData(data)
-  const item = await itemOf(operation, row, { ...doomed, kind, data: [data], secrets: secretsOf(data, removal) }, deps)
+  const there = await engine.dataNames(project, AbortSignal.timeout(lookMs))
+  const snapshots = copies.snapshots.filter((one) => one.data === data && there.includes(one.id))
+  const archives = copies.archives.filter((one) => one.data === data && there.includes(one.id))
+  const names = [data, ...[...snapshots, ...archives].map(({ id }) => id)]
+  const secrets = [...secretsOf(data, removal), ...snapshots.flatMap(secretsOfSnapshot)]
+  const item = await itemOf(operation, row, { ...doomed, kind, data: names, secrets }, deps)
   if (item.state !== 'moving') return []
-  const step = asideStep(item, data, deps)
-  const run: WorkStep['run'] = async (context) => {
-    await step.run(context)
+  const take: WorkStep['run'] = async ({ signal }) => {
     observations.outdate(project)
-    const asides = await engine.asides(project, context.signal)
+    const asides = await engine.asides(project, signal)
     const isAside = asides.some(({ name, key }) => name === data && key === item.id)
+    // There was none: copies of nothing are of no use to anybody, and nothing lies there that could come back.
+    if (!isAside) for (const { name } of item.data) await engine.removeAside(project, { name, key: item.id }, signal)
     await store.transaction(async (tx) => {
       await tx.trash.takeData(item.id)
-      // There was none: nothing lies there that could come back.
       if (!isAside) await tx.trash.delete(item.id)
       if ((removal.releasePorts ?? [data]).includes(data)) await tx.ports.release(project, data)
       await tx.events.append(trashEvent(item, 'deleted'))
     })
   }
-  return [{ ...step, run }]
+  const steps = item.data.map(({ name }) => asideStep(item, name, deps, copies.snapshots))
+  const last = steps.at(-1)
+  if (last === undefined) return []
+  const run: WorkStep['run'] = async (context) => {
+    await last.run(context)
+    await take(context)
+  }
+  return [...steps.slice(0, -1), { ...last, run }]
 }
+
+const lookMs = 60_000
 
 /** What the failure left: moved data whose step did not end is in the trash, and what was not moved is not. */
 async function settleMoving({ id }: ProjectOperation, deps: OperationDeps): Promise<void> {

@@ -2,7 +2,7 @@ import type { UpgradeLook } from '@stackquay/catalog'
 import { ProblemError } from '@stackquay/contract'
 import { type DatabaseUpgrade, databasePart, type PlacedAnew } from '@stackquay/domain'
 import type { StepContext, Work, WorkStep } from '@stackquay/orchestrator'
-import { bytesText, requireRoom } from '../backups/free-room.ts'
+import { bytesText, requireRoomForData } from '../backups/free-room.ts'
 import { openBackup } from '../backups/open-backup.ts'
 import { carryOver, runUpgrade } from '../upgrades/run-upgrade.ts'
 import { workloadOf } from '../upgrades/upgrade-plan.ts'
@@ -71,12 +71,13 @@ async function requireRoomBeside(
   change: Upgrading['change'],
   { manner }: DatabaseUpgrade,
   { signal }: StepContext,
-  { engine, store, config }: OperationDeps,
+  deps: OperationDeps,
 ): Promise<void> {
+  const { engine, store } = deps
   if (manner !== 'anew') return
   const workload = workloadOf(await findProject(store, project), change)
   const size = (await engine.data(project, signal)).find(({ name }) => name === workload)?.sizeBytes ?? 0
-  await requireRoom(config.home, size, 'The new data')
+  await requireRoomForData(project, size, 'The new data', deps, signal)
 }
 
 async function looked(
@@ -148,7 +149,7 @@ async function backSteps({ operation, change }: Upgrading, deps: OperationDeps):
   const check: WorkStep['run'] = async ({ signal }) => {
     await deps.backups.folder.check(backup, [id], signal)
     const held = deps.backups.known.find(backup)?.manifest.parts.find((part) => part.id === id)
-    await requireRoom(deps.config.home, held?.contentBytes ?? 0, 'What the backup holds')
+    await requireRoomForData(operation.project, held?.contentBytes ?? 0, 'What the backup holds', deps, signal)
   }
   const put: WorkStep['run'] = async (context) => {
     const from = await openBackup(backup, [id], deps.backups)

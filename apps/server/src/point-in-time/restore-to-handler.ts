@@ -25,7 +25,7 @@ export function restoreToHandler(
   deps: PointInTimeDeps,
   { find, wait, record }: ProjectAnswers,
 ): Pick<Handlers, 'restoreDatabaseTo'> {
-  const { store, engine, config, now } = deps
+  const { store, engine, now } = deps
   return {
     restoreDatabaseTo: async ({ params, query, body }, context) => {
       const row = await find(params.id)
@@ -41,7 +41,7 @@ export function restoreToHandler(
       if (snapshot === null) throw new ProblemError('conflict', 'The base of that moment was removed. Try again.')
       await requireSnapshotData(row, snapshot, engine, context.signal)
       const how = await howToCopy(row, base, deps, looking(query, context))
-      await requireRoomForCopies(config.home, [how], 'The restored database')
+      await requireRoomForCopies(row.id, [how], 'The restored database', deps, context.signal)
       if (query.dryRun === true) {
         const data = databaseWorkload(subject.type, body.name)
         const step = (title: string, because: string[] = []) => ({ title, workload: data, because })

@@ -31,7 +31,6 @@ export function planOf(
     deletesData = [],
     trashUntil = null,
     snapshots = [],
-    movesSnapshots = false,
     changes: fields = [],
     after = [],
   }: {
@@ -39,8 +38,6 @@ export function planOf(
     /** Null: what is deleted does not go to the trash. */
     readonly trashUntil?: string | null
     readonly snapshots?: readonly NamedSnapshot[]
-    /** They go to the trash with a project, and for good with their database alone. */
-    readonly movesSnapshots?: boolean
     readonly changes?: Plan['plan']['changes']
     /** What runs and waits: `observed` is what it is to reach. */
     readonly after?: readonly Pick<OperationRow, 'id'>[]
@@ -59,11 +56,8 @@ export function planOf(
         : change.type === 'deleteData' || change.type === 'strays'
           ? null
           : change.ref.workload
-    const isMoved =
-      change.type === 'deleteData' &&
-      trashUntil !== null &&
-      (movesSnapshots || !snapshots.some(({ id }) => id === change.data))
-    if (isMoved) return [{ title: asideTitle(change.data, snapshots), workload, because }]
+    if (change.type === 'deleteData' && trashUntil !== null)
+      return [{ title: asideTitle(change.data, snapshots), workload, because }]
     return engine.plan(change).map((step) => ({ title: step.title, workload, because }))
   })
   return {

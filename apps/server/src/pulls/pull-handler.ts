@@ -1,6 +1,6 @@
 import { posix } from 'node:path'
 import { type Plan, ProblemError, type PullSource } from '@stackquay/contract'
-import { asideFolder, type PullPart, pullFaults, pullParts, pullPlace, snapshotName } from '@stackquay/domain'
+import { beforePullFolder, type PullPart, pullFaults, pullParts, pullPlace, snapshotName } from '@stackquay/domain'
 import { FilesError, type ProjectFiles } from '@stackquay/engines'
 import { newId, type OperationRow, type ProjectRow } from '@stackquay/store'
 import { planShown } from '../backups/backup-handlers.ts'
@@ -55,7 +55,7 @@ export function pullHandlers(deps: PullDeps, { find, holds, wait }: ProjectAnswe
       const seen = await lookHere(row, parts, isDry, context, deps)
       const { looks, warnings } = await lookThere(row, body.source, source, parts, isDry, context, deps)
       const both = seen.map((one, at): SeenPart => ({ ...one, there: looks?.[at] ?? null }))
-      await requireAllRoom(both, deps)
+      await requireAllRoom(row, both, deps, context.signal)
       if (isDry) return { status: 200, body: planOf(row, body.source, source, both, warnings) }
       const operation = await accept(row, body.source, source, parts, context, deps)
       const ended = await wait(operation, query.wait, context)
@@ -175,13 +175,20 @@ async function lookThere(
 
 const lookMs = 60_000
 
-async function requireAllRoom(seen: readonly SeenPart[], { config }: PullDeps): Promise<void> {
+async function requireAllRoom(
+  { id }: ProjectRow,
+  seen: readonly SeenPart[],
+  deps: PullDeps,
+  signal: AbortSignal,
+): Promise<void> {
   const fetched = seen.reduce((sum, { there }) => sum + (there?.bytes ?? 0), 0)
-  await requireRoom(config.home, fetched, 'What is fetched')
+  await requireRoom(deps.config.home, fetched, 'What is fetched')
   await requireRoomForCopies(
-    config.home,
+    id,
     [...seen.flatMap(({ how }) => how ?? []), { method: 'copy', bytes: fetched }],
     'The pull',
+    deps,
+    signal,
   )
 }
 
@@ -214,7 +221,7 @@ function planOf(
         .filter(({ part }) => part.kind === 'files')
         .map((one) => ({
           title: one.replaces
-            ? `Replace the folder ${titleOf(one)}; what is there goes to ${asideFolder}/before-pull`
+            ? `Replace the folder ${titleOf(one)}; what is there goes to ${beforePullFolder}`
             : `Make the folder ${titleOf(one)}`,
           workload: null,
           because: [],

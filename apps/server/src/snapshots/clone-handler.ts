@@ -15,7 +15,7 @@ export function cloneHandler(
   deps: SnapshotDeps,
   { find, wait, record }: ProjectAnswers,
 ): Pick<Handlers, 'cloneDatabase'> {
-  const { store, engine, config } = deps
+  const { store, engine } = deps
   return {
     cloneDatabase: async ({ params, query, body }, context) => {
       const row = await find(params.id)
@@ -26,7 +26,7 @@ export function cloneHandler(
       if (snapshot === null) await requireData(row, subject, engine, context.signal)
       else await requireSnapshotData(row, snapshot, engine, context.signal)
       const how = await howToCopy(row, snapshot?.id ?? subject.data, deps, looking(query, context))
-      await requireRoomForCopies(config.home, [how], 'The clone')
+      await requireRoomForCopies(row.id, [how], 'The clone', deps, context.signal)
       if (query.dryRun === true) {
         const data = databaseWorkload(subject.type, body.name)
         const step = (title: string) => ({ title, workload: data, because: [] })

@@ -2,7 +2,7 @@ import type { CopyMethod } from '@stackquay/contract'
 import { type CopyManner, copyManner, type LiveProgram } from '@stackquay/domain'
 import type { Engine } from '@stackquay/engine-api'
 import type { ProjectRow } from '@stackquay/store'
-import { bytesText, requireRoom } from '../backups/free-room.ts'
+import { bytesText, type DataRoom, requireRoomForData } from '../backups/free-room.ts'
 import type { Resolver } from '../projects/resolver.ts'
 
 /** How data of a project is copied at this moment. */
@@ -43,12 +43,14 @@ export async function howToCopy(
 
 /** Shared blocks take no room. Throws `disk_full` before anything is touched. */
 export async function requireRoomForCopies(
-  home: string,
+  project: string,
   copies: readonly Pick<HowToCopy, 'method' | 'bytes'>[],
   what: string,
+  deps: DataRoom,
+  signal: AbortSignal,
 ): Promise<void> {
   const bytes = copies.reduce((sum, one) => sum + (one.method === 'copy' ? one.bytes : 0), 0)
-  await requireRoom(home, bytes, what)
+  await requireRoomForData(project, bytes, what, deps, signal)
 }
 
 export function howText({ method, bytes }: HowToCopy): string {

@@ -17,7 +17,7 @@ import { looking, type SnapshotDeps } from './snapshot-handlers.ts'
 export interface ResetDeps extends SnapshotDeps, Pick<SeedDeps, 'filesOf'> {}
 
 export function resetHandler(deps: ResetDeps, { find, holds, wait }: ProjectAnswers): Pick<Handlers, 'resetDatabase'> {
-  const { store, config } = deps
+  const { store } = deps
   return {
     resetDatabase: async ({ params, query, body }, context) => {
       const row = await find(params.id)
@@ -30,7 +30,7 @@ export function resetHandler(deps: ResetDeps, { find, holds, wait }: ProjectAnsw
       const seed = database.seed ?? []
       await requireSeeds(row, [{ database: params.db, paths: seed }], deps, context.signal)
       const how = await howToCopy(row, subject.data, deps, looking(query, context))
-      await requireRoomForCopies(config.home, [how], 'The reset')
+      await requireRoomForCopies(row.id, [how], 'The reset', deps, context.signal)
       if (query.dryRun === true) return { status: 200, body: await plan(row, subject, seed, how, deps) }
       const known = await snapshotsOf(row, subject, store)
       const name = snapshotName(deps.now(), 'before-reset', known)

@@ -18,7 +18,7 @@ export function restoreSnapshotHandler(
   deps: SnapshotDeps,
   { find, holds, wait }: ProjectAnswers,
 ): Pick<Handlers, 'restoreSnapshot'> {
-  const { store, config } = deps
+  const { store } = deps
   return {
     restoreSnapshot: async ({ params, query, body }, context) => {
       const row = await find(params.id)
@@ -35,7 +35,7 @@ export function restoreSnapshotHandler(
       ])
       // First what is replaced is copied, then that goes and the snapshot is.
       const most = now.bytes > back.bytes ? now : back
-      await requireRoomForCopies(config.home, [most], 'The restore')
+      await requireRoomForCopies(row.id, [most], 'The restore', deps, context.signal)
       if (query.dryRun === true) return { status: 200, body: await plan(row, subject, snapshot, back, deps) }
       const known = await snapshotsOf(row, subject, store)
       const name = snapshotName(deps.now(), 'before-restore', known)

@@ -28,7 +28,7 @@ export function snapshotHandlers(
   deps: SnapshotDeps,
   { find, wait }: ProjectAnswers,
 ): Pick<Handlers, 'listSnapshots' | 'createSnapshot' | 'deleteSnapshot'> {
-  const { store, engine, config } = deps
+  const { store, engine } = deps
   return {
     listSnapshots: async ({ params }) => {
       const row = await find(params.id)
@@ -45,7 +45,7 @@ export function snapshotHandlers(
       refuseBlocked(known, name)
       await requireData(row, subject, engine, context.signal)
       const how = await howToCopy(row, subject.data, deps, looking(query, context))
-      await requireRoomForCopies(config.home, [how], 'The snapshot')
+      await requireRoomForCopies(row.id, [how], 'The snapshot', deps, context.signal)
       if (query.dryRun === true) return { status: 200, body: planOfCopy(subject, how) }
       const request = { id: newId('snp'), name, source: 'manual' as const }
       const operation = await accept(row, subject, request, context, deps)

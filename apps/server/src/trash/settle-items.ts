@@ -23,10 +23,15 @@ export async function undoDeletion(item: TrashItem, { store, engine }: TrashDeps
   })
 }
 
-/** Of data whose removal was cut off: the project's settings are without it already, so it goes on; unless nothing was moved. */
+/**
+ * Of data whose removal was cut off: the project's settings are without it already, so it goes on; unless the data itself, which goes before
+ * its snapshots and archives, was not moved.
+ */
 export async function finishRemoval(item: TrashItem, { store, engine }: TrashDeps): Promise<void> {
-  const asides = await engine.asides(item.project, AbortSignal.timeout(patienceMs))
-  const isAside = item.data.every(({ name }) => asides.some((one) => one.name === name && one.key === item.id))
+  const signal = AbortSignal.timeout(patienceMs)
+  const asides = await engine.asides(item.project, signal)
+  const isAside = asides.some((one) => one.name === item.data[0]?.name && one.key === item.id)
+  if (isAside) for (const { name } of item.data) await engine.setDataAside(item.project, { name, key: item.id }, signal)
   await store.transaction((tx) => (isAside ? tx.trash.takeData(item.id) : tx.trash.delete(item.id)))
 }
 

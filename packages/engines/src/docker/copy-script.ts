@@ -2,7 +2,7 @@
  * Runs with /stackquay-from (read only) and /stackquay-copy, in an image of anybody's: with `cp` of GNU or of busybox, which shares no
  * blocks.
  *
- * Arguments: probe | all <live> <left out…> | later <live> <folder…> -- <path> <text>…
+ * Arguments: probe | room | all <live> <left out…> | later <live> <folder…> -- <path> <text>…
  *
  * Blocks are shared by all files or by none: what the answer says is true of each. A file that went away while programs write is none.
  */
@@ -10,6 +10,10 @@ export const copyScript = `set -u
 act=$1 live=$2
 shift 2
 from=/stackquay-from into=/stackquay-copy
+if [ "$act" = room ]; then
+  df -Pk "$into" | tail -n 1 | { read -r _disk _all _used free _rest; echo "$free"; }
+  exit
+fi
 probe=$into/.stackquay-probe
 printf x > "$probe" || exit 1
 if cp --reflink=always "$probe" "$probe-copy" 2>/dev/null; then method=copy-on-write; else method=copy; fi

@@ -82,6 +82,24 @@ export async function copyMethod(daemon: Daemon, project: string, signal: AbortS
   return 'copy'
 }
 
+/** Asked of the disk that volumes lie on, from a volume: the service may see another disk, or none of Docker's. */
+export async function freeBytes(daemon: Daemon, project: string, signal: AbortSignal): Promise<number | null> {
+  for (const name of await dataNames(daemon, project)) {
+    const image = await imageOf(daemon, { project, name })
+    if (image === null) continue
+    const placed = { image, from: { project, name }, to: { project, name }, purpose: 'room' }
+    const said = await runInside(daemon, placed, ['room', '0'], signal).catch((error: unknown) => {
+      throwIfAborted(signal)
+      // An image without df.
+      if (error instanceof EngineError && error.code === 'io_failed') return ''
+      throw error
+    })
+    const kilobytes = /^(\d{1,15})$/.exec(said.trim())?.[1]
+    return kilobytes === undefined ? null : Number(kilobytes) * 1024
+  }
+  return null
+}
+
 const tried = new WeakMap<Daemon, Map<string, Promise<CopyMethod>>>()
 const probeMs = 60_000
 

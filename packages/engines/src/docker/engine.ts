@@ -18,7 +18,7 @@ import { withImages } from './commands/with-image.ts'
 import type { Daemon } from './daemon.ts'
 import { clearIncoming, dataNames, listData } from './data.ts'
 import { readData, writeData } from './data-archives.ts'
-import { copyData, copyMethod } from './data-copies.ts'
+import { copyData, copyMethod, freeBytes } from './data-copies.ts'
 import { asDockerError, noAnswer } from './errors.ts'
 import { isRunning } from './exit.ts'
 import { type FoundContainer, listContainers } from './find.ts'
@@ -125,6 +125,7 @@ export async function createDockerEngine(options: DockerEngineOptions): Promise<
     data: (project, signal) => unhurried(signal, () => listData(daemon, project, signal)),
     copyData: (from, to, options, signal) => unhurried(signal, () => copyData(daemon, from, to, options, signal)),
     copyMethod: (project, signal) => unhurried(signal, () => copyMethod(daemon, project, signal)),
+    freeBytes: (project, signal) => unhurried(signal, () => freeBytes(daemon, project, signal)),
     readData: (project, name, signal) => readData(daemon, project, name, signal),
     writeData: (project, name, archive, signal) => writeData(daemon, project, name, archive, signal),
     asides: (project, signal) => asked(signal, () => asidesOf(daemon, project)),

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { constants } from 'node:fs'
-import { copyFile, mkdir, open, rename, rm, rmdir, writeFile } from 'node:fs/promises'
+import { copyFile, mkdir, open, rename, rm, rmdir, statfs, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import {
   type CopyDataOptions,
@@ -16,7 +16,7 @@ import { runAsUser } from './as-user/run-as-user.ts'
 import { copyTreeAsUser } from './as-user/tree-copies.ts'
 import { removeGivenFolder } from './as-user/trees.ts'
 import { archiveFailed, noSuchData, refuseExisting, refuseWhileUsed } from './data.ts'
-import { throwIfAborted } from './errors.ts'
+import { orNull, throwIfAborted } from './errors.ts'
 import { dataDir, safe } from './home.ts'
 import type { Machine } from './machine.ts'
 import { exists } from './waiting.ts'
@@ -82,6 +82,11 @@ export async function copyMethod(machine: Machine, project: string): Promise<Cop
   } finally {
     await Promise.all([rm(probe, { force: true }), rm(`${probe}-copy`, { force: true })])
   }
+}
+
+export async function freeBytes({ home }: Machine): Promise<number | null> {
+  const found = await orNull(statfs(home.data))
+  return found === null ? null : found.bavail * found.bsize
 }
 
 function fill(

@@ -10,7 +10,7 @@ import { endOrphanedExecs } from './commands/exec.ts'
 import { createNativeCommands } from './commands/native-host.ts'
 import { clearTrash, dataNames, listData } from './data.ts'
 import { readData, writeData } from './data-archives.ts'
-import { copyData, copyMethod } from './data-copies.ts'
+import { copyData, copyMethod, freeBytes } from './data-copies.ts'
 import { asEngineError } from './errors.ts'
 import { createEvents } from './events.ts'
 import { isName, openHome } from './home.ts'
@@ -115,6 +115,7 @@ export async function createNativeEngine(options: NativeEngineOptions): Promise<
     data: (project, signal) => listData(machine, project, signal),
     copyData: (from, to, options, signal) => copyData(machine, from, to, options, signal),
     copyMethod: (project) => copyMethod(machine, project),
+    freeBytes: () => freeBytes(machine),
     readData: (project, name, signal) => readData(machine, project, name, signal),
     writeData: (project, name, archive, signal) => writeData(machine, project, name, archive, signal),
     asides: (project) => asidesOf(home, project),

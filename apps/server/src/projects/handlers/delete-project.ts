@@ -43,7 +43,7 @@ async function plan(
   const trashUntil = purge ? null : deps.trashUntil()
   const nothing = { ...resolved, workloads: [], unresolved: [], errors: [] }
   const snapshots = await deps.store.snapshots.of(row.id)
-  const shown = { deletesData, snapshots, movesSnapshots: true, trashUntil, after }
+  const shown = { deletesData, snapshots, trashUntil, after }
   return planOf(engine, nothing, observed, { goal: 'stopped', ...strays }, shown).plan
 }
 

@@ -30,7 +30,7 @@ import { giveUpRights } from './give-up-rights.ts'
 
 export interface CopyDatabasesArgs {
   readonly root: string
-  /** Names that are left out at any depth. */
+  /** Names that are left out at any depth, and paths (`a/b`). */
   readonly without: readonly string[]
   /** The folder for copies; made when there is something to put there. */
   readonly place: string
@@ -113,8 +113,8 @@ async function* entriesBelow(
         continue
       }
       const name = entry.name.toString('latin1')
-      if (skipped.has(name)) continue
       const path = level.path === '' ? name : `${level.path}/${name}`
+      if (skipped.has(name) || skipped.has(path)) continue
       if (entry.isDirectory() && levels.length >= mostDepth) warn(path, 'too deep to look for databases')
       const next = entry.isDirectory() && levels.length < mostDepth ? open(path) : null
       if (next !== null) levels.push(next)

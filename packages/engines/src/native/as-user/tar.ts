@@ -22,10 +22,18 @@ const writing = [
   '--numeric-owner',
 ]
 
-/** Names at any depth, then whole paths that `--exclude-from` lists. */
+/** Names at any depth, paths from the top, then whole paths that `--exclude-from` lists. */
 export function withoutNames(names: readonly string[]): readonly string[] {
   const plain = isGnu ? ['--no-anchored', '--no-wildcards'] : []
-  return [...plain, ...names.map((name) => `--exclude=${name}`), ...(isGnu ? ['--anchored'] : [])]
+  const [paths = [], anywhere = []] = [names.filter(isPath), names.filter((name) => !isPath(name))]
+  const excluded = (those: readonly string[]) => those.map((name) => `--exclude=${name}`)
+  const fromTop = excluded(paths.map((path) => `./${path}`))
+  return [...plain, ...excluded(anywhere), ...(isGnu ? ['--anchored'] : []), ...fromTop]
+}
+
+/** Of what is left out: the others are names. */
+export function isPath(name: string): boolean {
+  return name.includes('/')
 }
 
 /** The folder that is unpacked into keeps its own mode: no other user may read it, whatever the archive says. */

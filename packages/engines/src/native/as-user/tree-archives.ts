@@ -3,7 +3,7 @@ import type { Account } from '../account.ts'
 import { makeDatabaseCopies } from './database-copies.ts'
 import { FilesError } from './files-error.ts'
 import { runAsUser } from './run-as-user.ts'
-import { packTree, unpackTree, withoutNames } from './tar.ts'
+import { isPath, packTree, unpackTree, withoutNames } from './tar.ts'
 
 /** An archive while it is made. */
 export interface TreeArchive {
@@ -16,8 +16,8 @@ export interface TreeArchive {
 const mostWarnings = 1000
 
 /**
- * A source folder as a tar archive, read by the project's user. Entries named in `without` are left out at any depth; so are pipes, sockets
- * and devices. A SQLite database is in it as SQLite copies it, consistent also while a program writes, without its `-wal`, `-shm`
+ * A source folder as a tar archive, read by the project's user. Entries named in `without` are left out at any depth, paths in it (`a/b`) at
+ * their place; so are pipes, sockets and devices. A SQLite database is in it as SQLite copies it, consistent also while a program writes, without its `-wal`, `-shm`
  * and `-journal`; the copies need room in /var/tmp until the archive is made.
  */
 export function readTree(
@@ -88,7 +88,10 @@ export async function writeTree(
   })
 }
 
-/** Removes everything in a folder but entries of these names at any depth, and the folders above them. The folder itself stays. */
+/**
+ * Removes everything in a folder but entries of these names at any depth, those at these paths (`a/b`), and the folders above them. The
+ * folder itself stays.
+ */
 export async function clearTree(
   account: Account | null,
   path: string,
@@ -98,6 +101,7 @@ export async function clearTree(
   const root = `${path.replace(/\/+$/, '')}/.`
   const kept = except.flatMap((name) => {
     const [inside, plain] = [pattern(root), pattern(name)]
+    if (isPath(name)) return ['!', '-path', `${inside}/${plain}`, '!', '-path', `${inside}/${plain}/*`]
     return ['!', '-name', plain, '!', '-path', `${inside}/${plain}/*`, '!', '-path', `${inside}/*/${plain}/*`]
   })
   const remove = ['find', '-P', root, '-mindepth', '1', '-depth', ...kept] as const
