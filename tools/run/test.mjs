@@ -5,6 +5,7 @@ import { join, relative } from 'node:path'
 import { ensureClientGenerators } from './client-generators.mjs'
 import { isCrashTest } from './crash-tests.mjs'
 import { clearDockerLabs, ensureDockerImages, isDockerTest } from './docker-lab.mjs'
+import { openMemoryFolder } from './memory-folder.mjs'
 import { ensurePage } from './page.mjs'
 import { childEnv, node, root } from './places.mjs'
 import { Refusal } from './refusal.mjs'
@@ -33,7 +34,8 @@ export async function run(args) {
   if (files.some((file) => file.startsWith('apps/server/') || file.startsWith('e2e/'))) await ensurePage()
   if (files.some((file) => file.startsWith('e2e/'))) await ensureService()
 
-  const first = await runPhases(files, Math.max(2, os.cpus().length - 1), options)
+  const envOf = environments()
+  const first = await runPhases(files, Math.max(2, os.cpus().length - 1), options, envOf)
   const { code, failed } = first
   if (files.length > mostShown) console.log(`\n${slowest(first.seconds)}`)
   if (code === 0 && phasesOf(files).length > 1) console.log(`\n${first.passed} passed, 0 failed`)
@@ -50,7 +52,7 @@ export async function run(args) {
   let passed = first.passed
   for (const { file } of failed) {
     console.log(`\nOnce more, with nothing beside it: ${file}\n`)
-    const again = await runFiles([file], 1, options)
+    const again = await runFiles([file], 1, options, envOf(file))
     if (again.code !== 0) process.exit(again.code)
     passed += again.passed
   }
@@ -70,15 +72,22 @@ function slowest(seconds) {
   return `The slowest of ${files.length} files:\n${lines.join('\n')}`
 }
 
+/** Temporary files lie in memory where that can be had. Folders of Docker daemons stay where the next run finds those of an interrupted one. */
+function environments() {
+  const memory = openMemoryFolder()
+  const inMemory = memory === null ? childEnv() : { ...childEnv(), TMPDIR: memory }
+  return (file) => (isDockerTest(file) ? childEnv() : inMemory)
+}
+
 /** Docker daemons make and remove networks of this machine, over which browsers forget what they were loading: they come after. */
 function phasesOf(files) {
   return [files.filter((file) => !isDockerTest(file)), files.filter(isDockerTest)].filter((phase) => phase.length > 0)
 }
 
-async function runPhases(files, concurrency, options) {
+async function runPhases(files, concurrency, options, envOf) {
   const all = { code: 0, passed: 0, failed: [], seconds: {} }
   for (const phase of phasesOf(files)) {
-    const { code, passed, failed, seconds } = await runFiles(phase, concurrency, options)
+    const { code, passed, failed, seconds } = await runFiles(phase, concurrency, options, envOf(phase[0]))
     Object.assign(all.seconds, seconds)
     all.code ||= code
     all.passed += passed
@@ -90,11 +99,11 @@ async function runPhases(files, concurrency, options) {
 }
 
 /** Answers the exit code, how many tests passed, seconds by file, and which tests of which files failed; null when the run did not come to its end. */
-async function runFiles(files, concurrency, options) {
+async function runFiles(files, concurrency, options, env) {
   const folder = mkdtempSync(join(os.tmpdir(), 'stackquay-test-'))
   const report = join(folder, 'report.json')
   try {
-    const code = await runNode([
+    const code = await runNode(env, [
       '--test',
       `--test-concurrency=${concurrency}`,
       '--test-timeout=300000',
@@ -127,8 +136,8 @@ function read(report) {
 }
 
 /** Signals are passed on, so that Ctrl-C ends the tests and they end what they started. */
-function runNode(args) {
-  const child = spawn(node, args, { stdio: 'inherit', env: childEnv(), cwd: root })
+function runNode(env, args) {
+  const child = spawn(node, args, { stdio: 'inherit', env, cwd: root })
   const forward = (signal) => child.kill(signal)
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP']
   for (const signal of signals) process.on(signal, forward)
