@@ -8,8 +8,8 @@ const leastFree = 8 * 1024 ** 3
 
 /**
  * A folder for temporary files that lies in memory, or null where none can be had: it takes root, Linux and room. Tests make homes with
- * thousands of files and delete them again; on a disk a third of their time goes to waiting for it, and to the file system looking for
- * places of files that were not deleted just now. It goes with this process.
+ * thousands of files and delete them again; on a disk they wait for it, and ext4 takes long to find a place for a new file that none has
+ * left just now. It goes with this process.
  */
 export function openMemoryFolder() {
   if (process.platform !== 'linux' || process.getuid() !== 0) return null

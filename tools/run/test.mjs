@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import os from 'node:os'
 import { join, relative } from 'node:path'
 import { ensureClientGenerators } from './client-generators.mjs'
@@ -9,6 +9,7 @@ import { openMemoryFolder } from './memory-folder.mjs'
 import { ensurePage } from './page.mjs'
 import { childEnv, node, root } from './places.mjs'
 import { Refusal } from './refusal.mjs'
+import { keepSeconds, phasesOf } from './schedule.mjs'
 import { ensureService } from './service.mjs'
 import { ensureSystemPackages } from './system-packages.mjs'
 import { allTestFiles } from './test-files.mjs'
@@ -18,14 +19,16 @@ const mostLookedAtAgain = 3
 const mostShown = 15
 
 /**
- * `npm test`, or `npm test -- manifest proxy`: files whose path contains one of the words. Words that begin with `-` go to Node.
+ * `npm test`, or `npm test -- manifest proxy`: files whose path contains one of the words. Words that begin with `-` go to Node,
+ * but `--keep-seconds` writes down how long each file took, by which the next run is ordered.
  * Many tests run real programs under load beside each other. When a few files fail, each is run once more with nothing
  * beside it, and the end says which of them passed only then: a fault in the product fails twice. Where a test of kills, crashes or
  * random inputs failed, nothing is run again.
  */
 export async function run(args) {
   const words = args.filter((arg) => !arg.startsWith('-'))
-  const options = args.filter((arg) => arg.startsWith('-'))
+  const keeps = args.includes('--keep-seconds')
+  const options = args.filter((arg) => arg.startsWith('-') && arg !== '--keep-seconds')
   const files = allTestFiles().filter((file) => words.length === 0 || words.some((word) => file.includes(word)))
   if (files.length === 0) throw new Refusal(`No test file matches ${words.map((word) => `"${word}"`).join(' or ')}.`)
   await ensureSystemPackages(files)
@@ -35,10 +38,11 @@ export async function run(args) {
   if (files.some((file) => file.startsWith('e2e/'))) await ensureService()
 
   const envOf = environments()
-  const first = await runPhases(files, Math.max(2, os.cpus().length - 1), options, envOf)
+  const first = await runPhases(files, options, envOf)
   const { code, failed } = first
-  if (files.length > mostShown) console.log(`\n${slowest(first.seconds)}`)
-  if (code === 0 && phasesOf(files).length > 1) console.log(`\n${first.passed} passed, 0 failed`)
+  if (keeps && first.failed !== null) keepSeconds(first.seconds)
+  if (files.length > mostShown) console.log(`\n${slowest(first.seconds)}\n\n${timesOf(first.phases)}`)
+  if (code === 0 && first.phases.length > 1) console.log(`\n${first.passed} passed, 0 failed`)
   if (code === 0 || failed === null || failed.length === 0 || failed.length > mostLookedAtAgain || files.length === 1)
     process.exit(code)
   const once = failed.flatMap(({ file, titles }) =>
@@ -72,6 +76,16 @@ function slowest(seconds) {
   return `The slowest of ${files.length} files:\n${lines.join('\n')}`
 }
 
+/** How long each part of the run took. */
+function timesOf(phases) {
+  return phases
+    .map(({ name, files, concurrency, seconds }) => {
+      const what = `${name}: ${files.length} files, ${concurrency} at a time`
+      return `${seconds.toFixed(1).padStart(8)} s  ${what}`
+    })
+    .join('\n')
+}
+
 /** Temporary files lie in memory where that can be had. Folders of Docker daemons stay where the next run finds those of an interrupted one. */
 function environments() {
   const memory = openMemoryFolder()
@@ -79,15 +93,12 @@ function environments() {
   return (file) => (isDockerTest(file) ? childEnv() : inMemory)
 }
 
-/** Docker daemons make and remove networks of this machine, over which browsers forget what they were loading: they come after. */
-function phasesOf(files) {
-  return [files.filter((file) => !isDockerTest(file)), files.filter(isDockerTest)].filter((phase) => phase.length > 0)
-}
-
-async function runPhases(files, concurrency, options, envOf) {
-  const all = { code: 0, passed: 0, failed: [], seconds: {} }
+async function runPhases(files, options, envOf) {
+  const all = { code: 0, passed: 0, failed: [], seconds: {}, phases: [] }
   for (const phase of phasesOf(files)) {
-    const { code, passed, failed, seconds } = await runFiles(phase, concurrency, options, envOf(phase[0]))
+    const began = performance.now()
+    const { code, passed, failed, seconds } = await runFiles(phase.files, phase.concurrency, options, envOf(phase.files[0]))
+    all.phases.push({ ...phase, seconds: (performance.now() - began) / 1000 })
     Object.assign(all.seconds, seconds)
     all.code ||= code
     all.passed += passed
@@ -103,17 +114,9 @@ async function runFiles(files, concurrency, options, env) {
   const folder = mkdtempSync(join(os.tmpdir(), 'stackquay-test-'))
   const report = join(folder, 'report.json')
   try {
-    const code = await runNode(env, [
-      '--test',
-      `--test-concurrency=${concurrency}`,
-      '--test-timeout=300000',
-      '--test-reporter=spec',
-      '--test-reporter-destination=stdout',
-      `--test-reporter=${join(root, 'tools/run/failed-files.mjs')}`,
-      `--test-reporter-destination=${report}`,
-      ...options,
-      ...files,
-    ])
+    const plan = join(folder, 'plan.json')
+    writeFileSync(plan, JSON.stringify({ files: files.map((file) => join(root, file)), concurrency, options, report }))
+    const code = await runNode(env, [join(root, 'tools/run/run-files.mjs'), plan])
     clearDockerLabs(files)
     const { passed, failed, seconds } = read(report)
     const named = failed && Object.entries(failed).map(([file, titles]) => ({ file: relative(root, file), titles }))
