@@ -1,13 +1,15 @@
 import { spawn } from 'node:child_process'
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import os from 'node:os'
 import { join, relative } from 'node:path'
 import { ensureClientGenerators } from './client-generators.mjs'
 import { isCrashTest } from './crash-tests.mjs'
 import { clearDockerLabs, ensureDockerImages, isDockerTest } from './docker-lab.mjs'
+import { openMemoryFolder } from './memory-folder.mjs'
 import { ensurePage } from './page.mjs'
 import { childEnv, node, root } from './places.mjs'
 import { Refusal } from './refusal.mjs'
+import { keepSeconds, phasesOf } from './schedule.mjs'
 import { ensureService } from './service.mjs'
 import { ensureSystemPackages } from './system-packages.mjs'
 import { allTestFiles } from './test-files.mjs'
@@ -17,14 +19,16 @@ const mostLookedAtAgain = 3
 const mostShown = 15
 
 /**
- * `npm test`, or `npm test -- manifest proxy`: files whose path contains one of the words. Words that begin with `-` go to Node.
+ * `npm test`, or `npm test -- manifest proxy`: files whose path contains one of the words. Words that begin with `-` go to Node,
+ * but `--keep-seconds` writes down how long each file took, by which the next run is ordered.
  * Many tests run real programs under load beside each other. When a few files fail, each is run once more with nothing
  * beside it, and the end says which of them passed only then: a fault in the product fails twice. Where a test of kills, crashes or
  * random inputs failed, nothing is run again.
  */
 export async function run(args) {
   const words = args.filter((arg) => !arg.startsWith('-'))
-  const options = args.filter((arg) => arg.startsWith('-'))
+  const keeps = args.includes('--keep-seconds')
+  const options = args.filter((arg) => arg.startsWith('-') && arg !== '--keep-seconds')
   const files = allTestFiles().filter((file) => words.length === 0 || words.some((word) => file.includes(word)))
   if (files.length === 0) throw new Refusal(`No test file matches ${words.map((word) => `"${word}"`).join(' or ')}.`)
   await ensureSystemPackages(files)
@@ -33,10 +37,12 @@ export async function run(args) {
   if (files.some((file) => file.startsWith('apps/server/') || file.startsWith('e2e/'))) await ensurePage()
   if (files.some((file) => file.startsWith('e2e/'))) await ensureService()
 
-  const first = await runPhases(files, Math.max(2, os.cpus().length - 1), options)
+  const envOf = environments()
+  const first = await runPhases(files, options, envOf)
   const { code, failed } = first
-  if (files.length > mostShown) console.log(`\n${slowest(first.seconds)}`)
-  if (code === 0 && phasesOf(files).length > 1) console.log(`\n${first.passed} passed, 0 failed`)
+  if (keeps && first.failed !== null) keepSeconds(first.seconds)
+  if (files.length > mostShown) console.log(`\n${slowest(first.seconds)}\n\n${timesOf(first.phases)}`)
+  if (code === 0 && first.phases.length > 1) console.log(`\n${first.passed} passed, 0 failed`)
   if (code === 0 || failed === null || failed.length === 0 || failed.length > mostLookedAtAgain || files.length === 1)
     process.exit(code)
   const once = failed.flatMap(({ file, titles }) =>
@@ -50,7 +56,7 @@ export async function run(args) {
   let passed = first.passed
   for (const { file } of failed) {
     console.log(`\nOnce more, with nothing beside it: ${file}\n`)
-    const again = await runFiles([file], 1, options)
+    const again = await runFiles([file], 1, options, envOf(file))
     if (again.code !== 0) process.exit(again.code)
     passed += again.passed
   }
@@ -70,15 +76,29 @@ function slowest(seconds) {
   return `The slowest of ${files.length} files:\n${lines.join('\n')}`
 }
 
-/** Docker daemons make and remove networks of this machine, over which browsers forget what they were loading: they come after. */
-function phasesOf(files) {
-  return [files.filter((file) => !isDockerTest(file)), files.filter(isDockerTest)].filter((phase) => phase.length > 0)
+/** How long each part of the run took. */
+function timesOf(phases) {
+  return phases
+    .map(({ name, files, concurrency, seconds }) => {
+      const what = `${name}: ${files.length} files, ${concurrency} at a time`
+      return `${seconds.toFixed(1).padStart(8)} s  ${what}`
+    })
+    .join('\n')
 }
 
-async function runPhases(files, concurrency, options) {
-  const all = { code: 0, passed: 0, failed: [], seconds: {} }
+/** Temporary files lie in memory where that can be had. Folders of Docker daemons stay where the next run finds those of an interrupted one. */
+function environments() {
+  const memory = openMemoryFolder()
+  const inMemory = memory === null ? childEnv() : { ...childEnv(), TMPDIR: memory }
+  return (file) => (isDockerTest(file) ? childEnv() : inMemory)
+}
+
+async function runPhases(files, options, envOf) {
+  const all = { code: 0, passed: 0, failed: [], seconds: {}, phases: [] }
   for (const phase of phasesOf(files)) {
-    const { code, passed, failed, seconds } = await runFiles(phase, concurrency, options)
+    const began = performance.now()
+    const { code, passed, failed, seconds } = await runFiles(phase.files, phase.concurrency, options, envOf(phase.files[0]))
+    all.phases.push({ ...phase, seconds: (performance.now() - began) / 1000 })
     Object.assign(all.seconds, seconds)
     all.code ||= code
     all.passed += passed
@@ -90,21 +110,13 @@ async function runPhases(files, concurrency, options) {
 }
 
 /** Answers the exit code, how many tests passed, seconds by file, and which tests of which files failed; null when the run did not come to its end. */
-async function runFiles(files, concurrency, options) {
+async function runFiles(files, concurrency, options, env) {
   const folder = mkdtempSync(join(os.tmpdir(), 'stackquay-test-'))
   const report = join(folder, 'report.json')
   try {
-    const code = await runNode([
-      '--test',
-      `--test-concurrency=${concurrency}`,
-      '--test-timeout=300000',
-      '--test-reporter=spec',
-      '--test-reporter-destination=stdout',
-      `--test-reporter=${join(root, 'tools/run/failed-files.mjs')}`,
-      `--test-reporter-destination=${report}`,
-      ...options,
-      ...files,
-    ])
+    const plan = join(folder, 'plan.json')
+    writeFileSync(plan, JSON.stringify({ files: files.map((file) => join(root, file)), concurrency, options, report }))
+    const code = await runNode(env, [join(root, 'tools/run/run-files.mjs'), plan])
     clearDockerLabs(files)
     const { passed, failed, seconds } = read(report)
     const named = failed && Object.entries(failed).map(([file, titles]) => ({ file: relative(root, file), titles }))
@@ -127,8 +139,8 @@ function read(report) {
 }
 
 /** Signals are passed on, so that Ctrl-C ends the tests and they end what they started. */
-function runNode(args) {
-  const child = spawn(node, args, { stdio: 'inherit', env: childEnv(), cwd: root })
+function runNode(env, args) {
+  const child = spawn(node, args, { stdio: 'inherit', env, cwd: root })
   const forward = (signal) => child.kill(signal)
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP']
   for (const signal of signals) process.on(signal, forward)
