@@ -36,7 +36,8 @@ export function createClients(link: Pick<ClientWires, 'send' | 'open' | 'forget'
     nextAsk: () => numbers.ask++,
     nextChannel: () => numbers.channel++,
   }
-  let serve: ((socket: Socket) => void) | null = null
+  /** What is handed over comes another way than the first message, and may overtake it. */
+  const begun = Promise.withResolvers<(socket: Socket) => void>()
 
   const serverOf = (ssh2: typeof ssh2Module, ciphers: typeof allCiphers, { hostKey, version }: Begin) => {
     const algorithms = { ...common.algorithms, cipher: [...ciphers] }
@@ -54,7 +55,7 @@ export function createClients(link: Pick<ClientWires, 'send' | 'open' | 'forget'
   const accept = (id: number, socket: Socket) => {
     const { remoteAddress, remotePort } = socket
     const gone = () => link.send({ is: 'gone', connection: id })
-    if (serve === null || remoteAddress === undefined || remotePort === undefined) {
+    if (remoteAddress === undefined || remotePort === undefined) {
       socket.destroy()
       return gone()
     }
@@ -72,7 +73,7 @@ export function createClients(link: Pick<ClientWires, 'send' | 'open' | 'forget'
       peer.client?.end()
       gone()
     })
-    serve(socket)
+    void begun.promise.then((serve) => serve(socket))
   }
 
   const cut = ({ connection, socket }: Peer, atOnce: boolean) => {
@@ -85,8 +86,9 @@ export function createClients(link: Pick<ClientWires, 'send' | 'open' | 'forget'
     begin: (ssh2, told) => {
       const quick = serverOf(ssh2, quickCiphers, told)
       const all = serverOf(ssh2, allCiphers, told)
-      serve = (socket) =>
+      begun.resolve((socket) => {
         void hasQuickCiphers(socket).then((isQuick) => (isQuick ? quick : all).injectSocket(socket))
+      })
     },
     told: (message) => {
       switch (message.is) {
