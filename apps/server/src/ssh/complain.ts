@@ -1,6 +1,6 @@
 import { ProblemError } from '@stackquay/contract'
-import type { SshChannel } from './channel.ts'
 import { problemErrorOf } from '../http/problem-answer.ts'
+import type { SshChannel } from './channel.ts'
 import { inTerminal, writeAll } from './channel-streams.ts'
 
 /** Tells a person on the other side why nothing runs, and ends the channel as a shell does that could not. */

@@ -95,10 +95,7 @@ export function serveConnection(ip: string, wires: ConnectionWires, deps: Connec
   }
 }
 
-type OfEntered = Extract<
-  FromProtocol,
-  { is: 'start' | 'resize' | 'signal' | 'closed' | 'forward' | 'forwarded' }
->
+type OfEntered = Extract<FromProtocol, { is: 'start' | 'resize' | 'signal' | 'closed' | 'forward' | 'forwarded' }>
 
 interface EnteredConnection {
   take(message: OfEntered): void
@@ -111,11 +108,7 @@ interface Serving {
   readonly software: string
 }
 
-function serveEntered(
-  entered: Entered,
-  who: LoggedIn,
-  { deps, wires, gone, software }: Serving,
-): EnteredConnection {
+function serveEntered(entered: Entered, who: LoggedIn, { deps, wires, gone, software }: Serving): EnteredConnection {
   const { note, onError, rights, callers } = deps
   const { cut } = wires
   const begun = Date.now()
@@ -127,10 +120,7 @@ function serveEntered(
     cut()
   })
   const unwatch = rights.add({
-    check: async () =>
-      (await callers.stillMay(who.credential, who.project.id))
-        ? null
-        : new ProblemError('unauthorized', 'The right ended.'),
+    check: async () => ((await callers.stillMay(who.credential, who.project.id)) ? null : ended()),
     end: cut,
   })
   let [sessions, forwards, openForwards] = [0, 0, 0]
@@ -147,17 +137,9 @@ function serveEntered(
   else gone.addEventListener('abort', end, { once: true })
 
   const forward = async (ask: number, host: string, port: number): Promise<boolean> => {
-    const { forwarding, project, projectNow, context } = entered
-    // Its programs are there when it does not sleep.
-    await projectNow()
-    const socket = await forwarding.to(project.id, host, port, context.signal)
+    const socket = await leadOn(entered, host, port)
     if ('refused' in socket) {
       wires.refuse(ask, socket.refused)
-      return false
-    }
-    socket.on('error', () => {})
-    if (gone.aborted) {
-      socket.destroy()
       return false
     }
     forwards += 1
@@ -192,10 +174,9 @@ function serveEntered(
             .catch((error: unknown) => {
               onError(error, 'forwarding a connection of SSH')
               wires.refuse(message.ask, 'The connection could not be made.')
-              return false
             })
             .then((done) => {
-              if (!done) openForwards -= 1
+              openForwards -= done === true ? 0 : 1
             })
           return
         case 'forwarded':
@@ -206,6 +187,22 @@ function serveEntered(
       }
     },
   }
+}
+
+/** A connection to a port of the project, or why there is none. */
+async function leadOn({ forwarding, project, projectNow, context }: Entered, host: string, port: number) {
+  // Its programs are there when it does not sleep.
+  await projectNow()
+  const socket = await forwarding.to(project.id, host, port, context.signal)
+  if ('refused' in socket) return socket
+  socket.on('error', () => {})
+  if (!context.signal.aborted) return socket
+  socket.destroy()
+  return { refused: 'The client went.' }
+}
+
+function ended(): ProblemError {
+  return new ProblemError('unauthorized', 'The right ended.')
 }
 
 function tokenIdOf({ principal }: LoggedIn): string {

@@ -1,6 +1,6 @@
-import type { SshChannel } from './channel.ts'
 import { exitView } from '../terminals/environment.ts'
 import { createStdinChannel } from '../terminals/stdin-channel.ts'
+import type { SshChannel } from './channel.ts'
 import { writeAll } from './channel-streams.ts'
 import { complain } from './complain.ts'
 import type { Entered } from './entered.ts'

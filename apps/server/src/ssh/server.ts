@@ -55,56 +55,8 @@ export function createSshServer(deps: SshServerDeps): SshServer {
   let state: SshState =
     address === null ? { kind: 'off' } : { kind: 'not_listening', reason: 'It does not listen yet.' }
   let listener: Server | null = null
-  let [next, arriving] = [0, 0]
-  let protocol: Promise<ProtocolProcess> | null = null
-  let idle: NodeJS.Timeout | undefined
-  let closing = false
-
-  const start = async (): Promise<ProtocolProcess> => {
-    const child = await deps.startProtocol()
-    const own: ProtocolProcess = superviseProtocol(child, {
-      hostKey: deps.hostKey.privateKey(),
-      version: deps.version,
-      on: (message) => {
-        const peer = peers.get(message.connection)
-        if (peer === undefined || peer.by !== own) return
-        if (message.is === 'gone') leave(peer)
-        // Of one that is being cut nothing more is done.
-        else if (!peer.isCut || message.is === 'closed' || message.is === 'goodbye') peer.open.take(message)
-      },
-      onEnd: (why) => {
-        if (protocol === starting) protocol = null
-        for (const peer of [...peers.values()]) if (peer.by === own) leave(peer)
-        if (why !== null && !closing) onError(new Error(why), 'the process that speaks SSH')
-      },
-    })
-    return own
-  }
-  let starting: Promise<ProtocolProcess> | null = null
-  const running = (): Promise<ProtocolProcess> => {
-    clearTimeout(idle)
-    if (protocol !== null) return protocol
-    starting = start()
-    protocol = starting
-    starting.catch(() => {
-      protocol = null
-    })
-    return starting
-  }
-  const restIfIdle = () => {
-    if (peers.size > 0 || arriving > 0 || closing) return
-    clearTimeout(idle)
-    idle = setTimeout(() => {
-      const old = protocol
-      protocol = null
-      void old?.then((one) => one.end()).catch(() => undefined)
-    }, idleMs).unref()
-  }
-  const leave = (peer: Peer) => {
-    if (!peers.delete(peer.id)) return
-    peer.open.gone()
-    restIfIdle()
-  }
+  let [next, arriving, closing] = [0, 0, false]
+  const holder = createProtocolHolder(deps, peers, () => arriving === 0)
   const cut = (peer: Peer, atOnce: boolean) => {
     peer.isCut = true
     peer.by.cut(peer.id, atOnce)
@@ -112,23 +64,23 @@ export function createSshServer(deps: SshServerDeps): SshServer {
       if (peers.get(peer.id) === peer) peer.by.fault('it did not end a connection')
     }, cuttingMs).unref()
   }
-
   const accept = async (socket: Socket) => {
     const { remoteAddress } = socket
     if (remoteAddress === undefined || isFull(peers, arriving, networkOf(remoteAddress))) return void socket.destroy()
     socket.on('error', () => socket.destroy())
     arriving += 1
-    const by = await running().finally(() => {
+    const by = await holder.running().finally(() => {
       arriving -= 1
     })
     if (socket.destroyed || closing) {
       socket.destroy()
-      return restIfIdle()
+      return holder.rest()
     }
     const id = next++
     const wires = by.wiresOf(id, () => cut(peer, false))
     const ip = remoteAddress.replace(/^::ffff:(?=\d+\.)/i, '')
-    const peer: Peer = { id, network: networkOf(remoteAddress), by, open: serveConnection(ip, wires, deps), isCut: false }
+    const open = serveConnection(ip, wires, deps)
+    const peer: Peer = { id, network: networkOf(remoteAddress), by, open, isCut: false }
     peers.set(id, peer)
     by.give(id, socket)
     setTimeout(() => {
@@ -145,10 +97,7 @@ export function createSshServer(deps: SshServerDeps): SshServer {
           socket.destroy()
         })
       })
-      const failed = Promise.withResolvers<NodeJS.ErrnoException | null>()
-      server.once('error', failed.resolve)
-      server.listen({ ...address, exclusive: true }, () => failed.resolve(null))
-      const error = await failed.promise
+      const error = await bind(server, address)
       if (error !== null) {
         const why =
           error.code === 'EADDRINUSE'
@@ -168,14 +117,91 @@ export function createSshServer(deps: SshServerDeps): SshServer {
     },
     async close() {
       closing = true
-      clearTimeout(idle)
       const server = listener
       listener = null
       const closed = server === null ? null : new Promise<void>((resolve) => void server.close(() => resolve()))
-      const old = protocol
-      protocol = null
-      await old?.then((one) => one.end()).catch(() => undefined)
+      await holder.close()
       await closed
+    },
+  }
+}
+
+async function bind(
+  server: Server,
+  address: NonNullable<SshServerDeps['address']>,
+): Promise<NodeJS.ErrnoException | null> {
+  const failed = Promise.withResolvers<NodeJS.ErrnoException | null>()
+  server.once('error', failed.resolve)
+  server.listen({ ...address, exclusive: true }, () => failed.resolve(null))
+  return failed.promise
+}
+
+/** The process of the protocol: begun with a connection, ended some time after the last. */
+interface ProtocolHolder {
+  running(): Promise<ProtocolProcess>
+  /** Ends it after a while when nobody is connected. */
+  rest(): void
+  close(): Promise<void>
+}
+
+function createProtocolHolder(
+  deps: SshServerDeps,
+  peers: Map<number, Peer>,
+  nobodyArrives: () => boolean,
+): ProtocolHolder {
+  let current: Promise<ProtocolProcess> | null = null
+  let idle: NodeJS.Timeout | undefined
+  let closing = false
+  const end = async () => {
+    const old = current
+    current = null
+    await old?.then((one) => one.end()).catch(() => undefined)
+  }
+  const rest = () => {
+    if (peers.size > 0 || !nobodyArrives() || closing) return
+    clearTimeout(idle)
+    idle = setTimeout(() => void end(), idleMs).unref()
+  }
+  const leave = (peer: Peer) => {
+    if (!peers.delete(peer.id)) return
+    peer.open.gone()
+    rest()
+  }
+  const start = async (isCurrent: () => boolean): Promise<ProtocolProcess> => {
+    const own: ProtocolProcess = superviseProtocol(await deps.startProtocol(), {
+      hostKey: deps.hostKey.privateKey(),
+      version: deps.version,
+      on: (message) => {
+        const peer = peers.get(message.connection)
+        if (peer === undefined || peer.by !== own) return
+        if (message.is === 'gone') leave(peer)
+        // Of one that is being cut nothing more is done.
+        else if (!peer.isCut || message.is === 'closed' || message.is === 'goodbye') peer.open.take(message)
+      },
+      onEnd: (why) => {
+        if (isCurrent()) current = null
+        for (const peer of [...peers.values()]) if (peer.by === own) leave(peer)
+        if (why !== null && !closing) deps.onError(new Error(why), 'the process that speaks SSH')
+      },
+    })
+    return own
+  }
+  return {
+    running: () => {
+      clearTimeout(idle)
+      if (current !== null) return current
+      const starting = start(() => current === starting)
+      current = starting
+      starting.catch(() => {
+        if (current === starting) current = null
+      })
+      return starting
+    },
+    rest,
+    close: async () => {
+      closing = true
+      clearTimeout(idle)
+      await end()
     },
   }
 }

@@ -1,5 +1,5 @@
-import type { SshChannel } from './channel.ts'
 import { sizeWithin } from '../terminals/size.ts'
+import type { SshChannel } from './channel.ts'
 import { inTerminal, writeAll } from './channel-streams.ts'
 import { complain } from './complain.ts'
 import type { Entered } from './entered.ts'

@@ -1,5 +1,5 @@
-import type { SshChannel } from './channel.ts'
 import type { FrameSocket, PeerMessage } from '../http/handler.ts'
+import type { SshChannel } from './channel.ts'
 import { inTerminal, writeAll } from './channel-streams.ts'
 
 /** A channel with a terminal as the viewers of terminals see it. */

@@ -54,7 +54,13 @@ export function serveClient(connection: Connection, id: number, wires: ClientWir
     const number = ask((answer) =>
       answer?.is === 'decided' && answer.accepted ? attempt.accept() : attempt.reject([...methods]),
     )
-    send({ is: 'attempt', connection: id, ask: number, user: attempt.username.slice(0, 1000), by: readAttempt(attempt) })
+    send({
+      is: 'attempt',
+      connection: id,
+      ask: number,
+      user: attempt.username.slice(0, 1000),
+      by: readAttempt(attempt),
+    })
   })
   connection.on('ready', () => send({ is: 'ready', connection: id }))
   connection.on('session', (accept, reject) => {

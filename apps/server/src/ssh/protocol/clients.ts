@@ -39,17 +39,12 @@ export function createClients(link: Pick<ClientWires, 'send' | 'open' | 'forget'
   /** What is handed over comes another way than the first message, and may overtake it. */
   const begun = Promise.withResolvers<(socket: Socket) => void>()
 
-  const serverOf = (ssh2: typeof ssh2Module, ciphers: typeof allCiphers, { hostKey, version }: Begin) => {
-    const algorithms = { ...common.algorithms, cipher: [...ciphers] }
-    const server = new ssh2.Server({ ...common, hostKeys: [hostKey], ident: `Stackquay_${version}`, algorithms })
-    server.on('connection', (connection, { ip, port, header }) => {
-      const peer = byAddress.get(`${ip} ${port}`)
-      if (peer === undefined) return void connection.end()
-      peer.connection = connection
-      link.send({ is: 'hello', connection: peer.id, software: header.versions.software.slice(0, 300) })
-      peer.client = serveClient(connection, peer.id, wires, () => peer.socket.destroy())
-    })
-    return server
+  const arrive: Arrive = (connection, address, software) => {
+    const peer = byAddress.get(address)
+    if (peer === undefined) return void connection.end()
+    peer.connection = connection
+    link.send({ is: 'hello', connection: peer.id, software: software.slice(0, 300) })
+    peer.client = serveClient(connection, peer.id, wires, () => peer.socket.destroy())
   }
 
   const accept = (id: number, socket: Socket) => {
@@ -76,32 +71,21 @@ export function createClients(link: Pick<ClientWires, 'send' | 'open' | 'forget'
     void begun.promise.then((serve) => serve(socket))
   }
 
-  const cut = ({ connection, socket }: Peer, atOnce: boolean) => {
-    if (atOnce || connection === null) return void socket.destroy()
-    connection.end()
-    setTimeout(() => socket.destroy(), endingMs).unref()
-  }
-
   return {
     begin: (ssh2, told) => {
-      const quick = serverOf(ssh2, quickCiphers, told)
-      const all = serverOf(ssh2, allCiphers, told)
+      const quick = serverOf(ssh2, quickCiphers, told, arrive)
+      const all = serverOf(ssh2, allCiphers, told, arrive)
       begun.resolve((socket) => {
         void hasQuickCiphers(socket).then((isQuick) => (isQuick ? quick : all).injectSocket(socket))
       })
     },
     told: (message) => {
       switch (message.is) {
-        case 'cut': {
-          const peer = peers.get(message.connection)
-          return peer === undefined ? undefined : cut(peer, message.atOnce)
-        }
+        case 'cut':
+          return cut(peers.get(message.connection), message.atOnce)
         case 'decided':
-        case 'refused': {
-          const waiting = asks.get(message.ask)
-          asks.delete(message.ask)
-          return waiting?.(message, null)
-        }
+        case 'refused':
+          return answered(asks, message)
         case 'exit':
         case 'close':
           return channels.get(message.channel)?.told(message)
@@ -112,22 +96,56 @@ export function createClients(link: Pick<ClientWires, 'send' | 'open' | 'forget'
     given: (message, handle) => {
       // It was closed on its way here.
       if (handle === undefined) return
-      if (message.is === 'connection') return accept(message.connection, handle)
-      handle.on('error', () => {})
-      if (message.is === 'forward') {
-        const waiting = asks.get(message.ask)
-        asks.delete(message.ask)
-        if (waiting === undefined) handle.destroy()
-        return waiting?.(null, handle)
-      }
-      const channel = channels.get(message.channel)
-      if (channel === undefined) handle.destroy()
-      channel?.given(message.end, handle)
+      if (message.is === 'connection') accept(message.connection, handle)
+      else handOn(message, handle, wires)
     },
   }
 }
 
 type Begin = Extract<ToProtocol, { is: 'begin' }>
+type Arrive = (connection: Connection, address: string, software: string) => void
+
+function serverOf(ssh2: typeof ssh2Module, ciphers: typeof allCiphers, { hostKey, version }: Begin, arrive: Arrive) {
+  const algorithms = { ...common.algorithms, cipher: [...ciphers] }
+  const server = new ssh2.Server({ ...common, hostKeys: [hostKey], ident: `Stackquay_${version}`, algorithms })
+  server.on('connection', (connection, { ip, port, header }) =>
+    arrive(connection, `${ip} ${port}`, header.versions.software),
+  )
+  return server
+}
+
+function answered(asks: ClientWires['asks'], message: Extract<ToProtocol, { is: 'decided' | 'refused' }>): void {
+  const waiting = asks.get(message.ask)
+  asks.delete(message.ask)
+  waiting?.(message, null)
+}
+
+function cut(peer: Peer | undefined, atOnce: boolean): void {
+  if (peer === undefined) return
+  const { connection, socket } = peer
+  if (atOnce || connection === null) return void socket.destroy()
+  connection.end()
+  setTimeout(() => socket.destroy(), endingMs).unref()
+}
+
+/** A socket or a pipe for what waits for it; nobody else has it, so it is closed when nobody waits any more. */
+function handOn(
+  message: Exclude<WithHandle, { is: 'connection' }>,
+  handle: Socket,
+  { asks, channels }: Pick<ClientWires, 'asks' | 'channels'>,
+): void {
+  handle.on('error', () => {})
+  if (message.is === 'forward') {
+    const waiting = asks.get(message.ask)
+    asks.delete(message.ask)
+    if (waiting === undefined) handle.destroy()
+    waiting?.(null, handle)
+    return
+  }
+  const channel = channels.get(message.channel)
+  if (channel === undefined) handle.destroy()
+  channel?.given(message.end, handle)
+}
 
 /** `ssh2` writes a packet in three parts. What is written in one turn goes to the kernel together. */
 function joinWrites(socket: Socket): void {

@@ -1,8 +1,8 @@
 import type { ChildProcess } from 'node:child_process'
-import type { Duplex } from 'node:stream'
 import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
 import type { SshChannel } from '../channel.ts'
-import { BadFrameError, createLink, type LinkChannel } from './link.ts'
+import { BadFrameError, createLink, type Link, type LinkChannel } from './link.ts'
 import { type Exit, type FromProtocol, fromProtocol, type ToProtocol, type WithHandle } from './messages.ts'
 
 /** What one connection of the process is answered by. */
@@ -20,7 +20,6 @@ export interface ConnectionWires {
 export interface ProtocolUses {
   readonly hostKey: string
   readonly version: string
-  /** `null`: the connection is not known here. */
   on(message: FromProtocol & { readonly connection: number }): void
   /** It ended, whyever: no connection is left. `why` when it should not have. */
   onEnd(why: string | null): void
@@ -32,8 +31,6 @@ export interface ProtocolProcess {
   give(connection: number, socket: Socket): void
   cut(connection: number, atOnce: boolean): void
   wiresOf(connection: number, cut: () => void): ConnectionWires
-  /** Messages of a channel go to the connection that opened it. */
-  connectionOf(channel: number): number | undefined
   /** What it did wrong; it is ended. */
   fault(why: string): void
   /** Resolves when it is gone. */
@@ -41,14 +38,12 @@ export interface ProtocolProcess {
 }
 
 export function superviseProtocol(child: ChildProcess, { hostKey, version, on, onEnd }: ProtocolUses): ProtocolProcess {
-  const owners = new Map<number, number>()
-  const channels = new Map<number, LinkChannel>()
   const gone = Promise.withResolvers<void>()
   let [why, isOver]: [string | null, boolean] = [null, false]
   const over = () => {
     if (isOver) return
     isOver = true
-    for (const channel of channels.values()) channel.destroy()
+    channels.end()
     onEnd(why)
     gone.resolve()
   }
@@ -73,7 +68,7 @@ export function superviseProtocol(child: ChildProcess, { hostKey, version, on, o
     onMessage: (told) => {
       const message = fromProtocol.parse(told)
       if ('connection' in message) return on(message)
-      const connection = owners.get(message.channel)
+      const connection = channels.ownerOf(message.channel)
       // Of one that was closed here meanwhile nothing is to be said.
       if (connection !== undefined) on({ ...message, connection } as never)
     },
@@ -93,23 +88,7 @@ export function superviseProtocol(child: ChildProcess, { hostKey, version, on, o
   child.on('disconnect', () => fault('it was cut off'))
   send({ is: 'begin', hostKey, version })
 
-  const open = (id: number, connection: number): SshChannel => {
-    let exit: Exit | null = null
-    const channel = link.open(id, { beforeEnd: () => exit !== null && send({ is: 'exit', channel: id, exit }) })
-    owners.set(id, connection)
-    channels.set(id, channel)
-    channel.on('error', () => {})
-    channel.once('close', () => {
-      channels.delete(id)
-      link.forget(id)
-      if (owners.delete(id)) send({ is: 'close', channel: id })
-    })
-    return Object.assign(channel, {
-      exit: (how: Exit) => {
-        exit = how
-      },
-    })
-  }
+  const channels = createChannels(link, send)
   return {
     pid: child.pid,
     give: (connection, socket) => hand({ is: 'connection', connection }, socket),
@@ -118,21 +97,49 @@ export function superviseProtocol(child: ChildProcess, { hostKey, version, on, o
       decide: (ask, accepted) => send({ is: 'decided', ask, accepted }),
       refuse: (ask, text) => send({ is: 'refused', ask, why: text.slice(0, 1000) }),
       cut,
-      open: (channel) => open(channel, connection),
-      closed: (id) => {
-        if (owners.get(id) !== connection) throw new BadFrameError('a channel of another connection')
-        owners.delete(id)
-        channels.get(id)?.destroy()
-      },
+      open: (channel) => channels.open(channel, connection),
+      closed: (channel) => channels.closed(channel, connection),
       handForward: (ask, socket) => hand({ is: 'forward', ask }, socket),
       handFiles: (channel, end, pipe) => hand({ is: 'files', channel, end }, pipe),
     }),
-    connectionOf: (channel) => owners.get(channel),
     fault,
     end: async () => {
       ending = true
       child.kill('SIGKILL')
       await gone.promise
+    },
+  }
+}
+
+/** Each belongs to the connection that opened it. */
+function createChannels(link: Link, send: (message: ToProtocol) => void) {
+  const open = new Map<number, { readonly owner: number; readonly channel: LinkChannel }>()
+  return {
+    ownerOf: (id: number): number | undefined => open.get(id)?.owner,
+    open: (id: number, owner: number): SshChannel => {
+      let exit: Exit | null = null
+      const channel = link.open(id, { beforeEnd: () => exit !== null && send({ is: 'exit', channel: id, exit }) })
+      open.set(id, { owner, channel })
+      channel.on('error', () => {})
+      channel.once('close', () => {
+        link.forget(id)
+        if (open.delete(id)) send({ is: 'close', channel: id })
+      })
+      return Object.assign(channel, {
+        exit: (how: Exit) => {
+          exit = how
+        },
+      })
+    },
+    /** The client closed it. */
+    closed: (id: number, owner: number): void => {
+      const found = open.get(id)
+      if (found?.owner !== owner) throw new BadFrameError('a channel of another connection')
+      open.delete(id)
+      found.channel.destroy()
+    },
+    end: (): void => {
+      for (const { channel } of [...open.values()]) channel.destroy()
     },
   }
 }

@@ -1,5 +1,5 @@
-import type { Duplex } from 'node:stream'
 import { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
 import { giveUpRights } from '@stackquay/engines/native/as-user/give-up-rights'
 import ssh2 from 'ssh2'
 import { createClients } from './clients.ts'
