@@ -103,7 +103,8 @@ export class LinkChannel extends Duplex {
 
   constructor(write: (kind: FrameKind, bytes: Uint8Array) => void, uses: ChannelUses) {
     // It is closed when the client closed it, and not when both sides have said all.
-    super({ highWaterMark: windowBytes, autoDestroy: false })
+    // What is held unread is counted against the window beyond this little.
+    super({ writableHighWaterMark: windowBytes, readableHighWaterMark: longestData, autoDestroy: false })
     this.#write = write
     this.#uses = uses
     this.stderr = new Writable({
