@@ -10,6 +10,7 @@ import type { ConnectionDeps } from '../ssh/connection.ts'
 import { sshContext } from '../ssh/context.ts'
 import { createForwarding } from '../ssh/forwarding.ts'
 import { type HostKey, openHostKey } from '../ssh/host-key.ts'
+import { startProtocol } from '../ssh/protocol/start.ts'
 import { createSshServer, type SshServer } from '../ssh/server.ts'
 import { createSftpPlaces, sendsLinkFirst } from '../ssh/sftp-places.ts'
 import { createShells } from '../ssh/shells.ts'
@@ -88,6 +89,7 @@ export async function openSsh(
     address: config.ssh,
     hostKey,
     version,
+    startProtocol: () => startProtocol(compiled),
     callers: createCallers(store, access.authenticator),
     denied: access.denied,
     throttle: createThrottle({ now: () => now().getTime() }),

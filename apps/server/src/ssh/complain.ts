@@ -1,14 +1,14 @@
 import { ProblemError } from '@stackquay/contract'
-import type { ServerChannel } from 'ssh2'
 import { problemErrorOf } from '../http/problem-answer.ts'
+import type { SshChannel } from './channel.ts'
 import { inTerminal, writeAll } from './channel-streams.ts'
 
 /** Tells a person on the other side why nothing runs, and ends the channel as a shell does that could not. */
-export async function complain(channel: ServerChannel, error: unknown, slug: string): Promise<void> {
+export async function complain(channel: SshChannel, error: unknown, slug: string): Promise<void> {
   const problem = error instanceof ProblemError ? error : problemErrorOf(error)
   const hint = problem.hint === undefined || problem.hint === null ? '' : `\n${problem.hint}`
   await writeAll(channel.stderr, inTerminal(`${slug}: ${problem.message}${hint}`))
   if (channel.destroyed || channel.writableEnded) return
-  channel.exit(problem.code === 'program_not_found' ? 127 : 254)
+  channel.exit({ code: problem.code === 'program_not_found' ? 127 : 254 })
   channel.end()
 }

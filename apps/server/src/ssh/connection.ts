@@ -1,13 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ProblemError } from '@stackquay/contract'
-import type { AcceptConnection, Connection, ServerChannel, TcpipRequestInfo } from 'ssh2'
 import type { RightsWatch } from '../http/rights-watch.ts'
 import type { Callers } from './caller.ts'
+import type { SshChannel } from './channel.ts'
 import { newConnectionId, type SshPeer } from './context.ts'
 import type { Entered } from './entered.ts'
-import { type LoggedIn, type LogInDeps, logIn } from './log-in.ts'
-import { serveSession } from './session.ts'
-import { onGoodbye, refusalsOf } from './ssh2-parts.ts'
+import { createLogIn, type LoggedIn, type LogInDeps } from './log-in.ts'
+import type { FromProtocol } from './protocol/messages.ts'
+import type { ConnectionWires } from './protocol/process.ts'
+import { type OpenSession, serveSession } from './session.ts'
 
 /** What every connection is served with. */
 export interface ConnectionDeps extends LogInDeps {
@@ -24,12 +25,14 @@ export interface ConnectionDeps extends LogInDeps {
   onError(error: unknown, what: string): void
 }
 
-/** What is served over one socket. */
+/** One connection. What its client wants arrives as messages. */
 export interface OpenConnection {
-  readonly socketGone: AbortController
   /** Null until somebody came in. */
   project(): string | null
   isIn(): boolean
+  take(message: Exclude<FromProtocol, { is: 'gone' }>): void
+  /** The other side is not there any more. */
+  gone(): void
 }
 
 const mostSessions = 32
@@ -37,73 +40,94 @@ const mostForwards = 256
 /** How long a client has to say why a channel closed: the connection may be closing too. */
 const afterChannelMs = 200
 
-export function serveConnection(
-  connection: Connection,
-  peer: SshPeer,
-  cut: () => void,
-  deps: ConnectionDeps,
-): OpenConnection {
+export function serveConnection(ip: string, wires: ConnectionWires, deps: ConnectionDeps): OpenConnection {
   const gone = new AbortController()
   const id = newConnectionId()
+  let peer: SshPeer = { ip, software: '' }
   let who: LoggedIn | null = null
+  let serving: EnteredConnection | null = null
   let saidGoodbye = false
-  onGoodbye(connection, () => {
-    saidGoodbye = true
-  })
-  connection.on('error', () => cut())
-  connection.on('close', () => gone.abort())
-  connection.on('end', () => gone.abort())
+  const { cut } = wires
   const isLost = async () => {
     await sleep(afterChannelMs)
     return gone.signal.aborted && !saidGoodbye
   }
-  logIn(connection, peer, id, gone.signal, deps, (loggedIn) => {
-    who = loggedIn
+  const logIn = createLogIn(deps, {
+    id,
+    peer: () => peer,
+    signal: gone.signal,
+    cut,
+    cameIn: (loggedIn) => {
+      who = loggedIn
+    },
   })
-  connection.on('ready', () => {
-    if (who === null) return cut()
-    serveEntered(connection, { ...deps.enter(who, peer, id, gone.signal), isLost }, who, {
-      deps,
-      cut,
-      gone: gone.signal,
-      peer,
-    })
-  })
-  return { socketGone: gone, project: () => who?.project.id ?? null, isIn: () => who !== null }
+  return {
+    project: () => who?.project.id ?? null,
+    isIn: () => who !== null,
+    gone: () => gone.abort(),
+    take: (message) => {
+      switch (message.is) {
+        case 'hello':
+          peer = { ip, software: message.software }
+          return
+        case 'attempt':
+          // Whoever is in does not come in a second time as somebody else.
+          if (who !== null) return cut()
+          return void logIn.attempt(message).then((accepted) => wires.decide(message.ask, accepted))
+        case 'ready':
+          if (who === null || serving !== null) return cut()
+          serving = serveEntered({ ...deps.enter(who, peer, id, gone.signal), isLost }, who, {
+            deps,
+            wires,
+            gone: gone.signal,
+            software: peer.software,
+          })
+          return
+        case 'goodbye':
+          saidGoodbye = true
+          return
+        default:
+          // Nothing is done for whoever is not in, whatever the other process says.
+          if (serving === null) return cut()
+          return serving.take(message)
+      }
+    },
+  }
+}
+
+type OfEntered = Extract<FromProtocol, { is: 'start' | 'resize' | 'signal' | 'closed' | 'forward' | 'forwarded' }>
+
+interface EnteredConnection {
+  take(message: OfEntered): void
 }
 
 interface Serving {
   readonly deps: ConnectionDeps
-  readonly cut: () => void
+  readonly wires: ConnectionWires
   readonly gone: AbortSignal
-  readonly peer: SshPeer
+  readonly software: string
 }
 
-function serveEntered(
-  connection: Connection,
-  entered: Entered,
-  who: LoggedIn,
-  { deps, cut, gone, peer }: Serving,
-): void {
+function serveEntered(entered: Entered, who: LoggedIn, { deps, wires, gone, software }: Serving): EnteredConnection {
   const { note, onError, rights, callers } = deps
+  const { cut } = wires
   const begun = Date.now()
   const by = who.principal.kind === 'key' ? { key: who.principal.key.id } : { token: tokenIdOf(who) }
-  const written = note(entered, 'ssh.open', { ...by, client: peer.software })
+  const written = note(entered, 'ssh.open', { ...by, client: software })
   // Nothing is done that could not be written down.
   written.catch((error: unknown) => {
     onError(error, 'writing down a connection of SSH')
     cut()
   })
   const unwatch = rights.add({
-    check: async () =>
-      (await callers.stillMay(who.credential, who.project.id))
-        ? null
-        : new ProblemError('unauthorized', 'The right ended.'),
+    check: async () => ((await callers.stillMay(who.credential, who.project.id)) ? null : ended()),
     end: cut,
   })
-  let [sessions, forwards] = [0, 0]
+  let [sessions, forwards, openForwards] = [0, 0, 0]
+  const open = new Map<number, { readonly channel: SshChannel; readonly session: OpenSession }>()
   const end = () => {
     unwatch()
+    for (const { channel } of [...open.values()]) channel.destroy()
     const seconds = Math.round((Date.now() - begun) / 1000)
     written
       .then(() => note(entered, 'ssh.close', { ...by, seconds, sessions, forwards }))
@@ -112,76 +136,73 @@ function serveEntered(
   if (gone.aborted) end()
   else gone.addEventListener('abort', end, { once: true })
 
-  let [openSessions, openForwards] = [0, 0]
-  connection.on('session', (accept, reject) => {
-    if (openSessions >= mostSessions) return reject()
-    openSessions += 1
-    sessions += 1
-    const session = accept()
-    session.once('close', () => {
-      openSessions -= 1
-    })
-    serveSession(session, entered)
-  })
-  const refusals = refusalsOf(connection)
-  connection.on('tcpip', (accept, reject, info) => {
-    const refuse = (why: string) => {
-      refusals.because(why)
-      reject()
+  const forward = async (ask: number, host: string, port: number): Promise<boolean> => {
+    const socket = await leadOn(entered, host, port)
+    if ('refused' in socket) {
+      wires.refuse(ask, socket.refused)
+      return false
     }
-    if (openForwards >= mostForwards) return refuse('Too many connections are forwarded.')
-    openForwards += 1
-    void forward(entered, info, { accept, refuse }, note, forwards === 0)
-      .then((done) => {
-        if (done) forwards += 1
-      })
-      .catch((error: unknown) => {
-        onError(error, 'forwarding a connection of SSH')
-        refuse('The connection could not be made.')
-      })
-      .finally(() => {
-        openForwards -= 1
-      })
-  })
-  // Nothing of this machine is listened on for somebody else: a share shows a project to others.
-  connection.on('request', (_accept, reject) => reject?.())
+    forwards += 1
+    if (forwards === 1) await note(entered, 'ssh.forward', { host: host.slice(0, 255), port })
+    wires.handForward(ask, socket)
+    return true
+  }
+
+  return {
+    take: (message) => {
+      switch (message.is) {
+        case 'start': {
+          if (open.size >= mostSessions) return cut()
+          sessions += 1
+          const channel = wires.open(message.channel)
+          channel.once('close', () => open.delete(message.channel))
+          const give = (side: 'in' | 'out', pipe: Parameters<ConnectionWires['handFiles']>[2]) =>
+            wires.handFiles(message.channel, side, pipe)
+          open.set(message.channel, { channel, session: serveSession(entered, channel, message, give) })
+          return
+        }
+        case 'resize':
+          return open.get(message.channel)?.session.resize(message.cols, message.rows)
+        case 'signal':
+          return open.get(message.channel)?.session.signal(message.name)
+        case 'closed':
+          return wires.closed(message.channel)
+        case 'forward':
+          if (openForwards >= mostForwards) return wires.refuse(message.ask, 'Too many connections are forwarded.')
+          openForwards += 1
+          void forward(message.ask, message.host, message.port)
+            .catch((error: unknown) => {
+              onError(error, 'forwarding a connection of SSH')
+              wires.refuse(message.ask, 'The connection could not be made.')
+            })
+            .then((done) => {
+              openForwards -= done === true ? 0 : 1
+            })
+          return
+        case 'forwarded':
+          openForwards = Math.max(0, openForwards - 1)
+          return
+        default:
+          return message satisfies never
+      }
+    },
+  }
 }
 
-/** Resolves when the forwarded connection is closed; whether there was one. */
-async function forward(
-  entered: Entered,
-  { destIP, destPort }: TcpipRequestInfo,
-  answer: { readonly accept: AcceptConnection<ServerChannel>; refuse(why: string): void },
-  note: ConnectionDeps['note'],
-  isFirst: boolean,
-): Promise<boolean> {
-  const { forwarding, project, projectNow, context } = entered
+/** A connection to a port of the project, or why there is none. */
+async function leadOn({ forwarding, project, projectNow, context }: Entered, host: string, port: number) {
   // Its programs are there when it does not sleep.
   await projectNow()
-  const socket = await forwarding.to(project.id, destIP, destPort, context.signal)
-  if ('refused' in socket) {
-    answer.refuse(socket.refused)
-    return false
-  }
-  if (isFirst) await note(entered, 'ssh.forward', { host: destIP.slice(0, 255), port: destPort })
-  const channel = answer.accept()
-  const { promise, resolve } = Promise.withResolvers<boolean>()
-  const end = () => {
-    socket.destroy()
-    channel.destroy()
-    resolve(true)
-  }
-  socket.on('error', end)
-  socket.once('close', () => {
-    channel.end()
-    resolve(true)
-  })
-  channel.on('error', end)
-  channel.once('close', end)
-  context.signal.addEventListener('abort', end, { once: true })
-  channel.pipe(socket)
-  socket.pipe(channel)
-  return promise.finally(() => context.signal.removeEventListener('abort', end))
+  const socket = await forwarding.to(project.id, host, port, context.signal)
+  if ('refused' in socket) return socket
+  socket.on('error', () => {})
+  if (!context.signal.aborted) return socket
+  socket.destroy()
+  return { refused: 'The client went.' }
+}
+
+function ended(): ProblemError {
+  return new ProblemError('unauthorized', 'The right ended.')
 }
 
 function tokenIdOf({ principal }: LoggedIn): string {

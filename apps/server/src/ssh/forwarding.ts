@@ -7,7 +7,7 @@ import type { Accounts } from '@stackquay/engines'
 import type { Known, Model } from '../projects/model.ts'
 import { ownListener } from './own-listener.ts'
 
-/** Connections that go on to ports of a project, and to nothing else. */
+/** Connections that go on to ports of a project, and to nothing else. Nothing was read of them. */
 export interface Forwarding {
   /** A connection, or why there is none. */
   to(project: string, host: string, port: number, signal: AbortSignal): Promise<Socket | { readonly refused: string }>
@@ -63,6 +63,7 @@ async function connectTo(
   signal: AbortSignal,
 ): Promise<Socket | { readonly refused: string }> {
   const socket = connect({ host, port, noDelay: true })
+  socket.pause()
   try {
     await once(socket, 'connect', { signal: AbortSignal.any([signal, AbortSignal.timeout(connectingMs)]) })
     return socket

@@ -1,6 +1,6 @@
-import type { ServerChannel } from 'ssh2'
 import { exitView } from '../terminals/environment.ts'
 import { createStdinChannel } from '../terminals/stdin-channel.ts'
+import type { SshChannel } from './channel.ts'
 import { writeAll } from './channel-streams.ts'
 import { complain } from './complain.ts'
 import type { Entered } from './entered.ts'
@@ -13,7 +13,7 @@ export interface RunningProgram {
 /** A program without a terminal: bytes go to and fro as they are, and it ends with its channel. */
 export async function runProgram(
   entered: Entered,
-  channel: ServerChannel,
+  channel: SshChannel,
   { argv, env }: { argv(): Promise<readonly string[]>; readonly env: Readonly<Record<string, string>> },
   started: (program: RunningProgram) => void,
 ): Promise<void> {
@@ -41,7 +41,7 @@ export async function runProgram(
   }
 }
 
-async function readInto(channel: ServerChannel, stdin: ReturnType<typeof createStdinChannel>): Promise<void> {
+async function readInto(channel: SshChannel, stdin: ReturnType<typeof createStdinChannel>): Promise<void> {
   try {
     for await (const bytes of channel.iterator({ destroyOnReturn: false })) await stdin.write(bytes as Buffer)
     stdin.end()

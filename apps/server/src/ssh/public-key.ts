@@ -63,7 +63,7 @@ function bitsOfRsa(blob: Buffer): number {
   return modulus.length === 0 ? 0 : BigInt(`0x${modulus.toString('hex')}`).toString(2).length
 }
 
-function fieldsOf(blob: Buffer): readonly Buffer[] {
+export function fieldsOf(blob: Buffer): readonly Buffer[] {
   const fields: Buffer[] = []
   for (let at = 0; at + 4 <= blob.length; ) {
     const length = blob.readUInt32BE(at)

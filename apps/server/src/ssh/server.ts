@@ -1,8 +1,9 @@
+import type { ChildProcess } from 'node:child_process'
 import { createServer, type Server, type Socket } from 'node:net'
-import type { CipherAlgorithm, Connection, ServerConfig } from 'ssh2'
 import { networkOf } from '../access/throttle.ts'
 import { type ConnectionDeps, type OpenConnection, serveConnection } from './connection.ts'
 import type { HostKey } from './host-key.ts'
+import { type ProtocolProcess, superviseProtocol } from './protocol/process.ts'
 
 /** Whether people can connect, for those who ask. */
 export type SshState =
@@ -24,14 +25,18 @@ export interface SshServerDeps extends ConnectionDeps {
   readonly address: { readonly host: string; readonly port: number } | null
   readonly hostKey: HostKey
   readonly version: string
+  /** Starts the process that speaks SSH. */
+  startProtocol(): Promise<ChildProcess>
   /** Who has the port, in words. */
   usedBy(port: number): Promise<string>
 }
 
 interface Peer {
-  readonly socket: Socket
+  readonly id: number
   readonly network: string
-  open: OpenConnection | null
+  readonly by: ProtocolProcess
+  readonly open: OpenConnection
+  isCut: boolean
 }
 
 /** Connections of whoever did not come in yet: few, and each for half a minute. */
@@ -39,53 +44,60 @@ const mostStrangers = 100
 const mostOfNetwork = 30
 const strangerMs = 30_000
 const mostConnections = 500
-/** How long the other side has to take an end before it is cut off. */
-const endingMs = 500
-/** How long a client has to say its name before it is answered without. */
-const speakingMs = 300
+/** How long a connection may take to end; then the process that has it hangs, and is ended. */
+const cuttingMs = 3000
+/** The process stays for the next connection this long. */
+const idleMs = 60_000
 
 export function createSshServer(deps: SshServerDeps): SshServer {
   const { address, onError } = deps
-  const peers = new Map<string, Peer>()
+  const peers = new Map<number, Peer>()
   let state: SshState =
     address === null ? { kind: 'off' } : { kind: 'not_listening', reason: 'It does not listen yet.' }
   let listener: Server | null = null
-  /** `ssh2` is loaded by the first connection. */
-  let protocol: Promise<(socket: Socket) => void> | null = null
-
-  const accept = (socket: Socket) => {
-    const { remoteAddress: ip, remotePort } = socket
-    if (ip === undefined || remotePort === undefined || isFull(peers, networkOf(ip))) return void socket.destroy()
-    const key = `${ip} ${remotePort}`
-    const peer: Peer = { socket, network: networkOf(ip), open: null }
-    peers.set(key, peer)
-    // Small packets go at once: without it each answer of a transfer waits for the one before.
-    socket.setNoDelay(true)
-    joinWrites(socket)
+  let [next, arriving, closing] = [0, 0, false]
+  const holder = createProtocolHolder(deps, peers, () => arriving === 0)
+  const cut = (peer: Peer, atOnce: boolean) => {
+    peer.isCut = true
+    peer.by.cut(peer.id, atOnce)
+    setTimeout(() => {
+      if (peers.get(peer.id) === peer) peer.by.fault('it did not end a connection')
+    }, cuttingMs).unref()
+  }
+  const accept = async (socket: Socket) => {
+    const { remoteAddress } = socket
+    if (remoteAddress === undefined || isFull(peers, arriving, networkOf(remoteAddress))) return void socket.destroy()
     socket.on('error', () => socket.destroy())
-    socket.once('close', () => {
-      peers.delete(key)
-      peer.open?.socketGone.abort()
+    arriving += 1
+    const by = await holder.running().finally(() => {
+      arriving -= 1
     })
-    setTimeout(() => peer.open?.isIn() !== true && socket.destroy(), strangerMs).unref()
-    protocol ??= loadProtocol(deps, (ip, port) => peers.get(`${ip} ${port}`))
-    protocol
-      .then((serve) => serve(socket))
-      .catch((error: unknown) => {
-        protocol = null
-        onError(error, 'loading SSH')
-        socket.destroy()
-      })
+    if (socket.destroyed || closing) {
+      socket.destroy()
+      return holder.rest()
+    }
+    const id = next++
+    const wires = by.wiresOf(id, () => cut(peer, false))
+    const ip = remoteAddress.replace(/^::ffff:(?=\d+\.)/i, '')
+    const open = serveConnection(ip, wires, deps)
+    const peer: Peer = { id, network: networkOf(remoteAddress), by, open, isCut: false }
+    peers.set(id, peer)
+    by.give(id, socket)
+    setTimeout(() => {
+      if (peers.has(id) && !peer.open.isIn()) cut(peer, true)
+    }, strangerMs).unref()
   }
 
   return {
     async listen() {
       if (address === null) return
-      const server = createServer(accept)
-      const failed = Promise.withResolvers<NodeJS.ErrnoException | null>()
-      server.once('error', failed.resolve)
-      server.listen({ ...address, exclusive: true }, () => failed.resolve(null))
-      const error = await failed.promise
+      const server = createServer({ pauseOnConnect: true }, (socket) => {
+        accept(socket).catch((error: unknown) => {
+          onError(error, 'starting the process that speaks SSH')
+          socket.destroy()
+        })
+      })
+      const error = await bind(server, address)
       if (error !== null) {
         const why =
           error.code === 'EADDRINUSE'
@@ -101,113 +113,104 @@ export function createSshServer(deps: SshServerDeps): SshServer {
     },
     state: () => state,
     endOf: (project) => {
-      for (const peer of peers.values()) if (peer.open?.project() === project) peer.socket.destroy()
+      for (const peer of peers.values()) if (peer.open.project() === project) cut(peer, true)
     },
     async close() {
-      for (const { socket } of peers.values()) socket.destroy()
+      closing = true
       const server = listener
       listener = null
-      if (server !== null) await new Promise<void>((resolve) => void server.close(() => resolve()))
+      const closed = server === null ? null : new Promise<void>((resolve) => void server.close(() => resolve()))
+      await holder.close()
+      await closed
     },
   }
 }
 
-/** `ssh2` writes a packet in three parts. What is written in one turn goes to the kernel together. */
-function joinWrites(socket: Socket): void {
-  let isJoining = false
-  const write = socket.write.bind(socket) as (...args: readonly unknown[]) => boolean
-  const end = () => {
-    isJoining = false
-    socket.uncork()
-  }
-  socket.write = ((...args: readonly unknown[]) => {
-    if (!isJoining) {
-      isJoining = true
-      socket.cork()
-      process.nextTick(end)
-    }
-    return write(...args)
-  }) as typeof socket.write
+async function bind(
+  server: Server,
+  address: NonNullable<SshServerDeps['address']>,
+): Promise<NodeJS.ErrnoException | null> {
+  const failed = Promise.withResolvers<NodeJS.ErrnoException | null>()
+  server.once('error', failed.resolve)
+  server.listen({ ...address, exclusive: true }, () => failed.resolve(null))
+  return failed.promise
 }
 
-function isFull(peers: ReadonlyMap<string, Peer>, network: string): boolean {
-  if (peers.size >= mostConnections) return true
-  const strangers = [...peers.values()].filter(({ open }) => open?.isIn() !== true)
-  return strangers.length >= mostStrangers || strangers.filter((one) => one.network === network).length >= mostOfNetwork
+/** The process of the protocol: begun with a connection, ended some time after the last. */
+interface ProtocolHolder {
+  running(): Promise<ProtocolProcess>
+  /** Ends it after a while when nobody is connected. */
+  rest(): void
+  close(): Promise<void>
 }
 
-async function loadProtocol(
+function createProtocolHolder(
   deps: SshServerDeps,
-  peerAt: (ip: string, port: number) => Peer | undefined,
-): Promise<(socket: Socket) => void> {
-  const { default: ssh2 } = await import('ssh2')
-  const serverOf = (cipher: readonly CipherAlgorithm[]) => {
-    const algorithms = { ...common.algorithms, cipher: [...cipher] }
-    const own = { hostKeys: [deps.hostKey.privateKey()], ident: `Stackquay_${deps.version}` }
-    const server = new ssh2.Server({ ...common, ...own, algorithms })
-    server.on('connection', (connection: Connection, { ip, port, header }) => {
-      const peer = peerAt(ip, port)
-      if (peer === undefined) return void connection.end()
-      const { socket } = peer
-      const cut = () => {
-        connection.end()
-        setTimeout(() => socket.destroy(), endingMs).unref()
-      }
-      peer.open = serveConnection(connection, { ip: plain(ip), software: header.versions.software }, cut, deps)
-    })
-    return server
+  peers: Map<number, Peer>,
+  nobodyArrives: () => boolean,
+): ProtocolHolder {
+  let current: Promise<ProtocolProcess> | null = null
+  let idle: NodeJS.Timeout | undefined
+  let closing = false
+  const end = async () => {
+    const old = current
+    current = null
+    await old?.then((one) => one.end()).catch(() => undefined)
   }
-  const quick = serverOf(quickCiphers)
-  const all = serverOf([...quickCiphers, ...otherCiphers])
-  return (socket) => void hasQuickCiphers(socket).then((isQuick) => (isQuick ? quick : all).injectSocket(socket))
+  const rest = () => {
+    if (peers.size > 0 || !nobodyArrives() || closing) return
+    clearTimeout(idle)
+    idle = setTimeout(() => void end(), idleMs).unref()
+  }
+  const leave = (peer: Peer) => {
+    if (!peers.delete(peer.id)) return
+    peer.open.gone()
+    rest()
+  }
+  const start = async (isCurrent: () => boolean): Promise<ProtocolProcess> => {
+    const own: ProtocolProcess = superviseProtocol(await deps.startProtocol(), {
+      hostKey: deps.hostKey.privateKey(),
+      version: deps.version,
+      on: (message) => {
+        const peer = peers.get(message.connection)
+        if (peer === undefined || peer.by !== own) return
+        if (message.is === 'gone') leave(peer)
+        // Of one that is being cut nothing more is done.
+        else if (!peer.isCut || message.is === 'closed' || message.is === 'goodbye') peer.open.take(message)
+      },
+      onEnd: (why) => {
+        if (isCurrent()) current = null
+        for (const peer of [...peers.values()]) if (peer.by === own) leave(peer)
+        if (why !== null && !closing) deps.onError(new Error(why), 'the process that speaks SSH')
+      },
+    })
+    return own
+  }
+  return {
+    running: () => {
+      clearTimeout(idle)
+      if (current !== null) return current
+      const starting = start(() => current === starting)
+      current = starting
+      starting.catch(() => {
+        if (current === starting) current = null
+      })
+      return starting
+    },
+    rest,
+    close: async () => {
+      closing = true
+      clearTimeout(idle)
+      await end()
+    },
+  }
 }
 
-/**
- * The client’s order of ciphers decides, and OpenSSH puts those first that are the slowest here. It is offered the quick ones alone; it has had
- * them since 2013. A client that waits for us to speak first is offered all.
- */
-async function hasQuickCiphers(socket: Socket): Promise<boolean> {
-  const spoken = Promise.withResolvers<Buffer | null>()
-  const read = () => spoken.resolve(socket.read() as Buffer | null)
-  const timer = setTimeout(() => spoken.resolve(null), speakingMs)
-  socket.once('readable', read)
-  socket.once('close', () => spoken.resolve(null))
-  const first = await spoken.promise
-  clearTimeout(timer)
-  socket.off('readable', read)
-  if (first === null) return false
-  socket.unshift(first)
-  return first.subarray(0, 16).toString('latin1') === 'SSH-2.0-OpenSSH_'
+function isFull(peers: ReadonlyMap<number, Peer>, arriving: number, network: string): boolean {
+  if (peers.size + arriving >= mostConnections) return true
+  const strangers = [...peers.values()].filter(({ open }) => !open.isIn())
+  return (
+    strangers.length + arriving >= mostStrangers ||
+    strangers.filter((one) => one.network === network).length + arriving >= mostOfNetwork
+  )
 }
-
-function plain(ip: string): string {
-  return ip.replace(/^::ffff:(?=\d+\.)/i, '')
-}
-
-const quickCiphers: readonly CipherAlgorithm[] = ['aes128-gcm@openssh.com', 'aes256-gcm@openssh.com']
-const otherCiphers: readonly CipherAlgorithm[] = [
-  'aes128-ctr',
-  'aes192-ctr',
-  'aes256-ctr',
-  'chacha20-poly1305@openssh.com',
-]
-
-/** What clients of the last ten years have; nothing with SHA-1. */
-const common = {
-  algorithms: {
-    kex: [
-      'curve25519-sha256',
-      'curve25519-sha256@libssh.org',
-      'ecdh-sha2-nistp256',
-      'ecdh-sha2-nistp384',
-      'ecdh-sha2-nistp521',
-      'diffie-hellman-group-exchange-sha256',
-      'diffie-hellman-group16-sha512',
-      'diffie-hellman-group14-sha256',
-    ],
-    hmac: ['hmac-sha2-256-etm@openssh.com', 'hmac-sha2-512-etm@openssh.com', 'hmac-sha2-256', 'hmac-sha2-512'],
-    compress: ['none'],
-  },
-  keepaliveInterval: 15_000,
-  keepaliveCountMax: 3,
-} satisfies Pick<ServerConfig, 'algorithms' | 'keepaliveInterval' | 'keepaliveCountMax'>

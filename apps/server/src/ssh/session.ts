@@ -1,8 +1,9 @@
 import { signalOf, takesVariable } from '@stackquay/domain'
-import type { PseudoTtyInfo, ServerChannel, Session } from 'ssh2'
+import type { SshChannel } from './channel.ts'
 import type { Entered } from './entered.ts'
 import { type RunningProgram, runProgram } from './program.ts'
-import { serveSftp } from './sftp.ts'
+import type { Start } from './protocol/messages.ts'
+import { type FilePipes, serveSftp } from './sftp.ts'
 import { showShell } from './shell.ts'
 import type { TerminalSocket } from './terminal-socket.ts'
 
@@ -12,66 +13,55 @@ export interface Wish {
   readonly size: { readonly cols: number; readonly rows: number }
 }
 
+/** What a client tells of what runs. */
+export interface OpenSession {
+  resize(cols: number, rows: number): void
+  signal(name: string): void
+}
+
 const mostVariables = 32
 
-/** One session of a connection: a shell, a program or a subsystem, of which there is one at most. */
-export function serveSession(session: Session, entered: Entered): void {
-  const env: Record<string, string> = {}
-  let pty: PseudoTtyInfo | null = null
-  let shown: TerminalSocket | null = null
-  let program: RunningProgram | null = null
+/** A shell, a program, files or a terminal that goes on, in a channel of its own. */
+export function serveSession(
+  entered: Entered,
+  channel: SshChannel,
+  { program, env: sent, pty }: Start,
+  pipes: FilePipes,
+): OpenSession {
   const { onError } = entered
+  const env = Object.fromEntries(
+    Object.entries(sent)
+      .filter(([name, value]) => takesVariable(name, value))
+      .slice(0, mostVariables),
+  )
+  let shown: TerminalSocket | null = null
+  let running: RunningProgram | null = null
   const carryOut = (work: Promise<void>) => void work.catch((error: unknown) => onError(error, 'a session of SSH'))
-  const wish = (): Wish => ({ env, size: { cols: pty?.cols || 80, rows: pty?.rows || 24 } })
-
-  session.on('env', (accept, reject, { key, val }) => {
-    const isKnown = takesVariable(key, val) && (key in env || Object.keys(env).length < mostVariables)
-    if (isKnown) env[key] = val
-    ;(isKnown ? accept : reject)?.()
-  })
-  session.on('pty', (accept, _reject, info) => {
-    pty = info
-    const { term } = info as PseudoTtyInfo & { readonly term?: string }
-    if (term !== undefined && takesVariable('TERM', term)) env.TERM = term
-    accept?.()
-  })
-  session.on('window-change', (accept, _reject, { cols, rows }) => {
-    if (pty !== null) pty = { ...pty, cols, rows }
-    shown?.resize(cols, rows)
-    accept?.()
-  })
-  session.on('signal', (accept, reject, { name }) => {
-    const signal = signalOf(name.replace(/^SIG/, ''))
-    if (signal === null || program === null) return reject?.()
-    program.signal(signal)
-    accept?.()
-  })
-
-  const terminal = (channel: ServerChannel, command: string | null, existing: string | null) =>
+  const terminal = (command: string | null, existing: string | null) => {
+    const size = { cols: pty?.cols || 80, rows: pty?.rows || 24 }
     carryOut(
-      showShell(entered, channel, { ...wish(), command, existing }, (socket) => {
+      showShell(entered, channel, { env, size, command, existing }, (socket) => {
         shown = socket
       }),
     )
-  const plain = (channel: ServerChannel, argv: () => Promise<readonly string[]>) =>
+  }
+  const plain = (argv: () => Promise<readonly string[]>) =>
     carryOut(
       runProgram(entered, channel, { argv, env }, (started) => {
-        program = started
+        running = started
       }),
     )
-  session.on('shell', (accept) => {
-    const channel = accept()
-    if (pty !== null) return terminal(channel, null, null)
-    plain(channel, () => entered.plainShellArgv())
-  })
-  session.on('exec', (accept, _reject, { command }) => {
-    const channel = accept()
-    if (pty !== null) return terminal(channel, command, null)
-    plain(channel, () => entered.shellArgv(command))
-  })
-  session.on('subsystem', (accept, reject, { name }) => {
-    if (name === 'sftp') return carryOut(serveSftp(entered, accept()))
-    if (/^term_[a-z0-9]{1,40}$/.test(name) && pty !== null) return terminal(accept(), null, name)
-    reject?.()
-  })
+
+  if (program.kind === 'files') carryOut(serveSftp(entered, channel, pipes))
+  else if (program.kind === 'terminal') terminal(null, program.id)
+  else if (program.kind === 'command')
+    pty === null ? plain(() => entered.shellArgv(program.command)) : terminal(program.command, null)
+  else pty === null ? plain(() => entered.plainShellArgv()) : terminal(null, null)
+  return {
+    resize: (cols, rows) => shown?.resize(cols, rows),
+    signal: (name) => {
+      const signal = signalOf(name.replace(/^SIG/, ''))
+      if (signal !== null) running?.signal(signal)
+    },
+  }
 }

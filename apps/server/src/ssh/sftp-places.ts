@@ -27,7 +27,8 @@ export function createSftpPlaces(start: (place: SftpPlace) => Promise<ChildProce
         const child = await start(place)
         running.add(child)
         const gone = () => running.delete(child)
-        child.once('close', gone)
+        // Its pipes are handed on, so its end is all that is seen of it here.
+        child.once('exit', gone)
         child.once('error', gone)
         return child
       } finally {
@@ -37,7 +38,11 @@ export function createSftpPlaces(start: (place: SftpPlace) => Promise<ChildProce
     async close() {
       const left = [...running]
       for (const child of left) child.kill('SIGKILL')
-      await Promise.all(left.map((child) => once(child, 'close').catch(() => undefined)))
+      await Promise.all(
+        left.map((child) =>
+          child.exitCode === null && child.signalCode === null ? once(child, 'exit').catch(() => undefined) : undefined,
+        ),
+      )
     },
   }
 }

@@ -1,5 +1,5 @@
-import type { ServerChannel } from 'ssh2'
 import { sizeWithin } from '../terminals/size.ts'
+import type { SshChannel } from './channel.ts'
 import { inTerminal, writeAll } from './channel-streams.ts'
 import { complain } from './complain.ts'
 import type { Entered } from './entered.ts'
@@ -19,7 +19,7 @@ export interface TerminalAsk extends Wish {
  */
 export async function showShell(
   entered: Entered,
-  channel: ServerChannel,
+  channel: SshChannel,
   ask: TerminalAsk,
   begun: (socket: TerminalSocket) => void,
 ): Promise<void> {
@@ -68,7 +68,7 @@ async function endWithClient({ terminals, projectNow, context, isLost, onError }
 }
 
 /** Terminals of the same caller that nobody looks at: a connection was lost. */
-async function tellOthers({ terminals, projectNow, context, user }: Entered, channel: ServerChannel): Promise<void> {
+async function tellOthers({ terminals, projectNow, context, user }: Entered, channel: SshChannel): Promise<void> {
   const known = await terminals.of(await projectNow())
   const left = known.filter(
     ({ state, viewers, actor }) => state === 'running' && viewers === 0 && actor === context.actor,

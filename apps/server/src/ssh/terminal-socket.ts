@@ -1,5 +1,5 @@
-import type { ServerChannel } from 'ssh2'
 import type { FrameSocket, PeerMessage } from '../http/handler.ts'
+import type { SshChannel } from './channel.ts'
 import { inTerminal, writeAll } from './channel-streams.ts'
 
 /** A channel with a terminal as the viewers of terminals see it. */
@@ -8,7 +8,7 @@ export interface TerminalSocket extends FrameSocket {
 }
 
 /** Frames become what a person sees, and how it ended the exit of the channel. */
-export function terminalSocket(channel: ServerChannel, signal: AbortSignal): TerminalSocket {
+export function terminalSocket(channel: SshChannel, signal: AbortSignal): TerminalSocket {
   let take: ((message: PeerMessage) => void | Promise<void>) | null = null
   let working = Promise.resolve()
   let sent = Promise.resolve()
@@ -50,12 +50,12 @@ export function terminalSocket(channel: ServerChannel, signal: AbortSignal): Ter
 
 /** How a program ended, as SSH tells it. */
 export function endChannel(
-  channel: ServerChannel,
+  channel: SshChannel,
   { code, signal }: { readonly code?: number | null; readonly signal?: string | null },
 ): void {
   if (channel.destroyed || channel.writableEnded) return
-  if (typeof code === 'number') channel.exit(code)
-  else if (typeof signal === 'string') channel.exit(signal.replace(/^SIG/, ''), false, '')
-  else channel.exit(255)
+  if (typeof code === 'number') channel.exit({ code })
+  else if (typeof signal === 'string') channel.exit({ signal: signal.replace(/^SIG/, '') })
+  else channel.exit({ code: 255 })
   channel.end()
 }

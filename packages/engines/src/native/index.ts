@@ -1,6 +1,7 @@
 export type { Account } from './account.ts'
 export { type Accounts, oneAccount, serviceUser } from './accounts.ts'
 export * from './as-user/index.ts'
+export { startTalker, type TalkerProcess } from './as-user/talker.ts'
 export type { BundledProgram } from './bundled.ts'
 export { createNativeEngine, type NativeEngineOptions } from './engine.ts'
 export { instanceOf } from './home.ts'
