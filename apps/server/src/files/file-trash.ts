@@ -27,7 +27,8 @@ export interface FileTrash {
 
 const trashPath = (...names: readonly string[]) => sftpPath([fileTrash, ...names])
 
-export function createFileTrash({ store, folders, trashDays, now }: FileTrashDeps): FileTrash {
+export function createFileTrash(deps: FileTrashDeps): FileTrash {
+  const { store, folders } = deps
   const projectOf = (item: TrashItem) => store.projects.find(item.project)
   const settle = async (item: TrashItem) => {
     const row = await projectOf(item)
@@ -38,45 +39,10 @@ export function createFileTrash({ store, folders, trashDays, now }: FileTrashDep
     })
   }
   return {
-    async put(row, names, context, holding) {
-      const at = now()
-      const id = newId('trs', at)
-      const path = names.join('/')
-      const base = names.at(-1)!
-      return holding(id, () =>
-        asProblemOf(
-          names,
-          folders.use(row, async (files) => {
-            const { kind, size } = await files.look(sftpPath(names), 'keep')
-            const item = await store.transaction((tx) =>
-              tx.trash.add({
-                ...{ id, kind: 'file', name: path, project: row.id, slug: row.slug, projectName: row.spec.name },
-                ...{ engine: row.engine, operation: null, database: null, secrets: [] },
-                data: [{ name: path, sizeBytes: kind === 'folder' ? null : size }],
-                ...{ deletedAt: at.toISOString(), deletedBy: context.actor, purgeAt: purgeTime(at, trashDays) },
-              }),
-            )
-            try {
-              await makeTrash(files)
-              await files.makeFolder(trashPath(id))
-              await files.rename(sftpPath(names), trashPath(id, base))
-            } catch (error) {
-              await files.removeFolder(trashPath(id)).catch(() => undefined)
-              await settle(item)
-              throw error
-            }
-            return store.transaction(async (tx) => {
-              const kept = await tx.trash.setState(id, ['moving'], 'kept')
-              const changes = { item: id, kind }
-              await tx.audit.append(
-                context.audit({ action: 'file.delete', target: `${row.slug}/${path}`, project: row.id, changes }),
-              )
-              await tx.events.append(trashEvent(kept, 'deleted'))
-              return kept
-            })
-          }),
-        ),
-      )
+    put(row, names, context, holding) {
+      const id = newId('trs', deps.now())
+      const moved = () => folders.use(row, (files) => moveToTrash(files, { row, names, id, settle }, context, deps))
+      return holding(id, () => asProblemOf(names, moved()))
     },
 
     async restore(item, context) {
@@ -118,6 +84,51 @@ export function createFileTrash({ store, folders, trashDays, now }: FileTrashDep
 
     settle,
   }
+}
+
+interface Moving {
+  readonly row: ProjectRow
+  readonly names: readonly string[]
+  readonly id: string
+  settle(item: TrashItem): Promise<void>
+}
+
+/** Written down first, then moved. */
+async function moveToTrash(
+  files: SftpFiles,
+  { row, names, id, settle }: Moving,
+  context: RequestContext,
+  { store, trashDays, now }: FileTrashDeps,
+): Promise<TrashItem> {
+  const at = now()
+  const path = names.join('/')
+  const { kind, size } = await files.look(sftpPath(names), 'keep')
+  const item = await store.transaction((tx) =>
+    tx.trash.add({
+      ...{ id, kind: 'file', name: path, project: row.id, slug: row.slug, projectName: row.spec.name },
+      ...{ engine: row.engine, operation: null, database: null, secrets: [] },
+      data: [{ name: path, sizeBytes: kind === 'folder' ? null : size }],
+      ...{ deletedAt: at.toISOString(), deletedBy: context.actor, purgeAt: purgeTime(at, trashDays) },
+    }),
+  )
+  try {
+    await makeTrash(files)
+    await files.makeFolder(trashPath(id))
+    await files.rename(sftpPath(names), trashPath(id, names.at(-1)!))
+  } catch (error) {
+    await files.removeFolder(trashPath(id)).catch(() => undefined)
+    await settle(item)
+    throw error
+  }
+  return store.transaction(async (tx) => {
+    const kept = await tx.trash.setState(id, ['moving'], 'kept')
+    const changes = { item: id, kind }
+    await tx.audit.append(
+      context.audit({ action: 'file.delete', target: `${row.slug}/${path}`, project: row.id, changes }),
+    )
+    await tx.events.append(trashEvent(kept, 'deleted'))
+    return kept
+  })
 }
 
 /** Git and whoever reads the project pass it over. */
