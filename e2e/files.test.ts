@@ -5,6 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { promisify } from 'node:util'
+import type { Browser } from '@stackquay/testkit'
+import { assertLooks, openPage } from './support/page.ts'
 import { type Service, startService } from './support/service.ts'
 import { makeSourceRoot, type SourceRoot } from './support/source-root.ts'
 
@@ -16,6 +18,7 @@ describe('files of a project', { timeout: 300_000 }, () => {
   let root: SourceRoot
   let outside: string
   let folder: string
+  let browser: Browser
 
   const raw = (
     method: string,
@@ -69,6 +72,7 @@ printf x > "$(printf 'line\\nbreak')"; printf x > "$(printf 'bad\\377')"; mkdir 
     assert.match(await planted.text(), /"code":0/)
   })
   after(async () => {
+    await browser?.close()
     await service?.close()
     await root?.remove()
     if (outside !== undefined) await rm(outside, { recursive: true, force: true })
@@ -155,6 +159,8 @@ printf x > "$(printf 'line\\nbreak')"; printf x > "$(printf 'bad\\377')"; mkdir 
     const read = await get('index.html')
     const etag = read.headers.get('etag')!
     assert.equal(await read.text(), 'hello\n')
+    // Made by us, it is the project’s user’s.
+    assert.equal((await put('index.html', 'hello\n', { 'if-match': etag })).status, 200)
     await chmod(join(folder, 'index.html'), 0o600)
     const again = (await get('index.html')).headers.get('etag')!
     assert.notEqual(again, etag)
@@ -219,13 +225,62 @@ printf x > "$(printf 'line\\nbreak')"; printf x > "$(printf 'bad\\377')"; mkdir 
     await rm(file)
   })
 
+  it('is a tab of the page: a file is edited, nobody is overwritten, and what is dropped arrives', async () => {
+    await put('page.txt', 'first\n', create)
+    const opened = await openPage(service, 30_000)
+    browser = opened.browser
+    const { page } = opened
+    await page.getByRole('heading', { level: 1 }).waitFor()
+    await page.goto(`${service.url}/projects/shop/files`)
+    await page.getByRole('link', { name: 'page.txt' }).waitFor()
+    await assertLooks(page, 'files of a project')
+    await page.getByRole('link', { name: 'page.txt' }).click()
+    const editor = page.getByLabel('Content of page.txt')
+    await editor.fill('mine')
+    await put('page.txt', 'theirs', { 'if-match': '*' })
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('Somebody else changed this file').waitFor()
+    assert.equal(await readFile(join(folder, 'page.txt'), 'utf8'), 'theirs')
+    await assertLooks(page, 'a file that somebody else changed')
+    await page.getByRole('button', { name: 'Overwrite with mine' }).click()
+    await page.getByText('Saved.').waitFor()
+    assert.equal(await readFile(join(folder, 'page.txt'), 'utf8'), 'mine')
+    await editor.fill('mine again')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('Not saved').waitFor({ state: 'detached' })
+    assert.equal(await readFile(join(folder, 'page.txt'), 'utf8'), 'mine again')
+    await assertLooks(page, 'a file in the editor')
+    await page.getByRole('button', { name: 'Close', exact: true }).click()
+    const up = { name: 'up.bin', mimeType: 'application/octet-stream', buffer: Buffer.from([0, 1, 2]) }
+    await page.getByLabel('Upload').last().setInputFiles(up)
+    await page.getByRole('link', { name: 'up.bin' }).click()
+    await page.getByText('This file is no text').waitFor()
+    await page.getByRole('button', { name: 'Close', exact: true }).click()
+    await page.getByRole('button', { name: 'Actions for up.bin' }).click()
+    await page.getByRole('menuitem', { name: 'Delete' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
+    await page.getByText('up.bin is in the trash.').waitFor()
+    assert.deepEqual(
+      opened.errors.filter((text) => !/412/.test(text)),
+      [],
+    )
+  })
+
   it('is open to operate alone, and recorded', async () => {
     const token = await service.newToken('read')
     for (const path of ['', '/content?path=index.html', '/archive'])
       assert.equal((await raw('GET', at(path), { token })).status, 403)
     const { items } = await service.client.call('listAudit', { query: { limit: 200 } })
     const actions = new Set(items.map(({ action }) => action))
-    for (const action of ['file.read', 'file.write', 'file.folder', 'file.rename', 'file.delete', 'file.archive'])
+    for (const action of [
+      'file.read',
+      'file.write',
+      'file.folder',
+      'file.rename',
+      'file.delete',
+      'file.archive',
+      'trash.restore',
+    ])
       assert.ok(actions.has(action), action)
   })
 })

@@ -32,6 +32,7 @@ async function* folderOf(
     const at = `${path}/${entry.name}`
     if (entry.kind === 'folder') yield* folderOf(files, at, below.name, [], depth - 1)
     else if (entry.kind === 'link') yield header(below, 'link', 0, await files.linkTarget(at))
+    else if (entry.kind === 'file' && entry.size === 0) yield header(below, 'file', 0)
     else if (entry.kind === 'file') yield* fileOf(files, at, below)
   }
 }

@@ -24,7 +24,7 @@ export interface SftpEntry extends SftpInfo {
  * `FilesError`. What is answered is checked, and a process that does not answer is killed: a program of the same user may stop it.
  */
 export interface SftpFiles {
-  /** In no order. At most so many; the last folder entries beyond are left out. */
+  /** In no order, at most so many. */
   list(path: string, most: number): Promise<{ readonly entries: readonly SftpEntry[]; readonly isWhole: boolean }>
   /** Of the place itself, or of what its links lead to. */
   look(path: string, links: 'keep' | 'follow'): Promise<SftpInfo>
@@ -80,9 +80,11 @@ export function openSftpFiles(child: ChildProcess): SftpFiles {
       const entries: SftpEntry[] = []
       try {
         while (entries.length < most) {
-          const answer = await ask(packets.readdir, [handle])
-          if (answer.isEnd) return { entries, isWhole: true }
-          entries.push(...readEntries(expected(answer, packets.name)))
+          const answers = await Promise.all(Array.from({ length: 8 }, () => ask(packets.readdir, [handle])))
+          for (const answer of answers) {
+            if (answer.isEnd) return { entries: entries.slice(0, most), isWhole: entries.length <= most }
+            entries.push(...readEntries(expected(answer, packets.name)))
+          }
         }
         return { entries: entries.slice(0, most), isWhole: false }
       } finally {
