@@ -9,6 +9,7 @@ import { openCommands } from './app/commands.ts'
 import type { AppContext } from './app/context.ts'
 import { openCron } from './app/cron.ts'
 import { openDeploys } from './app/deploys.ts'
+import { openFiles } from './app/files.ts'
 import { openHttp } from './app/http.ts'
 import { openInstance } from './app/instance.ts'
 import { openOperations } from './app/operations.ts'
@@ -89,7 +90,8 @@ export async function createApp(options: AppOptions): Promise<App> {
   const scheduler = openScheduler({ store, model, orchestrator, backups, now, onError, ready: resumption.ready })
   const cron = openCron({ instance, projects, commands, resumption }, context)
   const archives = openArchives({ instance, resolving, projects, operations, resumption }, context)
-  const trash = openTrash(instance, resumption, context)
+  const files = await openFiles(instance, context)
+  const trash = openTrash(instance, files, resumption, context)
   const deploys = openDeploys({ instance, resolving, projects, operations, resumption }, context)
   const sleeping = openSleeping({ instance, projects, operations, resumption }, context)
   const ssh = await openSsh({ instance, resolving, projects, commands, access, sleeping }, context)
@@ -97,7 +99,7 @@ export async function createApp(options: AppOptions): Promise<App> {
   const dispatcher = createDispatcher({ store, now, onError })
   await dispatcher.start()
 
-  const parts = { ...operating, sharing, access, resumption, dispatcher, ports, sockets, trash, deploys, ssh }
+  const parts = { ...operating, sharing, access, resumption, dispatcher, ports, sockets, trash, files, deploys, ssh }
   const http = openHttp({ ...parts, uses: sleeping.uses, changing: { ...changing, orchestrator } }, context)
 
   return {
@@ -124,6 +126,7 @@ export async function createApp(options: AppOptions): Promise<App> {
         await projects.settled()
         life.abort()
         await Promise.all([isolation.portWalls?.close(), isolation.users?.close()])
+        await files.close()
         await resolving.files.close()
         await resumption.swept()
         await engine.close()

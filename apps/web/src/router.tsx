@@ -3,6 +3,7 @@ import { meQuery, setupQuery } from './api/queries.ts'
 import { queryClient } from './api/query-client.ts'
 import { type AuditFilter, readAuditFilter } from './lib/audit-filter.ts'
 import { type BrowserSearch, readBrowserSearch } from './lib/browser-search.ts'
+import { type FilesSearch, readFilesSearch } from './lib/files.ts'
 import { type LogSearch, readLogSearch } from './lib/log-query.ts'
 import { type NetworkSearch, readNetworkSearch } from './lib/network-search.ts'
 import { NotFoundPage } from './pages/not-found-page.tsx'
@@ -113,6 +114,12 @@ const ssh = createRoute({
   getParentRoute: () => project,
   path: '/ssh',
   component: lazyRouteComponent(() => import('./pages/ssh-page.tsx'), 'SshPage'),
+})
+const files = createRoute({
+  getParentRoute: () => project,
+  path: '/files',
+  validateSearch: (search): FilesSearch => readFilesSearch(search),
+  component: lazyRouteComponent(() => import('./pages/files-page.tsx'), 'FilesPage'),
 })
 const terminal = createRoute({
   getParentRoute: () => project,
@@ -254,6 +261,7 @@ export const router = createRouter({
         logs,
         actions,
         tests,
+        files,
         terminal,
         ssh,
         env,

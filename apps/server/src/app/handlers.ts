@@ -17,6 +17,8 @@ import type { DeployKeeper } from '../deploys/keeper.ts'
 import { dumpHandlers } from '../dumps/handlers.ts'
 import type { ReceivedDumps } from '../dumps/received-dumps.ts'
 import { seedsOfStart } from '../dumps/seed-files.ts'
+import { fileReadHandlers } from '../files/read-handlers.ts'
+import { fileWriteHandlers } from '../files/write-handlers.ts'
 import { gitHandlers } from '../git/handlers.ts'
 import type { Handlers, StreamHandlers } from '../http/handler.ts'
 import { instanceBackupHandlers } from '../instance-backups/handlers.ts'
@@ -55,6 +57,7 @@ import type { Access } from './access.ts'
 import { afterwards } from './afterwards.ts'
 import type { Commands } from './commands.ts'
 import type { AppContext } from './context.ts'
+import type { Files } from './files.ts'
 import type { Instance } from './instance.ts'
 import type { KnownProjects } from './projects.ts'
 import type { Resolving } from './resolving.ts'
@@ -74,6 +77,7 @@ export interface HandlersDeps {
   readonly backups: Backups
   readonly receivedDumps: ReceivedDumps
   readonly trash: TrashKeeper
+  readonly files: Files
   readonly ssh: Ssh
   readonly deploys: DeployKeeper
   readonly uses: ProjectUses
@@ -129,6 +133,7 @@ function changingHandlers(
     backups,
     receivedDumps,
     trash,
+    files,
     deploys: keeper,
     uses,
   }: HandlersDeps,
@@ -161,8 +166,18 @@ function changingHandlers(
     ...mailHandlers({ store, engine, workers: changing.workers, reveal }, answers),
     ...imageHandlers(changing, answers),
     ...allBackupHandlers({ ...changing, backups, sources, network: projects.network, config, now }, answers),
+    ...fileReadHandlers({ store, folders: files.folders }, answers),
+    ...fileWriteHandlers({ store, ...files, holding: trash.holding }, answers),
     ...trashHandlers(
-      { ...changing, network: projects.network, queues: projects.queues, keeper: trash, config, now },
+      {
+        ...changing,
+        files: files.fileTrash,
+        network: projects.network,
+        queues: projects.queues,
+        keeper: trash,
+        config,
+        now,
+      },
       answers,
     ),
     ...targetHandlers({ ...changing, backups, config }),

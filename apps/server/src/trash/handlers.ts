@@ -11,6 +11,7 @@ import { trashView } from './trash-view.ts'
 
 export interface TrashHandlerDeps extends RestoreDeps {
   readonly keeper: TrashKeeper
+  readonly files: { restore(item: TrashItem, context: RequestContext): Promise<unknown> }
   readonly config: Pick<Config, 'trashDays' | 'baseDomain'>
 }
 
@@ -18,7 +19,7 @@ export function trashHandlers(
   deps: TrashHandlerDeps,
   answers: ProjectAnswers,
 ): Pick<Handlers, 'listTrash' | 'restoreTrash' | 'purgeTrash'> {
-  const { store, keeper, config } = deps
+  const { store, keeper, files, config } = deps
   const find = async (id: string, context: RequestContext): Promise<TrashItem> => {
     const item = await store.trash.find(id)
     requireProject(context, item?.project ?? null)
@@ -37,6 +38,11 @@ export function trashHandlers(
     restoreTrash: async ({ params, query, body = {} }, context) => {
       const item = await find(params.item, context)
       requireKept(item)
+      if (item.kind === 'file') {
+        await keeper.holding(item.id, () => files.restore(item, context)).catch(orConflict)
+        const row = await store.projects.find(item.project)
+        return answers.answerProject(row!, null, query.wait, context, 200)
+      }
       const { project, operation } = await keeper
         .holding(item.id, () =>
           // What is left of a deletion that was undone is data of a project that is there.

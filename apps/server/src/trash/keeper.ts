@@ -4,12 +4,14 @@ import { byTheService, ChangedError, type TrashItem } from '@stackquay/store'
 import { aborted } from '../aborted.ts'
 import { isRestored } from '../resume/restored.ts'
 import type { TrashDeps } from './set-aside.ts'
-import { type Holding, settleItems } from './settle-items.ts'
+import { type Holding, type SettledFiles, settleItems } from './settle-items.ts'
 import { trashEvent } from './trash-view.ts'
 
 export interface TrashKeeperOptions extends TrashDeps {
   /** Nothing is purged before what the service of before had under way goes on. */
   readonly ready: Promise<void>
+  /** Deleted files, which no engine has. */
+  readonly files: SettledFiles & { purge(item: TrashItem): Promise<void> }
   /** Of a project that is gone for good: takes its user away. */
   retire(project: string): Promise<void>
   onError(error: unknown, what: string): void
@@ -101,10 +103,15 @@ export function purgeEntry(item: TrashItem) {
   return { action: 'trash.purge', target: kind === 'project' ? slug : `${slug}/${name}`, project, changes }
 }
 
-async function carryOut(id: string, { store, engine, retire }: TrashKeeperOptions, signal: AbortSignal): Promise<void> {
+async function carryOut(
+  id: string,
+  { store, engine, files, retire }: TrashKeeperOptions,
+  signal: AbortSignal,
+): Promise<void> {
   const item = await store.trash.find(id)
   if (item === null || item.state !== 'purging') return
-  for (const { name } of item.data) await engine.removeAside(item.project, { name, key: id }, signal)
+  if (item.kind === 'file') await files.purge(item)
+  else for (const { name } of item.data) await engine.removeAside(item.project, { name, key: id }, signal)
   await store.transaction(async (tx) => {
     await tx.trash.delete(id)
     await tx.events.append(trashEvent(item, 'purged'))

@@ -45,9 +45,14 @@ export async function undoRestore(item: TrashItem, { store, engine }: TrashDeps)
 /** Runs the work while nobody else settles, restores or purges the item. */
 export type Holding = <T>(id: string, work: () => Promise<T>) => Promise<T>
 
+/** Deleted files, which no engine has. */
+export interface SettledFiles {
+  settle(item: TrashItem): Promise<void>
+}
+
 /** What was cut off, unless an operation goes on with it. */
 export async function settleItems(
-  deps: TrashDeps,
+  deps: TrashDeps & { readonly files?: SettledFiles },
   onError: (error: unknown, what: string) => void,
   holding: Holding = (_id, work) => work(),
 ): Promise<void> {
@@ -60,8 +65,13 @@ export async function settleItems(
 }
 
 /** By what it is now: who held it before may have brought it to its end. */
-async function settleItem(id: string, deps: TrashDeps): Promise<void> {
+async function settleItem(id: string, deps: TrashDeps & { readonly files?: SettledFiles }): Promise<void> {
   const item = await deps.store.trash.find(id)
+  if (item?.kind === 'file') {
+    // Before there is anybody for files, they wait for the keeper’s next look.
+    if (item.state === 'moving' || item.state === 'restoring') await deps.files?.settle(item)
+    return
+  }
   if (item?.state === 'restoring') return undoRestore(item, deps)
   if (item?.state !== 'moving') return
   const operation = item.operation === null ? null : await deps.store.operations.find(item.operation)

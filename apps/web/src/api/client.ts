@@ -22,6 +22,20 @@ export async function fileOf(path: string, body: object): Promise<Blob> {
   return response.ok ? response.blob() : refuse(options, response)
 }
 
+/** The bytes of a file, with the ETag that a change of it needs; null when there are more than `most`. */
+export async function bytesAt(
+  path: string,
+  most: number,
+): Promise<{ readonly bytes: Uint8Array; readonly etag: string } | null> {
+  const response = await send(options, { method: 'GET', path }, {})
+  if (!response.ok) return refuse(options, response)
+  if (Number(response.headers.get('content-length')) > most) {
+    await response.body?.cancel()
+    return null
+  }
+  return { bytes: new Uint8Array(await response.arrayBuffer()), etag: response.headers.get('etag') ?? '' }
+}
+
 /** What happens when a request was refused for its credentials: the session may have ended while the page was open. */
 export function onSessionEnd(act: () => unknown): void {
   whenUnauthorized = act

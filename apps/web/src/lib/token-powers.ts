@@ -89,6 +89,20 @@ export const powers = {
       'rollbackDeploy',
     ],
   },
+  files: {
+    scope: 'operate',
+    unrestricted: false,
+    operations: [
+      'listFiles',
+      'readFile',
+      'archiveFolder',
+      'writeFile',
+      'createFolder',
+      'renameFile',
+      'deleteFile',
+      'restoreFile',
+    ],
+  },
   run: {
     scope: 'operate',
     unrestricted: false,

@@ -1,7 +1,7 @@
 import type { TrashItem } from '@stackquay/contract'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { Database, Folder, Puzzle, Trash2, Undo2 } from 'lucide-react'
+import { Database, File, Folder, Puzzle, Trash2, Undo2 } from 'lucide-react'
 import { useState } from 'react'
 import { purgeTrash, restoreTrash, trashQuery } from '../api/trash.ts'
 import { Button } from '../components/button.tsx'
@@ -57,7 +57,7 @@ export function TrashPage() {
   )
 }
 
-const icons = { project: Folder, database: Database, service: Puzzle } as const
+const icons = { project: Folder, database: Database, service: Puzzle, file: File } as const
 
 function Item({ item, onAct }: { item: TrashItem; onAct: (act: Act) => void }) {
   const Icon = icons[item.kind]
@@ -119,7 +119,13 @@ function Dialogs({ act: { do: what, item }, open, onClose }: { act: Act; open: b
         open={open && what === 'restore'}
         onClose={onClose}
         title={t.restoreTitle(name)}
-        detail={isProject ? t.restoreProjectDetail : t.restoreDataDetail(item.project.name)}
+        detail={
+          isProject
+            ? t.restoreProjectDetail
+            : item.kind === 'file'
+              ? t.restoreFileDetail
+              : t.restoreDataDetail(item.project.name)
+        }
         submit={t.restore}
         look="primary"
         onConfirm={async () => {

@@ -7,6 +7,7 @@ export const tagTexts: Readonly<Record<string, string>> = {
   Catalogue: 'Runtimes, services and databases that can be chosen.',
   'Database browser': 'Looking into databases: tables, rows, statements and keys.',
   Databases: 'Databases of a project and their credentials.',
+  Files: 'Files of a project, as its own user sees them.',
   Git: 'The repository of a project: what is there, and what goes to and fro.',
   Environment: 'Environment variables of a project.',
   Events: 'Changes as they happen.',

@@ -8,6 +8,7 @@ import * as databases from './databases.ts'
 import * as deploys from './deploys.ts'
 import * as dumps from './dumps.ts'
 import * as env from './env.ts'
+import * as files from './files.ts'
 import * as git from './git.ts'
 import * as images from './images.ts'
 import * as instanceBackups from './instance-backups.ts'
@@ -43,6 +44,7 @@ export const operations = {
   ...snapshots,
   ...checkpoints,
   ...pull,
+  ...files,
   ...git,
   ...deploys,
   ...backups,

@@ -44,7 +44,7 @@ export const purgeTrash = operation({
   description: '`confirm` must be its name. It frees its disk; it cannot be undone.',
   access: admin,
   params: one,
-  query: z.strictObject({ confirm: z.string().max(120).optional().describe('`name` of the item, typed.') }),
+  query: z.strictObject({ confirm: z.string().max(2000).optional().describe('`name` of the item, typed.') }),
   results: { 200: TrashItem },
   problems: ['validation_failed', 'conflict', 'engine_cannot'],
   audit: 'trash.purge',

@@ -12,8 +12,10 @@ export const Purge = Flag.optional().describe('Deletes at once, past the trash: 
 export const TrashItem = z
   .object({
     id: z.string().describe('trs_…, of the item.'),
-    kind: z.enum(['project', 'service', 'database']),
-    name: z.string().describe('Slug of the project, name of the service or database: what `confirm` must be.'),
+    kind: z.enum(['project', 'service', 'database', 'file']),
+    name: z
+      .string()
+      .describe('Slug of the project, name of the service or database, path of the file: what `confirm` must be.'),
     state: z.enum(['moving', 'kept', 'restoring', 'purging']).describe('Only what is `kept` can be restored.'),
     project: z
       .object({ id: z.string(), slug: z.string(), name: z.string(), deleted: z.boolean() })

@@ -13,5 +13,12 @@ export { type OpenedPortWalls, openPortWalls, type PortWalls, type PortWallsOpti
 export { findSandbox } from './isolation/sandbox.ts'
 export { usualLogLimits } from './log-retention.ts'
 export { type NetworkEnvironment, networkEnvironment } from './network-environment.ts'
+export {
+  openSftpFiles,
+  type SftpEntry,
+  type SftpFiles,
+  type SftpHandle,
+  type SftpInfo,
+} from './sftp/client.ts'
 export { type SftpProcess, startSftp } from './sftp/start-sftp.ts'
 export type { LogLimits } from './tidy-logs.ts'

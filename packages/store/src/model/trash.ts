@@ -3,7 +3,7 @@ import type { DatabaseSpec } from '@stackquay/domain'
 
 /** `kept`: it can be brought back. The others say what is under way, for who finds it after a crash. */
 export type TrashState = 'moving' | 'kept' | 'restoring' | 'purging'
-export type TrashKind = 'project' | 'service' | 'database'
+export type TrashKind = 'project' | 'service' | 'database' | 'file'
 
 /** Something that was deleted and lies in the trash. */
 export interface TrashItem {

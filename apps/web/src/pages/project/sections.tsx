@@ -29,6 +29,7 @@ export function Sections({ project }: { project: ProjectView }) {
       <Section to="/projects/$project/logs" label={t.tabs.logs} project={project.slug} />
       <Section to="/projects/$project/actions" label={t.tabs.actions} project={project.slug} />
       <Section to="/projects/$project/tests" label={t.tabs.tests} project={project.slug} />
+      {may('operate') && <Section to="/projects/$project/files" label={t.tabs.files} project={project.slug} />}
       {may('operate') && <Section to="/projects/$project/terminal" label={t.tabs.terminal} project={project.slug} />}
       {may('operate') && <Section to="/projects/$project/ssh" label={t.tabs.ssh} project={project.slug} />}
       <Section
@@ -69,7 +70,7 @@ export function Sections({ project }: { project: ProjectView }) {
 
 type SectionPath =
   | '/projects/$project'
-  | `/projects/$project/${'logs' | 'actions' | 'tests' | 'terminal' | 'ssh' | 'environment' | 'databases' | 'services' | 'workers' | 'backups' | 'git' | 'mail' | 'runtimes' | 'network' | 'settings'}`
+  | `/projects/$project/${'logs' | 'actions' | 'tests' | 'files' | 'terminal' | 'ssh' | 'environment' | 'databases' | 'services' | 'workers' | 'backups' | 'git' | 'mail' | 'runtimes' | 'network' | 'settings'}`
 
 function Section({
   to,

@@ -1,3 +1,4 @@
+import { asFilesError, FilesError } from '../as-user/files-error.ts'
 import { statuses } from './wire.ts'
 
 /** What a client is told of an error: never a path of this machine. */
@@ -27,3 +28,14 @@ const sentences: Readonly<Record<string, { readonly code: number; readonly messa
   EINVAL: { code: statuses.failure, message: 'That cannot be done with it' },
   EBADF: { code: statuses.failure, message: 'The handle is not open for that' },
 }
+
+/** The way back, for a client of ours: the sentence says more than the code of version 3. */
+export function filesErrorOfAnswer(message: string): FilesError {
+  if (message === 'Failure (ENAMETOOLONG)') return new FilesError('missing', 'The name is too long.')
+  const code = codeOfSentence.get(message)
+  return code === undefined
+    ? new FilesError('failed', 'The system refused it.')
+    : asFilesError(Object.assign(new Error(message), { code }))
+}
+
+const codeOfSentence = new Map(Object.entries(sentences).map(([code, { message }]) => [message, code]))

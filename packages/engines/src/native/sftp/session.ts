@@ -33,7 +33,16 @@ import {
 } from './files.ts'
 import { createHandles, mostHandles } from './handles.ts'
 import { namesOf, type Place, pinned, type Root } from './place.ts'
-import { BadPacketError, longestPacket, mostData, PacketReader, PacketWriter, packets, statuses } from './wire.ts'
+import {
+  BadPacketError,
+  longestPacket,
+  markExtension,
+  mostData,
+  PacketReader,
+  PacketWriter,
+  packets,
+  statuses,
+} from './wire.ts'
 
 /*
  * The server’s side of SFTP version 3, with the extensions of OpenSSH that its clients use. One packet in, one packet out, in order. It
@@ -201,6 +210,8 @@ function extendedAct(root: Root): Act {
       case 'fsync@openssh.com':
         fsyncSync(handles.file(packet.bytes()).fd)
         return null
+      case markExtension:
+        return new PacketWriter(packets.extendedReply, id).text(markOf(handles.file(packet.bytes()).fd)).end()
       case 'lsetstat@openssh.com': {
         const [path, wanted] = [packet.text(), readAttributes(packet)]
         root.at(path, 'keep', (place) => changeLinkAt(place, wanted))
@@ -225,6 +236,12 @@ function extendedAct(root: Root): Act {
         return status(id, statuses.unsupported, 'This server does not know the extension')
     }
   }
+}
+
+/** Another one when the file was written to or replaced; seconds, as version 3 has them, would be too coarse. */
+function markOf(fd: number): string {
+  const { ino, size, mtimeNs, ctimeNs } = fstatSync(fd, { bigint: true })
+  return `${ino}-${size}-${mtimeNs}-${ctimeNs}`
 }
 
 /** The first place is held while the second is found. */

@@ -39,6 +39,9 @@ export const statuses = { ok: 0, endOfFile: 1, noSuchFile: 2, denied: 3, failure
 export const longestPacket = 256 << 10
 export const mostData = longestPacket - 1024
 
+/** An extension of ours, for the service itself: answers the mark of an open file. */
+export const markExtension = 'fmark@stackquay'
+
 /** A client that breaks the protocol is not answered any more. */
 export class BadPacketError extends Error {
   override readonly name = 'BadPacketError'
