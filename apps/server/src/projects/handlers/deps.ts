@@ -1,5 +1,6 @@
 import { type FieldError, ProblemError } from '@stackquay/contract'
 import type { ProjectRow } from '@stackquay/store'
+import type { AddonsKeeper } from '../../addons/keeper.ts'
 import type { InstanceIsolation } from '../../isolation/isolation.ts'
 import type { ChangeDeps } from '../change-project.ts'
 import type { FilesOf } from '../files-of.ts'
@@ -9,6 +10,7 @@ export interface ProjectsDeps extends ChangeDeps {
   readonly sources: Sources
   readonly filesOf: FilesOf
   readonly seeds: StartSeeds
+  readonly addons: Pick<AddonsKeeper, 'now'>
   readonly isolation: Pick<InstanceIsolation, 'users' | 'engine'>
 }
 
