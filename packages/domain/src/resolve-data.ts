@@ -52,8 +52,8 @@ function engineBlocker(kind: Service['kind'], spec: ProjectSpec, facts: ResolveF
 /** Why an engine cannot run a type that needs the other sort. */
 export function whyNotHere({ label, needs }: Pick<Service['kind'], 'label' | 'needs'>): string {
   return needs === 'images'
-    ? `${label} comes as an image alone, and this project runs programs of the machine. Use a project with the engine "docker".`
-    : `${label} is a program of the machine, and this project runs images. Use a project with the engine "native".`
+    ? `${label} comes as an image alone, and this project runs programs of the machine. Use a project that runs in containers.`
+    : `${label} is a program of the machine, and this project runs images. Use a project that runs on the machine.`
 }
 
 function toolchainOf({ kind, settings }: Service, facts: ResolveFacts): ReturnType<typeof programFor> {

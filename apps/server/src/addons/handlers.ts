@@ -15,7 +15,7 @@ export interface AddonDeps {
   readonly store: Store
   readonly engine: Pick<Engine, 'dataNames'>
   readonly workers: Pick<Workers, 'run'>
-  readonly catalogue: Pick<Catalogue, 'addonsChanged'>
+  readonly catalogue: Pick<Catalogue, 'refresh'>
   readonly addons: AddonsKeeper
 }
 
@@ -92,7 +92,7 @@ export function addonHandlers(deps: AddonDeps): Pick<Handlers, 'listAddons' | 'g
 
 async function changed({ addons, catalogue }: AddonDeps): Promise<void> {
   await addons.changed()
-  await catalogue.addonsChanged()
+  await catalogue.refresh()
 }
 
 async function find(store: Store, name: string): Promise<AddonRow> {

@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
-import { ProblemError, type ProjectPatch } from '@stackquay/contract'
-import type { ProjectRow } from '@stackquay/store'
-import type { Handlers, RequestContext } from '../http/handler.ts'
+import { ProblemError } from '@stackquay/contract'
+import type { Handlers } from '../http/handler.ts'
 import type { ProjectAnswers } from '../projects/answers.ts'
 import type { AddonsKeeper } from './keeper.ts'
 
@@ -53,23 +52,4 @@ export function projectAddonHandlers(
 
 function serviceOf({ id, name }: { readonly id: string; readonly name: string }) {
   return { id, service: name }
-}
-
-/** Before a start: the definitions that changed since the project took them are taken now. Answers the project as it is then. */
-export async function takeNewDefinitions(
-  row: ProjectRow,
-  context: RequestContext,
-  addons: ReturnType<AddonsKeeper['now']>,
-  { find, change }: Pick<ProjectAnswers, 'find' | 'change'>,
-): Promise<ProjectRow> {
-  const outdated = Object.entries(row.spec.addons ?? {}).filter(
-    ([name, held]) =>
-      row.spec.services[name]?.enabled === true &&
-      Object.hasOwn(addons, name) &&
-      !isDeepStrictEqual(held, addons[name]),
-  )
-  if (outdated.length === 0) return row
-  const patch: ProjectPatch = { addons: Object.fromEntries(outdated.map(([name]) => [name, {}])) }
-  await change(row, patch, context, 'addon.update', {})
-  return find(row.id)
 }

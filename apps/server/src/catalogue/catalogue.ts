@@ -30,8 +30,6 @@ export interface Catalogue {
   toolchains(): Promise<readonly Toolchain[]>
   /** Node that runs programs of ours. */
   ourNode(): string
-  /** Other addons are offered from now on; the programs of this machine are looked for once more. */
-  addonsChanged(): Promise<void>
 }
 
 /** So old may the look at the machine be that a catalogue is told from. */
@@ -131,10 +129,6 @@ export function createCatalogue({
     ourNode: () => {
       const bundled = found.find((toolchain) => toolchain.name === 'node' && toolchain.bundled && toolchain.available)
       return bundled?.program ?? fallbackNode
-    },
-    addonsChanged: async () => {
-      first = look()
-      await first
     },
   }
 }

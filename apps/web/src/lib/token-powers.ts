@@ -29,6 +29,7 @@ export const powers = {
       'watchEvents',
       'listRuntimes',
       'listServices',
+      'listProjectAddons',
       'listActions',
       'listWorkers',
       'getWorker',
@@ -119,6 +120,8 @@ export const powers = {
     unrestricted: false,
     operations: [
       'updateProject',
+      'setProjectAddon',
+      'disableProjectAddon',
       'putWorker',
       'deleteWorker',
       'putCronJob',
@@ -164,7 +167,7 @@ export const powers = {
   secrets: {
     scope: 'operate',
     unrestricted: false,
-    operations: ['getProjectEnvValue', 'getDatabaseCredentials', 'getServiceCredentials'],
+    operations: ['getProjectEnvValue', 'getDatabaseCredentials', 'getServiceCredentials', 'getAddonCredentials'],
   },
   mail: {
     scope: 'operate',
@@ -183,7 +186,7 @@ export const powers = {
   rotate: {
     scope: 'admin',
     unrestricted: false,
-    operations: ['rotateDatabaseCredentials', 'rotateServiceCredentials'],
+    operations: ['rotateDatabaseCredentials', 'rotateServiceCredentials', 'rotateAddonCredentials'],
   },
   expose: { scope: 'admin', unrestricted: false, operations: ['putProxyRules', 'createShare'] },
   manifest: { scope: 'admin', unrestricted: false, operations: ['applyManifest'] },

@@ -100,8 +100,8 @@ function describe(addon: AddonDefinition): ServiceType {
 function installOf({ native, title, homepage }: AddonDefinition): ServiceType['install'] {
   if (native === undefined)
     return {
-      debian: 'Nothing to install.',
-      other: `${title} runs in containers alone: create the project with the engine "docker".`,
+      debian: 'run the project in containers',
+      other: 'Create the project in containers.',
     }
   const where = homepage === undefined ? '' : ` See ${homepage}.`
   return { debian: `put ${native.programs.join(' or ')} into PATH`, other: `Install ${title}.${where}` }

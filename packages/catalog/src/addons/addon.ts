@@ -1,3 +1,4 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: placeholders of files look like those of templates.
 import { z } from 'zod'
 import { databaseTypes } from '../databases/index.ts'
 import { runtimeTypes } from '../runtimes/index.ts'

@@ -1,3 +1,4 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: placeholders of files look like those of templates.
 import type { Value } from '@stackquay/engine-api'
 
 /** Where a text of an addon stands, which decides what it may name. */

@@ -1,6 +1,5 @@
-import { type FieldError, ProblemError } from '@stackquay/contract'
+import { type AddonDefinition, type FieldError, ProblemError } from '@stackquay/contract'
 import type { ProjectRow } from '@stackquay/store'
-import type { AddonsKeeper } from '../../addons/keeper.ts'
 import type { InstanceIsolation } from '../../isolation/isolation.ts'
 import type { ChangeDeps } from '../change-project.ts'
 import type { FilesOf } from '../files-of.ts'
@@ -10,7 +9,8 @@ export interface ProjectsDeps extends ChangeDeps {
   readonly sources: Sources
   readonly filesOf: FilesOf
   readonly seeds: StartSeeds
-  readonly addons: Pick<AddonsKeeper, 'now'>
+  /** The addons of the instance, as they are now. */
+  readonly addons: { now(): Readonly<Record<string, AddonDefinition>> }
   readonly isolation: Pick<InstanceIsolation, 'users' | 'engine'>
 }
 
