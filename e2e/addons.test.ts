@@ -71,21 +71,36 @@ describe('addons on this machine', () => {
       keptData.map(({ kind }) => kind),
       ['keeper'],
     )
-    await assert.rejects(client.call('deleteAddon', { params: { name: 'keeper' } }), /in use: shop \(its data is kept\)/)
+    await assert.rejects(
+      client.call('deleteAddon', { params: { name: 'keeper' } }),
+      /in use: shop \(its data is kept\)/,
+    )
 
     const backup = await client.call('createBackup', { params, query: { wait: 60 } })
-    assert.ok(backup.parts?.some(({ id }) => id === 'service:keeper'), JSON.stringify(backup))
+    assert.ok(
+      backup.parts?.some(({ id }) => id === 'service:keeper'),
+      JSON.stringify(backup),
+    )
     await client.call('setProjectAddon', { params: { id: 'shop', name: 'keeper' }, body: {}, query: { wait: 60 } })
     assert.equal(await withKeys(url, (keys) => keys.get('colour')), 'green')
-    await client.call('restoreBackupAs', { params: { backup: backup.id }, body: { name: 'Again' }, query: { wait: 60 } })
+    await client.call('restoreBackupAs', {
+      params: { backup: backup.id },
+      body: { name: 'Again' },
+      query: { wait: 60 },
+    })
     await client.call('setProjectAddon', { params: { id: 'again', name: 'keeper' }, body: {}, query: { wait: 60 } })
     await client.call('startProject', { params: { id: 'again' }, query: { wait: 60 } })
-    const again = (await client.call('getAddonCredentials', { params: { id: 'again', name: 'keeper' } })) as typeof known
+    const again = (await client.call('getAddonCredentials', {
+      params: { id: 'again', name: 'keeper' },
+    })) as typeof known
     assert.notEqual(again.url, url)
     assert.equal(again.token, token)
     assert.equal(await withKeys(again.url, (keys) => keys.get('colour')), 'green')
     for (const id of ['shop', 'again'])
-      await client.call('deleteProject', { params: { id }, query: { confirm: id, purge: true, wait: 60 } })
+      await client.call('deleteProject', {
+        params: { id },
+        query: { confirm: id, data: 'delete', purge: true, wait: 60 },
+      })
   })
 })
 
