@@ -49,7 +49,7 @@ const AddonUse = z
     project: z.string(),
     slug: z.string(),
     enabled: z.boolean(),
-    hasData: z.boolean(),
+    hasData: z.boolean().describe('Whether data of it is there.'),
     outdated: z.boolean().describe('It goes on with an earlier definition until its next start.'),
   })
   .meta({ id: 'AddonUse' })
@@ -58,11 +58,11 @@ export const Addon = z
   .object({
     name: z.string(),
     title: z.string(),
-    description: z.string(),
-    homepage: z.string().nullable(),
+    description: z.string().describe('What it is for.'),
+    homepage: z.string().nullable().describe('Where it comes from.'),
     versions: z.array(z.string()),
     engines: z.array(z.string()).describe('What it can run on.'),
-    usedBy: z.array(AddonUse),
+    usedBy: z.array(AddonUse).describe('Projects that have it.'),
     createdAt: Time,
     updatedAt: Time,
   })
