@@ -100,6 +100,8 @@ const engineNameExceptions: readonly { readonly file: string; readonly name: str
   { file: 'packages/contract/src/schemas/project.ts', name: 'native', why: 'the one list, and a text for people' },
   { file: 'packages/contract/src/schemas/project.ts', name: 'docker', why: 'the one list, and a text for people' },
   { file: 'packages/contract/src/openapi/examples.ts', name: 'native', why: 'examples for people' },
+  { file: 'packages/contract/src/openapi/examples.ts', name: 'docker', why: 'examples for people' },
+  { file: 'packages/catalog/src/addons/addon.ts', name: 'native', why: 'a key of the file of an addon' },
   { file: 'packages/contract/src/openapi/field-texts.ts', name: 'native', why: 'a text for people' },
   { file: 'packages/contract/src/openapi/field-texts.ts', name: 'docker', why: 'a text for people' },
   { file: 'apps/server/src/config.ts', name: 'native', why: 'a text for people: what STACKQUAY_ENGINE means' },

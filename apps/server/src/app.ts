@@ -71,10 +71,16 @@ export async function createApp(options: AppOptions): Promise<App> {
 
   const instance = await openInstance(options.engine, context)
   const { store, engine, isolation } = instance
-  const backups = await openBackups({ home: config.home, store, instanceArchives: instance.instanceArchives, onError })
   const receivedDumps = await openReceivedDumps(config.home, store)
   const workers = createWorkers()
   const resolving = await openResolving(instance, context)
+  const backups = await openBackups({
+    home: config.home,
+    store,
+    instanceArchives: instance.instanceArchives,
+    addons: resolving.addons.now,
+    onError,
+  })
   const projects = openKnownProjects({ instance, resolving, socket: sockets.proxy }, context)
 
   const provision = createProvision({ isolation, store, engine, config, report: (text) => log.info(text) })

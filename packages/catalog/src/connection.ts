@@ -22,4 +22,13 @@ export interface ServiceConnection {
   port(name: string): number
   /** Reference to the text of a secret of this service, by the name in `secrets`. */
   secret(name: string, encode?: 'url'): Value
+  /** What else the project has. Absent: nobody knows. */
+  readonly beside?: BesideService
+}
+
+export interface BesideService {
+  /** The workload of another service that is enabled; null when there is none. */
+  workload(service: string): string | null
+  /** A database by its name: its workload, and the address that clients are given. */
+  database(name: string): { readonly workload: string; readonly url: Value } | null
 }

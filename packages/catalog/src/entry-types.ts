@@ -155,6 +155,14 @@ export interface ServiceType {
   readonly kind: 'service'
   /** The key in the API and in `stackquay.yml`. */
   readonly name: string
+  /** The key that its own stands below; absent: it stands at the top. */
+  readonly under?: string
+  /** What an engine must be able to run; absent: either. */
+  readonly needs?: 'images' | 'programs'
+  /** It is given the project's source folder. */
+  readonly seesSource?: true
+  /** With less memory it cannot run. Bytes. */
+  readonly memoryMinimum?: number
   readonly label: string
   readonly summary: string
   /** What it listens on; leases are made for all of them. The first is the one that clients of its protocol use. */
@@ -191,7 +199,7 @@ export interface ServiceType {
   variables(input: ServiceConnection): Readonly<Record<string, Value>>
   /** What the credentials operation answers, secrets as references; absent when there are none. Null stands for "none set". */
   credentials?(input: ServiceConnection): Readonly<Record<string, Value | number | boolean | null>>
-  /** Its API or page answers at `<this>.<slug>.<base domain>` too, from the port `http`. */
+  /** Its API or page answers at `<this>.<slug>.<base domain>` too, from the port marked as its page, else the port `http`. */
   readonly hostLabel?: string
   /** The port on which it answers the inbox of a mail catcher (see `services/mailpit/inbox.ts`), when it is one. */
   readonly inboxPort?: string
@@ -208,6 +216,8 @@ export interface ServicePort {
   readonly port: number
   /** Whether publishing the service publishes this port. Others stay on loopback. */
   readonly published: boolean
+  /** People open it in a browser. */
+  readonly page?: true
 }
 
 export interface SecretField {
@@ -221,6 +231,8 @@ export interface Release {
   readonly version: string
   /** Date, `2027-04-30`. */
   readonly endOfLife: string | null
+  /** Chosen where nobody chooses; without a mark it is the newest. */
+  readonly default?: true
 }
 
 export interface InstallHint {

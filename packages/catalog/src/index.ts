@@ -1,3 +1,5 @@
+export * from './addons/addon.ts'
+export { addonsKey, addonType } from './addons/addon-type.ts'
 export type { BackupMethod, BackupProgram, LiveCopyProgram } from './backup-method.ts'
 export { databaseTypeOf, databaseTypes } from './databases/index.ts'
 export * from './dump-method.ts'

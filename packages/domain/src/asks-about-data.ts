@@ -4,6 +4,6 @@ import { servicesAskAboutData } from './merge-services.ts'
 import type { ProjectSpec } from './spec.ts'
 
 /** Whether what becomes of a patch depends on which data there is, and which version wrote it. */
-export function asksAboutData({ services, databases }: ProjectSpec, patch: ProjectPatch): boolean {
-  return servicesAskAboutData(services, patch) || databasesAskAboutData(databases, patch)
+export function asksAboutData(spec: ProjectSpec, patch: ProjectPatch): boolean {
+  return servicesAskAboutData(spec, patch) || databasesAskAboutData(spec.databases, patch)
 }

@@ -1,5 +1,6 @@
-import { databaseTypeOf, serviceTypeOf, serviceTypes } from '@stackquay/catalog'
+import { addonSecrets, databaseTypeOf, serviceTypeOf } from '@stackquay/catalog'
 import { databaseSecret, databaseWorkload, serviceSecret } from './resolve-connections.ts'
+import { serviceTypesOf } from './service-types.ts'
 import type { ProjectSpec } from './spec.ts'
 
 /** One thing that a project consists of, for everything that takes a project or puts one back. */
@@ -38,7 +39,8 @@ export const filesPart = 'files'
  * Pure: the parts that a project has, in the order in which they are taken. Data that was never made is no part; data of a service that
  * is switched off is one. An external service has none here.
  */
-export function partsOf({ databases, services }: Pick<ProjectSpec, 'databases' | 'services'>, facts: PartFacts) {
+export function partsOf(spec: Pick<ProjectSpec, 'databases' | 'services' | 'addons'>, facts: PartFacts) {
+  const { databases, services } = spec
   const parts: ProjectPart[] = [
     { ...plain, id: settingsPart, title: 'Settings', type: settingsPart },
     { ...plain, id: filesPart, title: 'Files', type: filesPart },
@@ -48,7 +50,7 @@ export function partsOf({ databases, services }: Pick<ProjectSpec, 'databases' |
     const part = { id: databasePart(name), title: `${label ?? type} ${name}`, type, version }
     parts.push({ ...part, ...taken(databaseWorkload(type, name), facts) })
   }
-  for (const { name, label } of serviceTypes) {
+  for (const { name, label } of serviceTypesOf(spec)) {
     const version = facts.writtenBy(name) ?? services[name]?.version ?? null
     parts.push({ id: servicePart(name), title: label, type: name, version, ...taken(name, facts) })
   }
@@ -73,9 +75,13 @@ export function dataOfPart({ id, type }: { readonly id: string; readonly type: s
 export function secretsOfPart({ id, type }: { readonly id: string; readonly type: string }): readonly string[] {
   if (id.startsWith('database:'))
     return (databaseTypeOf(type)?.secrets ?? []).map(({ name }) => databaseSecret(id.slice('database:'.length), name))
-  return id.startsWith('service:')
-    ? (serviceTypeOf(type)?.secrets ?? []).map(({ name }) => serviceSecret(type, name))
-    : []
+  return id.startsWith('service:') ? secretsOfService(type) : []
+}
+
+/** Of an addon every secret that one can have: which of them it has is no concern of those who take texts along. */
+export function secretsOfService(type: string): readonly string[] {
+  const names = serviceTypeOf(type)?.secrets.map(({ name }) => name) ?? addonSecrets
+  return names.map((name) => serviceSecret(type, name))
 }
 
 const plain = { version: null, data: null, method: 'copy', stops: false } as const

@@ -40,6 +40,7 @@ export {
   resolveConnections,
   serviceSecret,
 } from './resolve-connections.ts'
+export { whyNotHere } from './resolve-data.ts'
 export * from './resolve-dumps.ts'
 export * from './resolve-facts.ts'
 export type { PartKind } from './resolve-parts.ts'
@@ -53,6 +54,7 @@ export { type Reverted, revertSpec } from './revert.ts'
 export * from './scheduled-acts.ts'
 export * from './scheduled-copies.ts'
 export * from './seed.ts'
+export * from './service-types.ts'
 export { changedFields, changesOf } from './shown-changes.ts'
 export * from './sleep.ts'
 export * from './snapshots.ts'

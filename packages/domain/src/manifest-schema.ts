@@ -18,6 +18,9 @@ function make(): Json {
   for (const [key, field] of Object.entries(ManifestFields.shape)) {
     properties[key] = key === 'databases' ? databases() : schemaOf([key], field)
   }
+  // So does a bare name of an addon.
+  const addons = properties.addons as { additionalProperties: Json }
+  properties.addons = { ...addons, additionalProperties: orNull(addons.additionalProperties) }
   // A bare key wants the kind with its defaults.
   for (const { name, label, summary, settings } of [...runtimeTypes, ...serviceTypes]) {
     const { properties: fields, ...rest } = properties[name] as { properties: Record<string, Json> }

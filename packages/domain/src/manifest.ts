@@ -76,6 +76,7 @@ function readBody(
     const settings = wanted[name] ?? {}
     wanted[name] = isMap(settings) ? { enabled: true, ...settings } : settings
   }
+  if (isMap(wanted.addons)) wanted.addons = withDefaults(wanted.addons)
   refuseWhatAFileCannotSay(wanted, source, errors)
   const first = ManifestFields.safeParse(wanted)
   // `version: 3.10` is a number to YAML and text to us: where text is wanted, what was written counts.
@@ -83,6 +84,15 @@ function readBody(
   if (parsed.success) return parsed.data
   for (const issue of parsed.error.issues) errors.push(...faultsOf(issue, source))
   return {}
+}
+
+/** Like a service, an addon that the file names is wanted; a bare name takes the defaults. */
+function withDefaults(addons: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  const entries = Object.entries(addons).map(([name, settings]) => {
+    const fields = settings ?? {}
+    return [name, isMap(fields) ? { enabled: true, ...fields } : fields] as const
+  })
+  return Object.fromEntries(entries)
 }
 
 /** Fields that the API answers or acts on once; in a file they would be ignored, or act each time it is applied. */

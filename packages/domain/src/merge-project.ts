@@ -1,4 +1,4 @@
-import { type RuntimeType, runtimeTypes, type Settings } from '@stackquay/catalog'
+import { type AddonDefinition, type RuntimeType, runtimeTypes, type Settings } from '@stackquay/catalog'
 import type { FieldError, ProjectPatch } from '@stackquay/contract'
 import { chooseLine, type OfferedLine } from './choose-line.ts'
 import { type Fields, isObject, withoutUndefined } from './fields.ts'
@@ -16,6 +16,8 @@ export interface Offers {
   readonly runtimes: Readonly<Record<string, readonly OfferedLine[]>>
   readonly databases: Readonly<Record<string, readonly OfferedLine[]>>
   readonly services: Readonly<Record<string, readonly OfferedLine[]>>
+  /** The addons of the instance, by name. Absent: none. */
+  readonly addons?: Readonly<Record<string, AddonDefinition>>
 }
 
 /** Environment entries of a patch after secrets were put aside: null removes, a missing name stays. */
@@ -63,7 +65,7 @@ export function mergeProject(
     )
     if (merged !== null) runtimes[kind.name] = merged
   }
-  const services = mergeServices(spec.services, patch, offers.services, naming, data, errors)
+  const services = mergeServices(spec, patch, offers, naming, data, errors)
   const databases = mergeDatabases(spec, patch, { offers: offers.databases, data, earlier, errors })
   const { sleep: sleepBefore, ...rest } = mergeWorkers(spec, patch, errors)
   const sleep = mergeSleep(sleepBefore, patch, errors)
@@ -73,6 +75,7 @@ export function mergeProject(
     name: patch.name ?? spec.name,
     runtimes,
     services: services.services,
+    ...(services.addons === undefined ? {} : { addons: services.addons }),
     databases: databases.databases,
     env: mergeEnv(spec, env),
     healthCheck: mergeHealthCheck(spec, patch, errors),

@@ -1,42 +1,134 @@
-import { type ServiceFields, type ServiceType, serviceTypes } from '@stackquay/catalog'
+import {
+  type AddonDefinition,
+  addonType,
+  dependencyCycle,
+  type ServiceFields,
+  type ServiceType,
+  serviceTypes,
+} from '@stackquay/catalog'
 import type { FieldError, ProjectPatch } from '@stackquay/contract'
 import { z } from 'zod'
 import { chooseLine, type OfferedLine } from './choose-line.ts'
 import { type Fields, isObject, withoutUndefined } from './fields.ts'
+import { nearestName } from './names.ts'
+import { servicePointer } from './service-types.ts'
+import type { ProjectSpec } from './spec.ts'
 
-type Services = Readonly<Record<string, ServiceFields>>
+type Before = Pick<ProjectSpec, 'services' | 'addons' | 'workers'>
+
+/** What the instance offers of services, and the addons that it knows. */
+export interface ServiceOffers {
+  readonly services: Readonly<Record<string, readonly OfferedLine[]>>
+  readonly addons?: Readonly<Record<string, AddonDefinition>>
+}
+
+interface Sent {
+  readonly kind: ServiceType
+  readonly fields: unknown
+}
 
 /** The services after a patch: what it does not name stays (specification, section 4.2), also of a service that is off. */
 export function mergeServices(
-  services: Services,
+  spec: Before,
   patch: ProjectPatch,
-  offers: Readonly<Record<string, readonly OfferedLine[]>>,
+  offers: ServiceOffers,
   naming: 'enables' | 'keeps',
   data: ReadonlyMap<string, string | null>,
   errors: FieldError[],
-): { readonly services: Services; readonly removesData: readonly string[] } {
+): Pick<ProjectSpec, 'services' | 'addons'> & { readonly removesData: readonly string[] } {
+  const { services } = spec
   const merged: Record<string, ServiceFields> = { ...services }
   const removesData: string[] = []
-  for (const kind of serviceTypes) {
-    const sent = patch[kind.name]
+  const { addons, sent: ofAddons } = namedAddons(spec, patch, offers.addons ?? {}, errors)
+  for (const { kind, fields: sent } of [...ofBuiltIn(patch), ...ofAddons]) {
     if (!isObject(sent)) continue
     const before = services[kind.name]
     // What was never there is off already.
     if (before === undefined && isOnlyOff(sent) && !data.has(kind.name)) continue
     const writtenBy = data.has(kind.name) ? (data.get(kind.name) ?? before?.version ?? null) : null
-    const next = mergeService(kind, before, sent, { offered: offers[kind.name] ?? [], naming, writtenBy, errors })
+    const next = mergeService(kind, before, sent, {
+      offered: offers.services[kind.name] ?? [],
+      naming,
+      writtenBy,
+      errors,
+    })
     if (next === null) continue
     merged[kind.name] = next
     if (sent.removeData === true && data.has(kind.name)) removesData.push(kind.name)
   }
-  return { services: merged, removesData }
+  return { services: merged, ...onlyOf(addons, merged), removesData }
+}
+
+function ofBuiltIn(patch: ProjectPatch): readonly Sent[] {
+  return serviceTypes.map((kind) => ({ kind, fields: patch[kind.name] }))
+}
+
+/**
+ * What a patch says of addons. One that it names is from now on what the instance has of that name, unless the version that it runs is
+ * not among those; the others stay what they are.
+ */
+function namedAddons(
+  { services, addons: before, workers = {} }: Before,
+  patch: ProjectPatch,
+  known: Readonly<Record<string, AddonDefinition>>,
+  errors: FieldError[],
+): { readonly addons: ProjectSpec['addons']; readonly sent: readonly Sent[] } {
+  const named = Object.entries(patch.addons ?? {})
+  if (named.length === 0) return { addons: before, sent: [] }
+  const addons: Record<string, AddonDefinition> = { ...before }
+  const sent: Sent[] = []
+  for (const [name, fields] of named) {
+    const held = Object.hasOwn(addons, name) ? addons[name] : undefined
+    const now = Object.hasOwn(known, name) ? known[name] : undefined
+    const settings = Object.hasOwn(services, name) ? services[name] : undefined
+    const pointer = `/addons/${name}`
+    const begins = isObject(fields) && fields.enabled !== false && settings?.enabled !== true
+    const addon = now !== undefined && !losesVersion(now, settings, fields) ? now : held
+    if (addon === undefined || (now === undefined && begins))
+      errors.push(unknownAddon(pointer, name, Object.keys(known)))
+    else if (Object.hasOwn(workers, name) || Object.hasOwn(patch.workers ?? {}, name))
+      errors.push({ pointer, code: 'name_taken', detail: `The project has a worker "${name}". Rename one of them.` })
+    else {
+      addons[name] = addon
+      sent.push({ kind: addonType(addon), fields })
+    }
+  }
+  const cycle = dependencyCycle(Object.values(addons))
+  if (cycle !== null)
+    errors.push({
+      pointer: '/addons',
+      code: 'dependency_cycle',
+      detail: `They wait for each other: ${cycle.join(' → ')}.`,
+    })
+  return { addons, sent }
+}
+
+/** Whether the newer definition is without the version that the project has, and nobody chooses another. */
+function losesVersion(now: AddonDefinition, settings: ServiceFields | undefined, fields: unknown): boolean {
+  if (settings === undefined || (isObject(fields) && fields.version !== undefined)) return false
+  return now.native === undefined && !now.versions.some(({ version }) => version === settings.version)
+}
+
+function unknownAddon(pointer: string, name: string, known: readonly string[]): FieldError {
+  const near = nearestName(name, known)
+  const offered = known.length === 0 ? 'There is none yet' : `There is ${known.join(', ')}`
+  const advice = near === undefined ? `${offered}. An administrator adds addons.` : `Did you mean "${near}"?`
+  return { pointer, code: 'unknown_addon', detail: `This instance has no addon "${name}". ${advice}` }
+}
+
+/** A definition without settings is nobody's. */
+function onlyOf(addons: ProjectSpec['addons'], services: ProjectSpec['services']): Pick<ProjectSpec, 'addons'> {
+  const kept = Object.entries(addons ?? {}).filter(([name]) => Object.hasOwn(services, name))
+  return kept.length === 0 ? {} : { addons: Object.fromEntries(kept) }
 }
 
 /** Whether what a patch says of services depends on which data there is, and which version wrote it. */
-export function servicesAskAboutData(services: Services, patch: ProjectPatch): boolean {
-  return serviceTypes.some((kind) => {
+export function servicesAskAboutData({ services, addons = {} }: Before, patch: ProjectPatch): boolean {
+  const named = Object.entries(patch.addons ?? {}).flatMap(([name, fields]): readonly Sent[] =>
+    Object.hasOwn(addons, name) ? [{ kind: addonType(addons[name]!), fields }] : [],
+  )
+  return [...ofBuiltIn(patch), ...named].some(({ kind, fields: sent }) => {
     const before = services[kind.name]
-    const sent = patch[kind.name]
     if (!isObject(sent)) return false
     if (sent.removeData === true) return true
     if (before === undefined) return false
@@ -65,7 +157,7 @@ function mergeService(
 ): ServiceFields | null {
   const { errors, offered, writtenBy } = world
   const refuse = (field: string, code: string, detail: string) =>
-    errors.push({ pointer: `/${kind.name}/${field}`, code, detail })
+    errors.push({ pointer: `${servicePointer(kind)}/${field}`, code, detail })
   const { removeData, ...change } = withoutReadOnly(kind.settings.patch, sent)
   const defaults = kind.settings.defaults() as Fields
   const base: Fields = before ?? { ...defaults, enabled: world.naming === 'enables' }
@@ -84,7 +176,7 @@ function mergeService(
   const sentVersion = change.version as string | undefined
   const isChosen = sentVersion !== undefined && sentVersion !== before?.version
   const runsHere = kind.runsHere?.(fields) !== false
-  const pointer = `/${kind.name}/version`
+  const pointer = `${servicePointer(kind)}/version`
   const held = heldVersion(before, fields, writtenBy, offered)
   merged.version = chooseLine(
     kind,

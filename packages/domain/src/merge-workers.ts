@@ -23,6 +23,9 @@ export function mergeWorkers(spec: ProjectSpec, patch: ProjectPatch, errors: Fie
   const cron = merged(oldCron, patch.cron, 'cron', errors, (pointer, before, sent) =>
     mergeCron(pointer, before, sent, errors),
   )
+  for (const name of Object.keys(patch.workers ?? {}))
+    if (Object.hasOwn(spec.addons ?? {}, name) && !Object.hasOwn(oldWorkers, name))
+      errors.push(taken(`/workers/${name}`, name, 'an addon of the project'))
   for (const name of Object.keys(patch.cron ?? {}))
     if (Object.hasOwn(workers, name) && Object.hasOwn(cron, name))
       errors.push(taken(`/cron/${name}`, name, 'a worker of the project'))

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { runtimeTypes, serviceTypes } from '@stackquay/catalog'
+import { addonType, runtimeTypes, serviceTypes } from '@stackquay/catalog'
 import { Document } from 'yaml'
 import { commandText } from './command-line.ts'
 import { type Fields, isObject } from './fields.ts'
@@ -16,6 +16,7 @@ export function printManifest(spec: ProjectSpec): string {
       name: spec.name,
       ...settingsOf(runtimeTypes, spec.runtimes),
       ...settingsOf(serviceTypes, withoutSecrets(spec.services)),
+      ...whenAny('addons', settingsOf(Object.values(spec.addons ?? {}).map(addonType), spec.services)),
       ...whenAny(
         'databases',
         mapValues(

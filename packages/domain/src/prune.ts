@@ -11,11 +11,17 @@ export function pruneOf(spec: ProjectSpec, patch: ProjectPatch): ProjectPatch {
     ...runtimeTypes.filter((kind) => spec.runtimes[kind.name]?.enabled === true),
     ...serviceTypes.filter((kind) => spec.services[kind.name]?.enabled === true),
   ].filter((kind) => patch[kind.name] === undefined)
+  const addons = Object.keys(spec.addons ?? {}).filter(
+    (name) => spec.services[name]?.enabled === true && !Object.hasOwn(patch.addons ?? {}, name),
+  )
   const gone = Object.keys(spec.env).filter((name) => patch.env === undefined || !Object.hasOwn(patch.env, name))
   const env = new Map([...gone.map((name) => [name, null] as const), ...Object.entries(patch.env ?? {})])
   return {
     ...patch,
     ...Object.fromEntries(off.map((kind) => [kind.name, { enabled: false }])),
+    ...(addons.length === 0
+      ? {}
+      : { addons: { ...patch.addons, ...Object.fromEntries(addons.map((name) => [name, { enabled: false }])) } }),
     ...(env.size === 0 ? {} : { env: Object.fromEntries(env) }),
     ...(spec.pull === undefined ? {} : { pull: ofFile(spec.pull, patch.pull) }),
     ...(spec.hooks === undefined ? {} : { hooks: ofFile(spec.hooks, patch.hooks) }),

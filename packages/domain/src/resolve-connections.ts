@@ -1,4 +1,5 @@
 import {
+  type BesideService,
   type DatabaseConnection,
   type DatabaseType,
   databaseTypeOf,
@@ -7,13 +8,13 @@ import {
   type ServiceFields,
   type ServiceType,
   type Settings,
-  serviceTypes,
 } from '@stackquay/catalog'
 import type { Value } from '@stackquay/engine-api'
 import { keepDaysOf } from './point-in-time.ts'
 import type { ResolveFacts } from './resolve-facts.ts'
 import { createNeeds, type Needs, type WantedArchive } from './resolve-needs.ts'
 import { createRedirects, nowhere, type Redirects } from './resolve-redirects.ts'
+import { serviceTypesOf } from './service-types.ts'
 import { type DatabaseSpec, type EnvVariable, type PointInTimeSpec, type ProjectSpec, primaryDatabase } from './spec.ts'
 
 /** How a project's databases and services are reached, whether or not their programs can run here. */
@@ -55,7 +56,11 @@ export interface Connections {
 export function resolveConnections(spec: ProjectSpec, facts: ResolveFacts): Connections {
   const resolving = { facts, needs: createNeeds(facts), redirects: createRedirects(facts) }
   const { needs, redirects } = resolving
-  const enabled = serviceTypes.flatMap((type) => {
+  const besideOf: BesideService = {
+    workload: (name) => enabled.find(({ type }) => type.name === name)?.type.name ?? null,
+    database: (name) => databaseBeside(spec, name, resolving),
+  }
+  const enabled = serviceTypesOf(spec).flatMap((type) => {
     const settings = spec.services[type.name]
     return settings?.enabled === true ? [{ type, settings }] : []
   })
@@ -63,7 +68,7 @@ export function resolveConnections(spec: ProjectSpec, facts: ResolveFacts): Conn
   for (const { type } of absent) for (const port of type.ports) redirects.add(type.name, port.name, nowhere)
   const services = enabled
     .filter((one) => !absent.includes(one))
-    .map(({ type, settings }) => connectService(type, settings, resolving))
+    .map(({ type, settings }) => connectService(type, settings, resolving, besideOf))
   const primary = primaryDatabase(spec.databases)
   const databases = Object.entries(spec.databases).map(([name, database]) =>
     connectDatabase(name, database, name === primary ? '' : `${name.toUpperCase()}_`, resolving),
@@ -101,6 +106,7 @@ function connectService(
   type: ServiceType,
   wanted: ServiceFields,
   resolving: Resolving,
+  beside: BesideService,
 ): { readonly service: Connections['services'][number]; readonly variables: Variables } {
   const { facts, needs } = resolving
   const settings = facts.testEnvironment === undefined ? wanted : inTestEnvironment(type, wanted)
@@ -114,6 +120,7 @@ function connectService(
       return facts.containers === null ? lease : (type.ports.find((port) => port.name === name)?.port ?? lease)
     },
     secret: (field, encode) => needs.secret(serviceSecret(type.name, field), lengthOf(type, field), encode),
+    beside,
   }
   const variables = type.variables(connection)
   const runsHere = type.runsHere?.(settings) !== false
@@ -153,6 +160,15 @@ function connectDatabase(
     database: { name, database, workload, leased, ...archive, known: { kind, connection } },
     variables: kind.variables(connection, prefix),
   }
+}
+
+/** As a service is told of it: by the variable of its address, which every type gives. */
+function databaseBeside(spec: ProjectSpec, name: string, resolving: Resolving): ReturnType<BesideService['database']> {
+  const entry = Object.hasOwn(spec.databases, name) ? spec.databases[name] : undefined
+  if (entry === undefined) return null
+  const { database, variables } = connectDatabase(name, entry, '', resolving)
+  const url = Object.entries(variables).find(([variable]) => variable.endsWith('_URL'))?.[1]
+  return url === undefined ? null : { workload: database.workload, url }
 }
 
 function archiveOf(database: string, data: string, { keep }: PointInTimeSpec, needs: Needs): string | null {

@@ -6,12 +6,14 @@ import type {
   ServiceInput,
   WorkloadSpec,
 } from '@stackquay/catalog'
+import type { FieldError } from '@stackquay/contract'
 import type { Container, PortBinding } from '@stackquay/engine-api'
-import { dataContainer, inContainer, withLimits } from './containers.ts'
+import { dataContainer, inContainer, limitsOf, withLimits } from './containers.ts'
 import type { Connections } from './resolve-connections.ts'
 import type { ResolveFacts } from './resolve-facts.ts'
 import type { ResolvedPart } from './resolve-parts.ts'
 import { builtInProgram, cannotRun, missingToolchain, programFor } from './resolve-toolchain.ts'
+import { servicePointer } from './service-types.ts'
 import type { ProjectSpec } from './spec.ts'
 
 type Service = Connections['services'][number]
@@ -20,17 +22,38 @@ type Database = Connections['databases'][number]
 /** A service that runs here. */
 export function resolveService(service: Service, spec: ProjectSpec, facts: ResolveFacts): ResolvedPart {
   const { kind, settings } = service
+  const cannot = engineBlocker(kind, spec, facts)
+  if (cannot !== null) return { error: cannot, unresolved: [kind.name] }
   const toolchain = toolchainOf(service, facts)
   if (kind.toolchain !== null && toolchain === null) {
-    const error = missingToolchain(`/${kind.name}/version`, kind.label, settings.version, kind.install)
+    const error = missingToolchain(`${servicePointer(kind)}/version`, kind.label, settings.version, kind.install)
     return { error, unresolved: [kind.name] }
   }
   try {
     const workload = serviceWorkload(service, toolchain, spec, facts)
     return { kind: 'service', name: kind.name, workloads: [workload] }
   } catch (error) {
-    return { error: cannotRun(kind.name, error), unresolved: [kind.name] }
+    return { error: cannotRun(servicePointer(kind).slice(1), error), unresolved: [kind.name] }
   }
+}
+
+/** What a type needs of the engine and of the limits, and does not have here. */
+function engineBlocker(kind: Service['kind'], spec: ProjectSpec, facts: ResolveFacts): FieldError | null {
+  const pointer = `${servicePointer(kind)}/enabled`
+  if (kind.needs !== undefined && (kind.needs === 'images') !== (facts.containers !== null))
+    return { pointer, code: 'engine_cannot', detail: whyNotHere(kind) }
+  const { memoryBytes } = limitsOf(spec, kind.name)
+  if (kind.memoryMinimum === undefined || memoryBytes === null || memoryBytes >= kind.memoryMinimum) return null
+  const least = Math.ceil(kind.memoryMinimum / 1024 ** 2)
+  const detail = `${kind.label} needs at least ${least} MiB of memory, and its limit is lower. Raise limits.workloads.${kind.name}.memoryBytes.`
+  return { pointer, code: 'limit_too_low', detail }
+}
+
+/** Why an engine cannot run a type that needs the other sort. */
+export function whyNotHere({ label, needs }: Pick<Service['kind'], 'label' | 'needs'>): string {
+  return needs === 'images'
+    ? `${label} comes as an image alone, and this project runs programs of the machine. Use a project that runs in containers.`
+    : `${label} is a program of the machine, and this project runs images. Use a project that runs on the machine.`
 }
 
 function toolchainOf({ kind, settings }: Service, facts: ResolveFacts): ReturnType<typeof programFor> {
@@ -55,7 +78,10 @@ function serviceWorkload(
   })
   if (facts.containers === null) return withLimits(workload, spec)
   const wanted = { workload: kind.name, spec, facts, needsPrograms }
-  return inContainer(workload, dataContainer(kind.image, settings.version, wanted, facts.containers))
+  const container = dataContainer(kind.image, settings.version, wanted, facts.containers)
+  const source = { path: facts.project.path, readOnly: false }
+  const folders = kind.seesSource === true ? [...container.folders, source] : container.folders
+  return inContainer(workload, { ...container, folders })
 }
 
 function serviceInput(

@@ -1,4 +1,4 @@
-import { runtimeTypes, serviceTypes } from '@stackquay/catalog'
+import { runtimeTypes, type ServiceType } from '@stackquay/catalog'
 import type { FieldError } from '@stackquay/contract'
 import { fingerprintOf, type Workload } from '@stackquay/engine-api'
 import { resolveConnections } from './resolve-connections.ts'
@@ -8,6 +8,7 @@ import type { WantedArchive } from './resolve-needs.ts'
 import { type PartKind, type ResolvedPart, workloadsOf } from './resolve-parts.ts'
 import { resolveRuntime } from './resolve-runtime.ts'
 import { resolveWorkers } from './resolve-workers.ts'
+import { serviceTypesOf } from './service-types.ts'
 import type { ProjectSpec } from './spec.ts'
 
 export interface Resolved {
@@ -64,7 +65,7 @@ export function resolveProject(spec: ProjectSpec, facts: ResolveFacts): Resolved
       return { ...workload, fingerprint: fingerprintOf(workload) }
     }),
     kinds: Object.fromEntries(found.map(({ workload, kind }) => [workload.name, kind])),
-    ...hostsOf(dependsOn, runtimes),
+    ...hostsOf(dependsOn, runtimes, serviceTypesOf(spec)),
     missingLeases: connections.missingLeases,
     missingSecrets: connections.missingSecrets,
     missingArchives: connections.missingArchives,
@@ -75,12 +76,16 @@ export function resolveProject(spec: ProjectSpec, facts: ResolveFacts): Resolved
 }
 
 /** The first runtime with a server owns the project's URL; further servers and some services get hosts of their own. */
-function hostsOf(data: readonly string[], runtimes: readonly ResolvedPart[]): Pick<Resolved, 'front' | 'extraHosts'> {
+function hostsOf(
+  data: readonly string[],
+  runtimes: readonly ResolvedPart[],
+  services: readonly ServiceType[],
+): Pick<Resolved, 'front' | 'extraHosts'> {
   let front: Resolved['front'] = null
-  const extraHosts: ExtraHost[] = serviceTypes.flatMap(({ name, hostLabel }) =>
+  const extraHosts: ExtraHost[] = services.flatMap(({ name, hostLabel, ports }) =>
     hostLabel === undefined || !data.includes(name)
       ? []
-      : [{ prefix: `${hostLabel}.`, suffix: '', workload: name, port: 'http' }],
+      : [{ prefix: `${hostLabel}.`, suffix: '', workload: name, port: ports.find(({ page }) => page)?.name ?? 'http' }],
   )
   for (const runtime of runtimes) {
     if ('error' in runtime) continue

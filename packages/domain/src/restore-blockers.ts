@@ -1,6 +1,7 @@
-import { databaseTypeOf, serviceTypeOf } from '@stackquay/catalog'
+import { databaseTypeOf } from '@stackquay/catalog'
 import type { FieldError } from '@stackquay/contract'
 import { filesPart, settingsPart } from './backup-parts.ts'
+import { serviceTypeIn } from './service-types.ts'
 import type { ProjectSpec } from './spec.ts'
 
 /** A part as a backup has it. */
@@ -17,19 +18,19 @@ export interface HeldPart {
  */
 export function restoreBlockers(
   parts: readonly HeldPart[],
-  { databases, services }: Pick<ProjectSpec, 'databases' | 'services'>,
+  spec: Pick<ProjectSpec, 'databases' | 'services' | 'addons'>,
 ): readonly FieldError[] {
   return parts.flatMap((part) => {
-    const detail = blockerOf(part, databases, services)
+    const detail = blockerOf(part, spec)
     return detail === null ? [] : [{ pointer: '/parts', code: 'cannot_restore', detail: `${part.id}: ${detail}` }]
   })
 }
 
 function blockerOf(
   { id, title, type, version }: HeldPart,
-  databases: ProjectSpec['databases'],
-  services: ProjectSpec['services'],
+  spec: Pick<ProjectSpec, 'databases' | 'services' | 'addons'>,
 ): string | null {
+  const { databases, services } = spec
   if (id === settingsPart || id === filesPart) return null
   if (id.startsWith('database:')) {
     const name = id.slice('database:'.length)
@@ -43,9 +44,10 @@ function blockerOf(
       return `the database "${name}" is version ${there.version} now, and the backup holds data of ${version}. ${wayOn(type, version, there.version)}`
     return null
   }
-  const kind = serviceTypeOf(type)
+  const kind = serviceTypeIn(spec, type)
   const there = services[type]
-  if (kind === undefined) return `this version of Stackquay has no service "${type}".`
+  if (kind === undefined)
+    return `this version of Stackquay has no service "${type}", and the project no addon of that name.`
   if (there === undefined) return `the project has no ${title} now. Enable it, or restore into a new project.`
   return version === null ? null : kind.dataBlocker(kind.lineOf(version), kind.lineOf(there.version))
 }

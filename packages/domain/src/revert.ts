@@ -1,5 +1,5 @@
-import { serviceTypeOf } from '@stackquay/catalog'
 import type { FieldError } from '@stackquay/contract'
+import { serviceTypeIn } from './service-types.ts'
 import type { ProjectSpec } from './spec.ts'
 
 export type Reverted =
@@ -16,7 +16,8 @@ export function revertSpec(now: ProjectSpec, held: ProjectSpec): Reverted {
   if (errors.length > 0) return { ok: false, errors }
   const fresh = Object.entries(now.services).filter(([name]) => entry(held.services, name) === undefined)
   const off = Object.fromEntries(fresh.map(([name, settings]) => [name, { ...settings, enabled: false }]))
-  return { ok: true, spec: { ...held, name: now.name, services: { ...held.services, ...off } } }
+  const addons = now.addons === undefined ? {} : { addons: { ...now.addons, ...held.addons } }
+  return { ok: true, spec: { ...held, name: now.name, services: { ...held.services, ...off }, ...addons } }
 }
 
 function databaseErrors(now: ProjectSpec, held: ProjectSpec): readonly FieldError[] {
@@ -36,7 +37,7 @@ function databaseErrors(now: ProjectSpec, held: ProjectSpec): readonly FieldErro
 function serviceErrors(now: ProjectSpec, held: ProjectSpec): readonly FieldError[] {
   return Object.entries(held.services).flatMap(([name, before]) => {
     const newest = entry(now.services, name)
-    const fields = ['version', ...(serviceTypeOf(name)?.settings.ofData ?? [])]
+    const fields = ['version', ...(serviceTypeIn(held, name)?.settings.ofData ?? [])]
     return fields.flatMap((field) => {
       if (newest === undefined || newest[field] === before[field]) return []
       const detail = `"${field}" of "${name}" was to become ${String(newest[field])}, and it may have data of that. Apply the settings.`

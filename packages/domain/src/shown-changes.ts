@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import type { Plan } from '@stackquay/contract'
 import { isObject } from './fields.ts'
@@ -10,6 +11,7 @@ export function changesOf(before: ProjectSpec, after: ProjectSpec): Record<strin
     name: spec.name,
     ...prefixed('runtimes', spec.runtimes),
     ...prefixed('services', spec.services),
+    ...prefixed('addons', mapValues(spec.addons ?? {}, definitionForPeople)),
     ...prefixed('databases', spec.databases),
     ...prefixed('env', mapValues(spec.env, variableForPeople)),
     healthCheck: spec.healthCheck,
@@ -39,6 +41,11 @@ export function changedFields(before: ProjectSpec, after: ProjectSpec): Plan['pl
       .filter((key) => !isDeepStrictEqual(old[key], now[key]))
       .map((key) => ({ field: `${field}.${key}`, before: old[key] ?? null, after: now[key] ?? null }))
   })
+}
+
+/** Its file is told by its digest alone. */
+function definitionForPeople(definition: unknown): unknown {
+  return { definition: createHash('sha256').update(JSON.stringify(definition)).digest('hex').slice(0, 12) }
 }
 
 export interface Changed {

@@ -1,7 +1,8 @@
-import { databaseTypeOf, serviceTypeOf } from '@stackquay/catalog'
+import { databaseTypeOf } from '@stackquay/catalog'
 import type { SnapshotSource } from '@stackquay/contract'
 import { databasePart, servicePart } from './backup-parts.ts'
 import { databaseWorkload } from './resolve-connections.ts'
+import { serviceTypeIn } from './service-types.ts'
 import type { ProjectSpec } from './spec.ts'
 
 /** Snapshots that people made of one database. */
@@ -41,9 +42,10 @@ export interface SnapshotSubject {
 
 /** Pure. Null where the project has neither by that name. A database wins over a service that is called like it. */
 export function snapshotSubject(
-  { databases, services }: Pick<ProjectSpec, 'databases' | 'services'>,
+  spec: Pick<ProjectSpec, 'databases' | 'services' | 'addons'>,
   name: string,
 ): SnapshotSubject | null {
+  const { databases, services } = spec
   const database = Object.hasOwn(databases, name) ? databases[name] : undefined
   if (database !== undefined) {
     const { type, version } = database
@@ -53,7 +55,7 @@ export function snapshotSubject(
       data: databaseWorkload(type, name),
     }
   }
-  const service = serviceTypeOf(name)
+  const service = serviceTypeIn(spec, name)
   if (service === undefined || !Object.hasOwn(services, service.name)) return null
   return {
     ...{ name: service.name, part: servicePart(service.name), kind: 'service', type: service.name },

@@ -1,4 +1,4 @@
-import type { ServiceFields, Settings } from '@stackquay/catalog'
+import type { AddonDefinition, ServiceFields, Settings } from '@stackquay/catalog'
 import type { Hooks, OverlapPolicy, PullSource } from '@stackquay/contract'
 import type { SleepSpec } from './sleep.ts'
 
@@ -8,6 +8,8 @@ export interface ProjectSpec {
   readonly runtimes: Readonly<Record<string, Settings>>
   /** Once configured a service stays here when it is switched off: enabled again it is what it was. */
   readonly services: Readonly<Record<string, ServiceFields>>
+  /** What the addons among the services are here, as it was when they were last named or started. Absent: there are none. */
+  readonly addons?: Readonly<Record<string, AddonDefinition>>
   readonly databases: Readonly<Record<string, DatabaseSpec>>
   readonly env: Readonly<Record<string, EnvVariable>>
   readonly healthCheck: { readonly path: string; readonly timeoutSeconds: number } | null

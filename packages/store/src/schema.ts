@@ -66,6 +66,7 @@ export interface Schema {
   archives: ArchivesTable
   database_seeds: DatabaseSeedsTable
   cron_jobs: CronJobsTable
+  addons: AddonsTable
   saved_queries: SavedQueriesTable
   deploys: DeploysTable
   git_deliveries: GitDeliveriesTable
@@ -74,6 +75,14 @@ export interface Schema {
   /** About the database itself: key check, head of the audit chain. */
   instance: NamedValueTable
   migrations: MigrationsTable
+}
+
+export interface AddonsTable {
+  name: string
+  yaml: string
+  definition: string
+  created_at: string
+  updated_at: string
 }
 
 export interface SavedQueriesTable {

@@ -1,6 +1,7 @@
 import type { EngineName, EventRecord, OperationRecord, Secret } from '@stackquay/contract'
 import type { Desired, ProjectSpec } from '@stackquay/domain'
 import type { StoreCopy } from './copy-store.ts'
+import type { AddonReader, AddonWriter } from './model/addons.ts'
 import type { ArchiveReader, ArchiveWriter } from './model/archives.ts'
 import type { AuditReader, AuditWriter } from './model/audit.ts'
 import type { BackupCheckReader, BackupCheckWriter } from './model/backup-checks.ts'
@@ -67,6 +68,7 @@ export interface Store {
   readonly backupTargets: BackupTargetReader
   readonly snapshots: SnapshotReader
   readonly checkpoints: CheckpointReader
+  readonly addons: AddonReader
   readonly savedQueries: SavedQueryReader
   readonly archives: ArchiveReader
   readonly seeds: SeedReader
@@ -179,6 +181,7 @@ export interface Transaction {
   readonly backupTargets: BackupTargetWriter
   readonly snapshots: SnapshotWriter
   readonly checkpoints: CheckpointWriter
+  readonly addons: AddonWriter
   readonly savedQueries: SavedQueryWriter
   readonly archives: ArchiveWriter
   readonly seeds: SeedWriter

@@ -1,3 +1,4 @@
+import { addonReader, addonWriter } from './addons.ts'
 import { archiveReader, archiveWriter } from './archives.ts'
 import { auditReader, auditWriter } from './audit.ts'
 import { backupCheckReader, backupCheckWriter } from './backup-checks.ts'
@@ -68,6 +69,7 @@ export function readersOf(
     backupTargets: backupTargetReader(reading),
     snapshots: snapshotReader(reading),
     checkpoints: checkpointReader(reading),
+    addons: addonReader(reading),
     savedQueries: savedQueryReader(reading),
     archives: archiveReader(reading),
     seeds: seedReader(reading),
@@ -108,6 +110,7 @@ export function writersOf(writing: Writing): Transaction {
     backupTargets: backupTargetWriter(writing),
     snapshots: snapshotWriter(writing),
     checkpoints: checkpointWriter(writing),
+    addons: addonWriter(writing),
     savedQueries: savedQueryWriter(writing),
     archives: archiveWriter(writing),
     seeds: seedWriter(writing),

@@ -184,6 +184,13 @@ export const commandEntries: readonly CommandEntry[] = [
   ),
   entry(
     'The service',
+    'addon',
+    '',
+    'add services that a YAML file describes, and use them in projects',
+    () => import('./addon.ts'),
+  ),
+  entry(
+    'The service',
     'templates',
     '',
     'list templates and examples to create projects from',

@@ -49,13 +49,19 @@ export async function changeSettings(
 ): Promise<ProjectView | null> {
   const settings = settingsOf(kind.settingsSchema)
   const sent = await readSettings(kind.name, settings, typedSettings(flags), context.world)
-  const input = { params: { id }, query: purgeQuery(flags.purge), body: { [kind.name]: { ...sent, ...fixed } } }
+  const input = { params: { id }, query: purgeQuery(flags.purge), body: bodyOf(kind, { ...sent, ...fixed }) }
   return changeProject(context, 'updateProject', input, flags, agree)
+}
+
+/** Settings stand below the name of their type, or below the key that it names. */
+function bodyOf(kind: OfferedType, settings: Readonly<Record<string, unknown>>) {
+  const body = { [kind.name]: settings }
+  return 'under' in kind && kind.under !== undefined ? { [kind.under]: body } : body
 }
 
 /** What a project says about one of its runtimes or services; null when it was never set up. */
 export function settingsIn(project: ProjectView, name: string): Readonly<Record<string, unknown>> | null {
-  const settings = project[name]
+  const settings = project[name] ?? project.addons?.[name]
   return typeof settings === 'object' && settings !== null ? (settings as Record<string, unknown>) : null
 }
 

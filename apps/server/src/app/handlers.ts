@@ -1,4 +1,6 @@
 import type { ProxyControl } from '@stackquay/proxy/control'
+import { addonHandlers } from '../addons/handlers.ts'
+import { projectAddonHandlers } from '../addons/project-handlers.ts'
 import { domainHandlers } from '../addresses/domain-handlers.ts'
 import { renameHandler } from '../addresses/rename-handler.ts'
 import { rulesHandlers } from '../addresses/rules-handlers.ts'
@@ -141,12 +143,13 @@ function changingHandlers(
 ) {
   const { store, resolver, engine } = changing
   const { isolation, reveal } = instance
-  const { sources, filesOf, repositories, gitHalf } = resolving
+  const { sources, filesOf, repositories, gitHalf, addons } = resolving
   const answers = createAnswers(changing)
   const awake = createAwake({ ...changing, now })
+  const services = serviceHandlers({ store, resolver, engine, reveal }, answers)
   return {
     ...projectHandlers(
-      { ...changing, sources, filesOf, isolation, seeds: seedsOfStart({ store, engine, filesOf, config }) },
+      { ...changing, addons, sources, filesOf, isolation, seeds: seedsOfStart({ store, engine, filesOf, config }) },
       answers,
     ),
     ...sleepHandlers({ ...changing, now }, answers),
@@ -161,7 +164,9 @@ function changingHandlers(
     ...allCheckpointHandlers({ ...changing, accounts: isolation.accounts, filesOf, config, now }, answers),
     ...pointInTimeHandlers({ ...changing, reveal, config, now }, answers),
     ...pullHandlers({ ...changing, reveal, config, filesOf, now, awake }, answers),
-    ...serviceHandlers({ store, resolver, engine, reveal }, answers),
+    ...services,
+    ...addonHandlers({ ...changing, addons }),
+    ...projectAddonHandlers({ addons }, answers, services),
     ...workAndCronHandlers({ store, engine, resolver, runs: commands.runs, memory: projects.cron, now }, answers),
     ...mailHandlers({ store, engine, workers: changing.workers, reveal }, answers),
     ...imageHandlers(changing, answers),

@@ -1,4 +1,5 @@
 import { createUserFiles, networkEnvironment, type UserFiles } from '@stackquay/engines'
+import { type AddonsKeeper, openAddons } from '../addons/keeper.ts'
 import { type Catalogue, createCatalogue } from '../catalogue/catalogue.ts'
 import { createContainerFacts } from '../catalogue/container-facts.ts'
 import { createOurPrograms } from '../catalogue/our-programs.ts'
@@ -17,6 +18,7 @@ import type { Instance } from './instance.ts'
 export interface Resolving {
   readonly resolver: Resolver
   readonly catalogue: Catalogue
+  readonly addons: AddonsKeeper
   readonly images: ImageRecords
   readonly sources: Sources
   readonly repositories: Repositories
@@ -32,7 +34,14 @@ export async function openResolving(
 ): Promise<Resolving> {
   const files = createUserFiles({ compiled: await compiledFolder(config.home) })
   const filesOf = createFilesOf(accounts, files)
-  const catalogue = createCatalogue({ engine, usual: engines.usual, signal, fallbackNode: process.execPath })
+  const addons = await openAddons(store)
+  const catalogue = createCatalogue({
+    engine,
+    usual: engines.usual,
+    signal,
+    fallbackNode: process.execPath,
+    addons: addons.now,
+  })
   const images = createImageRecords({ store, onError })
   const containerFacts = createContainerFacts({
     home: config.home,
@@ -52,5 +61,5 @@ export async function openResolving(
   const gitHalf = { gitHome: createGitHomes(config.home), network: networkEnvironment(process.env) }
   const sources = createSources({ config, accounts, files, gitHalf })
   const repositories = createRepositories({ accounts, files })
-  return { resolver, catalogue, images, sources, repositories, gitHalf, filesOf, files }
+  return { resolver, catalogue, addons, images, sources, repositories, gitHalf, filesOf, files }
 }

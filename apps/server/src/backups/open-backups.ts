@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { type ArchiveFolder, type InstanceArchives, openArchiveFolder } from '@stackquay/archive'
 import type { Store } from '@stackquay/store'
+import type { AddonsKeeper } from '../addons/keeper.ts'
 import { type BackupKeys, openBackupKeys } from './backup-keys.ts'
 import { sweepDrillFolders } from './drill-folder.ts'
 import { type KnownBackups, openKnownBackups } from './known-backups.ts'
@@ -15,12 +16,15 @@ export interface Backups {
   readonly copies: KnownCopies
   /** Of the instance itself. */
   readonly own: OwnBackups
+  /** The addons of the instance: those of a backup are never more than these. */
+  readonly addons: AddonsKeeper['now']
 }
 
 export interface BackupsOptions {
   readonly home: string
   readonly store: Store
   readonly instanceArchives: InstanceArchives
+  readonly addons: AddonsKeeper['now']
   onError(error: unknown, what: string): void
 }
 
@@ -28,7 +32,13 @@ export interface BackupsOptions {
  * They lie in a folder of their own, so that they outlive their projects. The folder is the truth: it is read once, here. What killed
  * attempts left in it goes.
  */
-export async function openBackups({ home, store, instanceArchives, onError }: BackupsOptions): Promise<Backups> {
+export async function openBackups({
+  home,
+  store,
+  instanceArchives,
+  addons,
+  onError,
+}: BackupsOptions): Promise<Backups> {
   const folder = openArchiveFolder(join(home, 'backups'))
   await folder.sweep()
   await instanceArchives.sweep()
@@ -37,5 +47,5 @@ export async function openBackups({ home, store, instanceArchives, onError }: Ba
   const known = await openKnownBackups(folder, store, onError)
   const keys = await openBackupKeys({ folder, known, store, onError })
   const copies = await openKnownCopies(store)
-  return { folder, known, keys, copies, own: openOwnBackups(instanceArchives, home, store) }
+  return { folder, known, keys, copies, own: openOwnBackups(instanceArchives, home, store), addons }
 }

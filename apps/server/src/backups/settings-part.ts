@@ -1,7 +1,7 @@
 import { openSettings } from '@stackquay/archive'
-import { databaseTypes, runtimeTypes, serviceTypes } from '@stackquay/catalog'
+import { AddonDefinition, addonFaults, databaseTypes, runtimeTypes } from '@stackquay/catalog'
 import { Hooks, ProblemError } from '@stackquay/contract'
-import { isSecretOfCopy, type ProjectSpec, sleepFaults } from '@stackquay/domain'
+import { isSecretOfCopy, type ProjectSpec, serviceTypesOf, sleepFaults } from '@stackquay/domain'
 import {
   type KeptData,
   type ProjectRow,
@@ -87,6 +87,7 @@ const Settings = z.object({
     name: z.string(),
     runtimes: z.record(z.string(), Fields),
     services: z.record(z.string(), Fields),
+    addons: z.record(z.string(), AddonDefinition).optional(),
     databases: z.record(z.string(), z.looseObject({ type: z.string(), version: z.string(), exposePort: z.boolean() })),
     env: z.record(z.string(), z.looseObject({ secret: z.boolean() })),
     healthCheck: z.object({ path: z.string(), timeoutSeconds: z.number() }).nullable(),
@@ -112,6 +113,12 @@ const Settings = z.object({
 
 /** What an earlier version had no field for gets its default; what this one has no type for is refused by name. */
 function ofThisVersion(spec: ProjectSpec): ProjectSpec {
+  for (const [name, addon] of Object.entries(spec.addons ?? {}))
+    if (addon.name !== name || addonFaults(addon).length > 0)
+      throw new ProblemError('backup_damaged', `The addon "${name}" of the backup is none that can be added.`, {
+        hint: 'Nobody but a hand can have written it. Use another backup.',
+      })
+  const serviceTypes = serviceTypesOf(spec)
   for (const [what, names, known] of [
     ['runtime', Object.keys(spec.runtimes), runtimeTypes],
     ['service', Object.keys(spec.services), serviceTypes],

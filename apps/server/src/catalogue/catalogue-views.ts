@@ -6,7 +6,6 @@ import {
   type RuntimeType,
   runtimeTypes,
   type ServiceType,
-  serviceTypes,
   templates,
 } from '@stackquay/catalog'
 import {
@@ -21,7 +20,9 @@ import { z } from 'zod'
 import { type FullLine, type InLines, whyNone } from './version-lines.ts'
 
 /** The lines of versions that an engine has of a type. */
-export type LinesOf = (type: InLines & { readonly toolchain: ToolchainQuery | null }) => readonly FullLine[]
+export type LinesOf = (
+  type: InLines & { readonly toolchain: ToolchainQuery | null } & Pick<ServiceType, 'needs'>,
+) => readonly FullLine[]
 
 /** Runtimes and templates, as people choose them. */
 export function runtimesView(linesOf: LinesOf): Omit<z.output<typeof RuntimesView>, 'engine'> {
@@ -37,7 +38,10 @@ export function runtimesView(linesOf: LinesOf): Omit<z.output<typeof RuntimesVie
 }
 
 /** Databases and services, as people choose them. */
-export function servicesView(linesOf: LinesOf): Omit<z.output<typeof ServicesView>, 'engine'> {
+export function servicesView(
+  linesOf: LinesOf,
+  serviceTypes: readonly ServiceType[],
+): Omit<z.output<typeof ServicesView>, 'engine'> {
   const databases = databaseTypes.map((type) => ({
     ...offered(type, linesOf),
     keepsData: type.keepsData,
@@ -58,6 +62,7 @@ export function servicesView(linesOf: LinesOf): Omit<z.output<typeof ServicesVie
     keepsData: type.keepsData,
     kind: 'service' as const,
     aliases: [],
+    ...(type.under === undefined ? {} : { under: type.under }),
     alwaysPublished: type.alwaysPublished,
     hasCredentials: type.credentials !== undefined,
     hasKeys: type.hasKeys === true,

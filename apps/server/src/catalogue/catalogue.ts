@@ -1,6 +1,14 @@
-import { type ChosenToolchain, databaseTypes, runtimeTypes, serviceTypes } from '@stackquay/catalog'
+import {
+  type AddonDefinition,
+  addonType,
+  type ChosenToolchain,
+  databaseTypes,
+  runtimeTypes,
+  type ServiceType,
+  serviceTypes,
+} from '@stackquay/catalog'
 import type { EngineName, RuntimesView, ServicesView } from '@stackquay/contract'
-import type { Offers } from '@stackquay/domain'
+import { type Offers, whyNotHere } from '@stackquay/domain'
 import type { Engine, Toolchain, ToolchainQuery } from '@stackquay/engine-api'
 import type { z } from 'zod'
 import { engineKind } from '../engine-kinds.ts'
@@ -34,19 +42,27 @@ export interface CatalogueOptions {
   readonly signal: AbortSignal
   /** Runs programs of ours where no other Node was found. */
   readonly fallbackNode: string
+  /** The addons of the instance, as they are now. */
+  readonly addons?: () => Readonly<Record<string, AddonDefinition>>
 }
 
-export function createCatalogue({ engine, usual, signal, fallbackNode }: CatalogueOptions): Catalogue {
+export function createCatalogue({
+  engine,
+  usual,
+  signal,
+  fallbackNode,
+  addons = () => ({}),
+}: CatalogueOptions): Catalogue {
   let found: readonly Toolchain[] = []
   let first: Promise<void> | null = null
-  const queries = allQueries()
+  const services = () => [...serviceTypes, ...Object.values(addons()).map(addonType)]
 
   let lookedAt = 0
   const offered = new Map<EngineName, Offers>()
 
   const look = async () => {
     lookedAt = Date.now()
-    found = await engine.toolchains(queries, signal)
+    found = await engine.toolchains(allQueries(services()), signal)
     offered.clear()
   }
   const ready = () => {
@@ -64,6 +80,8 @@ export function createCatalogue({ engine, usual, signal, fallbackNode }: Catalog
     (of: EngineName): LinesOf =>
     (type) => {
       const { toolchain } = type
+      const cannot = engineFault(type, of)
+      if (cannot !== null) return linesOfReleases(type).map((line) => ({ ...line, available: false, reason: cannot }))
       if (toolchain === null || engineKind(of).capabilities.images) return linesOfReleases(type)
       return linesOfFound(
         type,
@@ -73,7 +91,7 @@ export function createCatalogue({ engine, usual, signal, fallbackNode }: Catalog
   const offersOf = (of: EngineName): Offers => {
     const known = offered.get(of)
     if (known !== undefined) return known
-    const made = allOffers(linesOf(of))
+    const made = { ...allOffers(linesOf(of), services()), addons: addons() }
     offered.set(of, made)
     return made
   }
@@ -92,7 +110,7 @@ export function createCatalogue({ engine, usual, signal, fallbackNode }: Catalog
       return offersOf(of)
     },
     toolchain: (name, line) => {
-      const type = [...runtimeTypes, ...databaseTypes, ...serviceTypes].find((one) => one.toolchain?.name === name)
+      const type = [...runtimeTypes, ...databaseTypes, ...services()].find((one) => one.toolchain?.name === name)
       return chooseToolchain(found, name, line, (version) => type?.lineOf(version) ?? version)
     },
     helpers: (runtime) => helpersOf(runtime, found),
@@ -102,7 +120,7 @@ export function createCatalogue({ engine, usual, signal, fallbackNode }: Catalog
     },
     services: async (of = usual) => {
       await readyAnew()
-      return { engine: of, ...servicesView(linesOf(of)) }
+      return { engine: of, ...servicesView(linesOf(of), services()) }
     },
     toolchains: async () => {
       await ready()
@@ -115,21 +133,27 @@ export function createCatalogue({ engine, usual, signal, fallbackNode }: Catalog
   }
 }
 
+/** Why an engine cannot run a type at all. */
+function engineFault({ needs, label }: Pick<ServiceType, 'needs' | 'label'>, of: EngineName): string | null {
+  if (needs === undefined || (needs === 'images') === engineKind(of).capabilities.images) return null
+  return whyNotHere({ needs, label })
+}
+
 /** Every program that any kind may need, asked for once. */
-function allQueries(): readonly ToolchainQuery[] {
+function allQueries(services: readonly ServiceType[]): readonly ToolchainQuery[] {
   const byName = new Map<string, ToolchainQuery>()
   for (const kind of runtimeTypes)
     for (const query of [kind.toolchain, ...kind.helpers]) if (query !== null) byName.set(query.name, query)
-  for (const kind of [...databaseTypes, ...serviceTypes])
+  for (const kind of [...databaseTypes, ...services])
     if (kind.toolchain !== null) byName.set(kind.toolchain.name, kind.toolchain)
   return [...byName.values()]
 }
 
 /** What every type of the catalogue comes in. */
-function allOffers(linesOf: LinesOf): Offers {
+function allOffers(linesOf: LinesOf, services: readonly ServiceType[]): Offers {
   const lines = (types: readonly (Parameters<LinesOf>[0] & { readonly name: string })[]) =>
     Object.fromEntries(types.map((type) => [type.name, linesOf(type)]))
-  return { runtimes: lines(runtimeTypes), databases: lines(databaseTypes), services: lines(serviceTypes) }
+  return { runtimes: lines(runtimeTypes), databases: lines(databaseTypes), services: lines(services) }
 }
 
 /** Programs that a runtime uses beside its own, as far as they were found. */

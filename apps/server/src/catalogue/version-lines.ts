@@ -7,6 +7,7 @@ export interface InLines {
   readonly label: string
   readonly releases: readonly Release[]
   lineOf(version: string): string
+  readonly needs?: 'images' | 'programs'
 }
 
 export interface FullLine extends OfferedLine {
@@ -17,10 +18,12 @@ export interface FullLine extends OfferedLine {
 
 /** An engine of images has every release. */
 export function linesOfReleases({ releases }: InLines): readonly FullLine[] {
+  const marked = releases.findIndex((release) => release.default === true)
+  const chosen = Math.max(0, marked)
   return releases.map((release, index) => ({
     ...release,
     available: true,
-    default: index === 0,
+    default: index === chosen,
     reason: null,
     full: null,
   }))
@@ -68,6 +71,8 @@ function withDefault(lines: readonly FullLine[]): readonly FullLine[] {
 /** Why none of the lines can be used. What was found and cannot be used says more than what is not there. */
 export function whyNone(type: InLines, lines: readonly FullLine[]): string {
   const found = lines.find((line) => line.full !== null && line.reason !== null)
+  const shared = lines[0]?.reason ?? null
+  if (type.needs !== undefined && shared !== null) return shared
   return found?.reason ?? `No ${type.label} was found on this machine.`
 }
 

@@ -1,4 +1,4 @@
-import { serviceTypes } from '@stackquay/catalog'
+import { serviceTypesOf } from '@stackquay/domain'
 import type { Workload } from '@stackquay/engine-api'
 import type { ProjectRow, Store } from '@stackquay/store'
 
@@ -10,7 +10,7 @@ export async function rememberWriters(
 ): Promise<void> {
   const running = new Set(starting.map((workload) => workload.ref.workload))
   const kept = await store.keptData.of(row.id)
-  const writers = serviceTypes.flatMap((kind) => {
+  const writers = serviceTypesOf(row.spec).flatMap((kind) => {
     const version = row.spec.services[kind.name]?.version
     if (!kind.keepsData || version === undefined || !running.has(kind.name)) return []
     return kept.some((one) => one.name === kind.name && one.version === version) ? [] : [{ name: kind.name, version }]

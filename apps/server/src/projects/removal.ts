@@ -1,5 +1,5 @@
-import { databaseTypeOf, serviceTypeOf } from '@stackquay/catalog'
-import { type DatabaseSpec, databaseSecret, databaseWorkload, serviceSecret } from '@stackquay/domain'
+import { databaseTypeOf } from '@stackquay/catalog'
+import { type DatabaseSpec, databaseSecret, databaseWorkload, secretsOfService } from '@stackquay/domain'
 import type { Store } from '@stackquay/store'
 
 /** What goes, to the trash or for good; empty for most changes. */
@@ -24,9 +24,7 @@ export function removalOf(
 ): Removal {
   const removal = {
     deleteData: [...services],
-    deleteSecrets: services.flatMap((name) =>
-      (serviceTypeOf(name)?.secrets ?? []).map((secret) => serviceSecret(name, secret.name)),
-    ),
+    deleteSecrets: services.flatMap(secretsOfService),
     releasePorts: [] as string[],
   }
   if (database === undefined) return removal

@@ -1,6 +1,6 @@
-import { type ServiceType, serviceTypeOf, serviceTypes } from '@stackquay/catalog'
+import type { ServiceType } from '@stackquay/catalog'
 import { ProblemError } from '@stackquay/contract'
-import { serviceSecret } from '@stackquay/domain'
+import { servicePointer, serviceSecret, serviceTypeIn, serviceTypesOf } from '@stackquay/domain'
 import type { Engine, SecretRef } from '@stackquay/engine-api'
 import type { ProjectRow, Store } from '@stackquay/store'
 import type { Handlers } from '../http/handler.ts'
@@ -48,7 +48,10 @@ export function serviceHandlers(
         })
       const data = await engine.dataNames(row.id, context.signal)
       if (!data.includes(params.kind)) throw new ProblemError('not_found', `There is no kept data of "${params.kind}".`)
-      const patch = { [params.kind]: { enabled: false, removeData: true } }
+      const kind = serviceTypeIn(row.spec, params.kind)
+      if (kind === undefined) throw new ProblemError('not_found', `The project has no service "${params.kind}".`)
+      const off = { [params.kind]: { enabled: false, removeData: true } }
+      const patch = kind.under === undefined ? off : { [kind.under]: off }
       return change(row, patch, context, 'service.data.delete', query, { purge: query.purge })
     },
 
@@ -75,7 +78,7 @@ export function serviceHandlers(
           hint: 'Then send the new ones in the settings of the service.',
         })
       const secrets = kind.secrets.map(({ name, length }) => ({ name: serviceSecret(kind.name, name), length }))
-      const rotates = { workload: kind.name, pointer: `/${kind.name}`, secrets }
+      const rotates = { workload: kind.name, pointer: servicePointer(kind), secrets }
       return change(row, {}, context, 'service.credentials.rotate', query, { rotates })
     },
   }
@@ -87,7 +90,7 @@ function keptDataOf(
   data: Awaited<ReturnType<Engine['data']>>,
   kept: Awaited<ReturnType<Store['keptData']['of']>>,
 ) {
-  return serviceTypes.flatMap(({ name: kind }) => {
+  return serviceTypesOf(spec).flatMap(({ name: kind }) => {
     const there = data.find(({ name }) => name === kind)
     const settings = spec.services[kind]
     if (there === undefined || (settings !== undefined && usesData(kind, settings))) return []
@@ -100,7 +103,7 @@ function serviceOf(
   row: ProjectRow,
   name: string,
 ): { kind: ServiceType; settings: ProjectRow['spec']['services'][string] } {
-  const kind = serviceTypeOf(name)
+  const kind = serviceTypeIn(row.spec, name)
   const settings = row.spec.services[name]
   if (kind === undefined || settings === undefined)
     throw new ProblemError('not_found', `The project has no service "${name}".`)

@@ -7,6 +7,7 @@ import {
   type LimitsSpec,
   type ProjectSpec,
   primaryDatabase,
+  serviceTypesOf,
 } from '@stackquay/domain'
 import type { OperationRow, PortLease, ProjectRow } from '@stackquay/store'
 import type { SeenCron } from './cron-memory.ts'
@@ -76,7 +77,8 @@ function fields({ row, engine, limitsUnavailable, urls, operation, leases }: Pro
     engine,
     operation: operation === null ? null : operationView(operation),
     ...runtimeViews(spec, hostPort),
-    ...serviceViews(spec, hostPort),
+    ...serviceViews(serviceTypes, spec, hostPort),
+    ...addonViews(spec, hostPort),
     databases: Object.fromEntries(
       Object.entries(spec.databases).map(([name, database]) => [
         name,
@@ -147,11 +149,12 @@ function runtimeViews(
 
 /** Services that were ever configured. What is secret in their settings is only said to be there. */
 function serviceViews(
-  spec: ProjectSpec,
+  types: readonly ServiceType[],
+  spec: Pick<ProjectSpec, 'services'>,
   hostPort: (workload: string, port: string) => number | null,
 ): Record<string, unknown> {
   return Object.fromEntries(
-    serviceTypes.flatMap((kind) => {
+    types.flatMap((kind) => {
       const settings = spec.services[kind.name]
       if (settings === undefined) return []
       const shown = Object.fromEntries(
@@ -162,6 +165,15 @@ function serviceViews(
       return [[kind.name, { ...shown, hostPort: hostPort(kind.name, publishedPort(kind)) }]]
     }),
   )
+}
+
+/** Services that stand below a key of their own. */
+function addonViews(
+  spec: ProjectSpec,
+  hostPort: (workload: string, port: string) => number | null,
+): Pick<ProjectSummary, 'addons'> {
+  const types = serviceTypesOf(spec).filter(({ under }) => under !== undefined)
+  return types.length === 0 ? {} : { addons: serviceViews(types, spec, hostPort) as ProjectSummary['addons'] }
 }
 
 /** The port that a person connects to. */

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
-import { databaseTypeOf, serviceTypes } from '@stackquay/catalog'
-import { forwardOf, type ReachablePort } from '@stackquay/domain'
+import { databaseTypeOf } from '@stackquay/catalog'
+import { forwardOf, type ReachablePort, serviceTypesOf } from '@stackquay/domain'
 import type { Engine } from '@stackquay/engine-api'
 import type { Accounts } from '@stackquay/engines'
 import type { Known, Model } from '../projects/model.ts'
@@ -75,7 +75,7 @@ async function connectTo(
 
 function portsOf({ row, resolved }: Known): readonly ReachablePort[] {
   const named = new Map<string, { readonly aliases: readonly string[]; readonly usual: (port: string) => number[] }>()
-  for (const type of serviceTypes)
+  for (const type of serviceTypesOf(row.spec))
     named.set(type.name, {
       aliases: [],
       usual: (name) => type.ports.filter((port) => port.name === name).map(({ port }) => port),

@@ -1,4 +1,4 @@
-import { serviceTypeOf } from '@stackquay/catalog'
+import { databaseTypes } from '@stackquay/catalog'
 import { type DatabaseSpec, purgeTime } from '@stackquay/domain'
 import type { Engine } from '@stackquay/engine-api'
 import type { WorkStep } from '@stackquay/orchestrator'
@@ -61,9 +61,9 @@ async function sizesOf(project: string, names: readonly string[], engine: Pick<E
 
 const measureMs = 60_000
 
-/** What is data of a service is named like it; everything else is data of a database. */
+/** Data of a database is named after its type and itself; data of a service like the service. */
 export function kindOfData(data: string): 'service' | 'database' {
-  return serviceTypeOf(data) === undefined ? 'database' : 'service'
+  return databaseTypes.some(({ name }) => data.startsWith(`${name}-`)) ? 'database' : 'service'
 }
 
 export function asideStep(

@@ -15,6 +15,7 @@ export function createWorkers(): Workers {
   const pools: Record<TaskName, ThreadPool> = {
     // Two, so that a bad pattern of one person does not keep the search of another waiting.
     match: createThreadPool({ threads: 2, memoryMb: 128, maxWaiting: 200 }),
+    addon: createThreadPool({ threads: 1, memoryMb: 128, maxWaiting: 20 }),
     json: createThreadPool({ threads: 1, memoryMb: 256, maxWaiting: 50 }),
     manifest: createThreadPool({ threads: 2, memoryMb: 128, maxWaiting: 50 }),
     // Reports may have 64 MB.

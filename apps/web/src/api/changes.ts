@@ -221,12 +221,34 @@ export async function planDrop(project: string, name: string, purge: boolean, si
   return client.plan('deleteDatabase', input, { signal })
 }
 
-export async function planServiceRotation(project: string, service: string, signal: AbortSignal): Promise<Plan> {
-  return client.plan('rotateServiceCredentials', { params: { id: project, service } }, { signal })
+/** A service, or one that stands below a key of its own. */
+interface ServiceNamed {
+  readonly name: string
+  readonly under?: string | undefined
 }
 
-export async function rotateService(project: string, service: string): Promise<ProjectView> {
-  return held(await client.call('rotateServiceCredentials', { params: { id: project, service } }))
+export async function readServiceCredentials(project: string, { name, under }: ServiceNamed, signal: AbortSignal) {
+  return under === undefined
+    ? client.call('getServiceCredentials', { params: { id: project, service: name } }, { signal })
+    : client.call('getAddonCredentials', { params: { id: project, name } }, { signal })
+}
+
+export async function planServiceRotation(
+  project: string,
+  { name, under }: ServiceNamed,
+  signal: AbortSignal,
+): Promise<Plan> {
+  return under === undefined
+    ? client.plan('rotateServiceCredentials', { params: { id: project, service: name } }, { signal })
+    : client.plan('rotateAddonCredentials', { params: { id: project, name } }, { signal })
+}
+
+export async function rotateService(project: string, { name, under }: ServiceNamed): Promise<ProjectView> {
+  return held(
+    under === undefined
+      ? await client.call('rotateServiceCredentials', { params: { id: project, service: name } })
+      : await client.call('rotateAddonCredentials', { params: { id: project, name } }),
+  )
 }
 
 export async function planKeptDataDeletion(

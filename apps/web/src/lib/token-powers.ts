@@ -29,6 +29,7 @@ export const powers = {
       'watchEvents',
       'listRuntimes',
       'listServices',
+      'listProjectAddons',
       'listActions',
       'listWorkers',
       'getWorker',
@@ -133,6 +134,8 @@ export const powers = {
     unrestricted: false,
     operations: [
       'updateProject',
+      'setProjectAddon',
+      'disableProjectAddon',
       'putWorker',
       'deleteWorker',
       'putCronJob',
@@ -178,7 +181,7 @@ export const powers = {
   secrets: {
     scope: 'operate',
     unrestricted: false,
-    operations: ['getProjectEnvValue', 'getDatabaseCredentials', 'getServiceCredentials'],
+    operations: ['getProjectEnvValue', 'getDatabaseCredentials', 'getServiceCredentials', 'getAddonCredentials'],
   },
   mail: {
     scope: 'operate',
@@ -197,7 +200,7 @@ export const powers = {
   rotate: {
     scope: 'admin',
     unrestricted: false,
-    operations: ['rotateDatabaseCredentials', 'rotateServiceCredentials'],
+    operations: ['rotateDatabaseCredentials', 'rotateServiceCredentials', 'rotateAddonCredentials'],
   },
   expose: { scope: 'admin', unrestricted: false, operations: ['putProxyRules', 'createShare'] },
   manifest: { scope: 'admin', unrestricted: false, operations: ['applyManifest'] },

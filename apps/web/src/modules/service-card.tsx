@@ -2,8 +2,13 @@ import type { ProjectView } from '@stackquay/contract'
 import { Link } from '@tanstack/react-router'
 import { Ellipsis, Inbox, KeyRound, Power, RefreshCw, Settings2, Table2, Trash2 } from 'lucide-react'
 import { useState } from 'react'
-import { planServiceRotation, planUpdate, rotateService, updateProject } from '../api/changes.ts'
-import { client } from '../api/client.ts'
+import {
+  planServiceRotation,
+  planUpdate,
+  readServiceCredentials,
+  rotateService,
+  updateProject,
+} from '../api/changes.ts'
 import { Button, buttonClass, IconButton } from '../components/button.tsx'
 import { Menu, MenuItem, MenuSeparator } from '../components/menu.tsx'
 import { Panel } from '../components/panel.tsx'
@@ -15,7 +20,7 @@ import { Monogram } from './monogram.tsx'
 import { PlannedConfirm } from './planned-confirm.tsx'
 import { engineReason } from './project-actions.ts'
 import { PurgeCheck } from './purge-check.tsx'
-import { type ServiceType, serviceSettings } from './service-type.ts'
+import { patchOf, type ServiceType, serviceSettings } from './service-type.ts'
 import type { SettingsValue } from './settings-form.tsx'
 import { WorkloadStatePill } from './state-pill.tsx'
 import { useMay } from './use-may.ts'
@@ -67,9 +72,7 @@ export function ServiceCard({ project, type, onChange }: CardProps) {
         open={open === 'credentials'}
         onClose={close}
         title={t.credentialsOf(type.label)}
-        read={(signal) =>
-          client.call('getServiceCredentials', { params: { id: project.id, service: type.name } }, { signal })
-        }
+        read={(signal) => readServiceCredentials(project.id, type, signal)}
       />
       <PlannedConfirm
         open={open === 'rotate'}
@@ -79,9 +82,9 @@ export function ServiceCard({ project, type, onChange }: CardProps) {
         submit={t.rotateSubmit}
         look="primary"
         name={['rotate', project.id, type.name]}
-        ask={(signal) => planServiceRotation(project.id, type.name, signal)}
+        ask={(signal) => planServiceRotation(project.id, type, signal)}
         onConfirm={async () => {
-          await rotateService(project.id, type.name)
+          await rotateService(project.id, type)
           toastDone(t.rotated(type.label))
         }}
       />
@@ -174,7 +177,7 @@ function Disable({
 }) {
   const [purge, setPurge] = useState(false)
   const purges = withData && purge
-  const patch = { [type.name]: { enabled: false, ...(withData ? { removeData: true } : {}) } }
+  const patch = patchOf(type, { enabled: false, ...(withData ? { removeData: true } : {}) })
   return (
     <PlannedConfirm
       open={open}

@@ -1,4 +1,4 @@
-import type { ProjectPatch, ProjectView } from '@stackquay/contract'
+import type { ProjectView } from '@stackquay/contract'
 import { useState } from 'react'
 import { planUpdate, updateProject } from '../api/changes.ts'
 import { problemFrom } from '../api/client.ts'
@@ -11,7 +11,7 @@ import { changesOf } from '../lib/settings-changes.ts'
 import { texts } from '../texts/index.ts'
 import { PlanView } from './plan-view.tsx'
 import { engineReason } from './project-actions.ts'
-import { type ServiceType, serviceSettings, settingsOf } from './service-type.ts'
+import { patchOf, pointerOf, type ServiceType, serviceSettings, settingsOf } from './service-type.ts'
 import { SettingsForm, type SettingsValue } from './settings-form.tsx'
 import { usePlan } from './use-plan.ts'
 import { useSubmit } from './use-submit.ts'
@@ -37,13 +37,11 @@ export function ServiceForm({
   const enabling = stored?.enabled !== true
   const changes = changesOf(stored ?? {}, form)
   const patch =
-    enabling || changes !== null
-      ? ({ [type.name]: { ...changes, ...(enabling ? { enabled: true } : {}) } } as ProjectPatch)
-      : null
+    enabling || changes !== null ? patchOf(type, { ...changes, ...(enabling ? { enabled: true } : {}) }) : null
   const live = usePlan(['update', project.id], patch, (input, signal) => planUpdate(project.id, input, signal))
   const problem = error !== null ? problemFrom(error) : live.error ? problemFrom(live.error) : null
   const fields = settingsOf(type)
-  const pointers = fields.map((field) => `/${type.name}/${field.key}`)
+  const pointers = fields.map((field) => pointerOf(type, field.key))
 
   const submit = async () => {
     if (patch === null) return
@@ -63,7 +61,7 @@ export function ServiceForm({
             clear()
             setForm(next)
           }}
-          pointer={`/${type.name}`}
+          pointer={pointerOf(type)}
           errors={problem?.errors}
           choices={type.versions.length > 0 ? { version: versionChoices(type.versions) } : {}}
           nullText={t.nullText}

@@ -326,6 +326,18 @@ const terminal = {
   endedAt: null,
   output: { first: 0, end: 512 },
 }
+const addon = {
+  name: 'nats',
+  title: 'NATS',
+  description: 'Messages between programs.',
+  homepage: null,
+  versions: ['2.12'],
+  engines: ['native', 'docker'],
+  usedBy: [],
+  createdAt: at,
+  updatedAt: at,
+}
+
 const webhook = {
   id: 'wh_01kq3z8v5w',
   name: 'Chat',
@@ -854,5 +866,14 @@ export const examples: Readonly<Record<string, unknown>> = {
   WebhookList: list(webhook),
   WebhookPatch: { enabled: false },
   WebhookWithSecret: { ...webhook, secret: 'whsec_EXAMPLE' },
+  Addon: addon,
+  AddonList: list(addon),
+  AddonWithFile: { ...addon, yaml: 'name: nats' },
+  AddonFile: { yaml: 'name: nats' },
+  AddonChange: { enabled: true },
+  ProjectAddonList: list({
+    ...{ name: 'nats', title: 'NATS', enabled: true, version: '2.12' },
+    ...{ exposePort: false, outdated: false, known: true },
+  }),
   WorkloadSelection: { workload: 'node' },
 }

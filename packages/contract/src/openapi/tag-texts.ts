@@ -20,6 +20,7 @@ export const tagTexts: Readonly<Record<string, string>> = {
   'Project file': 'A project as a `stackquay.yml`.',
   Projects: 'Projects and their settings.',
   Runs: 'Runs of actions, tests and cron jobs.',
+  Addons: 'Services that administrators add as files.',
   Services: 'Services of a project, their data and credentials.',
   SSH: 'Logging in to projects with SSH and SFTP.',
   Stats: 'CPU, memory and disk.',

@@ -1,5 +1,6 @@
 import type { Operation } from '../operation.ts'
 import * as access from './access.ts'
+import * as addons from './addons.ts'
 import * as backupTargets from './backup-targets.ts'
 import * as backups from './backups.ts'
 import * as checkpoints from './checkpoints.ts'
@@ -54,6 +55,7 @@ export const operations = {
   ...manifest,
   ...ofOperations,
   ...services,
+  ...addons,
   ...runs,
   ...workers,
   ...terminals,

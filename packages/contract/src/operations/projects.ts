@@ -4,14 +4,16 @@ import { Cursor, DryRun, Limit, pageOf, Wait, WorkloadName } from '../schemas/co
 import { OperationRecord } from '../schemas/operations.ts'
 import { engineNames, Project, ProjectCreate, ProjectPatch, ProjectSummary, projectStates } from '../schemas/project.ts'
 import { Duplicate, Rename } from '../schemas/project-copies.ts'
-import { KeptDataKind } from '../schemas/services.ts'
+import { BuiltInKeptData } from '../schemas/services.ts'
 import { Purge } from '../schemas/trash.ts'
 import { shownName } from '../shown-name.ts'
 import { admin, change, id, losesLaterWrites, operate, read, removal } from './of-project.ts'
 
+const serviceDataPointers = [...BuiltInKeptData.options.map((kind) => `/${kind}/removeData`), '/addons/*/removeData']
+
 const deletesServiceData = {
   to: 'admin',
-  when: { part: 'body', pointers: KeptDataKind.options.map((kind) => `/${kind}/removeData`), equals: true },
+  when: { part: 'body', pointers: serviceDataPointers, equals: true },
   because: 'it deletes the data of a service',
 } as const
 

@@ -1,6 +1,7 @@
 import { runtimeTypes, serviceTypes } from '@stackquay/catalog'
 import { z } from 'zod'
 import { shownName } from '../shown-name.ts'
+import { AddonPatch, AddonSettings, addonsOf } from './addons.ts'
 import { Time, WorkloadName } from './common.ts'
 import { DatabaseChange, DatabaseView } from './databases.ts'
 import { Hooks, HooksPatch } from './hooks.ts'
@@ -205,6 +206,7 @@ const projectFields = {
   status: ProjectStatus,
   operation: OperationRecord.nullable().describe('The operation that holds the project now, else null.'),
   databases: z.record(z.string(), DatabaseView),
+  addons: z.record(z.string(), AddonSettings).optional().describe('Addons that were ever configured, by name.'),
   domains: z.array(z.string()),
   limits: Limits.nullable(),
   limitsUnavailable: z
@@ -276,6 +278,7 @@ const changeable = {
   databases: z
     .record(z.string().regex(databaseNamePattern, 'must match [a-z][a-z0-9_]{0,30}'), DatabaseChange.nullable())
     .optional(),
+  addons: addonsOf(AddonPatch).optional().describe('Addons, by name.'),
   workers: z
     .record(programName, WorkerPatch.nullable())
     .nullable()
@@ -331,6 +334,7 @@ export type ProjectPatch = {
   hooks?: z.infer<typeof HooksPatch> | null | undefined
   workers?: Record<string, WorkerPatch | null> | null | undefined
   cron?: Record<string, CronPatch | null> | null | undefined
+  addons?: Record<string, AddonPatch> | undefined
   databases?: Record<
     string,
     {

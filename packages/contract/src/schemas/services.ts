@@ -1,5 +1,6 @@
 import { serviceTypes } from '@stackquay/catalog'
 import { z } from 'zod'
+import { AddonName } from './addons.ts'
 import { Time } from './common.ts'
 
 const names = (kinds: typeof serviceTypes) => z.enum(kinds.map((kind) => kind.name) as [string, ...string[]])
@@ -8,7 +9,8 @@ export const ServiceName = names(serviceTypes)
 /** Services with credentials of their own. */
 export const CredentialsService = names(serviceTypes.filter((kind) => kind.credentials !== undefined))
 /** Services whose data can be kept. */
-export const KeptDataKind = names(serviceTypes.filter((kind) => kind.keepsData))
+export const BuiltInKeptData = names(serviceTypes.filter((kind) => kind.keepsData))
+export const KeptDataKind = z.union([BuiltInKeptData, AddonName])
 
 export const KeptData = z
   .object({

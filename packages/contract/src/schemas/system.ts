@@ -158,6 +158,7 @@ export const OfferedService = z
     install: z.string().nullable(),
     versions: z.array(OfferedVersion),
     alwaysPublished: z.boolean(),
+    under: z.string().optional().describe('The key that its settings stand below; absent: its own name.'),
     keepsData: z.boolean(),
     hasCredentials: z.boolean(),
     hasKeys: z.boolean().describe('Its keys are at /projects/{id}/{service}/keys.'),

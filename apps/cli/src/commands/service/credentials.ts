@@ -20,8 +20,12 @@ export const defineCredentials: Define = (command, context) =>
 
 async function run(context: Context, id: string, name: string, { field }: CredentialsFlags): Promise<void> {
   const client = await context.client()
-  const { name: service } = await serviceWithCredentials(context, id, name)
-  const found = await client.call('getServiceCredentials', { params: { id, service } }, { signal: context.signal })
+  const { name: service, under } = await serviceWithCredentials(context, id, name)
+  const { signal } = context
+  const found =
+    under === undefined
+      ? await client.call('getServiceCredentials', { params: { id, service } }, { signal })
+      : await client.call('getAddonCredentials', { params: { id, name: service } }, { signal })
   if (field !== undefined) return printField(context, found, field)
   context.result(found, () => {
     if (context.quiet && typeof found.url === 'string') return found.url

@@ -18,10 +18,12 @@ export const defineRotate: Define = (command, context) =>
     .action((project: string, service: string, flags: RotateFlags) => run(context(), project, service, flags))
 
 async function run(context: Context, id: string, name: string, flags: RotateFlags): Promise<void> {
-  const { name: service } = await serviceWithCredentials(context, id, name)
-  const project = await changeProject(context, 'rotateServiceCredentials', { params: { id, service } }, flags, () =>
-    agree(context.world, 'The credentials that are in use now stop working.', flags.yes),
-  )
+  const { name: service, under } = await serviceWithCredentials(context, id, name)
+  const ask = () => agree(context.world, 'The credentials that are in use now stop working.', flags.yes)
+  const project =
+    under === undefined
+      ? await changeProject(context, 'rotateServiceCredentials', { params: { id, service } }, flags, ask)
+      : await changeProject(context, 'rotateAddonCredentials', { params: { id, name: service } }, flags, ask)
   if (project === null) return
   noteDone(context, `${service} has new secrets: stq service credentials ${project.slug} ${service}`)
   if (context.json) context.result({ project: project.slug, service, rotated: true }, () => '')

@@ -1,4 +1,4 @@
-import { type FieldError, ProblemError } from '@stackquay/contract'
+import { type AddonDefinition, type FieldError, ProblemError } from '@stackquay/contract'
 import type { ProjectRow } from '@stackquay/store'
 import type { InstanceIsolation } from '../../isolation/isolation.ts'
 import type { ChangeDeps } from '../change-project.ts'
@@ -9,6 +9,8 @@ export interface ProjectsDeps extends ChangeDeps {
   readonly sources: Sources
   readonly filesOf: FilesOf
   readonly seeds: StartSeeds
+  /** The addons of the instance, as they are now. */
+  readonly addons: { now(): Readonly<Record<string, AddonDefinition>> }
   readonly isolation: Pick<InstanceIsolation, 'users' | 'engine'>
 }
 

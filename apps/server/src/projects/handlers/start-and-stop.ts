@@ -6,6 +6,7 @@ import { type Accepted, acceptAct, begin } from '../accept.ts'
 import type { ProjectAnswers } from '../answers.ts'
 import { isMissing } from '../change-project.ts'
 import { requireImages } from '../engine-choice.ts'
+import { takeNewDefinitions } from '../new-definitions.ts'
 import { planOf, standOf } from '../plan.ts'
 import { refuseErrors } from '../prepare.ts'
 import { straysOf } from '../strays.ts'
@@ -29,10 +30,12 @@ interface Wish {
 
 export function startAndStopHandlers(
   deps: ProjectsDeps,
-  { find, wait }: ProjectAnswers,
+  { find, wait, change }: ProjectAnswers,
 ): Pick<Handlers, 'startProject' | 'stopProject' | 'restartProject'> {
   const act = async (kind: Kind, { params, query, body }: Input, context: RequestContext) => {
-    const row = await find(params.id)
+    const found = await find(params.id)
+    const takes = query.dryRun !== true && (kind === 'restart' || (kind === 'start' && found.desired !== 'running'))
+    const row = takes ? await takeNewDefinitions(found, context, deps.addons.now(), { find, change }) : found
     const wish: Wish = { kind, workload: body?.workload, newerImages: body?.newerImages === true }
     if (wish.newerImages) requireImages(row.engine, deps.engines, '/newerImages')
     const resolved = await resolvedNow(row, kind, deps)

@@ -1,5 +1,6 @@
 /** What threads can do. The code of a task is read by the thread that is asked for it. */
 export interface Tasks {
+  addon: typeof import('./addon.ts').run
   json: typeof import('./json.ts').run
   manifest: typeof import('./manifest.ts').run
   match: typeof import('./match.ts').run
@@ -11,6 +12,7 @@ export type TaskInput<Name extends TaskName> = Parameters<Tasks[Name]>[0]
 export type TaskOutput<Name extends TaskName> = ReturnType<Tasks[Name]>
 
 const loaders: { readonly [Name in TaskName]: () => Promise<{ readonly run: Tasks[Name] }> } = {
+  addon: () => import('./addon.ts'),
   json: () => import('./json.ts'),
   manifest: () => import('./manifest.ts'),
   match: () => import('./match.ts'),
