@@ -19,7 +19,7 @@ import type {
   DatabaseSeedsTable,
   SnapshotsTable,
 } from './schema-backups.ts'
-import type { DeploysTable, GitDeliveriesTable } from './schema-deploys.ts'
+import type { BranchesTable, DeploysTable, GitDeliveriesTable } from './schema-deploys.ts'
 import type { TrashSecretsTable, TrashTable } from './schema-trash.ts'
 
 /**
@@ -67,6 +67,7 @@ export interface Schema {
   database_seeds: DatabaseSeedsTable
   cron_jobs: CronJobsTable
   saved_queries: SavedQueriesTable
+  branches: BranchesTable
   deploys: DeploysTable
   git_deliveries: GitDeliveriesTable
   trash: TrashTable

@@ -2,6 +2,7 @@ import type { Operation } from '../operation.ts'
 import * as access from './access.ts'
 import * as backupTargets from './backup-targets.ts'
 import * as backups from './backups.ts'
+import * as branches from './branches.ts'
 import * as checkpoints from './checkpoints.ts'
 import * as databaseBrowser from './database-browser.ts'
 import * as databases from './databases.ts'
@@ -44,6 +45,7 @@ export const operations = {
   ...checkpoints,
   ...pull,
   ...git,
+  ...branches,
   ...deploys,
   ...backups,
   ...instanceBackups,
