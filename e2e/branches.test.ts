@@ -90,6 +90,8 @@ describe('branch environments', { concurrency: 1 }, () => {
     await mkdir(join(work, 'source'))
     await writeFile(join(work, 'source', 'server.js'), server('main'))
     await writeFile(join(work, 'source', 'package.json'), '{"name": "shop", "private": true}\n')
+    const file = 'node: {preset: generic, command: [node, server.js]}\n'
+    await writeFile(join(work, 'source', 'stackquay.yml'), file)
     await mkdir(join(work, 'private'))
     const bare = join(work, 'private', 'shop.git')
     await publishRepository(join(work, 'source'), bare)
@@ -104,7 +106,6 @@ describe('branch environments', { concurrency: 1 }, () => {
       body: {
         name: 'Shop',
         git: { url },
-        node: { preset: 'generic', command: ['node', 'server.js'] },
         databases: { main: { type: 'postgresql' } },
         env: { API_KEY: { value: 'of-the-parent', secret: true }, MODE: 'shop' },
       },
@@ -135,8 +136,8 @@ describe('branch environments', { concurrency: 1 }, () => {
     assert.deepEqual(await asked(made.project!, 'select name from items'), [{ name: 'of the parent' }])
     await asked(made.project!, "insert into items values ('of the branch')")
     assert.equal((await asked('shop', 'select name from items')).length, 1)
-    const { git: _git, ...env } = await service.client.call('getGit', { params: { id: made.project! } })
-    assert.equal(env.credentials, null)
+    const { credentials } = await service.client.call('getGit', { params: { id: made.project! } })
+    assert.equal(credentials, null)
     const refused = await refusal(service.client.call('pushGit', { params: { id: made.project! }, body: {} }))
     assert.equal(refused.code, 'git_refused')
   })

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { serviceTypes } from '@stackquay/catalog'
 import type { ProjectPatch } from '@stackquay/contract'
+import { labelOf } from './names.ts'
 
 /*
  * Environments for branches of a project: their names, their settings, and when they go. Values in, values out.
@@ -48,7 +49,7 @@ const hashSteps = [8, 12, 15]
  */
 export function branchSlugs(branch: string, project: string): readonly string[] {
   const room = mostSlug - branchSeparator.length - project.length
-  const plain = plainLabel(branch)
+  const plain = labelOf(branch)
   const hash = createHash('sha256').update(branch).digest('hex')
   const hashed = hashSteps.map((length) => {
     const begins = plain.slice(0, Math.max(0, room - length - 1)).replace(/-$/, '')
@@ -59,15 +60,6 @@ export function branchSlugs(branch: string, project: string): readonly string[] 
 
 const isLabel = (label: string, room: number) => label !== '' && label.length <= room && !isKept(label)
 const slugFor = (label: string, project: string) => `${label}${branchSeparator}${project}`
-
-function plainLabel(branch: string): string {
-  return branch
-    .normalize('NFKD')
-    .replace(/\p{M}/gu, '')
-    .toLowerCase()
-    .replace(/[^a-z0-9]+/g, '-')
-    .replace(/^-|-$/g, '')
-}
 
 /**
  * Labels that lead elsewhere: `<service>--<project>` is the page of a service. With two letters the name would have its hyphens where names

@@ -87,6 +87,7 @@ export const powers = {
       'putGitWebhook',
       'createDeploy',
       'rollbackDeploy',
+      'createBranch',
     ],
   },
   run: {
