@@ -4,6 +4,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import { openAccess } from './app/access.ts'
 import { openArchives } from './app/archives.ts'
+import { openBranches } from './app/branches.ts'
 import { changingOf } from './app/changing.ts'
 import { openCommands } from './app/commands.ts'
 import type { AppContext } from './app/context.ts'
@@ -90,7 +91,7 @@ export async function createApp(options: AppOptions): Promise<App> {
   const operating = { instance, resolving, projects, commands, provision, backups, receivedDumps }
   const operations = openOperations(changing, operating, context)
 
-  const access = await openAccess({ ...instance, keyReplaced: backups.keys.renew }, context)
+  const access = await openAccess({ ...instance, keyReplaced: backups.keys.renew, model: projects.model }, context)
   const resumption = beginResuming({ instance, resolving, projects, commands, sharing, operations }, context)
   const [{ orchestrator }, { model }] = [operations, projects]
   const scheduler = openScheduler({ store, model, orchestrator, backups, now, onError, ready: resumption.ready })
@@ -99,6 +100,7 @@ export async function createApp(options: AppOptions): Promise<App> {
   const files = await openFiles(instance, context)
   const trash = openTrash(instance, files, resumption, context)
   const deploys = openDeploys({ instance, resolving, projects, operations, resumption }, context)
+  const branches = openBranches({ instance, resolving, projects, operations, resumption }, context)
   const sleeping = openSleeping({ instance, projects, operations, resumption }, context)
   const ssh = await openSsh({ instance, resolving, projects, commands, access, sleeping }, context)
   const stopTidying = tidyRegularly({ store, now, onError, namesExpired: projects.namesExpired })
@@ -122,7 +124,7 @@ export async function createApp(options: AppOptions): Promise<App> {
       try {
         // First what people see, then what works for them, then what writes it down; what holds programs and files at the end.
         await Promise.all([http.close(), ssh.close()])
-        const keepers = [scheduler, cron, archives, trash, deploys, sleeping]
+        const keepers = [scheduler, cron, archives, trash, deploys, branches, sleeping]
         await Promise.all(keepers.map((keeper) => keeper.close()))
         await Promise.all([commands.terminals.close(), sharing.shares.close()])
         await dispatcher.close()

@@ -124,6 +124,19 @@ export function mayEnter(caller: Caller, project: string | null): boolean {
   return project !== null && caller.projects.includes(project)
 }
 
+/**
+ * What a restriction to projects reaches: each with the environments of its branches, and never the other way round. `environments`: of
+ * all projects, with the one that each is of.
+ */
+export function withEnvironments(
+  projects: readonly string[],
+  environments: Iterable<{ readonly project: string; readonly of: string }>,
+): readonly string[] {
+  if (projects.length === 0) return projects
+  const reached = [...environments].filter(({ of, project }) => projects.includes(of) && !projects.includes(project))
+  return reached.length === 0 ? projects : [...projects, ...reached.map(({ project }) => project)]
+}
+
 /** Each scope includes those before it. */
 export function includes(has: Scope, needs: Scope): boolean {
   return scopes.indexOf(has) >= scopes.indexOf(needs)

@@ -1,5 +1,6 @@
 import { type AddonDefinition, type RuntimeType, runtimeTypes, type Settings } from '@stackquay/catalog'
 import type { FieldError, ProjectPatch } from '@stackquay/contract'
+import { mergeBranches } from './branches.ts'
 import { chooseLine, type OfferedLine } from './choose-line.ts'
 import { type Fields, isObject, withoutUndefined } from './fields.ts'
 import { mergeHooks } from './hooks.ts'
@@ -67,10 +68,12 @@ export function mergeProject(
   }
   const services = mergeServices(spec, patch, offers, naming, data, errors)
   const databases = mergeDatabases(spec, patch, { offers: offers.databases, data, earlier, errors })
-  const { sleep: sleepBefore, ...rest } = mergeWorkers(spec, patch, errors)
+  const { sleep: sleepBefore, branches: branchesBefore, ...rest } = mergeWorkers(spec, patch, errors)
   const sleep = mergeSleep(sleepBefore, patch, errors)
+  const branches = mergeBranches(branchesBefore, patch)
   const changed: ProjectSpec = {
     ...rest,
+    ...(branches === undefined ? {} : { branches }),
     ...(sleep === undefined ? {} : { sleep }),
     name: patch.name ?? spec.name,
     runtimes,

@@ -13,15 +13,18 @@ const plainLetters: Readonly<Record<string, string>> = {
 
 /** The slug that a name becomes: `My Shop!` is `my-shop`. Empty when nothing of the name can stand in a slug. */
 export function slugOf(name: string): string {
+  return labelOf(name).slice(0, 40).replace(/-$/, '')
+}
+
+/** The same, however long it is. */
+export function labelOf(name: string): string {
   return name
     .normalize('NFKD')
     .replace(/\p{M}/gu, '')
     .toLowerCase()
     .replace(/[^\u0000-\u007f]/gu, (letter) => plainLetters[letter] ?? letter)
     .replace(/[^a-z0-9]+/g, '-')
-    .replace(/^-/, '')
-    .slice(0, 40)
-    .replace(/-$/, '')
+    .replace(/^-|-$/g, '')
 }
 
 /**

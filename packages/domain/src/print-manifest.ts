@@ -28,6 +28,7 @@ export function printManifest(spec: ProjectSpec): string {
       ...(spec.healthCheck === null ? {} : { healthCheck: spec.healthCheck }),
       ...(spec.limits === null ? {} : { limits: withoutNull(spec.limits) }),
       ...(spec.sleep === undefined ? {} : { sleep: withoutNull(spec.sleep) }),
+      ...(spec.branches === undefined ? {} : { branches: spec.branches }),
       ...whenAny('pull', spec.pull ?? {}),
       ...whenAny('hooks', (spec.hooks ?? {}) as Readonly<Record<string, unknown>>),
       ...whenAny('workers', mapValues(spec.workers ?? {}, programOf)),

@@ -1,5 +1,6 @@
 import { runtimeTypes, serviceTypes } from '@stackquay/catalog'
 import type { ProjectPatch } from '@stackquay/contract'
+import { defaultBranches } from './branches.ts'
 import type { LimitsSpec, ProjectSpec } from './spec.ts'
 
 /**
@@ -29,6 +30,9 @@ export function pruneOf(spec: ProjectSpec, patch: ProjectPatch): ProjectPatch {
     ...(spec.cron === undefined ? {} : { cron: ofFile(spec.cron, patch.cron) }),
     ...(patch.healthCheck === undefined && spec.healthCheck !== null ? { healthCheck: null } : {}),
     ...(spec.sleep === undefined ? {} : { sleep: sleepOfFile(patch.sleep) }),
+    ...(spec.branches === undefined
+      ? {}
+      : { branches: patch.branches == null ? null : { ...defaultBranches, ...patch.branches } }),
     ...(spec.limits === null ? {} : { limits: limitsOfFile(spec.limits, patch.limits) }),
   }
 }

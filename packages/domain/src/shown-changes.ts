@@ -17,6 +17,7 @@ export function changesOf(before: ProjectSpec, after: ProjectSpec): Record<strin
     healthCheck: spec.healthCheck,
     limits: spec.limits,
     sleep: spec.sleep ?? null,
+    branches: spec.branches ?? null,
     ...prefixed('pull', spec.pull ?? {}),
     ...prefixed('hooks', (spec.hooks ?? {}) as Readonly<Record<string, unknown>>),
     ...prefixed('workers', spec.workers ?? {}),

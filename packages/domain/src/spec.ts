@@ -1,5 +1,6 @@
 import type { AddonDefinition, ServiceFields, Settings } from '@stackquay/catalog'
 import type { Hooks, OverlapPolicy, PullSource } from '@stackquay/contract'
+import type { BranchesSpec } from './branches.ts'
 import type { SleepSpec } from './sleep.ts'
 
 /** What a person wants of a project: the only thing PATCH changes. Complete: defaults are settled when they are written. */
@@ -16,6 +17,8 @@ export interface ProjectSpec {
   readonly limits: LimitsSpec | null
   /** When it sleeps. Absent: never by itself. */
   readonly sleep?: SleepSpec
+  /** How environments of its branches are made. Absent: by the defaults. */
+  readonly branches?: BranchesSpec
   /** Where its databases and files can be fetched from, by name. Absent: nowhere. */
   readonly pull?: Readonly<Record<string, PullSource>>
   /** Commands of its own at moments of its life. Absent: none. */

@@ -32,3 +32,15 @@ export interface GitDeliveriesTable {
   reason: string | null
   deploy: string | null
 }
+
+export interface BranchesTable {
+  parent: string
+  branch: string
+  project: string | null
+  actor: string
+  created_at: string
+  seen_commit: string | null
+  gone_at: string | null
+  warning: string | null
+  pull_request: string | null
+}

@@ -19,7 +19,7 @@ import type {
   DatabaseSeedsTable,
   SnapshotsTable,
 } from './schema-backups.ts'
-import type { DeploysTable, GitDeliveriesTable } from './schema-deploys.ts'
+import type { BranchesTable, DeploysTable, GitDeliveriesTable } from './schema-deploys.ts'
 import type { TrashSecretsTable, TrashTable } from './schema-trash.ts'
 
 /**
@@ -68,6 +68,7 @@ export interface Schema {
   cron_jobs: CronJobsTable
   addons: AddonsTable
   saved_queries: SavedQueriesTable
+  branches: BranchesTable
   deploys: DeploysTable
   git_deliveries: GitDeliveriesTable
   trash: TrashTable

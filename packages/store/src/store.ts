@@ -7,6 +7,7 @@ import type { AuditReader, AuditWriter } from './model/audit.ts'
 import type { BackupCheckReader, BackupCheckWriter } from './model/backup-checks.ts'
 import type { BackupScheduleReader, BackupScheduleWriter } from './model/backup-schedules.ts'
 import type { BackupTargetReader, BackupTargetWriter } from './model/backup-targets.ts'
+import type { BranchReader, BranchWriter } from './model/branches.ts'
 import type { CheckpointReader, CheckpointWriter } from './model/checkpoints.ts'
 import type { CronReader, CronWriter } from './model/cron.ts'
 import type { DeployReader, DeployWriter } from './model/deploys.ts'
@@ -72,6 +73,7 @@ export interface Store {
   readonly savedQueries: SavedQueryReader
   readonly archives: ArchiveReader
   readonly seeds: SeedReader
+  readonly branches: BranchReader
   readonly deploys: DeployReader
   readonly cron: CronReader
   readonly trash: TrashReader
@@ -185,6 +187,7 @@ export interface Transaction {
   readonly savedQueries: SavedQueryWriter
   readonly archives: ArchiveWriter
   readonly seeds: SeedWriter
+  readonly branches: BranchWriter
   readonly deploys: DeployWriter
   readonly cron: CronWriter
   readonly trash: TrashWriter
@@ -234,7 +237,23 @@ export type ProjectSource =
   | { readonly kind: 'git'; readonly url: string; readonly branch: string | null }
   | { readonly kind: 'folder' }
   | { readonly kind: 'copy'; readonly of: string }
+  | BranchSource
   | { readonly kind: 'empty' }
+
+/** The environment of a branch of another project. */
+export interface BranchSource {
+  readonly kind: 'branch'
+  readonly of: string
+  readonly branch: string
+  /** The branch is made for it, from what the other project has checked out. */
+  readonly create: boolean
+  /** Its data begins as that of the other project. */
+  readonly clones: boolean
+  /** It has the secrets of the other project, and may push with its credentials. */
+  readonly inherits: boolean
+  /** Where the commits of a pull request from a fork are; which of them is approved stands with the branch. */
+  readonly ref: string | null
+}
 
 export interface ProjectRow {
   readonly id: string

@@ -4,6 +4,7 @@ import { auditReader, auditWriter } from './audit.ts'
 import { backupCheckReader, backupCheckWriter } from './backup-checks.ts'
 import { backupScheduleReader, backupScheduleWriter } from './backup-schedules.ts'
 import { backupTargetReader, backupTargetWriter } from './backup-targets.ts'
+import { branchReader, branchWriter } from './branches.ts'
 import { checkpointReader, checkpointWriter } from './checkpoints.ts'
 import type { Reading, Writing } from './context.ts'
 import { cronReader, cronWriter } from './cron.ts'
@@ -74,6 +75,7 @@ export function readersOf(
     archives: archiveReader(reading),
     seeds: seedReader(reading),
     cron: cronReader(reading),
+    branches: branchReader(reading),
     deploys: deployReader(reading),
     trash: trashReader(reading),
   }
@@ -115,6 +117,7 @@ export function writersOf(writing: Writing): Transaction {
     archives: archiveWriter(writing),
     seeds: seedWriter(writing),
     cron: cronWriter(writing),
+    branches: branchWriter(writing),
     deploys: deployWriter(writing),
     trash: trashWriter(writing),
   }

@@ -49,6 +49,13 @@ export const commandEntries: readonly CommandEntry[] = [
     'list what was deleted, bring it back, or delete it for good',
     () => import('./trash.ts'),
   ),
+  entry(
+    'Projects',
+    'branch',
+    '',
+    'make, list, open and delete environments for branches of a project',
+    () => import('./branch.ts'),
+  ),
   entry('Run', 'start', '[project]', 'start a project, or one of its workloads; wake it', () => import('./start.ts')),
   entry('Run', 'stop', '[project]', 'stop it; data and settings stay', () => import('./stop.ts')),
   entry(

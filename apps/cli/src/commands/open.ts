@@ -18,9 +18,13 @@ async function run(context: Context, named: string | undefined, flags: OpenFlags
   const client = await context.client()
   const id = await projectRef(context, named)
   const { url, slug, status } = await client.call('getProject', { params: { id } }, { signal: context.signal })
-  context.result({ url }, () => url)
   if (status.state === 'sleeping') context.note(`${slug} is asleep. A request wakes it.`)
   if (status.state === 'stopped') context.note(`${slug} is stopped. Start it with: stq start ${slug}`)
+  showUrl(context, url, flags)
+}
+
+export function showUrl(context: Context, url: string, flags: OpenFlags): void {
+  context.result({ url }, () => url)
   const opener = openerOf(context.world)
   if (flags.browser !== false && !context.json && opener !== null && isWebUrl(url)) openUrl(opener, url)
 }

@@ -1,5 +1,5 @@
 import { ProblemError } from '@stackquay/contract'
-import { weaker } from '@stackquay/domain/access'
+import { weaker, withEnvironments } from '@stackquay/domain/access'
 import type { KnownSession, KnownToken, Store } from '@stackquay/store'
 import { type Authenticator, anonymous, type SessionPrincipal } from '../http/authenticator.ts'
 import type { Principal } from '../http/handler.ts'
@@ -12,10 +12,18 @@ export interface AuthenticatorDeps {
   readonly store: Pick<Store, 'tokens' | 'sessions' | 'tickets' | 'transaction'>
   readonly cookie: SessionCookie
   readonly now?: () => number
+  /** Of branches, with the projects that they are of. */
+  readonly environments?: () => Iterable<{ readonly project: string; readonly of: string }>
   readonly log: { warn(details: object, message: string): void }
 }
 
-export function createAuthenticator({ store, cookie: ours, log, now = Date.now }: AuthenticatorDeps): Authenticator {
+export function createAuthenticator({
+  store,
+  cookie: ours,
+  log,
+  environments = () => [],
+  now = Date.now,
+}: AuthenticatorDeps): Authenticator {
   const sessions = createSessionCheck(store, now)
   const lastUses = createLastUses({ store, log, now })
 
@@ -61,7 +69,7 @@ export function createAuthenticator({ store, cookie: ours, log, now = Date.now }
       token: { id: token.id, name: token.name, scope: token.scope },
       user: { id: owner.id, name: owner.username },
       scope: weaker(token.scope, owner.role),
-      projects: token.projects,
+      projects: token.projects.length === 0 ? token.projects : withEnvironments(token.projects, environments()),
     }
   }
 

@@ -6,6 +6,8 @@ import { endSessionsOfOtherOrigin, instanceId } from '../access/session-origin.t
 import type { Authenticator } from '../http/authenticator.ts'
 import { createDeniedLog, type DeniedLog } from '../http/denied-log.ts'
 import { addressText } from '../ports/held-addresses.ts'
+import { environmentsOf } from '../projects/environments.ts'
+import type { Model } from '../projects/model.ts'
 import { type SetupCode, setupCode } from '../setup-code.ts'
 import type { AppContext } from './context.ts'
 import type { Instance } from './instance.ts'
@@ -20,7 +22,12 @@ export interface Access {
 }
 
 export async function openAccess(
-  { store, keys, keyReplaced }: Pick<Instance, 'store' | 'keys'> & { keyReplaced(): Promise<void> },
+  {
+    store,
+    keys,
+    keyReplaced,
+    model,
+  }: Pick<Instance, 'store' | 'keys'> & { keyReplaced(): Promise<void>; readonly model: Pick<Model, 'all'> },
   { config, log, say }: Pick<AppContext, 'config' | 'log' | 'say'>,
 ): Promise<Access> {
   const ended = await endSessionsOfOtherOrigin(store, `${config.publicUrl} at ${addressText(config.listen)}`)
@@ -37,7 +44,7 @@ export async function openAccess(
   const handlers = accessHandlers({ store, setupCode: setup.value, keys, cookie, denied, keyReplaced })
   return {
     setup,
-    authenticator: createAuthenticator({ store, cookie, log }),
+    authenticator: createAuthenticator({ store, cookie, log, environments: () => environmentsOf(model) }),
     denied,
     handlers: {
       ...handlers,

@@ -10,18 +10,30 @@ import type { Resumption } from './resumption.ts'
 export function openDeploys(
   {
     instance: { store },
-    resolving: { repositories, gitHalf },
+    resolving: { repositories, gitHalf, resolver },
     projects: { model },
     operations: { orchestrator },
     resumption: { ready },
   }: {
     readonly instance: Pick<Instance, 'store'>
-    readonly resolving: Pick<Resolving, 'repositories' | 'gitHalf'>
+    readonly resolving: Pick<Resolving, 'repositories' | 'gitHalf' | 'resolver'>
     readonly projects: Pick<KnownProjects, 'model'>
     readonly operations: Pick<Operations, 'orchestrator'>
     readonly resumption: Pick<Resumption, 'ready'>
   },
   { config: { publicUrl }, now, onError }: Pick<AppContext, 'config' | 'now' | 'onError'>,
 ): DeployKeeper {
-  return openDeployKeeper({ store, model, orchestrator, repositories, gitHalf, publicUrl, ready, now, onError })
+  const addressOf = ({ slug }: { readonly slug: string }) => resolver.urlOf(resolver.host(slug))
+  return openDeployKeeper({
+    addressOf,
+    store,
+    model,
+    orchestrator,
+    repositories,
+    gitHalf,
+    publicUrl,
+    ready,
+    now,
+    onError,
+  })
 }

@@ -11,6 +11,7 @@ import { targetBackupHandlers } from '../backup-targets/target-backup-handlers.t
 import { targetHandlers } from '../backup-targets/target-handlers.ts'
 import { allBackupHandlers } from '../backups/handlers.ts'
 import type { Backups } from '../backups/open-backups.ts'
+import { branchHandlers } from '../branches/handlers.ts'
 import { allCheckpointHandlers } from '../checkpoints/handlers.ts'
 import { workAndCronHandlers } from '../cron/handlers.ts'
 import { databaseBrowserHandlers } from '../database-browser/handlers.ts'
@@ -147,6 +148,7 @@ function changingHandlers(
   const answers = createAnswers(changing)
   const awake = createAwake({ ...changing, now })
   const services = serviceHandlers({ store, resolver, engine, reveal }, answers)
+  const forBranches = { repositories, sources, isolation, network: projects.network }
   return {
     ...projectHandlers(
       { ...changing, addons, sources, filesOf, isolation, seeds: seedsOfStart({ store, engine, filesOf, config }) },
@@ -159,7 +161,8 @@ function changingHandlers(
     ...databaseBrowserHandlers({ store, engine, resolver, reveal, awake, uses }, answers),
     ...dumpHandlers({ ...changing, reveal, receivedDumps, config, awake, uses }, answers),
     ...gitHandlers({ ...changing, repositories, gitHalf }, answers),
-    ...deployHandlers({ ...changing, repositories, keeper, awake, publicUrl: config.publicUrl, now }, answers),
+    ...deployHandlers({ ...changing, ...forBranches, keeper, awake, publicUrl: config.publicUrl, now }, answers),
+    ...branchHandlers({ ...changing, ...forBranches, deploys: keeper, now }, answers),
     ...allSnapshotHandlers({ ...changing, config, now, filesOf }, answers),
     ...allCheckpointHandlers({ ...changing, accounts: isolation.accounts, filesOf, config, now }, answers),
     ...pointInTimeHandlers({ ...changing, reveal, config, now }, answers),

@@ -116,7 +116,7 @@ function engineOf(name: string): EngineName {
 
 /** What makes the folder of another project that project's own is no source of this one. */
 function sourceOf(source: ProjectSource | null): ProjectSource {
-  return source === null || source.kind === 'folder' || source.kind === 'copy' ? { kind: 'empty' } : source
+  return source === null || ['folder', 'copy', 'branch'].includes(source.kind) ? { kind: 'empty' } : source
 }
 
 /** A name belongs to one project at a time: those that others have are left out. */

@@ -1,6 +1,6 @@
 import { openSettings } from '@stackquay/archive'
 import { AddonDefinition, addonFaults, databaseTypes, runtimeTypes } from '@stackquay/catalog'
-import { Hooks, ProblemError } from '@stackquay/contract'
+import { BranchesSettings, Hooks, ProblemError } from '@stackquay/contract'
 import { isSecretOfCopy, type ProjectSpec, serviceTypesOf, sleepFaults } from '@stackquay/domain'
 import {
   type KeptData,
@@ -96,12 +96,13 @@ const Settings = z.object({
       .object({ after: z.string().nullable(), hours: z.string().nullable(), timezone: z.string() })
       .refine((sleep) => sleepFaults(sleep).length === 0, 'is no sleep that can be set')
       .optional(),
+    branches: BranchesSettings.optional(),
     pull: z.record(z.string(), Fields).optional(),
     hooks: Hooks.optional(),
     workers: z.record(z.string(), Fields).optional(),
     cron: z.record(z.string(), Fields).optional(),
   }),
-  source: z.looseObject({ kind: z.enum(['template', 'git', 'folder', 'copy', 'empty']) }).nullable(),
+  source: z.looseObject({ kind: z.enum(['template', 'git', 'folder', 'copy', 'branch', 'empty']) }).nullable(),
   secrets: z.record(z.string(), z.string()),
   domains: z.array(z.object({ host: z.string(), workload: z.string().nullable() })),
   rules: Fields.nullable(),

@@ -2,6 +2,7 @@ import type { Deploy, GitWebhook } from '@stackquay/contract'
 import { ProblemError } from '@stackquay/contract'
 import { commitBefore } from '@stackquay/domain'
 import { type DeployRow, newId, type ProjectRow } from '@stackquay/store'
+import type { PullRequestDeps } from '../branches/receive-pull-request.ts'
 import { isBranchName } from '../git/ref-names.ts'
 import { noRemote, refused, requireClean } from '../git/refusals.ts'
 import type { Repositories } from '../git/repository.ts'
@@ -19,7 +20,7 @@ import type { DeployKeeper } from './keeper.ts'
 import { type RefusedDeliveries, receiveHandler } from './receive-push.ts'
 import { newHookId, newHookSecret, putWebhook, type WebhookSettings, webhookOf } from './webhook-settings.ts'
 
-export interface DeployDeps extends ChangeDeps {
+export interface DeployDeps extends ChangeDeps, PullRequestDeps {
   readonly repositories: Repositories
   readonly keeper: DeployKeeper
   readonly awake: Awake

@@ -25,6 +25,8 @@ export interface DeployKeeperOptions {
   readonly repositories: Repositories
   readonly gitHalf: NetworkHalf
   readonly publicUrl: string
+  /** Where a project answers. */
+  addressOf(row: ProjectRow): string
   readonly now: () => Date
   /** Nothing is deployed before what the service of before had under way goes on. */
   readonly ready: Promise<void>
@@ -114,8 +116,10 @@ function letBusyBe(error: unknown): void {
 async function settleLeft(deploy: DeployRow, { store, now }: DeployKeeperOptions): Promise<void> {
   const operation = deploy.operation === null ? null : await store.operations.find(deploy.operation)
   if (operation !== null && !isEnded(operation)) return
-  const state = operation?.state === 'cancelled' ? 'cancelled' : 'failed'
-  const reason = state === 'cancelled' ? 'It was cancelled before it began.' : 'Its operation ended without a word.'
+  // What made the environment of a branch says nothing of deploys.
+  const isMade = operation?.kind === 'duplicate' && operation.state === 'succeeded'
+  const state = isMade ? 'succeeded' : operation?.state === 'cancelled' ? 'cancelled' : 'failed'
+  const reason = { succeeded: null, cancelled: 'It was cancelled before it began.', failed: withoutWord }[state]
   await store.transaction(async (tx) => {
     // Settled meanwhile.
     if ((await store.deploys.find(deploy.id))?.state !== 'running') return
@@ -123,9 +127,13 @@ async function settleLeft(deploy: DeployRow, { store, now }: DeployKeeperOptions
   })
 }
 
+const withoutWord = 'Its operation ended without a word.'
+
 async function beginWaiting(deploy: DeployRow, row: ProjectRow, options: DeployKeeperOptions): Promise<boolean> {
   const { store, model, orchestrator } = options
-  const { manner, rollback } = await webhookOf(row.id, store)
+  const { manner: set, rollback } = await webhookOf(row.id, store)
+  // A branch that is worked on is rebased; what was there is kept as a branch.
+  const manner = row.source?.kind === 'branch' ? 'reset' : set
   const accepted = await store.transaction(async (tx) => {
     // A newer one took its place.
     if ((await store.deploys.find(deploy.id))?.state !== 'waiting') return null

@@ -1,8 +1,19 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { ProblemError } from '@stackquay/contract'
-import { type DeliveryHead, deliveryHead, judgePush, type Push, pushOf, type Verdict } from '@stackquay/domain'
+import {
+  type DeliveryHead,
+  deliveryHead,
+  judgePush,
+  type PullRequestEvent,
+  type Push,
+  pullRequestOf,
+  pushOf,
+  type Verdict,
+} from '@stackquay/domain'
 import { newId, type ProjectRow, type Store } from '@stackquay/store'
 import { networkOf } from '../access/throttle.ts'
+import { noteSeen } from '../branches/keeper.ts'
+import { followPullRequest, type PullRequestDeps } from '../branches/receive-pull-request.ts'
 import type { Repositories } from '../git/repository.ts'
 import { headOf } from '../git/source-changes.ts'
 import { statusOf } from '../git/state.ts'
@@ -12,7 +23,7 @@ import { createRateLimit } from './limits.ts'
 import { checkSignature } from './signatures.ts'
 import { projectOfHook, type WebhookSettings, webhookOf } from './webhook-settings.ts'
 
-export interface ReceiveDeps {
+export interface ReceiveDeps extends PullRequestDeps {
   readonly store: Store
   readonly repositories: Repositories
   readonly keeper: Pick<DeployKeeper, 'wake'>
@@ -53,9 +64,13 @@ export function receiveHandler(deps: ReceiveDeps): Pick<Handlers, 'receivePush'>
       deliveries.take(row.id)
       const digest = createHash('sha256').update(body).digest('hex')
       const delivery = { id: head.id ?? digest.slice(0, 32), digest: check.signed ? digest : null }
-      const push = pushOf(head, payloadOf(body, context))
-      const verdict = await judge(row, settings, head, push, deps, context)
-      const answer = await note({ row, head, push, verdict, delivery }, deps, context)
+      const payload = payloadOf(body, context)
+      const push = pushOf(head, payload)
+      const pull = settings.enabled && row.phase === 'ready' ? pullRequestOf(head, payload) : null
+      const verdict = pull === null ? await judge(row, settings, head, push, deps, context) : told(pull)
+      const environment = settings.enabled && push !== null ? await environmentOf(row, push, deps, context) : null
+      const noted = await note({ row, head, push, verdict, delivery, environment }, deps, context)
+      const answer = pull === null ? noted : await follow(row, pull, head.forge, noted, deps, context)
       if (answer.deploy !== null) deps.keeper.wake()
       return { status: answer.outcome === 'accepted' ? 202 : 200, body: answer }
     },
@@ -87,6 +102,52 @@ function payloadOf(body: Buffer, context: RequestContext): unknown {
   }
 }
 
+const told = ({ act, number }: PullRequestEvent): Verdict => ({
+  act: 'ignore',
+  reason: `Pull request ${number}: ${act}.`,
+})
+
+type Answer = Awaited<ReturnType<typeof note>>
+
+/** Whatever becomes of it is told to the forge in words: a delivery that is answered with a fault would only come again. */
+async function follow(
+  row: ProjectRow,
+  pull: PullRequestEvent,
+  forge: DeliveryHead['forge'],
+  noted: Answer,
+  deps: ReceiveDeps,
+  context: RequestContext,
+): Promise<Answer> {
+  if (noted.outcome === 'replayed') return noted
+  const actor = `webhook (${forge}: ${noted.delivery})`
+  const { principal, requestId, source, ip, userAgent, signal } = context
+  const asForge: RequestContext = {
+    ...{ principal, requestId, source, ip, userAgent, signal, ifMatch: null, contentLength: null, actor },
+    header: (name) => context.header(name),
+    audit: (entry) => ({ ...context.audit(entry), actor }),
+  }
+  const followed = await followPullRequest(row, pull, forge, asForge, deps).catch((error: unknown) => {
+    if (!(error instanceof ProblemError)) throw error
+    return { deploy: null, reason: error.message }
+  })
+  const outcome = followed.reason === null ? ('accepted' as const) : ('ignored' as const)
+  return { ...noted, ...followed, outcome }
+}
+
+/** The environment of the branch that was pushed, and the commit that it is to get; null where there is none, or nothing is new. */
+async function environmentOf(parent: ProjectRow, push: Push, deps: ReceiveDeps, { signal }: RequestContext) {
+  const { store, repositories, now } = deps
+  const branch = /^refs\/heads\/(.+)$/.exec(push.ref)?.[1]
+  const known = branch === undefined ? null : await store.branches.find(parent.id, branch)
+  if (known?.project == null || known.pullRequest?.fork === true) return null
+  await noteSeen(parent, known, push.after, { store, now })
+  const row = await store.projects.find(known.project)
+  if (row === null || push.after === null) return null
+  const { repository } = row.phase === 'ready' ? await repositories.look(row, signal) : { repository: null }
+  if (repository !== null && (await headOf(repository, signal)) === push.after) return null
+  return { row, branch: known.branch, commit: push.after }
+}
+
 async function judge(
   row: ProjectRow,
   settings: WebhookSettings,
@@ -111,6 +172,8 @@ async function note(
     readonly push: Push | null
     readonly verdict: Verdict
     readonly delivery: { readonly id: string; readonly digest: string | null }
+    /** The environment of a branch that is to be deployed too. */
+    readonly environment: { readonly row: ProjectRow; readonly branch: string; readonly commit: string } | null
   },
   { store }: ReceiveDeps,
   context: RequestContext,
@@ -124,32 +187,24 @@ async function note(
       return { delivery: delivery.id, outcome: 'replayed' as const, reason, deploy: null }
     }
     const actor = `webhook (${forge}: ${delivery.id})`
-    const isDeploy = verdict.act === 'deploy'
-    const deploy = isDeploy ? newId('dpl') : null
-    if (isDeploy && deploy !== null) {
-      await tx.deploys.supersede(row.id, `A newer push came: ${verdict.commit.slice(0, 10)}.`)
-      await tx.deploys.insert({
-        id: deploy,
-        project: row.id,
-        trigger: 'push',
-        actor,
-        forge,
-        state: 'waiting',
-        branch: verdict.branch,
-        commit: verdict.commit,
-        operation: null,
-      })
-      const changes = { delivery: delivery.id, branch: verdict.branch, commit: verdict.commit, deploy }
-      const entry = context.audit({
-        action: 'project.git.push_received',
-        target: row.slug,
-        project: row.id,
-        changes,
-      })
-      await tx.audit.append({ ...entry, actor })
+    const due = [
+      ...(verdict.act === 'deploy' ? [{ row, branch: verdict.branch, commit: verdict.commit }] : []),
+      ...(received.environment === null ? [] : [received.environment]),
+    ]
+    const ids: string[] = []
+    for (const { row: of, branch, commit } of due) {
+      const id = newId('dpl')
+      ids.push(id)
+      await tx.deploys.supersede(of.id, `A newer push came: ${commit.slice(0, 10)}.`)
+      const deploy = { id, project: of.id, trigger: 'push', actor, forge, state: 'waiting', branch, commit } as const
+      await tx.deploys.insert({ ...deploy, operation: null })
+      const changes = { delivery: delivery.id, branch, commit, deploy: id }
+      const asked = { action: 'project.git.push_received', target: of.slug, project: of.id, changes }
+      await tx.audit.append({ ...context.audit(asked), actor })
     }
-    const outcome = isDeploy ? ('accepted' as const) : ('ignored' as const)
-    const reason = isDeploy ? null : verdict.reason
+    const deploy = ids[0] ?? null
+    const outcome = deploy === null ? ('ignored' as const) : ('accepted' as const)
+    const reason = deploy !== null || verdict.act === 'deploy' ? null : verdict.reason
     const told = { id: delivery.id, forge, event, ref: push?.ref ?? null, commit: push?.after ?? null }
     await tx.deploys.insertDelivery({ ...told, project: row.id, digest: delivery.digest, outcome, reason, deploy })
     await tx.deploys.keepNewest(row.id, keptDeploys, keptDeliveries)

@@ -1,5 +1,5 @@
 import { type CommitState, statusRequest } from '@stackquay/domain'
-import type { DeployRow, Store } from '@stackquay/store'
+import type { DeployRow, ProjectRow, Store } from '@stackquay/store'
 import { remoteOf } from '../git/sealed-remote.ts'
 import { post } from '../webhooks/post.ts'
 
@@ -19,8 +19,14 @@ export function createReports(
   {
     store,
     publicUrl,
+    addressOf,
     onError,
-  }: { readonly store: Store; readonly publicUrl: string; onError(error: unknown, what: string): void },
+  }: {
+    readonly store: Store
+    readonly publicUrl: string
+    addressOf(row: ProjectRow): string
+    onError(error: unknown, what: string): void
+  },
   signal: AbortSignal,
 ): Reports {
   const busy = new Set<Promise<void>>()
@@ -36,7 +42,7 @@ export function createReports(
     busy.add(done)
   }
   const tell = async (deploy: DeployRow, state: CommitState) => {
-    const error = await send(deploy, state, { store, publicUrl, signal })
+    const error = await send(deploy, state, { store, publicUrl, addressOf, signal })
     // Of the beginning nothing is kept: the end is told whatever became of that.
     if (signal.aborted || state === 'pending') return
     await store.transaction((tx) => tx.deploys.update(deploy.id, { reported: error ?? '' }))
@@ -59,7 +65,17 @@ export function createReports(
 async function send(
   { project, forge, commit, state: deployed, reason, rolledBack }: DeployRow,
   state: CommitState,
-  { store, publicUrl, signal }: { readonly store: Store; readonly publicUrl: string; readonly signal: AbortSignal },
+  {
+    store,
+    publicUrl,
+    addressOf,
+    signal,
+  }: {
+    readonly store: Store
+    readonly publicUrl: string
+    addressOf(row: ProjectRow): string
+    readonly signal: AbortSignal
+  },
 ): Promise<string | null> {
   const row = await store.projects.find(project)
   const remote = row === null ? null : await remoteOf(row, store)
@@ -71,7 +87,7 @@ async function send(
     success: 'Deployed',
     failure: rolledBack ? 'Failed, and went back' : deployed === 'cancelled' ? 'Cancelled' : (reason ?? 'Failed'),
   }[state]
-  const url = `${publicUrl}/projects/${row.slug}/git`
+  const url = row.source?.kind === 'branch' ? addressOf(row) : `${publicUrl}/projects/${row.slug}/git`
   const request = statusRequest(forge, remote.url.url, token, { commit, state, text, url })
   if (request === null) return `${remote.url.url} is no address of a forge that can be told over HTTP.`
   const { error } = await post(request.url, { ...request.headers }, request.body, signal)

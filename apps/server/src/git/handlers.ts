@@ -9,11 +9,11 @@ import { operationView } from '../projects/view.ts'
 import type { NetworkHalf } from '../source/git-home.ts'
 import type { GitAct, Person } from './acting.ts'
 import { branchesOf, diffOf, logOf } from './history.ts'
-import { detached, noRemote, requireClean } from './refusals.ts'
+import { detached, noRemote, refused, requireClean } from './refusals.ts'
 import { hostKeysOf } from './remote.ts'
 import { remoteHandlers } from './remote-handlers.ts'
 import type { Repositories } from './repository.ts'
-import { deployKeyOf, remoteOf, setRemoteOf, shownUsername } from './sealed-remote.ts'
+import { deployKeyOf, ownRemoteOf, remoteOf, setRemoteOf, shownUsername } from './sealed-remote.ts'
 import { planOfPull } from './source-changes.ts'
 import { localState, noState } from './state.ts'
 
@@ -71,13 +71,14 @@ export function gitHandlers(deps: GitDeps, answers: ProjectAnswers): GitHandlers
 
 async function stateOf(row: ProjectRow, deps: GitDeps, { signal }: RequestContext): Promise<GitState> {
   const { store, repositories, gitHalf } = deps
-  const [{ repository, reason }, remote, set, deployKey] = await Promise.all([
+  const [{ repository, reason }, remote, own, set, deployKey] = await Promise.all([
     repositories.look(row, signal),
     remoteOf(row, store),
+    ownRemoteOf(row, store),
     setRemoteOf(row, store),
     deployKeyOf(row, store),
   ])
-  const credentials = remote?.url.credentials ?? null
+  const credentials = own?.url.credentials ?? null
   return {
     repository: repository !== null,
     reason,
@@ -148,7 +149,17 @@ async function requirePossible(row: ProjectRow, { act }: GitAct, deps: GitDeps, 
   const repository = await deps.repositories.open(row, signal)
   const isOfNetwork = act === 'fetch' || act === 'pull' || act === 'push'
   if (isOfNetwork && (await remoteOf(row, deps.store)) === null) throw noRemote()
+  if (act === 'push' && row.source?.kind === 'branch' && !row.source.inherits) await requireOwnRemote(row, deps)
   if (act === 'pull' || act === 'checkout') await requireClean(repository, signal, `a ${act}`)
+}
+
+/** The credentials of its project only bring commits. */
+async function requireOwnRemote(row: ProjectRow, { store }: GitDeps): Promise<void> {
+  if ((await ownRemoteOf(row, store)) !== null) return
+  throw refused(
+    'This environment has no credentials of its own to push with.',
+    'Set its remote with a token (PUT /projects/{id}/git), or let branches inherit: branches.secrets.',
+  )
 }
 
 async function accept(row: ProjectRow, action: string, act: GitAct, context: RequestContext, deps: GitDeps) {

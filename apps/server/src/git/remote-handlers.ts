@@ -6,7 +6,7 @@ import type { ChangeDeps } from '../projects/change-project.ts'
 import { gitDeployKeySecret, gitRemoteSecret } from '../projects/source-url.ts'
 import { newDeployKey } from '../source/deploy-key.ts'
 import { type GitUrl, parseGitUrl } from '../source/git-url.ts'
-import { deployKeyOf, remoteOf, type SetRemote, setRemoteOf, shownUsername } from './sealed-remote.ts'
+import { deployKeyOf, ownRemoteOf, type SetRemote, setRemoteOf, shownUsername } from './sealed-remote.ts'
 
 /** The remote of a repository, and what opens it. */
 export function remoteHandlers(
@@ -18,7 +18,8 @@ export function remoteHandlers(
     putGit: async ({ params, body }, context) => {
       const row = await find(params.id)
       const url = parseGitUrl(body.url)
-      const before = await remoteOf(row, store)
+      // Never that of the project that it is a branch of: it would keep the token.
+      const before = await ownRemoteOf(row, store)
       const kept = before?.url.credentials?.password ?? null
       const isSameServer = before?.url.origin === url.origin
       refuseUnfit(url, body.token ?? null)

@@ -5,6 +5,7 @@ import type { Repository } from '../source/local-git.ts'
 import { withAgent } from '../source/ssh-agent.ts'
 import { answerOf, handOver, mirrorSide, projectSide } from './packs.ts'
 import { type Ref, type RefChange, readRefs, refChanges } from './ref-names.ts'
+import { refused } from './refusals.ts'
 import type { Remote } from './sealed-remote.ts'
 
 export interface Talk {
@@ -13,9 +14,9 @@ export interface Talk {
 }
 
 /** Git against the remote, with the credentials and the key of the project. */
-type Ask = (args: readonly string[], cwd: string, what: string, bounded?: number) => Promise<NetworkAnswer>
+export type Ask = (args: readonly string[], cwd: string, what: string, bounded?: number) => Promise<NetworkAnswer>
 
-async function withRemote<T>(
+export async function withRemote<T>(
   remote: Remote,
   { gitHome, network }: NetworkHalf,
   { signal, say }: Talk,
@@ -65,14 +66,15 @@ export async function fetchInto(
   const project = projectSide(repository)
   const changes = await withRemote(remote, half, talk, async (ask, home) => {
     const { url } = remote.url
-    const listed = readRefs((await ask([...listing, url], home.folder, `read ${url}`, mostListMs)).stdout)
+    const all = readRefs((await ask([...listing, url], home.folder, `read ${url}`, mostListMs)).stdout)
+    const listed = [...all, ...(await pulledRefs(remote, ask, home))]
     const ours = await refsOf(repository, signal)
     const planned = refChanges(listed, ours)
     if ((await missingIn(repository, planned, signal)).length === 0) return planned
     return home.withMirror(async (mirror) => {
       const side = mirrorSide(home, mirror)
       await seed(repository, ours, { home, mirror }, signal)
-      const specs = ['+refs/heads/*:refs/heads/*', '+refs/tags/*:refs/tags/*']
+      const specs = fetchSpecs(remote)
       const args = ['fetch', '--progress', '--no-tags', '--no-write-fetch-head', '--', url, ...specs]
       await ask(args, mirror, `read ${url}`)
       const theirs = readRefs(await answerOf(side, ['for-each-ref', listFormat, 'refs/heads', 'refs/tags'], { signal }))
@@ -86,6 +88,38 @@ export async function fetchInto(
   for (const { name, from, to } of changes) say(changeText(name, from, to))
   if (changes.length === 0) say('There is nothing new.')
   return changes
+}
+
+export function fetchSpecs({ pull }: Remote): readonly string[] {
+  const all = ['+refs/heads/*:refs/heads/*', '+refs/tags/*:refs/tags/*']
+  return pull === undefined ? all : [...all, `+${pull.ref}:refs/heads/${pull.branch}`]
+}
+
+/** Of a pull request from a fork only the commit that somebody approved: its owner may have pushed another since. */
+export async function pulledRefs({ url: { url }, pull }: Remote, ask: Ask, home: GitHome): Promise<readonly Ref[]> {
+  if (pull === undefined) return []
+  const { stdout } = await ask(['ls-remote', '--', url, pull.ref], home.folder, `read ${url}`, mostListMs)
+  const [oid = null] = /^[0-9a-f]{40,64}(?=\t)/.exec(stdout) ?? []
+  if (oid === pull.head) return [{ name: `refs/heads/${pull.branch}`, oid }]
+  throw refused(
+    oid === null
+      ? `The remote has no ${pull.ref}.`
+      : `The commit ${oid.slice(0, 10)} of the pull request is not the one that was approved (${pull.head.slice(0, 10)}).`,
+    'Look at it, then approve it: POST /projects/{id}/branches with "head".',
+  )
+}
+
+/** All branches of the remote, with their commits. */
+export async function remoteBranches(
+  remote: Remote,
+  half: NetworkHalf,
+  talk: Talk,
+): Promise<ReadonlyMap<string, string>> {
+  return withRemote(remote, half, talk, async (ask, home) => {
+    const { url } = remote.url
+    const { stdout } = await ask(['ls-remote', '--refs', '--heads', '--', url], home.folder, `read ${url}`, mostListMs)
+    return new Map(readRefs(stdout).map(({ name, oid }) => [name.slice('refs/heads/'.length), oid]))
+  })
 }
 
 export interface Pushed {
@@ -137,7 +171,7 @@ export async function pushFrom(
 }
 
 /** The objects that the project has, so that only what it has not is asked for; and where its history is cut. */
-async function seed(
+export async function seed(
   repository: Repository,
   refs: readonly Ref[],
   { home, mirror }: { readonly home: GitHome; readonly mirror: string },
@@ -167,7 +201,7 @@ async function cutOf(
 
 const listFormat = '--format=%(objectname)%09%(refname)'
 
-async function refsOf(
+export async function refsOf(
   repository: Repository,
   signal: AbortSignal,
   patterns: readonly string[] = ['refs/heads', 'refs/tags', 'refs/remotes/origin'],

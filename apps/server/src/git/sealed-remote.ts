@@ -20,12 +20,32 @@ export interface Remote {
   /** Where it was created from: an administrator chose that, so the keys of the instance may open it. */
   readonly isOfCreation: boolean
   readonly deployKey: string | null
+  /** Of an environment for a pull request from a fork: where its commits are, and which of them is approved. */
+  readonly pull?: { readonly ref: string; readonly branch: string; readonly head: string }
 }
 
 type Subject = Pick<ProjectRow, 'id' | 'slug' | 'source'>
 
-/** Never by what the repository says: its project could name another, and be handed the credentials. */
-export async function remoteOf(row: Subject, { secrets }: Pick<Store, 'secrets'>): Promise<Remote | null> {
+/**
+ * Where a project fetches from. The environment of a branch has that of its project: its credentials stay there, and the network half
+ * alone gets them.
+ */
+export async function remoteOf(
+  row: Subject,
+  store: Pick<Store, 'secrets' | 'projects' | 'branches'>,
+): Promise<Remote | null> {
+  const own = await ownRemoteOf(row, store)
+  if (own !== null || row.source?.kind !== 'branch') return own
+  const { of, ref, branch } = row.source
+  const parent = await store.projects.find(of)
+  const remote = parent === null ? null : await ownRemoteOf(parent, store)
+  if (remote === null || ref === null) return remote
+  const head = (await store.branches.ofProject(row.id))?.pullRequest?.head
+  return head === undefined ? null : { ...remote, pull: { ref, branch, head } }
+}
+
+/** What is its own. Never by what the repository says: its project could name another, and be handed the credentials. */
+export async function ownRemoteOf(row: Subject, { secrets }: Pick<Store, 'secrets'>): Promise<Remote | null> {
   const key = await textOf(row.id, gitDeployKeySecret, secrets)
   const deployKey = key === null ? null : openSshKey(key, commentOf(row))
   const set = await setRemoteOf(row, { secrets })

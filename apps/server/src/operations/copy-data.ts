@@ -6,6 +6,7 @@ import { findProject, type OperationDeps } from './operation-deps.ts'
 
 /** Databases and services are copied one after the other, in the queue of the original: what can, runs on meanwhile. */
 export function copyDataSteps(row: ProjectRow, operation: ProjectOperation, deps: OperationDeps): readonly WorkStep[] {
+  if (row.source?.kind === 'branch' && !row.source.clones) return []
   const original = operation.input.of
   if (typeof original !== 'string') return []
   const run: WorkStep['run'] = (context) =>

@@ -1,5 +1,7 @@
-import type { WorkStep } from '@stackquay/orchestrator'
-import type { ProjectRow, ProjectSource } from '@stackquay/store'
+import type { StepContext, WorkStep } from '@stackquay/orchestrator'
+import type { BranchSource, ProjectRow, ProjectSource } from '@stackquay/store'
+import { checkOutBranch } from '../git/branch-source.ts'
+import { remoteOf } from '../git/sealed-remote.ts'
 import { sourceUrlSecret } from '../projects/source-url.ts'
 import { findProject, type OperationDeps } from './operation-deps.ts'
 
@@ -27,9 +29,28 @@ export function makeSource(row: ProjectRow, deps: OperationDeps): WorkStep {
         const original = await findProject(store, source.of)
         await sources.fromFolder(original, row, context.signal)
       })
+    case 'branch':
+      return step(`Check out ${source.branch}`, (context) => checkOut(row, source, context, deps))
     case 'empty':
       return step('Make the folder', () => sources.empty(row))
     default:
       return source satisfies never
   }
+}
+
+async function checkOut(
+  row: ProjectRow,
+  { of, branch, create }: BranchSource,
+  { signal, output }: StepContext,
+  deps: OperationDeps,
+): Promise<void> {
+  const { store, sources, repositories, gitHalf } = deps
+  const repository = await repositories.open(await findProject(store, of), signal)
+  const remote = await remoteOf(row, store)
+  const say = (line: string) => output({ stream: 'stderr', text: `${line}\n` })
+  await sources.fromMaker(row, async (folder, account) => {
+    const asked = { repository, remote, branch, create }
+    const seenCommit = await checkOutBranch(asked, { folder, account }, gitHalf, { signal, say })
+    await store.transaction((tx) => tx.branches.update(of, branch, { seenCommit }))
+  })
 }

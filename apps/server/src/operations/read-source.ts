@@ -59,7 +59,7 @@ async function specOfFile(row: ProjectRow, text: string, say: Say, deps: Operati
     })
   refuseErrors(limitsBlocker(deps.engines.named(row.engine), row.spec, merged.spec))
   say('Took the settings of stackquay.yml.')
-  return row.source?.kind === 'copy' ? withWorkOff(merged.spec) : merged.spec
+  return row.source?.kind === 'copy' || row.source?.kind === 'branch' ? withWorkOff(merged.spec) : merged.spec
 }
 
 async function detectedSpec(row: ProjectRow, say: Say, deps: OperationDeps): Promise<ProjectSpec> {

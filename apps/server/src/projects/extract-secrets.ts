@@ -113,6 +113,22 @@ export function withPendingSecrets(spec: ProjectSpec): {
   return { spec: pendingWhere(spec, () => true), names: [...handlesOf(spec).keys()] }
 }
 
+/** The specification without what only secrets open: secret variables, and what is elsewhere. */
+export function withoutSecretTexts(spec: ProjectSpec): ProjectSpec {
+  const env = Object.fromEntries(Object.entries(spec.env).filter(([, variable]) => !variable.secret))
+  const services = { ...spec.services }
+  for (const { kind, path } of serviceSecrets) {
+    const settings = services[kind]
+    if (settings !== undefined && at(settings, [path[0]]) != null) services[kind] = { ...settings, [path[0]]: null }
+  }
+  return { ...spec, env, services }
+}
+
+/** That data knows: a copy of the data needs it. */
+export function isSecretOfData(name: string): boolean {
+  return /^(database|service)\//.test(name) && !serviceSecrets.some((one) => one.name === name)
+}
+
 /** The specification with those of its secrets still to be sealed. */
 function pendingWhere(spec: ProjectSpec, isPendingNow: (name: string) => boolean): ProjectSpec {
   const env = Object.entries(spec.env).map(([name, variable]) => {

@@ -1,7 +1,7 @@
 import { visibleText } from '@stackquay/contract'
 import type { Engine } from '@stackquay/engine-api'
 import type { RouteChanges } from '@stackquay/proxy/route-changes'
-import type { PageName, Route, RouteTable, Target } from '@stackquay/proxy/route-table'
+import type { PageName, Route, RouteRules, RouteTable, Target } from '@stackquay/proxy/route-table'
 import type { Config } from '../config.ts'
 import type { Network, ProjectNetwork } from '../network/network.ts'
 import { routeRules } from '../network/route-rules.ts'
@@ -207,13 +207,21 @@ export function formerHosts(
   )
 }
 
+/** No search engine keeps what is there for a few days. What a person set of it stays. */
+function withoutRobots({ source }: Known['row'], rules: RouteRules | undefined): RouteRules | undefined {
+  const headers = rules?.responseHeaders ?? []
+  const robots = 'X-Robots-Tag'
+  if (source?.kind !== 'branch' || headers.some(({ name }) => name.toLowerCase() === robots.toLowerCase())) return rules
+  return { ...rules, responseHeaders: [...headers, { name: robots, value: 'noindex' }] }
+}
+
 /** All ways into one project are made here, with the same rules before each of them. */
 async function routesOf({ known, network: ownNetwork }: Seen, options: Making): Promise<readonly Route[]> {
   const { row, resolved } = known
   const { resolver, names } = options
   const { domains, rules, share } = ownNetwork
   const project = { id: row.id, slug: row.slug, name: visibleText(row.spec.name) }
-  const before = routeRules(rules?.rules)
+  const before = withoutRobots(row, routeRules(rules?.rules))
   const common = { project, ...(before !== undefined && { rules: before }) }
 
   /** Where each host leads: null to what owns the URL. */

@@ -5,6 +5,7 @@ import { templateOf } from '@stackquay/catalog'
 import { templateFolder } from '@stackquay/catalog/folders'
 import { ProblemError } from '@stackquay/contract'
 import {
+  type Account,
   type Accounts,
   copyBetween,
   copyToGive,
@@ -27,6 +28,8 @@ export interface Sources {
   fromTemplate(template: string, to: NewFolder, signal: AbortSignal): Promise<void>
   fromGit(git: { url: string; branch: string | null }, to: NewFolder, context: StepContext): Promise<void>
   fromFolder(source: SourcePlace, to: NewFolder, signal: AbortSignal): Promise<void>
+  /** Made by who is called, in an empty folder of the account. */
+  fromMaker(to: NewFolder, make: (folder: string, account: Account | null) => Promise<void>): Promise<void>
   /** Of a tar archive, such as a backup has. */
   fromArchive(archive: AsyncIterable<Uint8Array>, to: NewFolder, signal: AbortSignal): Promise<void>
   empty(to: NewFolder): Promise<void>
@@ -81,6 +84,10 @@ export function createSources({ config, accounts, files, gitHalf }: SourcesOptio
     fromArchive: async (archive, to, signal) => {
       const account = await accounts.of(to.id)
       await appear(to, account, (path) => writeTree(account, path, archive, signal))
+    },
+    fromMaker: async (to, make) => {
+      const account = await accounts.of(to.id)
+      await appear(to, account, (folder) => make(folder, account))
     },
     fromGit: async (git, to, context) => {
       const account = await accounts.of(to.id)

@@ -34,6 +34,7 @@ export function projectView(parts: ProjectParts): ProjectView {
     status: { ...statusView(status), workloads: status.workloads },
     env: envView(row.spec),
     ...pullView(row.spec),
+    ...(row.spec.branches === undefined ? {} : { branches: { ...row.spec.branches } }),
     ...hooksView(row.spec),
     ...workView(parts),
   }

@@ -155,6 +155,9 @@ function apply(event: EventRecord): void {
     case 'backup-target.changed':
       void queryClient.invalidateQueries({ queryKey: ['backup-targets'] })
       return
+    case 'branch.changed':
+      void queryClient.invalidateQueries({ queryKey: ['git', event.project, 'environments'] })
+      return
     case 'cron.changed':
     case 'cron.failed':
       if (event.project !== null) void readWorkAgain(event.project)

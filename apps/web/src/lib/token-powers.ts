@@ -88,6 +88,7 @@ export const powers = {
       'putGitWebhook',
       'createDeploy',
       'rollbackDeploy',
+      'createBranch',
     ],
   },
   files: {

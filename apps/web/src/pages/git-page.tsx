@@ -20,6 +20,7 @@ import { Branches } from './git/branches.tsx'
 import { Changes } from './git/changes.tsx'
 import { DeployPanel } from './git/deploy-panel.tsx'
 import { Deploys } from './git/deploys.tsx'
+import { Environments } from './git/environments.tsx'
 import { History } from './git/history.tsx'
 import { RemotePanel } from './git/remote-panel.tsx'
 import { useProject } from './use-project.ts'
@@ -73,6 +74,7 @@ function Repository({ project, state }: { project: ProjectView; state: GitState 
         <History project={project} />
         <Branches project={project} />
       </div>
+      <Environments project={project} />
       <Deploys project={project} commit={state.commit} />
       {may('operate') && <DeployPanel project={project} />}
       {may('operate') && <RemotePanel project={project} state={state} />}

@@ -3,6 +3,7 @@ import * as access from './access.ts'
 import * as addons from './addons.ts'
 import * as backupTargets from './backup-targets.ts'
 import * as backups from './backups.ts'
+import * as branches from './branches.ts'
 import * as checkpoints from './checkpoints.ts'
 import * as databaseBrowser from './database-browser.ts'
 import * as databases from './databases.ts'
@@ -47,6 +48,7 @@ export const operations = {
   ...pull,
   ...files,
   ...git,
+  ...branches,
   ...deploys,
   ...backups,
   ...instanceBackups,

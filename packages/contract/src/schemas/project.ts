@@ -2,6 +2,7 @@ import { runtimeTypes, serviceTypes } from '@stackquay/catalog'
 import { z } from 'zod'
 import { shownName } from '../shown-name.ts'
 import { AddonPatch, AddonSettings, addonsOf } from './addons.ts'
+import { BranchesPatch, BranchesSettings } from './branch-settings.ts'
 import { Time, WorkloadName } from './common.ts'
 import { DatabaseChange, DatabaseView } from './databases.ts'
 import { Hooks, HooksPatch } from './hooks.ts'
@@ -241,6 +242,7 @@ export const Project = z
     ...keyed,
     status: ProjectStatus.extend({ workloads: z.array(WorkloadStatus) }).meta({ id: 'ProjectStatusDetails' }),
     env: z.record(z.string(), EnvView),
+    branches: BranchesSettings.optional().describe('How environments of its branches are made.'),
     pull: z.record(z.string(), PullSource).optional().describe('Where databases and files can be fetched from.'),
     hooks: Hooks.optional().describe('Commands of its own at moments of its life.'),
     workers: z.record(z.string(), WorkerView).optional().describe('Programs beside the server, by name.'),
@@ -253,6 +255,7 @@ export type ProjectSummary = ProjectFields & Record<string, unknown>
 export type ProjectView = Omit<ProjectFields, 'status'> & {
   status: ProjectStatus & { workloads: WorkloadStatus[] }
   env: Record<string, z.infer<typeof EnvView>>
+  branches?: z.infer<typeof BranchesSettings> | undefined
   pull?: Record<string, PullSource> | undefined
   hooks?: Hooks | undefined
   workers?: Record<string, WorkerView> | undefined
@@ -267,6 +270,9 @@ const changeable = {
   healthCheck: HealthCheckPatch.nullable().optional(),
   limits: LimitsPatch.nullable().optional(),
   sleep: SleepPatch.nullable().optional().describe('When it sleeps while nobody uses it; null: never by itself.'),
+  branches: BranchesPatch.nullable()
+    .optional()
+    .describe('How environments of its branches are made; null: by default.'),
   pull: z
     .record(z.string().regex(pullNamePattern, 'must match [a-z][a-z0-9-]{0,29}'), PullSource.nullable())
     .nullable()
@@ -330,6 +336,7 @@ export type ProjectPatch = {
     | { after?: string | null | undefined; hours?: string | null | undefined; timezone?: string | undefined }
     | null
     | undefined
+  branches?: z.infer<typeof BranchesPatch> | null | undefined
   pull?: Record<string, PullSource | null> | null | undefined
   hooks?: z.infer<typeof HooksPatch> | null | undefined
   workers?: Record<string, WorkerPatch | null> | null | undefined

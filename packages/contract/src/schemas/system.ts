@@ -216,6 +216,7 @@ export const eventTypes = [
   'operation.changed',
   'operation.output',
   'run.changed',
+  'branch.changed',
   'cron.changed',
   'cron.failed',
   'terminal.changed',

@@ -26,6 +26,7 @@ import * as deploys from './0024-deploys.ts'
 import * as sshKeys from './0025-ssh-keys.ts'
 import * as savedQueries from './0026-saved-queries.ts'
 import * as sleep from './0027-sleep.ts'
+import * as branches from './0028-branches.ts'
 import * as addons from './0029-addons.ts'
 
 /** In order; the position, counted from one, is the schema's version. Only ever added to: what was released stays as it is. */
@@ -57,6 +58,7 @@ export const migrations: readonly Migration[] = [
   sshKeys,
   savedQueries,
   sleep,
+  branches,
   addons,
 ]
 

@@ -152,6 +152,7 @@ function titleOfSource(source: ProjectSource): string {
       return `Clone ${source.url}, then look at the source`
     case 'folder':
       return 'Use the folder'
+    case 'branch':
     case 'copy':
       return 'Copy the files'
     case 'empty':

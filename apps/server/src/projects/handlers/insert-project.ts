@@ -46,7 +46,7 @@ export async function insertProject(
 
 function creationEntry(project: NewProject, queued: OperationRow) {
   return {
-    action: actions[queued.kind] ?? 'project.create',
+    action: project.source?.kind === 'branch' ? 'project.branch.create' : (actions[queued.kind] ?? 'project.create'),
     target: project.slug,
     project: project.id,
     operationId: queued.id,

@@ -1,12 +1,13 @@
 import { ProblemError } from '@stackquay/contract'
+import { branchSeparator } from '@stackquay/domain'
 import type { ProjectRow } from '@stackquay/store'
 
 /** Host names below the base domain that projects cannot have. */
 const reservedSlugs = new Set(['stackquay', 'api', 'www', 'share'])
 
-/** `<slug>-dev` is where the dev server of another project would answer. */
+/** `<slug>-dev` is where the dev server of another project would answer, and `<…>--<slug>` belongs to the project after it. */
 export function isReserved(slug: string): boolean {
-  return reservedSlugs.has(slug) || slug.endsWith('-dev')
+  return reservedSlugs.has(slug) || slug.endsWith('-dev') || slug.includes(branchSeparator)
 }
 
 /** Of a slug that a person chose, or that was made of a name. */
@@ -14,7 +15,7 @@ export function refuseReserved(slug: string): void {
   if (isReserved(slug))
     throw new ProblemError(
       'conflict',
-      `The name "${slug}" is kept: names of the service itself and names that end in "-dev" cannot be projects.`,
+      `The name "${slug}" is kept: names of the service itself and names that end in "-dev" or have "--" in them cannot be projects.`,
     )
 }
 
