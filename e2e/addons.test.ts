@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { after, before, describe, it } from 'node:test'
 import { createClient } from '@redis/client'
-import type { ProjectView } from '@stackquay/contract'
+import type { Backup, ProjectView } from '@stackquay/contract'
 import { type Service, startService } from './support/service.ts'
 import { makeSourceRoot, type SourceRoot } from './support/source-root.ts'
 
@@ -76,9 +76,9 @@ describe('addons on this machine', () => {
       /in use: shop \(its data is kept\)/,
     )
 
-    const backup = await client.call('createBackup', { params, query: { wait: 60 } })
+    const backup = (await client.call('createBackup', { params, query: { wait: 60 } })) as Backup
     assert.ok(
-      backup.parts?.some(({ id }) => id === 'service:keeper'),
+      backup.parts.some(({ id }) => id === 'service:keeper'),
       JSON.stringify(backup),
     )
     await client.call('setProjectAddon', { params: { id: 'shop', name: 'keeper' }, body: {}, query: { wait: 60 } })
@@ -104,8 +104,10 @@ describe('addons on this machine', () => {
   })
 })
 
-async function withKeys<Answer>(url: string, act: (keys: ReturnType<typeof createClient>) => Promise<Answer>) {
-  const keys = createClient({ url })
+const connectTo = (url: string) => createClient({ url })
+
+async function withKeys<Answer>(url: string, act: (keys: ReturnType<typeof connectTo>) => Promise<Answer>) {
+  const keys = connectTo(url)
   await keys.connect()
   try {
     return await act(keys)

@@ -23,6 +23,7 @@ type ProjectChange =
   | 'deleteDatabase'
   | 'rotateDatabaseCredentials'
   | 'rotateServiceCredentials'
+  | 'rotateAddonCredentials'
   | 'deleteKeptData'
   | 'deleteWorker'
   | 'deleteCronJob'

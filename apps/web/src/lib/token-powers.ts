@@ -230,7 +230,17 @@ export const powers = {
   oversee: {
     scope: 'admin',
     unrestricted: true,
-    operations: ['listAudit', 'verifyAudit', 'exportAudit', 'getDiagnostics', 'deleteOrphan'],
+    operations: [
+      'listAudit',
+      'verifyAudit',
+      'exportAudit',
+      'getDiagnostics',
+      'deleteOrphan',
+      'listAddons',
+      'getAddon',
+      'addAddon',
+      'deleteAddon',
+    ],
   },
   tidy: { scope: 'admin', unrestricted: true, operations: ['deleteOrphan'] },
   archive: {

@@ -1876,7 +1876,7 @@ export const en = {
       restore:
         'Restore projects and databases from backups, checkpoints and snapshots, delete those, reset databases, and pull others into them',
       create: 'Create, duplicate and rename projects',
-      oversee: 'Read the audit log and diagnostics',
+      oversee: 'Read the audit log and diagnostics; manage addons',
       tidy: 'Remove leftovers of deleted projects from engines, with their data when asked',
       archive:
         'See, download, upload and delete all backups, of deleted projects too, make projects of them, copy them to and from other places, and delete them there',

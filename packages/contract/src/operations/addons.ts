@@ -5,7 +5,6 @@ import { DryRun, listOf, ProjectRef, Wait } from '../schemas/common.ts'
 import { Project } from '../schemas/project.ts'
 import { ServiceCredentials } from '../schemas/services.ts'
 
-const readAll = { kind: 'scope', scope: 'read', instance: true } as const
 const adminAll = { kind: 'scope', scope: 'admin', instance: true } as const
 const read = { kind: 'scope', scope: 'read', project: true } as const
 const operate = { kind: 'scope', scope: 'operate', project: true } as const
@@ -22,7 +21,7 @@ export const listAddons = operation({
   tag: 'Addons',
   summary: 'Services that administrators added',
   description: 'Projects choose from them as from built-in services.',
-  access: readAll,
+  access: adminAll,
   results: { 200: listOf('AddonList', Addon) },
   problems: [],
 })
@@ -34,7 +33,7 @@ export const getAddon = operation({
   tag: 'Addons',
   summary: 'An addon with its file',
   description: 'Also who uses it.',
-  access: readAll,
+  access: adminAll,
   params: one,
   results: { 200: AddonWithFile },
   problems: [],
