@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { createPrivateKey, randomBytes, sign } from 'node:crypto'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
-import { duplexPair } from 'node:stream'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { duplexPair } from 'node:stream'
 import { describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
@@ -16,7 +16,10 @@ function pair() {
   const [a, b] = duplexPair()
   const ended: (Error | null)[] = []
   const told: unknown[] = []
-  const options = { onMessage: (message: unknown) => void told.push(message), onEnd: (e: Error | null) => void ended.push(e) }
+  const options = {
+    onMessage: (message: unknown) => void told.push(message),
+    onEnd: (e: Error | null) => void ended.push(e),
+  }
   return { near: createLink(a, options), far: createLink(b, options), raw: a, ended, told }
 }
 
