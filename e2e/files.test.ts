@@ -128,8 +128,8 @@ printf x > "$(printf 'line\\nbreak')"; printf x > "$(printf 'bad\\377')"; mkdir 
   })
 
   it('lists what is there as what it is, in pages', async () => {
-    const page = (await (await list('')).json()) as { items: readonly Record<string, never>[]; isWhole: boolean }
-    const items = new Map(page.items.map((item) => [item.name as string, item as Record<string, unknown>]))
+    const page = (await (await list('')).json()) as { items: readonly Record<string, unknown>[]; isWhole: boolean }
+    const items = new Map(page.items.map((item) => [String(item.name), item]))
     assert.deepEqual(
       ['inside', 'index.html', 'pipe', 'leak'].map((name) => items.get(name)?.kind),
       ['folder', 'file', 'other', 'link'],
@@ -250,12 +250,12 @@ printf x > "$(printf 'line\\nbreak')"; printf x > "$(printf 'bad\\377')"; mkdir 
     await page.getByText('Not saved').waitFor({ state: 'detached' })
     assert.equal(await readFile(join(folder, 'page.txt'), 'utf8'), 'mine again')
     await assertLooks(page, 'a file in the editor')
-    await page.getByRole('button', { name: 'Close', exact: true }).click()
+    await page.getByRole('button', { name: 'To the folder' }).click()
     const up = { name: 'up.bin', mimeType: 'application/octet-stream', buffer: Buffer.from([0, 1, 2]) }
     await page.getByLabel('Upload').last().setInputFiles(up)
     await page.getByRole('link', { name: 'up.bin' }).click()
     await page.getByText('This file is no text').waitFor()
-    await page.getByRole('button', { name: 'Close', exact: true }).click()
+    await page.getByRole('button', { name: 'To the folder' }).click()
     await page.getByRole('button', { name: 'Actions for up.bin' }).click()
     await page.getByRole('menuitem', { name: 'Delete' }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()

@@ -27,7 +27,6 @@ export function readFilePath(text: string): FilePath {
 /** Why something may not be called that from now on; null when it may. What is there already can be named anyhow. */
 export function newNameBlocker(name: string): string | null {
   if (name === '' || name === '.' || name === '..' || name.includes('/')) return 'That is no name of a file.'
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused
   if (/[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/.test(name))
     return 'A new name has no line breaks and no characters that cannot be seen.'
   return null

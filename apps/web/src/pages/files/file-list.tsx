@@ -74,7 +74,7 @@ export function FileList({ project, folder, items, onAct }: ListProps) {
 
 function Name({ project, folder, item }: { project: string; folder: string; item: FileView }) {
   const kind = item.kind === 'link' ? item.link?.to : item.kind
-  const shown = item.name.replaceAll('\n', '␊')
+  const shown = item.name.replaceAll('\n', '\\n')
   if (item.path === null || (kind !== 'file' && kind !== 'folder')) return <span className="break-all">{shown}</span>
   const search =
     kind === 'folder' ? { path: item.path } : { ...(folder === '' ? {} : { path: folder }), file: item.path }
