@@ -12,7 +12,7 @@ const secondsOfNew = 30
 const leastKept = 5
 
 /** Tests that hold a program to a time of seconds, or look at a page while the machine is under the load that they make. */
-const quiet = [
+export const quiet = [
   'apps/server/test/changes',
   'apps/server/test/http-streams',
   'apps/server/test/spare-users',
@@ -31,16 +31,17 @@ const quiet = [
 ]
 
 /**
- * Most tests wait for programs longer than they compute, so twice as many run at once as there are cores. What needs quiet comes
+ * Most tests wait for programs longer than they compute, so on few cores twice as many run at once as there are. What needs quiet comes
  * after. Docker daemons make and remove networks of this machine, over which browsers forget what they were loading: they come last.
  */
 export function phasesOf(files, cores = os.cpus().length) {
   const seconds = read()
   const few = Math.max(2, cores - 1)
+  const many = Math.max(few, Math.min(2 * cores, 8))
   const phases = [
-    { name: 'most', concurrency: Math.max(4, 2 * cores), files: files.filter((file) => kindOf(file) === 'most') },
+    { name: 'most', concurrency: many, files: files.filter((file) => kindOf(file) === 'most') },
     { name: 'quiet', concurrency: few, files: files.filter((file) => kindOf(file) === 'quiet') },
-    { name: 'docker', concurrency: few, files: files.filter((file) => kindOf(file) === 'docker') },
+    { name: 'docker', concurrency: Math.max(3, few), files: files.filter((file) => kindOf(file) === 'docker') },
   ]
   return phases
     .filter((phase) => phase.files.length > 0)

@@ -97,7 +97,12 @@ async function runPhases(files, options, envOf) {
   const all = { code: 0, passed: 0, failed: [], seconds: {}, phases: [] }
   for (const phase of phasesOf(files)) {
     const began = performance.now()
-    const { code, passed, failed, seconds } = await runFiles(phase.files, phase.concurrency, options, envOf(phase.files[0]))
+    const { code, passed, failed, seconds } = await runFiles(
+      phase.files,
+      phase.concurrency,
+      options,
+      envOf(phase.files[0]),
+    )
     all.phases.push({ ...phase, seconds: (performance.now() - began) / 1000 })
     Object.assign(all.seconds, seconds)
     all.code ||= code

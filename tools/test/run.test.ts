@@ -71,6 +71,40 @@ test('a test of kills, crashes or random inputs is known by its title or by what
     assert.ok(isCrashTest('', read(file)), file)
 })
 
+test('every test file is in one phase, the longest first; what needs quiet is there, and Docker comes last', async () => {
+  const { phasesOf, quiet } = (await import(pathToFileURL(join(root, 'tools/run/schedule.mjs')).href)) as {
+    phasesOf(files: readonly string[], cores: number): { name: string; concurrency: number; files: string[] }[]
+    quiet: readonly string[]
+  }
+  const { allTestFiles } = (await import(pathToFileURL(join(root, 'tools/run/test-files.mjs')).href)) as {
+    allTestFiles(): string[]
+  }
+  const files = allTestFiles()
+  const phases = phasesOf(files, 2)
+  assert.deepEqual(
+    phases.map(({ name }) => name),
+    ['most', 'quiet', 'docker'],
+  )
+  assert.deepEqual(phases.flatMap((phase) => phase.files).sort(), [...files].sort())
+  assert.deepEqual(
+    phases[1]!.files.filter((file) => !quiet.some((start) => file.startsWith(start))),
+    [],
+  )
+  for (const start of quiet)
+    assert.ok(
+      phases[1]!.files.some((file) => file.startsWith(start)),
+      start,
+    )
+  const seconds = JSON.parse(read('tools/run/test-seconds.json')) as Record<string, number>
+  for (const phase of phases) {
+    const known = phase.files.map((file) => seconds[file]).filter((value) => value !== undefined)
+    assert.deepEqual(
+      known,
+      [...known].sort((a, b) => b - a),
+    )
+  }
+})
+
 test('every script of package.json is a command of the wrapper', async () => {
   const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> }
   for (const [name, line] of Object.entries(scripts)) assert.equal(line, `node tools/run.mjs ${name}`)
