@@ -74,7 +74,9 @@ describe('branch environments', { concurrency: 1 }, () => {
   }
   const asked = async (project: string, sql: string) => {
     const { databases } = await service.client.call('getProject', { params: { id: project } })
-    const { url } = await service.client.call('getDatabaseCredentials', { params: { id: project, db: 'main' } }) as { url: string }
+    const { url } = (await service.client.call('getDatabaseCredentials', { params: { id: project, db: 'main' } })) as {
+      url: string
+    }
     assert.ok(databases.main)
     const client = new pg.Client({ connectionString: url })
     await client.connect()
@@ -162,7 +164,9 @@ describe('branch environments', { concurrency: 1 }, () => {
     assert.equal((await refusal(gone)).code, 'conflict')
     const named = service.client.call('createProject', { body: { name: 'x', slug: 'x--shop' } })
     assert.equal((await refusal(named)).code, 'conflict')
-    const made = await service.client.call('createBranch', { params, body: { branch: 'nowhere' }, query: { wait: 60 } }).catch((error: unknown) => error)
+    const made = await service.client
+      .call('createBranch', { params, body: { branch: 'nowhere' }, query: { wait: 60 } })
+      .catch((error: unknown) => error)
     assert.match(String((made as Error).message), /has a branch "nowhere"/)
     assert.equal(await at('nowhere'), undefined)
   })
@@ -175,7 +179,10 @@ describe('branch environments', { concurrency: 1 }, () => {
     assert.deepEqual([made.ahead, made.gone], [null, null])
     const none = await refusal(service.client.call('deleteBranch', { params: { id: 'shop', branch: long } }))
     assert.equal(none.code, 'validation_failed')
-    await service.client.call('deleteBranch', { params: { id: 'shop', branch: long }, query: { confirm: long, wait: 60 } })
+    await service.client.call('deleteBranch', {
+      params: { id: 'shop', branch: long },
+      query: { confirm: long, wait: 60 },
+    })
     assert.equal(await at(long), undefined)
     assert.ok((await service.client.call('listTrash', {})).items.some(({ name }) => name === made.slug))
   })
@@ -198,7 +205,9 @@ describe('branch environments', { concurrency: 1 }, () => {
     await until(async () => (await at('fix')) === undefined, `the end of it: ${JSON.stringify(closed.answer)}`, 60_000)
   })
 
-  it('lets a pull request of a fork wait for a person, who approves one commit of it', { timeout: 120_000 }, async () => {
+  it('lets a pull request of a fork wait for a person, who approves one commit of it', {
+    timeout: 120_000,
+  }, async () => {
     await service.client.call('updateProject', { params: { id: 'shop' }, body: { branches: { secrets: 'inherit' } } })
     const head = await commit('theirs', 'a stranger')
     await push('theirs:refs/pull/9/head')
@@ -222,7 +231,9 @@ describe('branch environments', { concurrency: 1 }, () => {
     await answers(made.slug!, 'a worse stranger, no key')
   })
 
-  it('keeps an environment with changes when its branch is gone, and else moves it to the trash', { timeout: 120_000 }, async () => {
+  it('keeps an environment with changes when its branch is gone, and else moves it to the trash', {
+    timeout: 120_000,
+  }, async () => {
     await service.client.call('updateProject', { params: { id: 'shop' }, body: { branches: { keepDays: 0 } } })
     const made = (await at('feature/Größe'))!
     const { path } = await service.client.call('getProject', { params: { id: made.project! } })
@@ -242,12 +253,18 @@ describe('branch environments', { concurrency: 1 }, () => {
     await until(async () => (await at('feature/Größe')) === undefined, 'the trash', 60_000)
   })
 
-  it('lets a token of the project into its environments, and not the other way round', { timeout: 60_000 }, async () => {
+  it('lets a token of the project into its environments, and not the other way round', {
+    timeout: 60_000,
+  }, async () => {
     const environment = (await at('pull/9'))!
     const { id } = await service.client.call('getProject', { params: { id: 'shop' } })
     const status = async (value: string, project: string) =>
-      (await fetch(`${service.url}/api/v1/projects/${project}`, { headers: { authorization: `Bearer ${value}` } })).status
-    const [wide, narrow] = [await service.newToken('read', [id]), await service.newToken('read', [environment.project!])]
+      (await fetch(`${service.url}/api/v1/projects/${project}`, { headers: { authorization: `Bearer ${value}` } }))
+        .status
+    const [wide, narrow] = [
+      await service.newToken('read', [id]),
+      await service.newToken('read', [environment.project!]),
+    ]
     assert.deepEqual([await status(wide, id), await status(wide, environment.project!)], [200, 200])
     assert.deepEqual([await status(narrow, id), await status(narrow, environment.project!)], [403, 200])
   })

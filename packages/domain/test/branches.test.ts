@@ -22,7 +22,19 @@ describe('slugs of branch environments', () => {
 
   it('fit into a DNS label with -dev, are valid, and are never the same, whatever branches are called', () => {
     const long = 'x'.repeat(200)
-    const hostile = ['feature/x', 'feature-x', 'FEATURE/X', 'feature_x', '日本', '日', '!!!', '--', 'a..b', `${long}1`, `${long}2`]
+    const hostile = [
+      'feature/x',
+      'feature-x',
+      'FEATURE/X',
+      'feature_x',
+      '日本',
+      '日',
+      '!!!',
+      '--',
+      'a..b',
+      `${long}1`,
+      `${long}2`,
+    ]
     const many = Array.from({ length: 2000 }, (_, n) => `${long}/${n}`)
     for (const project of ['s', 'shop', 'a'.repeat(40)]) {
       const slugs = chosen([...hostile, ...many], project)

@@ -15,7 +15,12 @@ const github = {
     state: 'open',
     title: 'Update the README with new information.',
     head: { label: 'Codertocat:changes', ref: 'changes', sha, repo: { id: 186853002, fork: false } },
-    base: { label: 'Codertocat:master', ref: 'master', sha: 'f95f852bd8fca8fcc58a9a2d6c842781e32a215e', repo: { id: 186853002 } },
+    base: {
+      label: 'Codertocat:master',
+      ref: 'master',
+      sha: 'f95f852bd8fca8fcc58a9a2d6c842781e32a215e',
+      repo: { id: 186853002 },
+    },
     merged: false,
   },
 }
@@ -68,7 +73,10 @@ describe('pull requests of forges', () => {
 
   it('are of a fork whenever their commits are not said to be here', () => {
     const from = (head: object) =>
-      pullRequestOf({ forge: 'github', event: 'pull_request' }, { ...github, pull_request: { ...github.pull_request, head } })
+      pullRequestOf(
+        { forge: 'github', event: 'pull_request' },
+        { ...github, pull_request: { ...github.pull_request, head } },
+      )
     assert.equal(from({ ref: 'x', sha, repo: { id: 1 } })?.fork, true)
     assert.equal(from({ ref: 'x', sha, repo: null })?.fork, true)
     const about = { ...gitlab.object_attributes, source_project_id: 15 }

@@ -52,6 +52,7 @@ export const powers = {
       'getGitDiff',
       'getGitLog',
       'listGitBranches',
+      'listBranches',
       'listDeploys',
     ],
   },
@@ -205,7 +206,11 @@ export const powers = {
   },
   expose: { scope: 'admin', unrestricted: false, operations: ['putProxyRules', 'createShare'] },
   manifest: { scope: 'admin', unrestricted: false, operations: ['applyManifest'] },
-  remove: { scope: 'admin', unrestricted: false, operations: ['deleteProject', 'deleteDatabase', 'deleteKeptData'] },
+  remove: {
+    scope: 'admin',
+    unrestricted: false,
+    operations: ['deleteProject', 'deleteBranch', 'deleteDatabase', 'deleteKeptData'],
+  },
   trash: { scope: 'admin', unrestricted: false, operations: ['listTrash', 'restoreTrash', 'purgeTrash'] },
   schedule: { scope: 'admin', unrestricted: false, operations: ['putBackupSchedule', 'deleteBackupSchedule'] },
   restore: {

@@ -47,6 +47,8 @@ async function run(context: Context, branch: string, named: string | undefined, 
   if (flags.wait !== false) await finishOperation(context, operation, flags)
   context.note(`${context.noteStyle.colors.green('✔')} ${plainText(branch)} is at ${environment.url}`)
   if (environment.missingSecrets.length > 0)
-    context.note(`Without the secrets ${environment.missingSecrets.map(plainText).join(', ')}: branches.secrets is none.`)
+    context.note(
+      `Without the secrets ${environment.missingSecrets.map(plainText).join(', ')}: branches.secrets is none.`,
+    )
   if (context.json) context.result(made, () => '')
 }

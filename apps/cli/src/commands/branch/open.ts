@@ -23,6 +23,7 @@ async function run(context: Context, branch: string, named: string | undefined, 
   const client = await context.client()
   const { items } = await client.call('listBranches', { params: { id } }, { signal: context.signal })
   const url = items.find((one) => one.branch === branch)?.url ?? null
-  if (url === null) throw usageError(`The branch "${branch}" has no environment.`, `Make it: stq branch create ${branch}`)
+  if (url === null)
+    throw usageError(`The branch "${branch}" has no environment.`, `Make it: stq branch create ${branch}`)
   showUrl(context, url, flags)
 }
