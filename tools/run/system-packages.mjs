@@ -57,6 +57,7 @@ export const systemPackages = [
   { debian: 'lftp', programs: ['lftp'], usedBy: ['e2e/ssh-clients'] },
   { debian: 'sshfs', programs: ['sshfs'], usedBy: ['e2e/ssh-clients'] },
   { debian: 'curl', programs: ['curl'], usedBy: ['e2e/ssh-clients'] },
+  { debian: 'openssh-client', programs: ['ssh'], usedBy: ['e2e/docker-work'] },
   // Copies of backups go to a real server.
   { debian: 'openssh-server', programs: ['sshd'], usedBy: ['packages/targets/', 'e2e/'] },
   { debian: 'openssh-client', programs: ['ssh-keygen'], usedBy: ['packages/targets/', 'e2e/'] },
