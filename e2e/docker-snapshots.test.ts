@@ -59,4 +59,43 @@ describe('snapshots and clones of databases in containers', () => {
       await twin.write('alone')
       assert.equal(await client.holds('alone'), false)
     })
+  it('a dropped database takes its snapshots along, and brings them back from the trash', {
+    timeout: 300_000,
+  }, async () => {
+    const params = { id, db: 'main' }
+    const volumes = async () => (await service.lab.docker(['volume', 'ls', '-q'])).split('\n').sort()
+    const before = await volumes()
+    const snapshots = (await service.client.call('listSnapshots', { params })).items.map((one) => one.id).sort()
+    const wait = { wait: 200 }
+    const query = { confirm: 'main', ...wait }
+    await service.client.call('deleteDatabase', { params, query })
+    const { items } = await service.client.call('listTrash', {})
+    const [item] = items
+    assert.deepEqual(item?.data.map((one) => one.name).sort(), ['postgresql-main', ...snapshots])
+    assert.deepEqual(await volumes(), before)
+    // Another of the name has nothing of it.
+    await service.client.call('createDatabase', {
+      params: { id },
+      body: { name: 'main', type: 'postgresql', version: lines.postgresql },
+      query: wait,
+    })
+    assert.deepEqual((await service.client.call('listSnapshots', { params })).items, [])
+    assert.equal(await main.holds('before'), false)
+    await service.client.call('deleteDatabase', { params, query: { ...query, purge: true } })
+    await service.client.call('restoreTrash', { params: { item: item!.id }, query: wait })
+    await service.client.call('startProject', { params: { id }, query: wait })
+    await main.write('later')
+    const restored = (await service.client.call(
+      'restoreSnapshot',
+      { params: { ...params, snapshot: 'first' }, body: { confirm: 'main' }, query: wait },
+      { ifMatch: '*' },
+    )) as OperationRecord
+    assert.equal(restored.state, 'succeeded', JSON.stringify(restored.error))
+    assert.deepEqual([await main.holds('before'), await main.holds('later')], [true, false])
+    await service.client.call('deleteDatabase', { params, query })
+    const [gone] = (await service.client.call('listTrash', {})).items
+    await service.client.call('purgeTrash', { params: { item: gone!.id }, query: { confirm: 'main' } })
+    const left = await volumes()
+    assert.equal(left.length, before.length - 1 - snapshots.length, `purged, it leaves nothing: ${left.join(' ')}`)
+  })
 })

@@ -170,6 +170,38 @@ describe('work in a project in containers', () => {
     assert.equal((await client.sftp('shop', ['rm deep/far', 'rmdir deep'])).code, 0)
   })
 
+  it('SSH ends a program with its client, and lets one in a terminal go on', { timeout: 120_000 }, async () => {
+    const containers = async () => (await service.lab.docker(['ps', '-aq'])).split('\n').sort().join()
+    const before = await containers()
+    // As this machine sees it: what is run has a container of its own.
+    const running = () =>
+      execute('pgrep', ['-fx', 'sleep 31415']).then(
+        () => true,
+        () => false,
+      )
+    const begin = async (...options: readonly string[]) => {
+      const child = client.start('ssh', [
+        ...client.options,
+        ...options,
+        'shop@127.0.0.1',
+        'echo here; exec sleep 31415',
+      ])
+      await once(child.stdout!, 'data')
+      await until(running, 'the program to run')
+      child.kill('SIGKILL')
+    }
+    await begin()
+    await until(async () => !(await running()), 'the program to be ended')
+    await until(async () => (await containers()) === before, 'its container to be gone')
+    await begin('-tt')
+    const terminals = async () =>
+      (await service.client.call('listTerminals', { params })).items.filter(({ state }) => state === 'running')
+    await until(async () => (await terminals())[0]?.viewers === 0, 'the client to be missed')
+    assert.ok(await running())
+    await service.client.call('endTerminal', { params: { id: 'shop', term: (await terminals())[0]!.id } })
+    await until(async () => !(await running()), 'the program to be ended')
+  })
+
   it('SSH leads to the ports of its containers, and to no other', { timeout: 120_000 }, async () => {
     const [named, local] = [await freePort(), await freePort()]
     const node = (await shown()).status.workloads.find(({ name }) => name === 'node')!
