@@ -270,17 +270,29 @@ printf x > "$(printf 'line\\nbreak')"; printf x > "$(printf 'bad\\377')"; mkdir 
     const token = await service.newToken('read')
     for (const path of ['', '/content?path=index.html', '/archive'])
       assert.equal((await raw('GET', at(path), { token })).status, 403)
+    // All but a byte of a file is the file.
+    assert.equal((await get('near', { range: 'bytes=1-' })).status, 206)
     const { items } = await service.client.call('listAudit', { query: { limit: 200 } })
-    const actions = new Set(items.map(({ action }) => action))
-    for (const action of [
-      'file.read',
-      'file.write',
-      'file.folder',
-      'file.rename',
-      'file.delete',
-      'file.archive',
-      'trash.restore',
-    ])
-      assert.ok(actions.has(action), action)
+    const recorded = items
+      .filter(({ outcome }) => outcome === 'success')
+      .map(({ action, target, changes }) => ({ action, target, changes }))
+    const has = (action: string, target: string, changes: (of: Record<string, unknown>) => boolean = () => true) => {
+      const found = recorded.filter((one) => one.action === action && one.target === target)
+      assert.ok(
+        found.some((one) => changes((one.changes ?? {}) as Record<string, unknown>)),
+        `${action} ${target}: ${JSON.stringify(found)}`,
+      )
+    }
+    has('file.read', 'shop/index.html')
+    has('file.read', 'shop/near')
+    has('file.write', 'shop/index.html', ({ bytes, new: isNew }) => bytes === 'second\n'.length && isNew === false)
+    has('file.write', 'shop/inside/made', ({ bytes, new: isNew }) => bytes === 1 && isNew === true)
+    has('file.folder', 'shop/gone')
+    has('file.delete', 'shop/gone', ({ item }) => typeof item === 'string' && item.startsWith('trs_'))
+    has('trash.restore', 'shop/gone', ({ item }) => typeof item === 'string' && item.startsWith('trs_'))
+    has('file.rename', 'shop/gone', ({ to }) => to === 'inside/moved')
+    has('file.archive', 'shop/')
+    // Of what is in a file nothing is recorded.
+    assert.doesNotMatch(JSON.stringify(items), /through|CANARY|ESCAPED/)
   })
 })

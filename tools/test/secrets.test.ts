@@ -8,6 +8,7 @@ const places: Readonly<Record<string, string>> = {
   'apps/server/src/backup-targets/sealed-access.ts': 'to connect to a backup target, and to open what lies there',
   'apps/server/src/backups/backup-keys.ts': 'the identity that opens the settings of a backup',
   'apps/server/src/backups/settings-part.ts': 'to seal it in a backup, for the key of that backup',
+  'apps/server/src/branches/create-environment.ts': 'to seal a copy with the databases that know it',
   'apps/server/src/checkpoints/checkpoint-settings.ts': 'the settings of a checkpoint, to put them back',
   'apps/server/src/deploys/webhook-settings.ts': 'to check what a forge has signed',
   'apps/server/src/git/sealed-remote.ts': 'to log in where a repository comes from',

@@ -84,6 +84,8 @@ test('data of an addon that is off is kept, and it cannot be taken from the inst
   assert.deepEqual([used.status, used.json.code], [409, 'conflict'])
   assert.match(used.json.detail, /in use: shop\./)
 
+  const backup = () => call('createBackup', { params: project, body: { parts: ['settings'] }, query: { wait: '30' } })
+  const on = ok(await backup()).id
   ok(await call('disableProjectAddon', { params: { ...project, name }, query: { wait: '30' } }))
   const kept = ok(await call('listExtras', { params: project })).keptData
   assert.deepEqual(
@@ -96,6 +98,15 @@ test('data of an addon that is off is kept, and it cannot be taken from the inst
   assert.equal((await call('deleteAddon', { params: { name } })).status, 204)
   const gone = await call('setProjectAddon', { params: { ...project, name }, body: {} })
   assert.deepEqual([gone.status, gone.json.errors[0].code], [422, 'unknown_addon'])
+
+  // A backup that needs it waits for it; one that had it off does without.
+  const again = (id: string) =>
+    call('restoreBackupAs', { params: { backup: id }, body: { name: 'Again' }, query: { wait: '30' } })
+  const refused = await again(on)
+  assert.deepEqual([refused.status, refused.json.code], [422, 'unavailable_here'])
+  assert.match(refused.json.detail, /the addon "keycloak"/)
+  ok(await again(ok(await backup()).id))
+  assert.equal(ok(await call('getProject', { params: { id: 'again' } })).addons, undefined)
 })
 
 test('a project goes on with the definition that it took, and takes the new one at its next start', async (t) => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -16,7 +16,7 @@ import { admin, type Called, type CallOptions, openTestApp, type TestApp } from 
 import { serveArchives } from './archives-support.ts'
 import { mail, openInbox, type TestInbox } from './inbox-support.ts'
 
-/** These ask a real database, or files as a project’s user: e2e/database-browser.test.ts and e2e/files.test.ts look at what they record. */
+/** These ask a real database: e2e/database-browser.test.ts looks at what they record. */
 const ofRealServers: ReadonlySet<string> = new Set([
   'queryDatabase',
   'exportQuery',
@@ -24,13 +24,6 @@ const ofRealServers: ReadonlySet<string> = new Set([
   'exportTable',
   'importTable',
   'editKey',
-  'readFile',
-  'writeFile',
-  'deleteFile',
-  'restoreFile',
-  'createFolder',
-  'renameFile',
-  'archiveFolder',
 ])
 
 /** Calls an operation so that it succeeds, whatever stands before it. */
@@ -45,6 +38,7 @@ describe('every operation that is to be recorded', () => {
   let offsite: string
   let checkpoint: string
   let savedQuery: string
+  let file: string
 
   before(async () => {
     offsite = await mkdtemp(join(tmpdir(), 'stackquay-offsite-'))
@@ -67,6 +61,7 @@ describe('every operation that is to be recorded', () => {
 
   const shop = { id: 'shop' }
   const main = { ...shop, db: 'main' }
+  const addon = { ...shop, name: 'keycloak' }
   const catcher = serviceTypes.find((kind) => kind.inboxPort !== undefined)!
   const keeper = serviceTypes.find((kind) => kind.keepsData && kind.credentials !== undefined)!
   const patch = (body: object) => ({ params: shop, body, query: { wait: '10' } })
@@ -232,6 +227,42 @@ describe('every operation that is to be recorded', () => {
       await call('updateProject', patch({ [keeper.name]: { enabled: false } }))
       return call('deleteKeptData', { params: { ...shop, kind: keeper.name }, query: { wait: '10' } })
     },
+    addAddon: async (call) => {
+      const example = await readFile(new URL('../../../examples/addons/keycloak.yml', import.meta.url), 'utf8')
+      const yaml = `${example}native: {programs: [keycloak], argv: [start-dev]}\n`
+      const found = { directory: '/fake/bin', program: '/fake/bin/keycloak', version: '26.4.1', bundled: true }
+      opened.engine.toolchainsFound = [
+        ...opened.engine.toolchainsFound,
+        { name: 'addon-keycloak', available: true, reason: null, ...found },
+      ]
+      return call('addAddon', { body: { yaml } })
+    },
+    setProjectAddon: (call) => call('setProjectAddon', { params: addon, body: {}, query: { wait: '10' } }),
+    getAddonCredentials: (call) => call('getAddonCredentials', { params: addon }),
+    rotateAddonCredentials: (call) => call('rotateAddonCredentials', { params: addon, query: { wait: '10' } }),
+    disableProjectAddon: (call) => call('disableProjectAddon', { params: addon, query: { wait: '10' } }),
+    deleteAddon: async (call) => {
+      await call('deleteKeptData', { params: { ...shop, kind: 'keycloak' }, query: { purge: 'true', wait: '10' } })
+      return call('deleteAddon', { params: { name: 'keycloak' } })
+    },
+    createFolder: (call) => call('createFolder', { params: shop, body: { path: 'notes' } }),
+    writeFile: (call) =>
+      call('writeFile', {
+        params: shop,
+        query: { path: 'notes/today.txt' },
+        body: 'sesame',
+        headers: { 'content-type': 'application/octet-stream', 'if-none-match': '*' },
+      }),
+    readFile: (call) => call('readFile', { params: shop, query: { path: 'notes/today.txt' } }),
+    renameFile: (call) =>
+      call('renameFile', { params: shop, body: { from: 'notes/today.txt', to: 'notes/yesterday.txt' } }),
+    archiveFolder: (call) => call('archiveFolder', { params: shop, query: { path: 'notes' } }),
+    deleteFile: async (call) => {
+      const deleted = await call('deleteFile', { params: shop, query: { path: 'notes' } })
+      file = deleted.json.id
+      return deleted
+    },
+    restoreFile: (call) => call('restoreFile', { params: shop, body: { item: file } }),
     updateMail: async (call) => {
       await call('updateProject', patch({ [catcher.name]: { enabled: true } }))
       return call('updateMail', { params: { ...shop, message: mail('1').id }, body: { read: true } })
@@ -436,6 +467,14 @@ describe('every operation that is to be recorded', () => {
     pushGit: (call) => call('pushGit', { params: shop, query: { wait: '30' } }),
     discardGit: (call) => call('discardGit', { params: shop, body: { paths: ['nothing'] }, query: { wait: '30' } }),
     putGitWebhook: (call) => call('putGitWebhook', { params: shop, body: { enabled: true } }),
+    createBranch: (call) =>
+      call('createBranch', {
+        params: shop,
+        body: { branch: 'sketch', create: true, start: false },
+        query: { wait: '30' },
+      }),
+    deleteBranch: (call) =>
+      call('deleteBranch', { params: { ...shop, branch: 'sketch' }, query: { confirm: 'sketch', wait: '30' } }),
     createDeploy: (call) => call('createDeploy', { params: shop, query: { wait: '30' } }),
     rollbackDeploy: async (call) => {
       const { id: project } = (await opened.app.store.projects.find('shop'))!

@@ -53,6 +53,7 @@ test('these remove data, and no others', () => {
   assert.deepEqual(ids.sort(), [
     'deleteAnyBackup',
     'deleteBackup',
+    'deleteBranch',
     'deleteCheckpoint',
     'deleteDatabase',
     'deleteInstanceBackup',
@@ -92,7 +93,7 @@ test('what raises the scope of an operation is pinned', () => {
     [
       ['createToken', 'operate', 'body', ['/scope'], 'operate'],
       ['createToken', 'admin', 'body', ['/scope'], 'admin'],
-      ['updateProject', 'admin', 'body', kinds.map((kind) => `/${kind}/removeData`), true],
+      ['updateProject', 'admin', 'body', [...kinds.map((kind) => `/${kind}/removeData`), '/addons/*/removeData'], true],
       ['updateProject', 'admin', 'body', ['/databases/*/removeData'], true],
       ['updateProject', 'admin', 'query', ['/purge'], true],
       ['updateDatabase', 'admin', 'body', ['/removeData'], true],

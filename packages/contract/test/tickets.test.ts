@@ -23,6 +23,7 @@ test('tickets begin exactly these', () => {
   ])
   assert.deepEqual(taking('view'), ['getMailHtml'])
   assert.deepEqual(taking('download'), [
+    'archiveFolder',
     'downloadAnyBackup',
     'downloadBackup',
     'downloadInstanceBackup',
@@ -33,6 +34,7 @@ test('tickets begin exactly these', () => {
     'getMailAttachment',
     'getMailSource',
     'getRunOutput',
+    'readFile',
   ])
 })
 

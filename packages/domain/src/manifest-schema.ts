@@ -65,9 +65,11 @@ function inTheOpen(path: readonly string[], schema: z.ZodType): Json {
     }
   }
   const plain = bareSchema(schema)
-  if (schema instanceof z.ZodArray) return { ...plain, items: schemaOf(path, schema.element as z.ZodType) }
+  // A type with a name stands there again, with what a file cannot say.
+  const { $defs: _defs, ...outer } = plain
+  if (schema instanceof z.ZodArray) return { ...outer, items: schemaOf(path, schema.element as z.ZodType) }
   if (schema instanceof z.ZodRecord)
-    return { ...plain, additionalProperties: schemaOf(path, schema.valueType as z.ZodType) }
+    return { ...outer, additionalProperties: schemaOf(path, schema.valueType as z.ZodType) }
   return schema instanceof z.ZodString ? { ...plain, ...textOf(schema) } : plain
 }
 

@@ -28,7 +28,7 @@ export async function openBackup(
 
 /**
  * A backup may come from anybody, and only administrators decide what an addon runs: its definitions give way to those of this
- * instance, and what this instance has none of is refused, or left out where it was not asked for.
+ * instance, and what this instance has none of is refused, or left out where it was not asked for or was off.
  */
 export function withAddonsOfHere(
   spec: ProjectSpec,
@@ -38,7 +38,10 @@ export function withAddonsOfHere(
   const names = Object.keys(spec.addons ?? {})
   if (names.length === 0) return spec
   const strangers = names.filter((name) => !Object.hasOwn(known, name))
-  const wanted = strangers.find((name) => parts.includes(settingsPart) || parts.includes(servicePart(name)))
+  const isOn = (name: string) => spec.services[name]?.enabled === true
+  const wanted = strangers.find(
+    (name) => parts.includes(servicePart(name)) || (parts.includes(settingsPart) && isOn(name)),
+  )
   if (wanted !== undefined)
     throw new ProblemError(
       'unavailable_here',

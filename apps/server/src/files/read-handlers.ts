@@ -57,13 +57,12 @@ export function fileReadHandlers(
         names,
         folders.use(row, (files) => lookAt(files, names)),
       )
-      // A download that goes on is the one that was recorded.
-      if (!/^bytes=[1-9]/.test(context.header('range') ?? ''))
-        await store.transaction((tx) =>
-          tx.audit.append(
-            context.audit({ action: 'file.read', target: `${row.slug}/${names.join('/')}`, project: row.id }),
-          ),
-        )
+      // A range too: all but a byte is the file.
+      await store.transaction((tx) =>
+        tx.audit.append(
+          context.audit({ action: 'file.read', target: `${row.slug}/${names.join('/')}`, project: row.id }),
+        ),
+      )
       const part = (range: { readonly from: number; readonly to: number }) =>
         bytesOfFile(row, names, etag, range, folders)
       return {

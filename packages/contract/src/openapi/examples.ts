@@ -124,6 +124,12 @@ const trashItem = {
   deletedBy: 'ada',
   purgeAt: '2026-03-31T09:30:00Z',
 }
+const file = { name: 'app.ts', path: 'src/app.ts', kind: 'file', size: 812, mode: '640', modifiedAt: at, link: null }
+const environment = {
+  ...{ branch: 'topic', project: 'prj_01kq3z8v5b', slug: 'topic--shop', url: 'http://topic--shop.localhost:8780' },
+  ...{ state: 'running', commit: '1d2f5a8c', ahead: 0, behind: 0, gone: null, removeAt: null, warning: null },
+  ...{ missingSecrets: [], pullRequest: null, actor: 'ada', createdAt: at },
+}
 const backup = {
   id: 'bak_01kq3z8v5mexample',
   project: { id: projectId, slug: 'shop', name: 'Shop', deleted: false },
@@ -866,6 +872,16 @@ export const examples: Readonly<Record<string, unknown>> = {
   WebhookList: list(webhook),
   WebhookPatch: { enabled: false },
   WebhookWithSecret: { ...webhook, secret: 'whsec_EXAMPLE' },
+  File: file,
+  FileContent: 'The bytes of the file',
+  FileList: { path: 'src', items: [file], nextCursor: null, isWhole: true },
+  FileRename: { from: 'src/app.ts', to: 'src/main.ts' },
+  FileRestore: { item: trashItem.id },
+  FileWritten: { path: 'src/app.ts', size: 812, etag: '"EXAMPLE"' },
+  FolderCreate: { path: 'src' },
+  BranchCreate: { branch: 'topic' },
+  BranchList: { items: [environment], max: 5 },
+  BranchStarted: { environment, operation: { ...operation, kind: 'duplicate' } },
   Addon: addon,
   AddonList: list(addon),
   AddonWithFile: { ...addon, yaml: 'name: nats' },

@@ -113,6 +113,7 @@ export const disableProjectAddon = operation({
   results: { 200: Project },
   problems: ['validation_failed', 'busy', 'precondition_failed'],
   audit: 'addon.update',
+  removes: 'record',
   dryRun: true,
 })
 

@@ -47,4 +47,5 @@ export const deleteBranch = operation({
   results: { 200: OperationRecord, 202: OperationRecord, 204: null },
   problems: ['validation_failed', 'busy'],
   audit: 'project.branch.delete',
+  removes: 'data',
 })
