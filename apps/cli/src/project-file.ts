@@ -45,7 +45,7 @@ export function slugOf(name: string): string {
 }
 
 /** Says where the file is wrong, when that is what the service complains about. */
-export function withCodeFrames(error: unknown, file: ProjectFile, colors: Colors): unknown {
+export function withCodeFrames(error: unknown, file: Pick<ProjectFile, 'shownAs' | 'text'>, colors: Colors): unknown {
   if (
     !(error instanceof ApiError) ||
     error.problem.errors === undefined ||

@@ -164,6 +164,8 @@ export function servicesQuery(engine: string | null) {
   return queryOptions({
     queryKey: ['services', engine],
     queryFn: ({ signal }) => client.call('listServices', ofEngine(engine), { signal }),
+    // Administrators add addons, of which no event tells.
+    staleTime: 0,
   })
 }
 
