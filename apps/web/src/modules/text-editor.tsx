@@ -52,7 +52,12 @@ export function TextEditor({ label, start, onChange, onSave, faulty = none }: Te
     return () => made.destroy()
   }, [start, label])
   useEffect(() => view.current?.dispatch({ effects: mark.of(faulty) }), [faulty])
-  return <div ref={place} className="min-w-0 overflow-hidden rounded-lg border border-line bg-surface" />
+  return (
+    <div
+      ref={place}
+      className="min-w-0 overflow-hidden rounded-lg border border-line bg-surface focus-within:outline-2 focus-within:outline-(--accent-ink)"
+    />
+  )
 }
 
 const none: readonly number[] = []
@@ -74,7 +79,8 @@ const marks = StateField.define<DecorationSet>({
 
 const look = EditorView.theme({
   '&': { fontSize: '0.8125rem', color: 'var(--ink)' },
-  '&.cm-focused': { outline: '2px solid var(--accent-ink)', outlineOffset: '-2px' },
+  // The frame around it shows the focus: its own would be hidden by the numbers of lines.
+  '&.cm-focused': { outline: 'none' },
   '.cm-scroller': { fontFamily: 'var(--font-mono, monospace)', minHeight: '16rem', maxHeight: '70vh' },
   '.cm-content': { caretColor: 'var(--ink)' },
   '.cm-cursor': { borderLeftColor: 'var(--ink)' },

@@ -86,7 +86,7 @@ function Row({ one, onChoose }: { one: BranchEnvironment; onChoose: (act: 'appro
         <p className="font-mono text-sm break-all">{branch}</p>
         {url !== null && (
           <p className="text-sm break-all">
-            <a className="text-accent underline" href={url} target="_blank" rel="noreferrer">
+            <a className="text-accent-ink underline" href={url} target="_blank" rel="noreferrer">
               {url}
             </a>
           </p>
