@@ -44,6 +44,7 @@ export function reportOf(error: unknown): Report {
     return {
       ...reportOfProblem(error.problem, error.exitCode),
       ...(error.excerpt.length === 0 ? {} : { excerpt: error.excerpt }),
+      ...(error.hint === null ? {} : { hint: error.hint }),
     }
   }
   if (error instanceof CliError)
@@ -52,6 +53,15 @@ export function reportOf(error: unknown): Report {
   if (error instanceof ConnectionError) return reportOfProblem(error.problem, exitCodes.unreachable)
   const detail = error instanceof Error ? (error.stack ?? error.message) : String(error)
   return { ...plain(`stq itself failed. ${detail}`, exitCodes.failed), code: 'internal_error' }
+}
+
+/** For a command that knows better than the service what to do about a refusal. */
+export function advise(code: string, hint: string): (error: unknown) => never {
+  return (error) => {
+    if (!(error instanceof ApiError) || error.problem.code !== code) throw error
+    const { problem } = error
+    throw new CliError(problem.detail, { exitCode: exitCodeOf(problem), hint, problem, cause: error })
+  }
 }
 
 export function exitCodeOf(problem: Problem): ExitCode {

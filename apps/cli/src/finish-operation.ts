@@ -95,6 +95,8 @@ function operationError(operation: OperationRecord, { noteStyle }: Context): Cli
     // The operation failed; that its reason has the shape of a 404 or 409 says nothing about the request.
     exitCode: exitCodes.failed,
     problem,
+    // What was not found is no project that could be looked for in a list.
+    ...(problem.code === 'not_found' ? { hint: problem.hint } : {}),
     excerpt: output.slice(-20).map((line) => noteStyle.colors.dim(`│ ${logText(String(line), colours)}`)),
   })
 }

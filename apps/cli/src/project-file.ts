@@ -45,19 +45,24 @@ export function slugOf(name: string): string {
 }
 
 /** Says where the file is wrong, when that is what the service complains about. */
-export function withCodeFrames(error: unknown, file: ProjectFile, colors: Colors): unknown {
+export function withCodeFrames(error: unknown, file: Pick<ProjectFile, 'shownAs' | 'text'>, colors: Colors): unknown {
   if (
     !(error instanceof ApiError) ||
     error.problem.errors === undefined ||
     !error.problem.errors.some(({ line }) => line !== undefined)
   )
     return error
-  const { errors, ...problem } = error.problem
+  const { errors, ...told } = error.problem
+  // What is wrong with the body of a request is here wrong with the file that it carries.
+  const isBody = told.code === 'validation_failed'
+  const count = errors.length === 1 ? 'one fault' : `${errors.length} faults`
+  const problem = isBody ? { ...told, title: 'The file is not valid', detail: `It has ${count}.` } : told
   const excerpt = errors.flatMap((each) => [...codeFrame(file.shownAs, file.text, each, colors).split('\n'), ''])
   return new CliError(problem.detail, {
     exitCode: exitCodes.failed,
     problem,
     excerpt: excerpt.slice(0, -1),
+    ...(isBody ? { hint: 'Mend the file, then try again.' } : {}),
     cause: error,
   })
 }

@@ -230,6 +230,11 @@ const allBackups = createRoute({
   path: '/settings/backups',
   component: lazyRouteComponent(() => import('./pages/all-backups-page.tsx'), 'AllBackupsPage'),
 })
+const addons = createRoute({
+  getParentRoute: () => app,
+  path: '/settings/addons',
+  component: lazyRouteComponent(() => import('./pages/addons-page.tsx'), 'AddonsPage'),
+})
 const trash = createRoute({
   getParentRoute: () => app,
   path: '/settings/trash',
@@ -284,6 +289,7 @@ export const router = createRouter({
       sshKeys,
       users,
       secretKey,
+      addons,
       allBackups,
       trash,
       webhooks,

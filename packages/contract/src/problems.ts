@@ -43,7 +43,7 @@ export const problemKinds = {
   not_found: kind(404, 'Not found', 'Check the id.'),
   method_not_allowed: kind(405, 'Method not allowed', 'See the reference for the methods of this path.'),
   busy: kind(409, 'Another operation holds the project', 'Wait for it, or cancel it.', true),
-  conflict: kind(409, 'Already taken', 'Choose another.'),
+  conflict: kind(409, 'It conflicts with what is there', 'Choose another, or clear what is in the way.'),
   nothing_to_apply: kind(409, 'The newest settings are applied', 'There is nothing to do.'),
   cannot_revert: kind(409, 'The settings cannot be reverted', 'Apply the newest ones, or change them.'),
   not_running: kind(409, 'It is not running', 'Start the project, then try again.', true),

@@ -35,11 +35,11 @@ const maxErrors = 20
 /**
  * Reads YAML 1.2 (core schema) that anybody may have sent. Merge keys, directives, tags and several documents in one file
  * are refused rather than guessed at. Duplicate keys are found here and not by the library, whose check takes time with
- * the square of the number of keys.
+ * the square of the number of keys. `emptyDetail` is for a file with nothing in it.
  */
-export function readSource(text: string): ReadSource {
+export function readSource(text: string, emptyDetail: string): ReadSource {
   if (text.length > maxLength) {
-    return refuse(`The file has ${text.length} characters; a project file may have ${maxLength}.`, 1, 1)
+    return refuse(`The file has ${text.length} characters; it may have ${maxLength}.`, 1, 1)
   }
   const lines = new LineCounter()
   const document = parseDocument(text, {
@@ -59,13 +59,11 @@ export function readSource(text: string): ReadSource {
     reader.report('', 'yaml', yamlSentence(fault, text), fault.pos[0])
   }
   if (document.directives?.yaml.explicit === true && document.directives.yaml.version !== '1.2') {
-    reader.report('', 'yaml', 'Remove the line "%YAML …": project files are YAML 1.2.', 0)
+    reader.report('', 'yaml', 'Remove the line "%YAML …": the file is YAML 1.2.', 0)
   }
   if (reader.errors.length === 0 && !isMap(document.contents)) {
     const empty = document.contents === null || (isScalar(document.contents) && document.contents.value === null)
-    const detail = empty
-      ? 'The file is empty. It needs at least a runtime, for example "node: {}".'
-      : 'The file must be a map of keys, such as "name: shop".'
+    const detail = empty ? emptyDetail : 'The file must be a map of keys, such as "name: shop".'
     reader.report('', 'invalid_type', detail, document.contents?.range?.[0] ?? 0)
   }
   const value = reader.errors.length === 0 ? reader.read(document.contents, []) : undefined

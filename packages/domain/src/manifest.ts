@@ -35,7 +35,7 @@ const maxErrors = 20
 
 /** Reads the text of a project file. All faults at once, each with line and column (both from 1). Never throws for any text. */
 export function parseManifest(text: string): ParsedManifest {
-  const read = readSource(text)
+  const read = readSource(text, 'The file is empty. It needs at least a runtime, for example "node: {}".')
   if (!read.ok) return read
   const { source } = read
   const errors: FieldError[] = []

@@ -16,7 +16,10 @@ export function readAddon(text: string): ReadAddon {
     const detail = `The file has more than ${longestAddon} bytes.`
     return { ok: false, errors: [{ pointer: '', code: 'too_large', detail, line: 1, column: 1 }] }
   }
-  const read = readSource(text)
+  const read = readSource(
+    text,
+    'The file is empty. It needs at least "name", "title", "description", "versions" and "ports".',
+  )
   if (!read.ok) return read
   const { source } = read
   const first = AddonDefinition.safeParse(source.value)

@@ -125,7 +125,10 @@ async function headToTake(
     throw refused('The pull request has another commit than the approved one.', 'Approve it anew.')
   }
   if (seen === null && local === null)
-    throw refused(`Neither the project nor its remote has a branch "${branch}".`, 'Make it: "create": true.')
+    throw refused(
+      `Neither the project nor its remote has a branch "${branch}".`,
+      'Push it, or have it made from the commit that is checked out ("create": true, --create).',
+    )
   if (seen === null || local === null) return (seen ?? local)!
   const newer = await answerOf(side, ['rev-list', '--count', `${local}..${seen}`], { signal })
   return newer.trim() === '0' ? local : seen

@@ -11,7 +11,7 @@ export interface Given {
 /** Something has no port or secret yet, because it was never started. */
 export class NotGivenError extends ProblemError {
   constructor(detail: string) {
-    super('not_found', detail)
+    super('not_found', detail, { hint: 'Start the project.' })
   }
 }
 

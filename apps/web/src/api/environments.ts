@@ -1,3 +1,4 @@
+import type { Operation } from '@stackquay/contract'
 import { queryOptions } from '@tanstack/react-query'
 import { client } from './client.ts'
 import { queryClient } from './query-client.ts'
@@ -16,9 +17,10 @@ export function environmentsQuery(project: string) {
 export async function makeEnvironment(
   project: string,
   body: { branch: string; create?: boolean; head?: string },
-): Promise<void> {
-  await client.call('createBranch', { params: { id: project }, body })
+): Promise<Pick<Operation, 'id'>> {
+  const { operation } = await client.call('createBranch', { params: { id: project }, body })
   await queryClient.invalidateQueries({ queryKey: environmentsQuery(project).queryKey })
+  return operation
 }
 
 export async function deleteEnvironment(project: string, branch: string): Promise<void> {

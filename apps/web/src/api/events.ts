@@ -108,6 +108,7 @@ function apply(event: EventRecord): void {
     case 'project.changed':
     case 'project.status':
       if (event.project !== null) readSoon(event.project)
+      if (event.type === 'project.changed') void queryClient.invalidateQueries({ queryKey: ['addons'], exact: true })
       return
     case 'project.deleted':
       if (event.project !== null) forgetProject(event.project)

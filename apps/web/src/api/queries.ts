@@ -2,6 +2,7 @@ import type { OperationRecord, ProjectSummary, ProjectView, UserView } from '@st
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
 import { type AuditFilter, auditQueryOf } from '../lib/audit-filter.ts'
 import { isEngine } from '../lib/engines.ts'
+import { mergeOperation } from '../lib/live.ts'
 import { client, isStatus } from './client.ts'
 import { sessionKey } from './session-key.ts'
 
@@ -108,8 +109,11 @@ export function projectOperationsQuery(ref: string) {
 export function operationQuery(id: string) {
   return queryOptions({
     queryKey: ['operation', id],
-    queryFn: async ({ signal }) =>
-      (await client.call('getOperation', { params: { op: id } }, { signal })) as OperationRecord,
+    queryFn: async ({ signal, client: queries, queryKey }) => {
+      const answer = (await client.call('getOperation', { params: { op: id } }, { signal })) as OperationRecord
+      // An event that came meanwhile is newer: without it an operation that ended would be shown as running for ever.
+      return mergeOperation(queries.getQueryData<OperationRecord>(queryKey), answer)
+    },
   })
 }
 
@@ -164,6 +168,8 @@ export function servicesQuery(engine: string | null) {
   return queryOptions({
     queryKey: ['services', engine],
     queryFn: ({ signal }) => client.call('listServices', ofEngine(engine), { signal }),
+    // Administrators add addons, of which no event tells.
+    staleTime: 0,
   })
 }
 

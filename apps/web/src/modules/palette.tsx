@@ -15,6 +15,7 @@ import {
   Network,
   Play,
   Plus,
+  Puzzle,
   RotateCw,
   ScrollText,
   Square,
@@ -132,6 +133,7 @@ function Pages({ onClose }: { onClose: () => void }) {
             value={texts.nav.secretKey}
             onSelect={then(() => navigate({ to: '/settings/secret-key' }))}
           />
+          <Entry icon={Puzzle} value={texts.nav.addons} onSelect={then(() => navigate({ to: '/settings/addons' }))} />
           <Entry
             icon={Archive}
             value={texts.nav.backups}

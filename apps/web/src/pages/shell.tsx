@@ -11,6 +11,7 @@ import {
   type LucideIcon,
   Menu as MenuIcon,
   MonitorSmartphone,
+  Puzzle,
   Search,
   Stethoscope,
   Trash2,
@@ -134,6 +135,9 @@ function Navigation({ onSearch, inDialog }: { onSearch: () => void; inDialog?: b
             <Item to="/settings/secret-key" icon={Vault}>
               {texts.nav.secretKey}
             </Item>
+            <Item to="/settings/addons" icon={Puzzle}>
+              {texts.nav.addons}
+            </Item>
             <Item to="/settings/backups" icon={Archive}>
               {texts.nav.backups}
             </Item>
@@ -191,7 +195,7 @@ function Item({
   to:
     | '/'
     | '/activity'
-    | `/settings/${'tokens' | 'sessions' | 'ssh-keys' | 'users' | 'secret-key' | 'backups' | 'trash' | 'webhooks' | 'diagnostics'}`
+    | `/settings/${'tokens' | 'sessions' | 'ssh-keys' | 'users' | 'secret-key' | 'addons' | 'backups' | 'trash' | 'webhooks' | 'diagnostics'}`
   icon: LucideIcon
   exact?: boolean
   children: string

@@ -72,5 +72,5 @@ export const AddonWithFile = Addon.extend({ yaml: z.string().describe('The file 
   id: 'AddonWithFile',
 })
 export const AddonFile = z
-  .strictObject({ yaml: z.string().min(1).max(longestAddon).describe('The file, at most 64 KiB.') })
+  .strictObject({ yaml: z.string().max(longestAddon).describe('The file, at most 64 KiB.') })
   .meta({ id: 'AddonFile' })

@@ -4,6 +4,7 @@ import { noteDone } from '../../change-project.ts'
 import type { Context } from '../../context.ts'
 import type { Define } from '../../define.ts'
 import { usageError } from '../../errors.ts'
+import { withCodeFrames } from '../../project-file.ts'
 import { readAllInput } from '../../prompt.ts'
 
 interface AddFlags {
@@ -22,7 +23,12 @@ async function run(context: Context, file: string, { check }: AddFlags): Promise
   const yaml = await textOf(context, file)
   const client = await context.client()
   const query = check === true ? { query: { validate: true } } : {}
-  const addon = await client.call('addAddon', { body: { yaml }, ...query }, { signal: context.signal })
+  const shownAs = file === '-' ? 'standard input' : file
+  const addon = await client
+    .call('addAddon', { body: { yaml }, ...query }, { signal: context.signal })
+    .catch((error: unknown) => {
+      throw withCodeFrames(error, { shownAs, text: yaml }, context.noteStyle.colors)
+    })
   const late = addon.usedBy.filter(({ outdated }) => outdated).map(({ slug }) => slug)
   const told = late.length === 0 ? '' : `. Until their next start go on with the earlier one: ${late.join(', ')}`
   noteDone(context, `${addon.name} ${check === true ? 'can be added' : 'is added'}${told}`)

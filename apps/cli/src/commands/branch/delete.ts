@@ -1,5 +1,6 @@
 import type { Context } from '../../context.ts'
 import type { Define } from '../../define.ts'
+import { advise } from '../../errors.ts'
 import { projectRef } from '../../find-project.ts'
 import { finishOperation, type WaitFlags } from '../../finish-operation.ts'
 import { addWaitOptions, projectArgument } from '../../options.ts'
@@ -28,7 +29,9 @@ async function run(context: Context, branch: string, named: string | undefined, 
   await confirmByName(context.world, branch, flags.confirm, `This moves the environment of ${shown} to the trash.`)
   const client = await context.client()
   const input = { params: { id, branch }, query: { confirm: branch } } as const
-  const operation = await client.call('deleteBranch', input, { signal: context.signal })
+  const operation = await client
+    .call('deleteBranch', input, { signal: context.signal })
+    .catch(advise('not_found', `See: stq branch list ${named ?? ''}`.trim()))
   if (operation !== null && operation !== undefined && flags.wait !== false)
     await finishOperation(context, operation, flags)
   context.note(`${context.noteStyle.colors.green('✔')} The environment of ${shown} is deleted`)

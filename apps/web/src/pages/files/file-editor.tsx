@@ -1,10 +1,6 @@
-import { defaultKeymap, history, historyKeymap } from '@codemirror/commands'
-import { bracketMatching } from '@codemirror/language'
-import { EditorState } from '@codemirror/state'
-import { drawSelection, EditorView, keymap, lineNumbers } from '@codemirror/view'
 import { useQuery } from '@tanstack/react-query'
 import { ArrowLeft, Download, FileQuestion, Save } from 'lucide-react'
-import { useEffect, useRef, useState } from 'react'
+import { useState } from 'react'
 import { isStatus } from '../../api/client.ts'
 import { contentPath, readFile, writeFile } from '../../api/files.ts'
 import { Button, buttonClass } from '../../components/button.tsx'
@@ -15,8 +11,9 @@ import { ErrorNote } from '../../components/error-state.tsx'
 import { Loaded } from '../../components/loaded.tsx'
 import { Panel } from '../../components/panel.tsx'
 import { toastDone } from '../../components/toast.tsx'
-import { lineEndOf, mostEdited, textIn } from '../../lib/files.ts'
+import { mostEdited, textIn } from '../../lib/files.ts'
 import { DownloadLink } from '../../modules/download-link.tsx'
+import { TextEditor } from '../../modules/text-editor.tsx'
 import { useSubmit } from '../../modules/use-submit.ts'
 import { texts } from '../../texts/index.ts'
 
@@ -142,57 +139,3 @@ function Editing({ project, path, start, onClose, onAgain }: EditingProps) {
     </>
   )
 }
-
-interface TextEditorProps {
-  label: string
-  start: string
-  onChange: (text: string) => void
-  /** Ctrl+S. */
-  onSave: () => void
-}
-
-/** Tab leaves it, as it leaves every field. */
-function TextEditor({ label, start, onChange, onSave }: TextEditorProps) {
-  const place = useRef<HTMLDivElement>(null)
-  const acts = useRef({ onChange, onSave })
-  acts.current = { onChange, onSave }
-  useEffect(() => {
-    const lineEnd = lineEndOf(start)
-    const save = () => {
-      acts.current.onSave()
-      return true
-    }
-    const made = new EditorView({
-      parent: place.current!,
-      state: EditorState.create({
-        doc: start,
-        extensions: [
-          keymap.of([{ key: 'Mod-s', run: save, preventDefault: true }, ...defaultKeymap, ...historyKeymap]),
-          history(),
-          lineNumbers(),
-          drawSelection(),
-          bracketMatching(),
-          EditorState.lineSeparator.of(lineEnd),
-          look,
-          EditorView.lineWrapping,
-          EditorView.contentAttributes.of({ 'aria-label': label }),
-          EditorView.updateListener.of((update) => {
-            if (update.docChanged) acts.current.onChange(update.state.sliceDoc())
-          }),
-        ],
-      }),
-    })
-    return () => made.destroy()
-  }, [start, label])
-  return <div ref={place} className="min-w-0 overflow-hidden rounded-lg border border-line bg-surface" />
-}
-
-const look = EditorView.theme({
-  '&': { fontSize: '0.8125rem', color: 'var(--ink)' },
-  '&.cm-focused': { outline: '2px solid var(--accent-ink)', outlineOffset: '-2px' },
-  '.cm-scroller': { fontFamily: 'var(--font-mono, monospace)', minHeight: '16rem', maxHeight: '70vh' },
-  '.cm-content': { caretColor: 'var(--ink)' },
-  '.cm-cursor': { borderLeftColor: 'var(--ink)' },
-  '.cm-gutters': { backgroundColor: 'var(--sunken)', color: 'var(--ink-3)', border: 'none' },
-  '&.cm-focused .cm-selectionBackground, .cm-selectionBackground': { backgroundColor: 'var(--accent-soft) !important' },
-})

@@ -1,5 +1,6 @@
 import type { BranchEnvironment, ProjectView } from '@stackquay/contract'
 import { useQuery } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { deleteEnvironment, environmentsQuery, makeEnvironment } from '../../api/environments.ts'
 import { Button } from '../../components/button.tsx'
@@ -17,6 +18,7 @@ const t = texts.environments
 /** Projects of their own for branches of this one, and pull requests of forks that wait for one. */
 export function Environments({ project }: { project: ProjectView }) {
   const may = useMay()
+  const follow = useFollow()
   const query = useQuery(environmentsQuery(project.id))
   const [chosen, setChosen] = useState<{ act: 'approve' | 'remove'; one: BranchEnvironment } | null>(null)
   const branch = chosen?.one.branch ?? ''
@@ -44,8 +46,7 @@ export function Environments({ project }: { project: ProjectView }) {
         detail={t.approveDetail(head)}
         submit={t.approveSubmit}
         onConfirm={async () => {
-          await makeEnvironment(project.id, { branch, head })
-          toastDone(t.begun(branch))
+          await follow(await makeEnvironment(project.id, { branch, head }))
         }}
       />
       <ConfirmDialog
@@ -85,7 +86,7 @@ function Row({ one, onChoose }: { one: BranchEnvironment; onChoose: (act: 'appro
         <p className="font-mono text-sm break-all">{branch}</p>
         {url !== null && (
           <p className="text-sm break-all">
-            <a className="text-accent underline" href={url} target="_blank" rel="noreferrer">
+            <a className="text-accent-ink underline" href={url} target="_blank" rel="noreferrer">
               {url}
             </a>
           </p>
@@ -111,7 +112,14 @@ function Row({ one, onChoose }: { one: BranchEnvironment; onChoose: (act: 'appro
   )
 }
 
+/** What may fail only there, a branch that is nowhere or a database that does not clone, is told by its operation. */
+function useFollow() {
+  const navigate = useNavigate()
+  return ({ id }: { readonly id: string }) => navigate({ to: '/operations/$operation', params: { operation: id } })
+}
+
 function Make({ project }: { project: ProjectView }) {
+  const follow = useFollow()
   const [branch, setBranch] = useState('')
   const [create, setCreate] = useState(false)
   const [busy, setBusy] = useState(false)
@@ -120,9 +128,7 @@ function Make({ project }: { project: ProjectView }) {
     setBusy(true)
     setError(null)
     try {
-      await makeEnvironment(project.id, { branch: branch.trim(), ...(create ? { create } : {}) })
-      toastDone(t.begun(branch.trim()))
-      setBranch('')
+      await follow(await makeEnvironment(project.id, { branch: branch.trim(), ...(create ? { create } : {}) }))
     } catch (failure) {
       setError(failure)
     } finally {
@@ -137,11 +143,18 @@ function Make({ project }: { project: ProjectView }) {
         void make()
       }}
     >
-      <TextField label={t.branch} value={branch} onChange={(event) => setBranch(event.target.value)} />
+      <TextField
+        label={t.branch}
+        help={t.branchHelp}
+        mono
+        spellCheck={false}
+        value={branch}
+        onChange={(event) => setBranch(event.target.value)}
+      />
       <Check label={t.create} checked={create} onChange={setCreate} />
       {error !== null && <ErrorNote error={error} />}
       <div>
-        <Button type="submit" disabled={busy || branch.trim() === ''}>
+        <Button type="submit" busy={busy} disabled={branch.trim() === ''}>
           {t.make}
         </Button>
       </div>
