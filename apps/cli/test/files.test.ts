@@ -29,7 +29,7 @@ test('against a stand-in: a folder is listed over all its pages, with nothing th
   })
   const { code, stdout, stderr } = await stq(['files', 'shop', 'src'], { url: service.url })
   assert.equal(code, 0, stderr)
-  assert.match(stdout, /^NAME +SIZE +MODE +CHANGED\nlib\/ +- +644 .*\nout -> \/etc +- .*\na.* 1\.2 KB +644 /)
+  assert.match(stdout, /^NAME +SIZE +MODE +CHANGED\nlib\/ +- +644 .*\nout -> \/etc +- .*\na.* 1\.2 kB +644 /)
   assert.doesNotMatch(stdout, /\x1b\[2J/)
   assert.match(stderr, /holds more than are listed/)
   assert.deepEqual(
