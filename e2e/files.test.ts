@@ -262,7 +262,8 @@ printf x > "$(printf 'line\\nbreak')"; printf x > "$(printf 'bad\\377')"; mkdir 
     ]
     for (const restore of back) {
       await writeFile(join(folder, 'index.html'), 'changed')
-      await restore()
+      const restored = (await restore()) as { state: string }
+      assert.equal(restored.state, 'succeeded', JSON.stringify(restored))
       assert.notEqual(await readFile(join(folder, 'index.html'), 'utf8'), 'changed')
       assert.deepEqual((await readdir(ways[0]!)).sort(), ['.gitignore', 'later'])
       assert.deepEqual(await readdir(ways[1]!), ['later'])
