@@ -6,11 +6,14 @@ import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { promisify } from 'node:util'
 import type { Browser } from '@stackquay/testkit'
+import { rounds } from '@stackquay/testkit/rounds'
 import { assertLooks, openPage } from './support/page.ts'
-import { type Service, startService } from './support/service.ts'
+import { race } from './support/racers.ts'
+import { admin, type Service, startService, until } from './support/service.ts'
 import { makeSourceRoot, type SourceRoot } from './support/source-root.ts'
 
 const run = promisify(execFile)
+const isRoot = process.getuid?.() === 0
 
 /** What lies outside may be read and written by anybody of the machine: only the root keeps it. */
 describe('files of a project', { timeout: 300_000 }, () => {
@@ -18,6 +21,7 @@ describe('files of a project', { timeout: 300_000 }, () => {
   let root: SourceRoot
   let outside: string
   let folder: string
+  let uid: number
   let browser: Browser
 
   const raw = (
@@ -64,18 +68,35 @@ describe('files of a project', { timeout: 300_000 }, () => {
     })
     const script = `ln -s ${outside} out; ln -s ${outside}/secret leak; ln -s ${outside}/made dangling; ln -s out chain; ln -s loop loop
 ln -s ../${'../'.repeat(9)}${outside.slice(1)} relative; ln -s /proc/self/root proc; mkfifo pipe; ln -s inside/file near; ln -s /dev/zero zero
-printf x > "$(printf 'line\\nbreak')"; printf x > "$(printf 'bad\\377')"; mkdir many; cd many; seq -f f%05g 10000 | xargs touch`
+printf x > "$(printf 'line\\nbreak')"; printf x > "$(printf 'bad\\377')"; mkdir many; cd many; seq -f f%05g 10000 | xargs touch; cd ..; mkdir own small`
     const planted = await raw('POST', '/projects/shop/exec', {
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ argv: ['sh', '-c', script] }),
     })
     assert.match(await planted.text(), /"code":0/)
+    uid = (await stat(join(folder, 'own'))).uid
+    if (isRoot) await run('mount', ['-t', 'tmpfs', '-o', `size=1m,mode=750,uid=${uid}`, 'tmpfs', join(folder, 'small')])
   })
   after(async () => {
     await browser?.close()
     await service?.close()
     await root?.remove()
     if (outside !== undefined) await rm(outside, { recursive: true, force: true })
+  })
+
+  it('leaves the old file when the disk is full', {
+    skip: isRoot ? false : 'mounting a small disk needs root',
+  }, async () => {
+    const small = join(folder, 'small')
+    try {
+      assert.equal((await put('small/file', 'old', create)).status, 201)
+      const full = await put('small/file', 'x'.repeat(2 << 20), { 'if-match': '*' })
+      assert.deepEqual([full.status, ((await full.json()) as { code: string }).code], [507, 'disk_full'])
+      assert.equal(await readFile(join(small, 'file'), 'utf8'), 'old')
+      assert.deepEqual(await readdir(small), ['file'])
+    } finally {
+      await run('umount', [small])
+    }
   })
 
   it('refuses every way out, and leaves what lies there as it is', async () => {
@@ -209,6 +230,172 @@ printf x > "$(printf 'line\\nbreak')"; printf x > "$(printf 'bad\\377')"; mkdir 
     assert.equal((await send('/rename', { from: 'inside/moved', to: 'index.html' })).status, 409)
   })
 
+  it('leaves what deleted files were out of backups, checkpoints and copies, and restores leave it there', async () => {
+    await mkdir(join(folder, '.stackquay/before-pull/x'), { recursive: true })
+    await writeFile(join(folder, '.stackquay/before-pull/x/old'), 'old')
+    assert.equal((await put('gone.txt', 'in the trash', create)).status, 201)
+    const { id } = (await (await remove('gone.txt')).json()) as { id: string }
+    const shop = { params: { id: 'shop' }, query: { wait: 60 } }
+    const backup = (await service.client.call('createBackup', shop)) as { id: string }
+    const checkpoint = (await service.client.call('createCheckpoint', { ...shop, body: {} })) as { id: string }
+    const copy = await service.client.call('duplicateProject', { ...shop, body: { name: 'Copy', start: false } })
+    const copied = (await run('find', [copy.path, '-printf', '%P\\n'])).stdout.split('\n')
+    assert.ok(copied.includes('index.html'))
+    for (const one of copied) assert.doesNotMatch(one, /stackquay-trash|before-pull/)
+    // What was in them would be back, and what is there now would be gone.
+    const ways = ['.stackquay-trash', '.stackquay/before-pull'].map((name) => join(folder, name))
+    for (const way of ways) await writeFile(join(way, 'later'), 'later')
+    for (const old of [join(ways[0]!, id), join(ways[1]!, 'x')]) await rm(old, { recursive: true })
+    const back: readonly (() => Promise<unknown>)[] = [
+      () =>
+        service.client.call(
+          'restoreCheckpoint',
+          { params: { id: 'shop', checkpoint: checkpoint.id }, query: { wait: 60 }, body: { confirm: 'shop' } },
+          { ifMatch: '*' },
+        ),
+      () =>
+        service.client.call(
+          'restoreBackup',
+          { params: { id: 'shop', backup: backup.id }, query: { wait: 60 }, body: { confirm: 'shop' } },
+          { ifMatch: '*' },
+        ),
+    ]
+    for (const restore of back) {
+      await writeFile(join(folder, 'index.html'), 'changed')
+      const restored = (await restore()) as { state: string }
+      assert.equal(restored.state, 'succeeded', JSON.stringify(restored))
+      assert.notEqual(await readFile(join(folder, 'index.html'), 'utf8'), 'changed')
+      assert.deepEqual((await readdir(ways[0]!)).sort(), ['.gitignore', 'later'])
+      assert.deepEqual(await readdir(ways[1]!), ['later'])
+    }
+    await rm(join(ways[0]!, 'later'))
+    await rm(join(folder, '.stackquay'), { recursive: true })
+  })
+
+  it('leaves the old file when the upload breaks off and when the service is killed', async () => {
+    assert.equal((await put('own/file', 'old', create)).status, 201)
+    const parts = async () => (await readdir(join(folder, 'own'))).filter((name) => name.endsWith('.part'))
+    const begin = async () => {
+      const end = new AbortController()
+      const body = new ReadableStream({ start: (to) => to.enqueue(new Uint8Array(200_000)) })
+      const headers = {
+        authorization: `Bearer ${service.token}`,
+        'content-type': 'application/octet-stream',
+        'if-match': '*',
+      }
+      const url = `${service.url}/api/v1${at('/content?path=own/file')}`
+      const sent = fetch(url, { method: 'PUT', headers, body, duplex: 'half', signal: end.signal } as RequestInit)
+      sent.then(
+        async (a) => console.log('ended', a.status, await a.text()),
+        (e) => console.log('E', e),
+      )
+      await until(async () => (await parts()).length > 0, 'the upload to begin')
+      return { end, sent }
+    }
+    const broken = await begin()
+    broken.end.abort()
+    await until(async () => (await parts()).length === 0, 'what was sent to go')
+    const killed = await begin()
+    await service.kill()
+    await assert.rejects(killed.sent)
+    assert.equal((await parts()).length, 1)
+    assert.equal(await readFile(join(folder, 'own/file'), 'utf8'), 'old')
+    await service.start()
+    assert.equal((await put('own/file', 'new', { 'if-match': '*' })).status, 200)
+    assert.deepEqual(await readdir(join(folder, 'own')), ['file'])
+  })
+
+  it('takes a large file with little memory', async () => {
+    const chunk = new Uint8Array(1 << 20)
+    const chunks = rounds(40, 300)
+    await writeFile(`/proc/${service.pid()}/clear_refs`, '5')
+    const before = await mostMemory(service.pid())
+    async function* content() {
+      for (let sent = 0; sent < chunks; sent += 1) yield chunk
+    }
+    const begun = performance.now()
+    const answer = await fetch(`${service.url}/api/v1${at('/content?path=large')}`, {
+      method: 'PUT',
+      headers: { authorization: `Bearer ${service.token}`, 'content-type': 'application/octet-stream', ...create },
+      body: content(),
+      duplex: 'half',
+    } as unknown as RequestInit)
+    assert.equal(answer.status, 201)
+    assert.equal((await stat(join(folder, 'large'))).size, chunks << 20)
+    const grown = (await mostMemory(service.pid())) - before
+    console.log('grown', grown >> 20, 'ms', performance.now() - begun)
+    assert.ok(grown < 64 << 20, `${grown >> 20} MB`)
+  })
+
+  it('opens a download for a browser with a ticket for that path alone', async () => {
+    const login = await raw('POST', '/auth/login', {
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(admin),
+      token: '',
+    })
+    const cookie = login.headers.get('set-cookie')!.split(';')[0]!
+    const { csrfToken } = (await login.json()) as { csrfToken: string }
+    const ticketFor = async (path: string) => {
+      const answer = await fetch(`${service.url}/api/v1/auth/tickets`, {
+        method: 'POST',
+        headers: { cookie, 'x-csrf-token': csrfToken, 'content-type': 'application/json' },
+        body: JSON.stringify({ path: `/api/v1${path}` }),
+      })
+      return { status: answer.status, ...((await answer.json()) as { ticket?: string }) }
+    }
+    const open = (path: string, ticket = '') =>
+      fetch(`${service.url}/api/v1${path}&ticket=${ticket}`, { headers: { cookie } })
+    for (const [path, other] of [
+      [at('/content?path=index.html'), at('/content?path=inside/file')],
+      [at('/archive?path=inside'), at('/archive?path=own')],
+    ] as const) {
+      const { ticket } = await ticketFor(path)
+      assert.equal((await open(other, ticket)).status, 401)
+      const opened = await open(path, ticket)
+      assert.equal(opened.status, 200)
+      assert.match(opened.headers.get('content-disposition') ?? '', /^attachment;/)
+      await opened.arrayBuffer()
+      assert.equal((await open(path, ticket)).status, 401, 'once')
+    }
+    assert.equal((await ticketFor(at('?path=inside'))).status, 422)
+  })
+
+  it('leads nowhere while programs of the project swap folders for links', async () => {
+    await using racers = await race(join(folder, 'own'), outside, uid)
+    const begun = racers.swaps()
+    const names = ['d', 'e', 'p/inner', 'results.xml', 'package.json', 'p']
+    const count = { inside: 0, refused: 0 }
+    for (let turn = 0; turn < rounds(24, 5_000); turn += 1) {
+      const path = `own/${names[turn % names.length]!}`
+      const answers = await Promise.all([
+        get(`${path}/secret`),
+        get(path),
+        put(`${path}/secret`, 'ESCAPED', { 'if-match': '*' }),
+        put(`${path}/new-${turn}`, 'ESCAPED', create),
+        list(path),
+        remove(`${path}/secret`),
+        send('/folders', { path: `${path}/made` }),
+        send('/rename', { from: 'inside/made', to: `${path}/made-${turn}` }),
+        raw('GET', at(`/archive?path=${path}`)),
+      ])
+      for (const answer of answers) {
+        count[answer.ok ? 'inside' : 'refused'] += 1
+        assert.ok(
+          answer.status < 500 || answer.status === 503,
+          `${answer.url}: ${answer.status} ${await answer.clone().text()} ${service.output()}`,
+        )
+        const bytes = await answer.arrayBuffer().catch(() => new ArrayBuffer(0))
+        assert.doesNotMatch(Buffer.from(bytes).toString('latin1'), /CANARY/)
+      }
+      await put('inside/made', 'made', create)
+    }
+    assert.equal(await readFile(join(outside, 'secret'), 'utf8'), 'CANARY\n')
+    assert.deepEqual((await readdir(outside)).sort(), ['secret', 'sub'])
+    assert.deepEqual(await readdir(join(outside, 'sub')), [])
+    assert.ok(racers.swaps() > begun, 'nothing was swapped')
+    assert.ok(count.inside > 0 && count.refused > 0, JSON.stringify(count))
+  })
+
   it('gives a folder as an archive that tar reads', async () => {
     const long = `${'n'.repeat(120)}.txt`
     await put(`inside/${long}`, 'long', create)
@@ -260,6 +447,10 @@ printf x > "$(printf 'line\\nbreak')"; printf x > "$(printf 'bad\\377')"; mkdir 
     await page.getByRole('menuitem', { name: 'Delete' }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
     await page.getByText('up.bin is in the trash.').waitFor()
+    await assertLooks(page, 'a deletion that can be undone')
+    await page.getByRole('button', { name: 'Undo' }).click()
+    await page.getByText('up.bin is back.').waitFor()
+    await page.getByRole('link', { name: 'up.bin' }).waitFor()
     assert.deepEqual(
       opened.errors.filter((text) => !/412/.test(text)),
       [],
@@ -296,3 +487,9 @@ printf x > "$(printf 'line\\nbreak')"; printf x > "$(printf 'bad\\377')"; mkdir 
     assert.doesNotMatch(JSON.stringify(items), /through|CANARY|ESCAPED/)
   })
 })
+
+/** At most since it was set back. */
+async function mostMemory(pid: number): Promise<number> {
+  const text = await readFile(`/proc/${pid}/status`, 'utf8')
+  return Number(/^VmHWM:\s+(\d+) kB$/m.exec(text)![1]) * 1024
+}

@@ -33,8 +33,13 @@ test('every command that changes a project inside knows --dry-run', async () => 
       if (!sub.options.some(({ long }) => long === '--dry-run')) without.push(`${name} ${sub.name()}`)
     }
   }
-  // These read, or touch mails, backups, repositories and rows alone, for which the service has no plan.
+  // These read, or touch files, mails, backups, repositories and rows alone, for which the service has no plan.
   assert.deepEqual(without, [
+    'files list',
+    'files get',
+    'files put',
+    'files delete',
+    'files restore',
     'env list',
     'env get',
     'runtime list',

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import type { IncomingMessage } from 'node:http'
+import { createServer } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
 import { test } from 'node:test'
 import { ProblemError } from '@stackquay/contract'
 import { z } from 'zod'
@@ -7,6 +9,7 @@ import { createClientReader } from '../src/http/client.ts'
 import { fieldErrors, jsonPointer } from '../src/http/field-errors.ts'
 import { knownFields } from '../src/http/known-fields.ts'
 import { problemBytes } from '../src/http/problem-bytes.ts'
+import { streamOf } from '../src/http/stream-body.ts'
 
 test('known fields are found through optional, nullable, default, record, array, union, pipe and lazy', () => {
   const leaf = z.strictObject({ deep: z.string() })
@@ -86,4 +89,28 @@ test('a problem for a socket without a response is a whole answer with its lengt
     [code, detail, instance, requestId],
     ['throttled', 'Zu viele Versuche für heute.', '/api/v1/events/ws', 'req_1'],
   )
+})
+
+test('after a body that was refused in its middle the same connection takes the next request', {
+  timeout: 20_000,
+}, async (t) => {
+  const server = createServer(async (request, response) => {
+    for await (const _ of streamOf(request)) break
+    response.end('early')
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.after(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
+  t.after(() => socket.destroy())
+  const head = (bytes: number) => `PUT / HTTP/1.1\r\nHost: here\r\nContent-Length: ${bytes}\r\n\r\n`
+  socket.write(Buffer.concat([Buffer.from(head(4 << 20)), Buffer.alloc(4 << 20), Buffer.from(`${head(2)}ok`)]))
+  let answers = ''
+  for await (const chunk of socket) {
+    answers += String(chunk)
+    if (answers.split('early').length === 3) break
+  }
+  assert.match(answers, /early[^]*early/)
 })

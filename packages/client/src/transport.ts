@@ -27,6 +27,8 @@ export interface CallOptions {
   readonly signal?: AbortSignal
   /** The ETag that must still hold. */
   readonly ifMatch?: string
+  /** It must not be there yet. */
+  readonly ifNoneMatch?: '*'
   /** Makes a POST safe to repeat: the service does it once and gives the same answer again. */
   readonly idempotencyKey?: string
 }
@@ -155,6 +157,7 @@ function headersOf(client: ClientOptions, wanted: Request, options: CallOptions)
     ...(csrfToken === null ? {} : { 'x-csrf-token': csrfToken }),
     ...typeOf(wanted),
     ...(options.ifMatch === undefined ? {} : { 'if-match': options.ifMatch }),
+    ...(options.ifNoneMatch === undefined ? {} : { 'if-none-match': options.ifNoneMatch }),
     ...(options.idempotencyKey === undefined ? {} : { 'idempotency-key': options.idempotencyKey }),
   }
 }

@@ -1,9 +1,14 @@
+import { beforePullFolder } from './pull.ts'
+
 /*
  * Which files of a project may be named, as values. Where a path leads is the matter of whoever walks it, as the project’s user.
  */
 
 /** Where deleted files of a project wait, in its own folder: so deleting is a rename, however large they are. */
 export const fileTrash = '.stackquay-trash'
+
+/** In a source, ways back on this machine alone: in no backup, checkpoint or copy, and restores leave them where they are. */
+export const localFolders: readonly string[] = [beforePullFolder, fileTrash]
 
 export type FilePath =
   | { readonly ok: true; readonly names: readonly string[] }

@@ -99,6 +99,13 @@ export const commandEntries: readonly CommandEntry[] = [
   ),
   entry('Run', 'shell', '[project]', 'open a terminal in a project, or come back to one', () => import('./shell.ts')),
   entry('Run', 'ssh', '[project]', 'log in to a project with the program ssh', () => import('./ssh.ts')),
+  entry(
+    'Inside a project',
+    'files',
+    '',
+    'list, get, put, delete and restore files of a project',
+    () => import('./files.ts'),
+  ),
   entry('Inside a project', 'env', '', 'list, read, set and remove environment variables', () => import('./env.ts')),
   entry('Inside a project', 'runtime', '', 'list runtimes and change their settings', () => import('./runtime.ts')),
   entry(

@@ -3,6 +3,7 @@ import {
   type BackupPrograms,
   databaseWorkload,
   filesPart,
+  localFolders,
   type PartKind,
   type ProjectPart,
   partsOf,
@@ -66,7 +67,7 @@ export async function sizeOfParts(
   const names = parts.flatMap(({ data }) => (data === null ? [] : [data]))
   const data = names.length === 0 ? [] : await engine.data(row.id, signal)
   const files = parts.some(({ id }) => id === filesPart)
-    ? await sizeAsUser(await readerOf(accounts, row), row.path, { signal })
+    ? await sizeAsUser(await readerOf(accounts, row), row.path, { signal, without: localFolders })
     : 0
   return data.reduce((sum, { name, sizeBytes }) => sum + (names.includes(name) ? sizeBytes : 0), files ?? 0)
 }

@@ -1,5 +1,5 @@
 import type { CopyMethod } from '@stackquay/contract'
-import { isCopiedData } from '@stackquay/domain'
+import { isCopiedData, localFolders } from '@stackquay/domain'
 import type { Engine } from '@stackquay/engine-api'
 import { type Accounts, sizeAsUser } from '@stackquay/engines'
 import type { ProjectRow } from '@stackquay/store'
@@ -26,7 +26,7 @@ export async function roomForCheckpoint(
   { engine, accounts }: RoomDeps,
   signal: AbortSignal,
 ): Promise<CheckpointRoom> {
-  const without = includeRebuildable ? [] : rebuildableOf(row)
+  const without = [...(includeRebuildable ? [] : rebuildableOf(row)), ...localFolders]
   const sizeOfSource = async () =>
     (await isThere(row.path)) ? sizeAsUser(await readerOf(accounts, row), row.path, { signal, without }) : 0
   const [method, data, size] = await Promise.all([

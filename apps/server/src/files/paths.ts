@@ -65,6 +65,11 @@ export function problemOf(error: unknown, names: readonly string[]): unknown {
       )
     case 'not_a_file':
       return notOrdinary(path)
+    case 'changed':
+      return new ProblemError('unavailable', `"${path}" became another file at this moment.`, {
+        hint: 'Try again.',
+        ...cause,
+      })
     default:
       return filesProblem(error)
   }
@@ -74,6 +79,18 @@ export function notOrdinary(path: string): ProblemError {
   return new ProblemError('path_forbidden', `"${path}" is no ordinary file.`, {
     hint: 'Folders, pipes and devices have no content to read or write.',
   })
+}
+
+/** The same of what comes piece by piece: what became another thing before its first byte is told with a status of its own. */
+export async function* asProblemsOf(
+  names: readonly string[],
+  content: AsyncIterable<Uint8Array>,
+): AsyncGenerator<Uint8Array> {
+  try {
+    yield* content
+  } catch (error) {
+    throw problemOf(error, names)
+  }
 }
 
 export async function asProblemOf<T>(names: readonly string[], work: Promise<T>): Promise<T> {

@@ -8,7 +8,7 @@ import type { ProjectAnswers } from '../projects/answers.ts'
 import { refuseUnready } from '../projects/refuse-unready.ts'
 import { tarOf } from './archive.ts'
 import type { FolderOf, ProjectFolders } from './folders.ts'
-import { asProblemOf, notOrdinary, pathOf, placeOf, sftpPath } from './paths.ts'
+import { asProblemOf, asProblemsOf, notOrdinary, pathOf, placeOf, sftpPath } from './paths.ts'
 import { viewOf } from './view.ts'
 
 export interface FileDeps {
@@ -64,7 +64,7 @@ export function fileReadHandlers(
         ),
       )
       const part = (range: { readonly from: number; readonly to: number }) =>
-        bytesOfFile(row, names, etag, range, folders)
+        asProblemsOf(names, bytesOfFile(row, names, etag, range, folders))
       return {
         status: 200,
         headers: { 'content-type': 'application/octet-stream', 'content-disposition': asAttachment(names.at(-1)!) },
@@ -94,7 +94,7 @@ export function fileReadHandlers(
       return {
         status: 200,
         headers: { 'content-type': 'application/gzip', 'content-disposition': asAttachment(`${name}.tar.gz`) },
-        stream: zipped(tar),
+        stream: asProblemsOf(names, zipped(tar)),
       }
     },
   }

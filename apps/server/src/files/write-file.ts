@@ -1,14 +1,15 @@
-import { randomBytes } from 'node:crypto'
 import { ProblemError } from '@stackquay/contract'
 import { readFilePath } from '@stackquay/domain'
 import { FilesError, type SftpFiles } from '@stackquay/engines'
 import { ifMatchHolds } from '../http/preconditions.ts'
+import type { PartFiles } from './part-files.ts'
 import { problemOf, sftpPath } from './paths.ts'
 import { etagOf, lookAt } from './read-handlers.ts'
 
 export const mostBytes = 4 * 1024 ** 3
 
 export interface Wanted {
+  readonly project: string
   readonly names: readonly string[]
   /** `If-Match` as handlers read it; null for a file that must not be there yet. */
   readonly ifMatch: string | null
@@ -27,30 +28,27 @@ export interface Written {
  * Whole or not at all: beside its place, to the disk, then renamed over it. Nobody loses what another one wrote through us; a program of the
  * project that writes in the moment between the last look and the rename does.
  */
-export async function writeWhole(files: SftpFiles, wanted: Wanted): Promise<Written> {
+export async function writeWhole(files: SftpFiles, wanted: Wanted, parts: PartFiles): Promise<Written> {
   const { names } = wanted
   const place = await placeBehind(files, names)
   const before = await thereNow(files, place)
   refuseChanged(before, wanted)
-  const temporary = [...place.slice(0, -1), `.stackquay-${randomBytes(6).toString('hex')}.part`]
-  const part = sftpPath(temporary)
-  const handle = await files.openNew(part, before === null ? 0o666 : before.mode & 0o777)
-  try {
-    const size = await writeAll(files, handle, wanted.content)
-    if (before !== null) await files.setMode(handle, before.mode & 0o777)
-    await files.sync(handle)
-    await wanted.alone(async () => {
-      refuseChanged(await thereNow(files, place), wanted)
-      if (wanted.ifMatch === null) await files.rename(part, sftpPath(place)).catch(orThere(names))
-      else await files.replace(part, sftpPath(place))
-    })
-    return { size, etag: etagOf(await files.mark(handle)), isNew: before === null }
-  } catch (error) {
-    await files.removeFile(part).catch(() => undefined)
-    throw error
-  } finally {
-    await files.close(handle).catch(() => undefined)
-  }
+  return parts.use(files, { project: wanted.project, folder: place.slice(0, -1) }, async (part) => {
+    const handle = await files.openNew(part, before === null ? 0o666 : before.mode & 0o777)
+    try {
+      const size = await writeAll(files, handle, wanted.content)
+      if (before !== null) await files.setMode(handle, before.mode & 0o777)
+      await files.sync(handle)
+      await wanted.alone(async () => {
+        refuseChanged(await thereNow(files, place), wanted)
+        if (wanted.ifMatch === null) await files.rename(part, sftpPath(place)).catch(orThere(names))
+        else await files.replace(part, sftpPath(place))
+      })
+      return { size, etag: etagOf(await files.mark(handle)), isNew: before === null }
+    } finally {
+      await files.close(handle).catch(() => undefined)
+    }
+  })
 }
 
 async function writeAll(files: SftpFiles, handle: Buffer, content: AsyncIterable<Uint8Array>): Promise<number> {

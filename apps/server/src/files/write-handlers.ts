@@ -7,6 +7,7 @@ import { refuseUnready } from '../projects/refuse-unready.ts'
 import type { Holding } from '../trash/settle-items.ts'
 import { trashView } from '../trash/trash-view.ts'
 import type { FileTrash } from './file-trash.ts'
+import { createPartFiles } from './part-files.ts'
 import { asProblemOf, newPlaceOf, placeOf, sftpPath } from './paths.ts'
 import type { FileDeps } from './read-handlers.ts'
 import { viewAt } from './view.ts'
@@ -24,6 +25,7 @@ export function fileWriteHandlers(
   { find }: Pick<ProjectAnswers, 'find'>,
 ): Pick<Handlers, Written> {
   const alone = onePerKey()
+  const parts = createPartFiles()
   const ready = async (id: string) => {
     const row = await find(id)
     refuseUnready(row)
@@ -43,12 +45,12 @@ export function fileWriteHandlers(
         throw new ProblemError('too_large', 'The file has more than 4 GiB.', { hint: 'Copy it with SFTP or rsync.' })
       const path = names.join('/')
       const wanted = {
-        ...{ names, ifMatch, content: body },
+        ...{ project: row.id, names, ifMatch, content: body },
         alone: <T>(work: () => Promise<T>) => alone(`${row.id}/${path}`, work),
       }
       const { size, etag, isNew } = await asProblemOf(
         names,
-        folders.use(row, (files) => writeWhole(files, wanted)),
+        folders.use(row, (files) => writeWhole(files, wanted, parts)),
       )
       await note(row, 'file.write', path, context, { bytes: size, new: isNew })
       return { status: isNew ? 201 : 200, body: { path, size, etag }, etag }

@@ -1,5 +1,5 @@
 import type { Manifest, PartEntry } from '@stackquay/archive'
-import { beforePullFolder, dataOfPart, filesPart, revertSpec, secretsOfPart, settingsPart } from '@stackquay/domain'
+import { dataOfPart, filesPart, localFolders, revertSpec, secretsOfPart, settingsPart } from '@stackquay/domain'
 import type { Change } from '@stackquay/engine-api'
 import { clearTree, writeTree } from '@stackquay/engines'
 import { engineSteps, type StepContext } from '@stackquay/orchestrator'
@@ -84,7 +84,7 @@ async function putFiles(
   const { signal } = context
   const account = await provision(row.id, signal)
   await clearTree(account, row.path, {
-    except: [...(settings?.without ?? rebuildableOf(row)), beforePullFolder],
+    except: [...(settings?.without ?? rebuildableOf(row)), ...localFolders],
     signal,
   })
   const archive = backups.folder.open(manifest.id, part.id, signal)

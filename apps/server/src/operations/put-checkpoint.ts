@@ -1,12 +1,12 @@
 import { dirname } from 'node:path'
 import {
-  beforePullFolder,
   checkpointData,
   checkpointSource,
   checkpointSpec,
   databasePart,
   dataSince,
   isSecretOfCopy,
+  localFolders,
   ownNameBlocker,
   secretsOfPart,
   servicePart,
@@ -101,11 +101,11 @@ async function putSource(
     const archive = streamOfArchive(deps.engine.readData(project, checkpointSource(id), signal), { mostWaiting })
     await writeTree(account, row.path, passing(archive, told(context, 'put back')), signal)
   }
-  await put([...without, beforePullFolder]).catch(async (error: unknown) => {
+  await put([...without, ...localFolders]).catch(async (error: unknown) => {
     const isInTheWay = error instanceof FilesError && /^(failed|missing)$/.test(error.code)
     if (!isInTheWay) throw error
     // What stayed stands where something else was: a folder in the place of a file. It is made again.
-    await put([])
+    await put(localFolders)
   })
 }
 

@@ -1,6 +1,6 @@
 import { arch } from 'node:process'
 import { type ArchiveWriter, type Manifest, type PartContents, sealSettings } from '@stackquay/archive'
-import { beforePullFolder, filesPart, type ProjectPart, settingsPart } from '@stackquay/domain'
+import { filesPart, localFolders, type ProjectPart, settingsPart } from '@stackquay/domain'
 import { readTree } from '@stackquay/engines'
 import type { StepContext, WorkStep } from '@stackquay/orchestrator'
 import type { ProjectOperation, ProjectRow } from '@stackquay/store'
@@ -116,7 +116,7 @@ async function takeSettings({ row, request, part, writer, key }: Taking, { store
 async function takeFiles({ row, request, part, writer }: Taking, context: StepContext, deps: OperationDeps) {
   const account = await deps.provision(row.id, context.signal)
   const { signal } = context
-  const tree = readTree(account, row.path, { without: [...leftOut(row, request), beforePullFolder], signal })
+  const tree = readTree(account, row.path, { without: [...leftOut(row, request), ...localFolders], signal })
   const options = { signal, onBytes: told(context), countsTree: true }
   await writer.add(newPart(part, 'tar', deps.now()), tree.bytes, options)
   writer.describe(part.id, { warnings: tree.warnings().slice(0, mostWarnings) })

@@ -1,11 +1,11 @@
 import type { CheckpointPart, CheckpointSource } from '@stackquay/contract'
 import {
-  beforePullFolder,
   checkpointData,
   checkpointOfData,
   checkpointSecret,
   checkpointSource,
   isCopiedData,
+  localFolders,
 } from '@stackquay/domain'
 import { archiveOfStream } from '@stackquay/engine-api'
 import { readTree } from '@stackquay/engines'
@@ -117,7 +117,7 @@ async function copySource(taking: Taking, context: StepContext, deps: OperationD
     taking.warnings.push(`There is no source folder ${row.path}.`)
     return
   }
-  const tree = readTree(account, row.path, { without: [...leftOut(row, request), beforePullFolder], signal })
+  const tree = readTree(account, row.path, { without: [...leftOut(row, request), ...localFolders], signal })
   const tell = told(context, 'copied')
   let bytes = 0
   const counted = passing(tree.bytes, (sum) => {

@@ -4,6 +4,7 @@ import { isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { templateOf } from '@stackquay/catalog'
 import { templateFolder } from '@stackquay/catalog/folders'
 import { ProblemError } from '@stackquay/contract'
+import { localFolders } from '@stackquay/domain'
 import {
   type Account,
   type Accounts,
@@ -78,7 +79,7 @@ export function createSources({ config, accounts, files, gitHalf }: SourcesOptio
       const account = await accounts.of(to.id)
       const reader = await readerOf(accounts, source)
       await appear(to, account, (path) =>
-        copyBetween({ account: reader, path: source.path }, { account, path }, signal),
+        copyBetween({ account: reader, path: source.path, without: localFolders }, { account, path }, signal),
       )
     },
     fromArchive: async (archive, to, signal) => {

@@ -51,6 +51,11 @@ export async function deleteFile(project: string, path: string): Promise<TrashIt
   return item
 }
 
+export async function restoreFile(project: string, item: string): Promise<void> {
+  await client.call('restoreFile', { params: { id: project }, body: { item } })
+  await again(project)
+}
+
 /** Below `/api/v1`. */
 export function contentPath(project: string, path: string): string {
   return `/projects/${encodeURIComponent(project)}/files/content?path=${encodeURIComponent(path)}`

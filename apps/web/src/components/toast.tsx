@@ -2,7 +2,7 @@ import { CircleAlert, CircleCheck, X } from 'lucide-react'
 import { useSyncExternalStore } from 'react'
 import { problemFrom } from '../api/client.ts'
 import { texts } from '../texts/index.ts'
-import { IconButton } from './button.tsx'
+import { Button, IconButton } from './button.tsx'
 import { cx } from './class-names.ts'
 
 interface Toast {
@@ -10,6 +10,13 @@ interface Toast {
   readonly tone: 'good' | 'bad'
   readonly title: string
   readonly detail?: string
+  readonly action?: ToastAction
+}
+
+/** What can be done about it at once. */
+interface ToastAction {
+  readonly label: string
+  readonly run: () => void
 }
 
 let toasts: readonly Toast[] = []
@@ -25,11 +32,15 @@ function show(toast: Omit<Toast, 'id'>, milliseconds: number): void {
   counter += 1
   const id = counter
   set([...toasts.slice(-3), { ...toast, id }])
-  setTimeout(() => set(toasts.filter((other) => other.id !== id)), milliseconds)
+  setTimeout(() => dismiss(id), milliseconds)
 }
 
-export function toastDone(title: string): void {
-  show({ tone: 'good', title }, 4000)
+function dismiss(id: number): void {
+  set(toasts.filter((other) => other.id !== id))
+}
+
+export function toastDone(title: string, action?: ToastAction): void {
+  show({ tone: 'good', title, ...(action === undefined ? {} : { action }) }, action === undefined ? 4000 : 12_000)
 }
 
 /** For an act that was done, and found something wrong. */
@@ -72,12 +83,23 @@ export function Toasts() {
               <p className="font-medium">{toast.title}</p>
               {toast.detail && <p className="break-words text-sm text-ink-2">{toast.detail}</p>}
             </div>
+            {toast.action !== undefined && (
+              <Button
+                size="sm"
+                onClick={() => {
+                  dismiss(toast.id)
+                  toast.action?.run()
+                }}
+              >
+                {toast.action.label}
+              </Button>
+            )}
             <IconButton
               icon={X}
               label={texts.common.close}
               size="sm"
               className="-mt-1"
-              onClick={() => set(toasts.filter((other) => other.id !== toast.id))}
+              onClick={() => dismiss(toast.id)}
             />
           </div>
         )

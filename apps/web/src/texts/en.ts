@@ -2102,6 +2102,8 @@ export const en = {
     removeTitle: (name: string) => `Delete ${name}?`,
     removeDetail: 'It goes to the trash, and uses the disk until it is deleted there.',
     removed: (name: string) => `${name} is in the trash.`,
+    undo: 'Undo',
+    broughtBack: (name: string) => `${name} is back.`,
     download: 'Download',
     downloadFolder: 'Download folder',
     close: 'To the folder',

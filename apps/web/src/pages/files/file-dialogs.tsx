@@ -1,9 +1,9 @@
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
-import { createFolder, deleteFile, renameFile, writeFile } from '../../api/files.ts'
+import { createFolder, deleteFile, renameFile, restoreFile, writeFile } from '../../api/files.ts'
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
 import { TextField } from '../../components/field.tsx'
-import { toastDone } from '../../components/toast.tsx'
+import { toastDone, toastProblem } from '../../components/toast.tsx'
 import { joined } from '../../lib/files.ts'
 import { texts } from '../../texts/index.ts'
 
@@ -31,8 +31,8 @@ export function FileDialogs({ project, folder, act, onClose }: DialogsProps) {
         detail={t.removeDetail}
         submit={t.remove}
         onConfirm={async () => {
-          await deleteFile(project.id, act.path)
-          toastDone(t.removed(act.path))
+          const { id } = await deleteFile(project.id, act.path)
+          toastDone(t.removed(act.path), { label: t.undo, run: () => void bringBack(project.id, id, act.path) })
         }}
       />
     )
@@ -48,6 +48,16 @@ export function FileDialogs({ project, folder, act, onClose }: DialogsProps) {
       />
     )
   return <NameDialog project={project} folder={folder} act={act} onClose={onClose} />
+}
+
+/** For who may not open the trash. */
+async function bringBack(project: string, item: string, path: string): Promise<void> {
+  try {
+    await restoreFile(project, item)
+    toastDone(t.broughtBack(path))
+  } catch (error) {
+    toastProblem(error)
+  }
 }
 
 function NameDialog({ project, folder, act, onClose }: DialogsProps & { act: Exclude<FileAct, { do: 'overwrite' }> }) {
