@@ -2651,6 +2651,7 @@ export const en = {
       hash: 'Hash',
     },
     actionGroups: {
+      addon: 'Addons',
       project: 'Projects',
       database: 'Databases',
       service: 'Services',
