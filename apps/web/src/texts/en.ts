@@ -2653,6 +2653,7 @@ export const en = {
       hash: 'Hash',
     },
     actionGroups: {
+      addon: 'Addons',
       project: 'Projects',
       database: 'Databases',
       service: 'Services',
