@@ -200,6 +200,53 @@ describe('backups of a real project', () => {
     assert.deepEqual(await treeOf(path), files)
   })
 
+  it('of files hold nothing that waits in the folder to be put back, and leave that where it is', {
+    timeout: 120_000,
+  }, async () => {
+    const local = ['.stackquay-trash', '.stackquay/before-pull']
+    const isThere = (name: string) =>
+      lstat(join(path, name, 'f')).then(
+        () => true,
+        () => false,
+      )
+    const { uid, gid } = await lstat(join(path, 'run.sh'))
+    for (const name of local) {
+      await mkdir(join(path, name), { recursive: true })
+      await writeFile(join(path, name, 'f'), 'deleted')
+    }
+    await run('chown', ['-R', `${uid}:${gid}`, ...['.stackquay-trash', '.stackquay'].map((name) => join(path, name))])
+    const made = (await service.client.call('createBackup', {
+      params: { id },
+      body: { parts: ['files'] },
+      query: { wait: 120 },
+    })) as Backup
+    assert.ok(made.id, JSON.stringify(made))
+    ended(await restore(made, ['files']))
+    for (const name of local) {
+      assert.ok(await isThere(name), name)
+      await rm(join(path, name), { recursive: true })
+    }
+    ended(await restore(made, ['files']))
+    for (const name of local) assert.equal(await isThere(name), false, name)
+  })
+
+  it('are not put back over a folder that the project may not empty: nothing is touched', {
+    timeout: 120_000,
+    skip: process.getuid?.() === 0 ? false : 'a file of somebody else needs root',
+  }, async () => {
+    const backups = async () => (await service.client.call('listBackups', { params: { id } })).items.length
+    await mkdir(join(path, 'theirs'))
+    await writeFile(join(path, 'theirs/f'), 'x')
+    const [files, known] = [await treeOf(path), await backups()]
+    const { state, error } = await restore(backup, ['files'])
+    assert.equal(state, 'failed')
+    assert.match(`${error?.code} ${error?.detail}`, /^io_failed .*may not remove what is in "theirs"/)
+    assert.deepEqual(await treeOf(path), files)
+    assert.equal(await backups(), known)
+    assert.equal((await show()).status.state, 'running')
+    await rm(join(path, 'theirs'), { recursive: true })
+  })
+
   it('are downloaded, brought back, and refused when a byte is another one', { timeout: 120_000 }, async () => {
     const url = `${service.url}/api/v1/projects/${id}/backups/${backup.id}/download`
     const authorization = { authorization: `Bearer ${service.token}` }

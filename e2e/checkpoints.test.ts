@@ -227,6 +227,22 @@ describe('checkpoints of a real project', { concurrency: 1 }, () => {
     await service.client.call('removeDomain', { params: { id: 'other', host: 'shop.example.org' } })
   })
 
+  it('are not put back over a folder that the project may not empty: nothing is touched', {
+    timeout: 200_000,
+    skip: process.getuid?.() === 0 ? false : 'a file of somebody else needs root',
+  }, async () => {
+    const { path } = await show()
+    await mkdir(join(path, 'theirs'))
+    await writeFile(join(path, 'theirs/f'), 'x')
+    const [files, known] = [(await readdir(path, { recursive: true })).sort(), (await list()).length]
+    const { state, error } = (await begin(first.id)) as OperationRecord
+    assert.equal(state, 'failed')
+    assert.match(`${error?.code} ${error?.detail}`, /^io_failed .*may not remove what is in "theirs"/)
+    assert.deepEqual((await readdir(path, { recursive: true })).sort(), files)
+    assert.equal((await list()).length, known)
+    await rm(join(path, 'theirs'), { recursive: true })
+  })
+
   it('are whole or not there when the service is killed, and a restore ends or is undone', {
     timeout: 900_000,
   }, async () => {

@@ -26,6 +26,7 @@ export const fileAccess: readonly FileAccess[] = [
   // The helper itself.
   { path: 'packages/engines/src/native/as-user/acts.ts', why: 'runs as the user of the project' },
   { path: 'packages/engines/src/native/as-user/beneath.ts', why: 'runs as the user of the project' },
+  { path: 'packages/engines/src/native/as-user/clear-tree.ts', why: 'where a folder really is, and what is mounted' },
   { path: 'packages/engines/src/native/as-user/copy-databases.ts', why: 'runs as the user of the project' },
   { path: 'packages/engines/src/native/as-user/copy-tree.ts', why: 'runs as the user of the project' },
   { path: 'packages/engines/src/native/as-user/helper.ts', why: 'makes its threads before it gives up its rights' },

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmod, chown, lstat, mkdir, mkdtemp, readdir, readFile, readlink, stat, writeFile } from 'node:fs/promises'
+import { chmod, chown, lstat, mkdir, mkdtemp, readdir, readFile, readlink, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -14,6 +14,7 @@ import {
   type FilesErrorCode,
   makeGivenFolder,
   readTree,
+  requireClearable,
   writeTree,
 } from '../src/native/as-user/index.ts'
 import { startAsUser } from '../src/native/as-user/run-as-user.ts'
@@ -193,6 +194,38 @@ for (const account of users) {
       await clearTree(account, to, { except: [] })
       assert.deepEqual(await readdir(to), [])
       assert.deepEqual(await readdir(outside), ['canary'])
+    })
+
+    test('a folder that cannot be cleared whole is left as it is', async (t) => {
+      const { to, shell } = await folders(t, account)
+      await shell(to, 'mkdir -p a/theirs kept/theirs b; touch a/f b/f')
+      const all = (await readdir(to, { recursive: true })).sort()
+      if (account !== null) {
+        // Of a program in a container, for instance.
+        await chown(join(to, 'a/theirs'), 0, 0)
+        await chown(join(to, 'kept/theirs'), 0, 0)
+        await requireClearable(account, to, { except: ['kept'] })
+        await writeFile(join(to, 'a/theirs/f'), 'x')
+        await writeFile(join(to, 'kept/theirs/f'), 'x')
+        const refused = { name: 'FilesError', code: 'denied', message: /may not remove what is in "a\/theirs"/ }
+        await assert.rejects(clearTree(account, to, { except: ['kept'] }), refused)
+        await assert.rejects(requireClearable(account, to, { except: ['kept'] }), refused)
+        assert.deepEqual(
+          (await readdir(to, { recursive: true })).sort(),
+          [...all, 'a/theirs/f', 'kept/theirs/f'].sort(),
+        )
+        await rm(join(to, 'a/theirs'), { recursive: true })
+        await mkdir(join(to, 'a/m nt'))
+        await execute('mount', ['-t', 'tmpfs', 'none', join(to, 'a/m nt')])
+        t.after(() => execute('umount', [join(to, 'a/m nt')]).catch(() => undefined))
+        const mounted = { name: 'FilesError', code: 'denied', message: 'Something is mounted at "a/m nt".' }
+        await assert.rejects(clearTree(account, to, { except: ['kept'] }), mounted)
+        assert.ok((await readdir(to, { recursive: true })).includes('b/f'))
+        await requireClearable(account, to, { except: ['kept', 'a/m nt'] })
+        await execute('umount', [join(to, 'a/m nt')])
+      }
+      await clearTree(account, to, { except: ['kept'] })
+      assert.deepEqual((await readdir(to)).sort(), ['kept'])
     })
 
     test('a path is left out, and kept, at its place alone, with the databases in it', async (t) => {

@@ -74,6 +74,12 @@ export async function dropData(
   await store.transaction((tx) => tx.seeds.forget(project, data))
 }
 
+/** What stays in the folder of a project when its files are put back. */
+export const keptFiles = (row: ProjectRow, settings: PutBack['settings']): readonly string[] => [
+  ...(settings?.without ?? rebuildableOf(row)),
+  ...localFolders,
+]
+
 async function putFiles(
   row: ProjectRow,
   part: PartEntry,
@@ -83,10 +89,7 @@ async function putFiles(
 ): Promise<void> {
   const { signal } = context
   const account = await provision(row.id, signal)
-  await clearTree(account, row.path, {
-    except: [...(settings?.without ?? rebuildableOf(row)), ...localFolders],
-    signal,
-  })
+  await clearTree(account, row.path, { except: keptFiles(row, settings), signal })
   const archive = backups.folder.open(manifest.id, part.id, signal)
   await writeTree(account, row.path, passing(archive, told(context, 'put back')), signal)
 }

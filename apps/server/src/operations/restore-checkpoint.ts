@@ -1,7 +1,10 @@
 import { ProblemError } from '@stackquay/contract'
-import { spareBeforeRestore } from '@stackquay/domain'
+import { localFolders, spareBeforeRestore } from '@stackquay/domain'
+import { requireClearable } from '@stackquay/engines'
 import type { Outcome, StepContext, Work, WorkStep } from '@stackquay/orchestrator'
 import type { ProjectOperation, ProjectRow } from '@stackquay/store'
+import { openCheckpoint } from '../checkpoints/checkpoint-settings.ts'
+import { isThere } from '../projects/files-of.ts'
 import { pauseAllSteps, runningOf } from './checkpoint.ts'
 import { deadlines, findProject, finish, forever, type OperationDeps } from './operation-deps.ts'
 import { bringBack, noteInput, pausedBy, pauseWorkloads } from './paused.ts'
@@ -29,6 +32,7 @@ export function restoreCheckpoint(operation: ProjectOperation, deps: OperationDe
     deadlineSeconds: deadlines.day,
     stages: [
       () => beforeSteps(operation, input, roomSteps, deps),
+      () => folderSteps(operation, input, deps),
       () => pauseAllSteps(operation, deps),
       () => beforeSteps(operation, input, takeCheckpointSteps, deps),
       () => putSteps(operation, input, deps),
@@ -57,6 +61,25 @@ async function beforeSteps(
 ): Promise<readonly WorkStep[]> {
   if (await noted(operation, 'replacing', deps)) return []
   return steps(operation.project, before, deps)
+}
+
+/** Before anything is touched: what of a folder cannot be removed would leave it empty, and could not be undone. */
+async function folderSteps(
+  { project }: ProjectOperation,
+  { checkpoint }: RestoreCheckpointInput,
+  deps: OperationDeps,
+): Promise<readonly WorkStep[]> {
+  const found = await deps.store.checkpoints.find(project, checkpoint)
+  if (found === null || !found.parts.some(({ name }) => name === 'source')) return []
+  const { without } = await openCheckpoint(project, found, deps.store)
+  const run: WorkStep['run'] = async ({ signal }) => {
+    const row = await findProject(deps.store, project)
+    // It is made again where it is gone.
+    if (!(await isThere(row.path))) return
+    const account = await deps.provision(project, signal)
+    await requireClearable(account, row.path, { except: [...without, ...localFolders], signal })
+  }
+  return [{ id: 'folder', title: 'Look whether the folder can be replaced', run }]
 }
 
 async function putSteps(

@@ -1,5 +1,6 @@
 import type { PartEntry } from '@stackquay/archive'
 import { dataOfPart, filesPart, settingsPart } from '@stackquay/domain'
+import { requireClearable } from '@stackquay/engines'
 import type { Outcome, StepContext, Work, WorkStep } from '@stackquay/orchestrator'
 import type { ProjectOperation, ProjectRow } from '@stackquay/store'
 import { backupEvent } from '../backups/backup-event.ts'
@@ -8,7 +9,7 @@ import { usersOfParts } from '../backups/project-parts.ts'
 import { forgetBefore } from './forget-before.ts'
 import { deadlines, findProject, finish, forever, type OperationDeps } from './operation-deps.ts'
 import { bringBack, noteInput, pausedBy, pauseWorkloads } from './paused.ts'
-import { dropData, type PutBack, putPart } from './put-back.ts'
+import { dropData, keptFiles, type PutBack, putPart } from './put-back.ts'
 import { type Failures, giveUpAfter, reconcileSteps } from './reconcile-steps.ts'
 import { checkSteps } from './restore-checks.ts'
 import { takeBackup } from './take-backup.ts'
@@ -45,7 +46,7 @@ export function restore(operation: ProjectOperation, deps: OperationDeps): Work 
   return {
     deadlineSeconds: deadlines.day,
     stages: [
-      async () => checkSteps(operation.project, input, deps),
+      async () => [...checkSteps(operation.project, input, deps), ...(await folderSteps(operation, input, deps))],
       async () => pauseSteps(operation, input, deps),
       before,
       async () => putSteps(operation, input, deps),
@@ -57,6 +58,22 @@ export function restore(operation: ProjectOperation, deps: OperationDeps): Work 
       await settleUndone(operation, input, outcome, failures, deps)
     },
   }
+}
+
+/** Before anything is touched: what of a folder cannot be removed would leave it empty, and could not be undone. */
+async function folderSteps(
+  { project }: ProjectOperation,
+  { backup, parts }: RestoreInput,
+  deps: OperationDeps,
+): Promise<readonly WorkStep[]> {
+  const { manifest, settings } = await openBackup(backup, parts, deps.backups)
+  if (!parts.includes(filesPart) || !manifest.parts.some(({ id }) => id === filesPart)) return []
+  const run: WorkStep['run'] = async ({ signal }) => {
+    const row = await findProject(deps.store, project)
+    const account = await deps.provision(project, signal)
+    await requireClearable(account, row.path, { except: keptFiles(row, settings), signal })
+  }
+  return [{ id: 'folder', title: 'Look whether the folder can be replaced', run }]
 }
 
 async function pauseSteps(
@@ -139,8 +156,16 @@ async function settleUndone(
   if (row === null) return
   const context: StepContext = { signal: forever, output: () => undefined }
   if (now?.input.replacing === true) {
-    await pauseAgain(operation, input, context, deps)
-    await putBeforeBack(row, input, context, deps)
+    try {
+      await pauseAgain(operation, input, context, deps)
+      await putBeforeBack(row, input, context, deps)
+    } catch (error) {
+      // Nothing starts over what is half there; the backup of what was replaced stays, to be restored by hand.
+      await store.transaction((tx) => tx.projects.setLifecycle(row.id, { desired: 'stopped' }))
+      await restartHolds.release(row.id)
+      await finish(row.id, deps)
+      throw error
+    }
   }
   await forgetBefore(input.before, deps)
   if (row.phase === 'deleting') return restartHolds.release(row.id)

@@ -1,6 +1,7 @@
+export { type ClearOptions, clearTree, requireClearable } from './clear-tree.ts'
 export { FilesError, type FilesErrorCode } from './files-error.ts'
 export type { FileMark, Lack, Limited, ProjectFiles } from './project-files.ts'
 export { type Ran, type RunAsUserOptions, runAsUser } from './run-as-user.ts'
-export { clearTree, readTree, type TreeArchive, writeTree } from './tree-archives.ts'
+export { readTree, type TreeArchive, writeTree } from './tree-archives.ts'
 export { copyBetween, copyToGive, makeGivenFolder, removeGivenFolder, sizeAsUser } from './trees.ts'
 export { createUserFiles, type UserFiles, type UserFilesOptions } from './user-files.ts'

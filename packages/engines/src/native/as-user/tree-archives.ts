@@ -2,8 +2,7 @@ import { checkedArchive, EngineError, type PipedBytes } from '@stackquay/engine-
 import type { Account } from '../account.ts'
 import { makeDatabaseCopies } from './database-copies.ts'
 import { FilesError } from './files-error.ts'
-import { runAsUser } from './run-as-user.ts'
-import { isPath, packTree, unpackTree, withoutNames } from './tar.ts'
+import { packTree, unpackTree, withoutNames } from './tar.ts'
 
 /** An archive while it is made. */
 export interface TreeArchive {
@@ -86,37 +85,4 @@ export async function writeTree(
       throw new FilesError('invalid_archive', error.message, { cause: error })
     throw error
   })
-}
-
-/**
- * Removes everything in a folder but entries of these names at any depth, those at these paths (`a/b`), and the folders above them. The
- * folder itself stays.
- */
-export async function clearTree(
-  account: Account | null,
-  path: string,
-  { except, signal }: { readonly except: readonly string[]; readonly signal?: AbortSignal },
-): Promise<void> {
-  // With a dot at its end: a path that is a link itself leads to the folder behind it.
-  const root = `${path.replace(/\/+$/, '')}/.`
-  const kept = except.flatMap((name) => {
-    const [inside, plain] = [pattern(root), pattern(name)]
-    if (isPath(name)) return ['!', '-path', `${inside}/${plain}`, '!', '-path', `${inside}/${plain}/*`]
-    return ['!', '-name', plain, '!', '-path', `${inside}/${plain}/*`, '!', '-path', `${inside}/*/${plain}/*`]
-  })
-  const remove = ['find', '-P', root, '-mindepth', '1', '-depth', ...kept] as const
-  const which = ['(', '!', '-type', 'd', '-o', '-empty', ')', '-delete']
-  const options = { timeoutMs: 600_000, ...(signal === undefined ? {} : { signal }) }
-  let { code, errors } = await runAsUser(account, [...remove, ...which], options)
-  if (code !== 0) {
-    // Folders that their owner may not read.
-    await runAsUser(account, ['chmod', '-R', 'u+rwX', '--', root], options)
-    ;({ code, errors } = await runAsUser(account, [...remove, ...which], options))
-  }
-  if (code !== 0) throw new FilesError('failed', `The folder could not be emptied: ${errors.split('\n')[0] ?? ''}`)
-}
-
-/** As find(1) understands it, matching nothing but itself. */
-function pattern(text: string): string {
-  return text.replace(/[\\*?[\]]/g, '\\$&')
 }
