@@ -1,5 +1,4 @@
 import { mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { alive } from './alive.ts'
 
@@ -16,17 +15,19 @@ export interface Ports {
 const lowest = 21_000
 const highest = 32_700
 const count = 100
+/** Of the machine, not of a run of tests: each of those may have temporary files of its own. */
+const locks = '/tmp'
 
 export async function reservePorts(): Promise<Ports> {
   const ranges = (highest - lowest) / count
   const first = Math.floor(Math.random() * ranges)
   for (let step = 0; step < ranges; step += 1) {
     const from = lowest + ((first + step) % ranges) * count
-    const lock = join(tmpdir(), `stackquay-e2e-ports-${from}`)
+    const lock = join(locks, `stackquay-e2e-ports-${from}`)
     if (!(await take(lock))) continue
     return { from, release: () => rm(lock, { recursive: true, force: true }) }
   }
-  throw new Error(`every range of ports is taken; remove ${join(tmpdir(), 'stackquay-e2e-ports-*')}`)
+  throw new Error(`every range of ports is taken; remove ${join(locks, 'stackquay-e2e-ports-*')}`)
 }
 
 /** Whether the lock is ours now. One whose process has ended is taken over. */
