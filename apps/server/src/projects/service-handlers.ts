@@ -42,16 +42,17 @@ export function serviceHandlers(
       const row = await find(params.id)
       holds(row, context)
       const settings = row.spec.services[params.kind]
+      const kind = serviceTypeIn(row.spec, params.kind)
+      const bodyOf = (sent: object) =>
+        kind?.under === undefined ? { [params.kind]: sent } : { [kind.under]: { [params.kind]: sent } }
       if (settings !== undefined && usesData(params.kind, settings))
         throw new ProblemError('conflict', `The data is in use: "${params.kind}" is enabled.`, {
-          hint: `Disable it first: PATCH {"${params.kind}": {"enabled": false}}; with "removeData": true its data goes too.`,
+          hint: `Disable it first: PATCH ${JSON.stringify(bodyOf({ enabled: false }))}; with "removeData": true its data goes too.`,
         })
       const data = await engine.dataNames(row.id, context.signal)
       if (!data.includes(params.kind)) throw new ProblemError('not_found', `There is no kept data of "${params.kind}".`)
-      const kind = serviceTypeIn(row.spec, params.kind)
       if (kind === undefined) throw new ProblemError('not_found', `The project has no service "${params.kind}".`)
-      const off = { [params.kind]: { enabled: false, removeData: true } }
-      const patch = kind.under === undefined ? off : { [kind.under]: off }
+      const patch = bodyOf({ enabled: false, removeData: true })
       return change(row, patch, context, 'service.data.delete', query, { purge: query.purge })
     },
 

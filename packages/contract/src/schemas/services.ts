@@ -10,7 +10,11 @@ export const ServiceName = names(serviceTypes)
 export const CredentialsService = names(serviceTypes.filter((kind) => kind.credentials !== undefined))
 /** Services whose data can be kept. */
 export const BuiltInKeptData = names(serviceTypes.filter((kind) => kind.keepsData))
-export const KeptDataKind = z.union([BuiltInKeptData, AddonName])
+const keepsNone = new Set<string>(serviceTypes.filter((kind) => !kind.keepsData).map(({ name }) => name))
+export const KeptDataKind = z.union([
+  BuiltInKeptData,
+  AddonName.refine((name) => !keepsNone.has(name), 'is a service that keeps no data'),
+])
 
 export const KeptData = z
   .object({
