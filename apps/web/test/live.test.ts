@@ -1,7 +1,16 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { EventRecord, OperationRecord, OperationStep } from '@stackquay/contract'
-import { appendOutput, isOver, keptOutput, mergeOperation, operationOf, outputOf } from '../src/lib/live.ts'
+import {
+  answeredOperation,
+  appendOutput,
+  isOver,
+  isWhole,
+  keptOutput,
+  mergeOperation,
+  operationOf,
+  outputOf,
+} from '../src/lib/live.ts'
 
 function step(id: string, state: OperationStep['state'], output: string[] = []): OperationStep {
   return { id, title: id, state, startedAt: null, finishedAt: null, output }
@@ -39,6 +48,22 @@ test('a late event of a finished operation does not make it run again', () => {
   const held = operation('succeeded', [step('start', 'succeeded')])
   assert.equal(mergeOperation(held, operation('running', [step('start', 'running')])), held)
   assert.ok(isOver(held))
+})
+
+test('an answer that an event overtook has the end that was told, and all that the event lacks', () => {
+  const answer = operation('running', [step('start', 'running', ['one'])])
+  const { createdAt: _createdAt, actor: _actor, ...told } = operation('succeeded', [step('start', 'succeeded')])
+  assert.equal(isWhole(told), false)
+  const shown = answeredOperation(told as OperationRecord, answer)
+  assert.deepEqual([shown.state, shown.createdAt, shown.actor], ['succeeded', answer.createdAt, 'ada'])
+  assert.deepEqual(
+    shown.steps.map(({ state, output }) => [state, output]),
+    [['succeeded', ['one']]],
+  )
+  assert.ok(isWhole(shown))
+  const early = answeredOperation({ ...told, state: 'running' } as OperationRecord, answer)
+  assert.deepEqual([early.state, early.createdAt], ['running', answer.createdAt])
+  assert.deepEqual(answeredOperation(undefined, answer), answer)
 })
 
 test('output is appended to its step alone, up to a limit', () => {

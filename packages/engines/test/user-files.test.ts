@@ -150,7 +150,7 @@ for (const account of users) {
       await runAsUser(account, [
         'sh',
         '-c',
-        `mkdir -p "$1/many" && cd "$1/many" && seq ${entries} | xargs touch`,
+        `mkdir -p "$1/many" && cd "$1/many" && seq ${entries} | xargs touch && echo x > 1`,
         '-',
         root,
       ])

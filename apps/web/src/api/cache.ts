@@ -1,7 +1,7 @@
 import type { OperationRecord, ProjectSummary, ProjectView } from '@stackquay/contract'
 import type { Query } from '@tanstack/react-query'
-import { isOver, mergeOperation } from '../lib/live.ts'
-import { readProject } from './queries.ts'
+import { isOver, isWhole, mergeOperation } from '../lib/live.ts'
+import { readProject, toldOperationKey } from './queries.ts'
 import { queryClient } from './query-client.ts'
 
 /** Puts a project just answered everywhere the page holds it: under its id, under its slug, and in the list. */
@@ -18,8 +18,10 @@ export function holdProject(project: ProjectView): void {
 }
 
 export function holdOperation(incoming: OperationRecord): void {
-  const operation = mergeOperation(queryClient.getQueryData<OperationRecord>(['operation', incoming.id]), incoming)
-  queryClient.setQueryData(['operation', operation.id], operation)
+  const [key, toldKey] = [['operation', incoming.id], toldOperationKey(incoming.id)]
+  const held = queryClient.getQueryData<OperationRecord>(key) ?? queryClient.getQueryData<OperationRecord>(toldKey)
+  const operation = mergeOperation(held, incoming)
+  queryClient.setQueryData(isWhole(operation) ? key : toldKey, operation)
   const { project: id } = operation
   if (id === null) return
   const current = (held: OperationRecord | null): OperationRecord | null =>

@@ -2,7 +2,7 @@ import type { OperationRecord, ProjectSummary, ProjectView, UserView } from '@st
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
 import { type AuditFilter, auditQueryOf } from '../lib/audit-filter.ts'
 import { isEngine } from '../lib/engines.ts'
-import { mergeOperation } from '../lib/live.ts'
+import { answeredOperation } from '../lib/live.ts'
 import { client, isStatus } from './client.ts'
 import { sessionKey } from './session-key.ts'
 
@@ -106,13 +106,16 @@ export function projectOperationsQuery(ref: string) {
   })
 }
 
+/** What events told of an operation whose record was not read. */
+export const toldOperationKey = (id: string) => ['operation-told', id]
+
 export function operationQuery(id: string) {
   return queryOptions({
     queryKey: ['operation', id],
     queryFn: async ({ signal, client: queries, queryKey }) => {
       const answer = (await client.call('getOperation', { params: { op: id } }, { signal })) as OperationRecord
-      // An event that came meanwhile is newer: without it an operation that ended would be shown as running for ever.
-      return mergeOperation(queries.getQueryData<OperationRecord>(queryKey), answer)
+      const told = [queryKey, toldOperationKey(id)].map((key) => queries.getQueryData<OperationRecord>(key))
+      return answeredOperation(told[0] ?? told[1], answer)
     },
   })
 }

@@ -23,6 +23,18 @@ export function mergeOperation(held: OperationRecord | undefined, incoming: Oper
   }
 }
 
+/** The record of an answer, with what an event told meanwhile: without it an operation that ended would be shown as running for ever. */
+export function answeredOperation(told: OperationRecord | undefined, answer: OperationRecord): OperationRecord {
+  return told !== undefined && isOver(told) && !isOver(answer)
+    ? mergeOperation(answer, told)
+    : mergeOperation(told, answer)
+}
+
+/** An event of a step's progress has less than the record, too little to be shown as one. */
+export function isWhole(operation: Partial<OperationRecord>): boolean {
+  return operation.createdAt !== undefined
+}
+
 /** What an `operation.output` event makes of it. Lines of a step the page does not know yet are left for the next read. */
 export function appendOutput(held: OperationRecord, step: string, lines: readonly string[]): OperationRecord {
   return {
