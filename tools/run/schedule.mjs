@@ -28,6 +28,7 @@ export const quiet = [
   'e2e/trust-bombs',
   'packages/engines/test/native-limits',
   'packages/engines/test/native-logs',
+  'packages/store/test/access',
 ]
 
 /**

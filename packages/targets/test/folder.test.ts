@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
-import { mkdirSync, readdirSync, symlinkSync } from 'node:fs'
+import { mkdirSync, readdirSync, renameSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { TargetError } from '../src/index.ts'
 import { conformance, never, targetError } from './conformance.ts'
 import { folderPlace, temporaryFolder } from './places.ts'
 
@@ -25,4 +26,24 @@ test('what is no plain file is no object', async () => {
   const target = await place.open()
   assert.deepEqual(await target.list('backups', never), new Map())
   assert.equal(await target.get('backups/folder.age', 1000, never), null)
+})
+
+test('a folder that goes away while it is used is told as that', async () => {
+  await using place = await folderPlace()
+  const target = await place.open()
+  let away = false
+  const goes = setInterval(() => {
+    renameSync(
+      ...((away ? [`${place.path}-away`, place.path] : [place.path, `${place.path}-away`]) as [string, string]),
+    )
+    away = !away
+  }, 1)
+  const told = new Set<unknown>()
+  for (let round = 0; round < 300; round += 1)
+    await target
+      .put(`backups/${round}.age`, Buffer.alloc(1000), never)
+      .catch((error: unknown) => told.add(error instanceof TargetError ? error.code : error))
+  clearInterval(goes)
+  if (away) renameSync(`${place.path}-away`, place.path)
+  assert.deepEqual([...told], ['missing'])
 })

@@ -156,6 +156,9 @@ async function told<Result>(path: string, act: () => Promise<Result>): Promise<R
       throw new TargetError('full', `There is no room in ${path}.`, cause)
     if (['EACCES', 'EPERM', 'EROFS', 'ELOOP'].includes(code))
       throw new TargetError('refused', `The service may not write in ${path} (${code}).`, cause)
+    // It was there when this began.
+    if (['ENOENT', 'ENOTDIR'].includes(code))
+      throw new TargetError('missing', `${path} is not there any more. Is the disk mounted?`, cause)
     // A share of the network, or a disk that was pulled.
     if (['EIO', 'ESTALE', 'ETIMEDOUT', 'EHOSTDOWN', 'ENOTCONN', 'ENXIO'].includes(code))
       throw new TargetError('unreachable', `${path} does not answer (${code}).`, cause)
