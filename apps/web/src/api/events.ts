@@ -117,8 +117,12 @@ function apply(event: EventRecord): void {
       const operation = operationOf(event)
       if (operation === null) return
       holdOperation(operation)
-      if (isOver(operation)) void readBackupsAgain()
-      if (isOver(operation)) void readGitAgain()
+      if (isOver(operation)) {
+        // What it did is there only now; what was told of the project before may have been read too early.
+        if (operation.project !== null) readSoon(operation.project)
+        void readBackupsAgain()
+        void readGitAgain()
+      }
       void queryClient.invalidateQueries({ queryKey: ['operations'] })
       for (const { queryKey } of queryClient.getQueryCache().findAll({ queryKey: ['project'] })) {
         if (queryKey[2] === 'operations') void queryClient.invalidateQueries({ queryKey })
