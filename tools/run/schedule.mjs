@@ -42,7 +42,7 @@ export function phasesOf(files, cores = os.cpus().length) {
   const phases = [
     { name: 'most', concurrency: many, files: files.filter((file) => kindOf(file) === 'most') },
     { name: 'quiet', concurrency: few, files: files.filter((file) => kindOf(file) === 'quiet') },
-    { name: 'docker', concurrency: Math.max(3, few), files: files.filter((file) => kindOf(file) === 'docker') },
+    { name: 'docker', concurrency: few, files: files.filter((file) => kindOf(file) === 'docker') },
   ]
   return phases
     .filter((phase) => phase.files.length > 0)
