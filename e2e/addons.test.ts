@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { after, before, describe, it } from 'node:test'
-import { createClient } from '@redis/client'
 import type { Backup, ProjectView } from '@stackquay/contract'
+import { withKeys } from './support/keys.ts'
 import { type Service, startService } from './support/service.ts'
 import { makeSourceRoot, type SourceRoot } from './support/source-root.ts'
 
@@ -103,15 +103,3 @@ describe('addons on this machine', () => {
       })
   })
 })
-
-const connectTo = (url: string) => createClient({ url })
-
-async function withKeys<Answer>(url: string, act: (keys: ReturnType<typeof connectTo>) => Promise<Answer>) {
-  const keys = connectTo(url)
-  await keys.connect()
-  try {
-    return await act(keys)
-  } finally {
-    keys.destroy()
-  }
-}

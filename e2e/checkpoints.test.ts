@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { lstat, mkdir, readdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises'
+import { chmod, lstat, mkdir, readdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { after, before, describe, it } from 'node:test'
@@ -234,6 +234,8 @@ describe('checkpoints of a real project', { concurrency: 1 }, () => {
     const { path } = await show()
     await mkdir(join(path, 'theirs'))
     await writeFile(join(path, 'theirs/f'), 'x')
+    // Otherwise the folder of a person lets the project in.
+    await chmod(join(path, 'theirs'), 0o700)
     const [files, known] = [(await readdir(path, { recursive: true })).sort(), (await list()).length]
     const { state, error } = (await begin(first.id)) as OperationRecord
     assert.equal(state, 'failed')

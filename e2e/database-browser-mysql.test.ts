@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { after, before, describe, it } from 'node:test'
 import type { Problem } from '@stackquay/contract'
 import mysql from 'mysql2/promise'
+import { callProject } from './support/call-project.ts'
 import { type Service, startService } from './support/service.ts'
 
 /**
@@ -47,17 +48,8 @@ if (programs !== undefined)
         await client.end()
       }
     }
-    const called = async <Body>(method: string, path: string, body?: object, signal?: AbortSignal) => {
-      const response = await fetch(`${service.url}/api/v1/projects/${id}${path}`, {
-        method,
-        headers: { authorization: `Bearer ${service.token}`, 'content-type': 'application/json' },
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-        ...(signal === undefined ? {} : { signal }),
-      })
-      const text = await response.text()
-      const isJson = response.headers.get('content-type')?.includes('json') === true
-      return { status: response.status, body: (isJson && text !== '' ? JSON.parse(text) : text) as Body, text }
-    }
+    const called = <Body>(method: string, path: string, body?: object, signal?: AbortSignal) =>
+      callProject<Body>(service, id, { method, path, body, signal })
     const query = (text: string, more: object = {}) =>
       called<Result & Problem>('POST', '/databases/main/query', { sql: text, ...more })
     const page = async (table: string, parameters: Record<string, string> = {}) => {

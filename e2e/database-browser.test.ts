@@ -4,6 +4,7 @@ import { after, before, describe, it } from 'node:test'
 import type { AuditEntry, Problem } from '@stackquay/contract'
 import mysql from 'mysql2/promise'
 import { Client } from 'pg'
+import { callProject } from './support/call-project.ts'
 import { type Service, startService } from './support/service.ts'
 
 const id = 'shop'
@@ -59,17 +60,8 @@ describe('the database browser', { concurrency: 1 }, () => {
       await client.end()
     }
   }
-  const called = async <Body>(method: string, path: string, body?: object, signal?: AbortSignal) => {
-    const response = await fetch(`${service.url}/api/v1/projects/${id}${path}`, {
-      method,
-      headers: { authorization: `Bearer ${service.token}`, 'content-type': 'application/json' },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      ...(signal === undefined ? {} : { signal }),
-    })
-    const text = await response.text()
-    const isJson = response.headers.get('content-type')?.includes('json') === true
-    return { status: response.status, body: (isJson && text !== '' ? JSON.parse(text) : text) as Body, text }
-  }
+  const called = <Body>(method: string, path: string, body?: object, signal?: AbortSignal) =>
+    callProject<Body>(service, id, { method, path, body, signal })
   const query = (db: string, sql: string, more: object = {}) =>
     called<Result & Problem>('POST', `/databases/${db}/query`, { sql, ...more })
   const page = async (db: string, table: string, parameters: Record<string, string> = {}) => {

@@ -7,13 +7,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { promisify } from 'node:util'
-import { createClient } from '@redis/client'
 import type { Backup, OperationRecord, ProjectView } from '@stackquay/contract'
 import { freePort, makeKey } from '@stackquay/testkit'
 import { images } from '@stackquay/testkit/docker-lab'
 import { objectsNaming } from './support/docker-objects.ts'
 import { type DockerService, lines, startDockerService } from './support/docker-service.ts'
 import { type GitServer, publishRepository, serveGit } from './support/git-server.ts'
+import { withKeys } from './support/keys.ts'
 import { until } from './support/service.ts'
 import { addSshKey, type SshClient, sshClient } from './support/ssh-client.ts'
 
@@ -259,15 +259,3 @@ describe('work in a project in containers', () => {
     assert.equal(await withKeys((await credentials()).url, (keys) => keys.get('colour')), 'green')
   })
 })
-
-const connectTo = (url: string) => createClient({ url })
-
-async function withKeys<Answer>(url: string, act: (keys: ReturnType<typeof connectTo>) => Promise<Answer>) {
-  const keys = connectTo(url)
-  await keys.connect()
-  try {
-    return await act(keys)
-  } finally {
-    keys.destroy()
-  }
-}

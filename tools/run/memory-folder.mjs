@@ -1,10 +1,13 @@
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, rmdirSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmdirSync } from 'node:fs'
 import os from 'node:os'
 import { join } from 'node:path'
 
 /** Beside what programs under test need for themselves. */
 const leastFree = 8 * 1024 ** 3
+
+/** Before the process whose folder it is, in the table of mounts. */
+const mark = 'stackquay-test-'
 
 /**
  * A folder for temporary files that lies in memory, or null where none can be had: it takes root, Linux and room. Tests make homes with
@@ -15,17 +18,28 @@ export function openMemoryFolder() {
   if (process.platform !== 'linux' || process.getuid() !== 0) return null
   // Whoever says where temporary files belong means it.
   if (process.env.TMPDIR !== undefined) return null
+  closeAbandoned()
   const free = Math.min(os.freemem(), process.availableMemory?.() ?? Number.POSITIVE_INFINITY)
   if (free < leastFree) return null
   // Short: the path of a socket has at most 107 bytes.
   const path = mkdtempSync(join(os.tmpdir(), 'sq'))
   const options = `mode=1777,size=${Math.floor(free / 2)}`
-  if (spawnSync('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', path], { stdio: 'ignore' }).status !== 0) {
+  if (
+    spawnSync('mount', ['-t', 'tmpfs', '-o', options, `${mark}${process.pid}`, path], { stdio: 'ignore' }).status !== 0
+  ) {
     rmdirSync(path)
     return null
   }
   process.once('exit', () => close(path))
   return path
+}
+
+/** A run that was killed left its memory taken. */
+function closeAbandoned() {
+  for (const line of readFileSync('/proc/self/mounts', 'utf8').split('\n')) {
+    const [source = '', path = ''] = line.split(' ')
+    if (source.startsWith(mark) && !existsSync(`/proc/${source.slice(mark.length)}`)) close(path)
+  }
 }
 
 function close(path) {

@@ -1,15 +1,14 @@
 import { ProblemError } from '@stackquay/contract'
 import { localFolders, spareBeforeRestore } from '@stackquay/domain'
-import { requireClearable } from '@stackquay/engines'
 import type { Outcome, StepContext, Work, WorkStep } from '@stackquay/orchestrator'
 import type { ProjectOperation, ProjectRow } from '@stackquay/store'
 import { openCheckpoint } from '../checkpoints/checkpoint-settings.ts'
-import { isThere } from '../projects/files-of.ts'
 import { pauseAllSteps, runningOf } from './checkpoint.ts'
 import { deadlines, findProject, finish, forever, type OperationDeps } from './operation-deps.ts'
 import { bringBack, noteInput, pausedBy, pauseWorkloads } from './paused.ts'
 import { putCheckpointSteps } from './put-checkpoint.ts'
 import { type Failures, giveUpAfter, reconcileSteps } from './reconcile-steps.ts'
+import { clearableStep, leaveHalfReplaced } from './replaced-folder.ts'
 import { type CheckpointRequest, forgetCheckpoint, roomSteps, takeCheckpointSteps } from './take-checkpoint.ts'
 
 export interface RestoreCheckpointInput {
@@ -63,7 +62,6 @@ async function beforeSteps(
   return steps(operation.project, before, deps)
 }
 
-/** Before anything is touched: what of a folder cannot be removed would leave it empty, and could not be undone. */
 async function folderSteps(
   { project }: ProjectOperation,
   { checkpoint }: RestoreCheckpointInput,
@@ -72,14 +70,7 @@ async function folderSteps(
   const found = await deps.store.checkpoints.find(project, checkpoint)
   if (found === null || !found.parts.some(({ name }) => name === 'source')) return []
   const { without } = await openCheckpoint(project, found, deps.store)
-  const run: WorkStep['run'] = async ({ signal }) => {
-    const row = await findProject(deps.store, project)
-    // It is made again where it is gone.
-    if (!(await isThere(row.path))) return
-    const account = await deps.provision(project, signal)
-    await requireClearable(account, row.path, { except: [...without, ...localFolders], signal })
-  }
-  return [{ id: 'folder', title: 'Look whether the folder can be replaced', run }]
+  return [clearableStep(project, async () => [...without, ...localFolders], deps)]
 }
 
 async function putSteps(
@@ -152,10 +143,7 @@ async function settleUndone(
   const context: StepContext = { signal: forever, output: () => undefined }
   if (await noted(operation, 'replacing', deps))
     await putBeforeBack(operation, before, context, deps).catch(async (error: unknown) => {
-      // Nothing starts over what is half there; the checkpoint of what was replaced stays, to be restored by hand.
-      await store.transaction((tx) => tx.projects.setLifecycle(row.id, { desired: 'stopped' }))
-      await restartHolds.release(row.id)
-      await finish(row.id, deps)
+      await leaveHalfReplaced(row.id, deps)
       throw error
     })
   // Only now: until it was put back whole, it is all that there is of it.

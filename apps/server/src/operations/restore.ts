@@ -1,6 +1,5 @@
 import type { PartEntry } from '@stackquay/archive'
 import { dataOfPart, filesPart, settingsPart } from '@stackquay/domain'
-import { requireClearable } from '@stackquay/engines'
 import type { Outcome, StepContext, Work, WorkStep } from '@stackquay/orchestrator'
 import type { ProjectOperation, ProjectRow } from '@stackquay/store'
 import { backupEvent } from '../backups/backup-event.ts'
@@ -11,6 +10,7 @@ import { deadlines, findProject, finish, forever, type OperationDeps } from './o
 import { bringBack, noteInput, pausedBy, pauseWorkloads } from './paused.ts'
 import { dropData, keptFiles, type PutBack, putPart } from './put-back.ts'
 import { type Failures, giveUpAfter, reconcileSteps } from './reconcile-steps.ts'
+import { clearableStep, leaveHalfReplaced } from './replaced-folder.ts'
 import { checkSteps } from './restore-checks.ts'
 import { takeBackup } from './take-backup.ts'
 
@@ -46,7 +46,7 @@ export function restore(operation: ProjectOperation, deps: OperationDeps): Work 
   return {
     deadlineSeconds: deadlines.day,
     stages: [
-      async () => [...checkSteps(operation.project, input, deps), ...(await folderSteps(operation, input, deps))],
+      async () => [...checkSteps(operation.project, input, deps), ...folderSteps(operation, input, deps)],
       async () => pauseSteps(operation, input, deps),
       before,
       async () => putSteps(operation, input, deps),
@@ -60,20 +60,16 @@ export function restore(operation: ProjectOperation, deps: OperationDeps): Work 
   }
 }
 
-/** Before anything is touched: what of a folder cannot be removed would leave it empty, and could not be undone. */
-async function folderSteps(
+/** Looked at when the backup was found to be whole. */
+function folderSteps(
   { project }: ProjectOperation,
   { backup, parts }: RestoreInput,
   deps: OperationDeps,
-): Promise<readonly WorkStep[]> {
-  const { manifest, settings } = await openBackup(backup, parts, deps.backups)
-  if (!parts.includes(filesPart) || !manifest.parts.some(({ id }) => id === filesPart)) return []
-  const run: WorkStep['run'] = async ({ signal }) => {
-    const row = await findProject(deps.store, project)
-    const account = await deps.provision(project, signal)
-    await requireClearable(account, row.path, { except: keptFiles(row, settings), signal })
-  }
-  return [{ id: 'folder', title: 'Look whether the folder can be replaced', run }]
+): readonly WorkStep[] {
+  const held = deps.backups.known.find(backup)?.manifest.parts ?? []
+  if (!parts.includes(filesPart) || !held.some(({ id }) => id === filesPart)) return []
+  const exceptOf = async (row: ProjectRow) => keptFiles(row, (await openBackup(backup, parts, deps.backups)).settings)
+  return [clearableStep(project, exceptOf, deps)]
 }
 
 async function pauseSteps(
@@ -160,10 +156,7 @@ async function settleUndone(
       await pauseAgain(operation, input, context, deps)
       await putBeforeBack(row, input, context, deps)
     } catch (error) {
-      // Nothing starts over what is half there; the backup of what was replaced stays, to be restored by hand.
-      await store.transaction((tx) => tx.projects.setLifecycle(row.id, { desired: 'stopped' }))
-      await restartHolds.release(row.id)
-      await finish(row.id, deps)
+      await leaveHalfReplaced(row.id, deps)
       throw error
     }
   }
