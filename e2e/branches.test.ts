@@ -161,7 +161,9 @@ describe('branch environments', { concurrency: 1 }, () => {
     assert.equal((await call({ branch: 'feature/Größe' })).code, 'conflict')
     assert.equal((await call({ branch: '--upload-pack=touch x' })).code, 'validation_failed')
     const gone = service.client.call('deleteProject', { params, query: { confirm: 'shop' } })
-    assert.equal((await refusal(gone)).code, 'conflict')
+    const { code, hint } = await refusal(gone)
+    assert.equal(code, 'conflict')
+    assert.match(hint ?? '', /stq branch delete \S+ shop$/)
     const named = service.client.call('createProject', { body: { name: 'x', slug: 'x--shop' } })
     assert.equal((await refusal(named)).code, 'conflict')
     const made = await service.client

@@ -19,7 +19,8 @@ async function run(context: Context, named: string | undefined): Promise<void> {
   const answer = await client.call('listBranches', { params: { id } }, { signal: context.signal })
   context.result(answer, () => {
     if (context.quiet) return answer.items.map(({ branch }) => plainText(branch)).join('\n')
-    if (answer.items.length === 0) return 'No branch environments. Make one: stq branch create <branch>'
+    if (answer.items.length === 0)
+      return `No branch environments. Make one: stq branch create <branch>${named === undefined ? '' : ` ${plainText(named)}`}`
     const rows = answer.items.map((one) => [
       plainText(one.branch),
       one.state === 'awaiting-approval' ? `waits: --head ${one.pullRequest?.waiting}` : one.state,

@@ -24,6 +24,9 @@ async function run(context: Context, branch: string, named: string | undefined, 
   const { items } = await client.call('listBranches', { params: { id } }, { signal: context.signal })
   const url = items.find((one) => one.branch === branch)?.url ?? null
   if (url === null)
-    throw usageError(`The branch "${branch}" has no environment.`, `Make it: stq branch create ${branch}`)
+    throw usageError(
+      `The branch "${branch}" has no environment.`,
+      `Make it: stq branch create ${[branch, ...(named === undefined ? [] : [named])].join(' ')}`,
+    )
   showUrl(context, url, flags)
 }

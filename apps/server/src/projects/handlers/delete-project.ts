@@ -50,7 +50,7 @@ async function refuseWithBranches({ id, slug }: ProjectRow, { store }: Pick<Proj
   const names = (await store.branches.of(id)).filter(({ project }) => project !== null).map(({ branch }) => branch)
   if (names.length === 0) return
   throw new ProblemError('conflict', `The project has branch environments: ${names.slice(0, 10).join(', ')}.`, {
-    hint: `Delete them first: stq branch delete ${slug} ${names[0]}`,
+    hint: `Delete them first: stq branch delete ${names[0]} ${slug}`,
   })
 }
 
