@@ -134,7 +134,7 @@ test('other data in its place begins another archive, and a database that is dro
   const body = { confirm: 'main' }
   const restored = await app.ask('POST', `${db}/snapshots/first/restore?wait=10`, body, { 'if-match': '*' })
   assert.equal((restored.body as unknown as OperationRecord).state, 'succeeded')
-  await waitFor('its base', async () => (await look(app)).bases === 2)
+  await waitFor('the base of what was restored', async () => (await look(app)).bases === 2)
   const known = await app.store.archives.of(project.id)
   assert.deepEqual(
     known.map(({ endedAt }) => endedAt === null),
@@ -180,6 +180,9 @@ test('a checkpoint takes no archive along, and its restore ends those of what it
   )
   await app.ask('POST', '/projects/shop/databases?wait=10', { name: 'late', type: 'postgresql', pointInTime: {} })
   assert.equal(archives(app, project.id).length, 2)
+  const late = () => app.ask<PointInTime>('GET', '/projects/shop/databases/late/point-in-time')
+  // Its first base is an operation of its own, which a restore is refused beside.
+  await waitFor('its base', async () => (await late()).body.state === 'ready')
   await waitFor('rest', async () => (await app.store.operations.unfinishedOf(project.id)).length === 0)
   const restored = await app.ask<OperationRecord>(
     'POST',
@@ -192,7 +195,7 @@ test('a checkpoint takes no archive along, and its restore ends those of what it
     const open = (await app.store.archives.of(project.id)).filter(({ endedAt }) => endedAt === null)
     return open.length === 1 && open[0]?.database === 'main'
   })
-  await waitFor('its base', async () => (await look(app)).bases === 2)
+  await waitFor('the base of what was restored', async () => (await look(app)).bases === 2)
   assert.equal((await look(app)).state, 'ready')
 })
 

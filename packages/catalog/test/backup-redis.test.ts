@@ -168,8 +168,13 @@ const filling = `
     redis.call('RPUSH', 'list', i)
     redis.call('XADD', 'stream', i .. '-1', 'n', i)
   end
-  -- More than pipes hold.
-  for i = 1, 4 do redis.call('SET', 'large:' .. i, string.rep(i, 1048576)) end
+  -- More than pipes hold, also as the compressed file that a rewrite makes: a program that has ended is read to its end by Node,
+  -- whether somebody listens or not.
+  for i = 1, 4 do
+    local words = {}
+    for j = 1, 26214 do words[j] = redis.sha1hex(i .. ':' .. j) end
+    redis.call('SET', 'large:' .. i, table.concat(words))
+  end
   redis.call('SET', 'expires', 'some day', 'EX', 100000)
   redis.call('SELECT', 3)
   redis.call('SET', 'there', 'too')

@@ -36,6 +36,13 @@ export function fileWriteHandlers(
       tx.audit.append(context.audit({ action, target: `${row.slug}/${path}`, project: row.id, changes })),
     )
 
+  /** What lies there after a change, which is on record by then: a program of the project may have replaced or removed it since. */
+  const viewed = (row: ProjectRow, names: readonly string[]) =>
+    asProblemOf(
+      names,
+      folders.use(row, (files) => viewAt(files, names)),
+    )
+
   return {
     writeFile: async ({ params, query, body }, context) => {
       const row = await ready(params.id)
@@ -59,13 +66,12 @@ export function fileWriteHandlers(
     createFolder: async ({ params, body }, context) => {
       const row = await ready(params.id)
       const names = newPlaceOf(body.path, '/path')
-      const made = folders.use(row, async (files) => {
-        await files.makeFolder(sftpPath(names))
-        return viewAt(files, names)
-      })
-      const view = await asProblemOf(names, made)
+      await asProblemOf(
+        names,
+        folders.use(row, (files) => files.makeFolder(sftpPath(names))),
+      )
       await note(row, 'file.folder', names.join('/'), context)
-      return { status: 201, body: view }
+      return { status: 201, body: await viewed(row, names) }
     },
 
     renameFile: async ({ params, body }, context) => {
@@ -75,13 +81,12 @@ export function fileWriteHandlers(
         throw new ProblemError('conflict', 'A folder cannot be moved into itself, nor renamed to its own name.', {
           hint: 'Choose another place.',
         })
-      const view = await folders.use(row, async (files) => {
+      await folders.use(row, async (files) => {
         await asProblemOf(from, files.look(sftpPath(from), 'keep'))
         await asProblemOf(to, files.rename(sftpPath(from), sftpPath(to)))
-        return viewAt(files, to)
       })
       await note(row, 'file.rename', from.join('/'), context, { to: to.join('/') })
-      return { status: 200, body: view }
+      return { status: 200, body: await viewed(row, to) }
     },
 
     deleteFile: async ({ params, query }, context) => {
@@ -96,7 +101,7 @@ export function fileWriteHandlers(
       if (item === null || item.kind !== 'file' || item.project !== row.id || item.state !== 'kept')
         throw new ProblemError('not_found', `There is no file "${body.item}" of this project in the trash.`)
       const names = await holding(item.id, () => fileTrash.restore(item, context)).catch(orHeld)
-      return { status: 200, body: await folders.use(row, (files) => viewAt(files, names)) }
+      return { status: 200, body: await viewed(row, names) }
     },
   }
 }
