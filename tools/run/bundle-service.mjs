@@ -25,8 +25,10 @@ await bundle.write({
   format: 'esm',
   entryFileNames: '[name].js',
   chunkFileNames: '[name]-[hash].js',
-  // Comments go, names and lines stay: what a stack trace says can be read, and found.
-  minify: { mangle: false, compress: true, codegen: { removeWhitespace: false } },
+  comments: false,
+  // Comments go, names and lines stay: what a stack trace says can be read, and found. V8 keeps the text of a file for as long as it runs, with two
+  // bytes for each character when a single one is beyond Latin-1.
+  minify: { mangle: false, compress: true, codegen: { removeWhitespace: false, asciiOnly: true } },
 })
 
 /** A package stays outside when the bundle finds the same copy of it that the importing file does; another copy of it becomes part of the bundle. */
