@@ -1,4 +1,4 @@
-import { ProblemError } from '@stackquay/contract'
+import { type FileView, ProblemError } from '@stackquay/contract'
 import { isWithin } from '@stackquay/domain'
 import { ChangedError, type ProjectRow } from '@stackquay/store'
 import type { Handlers, RequestContext } from '../http/handler.ts'
@@ -36,13 +36,7 @@ export function fileWriteHandlers(
       tx.audit.append(context.audit({ action, target: `${row.slug}/${path}`, project: row.id, changes })),
     )
 
-  /** What lies there after a change, which is on record by then: a program of the project may have replaced or removed it since. */
-  const viewed = (row: ProjectRow, names: readonly string[]) =>
-    asProblemOf(
-      names,
-      folders.use(row, (files) => viewAt(files, names)),
-    )
-
+  const viewed = (row: ProjectRow, names: readonly string[]) => viewedIn(folders, row, names)
   return {
     writeFile: async ({ params, query, body }, context) => {
       const row = await ready(params.id)
@@ -104,6 +98,14 @@ export function fileWriteHandlers(
       return { status: 200, body: await viewed(row, names) }
     },
   }
+}
+
+/** What lies there after a change, which is on record by then: a program of the project may have replaced or removed it since. */
+function viewedIn(folders: FileDeps['folders'], row: ProjectRow, names: readonly string[]): Promise<FileView> {
+  return asProblemOf(
+    names,
+    folders.use(row, (files) => viewAt(files, names)),
+  )
 }
 
 function orHeld(error: unknown): never {
