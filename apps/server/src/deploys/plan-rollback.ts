@@ -43,7 +43,7 @@ export async function planOfRollback(
     const versions = isSameVersion ? resolved.versions : {}
     const installedFrom = await filesAt(repository, to, Object.keys(release.installedFrom), row, deps, signal)
     const now = releaseOf({ generation: row.generation, installedFrom }, { ...resolved, versions }, observed)
-    return releaseDifferences(release, now).map((text) => `Not as with ${past?.id}: ${text}`)
+    return releaseDifferences(release, now).map((text) => `Not as then: ${text}`)
   }
   const warnings =
     past?.release == null

@@ -121,7 +121,8 @@ async function restartStage(
   const { id, project } = operation
   const see = async (context: StepContext) => {
     await beWell(project, context, deps)
-    for (const text of await differences(project, input, deps)) context.output({ stream: 'stdout', text: `${text}\n` })
+    for (const text of await differences(project, input, deps))
+      context.output({ stream: 'stdout', text: `Not as then: ${text}\n` })
     context.output({ stream: 'stdout', text: 'It is well.\n' })
   }
   const gate: WorkStep = { id: 'well', title: 'See that it is well', run: see }
@@ -187,8 +188,10 @@ async function beWell(project: string, { signal }: StepContext, deps: OperationD
 async function differences(project: string, { of }: DeployInput, deps: OperationDeps): Promise<readonly string[]> {
   const then = of == null ? null : ((await deps.store.deploys.find(of))?.release ?? null)
   if (then === null) return []
-  const now = await releaseNow(await findProject(deps.store, project), deps).catch(() => null)
-  return now === null ? [] : releaseDifferences(then, now).map((text) => `Not as with ${of}: ${text}`)
+  const now = await findProject(deps.store, project)
+    .then((row) => releaseNow(row, deps))
+    .catch(() => null)
+  return now === null ? [] : releaseDifferences(then, now)
 }
 
 const runsOf = (observed: readonly Observed[]) =>
@@ -263,11 +266,11 @@ async function reasonOf(
 ): Promise<string | null> {
   const now = await deps.store.deploys.find(input.deploy)
   if (outcome.state === 'succeeded') {
-    const told = [
-      ...(now?.from === now?.commit ? ['Nothing was new.'] : []),
-      ...(await differences(project, input, deps)),
-    ]
-    return told.length === 0 ? null : told.join(' ').slice(0, 2000)
+    const isNew = now?.from !== now?.commit
+    const others = await differences(project, input, deps)
+    if (isNew && others.length === 0) return null
+    const told = others.length === 0 ? [] : [`Not as with ${input.of}:`, ...others]
+    return [...(isNew ? [] : ['Nothing was new.']), ...told].join(' ').slice(0, 2000)
   }
   const error = outcome.state === 'failed' ? outcome.error : null
   const why =

@@ -30,7 +30,7 @@ export function Deploys({ project, commit }: { project: ProjectView; commit: str
           ) : (
             <ul className="divide-y divide-line">
               {items.map((deploy) => (
-                <li key={deploy.id} className="flex flex-wrap items-center gap-x-3 gap-y-1 px-4 py-2">
+                <li key={deploy.id} className="flex flex-wrap items-start gap-x-3 gap-y-1 px-4 py-2">
                   <div className="min-w-0 flex-1 basis-60">
                     <p className="break-words">
                       <span className="font-mono">{deploy.commit?.slice(0, 10) ?? t.noCommit}</span> ·{' '}
