@@ -115,7 +115,12 @@ test('against a stand-in: a key is made once, and a token is never an argument',
 })
 
 test('against a stand-in: a deploy shows its release, and a way back says what is not as then', async () => {
-  const release = { generation: 3, installedFrom: { 'evil\u001b[2J.lock': 'sha256:1' }, images: { web: 'sha256:2' }, runtimes: {} }
+  const release = {
+    generation: 3,
+    installedFrom: { 'evil\u001b[2J.lock': 'sha256:1' },
+    images: { web: 'sha256:2' },
+    runtimes: {},
+  }
   const deploy = { id: 'dpl_1', commit: 'a'.repeat(40), state: 'succeeded', rolledBack: false, reason: null, release }
   const asked: unknown[] = []
   await using service = await standIn({

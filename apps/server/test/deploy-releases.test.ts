@@ -5,8 +5,10 @@ import { chownSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import type { DeployPage } from '@stackquay/contract'
-import { newId } from '@stackquay/store'
+import { byTheService, newId } from '@stackquay/store'
+import { waitFor } from '@stackquay/testkit'
 import type { z } from 'zod'
+import { createRefusedDeliveries } from '../src/deploys/refused-deliveries.ts'
 import { type OperationAnswer, openTestApp, type PlanAnswer } from './projects-support.ts'
 
 const sha256 = (text: string) => `sha256:${createHash('sha256').update(text).digest('hex')}`
@@ -72,7 +74,8 @@ test('a release has the build that runs and the files that were installed; a way
   })
   assert.equal(one.reason, 'Nothing was new.')
 
-  shop.commit({ 'server.js': 'two' })
+  // What the commit brings back itself is no difference.
+  shop.commit({ 'server.js': 'two', 'package.json': manifest.replace('1.0.0', '2.0.0') })
   shop.write('package-lock.json', 'two')
   const was = image()!
   const newer = shop.engine.machine.images.publish(was.reference)
@@ -153,4 +156,29 @@ test('a refused delivery stands in the audit log once a minute, with how many mo
   assert.equal((await refused())?.reason, detail)
   await again.ask('PUT', '/projects/shop/git/webhook', { newSecret: true })
   assert.equal(await refused(), null)
+})
+
+test('what is refused within the minute is one entry at its end, which shows nothing of a secret of before', async (t) => {
+  const { ask, store } = await openTestApp(t)
+  const { id, slug } = (await ask('POST', '/projects?wait=30', { name: 'Shop', start: false })).body
+  const errors: unknown[] = []
+  const onError = (error: unknown) => errors.push(error)
+  const refusals = createRefusedDeliveries({ store, now: () => new Date(0), onError, minuteMs: 3000 })
+  const context = { audit: (entry: object) => ({ ...byTheService({ action: '' }), ...entry }) } as never
+  const counts = async () =>
+    (await store.audit.list({ limit: 50, action: 'project.git.push_received' }))
+      .map(({ changes }) => (changes as { furtherRefusals?: number }).furtherRefusals ?? 0)
+      .toReversed()
+  await Promise.all(['a', 'b', 'c'].map((reason) => refusals.record({ id, slug }, reason, context)))
+  assert.deepEqual([await counts(), (await refusals.last(id))?.reason], [[0], 'c'])
+  await store.transaction((tx) => tx.deploys.putRefused(id, null))
+  refusals.forget(id)
+  assert.equal(await refusals.last(id), null)
+  await waitFor('the entry of the minute', async () => (await counts()).length === 2, { timeoutMs: 30_000 })
+  assert.deepEqual([await counts(), await refusals.last(id)], [[0, 2], null])
+  await refusals.record({ id, slug }, 'd', context)
+  await store.transaction((tx) => tx.projects.delete(id))
+  await refusals.close()
+  assert.deepEqual(errors, [])
+  assert.deepEqual(await counts(), [0, 2, 1])
 })

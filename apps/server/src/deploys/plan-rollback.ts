@@ -8,7 +8,7 @@ import { changedBetween, headOf, programsChangedBy } from '../git/source-changes
 import type { ChangeDeps } from '../projects/change-project.ts'
 import { workloadFiles } from '../projects/wanted-files.ts'
 import { localGit } from '../source/local-git.ts'
-import { hashesOf, maxBytesEach, type ReleaseDeps, sha256 } from './release-now.ts'
+import { hashesOf, maxBytesEach, type ReleaseDeps, sha256, unread } from './release-now.ts'
 
 export interface PlanRollbackDeps extends ReleaseDeps, Pick<ChangeDeps, 'resolver'> {
   readonly repositories: Repositories
@@ -41,14 +41,19 @@ export async function planOfRollback(
     // Files that come back may name another version.
     const isSameVersion = !changed.some((path) => workloadFiles(row.spec).includes(path))
     const versions = isSameVersion ? resolved.versions : {}
-    const installedFrom = await filesAt(repository, to, Object.keys(release.installedFrom), row, deps, signal)
+    const paths = Object.keys(release.installedFrom)
+    const installedFrom = await filesAt(repository, { to, changed, paths }, row, deps, signal)
     const now = releaseOf({ generation: row.generation, installedFrom }, { ...resolved, versions }, observed)
     return releaseDifferences(release, now).map((text) => `Not as then: ${text}`)
   }
   const warnings =
     past?.release == null
       ? ['It was not written down what this commit ran with.']
-      : await differences({ release: past.release })
+      : await differences({ release: past.release }).catch(() => {
+          signal.throwIfAborted()
+          // Who has to go back is not kept from it.
+          return ['It cannot be told what would not be as with this release.']
+        })
   return planShown({
     steps: head === to ? [] : [move, ...steps],
     restarts: programs.map(({ workload }) => workload),
@@ -56,24 +61,26 @@ export async function planOfRollback(
   })
 }
 
-/** The hashes of files as they are with a commit: what it does not have stays as it is in the folder. */
+/** The hashes of files as they would be: of the commit where it brings another content, else as they are in the folder. */
 async function filesAt(
   repository: OpenRepository,
-  commit: string,
-  paths: readonly string[],
+  {
+    to,
+    changed,
+    paths,
+  }: { readonly to: string; readonly changed: readonly string[]; readonly paths: readonly string[] },
   row: ProjectRow,
   { filesOf }: Pick<ReleaseDeps, 'filesOf'>,
   signal: AbortSignal,
 ): Promise<Record<string, string>> {
+  const brought = paths.filter((path) => changed.includes(path))
   const found: [string, string][] = []
-  const absent: string[] = []
-  for (const path of paths) {
-    const { code, stdout } = await localGit(repository, ['cat-file', 'blob', `${commit}:${path}`], {
-      signal,
-      maxBytes: maxBytesEach,
-    })
-    if (code === 0) found.push([path, sha256(stdout)])
-    else absent.push(path)
+  for (const path of brought) {
+    const options = { signal, maxBytes: maxBytesEach, cuts: true }
+    const { code, stdout, isCut } = await localGit(repository, ['cat-file', 'blob', `${to}:${path}`], options)
+    // Else it goes.
+    if (code === 0) found.push([path, isCut ? unread : sha256(stdout)])
   }
-  return { ...Object.fromEntries(found), ...(await hashesOf(row, absent, filesOf)) }
+  const stays = paths.filter((path) => !brought.includes(path))
+  return { ...Object.fromEntries(found), ...(await hashesOf(row, stays, filesOf)) }
 }

@@ -28,7 +28,7 @@ export async function releaseFrom(
   return releaseOf({ generation: row.generation, installedFrom }, resolved, observed)
 }
 
-/** Read as the project's user: a link that leads out of its folder is not there. What is too large to be read is left out. */
+/** Read as the project's user: a link that leads out of its folder is not there. */
 export async function hashesOf(
   row: Pick<ProjectRow, 'id' | 'path'>,
   paths: readonly string[],
@@ -37,12 +37,13 @@ export async function hashesOf(
   if (paths.length === 0) return {}
   const files = await filesOf(row)
   const found = await files.readMany({ root: row.path, paths, maxBytesEach, maxBytes })
-  return Object.fromEntries(
-    [...found].flatMap(([path, content]) => (content === true ? [] : [[path, sha256(content)]])),
-  )
+  return Object.fromEntries([...found].map(([path, content]) => [path, content === true ? unread : sha256(content)]))
 }
 
 export const sha256 = (bytes: Buffer) => `sha256:${createHash('sha256').update(bytes).digest('hex')}`
+
+/** Of what is there and is too large, or no regular file. */
+export const unread = 'unread'
 
 /** Lock files of large repositories have a few MiB. */
 export const maxBytesEach = 16 << 20

@@ -95,7 +95,9 @@ const Named = z.record(z.string(), z.string())
 export const Release = z
   .object({
     generation: z.int().describe('Of the specification.'),
-    installedFrom: Named.describe('Files that decide what is installed, such as lock files: path to `sha256:…`.'),
+    installedFrom: Named.describe(
+      'Files that decide what is installed, such as lock files: path to `sha256:…`; `unread` when too large.',
+    ),
     images: Named.describe('Workload to id of the build that it runs from. Empty without images.'),
     runtimes: Named.describe('Runtime to version of its program. Empty with images.'),
   })
