@@ -249,6 +249,10 @@ describe('push to deploy', () => {
     assert.deepEqual(asking.failures, [])
     assert.equal(done.state, 'succeeded', JSON.stringify(done))
     assert.deepEqual([done.trigger, done.actor], ['push', `webhook (gitea: ${id})`])
+    const { generation } = await service.client.call('getProject', { params: { id: 'shop' } })
+    const { runtimes, ...release } = done.release!
+    assert.deepEqual(release, { generation, installedFrom: {}, images: {} })
+    assert.match(runtimes.node ?? '', /^\d+\.\d+\.\d+/)
     assert.equal((await service.get('shop')).body, 'two')
     assert.ok((await hooksRun()).includes('migrated'))
     const later = await deliver(body, { id: randomUUID() })
@@ -279,6 +283,7 @@ describe('push to deploy', () => {
     const broken = await deliver(bodyOf(await push({ 'server.js': 'process.exit(7)\n' })))
     const fell = await ended(broken.answer.deploy)
     assert.deepEqual([fell.state, fell.rolledBack, fell.from], ['failed', true, before], JSON.stringify(fell))
+    assert.equal(fell.release, null)
     assert.equal((await service.get('shop')).body, 'five')
     const failing = await deliver(bodyOf(await push({ 'server.js': server('six'), 'migrate.js': 'process.exit(1)\n' })))
     const refused = await ended(failing.answer.deploy)
@@ -287,6 +292,8 @@ describe('push to deploy', () => {
     const fixed = await deliver(bodyOf(await push({ 'server.js': server('seven'), 'migrate.js': hook('migrated') })))
     assert.equal((await ended(fixed.answer.deploy)).state, 'succeeded')
     assert.equal((await service.get('shop')).body, 'seven')
+    const { plan } = await service.client.plan('rollbackDeploy', { params: { id: 'shop' } })
+    assert.deepEqual([plan.restarts, plan.warnings], [['node'], ['No data goes back.']])
     const back = await service.client.call('rollbackDeploy', { params: { id: 'shop' }, query: { wait: 60 } })
     assert.equal(back.state, 'succeeded', JSON.stringify(back.error))
     assert.equal((await service.get('shop')).body, 'five')
@@ -321,6 +328,8 @@ describe('push to deploy', () => {
     assert.equal(done.state, 'succeeded', JSON.stringify(done))
     assert.equal((await service.get('shop')).body, 'nine')
     assert.equal((await hooksRun()).filter((one) => one === 'migrated').length, count + 1)
+    const { refused } = await service.client.call('getGitWebhook', { params: { id: 'shop' } })
+    assert.equal(refused?.reason, 'X-Gitea-Signature is not made with the secret of this webhook.')
   })
 
   it('tells the forge how each commit did, with the token that is kept', { timeout: 30_000 }, async () => {
@@ -356,6 +365,10 @@ describe('push to deploy', () => {
     const list = await stq('git', 'deploys', 'shop')
     assert.match(list, /failed, went back/)
     assert.match(list, /superseded/)
+    const last = (await deploys()).find(({ release }) => release !== null)!
+    const release = await stq('git', 'deploys', 'shop', '--show', last.id)
+    assert.match(release, /^generation +\d+$/m)
+    assert.match(release, /^node +\d+\.\d+/m)
   })
 
   it('wakes a project that sleeps, so that its hook runs', { timeout: 60_000 }, async () => {

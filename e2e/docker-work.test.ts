@@ -244,6 +244,12 @@ describe('work in a project in containers', () => {
     assert.equal(deploy.state, 'succeeded', JSON.stringify(deploy))
     assert.equal((await service.get('shop')).body, 'two')
     assert.match(await readFile(join(path, 'migrated'), 'utf8'), /^deploy [1-9]\d*$/)
+    const { release } = (await service.client.call('listDeploys', { params })).items[0]!
+    const running = (await service.lab.docker(['ps', '-q'])).trim().split('\n')
+    const builds = await service.lab.docker(['inspect', '--format', '{{.Image}}', ...running])
+    assert.deepEqual(Object.keys(release?.images ?? {}).sort(), ['keeper', 'node'])
+    for (const id of Object.values(release!.images)) assert.ok(builds.includes(id), `${id} in ${builds}`)
+    assert.deepEqual([release?.runtimes, release?.generation], [{}, (await shown()).generation])
   })
 
   it('sleeps, and is woken by a request and by SSH, with its data', { timeout: 120_000 }, async () => {

@@ -122,6 +122,8 @@ describe('git on the page', () => {
     await panel.getByRole('button', { name: 'Deploy now' }).click()
     const list = page.locator('section', { has: page.getByRole('heading', { name: 'Deploys' }) })
     await list.getByText('deployed').waitFor()
+    await list.getByText('Release').click()
+    await list.getByText('Generation').waitFor()
     await assertLooks(page, 'push to deploy')
     await page.reload()
     await panel.getByText('cannot be shown again').waitFor()

@@ -113,3 +113,39 @@ test('against a stand-in: a key is made once, and a token is never an argument',
   assert.deepEqual(put, [{ url: 'https://git.example.com/shop.git', token: 'of-the-forge' }])
   assert.notEqual((await stq([...words.slice(0, -1), '--token'], { url: service.url })).code, 0)
 })
+
+test('against a stand-in: a deploy shows its release, and a way back says what is not as then', async () => {
+  const release = {
+    generation: 3,
+    installedFrom: { 'evil\u001b[2J.lock': 'sha256:1' },
+    images: { web: 'sha256:2' },
+    runtimes: {},
+  }
+  const deploy = { id: 'dpl_1', commit: 'a'.repeat(40), state: 'succeeded', rolledBack: false, reason: null, release }
+  const asked: unknown[] = []
+  await using service = await standIn({
+    [`GET ${path}/deploys`]: ({ query }) =>
+      query.get('cursor') === null
+        ? { items: [{ ...deploy, id: 'dpl_2', release: null }], nextCursor: 'dpl_2' }
+        : { items: [deploy], nextCursor: null },
+    [`POST ${path}/rollback`]: ({ body, query }) => {
+      asked.push(body)
+      return query.has('dryRun') ? { plan: { ...emptyPlan, warnings: ['Not as then: web runs from another.'] } } : ended
+    },
+    'GET /operations/op_1': () => ({
+      ...ended,
+      steps: [{ ...step('well', 'succeeded'), output: ['Not as then: web runs from another.', 'It is well.'] }],
+    }),
+  })
+  const shown = await stq(['git', 'deploys', 'shop', '--show', 'dpl_1'], { url: service.url })
+  assert.match(shown.stdout, /^generation +3\nweb +sha256:2\nevil\.lock +sha256:1$/m, shown.stderr)
+  const older = await stq(['git', 'deploys', 'shop', '--show', 'dpl_2'], { url: service.url })
+  assert.match(older.stdout, /It was not written down what it ran with\./)
+  const none = await stq(['git', 'deploys', 'shop', '--show', 'dpl_3'], { url: service.url })
+  assert.equal(none.code, 4, none.stderr)
+  const plan = await stq(['rollback', 'shop', '--to', 'dpl_1', '--dry-run'], { url: service.url })
+  assert.match(plan.stdout, /Not as then: web runs from another\./, plan.stderr)
+  const back = await stq(['rollback', 'shop', '--to', 'dpl_1'], { url: service.url })
+  assert.match(back.stderr, /It is well\.\n.*Not as then: web runs from another\./)
+  assert.deepEqual(asked, [{ deploy: 'dpl_1' }, { deploy: 'dpl_1' }])
+})

@@ -15,6 +15,8 @@ export interface Resolved {
   readonly workloads: readonly Workload[]
   /** Shown on the status page. */
   readonly kinds: Readonly<Record<string, PartKind>>
+  /** Of runtimes whose program is one of this machine: which one was found. */
+  readonly versions: Readonly<Record<string, string>>
   /** The workload and port that own the project's URL. */
   readonly front: { readonly workload: string; readonly port: string } | null
   /** Further hosts: `<slug>-dev` of a dev server, `storage.<slug>` of a service with an API or page of its own. */
@@ -65,6 +67,7 @@ export function resolveProject(spec: ProjectSpec, facts: ResolveFacts): Resolved
       return { ...workload, fingerprint: fingerprintOf(workload) }
     }),
     kinds: Object.fromEntries(found.map(({ workload, kind }) => [workload.name, kind])),
+    versions: versionsOf(runtimes),
     ...hostsOf(dependsOn, runtimes, serviceTypesOf(spec)),
     missingLeases: connections.missingLeases,
     missingSecrets: connections.missingSecrets,
@@ -96,6 +99,12 @@ function hostsOf(
     }
   }
   return { front, extraHosts }
+}
+
+function versionsOf(runtimes: readonly ResolvedPart[]): Resolved['versions'] {
+  return Object.fromEntries(
+    runtimes.flatMap((part) => ('error' in part || part.version === undefined ? [] : [[part.name, part.version]])),
+  )
 }
 
 export function variableSecret(name: string): string {

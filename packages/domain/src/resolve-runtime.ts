@@ -25,7 +25,8 @@ export function resolveRuntime(kind: RuntimeType, settings: Settings, resolving:
   try {
     const made = kind.toWorkloads(runtimeInput(kind, settings, toolchain, resolving))
     const workloads = made.map((workload) => placed(kind, settings, workload, spec, facts))
-    return { kind: 'runtime', name: kind.name, workloads }
+    const isOfMachine = kind.toolchain !== null && facts.containers === null
+    return { kind: 'runtime', name: kind.name, workloads, ...(isOfMachine ? { version: toolchain.version } : {}) }
   } catch (error) {
     return { error: cannotRun(kind.name, error), unresolved }
   }

@@ -56,6 +56,7 @@ test('a project without anything resolves to nothing, and nothing stands in the 
   assert.deepEqual(resolveProject(spec({}), facts), {
     workloads: [],
     kinds: {},
+    versions: {},
     front: null,
     extraHosts: [],
     missingLeases: [],

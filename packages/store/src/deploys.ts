@@ -1,4 +1,4 @@
-import type { Forge, GitDelivery } from '@stackquay/contract'
+import type { Forge, GitDelivery, Release } from '@stackquay/contract'
 import type { Reading, Writing } from './context.ts'
 import type { DeployReader, DeployRow, DeployWriter } from './model/deploys.ts'
 import type { DeploysTable, GitDeliveriesTable } from './schema-deploys.ts'
@@ -36,6 +36,10 @@ export function deployReader({ db }: Reading): DeployReader {
         .executeTakeFirst()
       return row?.at ?? null
     },
+    refused: async (project) => {
+      const row = await db.selectFrom('git_refusals').selectAll().where('project', '=', project).executeTakeFirst()
+      return row === undefined ? null : { at: row.at, reason: row.reason }
+    },
   }
 }
 
@@ -58,11 +62,12 @@ export function deployWriter({ db, now }: Writing): DeployWriter {
         reported: null,
         created_at: now,
         finished_at: null,
+        ...columnsOf(null),
       }
       await db.insertInto('deploys').values(row).execute()
       return deployOf(row)
     },
-    update: async (id, { from, commit, rolledBack, finishedAt, ...same }) => {
+    update: async (id, { from, commit, rolledBack, finishedAt, release, ...same }) => {
       const row = await db
         .updateTable('deploys')
         .set({
@@ -72,6 +77,7 @@ export function deployWriter({ db, now }: Writing): DeployWriter {
           commit_id: commit,
           rolled_back: rolledBack === undefined ? undefined : rolledBack ? 1 : 0,
           finished_at: finishedAt,
+          ...(release === undefined ? {} : columnsOf(release)),
         })
         .where('id', '=', id)
         .returningAll()
@@ -92,8 +98,19 @@ export function deployWriter({ db, now }: Writing): DeployWriter {
   }
 }
 
-function deliveryWriter({ db, now }: Pick<Writing, 'db' | 'now'>): Pick<DeployWriter, 'insertDelivery' | 'keepNewest'> {
+function deliveryWriter({
+  db,
+  now,
+}: Pick<Writing, 'db' | 'now'>): Pick<DeployWriter, 'insertDelivery' | 'putRefused' | 'keepNewest'> {
   return {
+    putRefused: async (project, refused) => {
+      await db.deleteFrom('git_refusals').where('project', '=', project).execute()
+      if (refused !== null)
+        await db
+          .insertInto('git_refusals')
+          .values({ project, ...refused })
+          .execute()
+    },
     insertDelivery: async ({ project, digest, commit, ...delivery }) => {
       const last = await db
         .selectFrom('git_deliveries')
@@ -154,8 +171,28 @@ function deployOf(row: DeploysTable): DeployRow {
     reported: row.reported,
     createdAt: row.created_at,
     finishedAt: row.finished_at,
+    release: releaseOf(row),
   }
 }
+
+function releaseOf({ generation, installed_from, images, runtimes }: ReleaseColumns): Release | null {
+  if (generation === null) return null
+  const read = (text: string | null) => JSON.parse(text ?? '{}') as Readonly<Record<string, string>>
+  return { generation, installedFrom: read(installed_from), images: read(images), runtimes: read(runtimes) }
+}
+
+function columnsOf(release: Release | null): ReleaseColumns {
+  if (release === null) return { generation: null, installed_from: null, images: null, runtimes: null }
+  const { generation, installedFrom, images, runtimes } = release
+  return {
+    generation,
+    installed_from: JSON.stringify(installedFrom),
+    images: JSON.stringify(images),
+    runtimes: JSON.stringify(runtimes),
+  }
+}
+
+type ReleaseColumns = Pick<DeploysTable, 'generation' | 'installed_from' | 'images' | 'runtimes'>
 
 function deliveryOf(row: GitDeliveriesTable): GitDelivery {
   const { id, at, event, ref, reason, deploy } = row

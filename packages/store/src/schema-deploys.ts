@@ -16,6 +16,18 @@ export interface DeploysTable {
   reported: string | null
   created_at: string
   finished_at: string | null
+  /** The four are set together. The last three: JSON. */
+  generation: number | null
+  installed_from: string | null
+  images: string | null
+  runtimes: string | null
+}
+
+/** The last delivery of a project that was not signed right. */
+export interface GitRefusalsTable {
+  project: string
+  at: string
+  reason: string
 }
 
 export interface GitDeliveriesTable {

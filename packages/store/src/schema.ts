@@ -19,7 +19,7 @@ import type {
   DatabaseSeedsTable,
   SnapshotsTable,
 } from './schema-backups.ts'
-import type { BranchesTable, DeploysTable, GitDeliveriesTable } from './schema-deploys.ts'
+import type { BranchesTable, DeploysTable, GitDeliveriesTable, GitRefusalsTable } from './schema-deploys.ts'
 import type { TrashSecretsTable, TrashTable } from './schema-trash.ts'
 
 /**
@@ -71,6 +71,7 @@ export interface Schema {
   branches: BranchesTable
   deploys: DeploysTable
   git_deliveries: GitDeliveriesTable
+  git_refusals: GitRefusalsTable
   trash: TrashTable
   trash_secrets: TrashSecretsTable
   /** About the database itself: key check, head of the audit chain. */

@@ -26,10 +26,19 @@ export const define: Define = (command, context) => {
   })
 }
 
-export async function finish(context: Context, operation: OperationRecord, flags: WaitFlags): Promise<void> {
-  if (flags.wait === false) return takenOn(context, operation)
+/** Answers it when it was waited for. */
+export async function finish(
+  context: Context,
+  operation: OperationRecord,
+  flags: WaitFlags,
+): Promise<OperationRecord | null> {
+  if (flags.wait === false) {
+    takenOn(context, operation)
+    return null
+  }
   const last = await finishOperation(context, operation, flags)
   const said = last.steps.flatMap((step) => step.output).at(-1)
   context.note(`${context.noteStyle.colors.green('✔')} ${plainText(said ?? 'done')}`)
   if (context.json) context.result(last, () => '')
+  return last
 }

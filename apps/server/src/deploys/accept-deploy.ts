@@ -8,6 +8,8 @@ const Input = z.object({
   deploy: z.string(),
   /** The commit that is gone back to; null: the branch as it is at the remote. */
   to: z.string().nullable(),
+  /** The deploy whose release that was, where it is known. */
+  of: z.string().nullable().optional(),
   branch: z.string().nullable(),
   manner: z.enum(deployManners),
   /** Whether it goes back by itself. */

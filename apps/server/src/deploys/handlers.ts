@@ -1,6 +1,6 @@
 import type { Deploy, GitWebhook } from '@stackquay/contract'
 import { ProblemError } from '@stackquay/contract'
-import { commitBefore } from '@stackquay/domain'
+import { commitBefore, releaseOfCommit } from '@stackquay/domain'
 import { type DeployRow, newId, type ProjectRow } from '@stackquay/store'
 import type { PullRequestDeps } from '../branches/receive-pull-request.ts'
 import { isBranchName } from '../git/ref-names.ts'
@@ -12,18 +12,21 @@ import type { Handlers, RequestContext } from '../http/handler.ts'
 import { begin } from '../projects/accept.ts'
 import type { ProjectAnswers } from '../projects/answers.ts'
 import type { ChangeDeps } from '../projects/change-project.ts'
+import type { FilesOf } from '../projects/files-of.ts'
 import { refuseUnready } from '../projects/refuse-unready.ts'
 import { operationView } from '../projects/view.ts'
 import type { Awake } from '../sleep/fall-asleep-and-wake.ts'
 import { acceptDeploy, recordedDeploy } from './accept-deploy.ts'
 import type { DeployKeeper } from './keeper.ts'
-import { type RefusedDeliveries, receiveHandler } from './receive-push.ts'
+import { planOfRollback } from './plan-rollback.ts'
+import { receiveHandler } from './receive-push.ts'
 import { newHookId, newHookSecret, putWebhook, type WebhookSettings, webhookOf } from './webhook-settings.ts'
 
 export interface DeployDeps extends ChangeDeps, PullRequestDeps {
   readonly repositories: Repositories
   readonly keeper: DeployKeeper
   readonly awake: Awake
+  readonly filesOf: FilesOf
   readonly publicUrl: string
   readonly now: () => Date
 }
@@ -35,15 +38,14 @@ type DeployHandlers = Pick<
 
 /** Pushes that become deploys, and deploys that people ask for. */
 export function deployHandlers(deps: DeployDeps, answers: ProjectAnswers): DeployHandlers {
-  const refusals: RefusedDeliveries = new Map()
   const { find } = answers
   return {
-    ...receiveHandler({ ...deps, refusals }),
+    ...receiveHandler(deps),
     ...actHandlers(deps, answers),
 
     getGitWebhook: async ({ params }) => {
       const row = await find(params.id)
-      return { status: 200, body: await viewOf(row, await webhookOf(row.id, deps.store), refusals, deps) }
+      return { status: 200, body: await viewOf(row, await webhookOf(row.id, deps.store), deps) }
     },
 
     putGitWebhook: async ({ params, body }, context) => {
@@ -55,6 +57,7 @@ export function deployHandlers(deps: DeployDeps, answers: ProjectAnswers): Deplo
         const next = settled(before, changes, newSecret, row.id)
         await putWebhook(tx, row.id, next)
         const isOther = next.secret !== before.secret
+        if (isOther) await tx.deploys.putRefused(row.id, null)
         await tx.audit.append(
           context.audit({
             action: 'project.git.webhook',
@@ -65,8 +68,8 @@ export function deployHandlers(deps: DeployDeps, answers: ProjectAnswers): Deplo
         )
         return { settings: next, secret: isOther ? next.secret : null }
       })
-      if (secret !== null) refusals.delete(row.id)
-      const body200 = await viewOf(row, settings, refusals, deps)
+      if (secret !== null) deps.keeper.refusals.forget(row.id)
+      const body200 = await viewOf(row, settings, deps)
       return { status: 200, body: secret === null ? body200 : { ...body200, secret } }
     },
 
@@ -112,7 +115,6 @@ const shown = ({ enabled, branch, manner, rollback, watch }: WebhookSettings) =>
 async function viewOf(
   row: ProjectRow,
   settings: WebhookSettings,
-  refusals: RefusedDeliveries,
   { store, keeper, publicUrl }: DeployDeps,
 ): Promise<GitWebhook> {
   const deliveries = await store.deploys.deliveries(row.id, 20)
@@ -120,7 +122,7 @@ async function viewOf(
     ...shown(settings),
     watched: settings.watch === null ? null : keeper.watched(row.id),
     address: settings.hook === null ? null : `${publicUrl}/api/v1/hooks/${settings.hook}`,
-    refused: refusals.get(row.id) ?? null,
+    refused: await keeper.refusals.last(row.id),
     deliveries: [...deliveries],
   }
 }
@@ -129,16 +131,19 @@ function deployView({ project: _project, forge: _forge, ...deploy }: DeployRow):
   return deploy
 }
 
+interface Asked {
+  /** The commit that is gone back to; null: the branch as it is at the remote. */
+  readonly to: string | null
+  /** The deploy whose release that was, where it is known. */
+  readonly of: string | null
+  readonly action: string
+}
+
 function actHandlers(
   deps: DeployDeps,
   { find, wait }: ProjectAnswers,
 ): Pick<DeployHandlers, 'createDeploy' | 'rollbackDeploy'> {
-  const begun = async (
-    row: ProjectRow,
-    asked: { readonly to: string | null; readonly action: string },
-    seconds: number | undefined,
-    context: RequestContext,
-  ) => {
+  const begun = async (row: ProjectRow, asked: Asked, seconds: number | undefined, context: RequestContext) => {
     // What a commit does to data, and whether it is well, is seen in a project that runs.
     const operation = await accept(await deps.awake(row, context), asked, context, deps)
     const last = await wait(operation, seconds, context)
@@ -152,49 +157,53 @@ function actHandlers(
       const repository = await deps.repositories.open(row, context.signal)
       if ((await remoteOf(row, deps.store)) === null) throw noRemote()
       await requireClean(repository, context.signal, 'a deploy')
-      return begun(row, { to: null, action: 'project.git.deploy' }, query.wait, context)
+      return begun(row, { to: null, of: null, action: 'project.git.deploy' }, query.wait, context)
     },
     rollbackDeploy: async ({ params, query, body }, context) => {
       const row = await find(params.id)
       refuseUnready(row)
-      const to = await commitToGoTo(row, body?.deploy, deps, context)
-      return begun(row, { to, action: 'project.git.rollback' }, query.wait, context)
+      const { to, past } = await releaseToGoTo(row, body?.deploy, deps, context)
+      if (query.dryRun === true)
+        return { status: 200 as const, body: await planOfRollback(row, to, past, deps, context.signal) }
+      return begun(row, { to, of: past?.id ?? null, action: 'project.git.rollback' }, query.wait, context)
     },
   }
 }
 
-async function commitToGoTo(
+/** The commit, and the deploy that says what it was well with; null where none does. */
+async function releaseToGoTo(
   row: ProjectRow,
   asked: string | undefined,
   { store, repositories }: DeployDeps,
   { signal }: RequestContext,
-): Promise<string> {
+): Promise<{ readonly to: string; readonly past: DeployRow | null }> {
   const repository = await repositories.open(row, signal)
   await requireClean(repository, signal, 'the way back')
+  const deploys = await store.deploys.list({ project: row.id, limit: 200 })
   if (asked !== undefined) {
     const deploy = await store.deploys.find(asked)
     if (deploy?.project !== row.id || deploy.commit === null)
       throw new ProblemError('not_found', `The project has no deploy "${asked}" with a commit.`, {
         hint: 'See GET /projects/{id}/git/deploys.',
       })
-    return deploy.commit
+    const past = deploy.release === null ? releaseOfCommit(deploys, deploy.commit) : deploy
+    return { to: deploy.commit, past }
   }
-  const deploys = await store.deploys.list({ project: row.id, limit: 200 })
   const commit = commitBefore(deploys, await headOf(repository, signal))
-  if (commit !== null) return commit
+  if (commit !== null) return { to: commit, past: releaseOfCommit(deploys, commit) }
   throw refused('No deploy is known from before the commit that is there.', 'Name one: "deploy".')
 }
 
 async function accept(
   row: ProjectRow,
-  { to, action }: { readonly to: string | null; readonly action: string },
+  { to, of, action }: Asked,
   context: RequestContext,
   { store, model, orchestrator }: DeployDeps,
 ) {
   const { manner, rollback, branch } = await webhookOf(row.id, store)
   const id = newId('dpl')
   const accepted = await store.transaction(async (tx) => {
-    const input = { deploy: id, to, branch: to === null ? branch : null, manner, rollback }
+    const input = { deploy: id, to, of, branch: to === null ? branch : null, manner, rollback }
     const made = await acceptDeploy(tx, store, row, context, input)
     const deploy = await tx.deploys.insert({
       id,

@@ -15,6 +15,7 @@ import { isEnded } from '../projects/view.ts'
 import { wake as wakeUp } from '../sleep/fall-asleep-and-wake.ts'
 import type { NetworkHalf } from '../source/git-home.ts'
 import { acceptDeploy, recordedDeploy } from './accept-deploy.ts'
+import { createRefusedDeliveries, type RefusedDeliveries } from './refused-deliveries.ts'
 import { createReports, type Reports } from './report.ts'
 import { allWebhooks, webhookOf } from './webhook-settings.ts'
 
@@ -36,6 +37,7 @@ export interface DeployKeeperOptions {
 export interface DeployKeeper {
   /** Something waits. */
   wake(): void
+  readonly refusals: RefusedDeliveries
   /** The last look at the remote of a project; null while there was none. */
   watched(project: string): { readonly at: string; readonly error: string | null } | null
   /** Ends with what is under way. Operations are the orchestrator's. */
@@ -52,6 +54,7 @@ export function openDeployKeeper(options: DeployKeeperOptions): DeployKeeper {
   const { store, ready, onError } = options
   const life = new AbortController()
   const reports = createReports(options, life.signal)
+  const refusals = createRefusedDeliveries(options)
   const watched: Watched = new Map()
   const wakers = new Map<string, AbortController>()
   const wake = () => wakers.get('deploys')?.abort()
@@ -80,12 +83,14 @@ export function openDeployKeeper(options: DeployKeeperOptions): DeployKeeper {
   ])
   return {
     wake,
+    refusals,
     watched: (project) => watched.get(project) ?? null,
     close: async () => {
       stopHearing()
       life.abort()
       await running
       await reports.done()
+      await refusals.close()
     },
   }
 }

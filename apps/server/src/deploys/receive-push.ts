@@ -26,13 +26,9 @@ import { projectOfHook, type WebhookSettings, webhookOf } from './webhook-settin
 export interface ReceiveDeps extends PullRequestDeps {
   readonly store: Store
   readonly repositories: Repositories
-  readonly keeper: Pick<DeployKeeper, 'wake'>
-  readonly refusals: RefusedDeliveries
+  readonly keeper: Pick<DeployKeeper, 'wake' | 'refusals'>
   readonly now: () => Date
 }
-
-/** The last delivery of each project that was not signed right: for the person who looks why nothing comes. */
-export type RefusedDeliveries = Map<string, { readonly at: string; readonly reason: string }>
 
 const mostDeliveries = 60
 const mostRefused = 20
@@ -58,7 +54,7 @@ export function receiveHandler(deps: ReceiveDeps): Pick<Handlers, 'receivePush'>
       const check = checkSignature(head.forge, (name) => context.header(name), body, settings.secret, now())
       if (!check.ok) {
         refused.take(who)
-        deps.refusals.set(row.id, { at: now().toISOString(), reason: check.reason })
+        await deps.keeper.refusals.record(row, check.reason, context)
         throw new ProblemError('signature_invalid', check.reason)
       }
       deliveries.take(row.id)

@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ProblemError } from '@stackquay/contract'
-import { hasFallenOver, hookOf, notWell } from '@stackquay/domain'
+import { hasFallenOver, hookOf, notWell, releaseDifferences } from '@stackquay/domain'
 import type { Observed } from '@stackquay/engine-api'
 import type { Outcome, StepContext, Work, WorkStep } from '@stackquay/orchestrator'
 import type { DeployChange, ProjectOperation, ProjectRow } from '@stackquay/store'
 import { type DeployInput, deployInput } from '../deploys/accept-deploy.ts'
+import { releaseNow } from '../deploys/release-now.ts'
 import { keep, moveTo, pull } from '../git/act-pull.ts'
 import type { Acting } from '../git/acting.ts'
 import { clearLocks } from '../git/locks.ts'
@@ -29,7 +30,7 @@ export function deploy(operation: ProjectOperation, deps: OperationDeps): Work {
     stages: [
       async () => [{ id: 'git', title: titleOf(input), run: (context) => bring(operation, input, context, deps) }],
       () => hookStage(operation, input, deps),
-      () => restartStage(operation, failures, deps),
+      () => restartStage(operation, input, failures, deps),
     ],
     settle: (outcome) => settle(operation, input, outcome, failures, deps),
   }
@@ -111,13 +112,20 @@ async function hookStage(operation: ProjectOperation, { to }: DeployInput, deps:
 /** Requests wait until the project was seen to be well: what does not work never answers one. */
 async function restartStage(
   operation: ProjectOperation,
+  input: DeployInput,
   failures: Failures,
   deps: OperationDeps,
 ): Promise<readonly WorkStep[]> {
   const moved = await newCommit(operation, deps)
   if (moved === null) return []
   const { id, project } = operation
-  const gate: WorkStep = { id: 'well', title: 'See that it is well', run: (context) => beWell(project, context, deps) }
+  const see = async (context: StepContext) => {
+    await beWell(project, context, deps)
+    for (const text of await differences(project, input, deps))
+      context.output({ stream: 'stdout', text: `Not as then: ${text}\n` })
+    context.output({ stream: 'stdout', text: 'It is well.\n' })
+  }
+  const gate: WorkStep = { id: 'well', title: 'See that it is well', run: see }
   const names = await programsOf(moved, deps)
   await noteInput(id, { restarted: names }, deps)
   if (names.length === 0) return [gate]
@@ -151,7 +159,7 @@ async function restartSteps(
 }
 
 /** Well for a moment, without a restart in between: what falls over right after its start is not. */
-async function beWell(project: string, { signal, output }: StepContext, deps: OperationDeps): Promise<void> {
+async function beWell(project: string, { signal }: StepContext, deps: OperationDeps): Promise<void> {
   const { spec } = await findProject(deps.store, project)
   const deadline = performance.now() + Math.max(spec.healthCheck?.timeoutSeconds ?? 0, leastWaitSeconds) * 1000
   let since: { readonly at: number; readonly runs: string } | null = null
@@ -162,7 +170,7 @@ async function beWell(project: string, { signal, output }: StepContext, deps: Op
     const runs = runsOf(observed)
     if (reason !== null) since = null
     else if (since === null || since.runs !== runs) since = { at: now, runs }
-    else if (now - since.at >= wellMs) return output({ stream: 'stdout', text: 'It is well.\n' })
+    else if (now - since.at >= wellMs) return
     // The moment of being well may begin right before the end.
     if (hasFallenOver(observed) || now > deadline + (reason === null ? 2 * wellMs : 0))
       throw new ProblemError(
@@ -174,6 +182,16 @@ async function beWell(project: string, { signal, output }: StepContext, deps: Op
       )
     await sleep(lookEveryMs, undefined, { signal })
   }
+}
+
+/** Of a way back: what is not as it was with that release. That it cannot be told fails nothing. */
+async function differences(project: string, { of }: DeployInput, deps: OperationDeps): Promise<readonly string[]> {
+  const then = of == null ? null : ((await deps.store.deploys.find(of))?.release ?? null)
+  if (then === null) return []
+  const now = await findProject(deps.store, project)
+    .then((row) => releaseNow(row, deps))
+    .catch(() => null)
+  return now === null ? [] : releaseDifferences(then, now)
 }
 
 const runsOf = (observed: readonly Observed[]) =>
@@ -201,9 +219,11 @@ async function settle(
     input,
     {
       state: outcome.state,
-      reason: await reasonOf(input, outcome, isBack, deps),
+      reason: await reasonOf(row.id, input, outcome, isBack, deps),
       rolledBack: isBack === 'yes',
       finishedAt: deps.now().toISOString(),
+      // Without it the deploy stands all the same.
+      release: outcome.state === 'succeeded' ? await releaseNow(row, deps).catch(() => null) : null,
     },
     deps,
   )
@@ -238,13 +258,20 @@ async function goBack(
 }
 
 async function reasonOf(
-  { deploy: id }: DeployInput,
+  project: string,
+  input: DeployInput,
   outcome: Outcome,
   isBack: 'yes' | 'no' | 'failed',
-  { store }: OperationDeps,
+  deps: OperationDeps,
 ): Promise<string | null> {
-  const now = await store.deploys.find(id)
-  if (outcome.state === 'succeeded') return now?.from === now?.commit ? 'Nothing was new.' : null
+  const now = await deps.store.deploys.find(input.deploy)
+  if (outcome.state === 'succeeded') {
+    const isNew = now?.from !== now?.commit
+    const others = await differences(project, input, deps)
+    if (isNew && others.length === 0) return null
+    const told = others.length === 0 ? [] : [`Not as with ${input.of}:`, ...others]
+    return [...(isNew ? [] : ['Nothing was new.']), ...told].join(' ').slice(0, 2000)
+  }
   const error = outcome.state === 'failed' ? outcome.error : null
   const why =
     outcome.state === 'cancelled' ? 'It was cancelled.' : error instanceof Error ? error.message : String(error)

@@ -1,5 +1,5 @@
 import { ApiError } from '@stackquay/client'
-import type { GitWebhook, OperationRecord, Problem } from '@stackquay/contract'
+import type { GitWebhook, OperationRecord, Plan, Problem } from '@stackquay/contract'
 import { queryOptions } from '@tanstack/react-query'
 import { holdOperation } from './cache.ts'
 import { client } from './client.ts'
@@ -37,6 +37,10 @@ export async function putWebhook(
 
 export async function deployNow(project: string): Promise<void> {
   await begun(await client.call('createDeploy', { params: { id: project } }))
+}
+
+export function planRollback(project: string, deploy: string, signal: AbortSignal): Promise<Plan> {
+  return client.plan('rollbackDeploy', { params: { id: project }, body: { deploy } }, { signal })
 }
 
 export async function rollBack(project: string, deploy: string): Promise<void> {

@@ -1218,6 +1218,12 @@ export const en = {
     goBackTo: (commit: string) => `Go back to ${commit}`,
     goBackTitle: (commit: string) => `Go back to ${commit}?`,
     goBackDetail: 'Files, dependencies and programs become those of this commit. Data stays as it is.',
+    release: 'Release',
+    commit: 'Commit',
+    generation: 'Generation',
+    runtimes: 'Runtimes',
+    images: 'Images',
+    installedFrom: 'Installed from',
   },
   git: {
     title: 'Git',

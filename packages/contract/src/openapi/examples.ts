@@ -639,6 +639,7 @@ export const examples: Readonly<Record<string, unknown>> = {
     reported: '',
     createdAt: at,
     finishedAt: at,
+    release: { generation: 3, installedFrom: {}, images: {}, runtimes: { node: '24.1.0' } },
   }),
   RollbackRequest: { deploy: 'dpl_01kq3z8v5d' },
   GitDiff: {

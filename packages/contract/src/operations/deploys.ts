@@ -3,7 +3,7 @@ import { operation } from '../operation.ts'
 import { Cursor, Limit, Wait } from '../schemas/common.ts'
 import { DeployPage, ForgeAnswer, ForgeEvent, GitWebhook, GitWebhookPut, RollbackRequest } from '../schemas/deploys.ts'
 import { OperationRecord } from '../schemas/operations.ts'
-import { id, operate, read } from './of-project.ts'
+import { change, id, operate, read } from './of-project.ts'
 
 const waits = z.strictObject({ wait: Wait })
 const ended = { 202: OperationRecord, 200: OperationRecord } as const
@@ -60,7 +60,7 @@ export const listDeploys = operation({
   path: '/projects/{id}/git/deploys',
   tag: 'Git',
   summary: 'Deploys, newest first',
-  description: 'With commit, who asked, and how it ended.',
+  description: 'With commit, who asked, how it ended, and what it was well with.',
   access: read,
   params: id,
   query: z.strictObject({ limit: Limit, cursor: Cursor }),
@@ -90,12 +90,14 @@ export const rollbackDeploy = operation({
   path: '/projects/{id}/git/rollback',
   tag: 'Git',
   summary: 'Go back to the commit of an earlier deploy',
-  description: 'Its files, dependencies and programs; the hook `deploy` does not run, and no data goes back.',
+  description:
+    'Its files, dependencies and programs; the hook `deploy` does not run, and no data goes back. The plan, and afterwards `reason`, tell what is not as with that release.',
   access: operate,
   params: id,
-  query: waits,
+  query: change,
   body: RollbackRequest.optional(),
   results: ended,
   problems: acts,
   audit: 'project.git.rollback',
+  dryRun: true,
 })

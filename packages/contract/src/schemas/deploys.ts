@@ -34,6 +34,9 @@ export const GitDelivery = z
   .meta({ id: 'GitDelivery' })
 export type GitDelivery = z.infer<typeof GitDelivery>
 
+export const GitRefusedDelivery = z.object({ at: Time, reason: z.string() }).meta({ id: 'GitRefusedDelivery' })
+export type GitRefusedDelivery = z.infer<typeof GitRefusedDelivery>
+
 const watchText = 'Asks the remote instead; null: never.'
 
 const settings = {
@@ -55,11 +58,9 @@ export const GitWebhook = z
       .nullable()
       .describe('The last look at the remote.'),
     address: z.string().nullable().describe('Where the forge sends pushes to. Null until it is enabled.'),
-    refused: z
-      .object({ at: Time, reason: z.string() })
-      .meta({ id: 'GitRefusedDelivery' })
-      .nullable()
-      .describe('The last delivery whose signature was not right, since the service started.'),
+    refused: GitRefusedDelivery.nullable().describe(
+      'The last delivery whose signature was not right, since the secret was made.',
+    ),
     deliveries: z.array(GitDelivery).describe('The last 20.'),
     secret: z.string().optional().describe('`whsec_…`, only when it was just made: never shown again.'),
   })
@@ -89,6 +90,20 @@ export const ForgeAnswer = z
   })
   .meta({ id: 'ForgeAnswer' })
 
+const Named = z.record(z.string(), z.string())
+
+export const Release = z
+  .object({
+    generation: z.int().describe('Of the specification.'),
+    installedFrom: Named.describe(
+      'Files that decide what is installed, such as lock files: path to `sha256:…`; `unread` when too large.',
+    ),
+    images: Named.describe('Workload to id of the build that it runs from. Empty without images.'),
+    runtimes: Named.describe('Runtime to version of its program. Empty with images.'),
+  })
+  .meta({ id: 'Release' })
+export type Release = z.infer<typeof Release>
+
 export const Deploy = z
   .object({
     id: z.string().describe('Its id: `dpl_…`.'),
@@ -107,6 +122,9 @@ export const Deploy = z
       .describe('Why the forge could not be told how it went; empty when it was told, null when it was not tried.'),
     createdAt: Time,
     finishedAt: Time.nullable(),
+    release: Release.nullable().describe(
+      'What its commit was well with. Null until then, and where it was not written down.',
+    ),
   })
   .meta({ id: 'Deploy' })
 export type Deploy = z.infer<typeof Deploy>

@@ -28,6 +28,7 @@ import * as savedQueries from './0026-saved-queries.ts'
 import * as sleep from './0027-sleep.ts'
 import * as branches from './0028-branches.ts'
 import * as addons from './0029-addons.ts'
+import * as releases from './0030-releases.ts'
 
 /** In order; the position, counted from one, is the schema's version. Only ever added to: what was released stays as it is. */
 export const migrations: readonly Migration[] = [
@@ -60,6 +61,7 @@ export const migrations: readonly Migration[] = [
   sleep,
   branches,
   addons,
+  releases,
 ]
 
 /** The schema that this program brings a database to; it opens no later one. */

@@ -1,4 +1,4 @@
-import type { Deploy, Forge, GitDelivery } from '@stackquay/contract'
+import type { Deploy, Forge, GitDelivery, GitRefusedDelivery } from '@stackquay/contract'
 
 export interface DeployRow extends Deploy {
   readonly project: string
@@ -15,7 +15,16 @@ export type NewDeploy = Pick<DeployRow, 'id' | 'project' | 'trigger' | 'actor' |
 export type DeployChange = Partial<
   Pick<
     DeployRow,
-    'state' | 'branch' | 'from' | 'commit' | 'rolledBack' | 'reason' | 'operation' | 'reported' | 'finishedAt'
+    | 'state'
+    | 'branch'
+    | 'from'
+    | 'commit'
+    | 'rolledBack'
+    | 'reason'
+    | 'operation'
+    | 'reported'
+    | 'finishedAt'
+    | 'release'
   >
 >
 
@@ -37,6 +46,8 @@ export interface DeployReader {
   deliveries(project: string, limit: number): Promise<readonly GitDelivery[]>
   /** When a delivery of this id, or with this signed body, came first; null when none did. */
   receivedBefore(project: string, id: string, digest: string | null): Promise<string | null>
+  /** The last delivery that was not signed right, since there is the present secret. */
+  refused(project: string): Promise<GitRefusedDelivery | null>
 }
 
 export interface DeployWriter {
@@ -46,6 +57,8 @@ export interface DeployWriter {
   /** What waits for the project gives way to a newer one. */
   supersede(project: string, reason: string): Promise<readonly DeployRow[]>
   insertDelivery(delivery: NewDelivery): Promise<void>
+  /** Takes the place of the one before; null: there is none any more. */
+  putRefused(project: string, refused: GitRefusedDelivery | null): Promise<void>
   /** Of a project. */
   keepNewest(project: string, deploys: number, deliveries: number): Promise<void>
 }

@@ -1,13 +1,15 @@
-import type { Deploy, ProjectView } from '@stackquay/contract'
+import type { Deploy, ProjectView, Release } from '@stackquay/contract'
 import { useQuery } from '@tanstack/react-query'
+import { ChevronRight } from 'lucide-react'
 import { useState } from 'react'
-import { deploysQuery, rollBack } from '../../api/deploys.ts'
+import { deploysQuery, planRollback, rollBack } from '../../api/deploys.ts'
 import { Button } from '../../components/button.tsx'
-import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
+import { Facts } from '../../components/facts.tsx'
 import { Loaded } from '../../components/loaded.tsx'
 import { Panel } from '../../components/panel.tsx'
 import { TimeAgo } from '../../components/time-ago.tsx'
 import { toastDone } from '../../components/toast.tsx'
+import { PlannedConfirm } from '../../modules/planned-confirm.tsx'
 import { useMay } from '../../modules/use-may.ts'
 import { texts } from '../../texts/index.ts'
 
@@ -28,7 +30,7 @@ export function Deploys({ project, commit }: { project: ProjectView; commit: str
           ) : (
             <ul className="divide-y divide-line">
               {items.map((deploy) => (
-                <li key={deploy.id} className="flex flex-wrap items-center gap-x-3 gap-y-1 px-4 py-2">
+                <li key={deploy.id} className="flex flex-wrap items-start gap-x-3 gap-y-1 px-4 py-2">
                   <div className="min-w-0 flex-1 basis-60">
                     <p className="break-words">
                       <span className="font-mono">{deploy.commit?.slice(0, 10) ?? t.noCommit}</span> ·{' '}
@@ -42,6 +44,7 @@ export function Deploys({ project, commit }: { project: ProjectView; commit: str
                     {deploy.reported !== null && deploy.reported !== '' && (
                       <p className="text-sm break-words text-ink-2">{t.notReported(deploy.reported)}</p>
                     )}
+                    {deploy.release !== null && <ReleaseFacts commit={deploy.commit} release={deploy.release} />}
                   </div>
                   {may('operate') && deploy.state === 'succeeded' && deploy.commit !== commit && (
                     <Button
@@ -58,9 +61,11 @@ export function Deploys({ project, commit }: { project: ProjectView; commit: str
           )
         }
       </Loaded>
-      <ConfirmDialog
+      <PlannedConfirm
         open={wanted !== null}
         onClose={() => setWanted(null)}
+        name={['git', project.id, 'rollback', wanted?.id ?? '', commit ?? '']}
+        ask={(signal) => planRollback(project.id, wanted?.id ?? '', signal)}
         title={t.goBackTitle(short)}
         detail={t.goBackDetail}
         submit={t.goBack}
@@ -71,4 +76,46 @@ export function Deploys({ project, commit }: { project: ProjectView; commit: str
       />
     </Panel>
   )
+}
+
+/** What the commit was well with. */
+function ReleaseFacts({ commit, release }: { commit: string | null; release: Release }) {
+  const { generation, runtimes, images, installedFrom } = release
+  const all = [
+    [t.commit, <Value key="c" text={commit ?? t.noCommit} />] as const,
+    [t.generation, generation] as const,
+    ...namesOf(t.runtimes, runtimes),
+    ...namesOf(t.images, images),
+    ...namesOf(t.installedFrom, installedFrom),
+  ]
+  return (
+    <details className="group mt-1">
+      <summary className="flex w-fit items-center gap-1 rounded text-sm text-ink-2 hover:text-ink">
+        <ChevronRight aria-hidden className="size-3.5 transition-transform group-open:rotate-90" />
+        {t.release}
+      </summary>
+      <div className="mt-2 text-sm">
+        <Facts items={all} />
+      </div>
+    </details>
+  )
+}
+
+function namesOf(title: string, named: Readonly<Record<string, string>>) {
+  const entries = Object.entries(named)
+  if (entries.length === 0) return []
+  const list = (
+    <ul key={title} className="flex flex-col gap-1">
+      {entries.map(([name, value]) => (
+        <li key={name}>
+          {name} <Value text={value} />
+        </li>
+      ))}
+    </ul>
+  )
+  return [[title, list] as const]
+}
+
+function Value({ text }: { text: string }) {
+  return <span className="font-mono break-all text-ink-2">{text}</span>
 }
