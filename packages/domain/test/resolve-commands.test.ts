@@ -297,11 +297,14 @@ test('beside a database its client programs find it, with the credentials of its
 
   const inside = resolveCommands(of, { ...facts, containers }).dataEnvironments[1]!
   const { env: own, cwd, limits } = inside
-  assert.deepEqual([own.PATH, own.PGHOST, own.PGPORT, cwd, limits], [undefined, 'postgresql-second', '5432', '/', undefined])
+  assert.deepEqual(
+    [own.PATH, own.PGHOST, own.PGPORT, cwd, limits],
+    [undefined, 'postgresql-second', '5432', '/', undefined],
+  )
 })
 
 test('limits of a workload hold for the programs beside it', () => {
-  const limits = { memoryBytes: 512, workloads: { redis: { memoryBytes: 64 } } }
+  const limits = { cpus: null, memoryBytes: 512, pids: null, workloads: { redis: { memoryBytes: 64 } } }
   const of = spec({ services: { redis: service('redis') }, limits })
   const wanted = { cpus: null, memoryBytes: 64, pids: null }
   assert.deepEqual(resolveCommands(of, facts).dataEnvironments[0]!.limits, wanted)

@@ -21,7 +21,10 @@ export const define: Define = (command, context) =>
   command
     .usage('[options] [project] -- <program> [arguments...]')
     .argument('[words...]')
-    .option('-w, --workload <name>', 'in whose environment: a runtime, a database (postgresql-main) or a service; without it the first runtime')
+    .option(
+      '-w, --workload <name>',
+      'in whose environment: a runtime, a database (postgresql-main) or a service; without it the first runtime',
+    )
     .option('-e, --env <name=value>', 'a further variable; can be given more than once', eachOf)
     .option('--no-stdin', 'leave standard input alone, as in a loop that reads from it')
     .addHelpText(

@@ -29,7 +29,10 @@ export const define: Define = (command, context) =>
   command
     .usage('[options] [project] [-- <program> [arguments...]]')
     .argument('[words...]')
-    .option('-w, --workload <name>', 'in whose environment: a runtime, a database (postgresql-main) or a service; without it the first runtime')
+    .option(
+      '-w, --workload <name>',
+      'in whose environment: a runtime, a database (postgresql-main) or a service; without it the first runtime',
+    )
     .option('--list', 'show the terminals of the project')
     .option('--attach [terminal]', 'come back to one that runs; without its id to the newest')
     .option('--end <terminal>', 'end one with everything that runs in it')

@@ -41,7 +41,9 @@ export function terminalVariables(
     ...env,
     TERM: 'xterm-256color',
     COLORTERM: 'truecolor',
-    ...(shell === null ? {} : { SHELL: shell.argv[0], PS1: shell.name === 'bash' ? `${place}:\\W\\$ ` : `${place} $ ` }),
+    ...(shell === null
+      ? {}
+      : { SHELL: shell.argv[0], PS1: shell.name === 'bash' ? `${place}:\\W\\$ ` : `${place} $ ` }),
   }
 }
 
