@@ -6,6 +6,7 @@ import mysql from 'mysql2/promise'
 import { Client } from 'pg'
 import { callProject } from './support/call-project.ts'
 import { type Service, startService } from './support/service.ts'
+import { connect } from './support/socket-peer.ts'
 
 const id = 'shop'
 const trace = '/tmp/stackquay-browser-was-here'
@@ -473,6 +474,32 @@ describe('the database browser', { concurrency: 1 }, () => {
       )
     const dump = await called<string>('GET', '/databases/main/export')
     assert.ok(dump.status === 200 && !dump.text.includes('stackquay_reader'), dump.text.slice(0, 300))
+  })
+
+  it('client programs run beside their server, as the application, with its password on no command line', async () => {
+    const run = async (workload: string, ...argv: readonly string[]) => {
+      const { text } = await called('POST', '/exec', { workload, argv })
+      const lines = text
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line) as { stdout?: string; exit?: { code: number } })
+      assert.equal(lines.at(-1)?.exit?.code, 0, text)
+      return lines.map(({ stdout = '' }) => stdout).join('')
+    }
+    const psql = ['-XAtc', 'SELECT current_user, current_database()']
+    assert.equal(await run('postgresql-main', 'psql', ...psql), 'main|main\n')
+    const family = 'mariadb -u "$DATABASE_USER" -BNe "SELECT current_user(), database()" "$DATABASE_NAME"'
+    assert.match(await run('mariadb-second', 'sh', '-c', family), /^second@\S+\tsecond\n$/)
+    const keys = 'redis-cli -h "$REDIS_HOST" -p "$REDIS_PORT" ping; id -u'
+    assert.match(await run('redis', 'sh', '-c', keys), /^PONG\n[1-9]\d*\n$/)
+
+    const opened = await called<{ id: string }>('POST', '/terminals', { workload: 'postgresql-main' })
+    assert.equal(opened.status, 201, opened.text)
+    const peer = await connect(service, `/projects/${id}/terminals/${opened.body.id}/ws`)
+    peer.type(`psql ${psql[0]} '${psql[1]}'; echo "[$0] $PS1"\n`)
+    await peer.match(/main\|main[\s\S]*shop\+postgresql-main:/)
+    peer.close()
+    assert.equal((await called('DELETE', `/terminals/${opened.body.id}`)).status, 204)
   })
 
   it('a project that sleeps is woken by whoever looks', async () => {

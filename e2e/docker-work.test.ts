@@ -150,6 +150,13 @@ describe('work in a project in containers', () => {
     )
     assert.deepEqual([ran.code, ran.err], [7, 'err\n'])
     assert.match(ran.out, /^v\d+\.\d+\.\d+\n[1-9]\d*\nin$/)
+    // In the container of the addon, as its user; a terminal in one of its own beside it, without its data.
+    const beside = await client.ssh('shop+keeper', 'redis-cli -p 6390 get colour; id -un; echo $KEEPER_URL; ls /data')
+    assert.deepEqual([beside.code, beside.err], [0, ''])
+    assert.match(beside.out, /^green\nredis\nredis:\/\/keeper:6390\nappend/)
+    const there = 'redis-cli -h keeper -p 6390 get colour; id -un; ls /data'
+    const terminal = await client.ssh('shop+keeper', there, ['-tt'])
+    assert.match(terminal.out, /^"green"\r\nredis\r\n$/, terminal.err)
     const shell = await client.ssh('shop', 'tty; exit 3', ['-tt'])
     assert.equal(shell.code, 3, shell.err)
     assert.match(shell.out, /\/dev\/pts\/\d+/)

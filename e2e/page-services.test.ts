@@ -4,7 +4,7 @@ import type { ProjectView } from '@stackquay/contract'
 import { type Browser, launchBrowser } from '@stackquay/testkit'
 import nodemailer from 'nodemailer'
 import type { BrowserContext, Page } from 'playwright-core'
-import { assertAccessible, logIn, makeUser, openPage, textOf } from './support/page.ts'
+import { assertAccessible, assertLooks, logIn, makeUser, openPage, textOf } from './support/page.ts'
 import { type Service, startService, until } from './support/service.ts'
 
 const project = 'harbour'
@@ -390,6 +390,26 @@ describe('services, mail and databases on the page', () => {
     assert.ok(!(await page.content()).includes(next.password))
     await assertAccessible(page, 'database credentials')
     await inDialog('Done').click()
+  })
+
+  it('opens a terminal beside a database, from no terminal and from another', { timeout: 90_000 }, async () => {
+    await open(at('terminal'))
+    await button('In a database or service').click()
+    const items = page.getByRole('menuitem')
+    await items.filter({ hasText: 'Terminal with PostgreSQL main' }).waitFor()
+    await assertLooks(page, 'terminals beside databases')
+    await items.filter({ hasText: 'Terminal with PostgreSQL main' }).click()
+    await page.locator('.xterm-rows').getByText('+postgresql-main:').first().waitFor()
+    await button('Open a terminal').click()
+    await items.filter({ hasText: 'Terminal with PostgreSQL main' }).waitFor()
+    await assertLooks(page, 'a further terminal beside databases')
+    await page.keyboard.press('Escape')
+    const { items: opened } = await service.client.call('listTerminals', { params: { id: project } })
+    assert.deepEqual(
+      opened.map(({ workload }) => workload),
+      ['postgresql-main'],
+    )
+    for (const { id } of opened) await service.client.call('endTerminal', { params: { id: project, term: id } })
   })
 
   it('gives a variable to one of several runtimes, and changes that of a secret without its value', {

@@ -19,6 +19,7 @@ export async function callProject<Body>(
     ...(signal === undefined ? {} : { signal }),
   })
   const text = await response.text()
-  const isJson = response.headers.get('content-type')?.includes('json') === true
+  // Not lines of it.
+  const isJson = /[/+]json\b/.test(response.headers.get('content-type') ?? '')
   return { status: response.status, body: (isJson && text !== '' ? JSON.parse(text) : text) as Body, text }
 }

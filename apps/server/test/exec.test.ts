@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { AuditEntry } from '@stackquay/contract'
+import type { AuditEntry, Terminal } from '@stackquay/contract'
 import { EngineError } from '@stackquay/engine-api'
 import { createOutputLines, unfinished } from '../src/terminals/output-lines.ts'
 import { createStdinChannel } from '../src/terminals/stdin-channel.ts'
@@ -107,6 +107,77 @@ test('a key for repetitions does not keep the answer from coming', async (t) => 
   app.engine.nextCommand({ output: [{ text: 'one\n' }], exit: { code: 0 } })
   const answer = await app.ask<string>('POST', '/projects/shop/exec', { argv: ['true'] }, { 'idempotency-key': 'k1' })
   assert.deepEqual(linesOf(answer.body), [{ stdout: 'one\n' }, { exit: { code: 0, signal: null } }])
+})
+
+test('beside a database and a service programs get the credentials of the application, while those run', async (t) => {
+  const app = await openTestApp(t)
+  app.engine.machine.files.has = () => true
+  const body = { name: 'Shop', databases: { main: { type: 'postgresql' } }, redis: { enabled: true } }
+  const made = await app.ask('POST', '/projects?wait=30', { ...body, start: true })
+  assert.equal(made.status, 201, JSON.stringify(made.body))
+  const { body: database } = await app.ask<{ password: string }>('GET', '/projects/shop/databases/main/credentials')
+  const { body: redis } = await app.ask<{ password: string }>('GET', '/projects/shop/redis/credentials')
+  const wanted = [
+    ['postgresql-main', 'PGPASSWORD', database.password],
+    ['redis', 'REDISCLI_AUTH', redis.password],
+  ] as const
+  const given: Parameters<typeof inner>[0][] = []
+  const { exec: inner } = app.engine.commands
+  Object.assign(app.engine.commands, {
+    exec: (...parameters: Parameters<typeof inner>) => {
+      given.push(parameters[0])
+      return inner(...parameters)
+    },
+  })
+  for (const [workload, variable, password] of wanted) {
+    app.engine.nextCommand({ output: [{ text: 'one' }], exit: { code: 0 } })
+    const answer = await exec(app, { argv: ['true'], workload })
+    assert.deepEqual(linesOf(answer.body), [{ stdout: 'one' }, { exit: { code: 0, signal: null } }])
+    const { env: ofProgram, data, cwd } = given.at(-1)!
+    assert.deepEqual([data, cwd, Array.isArray(ofProgram[variable])], [[], made.body.path, true])
+    const opened = await app.ask<Terminal>('POST', '/projects/shop/terminals', { workload })
+    assert.equal(opened.status, 201, JSON.stringify(opened.body))
+    const { env, spec } = app.engine.command({ project: made.body.id, id: opened.body.id })!
+    assert.deepEqual([env[variable], opened.body.workload], [password, workload])
+    assert.deepEqual([spec.data, spec.cwd, spec.idleSeconds], [[], made.body.path, 12 * 3600])
+    assert.match(env.PS1!, new RegExp(`^shop\\+${workload}`))
+    assert.equal(JSON.stringify(spec).includes(password), false, 'secrets go to the engine as references')
+  }
+  const { items } = (await app.ask<{ items: AuditEntry[] }>('GET', '/audit')).body
+  assert.ok(items.some(({ changes }) => JSON.stringify(changes).includes('"workload":"postgresql-main"')))
+  for (const [, , password] of wanted) assert.equal(JSON.stringify(items).includes(password), false)
+  const ssh = await app.ask<{ workloads: { user: string }[] }>('GET', '/projects/shop/ssh')
+  assert.deepEqual(
+    ssh.body.workloads.map(({ user }) => user),
+    ['shop+postgresql-main', 'shop+redis'],
+  )
+
+  await app.ask('POST', '/projects/shop/stop?wait=30')
+  const before = (await app.ask<{ items: AuditEntry[] }>('GET', '/audit?action=exec.run')).body.items.length
+  for (const [path, more] of [
+    ['exec', { argv: ['true'] }],
+    ['terminals', {}],
+  ] as const) {
+    const asked = { workload: 'redis', ...more }
+    const { status, body: problem } = await app.ask<ProblemAnswer>('POST', `/projects/shop/${path}`, asked)
+    assert.deepEqual([status, problem.code, problem.detail], [409, 'not_running', 'Redis does not run.'], path)
+  }
+  const after = (await app.ask<{ items: AuditEntry[] }>('GET', '/audit?action=exec.run')).body.items.length
+  assert.equal(after, before, 'nothing was begun')
+  const { body: kept } = await app.ask<{ items: Terminal[] }>('GET', '/projects/shop/terminals')
+  assert.deepEqual(
+    kept.items.map(({ state }) => state),
+    ['running', 'running'],
+  )
+})
+
+test('a hook names a runtime and no database', async (t) => {
+  const app = await withProject(t)
+  const { status } = await app.ask('PATCH', '/projects/shop?wait=30', {
+    databases: { main: { type: 'postgresql' } },
+    hooks: { 'before-start': { command: ['true'], runtime: 'postgresql-main' } },
+  })
+  assert.equal(status, 422)
 })
 
 test('who may only read runs nothing', async (t) => {

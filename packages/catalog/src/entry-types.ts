@@ -137,7 +137,10 @@ export interface DatabaseType {
   /** Secrets it needs, made once when it is created and kept until its data is deleted. */
   readonly secrets: readonly SecretField[]
   toWorkload(input: DatabaseInput): WorkloadSpec
-  /** Variables that runtimes of the project receive. `prefix` is empty for the first database, else `REPORTS_`. */
+  /**
+   * Variables that runtimes of the project receive. `prefix` is empty for the first database, else `REPORTS_`. With an empty one those are
+   * among them by which its client programs find it: they are what programs beside it get.
+   */
   variables(input: DatabaseConnection, prefix: string): Readonly<Record<string, Value>>
   /** What the credentials endpoint answers, secrets as references. */
   credentials(input: DatabaseConnection): Readonly<Record<string, Value | number>>
@@ -197,6 +200,8 @@ export interface ServiceType {
   /** Pure; asked only when a program runs here. Its name is the kind's. */
   toWorkload(input: ServiceInput): WorkloadSpec
   variables(input: ServiceConnection): Readonly<Record<string, Value>>
+  /** Further variables that its own client programs know, for those that people run beside it. */
+  clientVariables?(input: ServiceConnection): Readonly<Record<string, Value>>
   /** What the credentials operation answers, secrets as references; absent when there are none. Null stands for "none set". */
   credentials?(input: ServiceConnection): Readonly<Record<string, Value | number | boolean | null>>
   /** Its API or page answers at `<this>.<slug>.<base domain>` too, from the port marked as its page, else the port `http`. */

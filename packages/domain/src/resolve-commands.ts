@@ -1,7 +1,6 @@
 import {
   type ActionDefinition,
   type ChosenToolchain,
-  type CommandEnvironment,
   type RuntimeType,
   runtimeTypes,
   type Settings,
@@ -12,11 +11,12 @@ import {
   searchPath,
   suiteTypes,
 } from '@stackquay/catalog'
-import type { Container, Limits } from '@stackquay/engine-api'
 import { commandText } from './command-line.ts'
 import { homeOf, jobsIn, ownLimits, sourceContainer } from './containers.ts'
 import { timeLimitSeconds } from './cron.ts'
+import type { NamedEnvironment } from './named-environment.ts'
 import { type Connections, packageFolder, resolveConnections } from './resolve-connections.ts'
+import { dataEnvironments } from './resolve-data-environments.ts'
 import type { ResolveFacts } from './resolve-facts.ts'
 import { runtimeInput } from './resolve-runtime.ts'
 import { toolchainOf, unavailableHere } from './resolve-toolchain.ts'
@@ -27,23 +27,13 @@ import type { CronSpec, ProjectSpec } from './spec.ts'
 export interface ProjectCommands {
   /** By runtime, in the order of the catalogue; of a project without any, `project` with the system's PATH. */
   readonly environments: readonly NamedEnvironment[]
+  /** Of its databases and services, for terminals and single programs. */
+  readonly dataEnvironments: readonly NamedEnvironment[]
   /** Ids are `<runtime>.<name>`. */
   readonly actions: readonly FoundAction[]
   readonly suites: readonly FoundSuite[]
   /** Cron jobs, those that are off too. */
   readonly cron: readonly FoundCron[]
-}
-
-export interface NamedEnvironment extends CommandEnvironment {
-  /** Name of the runtime, or `project`. */
-  readonly name: string
-  readonly label: string
-  /** Why nothing can run in it: its toolchain is missing here. Null when it can. */
-  readonly reason: string | null
-  /** Where its commands run, on an engine of images. */
-  readonly container?: Container
-  /** The limits of each of its commands, on an engine that runs programs of this machine. */
-  readonly limits?: Limits
 }
 
 export type FoundAction = ActionDefinition & { readonly id: string; readonly runtime: string }
@@ -67,6 +57,7 @@ export function resolveCommands(spec: ProjectSpec, facts: ResolveFacts): Project
   const places = environments.length === 0 ? [project] : environments
   return {
     environments: places,
+    dataEnvironments: dataEnvironments(spec, facts, connections),
     actions: runtimes.flatMap(({ actions }) => actions),
     cron: Object.entries(spec.cron ?? {}).map(([name, job]) => {
       const kind = runtimeOf(spec, job.runtime)

@@ -38,7 +38,7 @@ export function resolveService(service: Service, spec: ProjectSpec, facts: Resol
 }
 
 /** What a type needs of the engine and of the limits, and does not have here. */
-function engineBlocker(kind: Service['kind'], spec: ProjectSpec, facts: ResolveFacts): FieldError | null {
+export function engineBlocker(kind: Service['kind'], spec: ProjectSpec, facts: ResolveFacts): FieldError | null {
   const pointer = `${servicePointer(kind)}/enabled`
   if (kind.needs !== undefined && (kind.needs === 'images') !== (facts.containers !== null))
     return { pointer, code: 'engine_cannot', detail: whyNotHere(kind) }

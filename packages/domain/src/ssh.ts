@@ -6,7 +6,7 @@
 /** What somebody wants to log in to. */
 export interface SshUser {
   readonly slug: string
-  /** Runtime whose environment it is; null: the first. */
+  /** Runtime, database or service whose environment it is; null: the first runtime. */
   readonly workload: string | null
 }
 

@@ -1,7 +1,16 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { runtimeTypeOf, runtimeTypes, type ServiceFields, type Settings, serviceTypes } from '@stackquay/catalog'
-import { type NamedEnvironment, resolveCommands } from '../src/resolve-commands.ts'
+import {
+  databaseTypes,
+  runtimeTypeOf,
+  runtimeTypes,
+  type ServiceFields,
+  type Settings,
+  serviceTypes,
+} from '@stackquay/catalog'
+import type { ContainerFacts } from '../src/containers.ts'
+import type { NamedEnvironment } from '../src/named-environment.ts'
+import { resolveCommands } from '../src/resolve-commands.ts'
 import type { ResolveFacts } from '../src/resolve-facts.ts'
 import { resolveProject } from '../src/resolve-project.ts'
 import { emptySpec, type ProjectSpec } from '../src/spec.ts'
@@ -217,4 +226,97 @@ test('a test environment that has no ports and secrets yet says which it needs',
   })
   assert.deepEqual(missingLeases, [{ workload: 'postgresql-main', port: 'postgresql' }])
   assert.deepEqual(missingSecrets, [{ name: 'database/main/password', length: 32 }])
+})
+
+const everyService = Object.fromEntries(serviceTypes.map(({ name }) => [name, service(name)]))
+const everyDatabase = Object.fromEntries(
+  databaseTypes.map(({ name, releases }, at) => [
+    `of${at}`,
+    { type: name, version: releases[0]!.version, exposePort: false },
+  ]),
+)
+const containers: ContainerFacts = {
+  user: '1234:1234',
+  image: (reference) => reference,
+  ours: (name, base) => ({ folder: `/images/${name}`, tag: `${name}:of-${base.replace(':', '-')}` }),
+  pinned: () => null,
+  programs: ['/home/programs'],
+}
+
+test('every database and service that runs here is a place, none of them the one where nobody names one', () => {
+  const of = spec({ services: everyService, databases: everyDatabase })
+  for (const here of [facts, { ...facts, containers }]) {
+    const { environments, dataEnvironments } = resolveCommands(of, here)
+    const resolved = resolveProject(of, here)
+    assert.deepEqual(resolved.errors, [])
+    assert.deepEqual(
+      dataEnvironments.map(({ name }) => name).sort(),
+      resolved.workloads.map(({ ref }) => ref.workload).sort(),
+    )
+    assert.deepEqual(
+      environments.map(({ name }) => name),
+      ['project'],
+    )
+    for (const { name, needsUp, reason, setup, container } of dataEnvironments) {
+      assert.deepEqual([needsUp, reason, setup], [true, null, []], name)
+      // In the container of the workload, and never with its data.
+      const run = resolved.workloads.find(({ ref }) => ref.workload === name)!.run
+      assert.deepEqual(
+        [container?.image, container?.user, container?.network, container?.limits],
+        [run.container?.image, run.container?.user, run.container?.network, run.container?.limits],
+        name,
+      )
+      assert.deepEqual(container?.data ?? {}, {}, name)
+    }
+  }
+})
+
+test('beside a database its client programs find it, with the credentials of its application alone', () => {
+  const env = {
+    OTHER: { secret: false, value: 'mine' },
+    TOKEN: { secret: true, ref: { secret: 'sec_9', version: 3 } },
+  } as const
+  const databases = { main: postgresql, second: { type: 'postgresql', version: '17', exposePort: false } }
+  const of = spec({ databases, services: { redis: service('redis') }, env })
+  const { dataEnvironments } = resolveCommands(of, facts)
+  const second = dataEnvironments.find(({ name }) => name === 'postgresql-second')!
+  assert.deepEqual([second.label, second.cwd], ['PostgreSQL second', '/srv/shop'])
+  const { PATH, ...variables } = second.env
+  assert.match(String(PATH), /^\/opt\/postgresql\/bin:.*\/usr\/bin/)
+  assert.deepEqual(Object.keys(variables).sort(), [
+    ...['DATABASE_HOST', 'DATABASE_NAME', 'DATABASE_PASSWORD', 'DATABASE_PORT', 'DATABASE_URL', 'DATABASE_USER'],
+    ...['PGDATABASE', 'PGHOST', 'PGPASSWORD', 'PGPORT', 'PGUSER'],
+  ])
+  const port = String(facts.lease('postgresql-second', 'postgresql'))
+  const { PGHOST, PGPORT, PGUSER, PGDATABASE, PGPASSWORD } = variables
+  assert.deepEqual([PGHOST, PGPORT, PGUSER, PGDATABASE], ['127.0.0.1', port, 'second', 'second'])
+  assert.deepEqual(PGPASSWORD, [{ secret: 'sec_database/second/password', version: 1 }])
+  const redis = envOf(dataEnvironments, 'redis')
+  assert.deepEqual(redis.REDISCLI_AUTH, [{ secret: 'sec_service/redis/password', version: 1 }])
+  assert.equal('REDISCLI_AUTH' in envOf(resolveCommands(of, facts).environments), false)
+
+  const inside = resolveCommands(of, { ...facts, containers }).dataEnvironments[1]!
+  const { env: own, cwd, limits } = inside
+  assert.deepEqual(
+    [own.PATH, own.PGHOST, own.PGPORT, cwd, limits],
+    [undefined, 'postgresql-second', '5432', '/', undefined],
+  )
+})
+
+test('limits of a workload hold for the programs beside it', () => {
+  const limits = { cpus: null, memoryBytes: 512, pids: null, workloads: { redis: { memoryBytes: 64 } } }
+  const of = spec({ services: { redis: service('redis') }, limits })
+  const wanted = { cpus: null, memoryBytes: 64, pids: null }
+  assert.deepEqual(resolveCommands(of, facts).dataEnvironments[0]!.limits, wanted)
+  const inside = resolveCommands(of, { ...facts, containers }).dataEnvironments[0]!
+  assert.deepEqual([inside.limits, inside.container?.limits], [undefined, wanted])
+})
+
+test('a service elsewhere is no place, and one whose program is missing says what to install', () => {
+  const external = { host: 'cache.example', port: 6379, username: null, password: null, tls: false }
+  const away = spec({ services: { redis: service('redis', { external }) } })
+  assert.deepEqual(resolveCommands(away, facts).dataEnvironments, [])
+  const lacking = { ...facts, toolchain: () => null }
+  const [place] = resolveCommands(spec({ databases: { main: postgresql } }), lacking).dataEnvironments
+  assert.match(place!.reason!, /PostgreSQL 18 is not available on this machine.*apt-get install/)
 })

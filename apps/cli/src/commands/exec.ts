@@ -21,7 +21,10 @@ export const define: Define = (command, context) =>
   command
     .usage('[options] [project] -- <program> [arguments...]')
     .argument('[words...]')
-    .option('-w, --workload <name>', 'in whose environment: a runtime; without it the project’s first')
+    .option(
+      '-w, --workload <name>',
+      'in whose environment: a runtime, a database (postgresql-main) or a service; without it the first runtime',
+    )
     .option('-e, --env <name=value>', 'a further variable; can be given more than once', eachOf)
     .option('--no-stdin', 'leave standard input alone, as in a loop that reads from it')
     .addHelpText(
@@ -30,10 +33,12 @@ export const define: Define = (command, context) =>
 Standard input, standard output, standard error and signals pass through as they are, and so does the exit code (128 and
 the signal's number when a signal ended it; 127: there is no such program; 125: it could not be run). No shell reads the
 arguments: for one, say: stq exec shop -- sh -c 'echo $HOME'
+In a database or a service, while that runs, its client programs are on the PATH and its credentials in the variables.
 The program is ended when stq is. What must outlive it is an action (stq run) or a terminal (stq shell).
 
   stq exec shop -- npm ls
-  stq exec shop -w python -- python manage.py dumpdata > data.json`,
+  stq exec shop -w python -- python manage.py dumpdata > data.json
+  stq exec shop -w postgresql-main -- psql -c 'select 1'`,
     )
     .action((_words: string[], flags: ExecFlags) => runningProgram(() => run(context(), command, flags)))
 

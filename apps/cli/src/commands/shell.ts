@@ -29,7 +29,10 @@ export const define: Define = (command, context) =>
   command
     .usage('[options] [project] [-- <program> [arguments...]]')
     .argument('[words...]')
-    .option('-w, --workload <name>', 'in whose environment: a runtime; without it the project’s first')
+    .option(
+      '-w, --workload <name>',
+      'in whose environment: a runtime, a database (postgresql-main) or a service; without it the first runtime',
+    )
     .option('--list', 'show the terminals of the project')
     .option('--attach [terminal]', 'come back to one that runs; without its id to the newest')
     .option('--end <terminal>', 'end one with everything that runs in it')
@@ -42,6 +45,7 @@ The exit code is that of the shell; 0 when it was left running. Without a termin
 
   stq shell shop
   stq shell shop -- node --inspect
+  stq shell shop -w postgresql-main -- psql
   stq shell shop --attach`,
     )
     .action((_words: string[], flags: ShellFlags) => {

@@ -21,7 +21,10 @@ export const define: Define = (command, context) =>
   command
     .usage('[options] [project] [-- <command> [arguments...]]')
     .argument('[words...]')
-    .option('-w, --workload <name>', 'in whose environment: a runtime; without it the project’s first')
+    .option(
+      '-w, --workload <name>',
+      'in whose environment: a runtime, a database (postgresql-main) or a service; without it the first runtime',
+    )
     .option('--show', 'print host, user name, host key and the commands, and connect to nothing')
     .addHelpText(
       'after',

@@ -93,7 +93,7 @@ async function environmentOf(
   commands: () => ReturnType<HookDeps['resolver']['commands']>,
 ): Promise<NamedEnvironment> {
   try {
-    return environmentFor(await commands(), hook.runtime)
+    return environmentFor((await commands()).environments, hook.runtime)
   } catch (error) {
     throw asHookProblem(hook, error)
   }

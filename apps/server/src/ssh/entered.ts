@@ -10,7 +10,7 @@ export interface Entered {
   readonly project: Pick<ProjectRow, 'id' | 'slug'>
   /** The project as it is now. Throws when it is gone. */
   projectNow(): Promise<ProjectRow>
-  /** The runtime of the user name; undefined: the first. */
+  /** The runtime, database or service of the user name; undefined: the first runtime. */
   readonly workload: string | undefined
   /** The user name. */
   readonly user: string

@@ -5,6 +5,7 @@ import { sessionOf } from '../access/session-of.ts'
 import type { Config } from '../config.ts'
 import type { Handlers } from '../http/handler.ts'
 import type { Resolver } from '../projects/resolver.ts'
+import { placesOf } from '../terminals/environment.ts'
 import type { HostKey } from './host-key.ts'
 import { readPublicKey } from './public-key.ts'
 import type { SshState } from './server.ts'
@@ -77,8 +78,8 @@ export function sshHandlers({ store, resolver, config, ssh }: SshHandlersDeps) {
     async getProjectSsh({ params }) {
       const project = await store.projects.find(params.id)
       if (project === null) throw new ProblemError('not_found', `There is no project "${params.id}".`)
-      const { environments } = await resolver.commands(project)
-      const workloads = environments.map(({ name }) => name).filter((name) => name !== 'project')
+      const places = placesOf(await resolver.commands(project))
+      const workloads = places.map(({ name }) => name).filter((name) => name !== 'project')
       const state = ssh.state()
       const { host, port } = reachedAt(config, state)
       return {

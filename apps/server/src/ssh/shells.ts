@@ -1,6 +1,6 @@
 import type { ProjectRow } from '@stackquay/store'
 import type { Resolver } from '../projects/resolver.ts'
-import { environmentFor } from '../terminals/environment.ts'
+import { environmentFor, placesOf } from '../terminals/environment.ts'
 import { usableShell } from '../terminals/shell.ts'
 
 /** Shells without a terminal, as clients expect to find one behind a command. */
@@ -16,7 +16,7 @@ const best = 'command -v bash > /dev/null && exec bash "$@"; exec sh "$@"'
 
 export function createShells(resolver: Pick<Resolver, 'commands'>): Shells {
   const shell = async (project: ProjectRow, workload: string | undefined, ...words: readonly string[]) => {
-    const { container } = environmentFor(await resolver.commands(project), workload)
+    const { container } = environmentFor(placesOf(await resolver.commands(project)), workload)
     if (container !== undefined) return ['/bin/sh', '-c', best, 'sh', ...words]
     const [file] = (await usableShell()).argv
     return [file, ...words]

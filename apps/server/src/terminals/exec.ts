@@ -9,12 +9,12 @@ import type { FilesOf } from '../projects/files-of.ts'
 import { onDeletion } from '../projects/on-deletion.ts'
 import { refuseUnready } from '../projects/refuse-unready.ts'
 import type { Resolver } from '../projects/resolver.ts'
-import { containerOf, environmentFor, exitView } from './environment.ts'
+import { containerOf, environmentFor, exitView, placesOf, refuseStopped } from './environment.ts'
 import { createOutputLines } from './output-lines.ts'
 import { withProgram } from './program.ts'
 import { createStdinChannel } from './stdin-channel.ts'
 
-/** Single programs in the environment of a runtime, each for the one who waits for it. Nothing of them is kept. */
+/** Single programs in the environment of a runtime, a database or a service, each for the one who waits for it. Nothing of them is kept. */
 export interface Exec {
   /** As JSON lines. */
   answer(
@@ -160,7 +160,8 @@ async function start(
   signal: AbortSignal,
 ): Promise<Begun> {
   refuseUnready(await store.projects.find(project.id))
-  const environment = environmentFor(await resolver.commands(project), wanted.workload)
+  const environment = environmentFor(placesOf(await resolver.commands(project)), wanted.workload)
+  await refuseStopped(environment, project.id, engine, signal)
   const env = { ...environment.env, ...wanted.env }
   const argv = await withProgram(wanted.argv, { ...environment, env }, () => filesOf(project))
   const entry = {

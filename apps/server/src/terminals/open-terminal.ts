@@ -1,11 +1,11 @@
 import { basename } from 'node:path'
 import { ProblemError, type Terminal } from '@stackquay/contract'
-import type { NamedEnvironment } from '@stackquay/domain'
+import { type NamedEnvironment, sshUserOf } from '@stackquay/domain'
 import type { CommandRef, CommandSpec, Commands } from '@stackquay/engine-api'
 import { newId, type ProjectRow, type TerminalRow } from '@stackquay/store'
 import type { RequestContext } from '../http/handler.ts'
 import { refuseUnready } from '../projects/refuse-unready.ts'
-import { containerOf, environmentFor } from './environment.ts'
+import { containerOf, environmentFor, placesOf, refuseStopped } from './environment.ts'
 import { withProgram } from './program.ts'
 import type { Settling } from './settle.ts'
 import { type Shell, shellOf, terminalVariables } from './shell.ts'
@@ -29,7 +29,7 @@ export async function openTerminal(
   view: (row: TerminalRow) => Promise<Terminal>,
 ): Promise<Terminal> {
   refuseUnready(project)
-  const program = await programOf(deps, project, wanted)
+  const program = await programOf(deps, project, wanted, context.signal)
   const id = newId('term')
   return settling.whileStarting(id, async () => {
     // Before it starts: whatever runs is known, and in the audit log.
@@ -51,8 +51,10 @@ async function programOf(
   deps: TerminalsDeps,
   project: ProjectRow,
   { workload, command }: TerminalWish,
+  signal: AbortSignal,
 ): Promise<Program> {
-  const environment = environmentFor(await deps.resolver.commands(project), workload)
+  const environment = environmentFor(placesOf(await deps.resolver.commands(project)), workload)
+  await refuseStopped(environment, project.id, deps.engine, signal)
   if (command !== undefined)
     return { environment, shell: null, argv: await withProgram(command, environment, () => deps.filesOf(project)) }
   const shell = await shellOf(environment)
@@ -94,7 +96,7 @@ function specOf(
     ref: refOf(row),
     argv,
     cwd: environment.cwd,
-    env: { ...terminalVariables(project.slug, shell, environment.env), ...env },
+    env: { ...terminalVariables(placeName(project, environment), shell, environment.env), ...env },
     data: [],
     ...containerOf(environment),
     terminal: { cols, rows },
@@ -103,6 +105,11 @@ function specOf(
     stop: { signal: 'SIGHUP', deadlineSeconds: 3 },
     keepBytes: scrollbackBytes,
   }
+}
+
+/** For the prompt: two terminals side by side are told apart. */
+function placeName({ slug }: ProjectRow, { name, needsUp }: NamedEnvironment): string {
+  return sshUserOf(slug, needsUp === true ? name : null)
 }
 
 async function undo(

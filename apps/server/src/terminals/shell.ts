@@ -32,7 +32,7 @@ const bestShell = 'command -v bash > /dev/null && exec bash --noprofile --norc -
 
 /** What programs in a terminal want to know, besides what they get anywhere. The person's own variables win. */
 export function terminalVariables(
-  slug: string,
+  place: string,
   shell: Shell | null,
   env: Readonly<Record<string, Value>>,
 ): Readonly<Record<string, Value>> {
@@ -41,7 +41,9 @@ export function terminalVariables(
     ...env,
     TERM: 'xterm-256color',
     COLORTERM: 'truecolor',
-    ...(shell === null ? {} : { SHELL: shell.argv[0], PS1: shell.name === 'bash' ? `${slug}:\\W\\$ ` : `${slug} $ ` }),
+    ...(shell === null
+      ? {}
+      : { SHELL: shell.argv[0], PS1: shell.name === 'bash' ? `${place}:\\W\\$ ` : `${place} $ ` }),
   }
 }
 

@@ -76,7 +76,7 @@ function Users({ ssh: { user, workloads } }: { ssh: ProjectSsh }) {
   return (
     <>
       <span className="font-mono text-sm">{user}</span>
-      {workloads.length > 1 && (
+      {workloads.length > 0 && (
         <ul className="mt-1 flex flex-col gap-0.5 text-ink-2">
           {workloads.map((one) => (
             <li key={one.user}>

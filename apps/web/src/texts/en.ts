@@ -740,6 +740,8 @@ export const en = {
     list: 'Terminals',
     open: 'Open a terminal',
     openFor: (label: string) => `Terminal with ${label}`,
+    openBeside: 'In a database or service',
+    notUp: (title: string) => `${title} (not running)`,
     openedBy: (actor: string) => `Opened by ${actor}`,
     over: 'ended',
     viewers: (count: number) => `${count} viewers`,

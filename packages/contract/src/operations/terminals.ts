@@ -39,14 +39,22 @@ export const createTerminal = operation({
   method: 'POST',
   path: '/projects/{id}/terminals',
   tag: 'Terminals',
-  summary: 'Open a terminal in the environment of a runtime',
+  summary: 'Open a terminal in the environment of a runtime, a database or a service',
   description:
     'It continues without connections, also while the service restarts, until it ends, is ended, or was idle for long.',
   access: operate,
   params: id,
   body: TerminalCreate.optional(),
   results: { 201: Terminal },
-  problems: ['unavailable_here', 'program_not_found', 'engine_cannot', 'busy', 'conflict', 'validation_failed'],
+  problems: [
+    'unavailable_here',
+    'not_running',
+    'program_not_found',
+    'engine_cannot',
+    'busy',
+    'conflict',
+    'validation_failed',
+  ],
   audit: 'terminal.open',
 })
 
@@ -106,13 +114,13 @@ export const openTerminal = operation({
   access: operate,
   params: id,
   query: z.strictObject({
-    workload: z.string().max(60).optional().describe('Runtime whose environment it gets; default: the first.'),
+    workload: z.string().max(61).optional().describe('As in createTerminal.'),
     ...size,
   }),
   results: { 101: null },
   stream: 'websocket',
   ticket: 'stream',
-  problems: ['unavailable_here', 'engine_cannot', 'busy', 'conflict'],
+  problems: ['unavailable_here', 'not_running', 'engine_cannot', 'busy', 'conflict'],
   audit: 'terminal.open',
 })
 
@@ -121,7 +129,7 @@ export const execCommand = operation({
   method: 'POST',
   path: '/projects/{id}/exec',
   tag: 'Exec',
-  summary: 'Run a program in the environment of a runtime; its output as JSON lines',
+  summary: 'Run a program in the environment of a runtime, a database or a service; its output as JSON lines',
   description:
     'One object a line: {"stdout":"…"} and {"stderr":"…"} (with "encoding":"base64" for bytes that are not UTF-8), at the end ' +
     '{"exit":{"code":…,"signal":…}} (with "outOfMemory":true or "outOfProcesses":true when its limits ended it) or {"error":{…problem…}}. The program ends when the caller disconnects.',
@@ -130,7 +138,7 @@ export const execCommand = operation({
   body: ExecRequest,
   results: { 200: textOf('ExecLines', 'JSON lines: one object with stdout, stderr, exit or error in each.') },
   resultType: 'application/x-ndjson',
-  problems: ['validation_failed', 'unavailable_here', 'program_not_found', 'engine_cannot', 'busy'],
+  problems: ['validation_failed', 'unavailable_here', 'not_running', 'program_not_found', 'engine_cannot', 'busy'],
   audit: 'exec.run',
 })
 
@@ -149,6 +157,6 @@ export const watchExec = operation({
   results: { 101: null },
   stream: 'websocket',
   ticket: 'stream',
-  problems: ['validation_failed', 'unavailable_here', 'program_not_found', 'engine_cannot', 'busy'],
+  problems: ['validation_failed', 'unavailable_here', 'not_running', 'program_not_found', 'engine_cannot', 'busy'],
   audit: 'exec.run',
 })

@@ -11,7 +11,7 @@ export const ProjectSsh = z
     user: z.string(),
     workloads: z
       .array(z.object({ workload: z.string(), user: z.string() }).meta({ id: 'SshUser' }))
-      .describe('Runtimes, each with the user name for its environment.'),
+      .describe('Runtimes, databases and services, each with the user name for its environment.'),
     hostKey: z
       .object({
         type: z.string(),

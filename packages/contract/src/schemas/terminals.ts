@@ -4,9 +4,13 @@ import { OutputRange, Time, WorkloadName } from './common.ts'
 export const TerminalId = z.string().min(1).max(60).describe('Id of a terminal: `term_…`.')
 export const TerminalSize = { cols: z.int().min(2).max(500), rows: z.int().min(1).max(300) }
 
+const Place = WorkloadName.describe(
+  'Runtime, database (`postgresql-main`) or service whose environment it gets; default: the first runtime.',
+)
+
 export const TerminalCreate = z
   .strictObject({
-    workload: WorkloadName.optional().describe('Runtime whose environment it gets; default: the project’s first.'),
+    workload: Place.optional(),
     cols: TerminalSize.cols.default(80),
     rows: TerminalSize.rows.default(24),
     command: z.array(z.string().max(10_000)).min(1).max(200).optional().describe('argv to run in place of a shell.'),
@@ -36,7 +40,7 @@ export type Terminal = z.infer<typeof Terminal>
 
 export const ExecBody = z.strictObject({
   argv: z.array(z.string().max(100_000)).min(1).max(1000).describe('A program and its arguments; no shell reads them.'),
-  workload: WorkloadName.optional().describe('Runtime whose environment it gets; default: the project’s first.'),
+  workload: Place.optional(),
   env: z
     .record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/), z.string())
     .optional()

@@ -1,9 +1,9 @@
 import type { ProjectView, Terminal } from '@stackquay/contract'
-import { Plus } from 'lucide-react'
-import { useState } from 'react'
+import { Database, Plus } from 'lucide-react'
+import { type ReactNode, useState } from 'react'
 import { openTerminal } from '../../api/terminals.ts'
 import { Button, IconButton } from '../../components/button.tsx'
-import { Menu, MenuItem } from '../../components/menu.tsx'
+import { Menu, MenuItem, MenuSeparator } from '../../components/menu.tsx'
 import { toastProblem } from '../../components/toast.tsx'
 import { engineReason } from '../../modules/project-actions.ts'
 import { useLabels } from '../../modules/use-labels.ts'
@@ -38,6 +38,20 @@ function useEnvironments(project: ProjectView): readonly { readonly name: string
     .map(({ name }) => ({ name, label: labels[name] ?? name }))
 }
 
+/** Databases and services beside which one may run while they do. */
+function besideItems(project: ProjectView, onOpen: Open): readonly ReactNode[] {
+  return project.status.workloads
+    .filter(({ kind }) => kind === 'database' || kind === 'service')
+    .map(({ name, title, state }) => {
+      const up = project.status.state === 'sleeping' || (state !== 'stopped' && state !== 'crashed')
+      return (
+        <MenuItem key={name} icon={Database} disabled={!up} onSelect={() => void onOpen(name)}>
+          {up ? t.openFor(title) : t.notUp(title)}
+        </MenuItem>
+      )
+    })
+}
+
 interface OpenProps {
   project: ProjectView
   busy: boolean
@@ -46,25 +60,48 @@ interface OpenProps {
 
 export function OpenButtons({ project, busy, onOpen }: OpenProps) {
   const environments = useEnvironments(project)
+  const beside = besideItems(project, onOpen)
   const reason = engineReason(project)
-  if (environments.length < 2) {
-    return (
-      <Button icon={Plus} look="primary" busy={busy} reason={reason} onClick={() => void onOpen(environments[0]?.name)}>
-        {t.open}
-      </Button>
-    )
-  }
-  return environments.map(({ name, label }) => (
-    <Button key={name} icon={Plus} busy={busy} reason={reason} onClick={() => void onOpen(name)}>
-      {t.openFor(label)}
-    </Button>
-  ))
+  return (
+    <>
+      {environments.length < 2 ? (
+        <Button
+          icon={Plus}
+          look="primary"
+          busy={busy}
+          reason={reason}
+          onClick={() => void onOpen(environments[0]?.name)}
+        >
+          {t.open}
+        </Button>
+      ) : (
+        environments.map(({ name, label }) => (
+          <Button key={name} icon={Plus} busy={busy} reason={reason} onClick={() => void onOpen(name)}>
+            {t.openFor(label)}
+          </Button>
+        ))
+      )}
+      {beside.length > 0 && reason === null && (
+        <Menu
+          trigger={
+            <Button icon={Database} busy={busy}>
+              {t.openBeside}
+            </Button>
+          }
+        >
+          {beside}
+        </Menu>
+      )}
+    </>
+  )
 }
 
 export function NewButton({ project, busy, onOpen }: OpenProps) {
   const environments = useEnvironments(project)
+  const beside = besideItems(project, onOpen)
   const reason = engineReason(project)
-  if (environments.length < 2 || reason !== null) {
+  const first = environments[0]
+  if ((environments.length < 2 && beside.length === 0) || reason !== null) {
     return (
       <IconButton
         icon={Plus}
@@ -73,17 +110,25 @@ export function NewButton({ project, busy, onOpen }: OpenProps) {
         size="sm"
         busy={busy}
         reason={reason}
-        onClick={() => void onOpen(environments[0]?.name)}
+        onClick={() => void onOpen(first?.name)}
       />
     )
   }
   return (
     <Menu trigger={<IconButton icon={Plus} label={t.open} look="secondary" size="sm" busy={busy} />}>
-      {environments.map(({ name, label }) => (
-        <MenuItem key={name} onSelect={() => void onOpen(name)}>
-          {t.openFor(label)}
+      {environments.length < 2 && (
+        <MenuItem icon={Plus} onSelect={() => void onOpen(first?.name)}>
+          {first === undefined ? t.open : t.openFor(first.label)}
         </MenuItem>
-      ))}
+      )}
+      {environments.length > 1 &&
+        environments.map(({ name, label }) => (
+          <MenuItem key={name} icon={Plus} onSelect={() => void onOpen(name)}>
+            {t.openFor(label)}
+          </MenuItem>
+        ))}
+      {beside.length > 0 && <MenuSeparator />}
+      {beside}
     </Menu>
   )
 }

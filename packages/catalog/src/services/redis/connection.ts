@@ -23,6 +23,12 @@ export const variables: ServiceType['variables'] = (connection) => {
   }
 }
 
+/** All that `redis-cli` takes from its environment: it is told host and port. */
+export const clientVariables: NonNullable<ServiceType['clientVariables']> = (connection) => {
+  const { password } = targetOf(connection)
+  return { ...(password === null ? {} : { REDISCLI_AUTH: password }) }
+}
+
 export const credentials: NonNullable<ServiceType['credentials']> = (connection) => {
   const target = targetOf(connection)
   return {

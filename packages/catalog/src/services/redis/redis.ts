@@ -3,7 +3,7 @@ import type { ServiceInput, ServiceType, WorkloadSpec } from '../../entry-types.
 import { servicePort } from '../../service-ports.ts'
 import { serviceSettings } from '../../service-settings.ts'
 import { backup } from './backup-method.ts'
-import { credentials, variables } from './connection.ts'
+import { clientVariables, credentials, variables } from './connection.ts'
 import { ExternalPatch, ExternalStored, ExternalView, externalOf } from './external.ts'
 import { health, healthUser } from './health.ts'
 import { startScript } from './start-script.ts'
@@ -75,6 +75,7 @@ export const redis: ServiceType = {
   runsHere: (settings) => externalOf(settings) === null,
   toWorkload,
   variables,
+  clientVariables,
   credentials,
   backup,
   hasKeys: true,
