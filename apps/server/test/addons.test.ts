@@ -153,3 +153,27 @@ test('on an engine of programs an addon of images says why it cannot run', async
   assert.equal(refused.status, 422, refused.body)
   assert.match(refused.body, /comes as an image alone/)
 })
+
+test('a version that a newer file brings opens the data after a backup, taken of what the older file ran', async (t) => {
+  const { app, call, project, engine } = await opened(t)
+  ok(await call('setProjectAddon', { params: { ...project, name }, body: {} }))
+  const started = await call('startProject', { params: project, query: { wait: '30' } })
+  const { id } = ok(await call('getProject', { params: project }))
+  assert.ok(engine.machine.workloads.has(`${id}/${name}`), started.body)
+  engine.toolchainsFound = engine.toolchainsFound.map((one) =>
+    one.name === `addon-${name}` ? { ...one, version: '26.5.0' } : one,
+  )
+  const newer = native.replaceAll('26.4', '26.5')
+  ok(await call('addAddon', { body: { yaml: newer } }))
+  const body = { version: '26.5' }
+  const changed = await call('setProjectAddon', { params: { ...project, name }, query: { wait: '30' }, body })
+  assert.equal(ok(changed).operation?.state, 'succeeded', changed.body)
+  const [backup, ...more] = ok(await call('listBackups', { params: project })).items
+  assert.deepEqual([backup.source, more], ['before-upgrade', []])
+  assert.equal(backup.parts.find((one: { id: string }) => one.id === `service:${name}`)?.version, '26.4')
+  const { spec } = (await app.store.projects.find(id))!
+  assert.deepEqual(
+    [spec.services[name]?.version, spec.addons?.[name]?.versions.map(({ version }) => version)],
+    ['26.5', ['26.5']],
+  )
+})

@@ -4,24 +4,10 @@ import { chooseLine, type OfferedLine } from './choose-line.ts'
 import { databaseWorkload } from './resolve-connections.ts'
 import { seedFaults, seedPaths, withSeed } from './seed.ts'
 import { type DatabaseSpec, type ProjectSpec, primaryDatabase, withPrimaryMarked } from './spec.ts'
+import type { DatabaseVersion, EarlierData } from './version-changes.ts'
 
 type Databases = ProjectSpec['databases']
 type Sent = NonNullable<NonNullable<ProjectPatch['databases']>[string]>
-
-/** Data of one release line that is to be data of another. The specification keeps the line that wrote it until it is. */
-export interface VersionChange {
-  readonly database: string
-  readonly from: string
-  readonly to: string
-  /** The backup that is put back, for an earlier line; null where the data itself becomes that of a later one. */
-  readonly back: EarlierData | null
-}
-
-/** A backup that was taken before an upgrade. */
-export interface EarlierData {
-  readonly backup: string
-  readonly createdAt: string
-}
 
 /** What was there before an upgrade of a database away from a release line; the newest. */
 export type Earlier = (database: string, line: string) => EarlierData | null
@@ -41,9 +27,9 @@ export function mergeDatabases(
   spec: ProjectSpec,
   patch: ProjectPatch,
   world: World,
-): { readonly databases: Databases; readonly versions: readonly VersionChange[] } {
+): { readonly databases: Databases; readonly versions: readonly DatabaseVersion[] } {
   const databases = new Map(Object.entries(spec.databases))
-  const versions: VersionChange[] = []
+  const versions: DatabaseVersion[] = []
   for (const [name, sent] of Object.entries(patch.databases ?? {})) {
     const before = databases.get(name)
     if (sent === null) {
@@ -78,21 +64,6 @@ export function databasesAskAboutData(databases: Databases, patch: ProjectPatch)
     if (before === undefined || sent === null) return false
     return sent.version !== undefined && sent.version !== before.version
   })
-}
-
-/** The specification as its data is: with the lines that wrote it. */
-export function withVersionsOf(
-  spec: ProjectSpec,
-  versions: readonly VersionChange[],
-  which: 'from' | 'to',
-): ProjectSpec {
-  if (versions.length === 0) return spec
-  const databases = new Map(Object.entries(spec.databases))
-  for (const change of versions) {
-    const now = databases.get(change.database)
-    if (now !== undefined) databases.set(change.database, { ...now, version: change[which] })
-  }
-  return { ...spec, databases: Object.fromEntries(databases) }
 }
 
 function needsDelete(name: string): FieldError {
@@ -180,7 +151,7 @@ function versionChange(
   { version: from }: DatabaseSpec,
   { version: sent, removeData }: Sent,
   { offers, data, earlier, errors }: World,
-): string | VersionChange | 'refused' {
+): string | DatabaseVersion | 'refused' {
   const refuse = (field: string, code: string, detail: string) => {
     errors.push({ pointer: `/databases/${name}/${field}`, code, detail })
     return 'refused' as const

@@ -4,13 +4,14 @@ import { mergeBranches } from './branches.ts'
 import { chooseLine, type OfferedLine } from './choose-line.ts'
 import { type Fields, isObject, withoutUndefined } from './fields.ts'
 import { mergeHooks } from './hooks.ts'
-import { type Earlier, mergeDatabases, noneEarlier, type VersionChange } from './merge-databases.ts'
+import { type Earlier, mergeDatabases, noneEarlier } from './merge-databases.ts'
 import { mergeLimits } from './merge-limits.ts'
 import { mergeServices } from './merge-services.ts'
 import { mergeWorkers } from './merge-workers.ts'
 import { mergePull } from './pull.ts'
 import { mergeSleep } from './sleep.ts'
 import type { EnvVariable, ProjectSpec } from './spec.ts'
+import type { VersionChange } from './version-changes.ts'
 
 /** What the instance offers now: versions by runtime, service and database, newest first, the default marked. */
 export interface Offers {
@@ -30,7 +31,7 @@ export type Merged =
       readonly spec: ProjectSpec
       /** Services whose data the patch asks to delete. */
       readonly removesData: readonly string[]
-      /** Databases whose data is to become that of another release line. */
+      /** Databases and services whose data is to become that of another release line. */
       readonly versions: readonly VersionChange[]
     }
   | { readonly ok: false; readonly errors: readonly FieldError[] }
@@ -86,7 +87,12 @@ export function mergeProject(
   const limited: ProjectSpec = { ...changed, limits: mergeLimits(changed, patch, errors) }
   const next = mergeHooks(mergePull(limited, patch, errors), patch, errors)
   if (errors.length > 0) return { ok: false, errors }
-  return { ok: true, spec: next, removesData: services.removesData, versions: databases.versions }
+  return {
+    ok: true,
+    spec: next,
+    removesData: services.removesData,
+    versions: [...databases.versions, ...services.versions],
+  }
 }
 
 function mergeRuntime(

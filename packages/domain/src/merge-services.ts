@@ -13,6 +13,7 @@ import { type Fields, isObject, withoutUndefined } from './fields.ts'
 import { nearestName } from './names.ts'
 import { servicePointer } from './service-types.ts'
 import type { ProjectSpec } from './spec.ts'
+import type { ServiceVersion } from './version-changes.ts'
 
 type Before = Pick<ProjectSpec, 'services' | 'addons' | 'workers'>
 
@@ -35,10 +36,14 @@ export function mergeServices(
   naming: 'enables' | 'keeps',
   data: ReadonlyMap<string, string | null>,
   errors: FieldError[],
-): Pick<ProjectSpec, 'services' | 'addons'> & { readonly removesData: readonly string[] } {
+): Pick<ProjectSpec, 'services' | 'addons'> & {
+  readonly removesData: readonly string[]
+  readonly versions: readonly ServiceVersion[]
+} {
   const { services } = spec
   const merged: Record<string, ServiceFields> = { ...services }
   const removesData: string[] = []
+  const versions: ServiceVersion[] = []
   const { addons, sent: ofAddons } = namedAddons(spec, patch, offers.addons ?? {}, errors)
   for (const { kind, fields: sent } of [...ofBuiltIn(patch), ...ofAddons]) {
     if (!isObject(sent)) continue
@@ -54,9 +59,42 @@ export function mergeServices(
     })
     if (next === null) continue
     merged[kind.name] = next
+    const change = opensAnew(kind, before, next, writtenBy)
+    if (change !== null) versions.push({ ...change, ...newDescription(spec.addons, addons, kind.name) })
     if (sent.removeData === true && data.has(kind.name)) removesData.push(kind.name)
   }
-  return { services: merged, ...onlyOf(addons, merged), removesData }
+  return { services: merged, ...onlyOf(addons, merged), removesData, versions }
+}
+
+/**
+ * Whether a program of another release line than the one that wrote the data is to open it from now on. A service that is off opens
+ * nothing: what was wished for meanwhile counts when it is enabled. One that was to open it before has its backup.
+ */
+function opensAnew(
+  kind: ServiceType,
+  before: ServiceFields | undefined,
+  after: ServiceFields,
+  writtenBy: string | null,
+): ServiceVersion | null {
+  if (writtenBy === null || !kind.keepsData || !opensData(kind, after)) return null
+  if (before !== undefined && opensData(kind, before) && before.version === after.version) return null
+  const isSame = kind.lineOf(writtenBy) === kind.lineOf(after.version)
+  return isSame ? null : { service: kind.name, from: writtenBy, to: after.version }
+}
+
+function newDescription(
+  before: ProjectSpec['addons'],
+  after: ProjectSpec['addons'],
+  name: string,
+): Pick<ServiceVersion, 'addon'> {
+  const [from, to] = [before, after].map((all) =>
+    all !== undefined && Object.hasOwn(all, name) ? all[name] : undefined,
+  )
+  return from === undefined || to === undefined || from === to ? {} : { addon: { from, to } }
+}
+
+function opensData(kind: ServiceType, settings: ServiceFields): boolean {
+  return settings.enabled && kind.runsHere?.(settings) !== false
 }
 
 function ofBuiltIn(patch: ProjectPatch): readonly Sent[] {
@@ -133,6 +171,7 @@ export function servicesAskAboutData({ services, addons = {} }: Before, patch: P
     if (sent.removeData === true) return true
     if (before === undefined) return false
     if (sent.enabled === true && !before.enabled) return true
+    if (!opensData(kind, before) && opensData(kind, withSent(before, sent))) return true
     return ['version', ...kind.settings.ofData].some(
       (field) => sent[field] !== undefined && sent[field] !== before[field],
     )
@@ -223,6 +262,14 @@ function heldVersion(
 ): string | undefined {
   if (before === undefined || before.enabled || !after.enabled || writtenBy !== null) return before?.version
   return offered.some((line) => line.version === before.version && line.available) ? before.version : undefined
+}
+
+function withSent(before: ServiceFields, sent: Fields): ServiceFields {
+  const changed = Object.entries(withoutUndefined(sent)).map(([field, value]) => [
+    field,
+    mergeValue(before[field], value),
+  ])
+  return { ...before, ...Object.fromEntries(changed) }
 }
 
 /** Objects are merged, everything else is replaced; null takes away. */

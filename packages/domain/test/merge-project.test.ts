@@ -2,9 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { databaseTypes, runtimeTypeOf, runtimeTypes, type ServiceType, serviceTypes } from '@stackquay/catalog'
 import type { ProjectPatch } from '@stackquay/contract'
-import { type Earlier, isEarlier, withVersionsOf } from '../src/merge-databases.ts'
+import { type Earlier, isEarlier } from '../src/merge-databases.ts'
 import { type EnvPatch, mergeProject, type Offers, sameSpec } from '../src/merge-project.ts'
 import { emptySpec, type ProjectSpec, primaryDatabase } from '../src/spec.ts'
+import { withVersionsOf } from '../src/version-changes.ts'
 import {
   allTypes,
   generator,

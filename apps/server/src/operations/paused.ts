@@ -16,6 +16,8 @@ export async function pauseWorkloads(
   names: readonly string[],
   { signal, output }: StepContext,
   deps: OperationDeps,
+  /** `mayStay`: the operation itself makes that they can be started again, by another program. */
+  { mayStay = false }: { readonly mayStay?: boolean } = {},
 ): Promise<void> {
   const { engine, model, reveal, restartHolds, observations } = deps
   const { project } = operation
@@ -24,7 +26,7 @@ export async function pauseWorkloads(
   const running = observed.filter((one) => isUp(one) && names.includes(one.ref.workload))
   if (running.length === 0) return
   const { workloads: wanted, unresolved } = (await model.renew(project)).resolved
-  refuseStuck(running, unresolved)
+  if (!mayStay) refuseStuck(running, unresolved)
   await remember(
     operation.id,
     running.map(({ ref }) => ref.workload),

@@ -1,6 +1,6 @@
 import type { UpgradeLook } from '@stackquay/catalog'
 import { ProblemError } from '@stackquay/contract'
-import { type DatabaseUpgrade, databasePart, type PlacedAnew } from '@stackquay/domain'
+import { type DatabaseUpgrade, type DatabaseVersion, databasePart, type PlacedAnew } from '@stackquay/domain'
 import type { StepContext, Work, WorkStep } from '@stackquay/orchestrator'
 import { bytesText, requireRoomForData } from '../backups/free-room.ts'
 import { openBackup } from '../backups/open-backup.ts'
@@ -8,9 +8,10 @@ import { carryOver, runUpgrade } from '../upgrades/run-upgrade.ts'
 import { workloadOf } from '../upgrades/upgrade-plan.ts'
 import { findProject, type OperationDeps } from './operation-deps.ts'
 import { putPart } from './put-back.ts'
-import type { Upgrading } from './upgrade.ts'
+import type { Upgrading as UpgradingOf } from './upgrade.ts'
 import { noteStage, setVersion, upgradeOf } from './upgrade-undo.ts'
 
+type Upgrading = UpgradingOf<DatabaseVersion>
 type Stage = Work['stages'][number]
 type Guard = (steps: () => Promise<readonly WorkStep[]>) => Stage
 
@@ -176,7 +177,7 @@ function exchangeStep(
     title: `Use the data of version ${change.to}`,
     run: async (context) => {
       if (upgrade?.manner === 'anew') await runUpgrade(upgrade, upgrade.swap, context, deps)
-      await setVersion(operation, change, change.to, deps, 'exchanged')
+      await setVersion(operation, change, 'to', deps, 'exchanged')
     },
   }
 }

@@ -1,5 +1,14 @@
 import { ProblemError } from '@stackquay/contract'
-import { type DatabaseUpgrade, databasePart, databaseWorkload, sameSpec, withVersionsOf } from '@stackquay/domain'
+import {
+  type DatabaseUpgrade,
+  type DatabaseVersion,
+  databaseWorkload,
+  isOfDatabase,
+  isOfService,
+  partOfChange,
+  sameSpec,
+  withVersionsOf,
+} from '@stackquay/domain'
 import type { StepContext } from '@stackquay/orchestrator'
 import { newId, type ProjectOperation, type ProjectRow } from '@stackquay/store'
 import { openBackup } from '../backups/open-backup.ts'
@@ -20,20 +29,29 @@ export type UpgradeStage = 'begun' | 'carried' | 'exchanged' | 'proven' | 'undon
 
 export async function stageOf(
   operation: string,
-  { database }: UpgradeRequest,
+  change: UpgradeRequest,
   { store }: Pick<OperationDeps, 'store'>,
 ): Promise<UpgradeStage | null> {
-  return stagesIn((await store.operations.find(operation))?.input)[database] ?? null
+  return stagesIn((await store.operations.find(operation))?.input)[keyOf(change)] ?? null
+}
+
+/** No database has such a name as a part of a service. */
+function keyOf(change: UpgradeRequest): string {
+  return isOfService(change) ? partOfChange(change) : change.database
+}
+
+export function subjectOf(change: UpgradeRequest): string {
+  return isOfService(change) ? change.service : change.database
 }
 
 export async function noteStage(
   operation: string,
-  { database }: UpgradeRequest,
+  change: UpgradeRequest,
   stage: UpgradeStage,
   { store }: Pick<OperationDeps, 'store'>,
 ): Promise<void> {
   const before = stagesIn((await store.operations.find(operation))?.input)
-  await noteInput(operation, { stages: { ...before, [database]: stage } }, { store })
+  await noteInput(operation, { stages: { ...before, [keyOf(change)]: stage } }, { store })
 }
 
 function stagesIn(input: ProjectOperation['input'] | undefined): Readonly<Record<string, UpgradeStage>> {
@@ -41,16 +59,17 @@ function stagesIn(input: ProjectOperation['input'] | undefined): Readonly<Record
 }
 
 /** The service was ended while it put the old version back. It does not try the new one again. */
-export function refuseUndone(stage: UpgradeStage | null, { database, to }: UpgradeRequest): void {
+export function refuseUndone(stage: UpgradeStage | null, change: UpgradeRequest): void {
   if (stage !== 'undone') return
-  throw new ProblemError('interrupted', `The change of "${database}" to ${to} had failed, and the service was ended.`, {
+  const what = `The change of "${subjectOf(change)}" to ${change.to}`
+  throw new ProblemError('interrupted', `${what} had failed, and the service was ended.`, {
     hint: 'The version and the data from before are back. Try again.',
   })
 }
 
 export async function upgradeOf(
   project: string,
-  { database, from, to }: UpgradeRequest,
+  { database, from, to }: UpgradeRequest<DatabaseVersion>,
   { store, resolver }: Pick<OperationDeps, 'store' | 'resolver'>,
 ): Promise<DatabaseUpgrade> {
   const upgrade = await resolver.upgrade(await findProject(store, project), database, { from, to })
@@ -65,22 +84,24 @@ export async function upgradeOf(
 export async function setVersion(
   { id, project }: Pick<ProjectOperation, 'id' | 'project'>,
   change: UpgradeRequest,
-  version: string,
+  which: 'from' | 'to',
   { store, model }: Pick<OperationDeps, 'store' | 'model'>,
   stage: UpgradeStage,
 ): Promise<void> {
   await store.transaction(async (tx) => {
     const row = await findProject(store, project)
     const operation = await store.operations.find(id)
-    const spec = withVersionsOf(row.spec, [{ ...change, to: version }], 'to')
+    const spec = withVersionsOf(row.spec, [change], which)
     // What was carried out last says the same: nothing is left to be done.
     const isCarriedOut = row.heldSpec !== null && sameSpec({ ...spec, name: row.heldSpec.name }, row.heldSpec)
     const changed = await tx.projects.update(project, row.generation, { spec, isCarriedOut })
-    const database = spec.databases[change.database]
-    // What was kept of its changes leads to the data of the other version.
-    if (database !== undefined)
-      await tx.archives.end(project, databaseWorkload(database.type, change.database), newId('arc'))
-    const stages = { ...stagesIn(operation?.input), [change.database]: stage }
+    if (isOfDatabase(change)) {
+      const database = spec.databases[change.database]
+      // What was kept of its changes leads to the data of the other version.
+      if (database !== undefined)
+        await tx.archives.end(project, databaseWorkload(database.type, change.database), newId('arc'))
+    } else if (which === 'from') await tx.keptData.writtenBy(project, change.service, change.from)
+    const stages = { ...stagesIn(operation?.input), [keyOf(change)]: stage }
     if (operation !== null) await tx.operations.update(id, { input: { ...operation.input, stages } })
     await tx.events.append({
       type: 'project.changed',
@@ -105,10 +126,10 @@ export async function undoVersion(
     const row = await findProject(deps.store, operation.project)
     const { kinds } = (await deps.model.renew(row.id)).resolved
     const observed = await deps.engine.observe(row.id, forever)
-    const users = usersOfParts(row, [databasePart(change.database)], observed, kinds)
-    await pauseWorkloads(operation, users, context, deps)
+    const users = usersOfParts(row, [partOfChange(change)], observed, kinds)
+    await pauseWorkloads(operation, users, context, deps, { mayStay: isOfService(change) })
     await putOldBack(row, change, context, deps)
-    await setVersion(operation, change, change.from, deps, 'undone')
+    await setVersion(operation, change, 'from', deps, 'undone')
   }
   await forgetBefore(change.before, deps)
 }
@@ -120,7 +141,8 @@ async function putOldBack(
   context: StepContext,
   deps: OperationDeps,
 ): Promise<void> {
-  const upgrade = change.back === null ? await deps.resolver.upgrade(row, change.database, change) : null
+  const isForward = isOfDatabase(change) && change.back === null
+  const upgrade = isForward ? await deps.resolver.upgrade(row, change.database, change) : null
   if (upgrade?.manner === 'anew') {
     const isBack = await runUpgrade(upgrade, upgrade.undo, context, deps).then(
       () => true,
@@ -128,7 +150,7 @@ async function putOldBack(
     )
     if (isBack) return
   }
-  const id = databasePart(change.database)
+  const id = partOfChange(change)
   const from = await openBackup(change.before, [id], deps.backups)
   for (const part of from.manifest.parts) if (part.id === id) await putPart(row, part, from, context, deps)
 }
@@ -140,7 +162,7 @@ async function finishVersion(
   context: StepContext,
   deps: OperationDeps,
 ): Promise<void> {
-  if (change.back !== null) return
+  if (!isOfDatabase(change) || change.back !== null) return
   const row = await findProject(deps.store, project)
   const upgrade = await deps.resolver.upgrade(row, change.database, change)
   if (upgrade?.manner === 'anew') await runUpgrade(upgrade, upgrade.finish, context, deps).catch(() => undefined)

@@ -1,24 +1,25 @@
-import { databasePart, type VersionChange } from '@stackquay/domain'
+import { type DatabaseVersion, isOfService, type VersionChange } from '@stackquay/domain'
 import type { StepContext, Work, WorkStep } from '@stackquay/orchestrator'
 import type { ProjectOperation } from '@stackquay/store'
-import { usersOfParts } from '../backups/project-parts.ts'
 import { workloadOf } from '../upgrades/upgrade-plan.ts'
 import { carryOutActs } from './carry-out-acts.ts'
 import { deadlines, findProject, forever, type OperationDeps } from './operation-deps.ts'
-import { bringBack, pausedBy, pauseWorkloads } from './paused.ts'
+import { bringBack, pausedBy } from './paused.ts'
 import { type Failures, giveUpAfter, reconcileSteps, stopNow } from './reconcile-steps.ts'
-import { type TakenBackup, takeBackup } from './take-backup.ts'
+import type { TakenBackup } from './take-backup.ts'
+import { backupSteps, pauseSteps } from './upgrade-before.ts'
 import { convertStages } from './upgrade-convert.ts'
+import { serviceStages } from './upgrade-service.ts'
 import { noteStage, refuseUndone, stageOf, undoVersion } from './upgrade-undo.ts'
 
-/** A change of the version of a database, as its operation keeps it. */
-export interface UpgradeRequest extends VersionChange {
+/** A change of the version of a database or a service, as its operation keeps it. */
+export type UpgradeRequest<Change extends VersionChange = VersionChange> = Change & {
   /** Id that the backup of what is there gets, or has: a second attempt makes no second one. */
   readonly before: string
 }
 
 /**
- * Makes the data of databases that of other release lines, then carries the rest of the change out. Until a server of the new line runs on
+ * Makes the data of databases and services that of other release lines, then carries the rest of the change out. Until a server of the new line runs on
  * it, the specification, the program and the data of the old one can come back, and do whatever goes wrong. Cut off it goes on, or begins again.
  */
 export function upgrade(operation: ProjectOperation, deps: OperationDeps): Work {
@@ -46,21 +47,23 @@ export function upgrade(operation: ProjectOperation, deps: OperationDeps): Work 
   }
 }
 
-export interface Upgrading {
+export interface Upgrading<Change extends VersionChange = VersionChange> {
   readonly operation: ProjectOperation
-  readonly change: UpgradeRequest
+  readonly change: UpgradeRequest<Change>
   readonly failures: Failures
   readonly taken: TakenBackup[]
 }
 
 /** None of the steps that an attempt before did for good. */
-function stagesOf(upgrading: Upgrading, deps: OperationDeps): Work['stages'] {
-  const { operation, change } = upgrading
+function stagesOf({ change, ...rest }: Upgrading, deps: OperationDeps): Work['stages'] {
+  const { operation } = rest
   const unless = (isDone: readonly string[], steps: () => Promise<readonly WorkStep[]>) => async () => {
     const stage = await stageOf(operation.id, change, deps)
     refuseUndone(stage, change)
     return stage !== null && isDone.includes(stage) ? [] : steps()
   }
+  if (isOfService(change)) return serviceStages({ ...rest, change }, deps, unless)
+  const upgrading = { ...rest, change }
   const carried = ['carried', 'exchanged', 'proven']
   return [
     unless(['exchanged', 'proven'], () => pauseSteps(upgrading, deps)),
@@ -76,38 +79,9 @@ function stagesOf(upgrading: Upgrading, deps: OperationDeps): Work['stages'] {
   ]
 }
 
-async function pauseSteps({ operation, change }: Upgrading, deps: OperationDeps): Promise<readonly WorkStep[]> {
-  const row = await findProject(deps.store, operation.project)
-  const { kinds } = (await deps.model.renew(row.id)).resolved
-  const observed = await deps.engine.observe(row.id, forever)
-  const names = usersOfParts(row, [databasePart(change.database)], observed, kinds)
-  if (names.length === 0) return []
-  const run: WorkStep['run'] = (context) => pauseWorkloads(operation, names, context, deps)
-  return [{ id: 'pause', title: `Stop what uses it: ${names.join(', ')}`, run }]
-}
-
-/** Everything that could be needed to come back, while nothing writes. */
-async function backupSteps({ operation, change, taken }: Upgrading, deps: OperationDeps): Promise<readonly WorkStep[]> {
-  const row = await findProject(deps.store, operation.project)
-  const { before, database, from, to, back } = change
-  const request = {
-    id: before,
-    source: back === null ? ('before-upgrade' as const) : ('before-restore' as const),
-    note:
-      back === null
-        ? `Before ${database} becomes version ${to}`
-        : `Before ${database} goes back to version ${to} from ${from}`,
-    parts: [databasePart(database)],
-    bringsBack: false,
-  }
-  const backup = takeBackup(operation, row, request, deps)
-  taken.push(backup)
-  return backup.steps()
-}
-
 /** The server runs on the data: from here on what is written to it counts. */
 async function proveSteps(
-  { operation, change, failures }: Upgrading,
+  { operation, change, failures }: Upgrading<DatabaseVersion>,
   deps: OperationDeps,
 ): Promise<readonly WorkStep[]> {
   const { project, id } = operation
@@ -123,7 +97,7 @@ async function proveSteps(
 }
 
 /** What did not run before does not run after it. */
-function finishStages({ operation, change }: Upgrading, deps: OperationDeps): Work['stages'] {
+function finishStages({ operation, change }: Upgrading<DatabaseVersion>, deps: OperationDeps): Work['stages'] {
   const stop = async (): Promise<readonly WorkStep[]> => {
     const workload = workloadOf(await findProject(deps.store, operation.project), change)
     const paused = await pausedBy(operation.id, deps)

@@ -46,7 +46,7 @@ export interface ChangeDeps {
   readonly workers: Pick<Workers, 'run'>
   readonly observations: Observations
   readonly orchestrator: Orchestrator
-  /** What changes of the versions of databases are looked at with. */
+  /** What changes of the versions of databases and services are looked at with. */
   readonly versions: VersionChanges
   /** Until when the trash keeps what is deleted now. */
   trashUntil(): string
@@ -65,7 +65,7 @@ export interface ProposedChange {
   /** Whether it may make any workload different. */
   readonly isAboutPrograms: boolean
   readonly removal: Removal
-  /** Databases whose data is to become that of another release line, before the rest is carried out. */
+  /** Databases and services whose data is to become that of another release line, before the rest is carried out. */
   readonly versions: readonly VersionChange[]
   readonly rotates: readonly SecretField[]
   /** Workloads that the change makes different; the operation leaves all others as they are. */
@@ -174,7 +174,13 @@ export async function proposeSpec(
   const wanted = isNothing ? { ...resolved, unresolved: observed.map((one) => one.ref.workload) } : resolved
   const planned = planOf(engine, wanted, observed, request, { ...shown, after })
   const { changes } = planned
-  const plan = await withVersions(planned.plan, row, versions, { kinds: before.kinds, observed }, deps.versions)
+  const world = {
+    kinds: before.kinds,
+    observed,
+    unresolved: before.unresolved,
+    isUp: goalOf(row.desired) === 'running',
+  }
+  const plan = await withVersions(planned.plan, row, versions, world, deps.versions)
   return {
     row,
     spec,

@@ -1,10 +1,17 @@
 import type { FieldError, Plan } from '@stackquay/contract'
-import type { Earlier, Resolved, VersionChange } from '@stackquay/domain'
+import {
+  type Earlier,
+  isOfDatabase,
+  type ProjectSpec,
+  pointerOfChange,
+  type Resolved,
+  type VersionChange,
+} from '@stackquay/domain'
 import type { Observed } from '@stackquay/engine-api'
 import type { ProjectRow } from '@stackquay/store'
 import { doomedData, type Removal } from './removal.ts'
 
-/** What a change of the versions of databases is looked at with. */
+/** What a change of the versions of databases and services is looked at with. */
 export interface VersionChanges {
   /** Which data from before upgrades could be put back. */
   earlier(row: Pick<ProjectRow, 'id' | 'engine' | 'spec'>): Earlier
@@ -12,7 +19,14 @@ export interface VersionChanges {
   plan(
     row: ProjectRow,
     versions: readonly VersionChange[],
-    world: { readonly kinds: Resolved['kinds']; readonly observed: readonly Observed[] },
+    world: {
+      readonly kinds: Resolved['kinds']
+      readonly observed: readonly Observed[]
+      /** What the program of a service that wrote the data is not found for: it cannot be started again. */
+      readonly unresolved: readonly string[]
+      /** Whether what is wanted of the project is that it runs. */
+      readonly isUp: boolean
+    },
   ): Promise<Pick<Plan['plan'], 'steps' | 'restarts' | 'deletesData' | 'warnings'>>
 }
 
@@ -49,19 +63,22 @@ export function deletedBy({
   readonly removal: Pick<Removal, 'deleteData' | 'deleteSnapshots'>
   readonly versions: readonly VersionChange[]
 }): readonly string[] {
-  return [...doomedData(removal), ...versions.flatMap(({ database, back }) => (back === null ? [] : [database]))]
+  const back = versions.filter(isOfDatabase).filter((change) => change.back !== null)
+  return [...doomedData(removal), ...back.map(({ database }) => database)]
 }
 
 /** Both are about data, and each may fail alone. */
 export function togetherBlocker({
+  spec,
   removesData,
   versions,
 }: {
+  readonly spec: ProjectSpec
   readonly removesData: readonly string[]
   readonly versions: readonly VersionChange[]
 }): readonly FieldError[] {
   const [change] = versions
   if (change === undefined || removesData.length === 0) return []
-  const detail = 'Delete the data of the service in a change of its own, before or after this one.'
-  return [{ pointer: `/databases/${change.database}/version`, code: 'not_together', detail }]
+  const detail = 'Delete data of a service in a change of its own, before or after this one.'
+  return [{ pointer: pointerOfChange(change, spec), code: 'not_together', detail }]
 }

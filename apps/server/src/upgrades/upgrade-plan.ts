@@ -1,6 +1,16 @@
 import { databaseTypeOf } from '@stackquay/catalog'
 import { ProblemError } from '@stackquay/contract'
-import { type DatabaseUpgrade, databasePart, databaseWorkload, type VersionChange } from '@stackquay/domain'
+import {
+  type DatabaseUpgrade,
+  type DatabaseVersion,
+  databaseWorkload,
+  isOfDatabase,
+  isOfService,
+  partOfChange,
+  type ServiceVersion,
+  serviceTypeIn,
+  type VersionChange,
+} from '@stackquay/domain'
 import type { Engine, SecretRef } from '@stackquay/engine-api'
 import type { ProjectRow } from '@stackquay/store'
 import { bytesText, requireRoom } from '../backups/free-room.ts'
@@ -31,22 +41,23 @@ export function createVersionChanges(deps: UpgradePlanDeps): VersionChanges {
   }
 }
 
+type World = Parameters<VersionChanges['plan']>[2]
+
 async function planVersions(
   row: ProjectRow,
   versions: readonly VersionChange[],
-  { kinds, observed }: Parameters<VersionChanges['plan']>[2],
+  world: World,
   deps: UpgradePlanDeps,
 ): Promise<PlanPart> {
   const signal = AbortSignal.timeout(lookMs)
   const sizes = await deps.engine.data(row.id, signal)
   const parts = await Promise.all(
     versions.map(async (change): Promise<PlanPart> => {
-      const upgrade = change.back === null ? await usable(row, change, deps, signal) : null
       const sizeBytes = sizes.find(({ name }) => name === workloadOf(row, change))?.sizeBytes ?? 0
-      const needed = neededBytes(change, upgrade, sizeBytes, deps)
-      await requireRoom(deps.home, needed, `The change of "${change.database}" to ${change.to}`)
-      const users = usersOfParts(row, [databasePart(change.database)], observed, kinds)
-      return planOfOne(row, change, upgrade, users, needed)
+      const users = usersOfParts(row, [partOfChange(change)], world.observed, world.kinds)
+      if (isOfDatabase(change)) return planOfDatabase(row, change, { users, sizeBytes, signal }, deps)
+      await requireRoom(deps.home, sizeBytes, `The change of "${change.service}" to ${change.to}`)
+      return planOfService(row, change, { users, sizeBytes }, world)
     }),
   )
   return {
@@ -59,9 +70,25 @@ async function planVersions(
 
 const lookMs = 60_000
 
+async function planOfDatabase(
+  row: ProjectRow,
+  change: DatabaseVersion,
+  {
+    users,
+    sizeBytes,
+    signal,
+  }: { readonly users: readonly string[]; readonly sizeBytes: number; readonly signal: AbortSignal },
+  deps: UpgradePlanDeps,
+): Promise<PlanPart> {
+  const upgrade = change.back === null ? await usable(row, change, deps, signal) : null
+  const needed = neededBytes(change, upgrade, sizeBytes, deps)
+  await requireRoom(deps.home, needed, `The change of "${change.database}" to ${change.to}`)
+  return planOfOne(row, change, upgrade, users, needed)
+}
+
 /** The backup, and what is made beside the old data. */
 function neededBytes(
-  { back }: VersionChange,
+  { back }: DatabaseVersion,
   upgrade: DatabaseUpgrade | null,
   sizeBytes: number,
   { backups }: Pick<UpgradePlanDeps, 'backups'>,
@@ -74,7 +101,7 @@ function neededBytes(
 /** Where a program that it needs is not here, nothing is begun. What images hold is known when they are fetched. */
 async function usable(
   row: ProjectRow,
-  { database, from, to }: VersionChange,
+  { database, from, to }: DatabaseVersion,
   { engine, engines, resolver, reveal }: UpgradePlanDeps,
   signal: AbortSignal,
 ): Promise<DatabaseUpgrade> {
@@ -94,12 +121,12 @@ function unavailable({ spec }: ProjectRow, database: string, from: string) {
 
 function planOfOne(
   row: ProjectRow,
-  { database, from, to, back }: VersionChange,
+  { database, from, to, back }: DatabaseVersion,
   upgrade: DatabaseUpgrade | null,
   users: readonly string[],
   needed: number,
 ): PlanPart {
-  const workload = workloadOf(row, { database })
+  const workload = workloadOf(row, { database, from, to, back })
   const label = databaseTypeOf(row.spec.databases[database]?.type ?? '')?.label ?? ''
   const steps = [
     ...(users.length === 0 ? [] : [`Stop what uses it: ${users.join(', ')}`]),
@@ -109,12 +136,6 @@ function planOfOne(
       : `Put the backup ${back.backup} in its place`,
     `Start ${label} ${to}`,
   ]
-  const stopped =
-    users.length === 0
-      ? []
-      : [
-          `"${database}" and what uses it stop until it is done. Requests wait for half a minute and are refused after that.`,
-        ]
   const lost =
     back === null
       ? `A backup is taken before (before-upgrade). If anything fails, version ${from} and its data are back by themselves.`
@@ -123,7 +144,7 @@ function planOfOne(
     steps: steps.map((title) => ({ title, workload, because: [`version ${from} → ${to}`] })),
     restarts: [...users],
     deletesData: back === null ? [] : [workload],
-    warnings: [lost, ...stopped, `It needs up to ${bytesText(needed)} of free room meanwhile.`],
+    warnings: [lost, ...stoppedMeanwhile(database, users), roomFor(needed)],
   }
 }
 
@@ -132,8 +153,52 @@ const titles = {
   'in-place': (from: string, to: string) => `Convert the data of ${from} to ${to}`,
 } as const
 
-export function workloadOf({ spec }: Pick<ProjectRow, 'spec'>, { database }: Pick<VersionChange, 'database'>): string {
-  const type = spec.databases[database]?.type
-  if (type === undefined) throw new ProblemError('not_found', `There is no database "${database}".`)
-  return databaseWorkload(type, database)
+function stoppedMeanwhile(name: string, users: readonly string[]): readonly string[] {
+  if (users.length === 0) return []
+  return [
+    `"${name}" and what uses it stop until it is done. Requests wait for half a minute and are refused after that.`,
+  ]
+}
+
+function roomFor(bytes: number): string {
+  return `It needs up to ${bytesText(bytes)} of free room meanwhile.`
+}
+
+/** The new program converts the data by itself when it starts, so there is nothing between the backup and that start. */
+function planOfService(
+  row: ProjectRow,
+  change: ServiceVersion,
+  { users, sizeBytes }: { readonly users: readonly string[]; readonly sizeBytes: number },
+  { unresolved, isUp }: World,
+): PlanPart {
+  const { service, from, to } = change
+  const label = serviceTypeIn(row.spec, service)?.label ?? service
+  const starts = isUp || users.includes(service)
+  const steps = [
+    ...(users.length === 0 ? [] : [`Stop what uses it: ${users.join(', ')}`]),
+    'Back up what is there',
+    ...(starts ? [`Start ${label} ${to}`] : []),
+  ]
+  const way = !starts
+    ? `It is not started now: ${to} opens the data at its next start.`
+    : unresolved.includes(service)
+      ? `The program of version ${from} is not here any more: if ${to} does not start, the data is put back and ${label} stays stopped.`
+      : `If ${to} does not start, version ${from} and its data are back by themselves.`
+  return {
+    steps: steps.map((title) => ({ title, workload: service, because: [`version ${from} → ${to}`] })),
+    restarts: [...users],
+    deletesData: [],
+    warnings: [
+      `A backup of ${label} is taken before (before-upgrade). ${way}`,
+      ...stoppedMeanwhile(service, users),
+      roomFor(sizeBytes),
+    ],
+  }
+}
+
+export function workloadOf({ spec }: Pick<ProjectRow, 'spec'>, change: VersionChange): string {
+  if (isOfService(change)) return change.service
+  const type = spec.databases[change.database]?.type
+  if (type === undefined) throw new ProblemError('not_found', `There is no database "${change.database}".`)
+  return databaseWorkload(type, change.database)
 }

@@ -95,7 +95,7 @@ export const setProjectAddon = operation({
   query: change,
   body: AddonPatch.omit({ removeData: true }).meta({ id: 'AddonChange' }),
   results: { 200: Project },
-  problems: ['validation_failed', 'busy', 'precondition_failed'],
+  problems: ['validation_failed', 'busy', 'precondition_failed', 'disk_full'],
   audit: 'addon.update',
   dryRun: true,
 })

@@ -122,7 +122,7 @@ export const updateProject = operation({
   tag: 'Projects',
   summary: 'Change runtimes, services, databases, variables; what is absent stays as it is',
   description:
-    'Follows JSON Merge Patch (RFC 7396): null removes an entry of a map. While an operation runs, the one that waits carries the change out.',
+    'Follows JSON Merge Patch (RFC 7396): null removes an entry of a map. While an operation runs, the one that waits carries the change out. Data that another version is to open is backed up first (`before-upgrade`).',
   access: { ...operate, raised: [deletesServiceData, losesLaterWrites('/databases/*/removeData'), purges] },
   params: id,
   query: removal,
