@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, rm, utimes, writeFile } from 'node:fs/promises'
 import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -73,6 +73,25 @@ test('old copies by schedule go after a new one is complete; those by hand and t
   assert.equal(
     (await scheduleOf(app)).copies.every(({ keepProblem }) => keepProblem === null),
     true,
+  )
+})
+
+test('pieces that a lost instance left go after the next copy, and are on record', async (t) => {
+  const { app, clock } = await openScheduled(t, '2026-05-01T12:00:00Z')
+  const folder = await newFolder(t)
+  const target = await addFolder(app, folder)
+  await nameTargets(app, [target.id], { keepOnTargets: one })
+  const left = join(folder, 'pieces', 'a'.repeat(40))
+  await mkdir(left, { recursive: true })
+  await writeFile(join(left, '000000.age'), 'half a copy')
+  const lastWeek = Date.now() / 1000 - 8 * 24 * 3600
+  await utimes(join(left, '000000.age'), lastWeek, lastWeek)
+  await night(app, clock, '05-02', ['05-02'])
+  assert.equal((await piecesIn(folder)).length, 1)
+  const [entry] = await audited(app, 'backup.copy.delete')
+  assert.deepEqual(
+    [entry?.actor, entry?.target, entry?.changes],
+    ['system', 'shop', { target: target.id, name: target.name, unfinished: 1 }],
   )
 })
 

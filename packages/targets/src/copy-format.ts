@@ -69,8 +69,15 @@ export function indexName(copy: string): string {
   return `${indexFolder}/${copy}.age`
 }
 
+export const piecesFolder = 'pieces'
+
 export function pieceFolder(copy: string): string {
-  return `pieces/${copy}`
+  return `${piecesFolder}/${copy}`
+}
+
+/** Whether something in `pieces/` is called as copies are. */
+export function isCopyName(name: string): boolean {
+  return /^[0-9a-f]{40}$/.test(name)
 }
 
 /** Within the folder of its copy. */

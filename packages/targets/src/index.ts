@@ -9,6 +9,13 @@ export type { Remote, RemoteDump, RemoteEntry } from './remotes/remote.ts'
 export { openS3Remote } from './remotes/s3-remote.ts'
 export { openSshRemote } from './remotes/ssh-remote.ts'
 export { withRetries } from './retries.ts'
-export { type CopySource, removeCopy, removeLeftover, type SendOptions, sendCopy } from './send-copy.ts'
+export {
+  type CopySource,
+  removeAbandoned,
+  removeCopy,
+  removeLeftover,
+  type SendOptions,
+  sendCopy,
+} from './send-copy.ts'
 export { type Target, TargetError, type TargetErrorCode } from './target.ts'
 export { requireKey, restoreKey, setUpKey, type TargetKey } from './target-key.ts'

@@ -6,6 +6,7 @@ import {
   countPieces,
   indexFolder,
   indexName,
+  isCopyName,
   mostIndexBytes,
   pieceBytes,
   pieceFolder,
@@ -30,9 +31,10 @@ export async function listCopies(
 ): Promise<readonly CopyIndex[]> {
   const found: CopyIndex[] = []
   for (const name of (await options.target.list(indexFolder, options.signal)).keys()) {
-    if (!/^[0-9a-f]{40}\.age$/.test(name)) continue
+    const copy = name.slice(0, -'.age'.length)
+    if (!name.endsWith('.age') || !isCopyName(copy)) continue
     try {
-      const index = await readIndex(name.slice(0, -'.age'.length), options)
+      const index = await readIndex(copy, options)
       if (index !== null) found.push(index)
     } catch (error) {
       if (!(error instanceof TargetError) || error.code !== 'damaged') throw error

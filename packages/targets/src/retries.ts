@@ -32,6 +32,8 @@ export function withRetries(target: Target, { pauses = usualPauses, onRetry }: R
     get: (name, mostBytes, signal) => again(signal, () => target.get(name, mostBytes, signal)),
     stat: (name, signal) => again(signal, () => target.stat(name, signal)),
     list: (folder, signal) => again(signal, () => target.list(folder, signal)),
+    folders: (folder, signal) => again(signal, () => target.folders(folder, signal)),
+    changedAt: (folder, signal) => again(signal, () => target.changedAt(folder, signal)),
     remove: (name, signal) => again(signal, () => target.remove(name, signal)),
     freeBytes: (signal) => again(signal, () => target.freeBytes(signal)),
     close: () => target.close(),

@@ -4,11 +4,14 @@ import {
   copyFormatVersion,
   copyName,
   countPieces,
+  indexFolder,
   indexName,
+  isCopyName,
   type Piece,
   pieceBytes,
   pieceFolder,
   pieceName,
+  piecesFolder,
 } from './copy-format.ts'
 import { oneAhead } from './one-ahead.ts'
 import { describe, putChecked } from './put-checked.ts'
@@ -55,6 +58,7 @@ export async function sendCopy(source: CopySource, options: SendOptions): Promis
   const names = new Set(pieces.map((_, at) => pieceName(at)))
   for (const left of there.keys()) if (!names.has(left)) await target.remove(`${pieceFolder(name)}/${left}`, signal)
 
+  await requireAll(name, pieces, options)
   const index: CopyIndex = {
     format: 'stackquay-copy',
     formatVersion: copyFormatVersion,
@@ -123,6 +127,18 @@ async function* prepared(
   }
 }
 
+/** What an earlier attempt sent may have gone since: another instance takes it for abandoned when it is old. */
+async function requireAll(
+  name: string,
+  pieces: readonly Piece[],
+  { target, signal }: Pick<SendOptions, 'target' | 'signal'>,
+): Promise<void> {
+  const there = await target.list(pieceFolder(name), signal)
+  const at = pieces.findIndex(({ bytes }, number) => there.get(pieceName(number)) !== bytes)
+  if (at === -1) return
+  throw new TargetError('not_kept', `Piece ${at} of ${pieces.length} is not on the target any more. Copy it again.`)
+}
+
 /** Removes all that there is of a copy, whole or not. First the index: what is left of the rest is no copy. */
 export async function removeCopy(backup: string, options: RemoveOptions): Promise<void> {
   const { target, key, signal } = options
@@ -136,6 +152,39 @@ export async function removeLeftover(backup: string, options: RemoveOptions): Pr
   const { target, key, signal } = options
   const name = copyName(key.identity, backup)
   if ((await target.stat(indexName(name), signal)) === null) await removePieces(name, options)
+}
+
+/** After so long nobody goes on with a copy. */
+const abandonedMs = 7 * 24 * 3_600_000
+
+/**
+ * Removes pieces of copies that were never finished, of whichever instance: one that was lost cannot do it. `copied`: a backup that has just
+ * been copied there. How old a piece is, is told from the pieces of that one, so that only the target's own clock counts. Answers of how many
+ * copies something was removed.
+ */
+export async function removeAbandoned(copied: string, options: RemoveOptions): Promise<number> {
+  const { target, key, signal } = options
+  const now = await target.changedAt(pieceFolder(copyName(key.identity, copied)), signal)
+  if (now === null) return 0
+  const indexes = await target.list(indexFolder, signal)
+  const isWhole = (copy: string) => indexes.has(indexName(copy).slice(indexFolder.length + 1))
+  let removed = 0
+  for (const copy of (await target.folders(piecesFolder, signal)).filter(isCopyName)) {
+    if (isWhole(copy)) continue
+    const changedAt = await target.changedAt(pieceFolder(copy), signal)
+    if (changedAt === null || now - changedAt < abandonedMs) continue
+    if (await removeUnlessWhole(copy, options)) removed += 1
+  }
+  return removed
+}
+
+/** Another instance may finish the copy at this moment: then what is there stays, and that one tells what is missing (`requireAll`). */
+async function removeUnlessWhole(name: string, { target, signal }: RemoveOptions): Promise<boolean> {
+  for (const piece of (await target.list(pieceFolder(name), signal)).keys()) {
+    if ((await target.stat(indexName(name), signal)) !== null) return false
+    await target.remove(`${pieceFolder(name)}/${piece}`, signal)
+  }
+  return true
 }
 
 type RemoveOptions = Pick<SendOptions, 'target' | 'key' | 'signal'>

@@ -11,6 +11,10 @@ export interface Target {
   stat(name: string, signal: AbortSignal): Promise<number | null>
   /** The objects right in a folder by their names in it, with their sizes. What has no name of an object is left out. */
   list(folder: string, signal: AbortSignal): Promise<ReadonlyMap<string, number>>
+  /** The folders right in a folder that have the name of an object; empty ones may be among them. */
+  folders(folder: string, signal: AbortSignal): Promise<readonly string[]>
+  /** When the newest object right in a folder was written, by the target's own clock: milliseconds since 1970. Null when there is none. */
+  changedAt(folder: string, signal: AbortSignal): Promise<number | null>
   /** Nothing happens when there is none. */
   remove(name: string, signal: AbortSignal): Promise<void>
   /** How many bytes still fit; null where nobody can say. */
@@ -24,6 +28,11 @@ const namePattern = /^[a-z0-9][a-z0-9.-]{0,99}(\/[a-z0-9][a-z0-9.-]{0,99}){0,3}$
 
 export function isObjectName(name: string): boolean {
   return namePattern.test(name)
+}
+
+/** Of times in milliseconds; null when there is none. There may be more than a call takes as arguments. */
+export function newest(times: readonly number[]): number | null {
+  return times.reduce<number | null>((last, time) => (last === null || time > last ? time : last), null)
 }
 
 /** Names come from this package alone; one that is none is a fault of it. */

@@ -79,6 +79,19 @@ export function conformance(title: string, openPlace: () => Promise<Place>): voi
       assert.equal((await target.list('many', never)).size, 1050)
     })
 
+    test('folders are named, and tell when the newest of their objects was written', async () => {
+      const began = Date.now()
+      for (const name of ['times/a/x.age', 'times/b/y.age', 'times/z.age'])
+        await target.put(name, Buffer.from(name), never)
+      assert.deepEqual([...(await target.folders('times', never))].sort(), ['a', 'b'])
+      assert.deepEqual(await target.folders('times/none', never), [])
+      // Whole seconds, by a clock of this machine.
+      const [a = null, none] = [await target.changedAt('times/a', never), await target.changedAt('times', never)]
+      assert.ok(a !== null && a >= began - 2000 && a <= Date.now() + 2000, `${a} is not now`)
+      assert.ok(none !== null)
+      assert.equal(await target.changedAt('times/none', never), null)
+    })
+
     test('what is removed is gone, and the rest stays', async () => {
       await target.put('removed/a.age', Buffer.from('a'), never)
       await target.put('removed/b.age', Buffer.from('b'), never)

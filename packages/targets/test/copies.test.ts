@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, type TestContext, test } from 'node:test'
 import {
@@ -11,6 +11,7 @@ import {
   openSealer,
   type Piece,
   readCopy,
+  removeAbandoned,
   removeCopy,
   requireKey,
   restoreKey,
@@ -156,6 +157,52 @@ test('a shorter archive under the same id leaves no piece of the longer one', as
     left.map(({ name }) => name),
     ['stackquay-key.age'],
   )
+})
+
+test('what a lost instance left goes after a week by the clock of the target, whatever else lies there', async (t) => {
+  const { place, target, source, options } = await stage(t)
+  const pieces = join(place.path, 'pieces')
+  const days = 24 * 3600
+  // The clock of the target is years behind.
+  const now = 1_000_000_000
+  const age = (folder: string, seconds: number) => {
+    for (const name of readdirSync(join(pieces, folder)))
+      utimesSync(join(pieces, folder, name), now - seconds, now - seconds)
+  }
+  const names = { old: 'a'.repeat(40), young: 'b'.repeat(40), whole: 'c'.repeat(40), foreign: 'something-else' }
+  for (const name of Object.values(names))
+    for (const piece of ['000000.age', '000001.age', '000002.age.0123abcd-new'])
+      await target.put(`pieces/${name}/${piece}`, Buffer.from('x'), never)
+  await target.put(`backups/${names.whole}.age`, Buffer.from('an index that nobody here can read'), never)
+  await sendCopy({ ...source, size: 1_000_000 }, options)
+  const mine = readdirSync(pieces).find((name) => !Object.values(names).includes(name))!
+  for (const name of [names.old, names.whole, names.foreign]) age(name, 8 * days)
+  age(names.young, 6 * days)
+  age(mine, 0)
+  assert.equal(await removeAbandoned('bak_none000000', options), 0)
+  assert.equal(await removeAbandoned(source.id, options), 1)
+  assert.deepEqual(readdirSync(pieces).sort(), [mine, names.young, names.whole, names.foreign].sort())
+  assert.equal(await removeAbandoned(source.id, options), 0)
+})
+
+test('a copy whose earlier pieces went meanwhile is no success', async (t) => {
+  const { place, source, options } = await stage(t)
+  await sendCopy(source, options)
+  rmSync(join(place.path, 'backups'), { recursive: true })
+  const [copy] = readdirSync(join(place.path, 'pieces'))
+  let looks = 0
+  const losing: Target = {
+    ...options.target,
+    list: async (folder, signal) => {
+      looks += 1
+      if (looks === 2) rmSync(join(place.path, 'pieces', copy!, '000001.age'))
+      return options.target.list(folder, signal)
+    },
+  }
+  await assert.rejects(sendCopy(source, { ...options, target: losing }), targetError('not_kept'))
+  assert.deepEqual(await listCopies(options, assert.fail), [])
+  const index = await sendCopy(source, options)
+  assert.equal(index.pieces.length, 3)
 })
 
 test('what is not on the target as it was written is no success', async (t) => {

@@ -40,6 +40,23 @@ export async function removeLeftovers(copying: string, deps: OldCopyDeps): Promi
 }
 
 /**
+ * Removes pieces on the target that nobody turns into a copy any more: those of an instance that was lost. After the copy of `copied`, from
+ * which their age is told.
+ */
+export async function removeAbandoned({ id, subject }: CopiedArchive, deps: OldCopyDeps): Promise<void> {
+  const { row, opened, context, store } = deps
+  let removed = 0
+  await tried(deps, async () => {
+    removed = await opened.removeAbandoned(id, context.signal)
+  })
+  if (removed === 0) return
+  const copies = removed === 1 ? 'a copy' : `${removed} copies`
+  context.output({ stream: 'stdout', text: `Removed the pieces of ${copies} that nobody has finished for a week.\n` })
+  const changes = { target: row.id, name: row.name, unfinished: removed }
+  await store.transaction((tx) => tx.audit.append(byTheService({ ...actOn(subject, 'copy.delete'), changes })))
+}
+
+/**
  * Deletes what the schedule keeps no longer, after the copy of `copied` was read back. A target that does not let anything be deleted
  * is told, in the operation, the schedule, diagnostics and the audit log; the copy is as complete as it is.
  */

@@ -1,7 +1,7 @@
 import type { StepContext, Work } from '@stackquay/orchestrator'
 import type { BackupCopyRow, OperationRow } from '@stackquay/store'
 import type { Copier, CopyIndex, Piece, TargetError } from '@stackquay/targets'
-import { copierId, deleteOldCopies, removeLeftovers } from '../backup-targets/old-copies.ts'
+import { copierId, deleteOldCopies, removeAbandoned, removeLeftovers } from '../backup-targets/old-copies.ts'
 import { findTarget, useTarget } from '../backup-targets/use-target.ts'
 import { backupEvent } from '../backups/backup-event.ts'
 import { type CopiedArchive, copiedArchive } from '../backups/copied-archive.ts'
@@ -84,6 +84,7 @@ async function copy(
     )
     await complete(copied, id, deps)
     await deleteOldCopies(copied, instance, old)
+    await removeAbandoned(copied, old)
   })
 }
 

@@ -29,6 +29,8 @@ export interface Copier extends AsyncDisposable {
   has(backup: string, signal: AbortSignal): Promise<boolean>
   remove(backup: string, signal: AbortSignal): Promise<void>
   removeLeftover(backup: string, signal: AbortSignal): Promise<void>
+  /** As of this package: of how many copies that nobody finished something was removed. */
+  removeAbandoned(copied: string, signal: AbortSignal): Promise<number>
   /** As `sendCopy` of this package. The source is read once, from its beginning to its end. */
   send(source: CopySource, options: CopierSendOptions): Promise<CopyIndex>
   /** The archive of a copy. What was yielded counts only when it ends without an error. Nothing else is asked meanwhile. */
@@ -72,6 +74,7 @@ export function openCopier(options: CopierOptions): Copier {
     has: (backup, signal) => call('has', [backup], signal),
     remove: (backup, signal) => call('remove', [backup], signal),
     removeLeftover: (backup, signal) => call('removeLeftover', [backup], signal),
+    removeAbandoned: (copied, signal) => call('removeAbandoned', [copied], signal),
     send: async ({ read, ...source }, send) => {
       const failing = new AbortController()
       const signal = AbortSignal.any([send.signal, failing.signal])

@@ -32,6 +32,7 @@ export interface CopierCalls {
   has(backup: string): boolean
   remove(backup: string): void
   removeLeftover(backup: string): void
+  removeAbandoned(copied: string): number
   /** The archive is read from standard input. */
   send(source: Omit<CopySource, 'read'>, sent: ReadonlyMap<number, Piece>): CopyIndex
   /** The archive is written to standard output. */

@@ -4,7 +4,7 @@ import { openTarget } from '../open-target.ts'
 import { checkTarget } from '../put-checked.ts'
 import { findCopy, hasCopy, listCopies, readCopy } from '../read-copies.ts'
 import { withRetries } from '../retries.ts'
-import { removeCopy, removeLeftover, sendCopy } from '../send-copy.ts'
+import { removeAbandoned, removeCopy, removeLeftover, sendCopy } from '../send-copy.ts'
 import { type Target, TargetError } from '../target.ts'
 import { requireKey, restoreKey, setUpKey, type TargetKey } from '../target-key.ts'
 import type { CallName, CopierCalls, CrossingError, FromCopier, Purpose, ToCopier } from './messages.ts'
@@ -93,6 +93,7 @@ function calls({ target, key }: Used, signal: AbortSignal): Acts {
     has: (backup) => hasCopy(backup, opened()),
     remove: (backup) => removeCopy(backup, opened()),
     removeLeftover: (backup) => removeLeftover(backup, opened()),
+    removeAbandoned: (copied) => removeAbandoned(copied, opened()),
     send: (source, sent) =>
       sendCopy(
         { ...source, read: (from, to) => input.read(to - from) },

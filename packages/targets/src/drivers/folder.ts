@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { constants } from 'node:fs'
 import { type FileHandle, lstat, mkdir, open, readdir, realpath, rename, rm, rmdir, statfs } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { isObjectName, requireName, type Target, TargetError } from '../target.ts'
+import { isObjectName, newest, requireName, type Target, TargetError } from '../target.ts'
 
 export interface FolderSettings {
   /** Absolute, of this machine: a mounted disk, a share of the network. It must be there; it is never made. */
@@ -46,6 +46,22 @@ export function openFolderTarget({ path }: FolderSettings): Target {
           if (bytes !== null) found.set(name, bytes)
         }
         return found
+      }),
+    folders: (folder) =>
+      told(path, async () => {
+        const entries = (await orNull(readdir(await place(folder), { withFileTypes: true }))) ?? []
+        return entries.filter((entry) => entry.isDirectory() && isObjectName(entry.name)).map(({ name }) => name)
+      }),
+    changedAt: (folder, signal) =>
+      told(path, async () => {
+        const times: number[] = []
+        for (const name of (await orNull(readdir(await place(folder)))) ?? []) {
+          signal.throwIfAborted()
+          if (!isObjectName(name)) continue
+          const found = await orNull(lstat(await place(`${folder}/${name}`)))
+          if (found?.isFile() === true) times.push(found.mtimeMs)
+        }
+        return newest(times)
       }),
     remove: (name) =>
       told(path, async () => {

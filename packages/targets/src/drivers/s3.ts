@@ -1,6 +1,6 @@
 import type { LookupFunction } from 'node:net'
 import type { S3Client, S3ClientConfig } from '@aws-sdk/client-s3'
-import { isObjectName, requireName, type Target, TargetError } from '../target.ts'
+import { isObjectName, newest, requireName, type Target, TargetError } from '../target.ts'
 
 export interface S3Settings {
   /** `https://s3.example.com`; null for Amazon’s own. */
@@ -47,7 +47,18 @@ export async function openS3Target(settings: S3Settings, credentials: S3Credenti
       ask(signal, (options) =>
         orNull(async () => (await client.send(new sdk.HeadObjectCommand(at(name)), options)).ContentLength ?? 0),
       ),
-    list: (folder, signal) => ask(signal, (options) => listFolder(sdk, client, bucket, keyOf(folder), options)),
+    list: (folder, signal) =>
+      ask(signal, async (options) => {
+        const objects = (await listFolder(sdk, client, bucket, keyOf(folder), options)).objects
+        return new Map(objects.map(({ name, size }) => [name, size]))
+      }),
+    folders: (folder, signal) =>
+      ask(signal, async (options) => (await listFolder(sdk, client, bucket, keyOf(folder), options)).folders),
+    changedAt: (folder, signal) =>
+      ask(signal, async (options) => {
+        const { objects } = await listFolder(sdk, client, bucket, keyOf(folder), options)
+        return newest(objects.map(({ changedAt }) => changedAt))
+      }),
     remove: (name, signal) =>
       ask(signal, async (options) => {
         await client.send(new sdk.DeleteObjectCommand(at(name)), options)
@@ -78,14 +89,21 @@ export function configOf(
   }
 }
 
+interface Listed {
+  readonly name: string
+  readonly size: number
+  readonly changedAt: number
+}
+
 async function listFolder(
   sdk: typeof import('@aws-sdk/client-s3'),
   client: S3Client,
   bucket: string,
   folder: string,
   options: { readonly abortSignal: AbortSignal },
-): Promise<ReadonlyMap<string, number>> {
-  const found = new Map<string, number>()
+): Promise<{ readonly objects: readonly Listed[]; readonly folders: readonly string[] }> {
+  const objects: Listed[] = []
+  const folders: string[] = []
   let token: string | undefined
   do {
     const page = await client.send(
@@ -97,13 +115,18 @@ async function listFolder(
       }),
       options,
     )
-    for (const { Key = '', Size = 0 } of page.Contents ?? []) {
+    for (const { Key = '', Size: size = 0, LastModified } of page.Contents ?? []) {
       const name = Key.slice(folder.length + 1)
-      if (isObjectName(name)) found.set(name, Size)
+      // One that does not say when it was written was written now: nobody takes it for old.
+      if (isObjectName(name)) objects.push({ name, size, changedAt: LastModified?.getTime() ?? Date.now() })
+    }
+    for (const { Prefix = '' } of page.CommonPrefixes ?? []) {
+      const name = Prefix.slice(folder.length + 1, -1)
+      if (isObjectName(name)) folders.push(name)
     }
     token = page.IsTruncated === true ? page.NextContinuationToken : undefined
   } while (token !== undefined)
-  return found
+  return { objects, folders }
 }
 
 async function readAll(

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Client, SFTPWrapper } from 'ssh2'
-import { isObjectName, requireName, type Target, TargetError } from '../target.ts'
+import { isObjectName, newest, requireName, type Target, TargetError } from '../target.ts'
 import { connectSftp, type SftpCredentials, type SftpSettings } from './sftp-connection.ts'
 
 /** What every server takes in one request, and how many are under way: one after the other would wait for each answer. */
@@ -61,13 +61,11 @@ export function openSftpTarget(settings: SftpSettings, credentials: SftpCredenti
     list: (folder, signal) =>
       ask(signal, async (sftp) => {
         await requireRoot(sftp, root, settings)
-        const entries = (await orNull(call<readonly Entry[]>((done) => sftp.readdir(place(folder), done)))) ?? []
-        return new Map(
-          entries
-            .filter(({ filename, attrs }) => isObjectName(filename) && attrs.isFile())
-            .map(({ filename, attrs }) => [filename, attrs.size]),
-        )
+        const files = await entriesOf(sftp, place(folder), 'isFile')
+        return new Map(files.map(({ filename, attrs }) => [filename, attrs.size]))
       }),
+    folders: (folder, signal) => ask(signal, (sftp) => foldersIn(sftp, place(folder))),
+    changedAt: (folder, signal) => ask(signal, (sftp) => newestIn(sftp, place(folder))),
     remove: (name, signal) =>
       ask(signal, async (sftp) => {
         await orNull(call<void>((done) => sftp.unlink(place(name), done)))
@@ -91,7 +89,20 @@ export function openSftpTarget(settings: SftpSettings, credentials: SftpCredenti
 
 interface Entry {
   readonly filename: string
-  readonly attrs: { readonly size: number; isFile(): boolean }
+  readonly attrs: { readonly size: number; readonly mtime: number; isFile(): boolean; isDirectory(): boolean }
+}
+
+async function entriesOf(sftp: SFTPWrapper, folder: string, kind: 'isFile' | 'isDirectory'): Promise<readonly Entry[]> {
+  const entries = await orNull(call<readonly Entry[]>((done) => sftp.readdir(folder, done)))
+  return (entries ?? []).filter(({ filename, attrs }) => isObjectName(filename) && attrs[kind]())
+}
+
+async function foldersIn(sftp: SFTPWrapper, folder: string): Promise<readonly string[]> {
+  return (await entriesOf(sftp, folder, 'isDirectory')).map(({ filename }) => filename)
+}
+
+async function newestIn(sftp: SFTPWrapper, folder: string): Promise<number | null> {
+  return newest((await entriesOf(sftp, folder, 'isFile')).map(({ attrs }) => attrs.mtime * 1000))
 }
 
 async function ended(client: Client): Promise<void> {
