@@ -228,11 +228,12 @@ describe('bad input', () => {
         ${server.trim()}.once('connection', () => setTimeout(fail, 300))\n`,
     })
     await create({ name: 'Crasher', path })
-    await until(
-      async () => typeof (await read('crasher')).status.workloads[0]?.nextRestartAt === 'string',
-      'the wait before a restart',
-    )
-    const waiting = (await read('crasher')).status
+    let { status: waiting } = await read('crasher')
+    // A second look might be after the wait.
+    await until(async () => {
+      waiting = (await read('crasher')).status
+      return typeof waiting.workloads[0]?.nextRestartAt === 'string'
+    }, 'the wait before a restart')
     assert.match(waiting.warnings[0]?.detail ?? '', /exit code 3/)
     assert.notEqual(waiting.state, 'running')
     await until(

@@ -1,10 +1,11 @@
 import { connect } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { HealthCheck, PortBinding, PortOwner } from '@stackquay/engine-api'
 import { family, type Leader } from './family.ts'
 import { answeringHost } from './listening.ts'
 import type { Machine } from './machine.ts'
 import { conflicts, holdingAmong, portOwner, reachableHost } from './ports.ts'
-import type { Holding } from './process-table.ts'
+import type { Holding, Listener } from './process-table.ts'
 
 /** An `import` of it would load fetch and HTTP/2 too: 16 MB for life. */
 const { request } = process.getBuiltinModule('node:http')
@@ -51,10 +52,10 @@ export function healthChecker(
       if (answered === null) return failed(`Nothing listens on port ${port}.`)
       const sockets = conflicts(machine, binding)
       const holding = holdingAmong(machine, family(machine.table, leader), sockets)
-      if (holding === null) return failed(`Port ${port} is held by another program.`, portOwner(machine, sockets))
+      if (holding === null) return heldByOther(machine, binding, sockets, '')
       const processes = family(machine.table, leader)
       const host = reachableHost(sockets, (socket) => holdingAmong(machine, processes, [socket]) !== null, answered)
-      if (host === null) return failed(`Port ${port} is held by another program, too.`, portOwner(machine, sockets))
+      if (host === null) return heldByOther(machine, binding, sockets, ', too')
       listening = { holding, host, greeted: false }
     }
     const { host } = listening
@@ -75,6 +76,30 @@ export function healthChecker(
   }
   return Object.assign(checkOnce, { isLost })
 }
+
+/**
+ * A program that ended between the two looks, at the sockets and at who holds them, is nobody else: what no process is seen to hold is looked
+ * for once more.
+ */
+async function heldByOther(
+  machine: Machine,
+  binding: PortBinding,
+  sockets: readonly Listener[],
+  also: '' | ', too',
+): Promise<CheckResult> {
+  const port = binding.hostPort
+  const owner = portOwner(machine, sockets)
+  if (owner?.pid == null) {
+    await sleep(endingMs)
+    const seen = new Set(sockets.map(({ inode }) => inode))
+    const isThere = conflicts(machine, binding).some(({ inode }) => seen.has(inode))
+    if (!isThere) return failed(`Nothing listens on port ${port} any more.`)
+  }
+  return failed(`Port ${port} is held by another program${also}.`, owner)
+}
+
+/** So long the kernel may take to close what an ended process held. */
+const endingMs = 100
 
 function failed(reason: string, foreign: PortOwner | null = null): CheckResult {
   return { ok: false, reason, foreign }
