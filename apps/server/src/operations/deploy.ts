@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { ProblemError } from '@stackquay/contract'
+import { ProblemError, type Release } from '@stackquay/contract'
 import { hasFallenOver, hookOf, notWell, releaseDifferences } from '@stackquay/domain'
 import type { Observed } from '@stackquay/engine-api'
 import type { Outcome, StepContext, Work, WorkStep } from '@stackquay/orchestrator'
@@ -121,7 +121,7 @@ async function restartStage(
   const { id, project } = operation
   const see = async (context: StepContext) => {
     await beWell(project, context, deps)
-    for (const text of await differences(project, input, deps))
+    for (const text of await differences(input, () => releaseOrNull(project, deps), deps))
       context.output({ stream: 'stdout', text: `Not as then: ${text}\n` })
     context.output({ stream: 'stdout', text: 'It is well.\n' })
   }
@@ -185,13 +185,21 @@ async function beWell(project: string, { signal }: StepContext, deps: OperationD
 }
 
 /** Of a way back: what is not as it was with that release. That it cannot be told fails nothing. */
-async function differences(project: string, { of }: DeployInput, deps: OperationDeps): Promise<readonly string[]> {
-  const then = of == null ? null : ((await deps.store.deploys.find(of))?.release ?? null)
-  if (then === null) return []
-  const now = await findProject(deps.store, project)
+async function differences(
+  { of }: DeployInput,
+  now: () => Promise<Release | null>,
+  { store }: OperationDeps,
+): Promise<readonly string[]> {
+  const then = of == null ? null : ((await store.deploys.find(of))?.release ?? null)
+  const known = then === null ? null : await now()
+  return then === null || known === null ? [] : releaseDifferences(then, known)
+}
+
+/** Null where it cannot be told. */
+async function releaseOrNull(project: string, deps: OperationDeps): Promise<Release | null> {
+  return findProject(deps.store, project)
     .then((row) => releaseNow(row, deps))
     .catch(() => null)
-  return now === null ? [] : releaseDifferences(then, now)
 }
 
 const runsOf = (observed: readonly Observed[]) =>
@@ -215,15 +223,16 @@ async function settle(
   await restartHolds.release(row.id)
   if (isBack !== 'yes') giveUpAfter(outcome, failures, deps)
   await finish(row.id, deps)
+  // Without it the deploy stands all the same.
+  const release = outcome.state === 'succeeded' ? await releaseOrNull(row.id, deps) : null
   await noteDeploy(
     input,
     {
       state: outcome.state,
-      reason: await reasonOf(row.id, input, outcome, isBack, deps),
+      reason: await reasonOf(input, outcome, isBack, release, deps),
       rolledBack: isBack === 'yes',
       finishedAt: deps.now().toISOString(),
-      // Without it the deploy stands all the same.
-      release: outcome.state === 'succeeded' ? await releaseNow(row, deps).catch(() => null) : null,
+      release,
     },
     deps,
   )
@@ -258,16 +267,16 @@ async function goBack(
 }
 
 async function reasonOf(
-  project: string,
   input: DeployInput,
   outcome: Outcome,
   isBack: 'yes' | 'no' | 'failed',
+  release: Release | null,
   deps: OperationDeps,
 ): Promise<string | null> {
   const now = await deps.store.deploys.find(input.deploy)
   if (outcome.state === 'succeeded') {
     const isNew = now?.from !== now?.commit
-    const others = await differences(project, input, deps)
+    const others = await differences(input, async () => release, deps)
     if (isNew && others.length === 0) return null
     const told = others.length === 0 ? [] : [`Not as with ${input.of}:`, ...others]
     return [...(isNew ? [] : ['Nothing was new.']), ...told].join(' ').slice(0, 2000)

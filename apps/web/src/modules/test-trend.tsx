@@ -1,7 +1,7 @@
 import type { Run } from '@stackquay/contract'
 import { Link } from '@tanstack/react-router'
-import { ChevronRight } from 'lucide-react'
 import { lazy, Suspense } from 'react'
+import { Disclosure } from '../components/disclosure.tsx'
 import { Skeleton } from '../components/skeleton.tsx'
 import { Cell, Table } from '../components/table.tsx'
 import { TimeAgo } from '../components/time-ago.tsx'
@@ -39,12 +39,8 @@ export function TestTrend({ runs, suite, slug }: { runs: readonly Run[]; suite: 
           />
         </div>
       </Suspense>
-      <details className="group">
-        <summary className="flex w-fit items-center gap-1 rounded text-sm text-ink-2 hover:text-ink">
-          <ChevronRight aria-hidden className="size-3.5 transition-transform group-open:rotate-90" />
-          {t.asTable}
-        </summary>
-        <div className="mt-2 rounded-md border border-line">
+      <Disclosure title={t.asTable}>
+        <div className="rounded-md border border-line">
           <Table
             label={t.trend}
             head={[{ title: t.trendColumns.run }, { title: t.durations, end: true }, { title: t.failures, end: true }]}
@@ -71,7 +67,7 @@ export function TestTrend({ runs, suite, slug }: { runs: readonly Run[]; suite: 
             ))}
           </Table>
         </div>
-      </details>
+      </Disclosure>
     </div>
   )
 }

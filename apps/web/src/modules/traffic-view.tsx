@@ -1,6 +1,6 @@
 import type { Traffic } from '@stackquay/contract'
-import { ChevronRight } from 'lucide-react'
 import { lazy, type ReactNode, Suspense } from 'react'
+import { Disclosure } from '../components/disclosure.tsx'
 import { Skeleton } from '../components/skeleton.tsx'
 import { Cell, Table } from '../components/table.tsx'
 import { formatBytes } from '../lib/format.ts'
@@ -95,15 +95,11 @@ export function TrafficView({ traffic, range }: { traffic: Traffic; range: Traff
           />
         </div>
       </Suspense>
-      <details className="group">
-        <summary className="flex w-fit items-center gap-1 rounded text-sm text-ink-2 hover:text-ink">
-          <ChevronRight aria-hidden className="size-3.5 transition-transform group-open:rotate-90" />
-          {t.asTable}
-        </summary>
-        <div className="mt-2 rounded-md border border-line">
+      <Disclosure title={t.asTable}>
+        <div className="rounded-md border border-line">
           <PointTable traffic={traffic} />
         </div>
-      </details>
+      </Disclosure>
     </div>
   )
 }

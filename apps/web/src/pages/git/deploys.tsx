@@ -1,9 +1,9 @@
 import type { Deploy, ProjectView, Release } from '@stackquay/contract'
 import { useQuery } from '@tanstack/react-query'
-import { ChevronRight } from 'lucide-react'
 import { useState } from 'react'
 import { deploysQuery, planRollback, rollBack } from '../../api/deploys.ts'
 import { Button } from '../../components/button.tsx'
+import { Disclosure } from '../../components/disclosure.tsx'
 import { Facts } from '../../components/facts.tsx'
 import { Loaded } from '../../components/loaded.tsx'
 import { Panel } from '../../components/panel.tsx'
@@ -89,15 +89,11 @@ function ReleaseFacts({ commit, release }: { commit: string | null; release: Rel
     ...namesOf(t.installedFrom, installedFrom),
   ]
   return (
-    <details className="group mt-1">
-      <summary className="flex w-fit items-center gap-1 rounded text-sm text-ink-2 hover:text-ink">
-        <ChevronRight aria-hidden className="size-3.5 transition-transform group-open:rotate-90" />
-        {t.release}
-      </summary>
-      <div className="mt-2 text-sm">
+    <div className="mt-1 text-sm">
+      <Disclosure title={t.release}>
         <Facts items={all} />
-      </div>
-    </details>
+      </Disclosure>
+    </div>
   )
 }
 
