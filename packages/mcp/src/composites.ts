@@ -84,7 +84,7 @@ function briefly({ name, summary, available, versions, reason }: Record<string, 
 /** A run that ended brings what a person would look at next: what failed, and its last words. */
 export async function runAnswer(answer: ApiAnswer, caller: Caller, options: CallOptions): Promise<ToolAnswer> {
   if (answer.status >= 400) return problemAnswer(answer.json)
-  const run = answer.json as { id: string; project: string; state: string; kind: string; output: { end: number } | null }
+  const run = answer.json as { id: string; project: string; state: string; kind: string }
   const projects = [run.project]
   if (run.state === 'queued' || run.state === 'running')
     return jsonAnswer({ ...(await caller.mask(run, projects)), next: 'It goes on. Wait for it with read_work.' })
@@ -93,25 +93,28 @@ export async function runAnswer(answer: ApiAnswer, caller: Caller, options: Call
     run.kind === 'test'
       ? await caller.call({ operation: 'listTestCases', params, query: { outcome: 'failed', limit: '20' } }, options)
       : null
-  const after = Math.max(0, (run.output?.end ?? 0) - tailBytes)
-  const output = await caller.call({ operation: 'getRunOutput', params, query: { after: String(after) } }, options)
+  const output = await caller.call({ operation: 'getRunOutput', params, query: {} }, options)
   const shown = {
     ...run,
     ...(failures?.status === 200 ? { failures: (failures.json as Listed).items } : {}),
-    ...(output.status === 200 ? { output: output.text.slice(-tailBytes) } : {}),
+    ...(output.status === 200 ? { output: output.text } : {}),
   }
-  return jsonAnswer(await caller.mask(shown, projects), 'Read the output with read_work.')
+  const masked = await caller.mask(shown, projects)
+  // Cut when nothing is hidden any more: half a secret would not be found.
+  const { output: text } = masked as { output?: unknown }
+  const tail = typeof text === 'string' ? { output: text.slice(-tailCharacters) } : {}
+  return jsonAnswer({ ...masked, ...tail }, 'Read the output with read_work.')
 }
 
 /** Enough for the end of a stack trace. */
-const tailBytes = 6000
+const tailCharacters = 6000
 
 async function exec({ args, request }: Act, caller: Caller, options: CallOptions): Promise<ToolAnswer> {
   const asked = Number(args.timeout ?? 30)
   const seconds = Number.isFinite(asked) ? Math.min(Math.max(asked, 1), 50) : 30
   const answer = await caller.call(request, { ...options, timeLimit: seconds * 1000 })
   if (answer.status >= 400) return problemAnswer(answer.json)
-  const told = { stdout: '', stderr: '', exit: null as number | null, error: undefined as unknown }
+  const told = { stdout: '', stderr: '', exit: undefined as ExecPart['exit'], error: undefined as unknown }
   for (const line of answer.text.split('\n')) {
     const part = parsed(line)
     if (part === null) continue
@@ -127,7 +130,7 @@ async function exec({ args, request }: Act, caller: Caller, options: CallOptions
       : answer.broken === 'size'
         ? 'It printed more than is read, and was ended.'
         : shown.error === undefined
-          ? `Exit code ${shown.exit}.`
+          ? endText(shown.exit)
           : JSON.stringify(shown.error)
   const parts = [ended, ...[shown.stdout, shown.stderr && `stderr:\n${shown.stderr}`].filter((text) => text !== '')]
   return textAnswer(parts.join('\n'), 'Print less, or write it to a file.')
@@ -136,8 +139,13 @@ async function exec({ args, request }: Act, caller: Caller, options: CallOptions
 interface ExecPart {
   readonly stdout?: string
   readonly stderr?: string
-  readonly exit?: number
+  readonly exit?: { readonly code: number | null; readonly signal: string | null } | undefined
   readonly error?: unknown
+}
+
+function endText(exit: ExecPart['exit']): string {
+  if (exit === undefined) return 'How it ended is not known.'
+  return exit.signal === null ? `Exit code ${exit.code}.` : `Ended by ${exit.signal}.`
 }
 
 /** A line that breaks off is the end of what was read. */

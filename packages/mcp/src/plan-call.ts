@@ -41,14 +41,14 @@ function removes(value: unknown): boolean {
 
 /** The first of two calls: everything is checked, nothing is done, and what would be done is told. */
 export async function planOf(planned: Act, plans: Plans, caller: Caller, options: CallOptions): Promise<ToolAnswer> {
-  const { tool, name, act, args } = planned
+  const { tool, name, act } = planned
   const operation = operationOf(act.operation)
   const project = await projectOf(planned.request, caller, options)
   if (project !== null && 'refused' in project) return project.refused
   const request = withTyped(planned, project)
   const told = await foreseen(request, caller, options)
   if ('refused' in told) return told.refused
-  const title = `${operation.summary}: ${targetOf(request, project?.slug)}`
+  const title = `${operation.summary.split(';')[0]}: ${targetOf(request, project?.slug)}`
   const { id, expiresAt } = plans.add({
     caller: caller.id,
     tool: tool.selector === undefined ? tool.name : `${tool.name} ${name}`,
@@ -60,11 +60,16 @@ export async function planOf(planned: Act, plans: Plans, caller: Caller, options
     plan: id,
     expiresAt,
     does: title,
-    ...(args.changes === undefined ? {} : { changes: args.changes }),
-    ...(told.plan === null ? {} : { foreseen: told.plan }),
+    ...(told.plan === null ? {} : { foreseen: withoutEmpty(told.plan) }),
     next: 'Nothing is done yet. Tell the person what this does; then call confirm with this plan.',
   }
   return jsonAnswer(await caller.mask(shown, project === null ? [] : [project.id]))
+}
+
+/** A plan lists what starts, stops and goes; most of it nothing. */
+function withoutEmpty(plan: unknown): unknown {
+  if (typeof plan !== 'object' || plan === null) return plan
+  return Object.fromEntries(Object.entries(plan).filter(([, value]) => !Array.isArray(value) || value.length > 0))
 }
 
 interface PlannedProject {

@@ -73,7 +73,8 @@ export function createMcpServer(deps: McpServerDeps): Server {
 
 /** Whether its client can put a question to its person: it said so at the beginning, or with this request. */
 function canAsk(server: Server, { mcpReq: { envelope } }: ServerContext): boolean {
-  const now = envelope?.[CLIENT_CAPABILITIES_META_KEY] as { elicitation?: object } | undefined
+  const sent = envelope as Readonly<Record<string, unknown>> | undefined
+  const now = sent?.[CLIENT_CAPABILITIES_META_KEY] as { elicitation?: object } | undefined
   const { elicitation } = now ?? server.getClientCapabilities() ?? {}
   return elicitation !== undefined && ('form' in elicitation || Object.keys(elicitation).length === 0)
 }

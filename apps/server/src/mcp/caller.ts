@@ -82,8 +82,11 @@ async function callIn(
   const chunks: Buffer[] = []
   let size = 0
   let broken: ApiAnswer['broken'] = null
+  let leave: () => void = () => undefined
   try {
     const answer = await app.inject(sent)
+    // What goes on for whoever reads it ends when it hears that nobody does any more, as it would of a connection.
+    leave = () => void answer.raw.res.emit('close')
     status = answer.statusCode
     etag = String(answer.headers.etag ?? '').replace(/^"(.*)"$/, '$1') || null
     type = String(answer.headers['content-type'] ?? '')
@@ -98,6 +101,8 @@ async function callIn(
     if (limit?.aborted !== true) throw error
     broken = 'time'
     if (status === 504) status = 200
+  } finally {
+    if (broken !== null || signal?.aborted === true) leave()
   }
   const text = Buffer.concat(chunks).toString('utf8')
   return { status, etag, text, broken, json: broken === null && /json(;|$)/.test(type) ? jsonOf(text) : undefined }
