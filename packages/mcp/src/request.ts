@@ -38,6 +38,8 @@ export function requestOf(tool: AgentTool, act: AgentAct, args: Arguments): ApiR
       continue
     }
     if (place !== 'body' && typeof value === 'object') throw new ArgumentError(`"${name}" must be a text or a number.`)
+    // A part of a path, and no way out of it.
+    if (place === 'params' && /^\.{0,2}$/.test(String(value))) throw new ArgumentError(`"${name}" is no name.`)
     parts[place][field] = place === 'body' ? value : String(value)
   }
   refuseOthers(tool, act, args, known.map(({ name }) => name))

@@ -3,6 +3,7 @@ import type { ReadableStream as NodeReadableStream } from 'node:stream/web'
 import { type Operation, ProblemError } from '@stackquay/contract'
 import type { Store } from '@stackquay/store'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { anonymous } from '../http/authenticator.ts'
 import type { HttpKit } from '../http/kit.ts'
 import { inTime } from '../http/read-body.ts'
 import { callerOf, type Visit } from './caller.ts'
@@ -74,6 +75,7 @@ export function mountMcp({ store, version, onError }: McpDeps): (app: FastifyIns
 /** A token alone gets in: a browser’s session has the page. And no page of another site, whatever it knows. */
 async function enter(request: FastifyRequest, version: string, kit: HttpKit): Promise<Visit> {
   const { raw: message, id: requestId } = request
+  request.principal = anonymous
   const agent = message.headers['user-agent'] ?? ''
   // What is done through it is told apart in the audit log.
   if (!agent.startsWith('stq-mcp/')) message.headers['user-agent'] = `stq-mcp/${version} (${agent.slice(0, 200)})`
