@@ -169,19 +169,18 @@ test('a name in a path is no way to another operation', async (t) => {
 
 test('actions that the service marks as destructive take two calls, others one', async (t) => {
   const { app, url } = await withShop(t)
-  const { status, body } = await app.ask('PATCH', '/projects/shop?wait=30', { python: { preset: 'django' } })
-  assert.equal(status, 200, JSON.stringify(body))
-  await writeFile(join(app.folder, 'projects/shop/package.json'), JSON.stringify({ scripts: { hello: 'echo' } }))
-  await writeFile(join(app.folder, 'projects/shop/manage.py'), 'import django\n')
+  const made = await app.ask('POST', '/projects?wait=30', { name: 'Site', python: { preset: 'django' }, start: false })
+  await writeFile(join(made.body.path, 'manage.py'), 'import django\n')
+  await writeFile(join(made.body.path, 'requirements.txt'), 'django\n')
   const { call } = await assistant(t, url, (await tokenOf(app)).value)
-  const { items } = (await call('read_project', { project: 'shop', what: 'actions' })).json
-  const destructive = items.filter((action: { destructive: boolean }) => action.destructive)
-  const hello = items.find(({ id }: { id: string }) => id === 'node.hello')
-  assert.equal(destructive.length > 0, true, JSON.stringify(items))
-  const planned = await call('run_action', { project: 'shop', action: destructive[0].id })
-  assert.match(planned.json.plan, /^plan_/, planned.text)
+  const { items } = (await call('read_project', { project: 'site', what: 'actions' })).json
+  const idOf = (is: boolean) => items.find(({ destructive }: { destructive: boolean }) => destructive === is).id
   app.engine.nextCommand({ output: [{ text: 'hello\n' }], exit: { code: 0 } })
-  assert.equal((await call('run_action', { project: 'shop', action: hello.id })).json.output, 'hello\n')
-  app.engine.nextCommand({ output: [{ text: 'reset\n' }], exit: { code: 0 } })
-  assert.equal((await call('confirm', { plan: planned.json.plan })).json.output, 'reset\n')
+  assert.equal((await call('run_action', { project: 'site', action: idOf(false) })).json.output, 'hello\n')
+  const planned = await call('run_action', { project: 'site', action: idOf(true) })
+  assert.match(planned.json.plan, /^plan_/, planned.text)
+  const { body } = await app.ask<{ items: unknown[] }>('GET', '/projects/site/runs')
+  assert.equal(body.items.length, 1, 'nothing ran yet')
+  app.engine.nextCommand({ output: [{ text: 'flushed\n' }], exit: { code: 0 } })
+  assert.equal((await call('confirm', { plan: planned.json.plan })).json.output, 'flushed\n')
 })
