@@ -1,6 +1,8 @@
 import type { TestContext } from 'node:test'
 import { Client as Client2, StreamableHTTPClientTransport as Http2 } from '@modelcontextprotocol/client'
+import { StdioClientTransport as Stdio2 } from '@modelcontextprotocol/client/stdio'
 import { Client as Client1 } from '@modelcontextprotocol/sdk/client/index.js'
+import { StdioClientTransport as Stdio1 } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { StreamableHTTPClientTransport as Http1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import type { Scope } from '@stackquay/contract'
 import { newId } from '@stackquay/store'
@@ -74,17 +76,32 @@ export async function assistant(
     ? client.connect(new Http1(address, options) as never)
     : client.connect(new Http2(address, options)))
   t.after(() => client.close())
-  return {
-    client,
-    heard,
-    call: async (name, args = {}) => {
-      const { content, isError } = (await client.callTool({ name, arguments: { ...args } })) as {
-        content: { text: string }[]
-        isError?: boolean
-      }
-      const text = content.map((part) => part.text).join('\n')
-      return { text, isError: isError === true, json: /^[[{]/.test(text) ? JSON.parse(text) : null }
-    },
+  return { client, heard, call: callsOf(client) }
+}
+
+interface Started {
+  readonly command: string
+  readonly args: string[]
+  readonly env: Record<string, string>
+}
+
+/** The same over the standard input and output of a program. */
+export async function assistantOver(t: Pick<TestContext, 'after'>, major: Major, started: Started): Promise<Assistant> {
+  const info = { name: `test-client-${major}`, version: '1.0.0' }
+  const client = major === 1 ? new Client1(info) : new Client2(info, { versionNegotiation: { mode: 'auto' } })
+  await (client instanceof Client1 ? client.connect(new Stdio1(started)) : client.connect(new Stdio2(started)))
+  t.after(() => client.close())
+  return { client, heard: [], call: callsOf(client) }
+}
+
+function callsOf(client: Client1 | Client2): Assistant['call'] {
+  return async (name, args = {}) => {
+    const { content, isError } = (await client.callTool({ name, arguments: { ...args } })) as {
+      content: { text: string }[]
+      isError?: boolean
+    }
+    const text = content.map((part) => part.text).join('\n')
+    return { text, isError: isError === true, json: /^[[{]/.test(text) ? JSON.parse(text) : null }
   }
 }
 

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
 import type { AuditEntry } from '@stackquay/contract'
-import { assistant, listen, type Major, tokenOf } from './mcp-support.ts'
+import { assistant, assistantOver, listen, type Major, tokenOf } from './mcp-support.ts'
 import { openTestApp, type TestApp } from './projects-support.ts'
 
 const canary = 'canary-"env"-4711'
@@ -183,4 +184,22 @@ test('actions that the service marks as destructive take two calls, others one',
   assert.equal(body.items.length, 1, 'nothing ran yet')
   app.engine.nextCommand({ output: [{ text: 'flushed\n' }], exit: { code: 0 } })
   assert.equal((await call('confirm', { plan: planned.json.plan })).json.output, 'flushed\n')
+})
+
+test('over standard input and output, stq mcp is the same service to clients of both majors', async (t) => {
+  const { app, url } = await withShop(t)
+  const { value, name } = await tokenOf(app, 'operate')
+  const stq = fileURLToPath(new URL('../../cli/bin/stq', import.meta.url))
+  const env = { PATH: process.env.PATH!, HOME: '/nonexistent', STACKQUAY_URL: url, STACKQUAY_TOKEN: value }
+  for (const major of [1, 2] as const) {
+    const { client, call } = await assistantOver(t, major, { command: process.execPath, args: [stq, 'mcp'], env })
+    assert.equal((await client.listTools()).tools.length, 20)
+    const started = await call('control_project', { project: 'shop', action: 'restart' })
+    assert.equal(started.json.state, 'succeeded', started.text)
+    assert.equal((await call('delete_project', { project: 'shop' })).json.code, 'scope_insufficient')
+  }
+  const { items } = (await app.ask<{ items: AuditEntry[] }>('GET', '/audit?action=project.restart')).body
+  const mine = items.filter(({ actor, source }) => actor === `ada (token: ${name})` && source !== 'system')
+  assert.deepEqual([...new Set(mine.map(({ source }) => source))], ['mcp'])
+  assert.match(mine[0]?.userAgent ?? '', /^stq-mcp\//)
 })
