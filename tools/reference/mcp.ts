@@ -20,7 +20,9 @@ export function mcpReference(): string {
         annotations.openWorldHint ? 'reaches beyond the service' : '',
       ].filter((hint) => hint !== '')
       const said = hints.length === 0 ? '' : ` _(${hints.join('; ')})_`
-      return [`## ${name}`, `${title}. ${description}${said}`, ...(tool === undefined ? [] : [actsTable(tool)])].join('\n\n')
+      return [`## ${name}`, `${title}. ${description}${said}`, ...(tool === undefined ? [] : [actsTable(tool)])].join(
+        '\n\n',
+      )
     }),
     `## Resources\n\n${table(
       ['Address', 'What'],
@@ -36,8 +38,16 @@ export function mcpReference(): string {
 function actsTable({ acts, selector }: AgentTool): string {
   const rows = Object.entries(acts).map(([name, { operation, confirm }]) => {
     const { access } = operations[operation]
-    const plan = confirm === undefined ? '' : { always: 'always', removals: 'when it removes', destructive: 'when it destroys' }[confirm]
-    return [selector === undefined ? '' : `\`${name}\``, `\`${operation}\``, access.kind === 'scope' ? access.scope : '', plan]
+    const plan =
+      confirm === undefined
+        ? ''
+        : { always: 'always', removals: 'when it removes', destructive: 'when it destroys' }[confirm]
+    return [
+      selector === undefined ? '' : `\`${name}\``,
+      `\`${operation}\``,
+      access.kind === 'scope' ? access.scope : '',
+      plan,
+    ]
   })
   return table([selector === undefined ? '' : `\`${selector}\``, 'Operation', 'Scope', 'Plan'], rows)
 }

@@ -22,7 +22,11 @@ async function bridged(lines: readonly (Message | string)[], answer: (sent: Sent
     say: (message) => said.push(message),
     note: (text) => notes.push(text),
     fetch: (async (_url: string, { method, body, headers }: RequestInit) => {
-      const one = { method: method!, message: body == null ? null : JSON.parse(String(body)), headers: new Headers(headers) }
+      const one = {
+        method: method!,
+        message: body == null ? null : JSON.parse(String(body)),
+        headers: new Headers(headers),
+      }
       sent.push(one)
       return answer(one)
     }) as typeof fetch,
@@ -46,7 +50,9 @@ test('messages go there and back, whether they come alone or as a stream of even
       if (method === 'DELETE') return new Response(null, { status: 200 })
       if (message?.method === 'initialize')
         return Response.json(result(1, { protocolVersion: '2025-11-25' }), { headers: { 'mcp-session-id': 's1' } })
-      return message?.id === undefined ? new Response(null, { status: 202 }) : events(progress, result(2, { tools: [] }))
+      return message?.id === undefined
+        ? new Response(null, { status: 202 })
+        : events(progress, result(2, { tools: [] }))
     },
   )
   assert.deepEqual(said, [result(1, { protocolVersion: '2025-11-25' }), progress, result(2, { tools: [] })])
@@ -76,7 +82,8 @@ test('a session that the service has forgotten is begun again, once, and the cli
           headers: { 'mcp-session-id': `s${sessions}` },
         })
       }
-      if (headers.get('mcp-session-id') === 's1') return Response.json({ error: { message: 'forgotten' } }, { status: 404 })
+      if (headers.get('mcp-session-id') === 's1')
+        return Response.json({ error: { message: 'forgotten' } }, { status: 404 })
       return message?.id === undefined ? new Response(null, { status: 202 }) : Response.json(result(message.id, {}))
     },
   )
@@ -88,8 +95,9 @@ test('a session that the service has forgotten is begun again, once, and the cli
 
 test('what is no message, and what the service refuses, is answered as an error', async () => {
   const problem = { code: 'unauthorized', detail: 'The token is not known here.', hint: 'Create a new one.' }
-  const { said, notes } = await bridged(['{"jsonrpc":', '[]', '', request(7, 'tools/list'), { jsonrpc: '2.0', method: 'notifications/x' }], () =>
-    Response.json(problem, { status: 401 }),
+  const { said, notes } = await bridged(
+    ['{"jsonrpc":', '[]', '', request(7, 'tools/list'), { jsonrpc: '2.0', method: 'notifications/x' }],
+    () => Response.json(problem, { status: 401 }),
   )
   assert.deepEqual(said, [
     { jsonrpc: '2.0', id: null, error: { code: -32700, message: 'This is no JSON-RPC message.' } },
@@ -100,8 +108,14 @@ test('what is no message, and what the service refuses, is answered as an error'
 })
 
 test('a stream that ends before its answer is an error, not a silence', async () => {
-  const { said } = await bridged([request(3, 'tools/call')], () => events({ jsonrpc: '2.0', method: 'notifications/message' }))
-  assert.deepEqual(said.at(-1), { jsonrpc: '2.0', id: 3, error: { code: -32000, message: 'The connection broke before the answer came.' } })
+  const { said } = await bridged([request(3, 'tools/call')], () =>
+    events({ jsonrpc: '2.0', method: 'notifications/message' }),
+  )
+  assert.deepEqual(said.at(-1), {
+    jsonrpc: '2.0',
+    id: 3,
+    error: { code: -32000, message: 'The connection broke before the answer came.' },
+  })
 })
 
 test('a message that says its revision is repeated in headers, names beyond ASCII too', async () => {

@@ -103,7 +103,11 @@ test('pages of other sites, strange names, sessions of browsers and strangers ar
   assert.deepEqual([foreign.status, await codeOf(foreign)], [403, 'csrf_failed'])
   assert.equal(await statusWithHost(url, value, 'rebound.example.com'), 403)
   assert.equal((await send('POST', initialize, { origin: url })).status, 200, 'our own page')
-  const nobody = await fetch(`${url}/mcp`, { method: 'POST', body: '{}', headers: { 'content-type': 'application/json' } })
+  const nobody = await fetch(`${url}/mcp`, {
+    method: 'POST',
+    body: '{}',
+    headers: { 'content-type': 'application/json' },
+  })
   assert.deepEqual([nobody.status, nobody.headers.get('www-authenticate')], [401, 'Bearer realm="stackquay"'])
   assert.equal((await send('POST', initialize, { authorization: `Bearer ${value.slice(0, -1)}_` })).status, 401)
 
@@ -132,7 +136,12 @@ test('what is too large, no JSON or no message is refused, and nothing falls ove
   const url = await listen(app)
   const { send, begin } = raw(url, (await tokenOf(app)).value)
   const session = await begin()
-  const call = (args: object) => ({ jsonrpc: '2.0', id: 5, method: 'tools/call', params: { name: 'read_logs', arguments: args } })
+  const call = (args: object) => ({
+    jsonrpc: '2.0',
+    id: 5,
+    method: 'tools/call',
+    params: { name: 'read_logs', arguments: args },
+  })
   assert.equal((await send('POST', call({ q: 'x'.repeat(2 << 20) }), session)).status, 413)
   assert.equal((await send('POST', '{"jsonrpc":', session)).status, 400)
   assert.equal((await send('POST', '[]', session)).status, 400)

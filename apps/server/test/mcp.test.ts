@@ -10,7 +10,9 @@ import { openTestApp, type TestApp } from './projects-support.ts'
 const canary = 'canary-"env"-4711'
 
 /** A service that listens, with a project of two canaries: a secret variable and the password of a database. */
-async function withShop(t: Pick<TestContext, 'after'>): Promise<{ app: TestApp; url: string; id: string; canaries: string[] }> {
+async function withShop(
+  t: Pick<TestContext, 'after'>,
+): Promise<{ app: TestApp; url: string; id: string; canaries: string[] }> {
   const app = await openTestApp(t)
   app.engine.machine.files.has = () => true
   const made = await app.ask('POST', '/projects?wait=30', {
@@ -43,14 +45,20 @@ for (const major of [1, 2] as const satisfies readonly Major[]) {
 
     const started = await call('control_project', { project: 'shop', action: 'start' })
     assert.equal(started.json.state, 'succeeded', started.text)
-    app.engine.print({ project: id, workload: 'node' }, `[error] connecting with ${canary} as ${JSON.stringify(canaries)}`)
+    app.engine.print(
+      { project: id, workload: 'node' },
+      `[error] connecting with ${canary} as ${JSON.stringify(canaries)}`,
+    )
     const logs = await call('read_logs', { project: 'shop', level: 'error' })
     assert.match(logs.text, /node \[error\] connecting with \[secret\] as \["\[secret\]","\[secret\]"\]/)
     const diagnosis = await call('diagnose_project', { project: 'shop' })
     assert.equal(diagnosis.json.status.state, 'running')
     assert.equal(diagnosis.json.errorLines.length, 1)
 
-    await writeFile(join(app.folder, 'projects/shop/package.json'), JSON.stringify({ scripts: { test: 'node --test' } }))
+    await writeFile(
+      join(app.folder, 'projects/shop/package.json'),
+      JSON.stringify({ scripts: { test: 'node --test' } }),
+    )
     const { suites } = (await call('read_project', { project: 'shop', what: 'tests' })).json
     app.engine.nextCommand({ output: [{ text: `${'x'.repeat(7000)} ${canary}\nnot ok\n` }], exit: { code: 1 } })
     const run = await call('run_tests', { project: 'shop', suite: suites[0].id })
@@ -62,7 +70,11 @@ for (const major of [1, 2] as const satisfies readonly Major[]) {
 
     const changed = await call('change_project', { project: 'shop', changes: { env: { LEVEL: 'debug' } } })
     assert.equal(changed.json.env.LEVEL.value, 'debug', changed.text)
-    const preview = await call('change_project', { project: 'shop', changes: { env: { LEVEL: 'info' } }, preview: true })
+    const preview = await call('change_project', {
+      project: 'shop',
+      changes: { env: { LEVEL: 'info' } },
+      preview: true,
+    })
     assert.equal(preview.json.foreseen.changes[0].field, 'env.LEVEL', preview.text)
     const removal = await call('change_project', { project: 'shop', changes: { env: { LEVEL: null } } })
     assert.match(removal.json.plan, /^plan_/)
@@ -88,7 +100,15 @@ for (const major of [1, 2] as const satisfies readonly Major[]) {
     sources.delete('system')
     assert.deepEqual([...sources], ['mcp'])
     const actions = new Set(entries.map(({ action }) => action))
-    for (const action of ['project.create', 'project.start', 'test.run', 'exec.run', 'project.update', 'project.delete', 'mcp.confirm'])
+    for (const action of [
+      'project.create',
+      'project.start',
+      'test.run',
+      'exec.run',
+      'project.update',
+      'project.delete',
+      'mcp.confirm',
+    ])
       assert.ok(actions.has(action), action)
     const all = heard.join('')
     assert.ok(all.includes('[secret]'))
@@ -125,8 +145,14 @@ test('what a token may not do is refused before any plan, and stands in the audi
   const { app, url, id } = await withShop(t)
   await app.ask('POST', '/projects?wait=30', { name: 'Other', start: false })
   const restricted = await assistant(t, url, (await tokenOf(app, 'admin', [id])).value)
-  assert.deepEqual((await restricted.call('list_projects')).json.items.map(({ slug }: { slug: string }) => slug), ['shop'])
-  assert.equal((await restricted.call('read_project', { project: 'other', what: 'state' })).json.code, 'project_forbidden')
+  assert.deepEqual(
+    (await restricted.call('list_projects')).json.items.map(({ slug }: { slug: string }) => slug),
+    ['shop'],
+  )
+  assert.equal(
+    (await restricted.call('read_project', { project: 'other', what: 'state' })).json.code,
+    'project_forbidden',
+  )
   assert.equal((await restricted.call('delete_project', { project: 'other' })).json.code, 'project_forbidden')
   assert.equal((await restricted.call('create_project', { name: 'Third' })).json.code, 'token_restricted')
   assert.doesNotMatch(JSON.stringify(await restricted.client.listResources()), /other/)
@@ -135,7 +161,10 @@ test('what a token may not do is refused before any plan, and stands in the audi
   const planless = await reader.call('change_backups', { project: 'shop', action: 'delete_backup', backup: 'bak_1' })
   assert.equal(planless.json.code, 'scope_insufficient', planless.text)
   assert.equal((await reader.call('delete_project', { project: 'shop' })).json.code, 'scope_insufficient')
-  assert.equal((await reader.call('control_project', { project: 'shop', action: 'start' })).json.code, 'scope_insufficient')
+  assert.equal(
+    (await reader.call('control_project', { project: 'shop', action: 'start' })).json.code,
+    'scope_insufficient',
+  )
   assert.equal((await reader.call('exec_command', { project: 'shop', argv: ['id'] })).json.code, 'scope_insufficient')
   const plain = await reader.call('nothing_like_it')
   assert.deepEqual([plain.isError, plain.json.code], [true, 'invalid_arguments'])

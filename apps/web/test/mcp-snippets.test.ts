@@ -28,5 +28,8 @@ test('clients that speak HTTP are sent to /mcp, others start stq with the servic
     args: ['mcp'],
     env: { STACKQUAY_URL: 'https://quay.example.org', STACKQUAY_TOKEN: 'stq_abc' },
   })
-  assert.match(mcpSnippet('claudeCode', service).code, /^claude mcp add --transport http stackquay https:\S+\/mcp --header "/)
+  assert.match(
+    mcpSnippet('claudeCode', service).code,
+    /^claude mcp add --transport http stackquay https:\S+\/mcp --header "/,
+  )
 })

@@ -81,7 +81,12 @@ export const agentTools: readonly AgentTool[] = [
       git_branches: { operation: 'listGitBranches' },
       deploys: { operation: 'listDeploys', takes: page },
     },
-    texts: { db: 'For snapshots: the database.', branch: 'For git_log.', path: 'For git_diff.', commit: 'For git_diff.' },
+    texts: {
+      db: 'For snapshots: the database.',
+      branch: 'For git_log.',
+      path: 'For git_diff.',
+      commit: 'For git_diff.',
+    },
   },
   {
     name: 'diagnose_project',
@@ -270,7 +275,12 @@ export const agentTools: readonly AgentTool[] = [
       discard: { operation: 'discardGit', takes: ['paths'], confirm: 'always' },
       rollback: { operation: 'rollbackDeploy', takes: ['deploy'], confirm: 'always' },
     },
-    texts: { create: 'Make the branch.', deploy: 'For rollback.', paths: 'For commit, discard.', message: 'For commit.' },
+    texts: {
+      create: 'Make the branch.',
+      deploy: 'For rollback.',
+      paths: 'For commit, discard.',
+      message: 'For commit.',
+    },
   },
   {
     name: 'change_backups',
@@ -311,7 +321,8 @@ export const agentTools: readonly AgentTool[] = [
   {
     name: 'change_files',
     title: 'Write and delete files of a project',
-    description: 'create refuses what is there; replace takes the etag that read_files told. delete answers a plan; then call confirm.',
+    description:
+      'create refuses what is there; replace takes the etag that read_files told. delete answers a plan; then call confirm.',
     selector: 'action',
     acts: {
       create: { operation: 'writeFile', takes: ['path'], body: { argument: 'content' } },

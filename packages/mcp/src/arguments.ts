@@ -43,7 +43,11 @@ function nameOf({ renames = {} }: AgentAct, field: string): string {
 }
 
 /** Arguments of all acts of a tool, as the JSON Schema that a client reads. Short: it reads those of all tools at once. */
-export function inputSchemaOf(tool: AgentTool): { type: 'object'; properties: Record<string, object>; required?: string[] } {
+export function inputSchemaOf(tool: AgentTool): {
+  type: 'object'
+  properties: Record<string, object>
+  required?: string[]
+} {
   const acts = Object.entries(tool.acts)
   const properties: Record<string, object> = {}
   const needed = new Map<string, number>()
@@ -60,12 +64,18 @@ export function inputSchemaOf(tool: AgentTool): { type: 'object'; properties: Re
     if (act.ifMatch !== undefined) properties[act.ifMatch] ??= shown({ type: 'string' }, tool.texts?.[act.ifMatch])
   }
   const { project, ...others } = properties
-  const selector = tool.selector === undefined ? {} : { [tool.selector]: { type: 'string', enum: acts.map(([name]) => name) } }
+  const selector =
+    tool.selector === undefined ? {} : { [tool.selector]: { type: 'string', enum: acts.map(([name]) => name) } }
   const required = [...needed].filter(([, count]) => count === acts.length).map(([name]) => name)
   const all = [...Object.keys(selector), ...required, ...(tool.ownRequired ?? [])]
   return {
     type: 'object',
-    properties: { ...(project === undefined ? {} : { project: { type: 'string' } }), ...selector, ...others, ...tool.own },
+    properties: {
+      ...(project === undefined ? {} : { project: { type: 'string' } }),
+      ...selector,
+      ...others,
+      ...tool.own,
+    },
     ...(all.length === 0 ? {} : { required: all }),
   }
 }
@@ -83,7 +93,9 @@ function shown(schema: Json, text: string | undefined): object {
       : type === 'array'
         ? { type, items: items?.type === undefined ? {} : { type: items.type } }
         : options === undefined
-          ? type === undefined ? {} : { type }
+          ? type === undefined
+            ? {}
+            : { type }
           : { type: 'string', enum: options }
   return text === undefined ? kind : { ...kind, description: text }
 }
@@ -91,7 +103,9 @@ function shown(schema: Json, text: string | undefined): object {
 function fieldsOf(schema: z.ZodType | undefined): Readonly<Record<string, Json>> {
   const object = objectIn(schema)
   if (object === null) return {}
-  return Object.fromEntries(Object.entries(object.shape).map(([name, field]) => [name, jsonSchemaOf(field as z.ZodType)]))
+  return Object.fromEntries(
+    Object.entries(object.shape).map(([name, field]) => [name, jsonSchemaOf(field as z.ZodType)]),
+  )
 }
 
 function jsonSchemaOf(schema: z.ZodType): Json {

@@ -1,10 +1,10 @@
 import { agentTools } from '@stackquay/contract/agent-tools'
 import type { ApiAnswer, Caller, CallOptions } from './caller.ts'
 import { composites, lineTexts, runAnswer } from './composites.ts'
-import { jsonAnswer, problemAnswer, refusal, textAnswer, type ToolAnswer } from './output.ts'
+import { jsonAnswer, problemAnswer, refusal, type ToolAnswer, textAnswer } from './output.ts'
 import { type Act, carryOut, planOf, refuseConfirmation, takesPlan } from './plan-call.ts'
 import type { Plan, Plans } from './plans.ts'
-import { actOf, ArgumentError, type Arguments, requestOf } from './request.ts'
+import { ArgumentError, type Arguments, actOf, requestOf } from './request.ts'
 import { confirmTool } from './tools.ts'
 
 export interface ToolCall {
@@ -22,7 +22,8 @@ export async function callTool(call: ToolCall, plans: Plans): Promise<ToolAnswer
     if (call.name === confirmTool.name) return await confirm(call, plans)
     return await act(call, plans)
   } catch (error) {
-    if (error instanceof ArgumentError) return refusal('invalid_arguments', error.message, 'Compare with the tool’s schema.')
+    if (error instanceof ArgumentError)
+      return refusal('invalid_arguments', error.message, 'Compare with the tool’s schema.')
     throw error
   }
 }
@@ -64,7 +65,11 @@ async function confirm({ args, caller, signal, ask }: ToolCall, plans: Plans): P
 
 const asText: ReadonlySet<string> = new Set(['getRunOutput', 'readFile'])
 
-async function answerOf({ operation, params, query }: Act['request'], answer: ApiAnswer, caller: Caller): Promise<ToolAnswer> {
+async function answerOf(
+  { operation, params, query }: Act['request'],
+  answer: ApiAnswer,
+  caller: Caller,
+): Promise<ToolAnswer> {
   const projects = params.id === undefined ? [] : [params.id]
   if (answer.status >= 400) return problemAnswer(await caller.mask(answer.json, projects))
   if (operation === 'getProjectLogs') {
@@ -78,7 +83,10 @@ async function answerOf({ operation, params, query }: Act['request'], answer: Ap
     if (answer.text.includes('\0'))
       return refusal('not_text', `"${query.path}" is no text.`, 'Only text files are shown here.')
     const text = await caller.mask(answer.text, projects)
-    return textAnswer(operation === 'readFile' ? `etag: ${answer.etag}\n\n${text}` : text, 'Read a part with exec_command.')
+    return textAnswer(
+      operation === 'readFile' ? `etag: ${answer.etag}\n\n${text}` : text,
+      'Read a part with exec_command.',
+    )
   }
   if (answer.json === undefined) return textAnswer('Done.')
   return jsonAnswer(await caller.mask(answer.json, projects))

@@ -32,9 +32,15 @@ export interface Caller {
   readonly id: string
   call(request: ApiRequest, options?: CallOptions): Promise<ApiAnswer>
   /** The problem that the API would refuse the request with before it looks at its content; null when it would not. Records the refusal. */
-  refusalOf(request: ApiRequest): Promise<{ readonly code: string; readonly detail: string; readonly hint?: string } | null>
+  refusalOf(
+    request: ApiRequest,
+  ): Promise<{ readonly code: string; readonly detail: string; readonly hint?: string } | null>
   /** The same value without the texts of secrets, those of the projects that it is about. */
   mask<Value>(value: Value, projects: readonly string[]): Promise<Value>
   /** Records a confirmation that was refused. */
-  recordRefused(refusal: { readonly tool: string; readonly project: string | null; readonly reason: string }): Promise<void>
+  recordRefused(refusal: {
+    readonly tool: string
+    readonly project: string | null
+    readonly reason: string
+  }): Promise<void>
 }

@@ -1,5 +1,5 @@
 import type { ApiAnswer, ApiRequest, Caller, CallOptions } from './caller.ts'
-import { jsonAnswer, problemAnswer, textAnswer, type ToolAnswer } from './output.ts'
+import { jsonAnswer, problemAnswer, type ToolAnswer, textAnswer } from './output.ts'
 import type { Act } from './plan-call.ts'
 
 /** Answers that one operation alone does not give. */
@@ -35,11 +35,20 @@ async function diagnose({ request }: Act, caller: Caller, options: CallOptions):
     operation,
     waiting,
     settings: generation === observedGeneration ? 'all applied' : 'not all applied',
-    operations: (operations.json as Listed).items?.map(({ id, kind, state, error, createdAt }) => ({ id, kind, state, error, createdAt })),
+    operations: (operations.json as Listed).items?.map(({ id, kind, state, error, createdAt }) => ({
+      id,
+      kind,
+      state,
+      error,
+      createdAt,
+    })),
     errorLines: lineTexts(errors),
     newestLines: lineTexts(newest),
   }
-  return jsonAnswer(await caller.mask(found, [String((project.json as { id: string }).id)]), 'Read the parts one by one.')
+  return jsonAnswer(
+    await caller.mask(found, [String((project.json as { id: string }).id)]),
+    'Read the parts one by one.',
+  )
 }
 
 /** `workload time text`: a line as people read it. */
@@ -62,7 +71,9 @@ async function catalogue({ args }: Act, caller: Caller, options: CallOptions): P
     const shown = kinds.map(([kind, list]) => [kind, list.map(briefly)] as const)
     return jsonAnswer(Object.fromEntries(shown))
   }
-  const found = kinds.flatMap(([kind, list]) => list.filter(({ name }) => name === args.name).map((one) => ({ kind, ...one })))
+  const found = kinds.flatMap(([kind, list]) =>
+    list.filter(({ name }) => name === args.name).map((one) => ({ kind, ...one })),
+  )
   if (found.length > 0) return jsonAnswer(found)
   return problemAnswer({
     code: 'not_found',

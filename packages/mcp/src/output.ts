@@ -49,6 +49,12 @@ function withoutNothing(value: unknown): unknown {
 
 function shortProblem(problem: unknown): unknown {
   if (typeof problem !== 'object' || problem === null) return problem
-  const { type: _type, title: _title, status: _status, instance: _instance, ...rest } = problem as Record<string, unknown>
+  const {
+    type: _type,
+    title: _title,
+    status: _status,
+    instance: _instance,
+    ...rest
+  } = problem as Record<string, unknown>
   return rest
 }

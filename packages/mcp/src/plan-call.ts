@@ -36,7 +36,9 @@ export async function takesPlan({ act, args, request }: Act, caller: Caller): Pr
 function removes(value: unknown): boolean {
   if (value === null) return true
   if (typeof value !== 'object') return false
-  return Object.entries(value as object).some(([name, inner]) => (name === 'removeData' && inner === true) || removes(inner))
+  return Object.entries(value as object).some(
+    ([name, inner]) => (name === 'removeData' && inner === true) || removes(inner),
+  )
 }
 
 /** The first of two calls: everything is checked, nothing is done, and what would be done is told. */
@@ -125,7 +127,10 @@ function targetOf({ params, query, body }: ApiRequest, slug: string | undefined)
   const further = (body ?? {}) as { branch?: string; deploy?: string; paths?: readonly string[] }
   const words = [slug, ...Object.values(others), query.path, further.branch, further.deploy, further.paths?.join(', ')]
   const extra = query.data === 'delete' || query.purge === 'true' ? ' (with its data)' : ''
-  return `${words.filter((word) => word !== undefined && word !== '').join(' / ').slice(0, 300)}${extra}`
+  return `${words
+    .filter((word) => word !== undefined && word !== '')
+    .join(' / ')
+    .slice(0, 300)}${extra}`
 }
 
 const refusals: Readonly<Record<PlanRefusal | 'plan_stale', string>> = {

@@ -42,7 +42,12 @@ export function requestOf(tool: AgentTool, act: AgentAct, args: Arguments): ApiR
     if (place === 'params' && /^\.{0,2}$/.test(String(value))) throw new ArgumentError(`"${name}" is no name.`)
     parts[place][field] = place === 'body' ? value : String(value)
   }
-  refuseOthers(tool, act, args, known.map(({ name }) => name))
+  refuseOthers(
+    tool,
+    act,
+    args,
+    known.map(({ name }) => name),
+  )
   Object.assign(parts.body, act.fixed)
   if (takesWait(act) && parts.query.wait === undefined) parts.query.wait = String(usualWait)
   const headers = act.ifMatch === undefined ? {} : { 'if-match': ifMatchOf(tool, act.ifMatch, args) }

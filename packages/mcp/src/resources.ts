@@ -38,7 +38,12 @@ export async function listedResources(caller: Caller): Promise<readonly ListedRe
   const { json } = await caller.call({ operation: 'listProjects', params: {}, query: { limit: '50' } })
   const { items = [] } = (json ?? {}) as { items?: readonly { slug: string; name: string }[] }
   return items.flatMap(({ slug, name }) => [
-    { uri: `stackquay://projects/${slug}/logs`, name: `${slug} logs`, title: `Logs of ${name}`, mimeType: 'text/plain' },
+    {
+      uri: `stackquay://projects/${slug}/logs`,
+      name: `${slug} logs`,
+      title: `Logs of ${name}`,
+      mimeType: 'text/plain',
+    },
     {
       uri: `stackquay://projects/${slug}/stackquay.yml`,
       name: `${slug} stackquay.yml`,

@@ -12,7 +12,7 @@ import { callTool } from './call-tool.ts'
 import type { Caller } from './caller.ts'
 import type { ToolAnswer } from './output.ts'
 import type { Plan, Plans } from './plans.ts'
-import { promptText, prompts } from './prompts.ts'
+import { prompts, promptText } from './prompts.ts'
 import { listedResources, readResource, resourceTemplates } from './resources.ts'
 import { listedTools } from './tools.ts'
 
@@ -65,7 +65,8 @@ export function createMcpServer(deps: McpServerDeps): Server {
   server.setRequestHandler('prompts/list', () => ({ prompts: [...prompts] }))
   server.setRequestHandler('prompts/get', ({ params }) => {
     const text = promptText(params.name, params.arguments ?? {})
-    if (text === null) throw new ProtocolError(ProtocolErrorCode.InvalidParams, `There is no prompt "${params.name.slice(0, 60)}".`)
+    if (text === null)
+      throw new ProtocolError(ProtocolErrorCode.InvalidParams, `There is no prompt "${params.name.slice(0, 60)}".`)
     return { messages: [{ role: 'user', content: { type: 'text', text } }] }
   })
   return server

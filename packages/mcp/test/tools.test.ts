@@ -4,7 +4,7 @@ import { type Operation, operations } from '@stackquay/contract'
 import { agentTools } from '@stackquay/contract/agent-tools'
 import { argumentsOf, operationOf } from '../src/arguments.ts'
 import { prompts } from '../src/prompts.ts'
-import { actOf, ArgumentError, requestOf } from '../src/request.ts'
+import { ArgumentError, actOf, requestOf } from '../src/request.ts'
 import { resourceTemplates } from '../src/resources.ts'
 import { listedTools } from '../src/tools.ts'
 
@@ -14,7 +14,8 @@ const toolNamed = (name: string) => agentTools.find((tool) => tool.name === name
 test('what a client reads before its first question is short: at most 20 tools, in at most 16,000 characters', () => {
   const listed = listedTools()
   assert.ok(listed.length <= 20, String(listed.length))
-  const characters = JSON.stringify(listed).length + JSON.stringify(prompts).length + JSON.stringify(resourceTemplates).length
+  const characters =
+    JSON.stringify(listed).length + JSON.stringify(prompts).length + JSON.stringify(resourceTemplates).length
   assert.ok(characters <= 16_000, String(characters))
   assert.equal(new Set(listed.map(({ name }) => name)).size, listed.length)
   for (const { name, description } of listed) assert.match(name, /^[a-z_]{1,40}$/, description)
@@ -103,7 +104,10 @@ test('arguments that are no arguments are told, with those that are', () => {
   assert.match(refused('read_logs', { project: 'shop', lines: 5 }), /no argument "lines".*limit/)
   assert.match(refused('control_project', { project: 'shop', action: 'explode' }), /must be one of: start, stop/)
   assert.match(refused('control_project', { action: 'start' }), /needs "project" for action start/)
-  assert.match(refused('control_project', { project: 'shop', action: 'stop', run: 'run_1' }), /"run" is no argument for action stop/)
+  assert.match(
+    refused('control_project', { project: 'shop', action: 'stop', run: 'run_1' }),
+    /"run" is no argument for action stop/,
+  )
   assert.match(refused('read_files', { project: 'shop', what: 'constructor', path: '' }), /must be one of/)
   assert.match(refused('change_files', { project: 'shop', action: 'replace', path: 'a', content: 'x' }), /needs "etag"/)
   assert.match(refused('change_files', { project: 'shop', action: 'create', path: 'a', content: 5 }), /as a text/)

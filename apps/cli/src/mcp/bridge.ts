@@ -125,7 +125,11 @@ function createSession({ url, token, userAgent, signal, fetch = globalThis.fetch
     },
     async end() {
       if (id === null || signal.aborted) return
-      const headers = { ...identity(), 'mcp-session-id': id, ...(revision === null ? {} : { 'mcp-protocol-version': revision }) }
+      const headers = {
+        ...identity(),
+        'mcp-session-id': id,
+        ...(revision === null ? {} : { 'mcp-protocol-version': revision }),
+      }
       await fetch(url, { method: 'DELETE', headers, signal: AbortSignal.timeout(2000) }).then(
         (answer) => answer.body?.cancel(),
         () => undefined,
@@ -136,7 +140,11 @@ function createSession({ url, token, userAgent, signal, fetch = globalThis.fetch
 
 /** The service says why with a problem, the protocol with an error. */
 async function reasonOf(answer: Response): Promise<string> {
-  const value = messageIn(await answer.text()) as { detail?: string; hint?: string; error?: { message?: string } } | null
+  const value = messageIn(await answer.text()) as {
+    detail?: string
+    hint?: string
+    error?: { message?: string }
+  } | null
   if (value?.detail !== undefined) return `${value.detail} ${value.hint ?? ''}`.trim()
   return value?.error?.message ?? `The service answered ${answer.status}. Is ${answer.url} a Stackquay?`
 }

@@ -125,7 +125,15 @@ function segment(value: string | undefined): string {
 
 /** What tells who asks, and whence. */
 function passedOn({ headers }: IncomingMessage): Record<string, string> {
-  const names = ['authorization', 'user-agent', 'host', 'x-forwarded-for', 'x-forwarded-proto', 'forwarded', 'x-real-ip']
+  const names = [
+    'authorization',
+    'user-agent',
+    'host',
+    'x-forwarded-for',
+    'x-forwarded-proto',
+    'forwarded',
+    'x-real-ip',
+  ]
   return Object.fromEntries(
     names.flatMap((name) => (typeof headers[name] === 'string' ? [[name, headers[name]] as const] : [])),
   )

@@ -8,7 +8,12 @@ const mostBytes = 256 * 1024
  * stays away for longer asks again.
  */
 export function createEventStore(): EventStore {
-  const events: { readonly id: string; readonly stream: string; readonly message: JSONRPCMessage; readonly bytes: number }[] = []
+  const events: {
+    readonly id: string
+    readonly stream: string
+    readonly message: JSONRPCMessage
+    readonly bytes: number
+  }[] = []
   let count = 0
   let bytes = 0
 

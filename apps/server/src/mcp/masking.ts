@@ -42,7 +42,9 @@ export function createMasking(store: Pick<Store, 'projects' | 'secrets'>): Maski
       )
       // The longest first: one may be part of another.
       const texts = [...new Set(found.flat())].sort((a, b) => b.length - a.length)
-      return masked(value, (text) => texts.reduce((shown, secret) => shown.replaceAll(secret, maskText), text.replace(token, maskText)))
+      return masked(value, (text) =>
+        texts.reduce((shown, secret) => shown.replaceAll(secret, maskText), text.replace(token, maskText)),
+      )
     }
   }
 }
@@ -52,14 +54,21 @@ const token = /stq_[0-9A-Za-z]{38}/g
 
 function formsOf(text: string): readonly string[] {
   const lines = text.includes('\n') ? text.split(/\r?\n/).filter((line) => line.length >= 16) : []
-  const forms = [text, ...lines, JSON.stringify(text).slice(1, -1), encodeURIComponent(text), Buffer.from(text).toString('base64')]
+  const forms = [
+    text,
+    ...lines,
+    JSON.stringify(text).slice(1, -1),
+    encodeURIComponent(text),
+    Buffer.from(text).toString('base64'),
+  ]
   return forms.filter((form) => form.length >= shortest)
 }
 
 function projectsIn(value: unknown, found: string[] = []): readonly string[] {
   if (typeof value === 'string') {
     if (/^prj_[0-9a-z]{1,40}$/i.test(value)) found.push(value)
-  } else if (typeof value === 'object' && value !== null) for (const inner of Object.values(value)) projectsIn(inner, found)
+  } else if (typeof value === 'object' && value !== null)
+    for (const inner of Object.values(value)) projectsIn(inner, found)
   return found
 }
 

@@ -102,7 +102,15 @@ async function enter(request: FastifyRequest, version: string, kit: HttpKit): Pr
 
 function webRequest({ raw, method, headers }: FastifyRequest, signal: AbortSignal): Request {
   const passed = new Headers()
-  for (const name of ['accept', 'content-type', 'mcp-session-id', 'mcp-protocol-version', 'last-event-id', 'mcp-method', 'mcp-name']) {
+  for (const name of [
+    'accept',
+    'content-type',
+    'mcp-session-id',
+    'mcp-protocol-version',
+    'last-event-id',
+    'mcp-method',
+    'mcp-name',
+  ]) {
     const value = headers[name]
     if (typeof value === 'string') passed.set(name, value)
   }
