@@ -34,8 +34,8 @@ async function bridged(lines: readonly (Message | string)[], answer: (sent: Sent
   return { said, notes, sent }
 }
 
-const request = (id: number, method: string, params: object = {}) =>
-  ({ jsonrpc: '2.0', id, method, params }) as const satisfies Message
+const request = (id: number, method: string, params: Message['params'] = {}) =>
+  ({ jsonrpc: '2.0', id, method, params }) satisfies Message
 const result = (id: unknown, value: object) => ({ jsonrpc: '2.0', id, result: value })
 const events = (...messages: object[]) =>
   new Response(messages.map((message) => `id: 1\nevent: message\ndata: ${JSON.stringify(message)}\n\n`).join(''), {
