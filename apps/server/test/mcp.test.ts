@@ -67,6 +67,8 @@ for (const major of [1, 2] as const satisfies readonly Major[]) {
     app.engine.nextCommand({ output: [{ text: `${canaries.join(' ')}\n` }], exit: { code: 0 } })
     const exec = await call('exec_command', { project: 'shop', argv: ['printenv'] })
     assert.equal(exec.text, 'Exit code 0.\n[secret] [secret]\n')
+    const quoted = await call('run_tests', { project: 'shop', suite: canary })
+    assert.deepEqual([quoted.isError, quoted.json.detail], [true, 'The project "shop" has no test suite "[secret]".'])
 
     const changed = await call('change_project', { project: 'shop', changes: { env: { LEVEL: 'debug' } } })
     assert.equal(changed.json.env.LEVEL.value, 'debug', changed.text)

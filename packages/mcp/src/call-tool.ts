@@ -71,7 +71,7 @@ async function answerOf(
   caller: Caller,
 ): Promise<ToolAnswer> {
   const projects = params.id === undefined ? [] : [params.id]
-  if (answer.status >= 400) return problemAnswer(await caller.mask(answer.json, projects))
+  if (answer.status >= 400) return problemAnswer(answer.json)
   if (operation === 'getProjectLogs') {
     const { nextCursor } = (answer.json ?? {}) as { nextCursor?: string | null }
     const lines = await caller.mask(lineTexts(answer), projects)

@@ -30,6 +30,7 @@ export interface CallOptions {
 export interface Caller {
   /** Plans belong to it. */
   readonly id: string
+  /** A problem that comes back has no secrets in it any more; every other answer is masked by who shows it. */
   call(request: ApiRequest, options?: CallOptions): Promise<ApiAnswer>
   /** The problem that the API would refuse the request with before it looks at its content; null when it would not. Records the refusal. */
   refusalOf(

@@ -29,9 +29,15 @@ const mostBytes = 4 << 20
 export function callerOf(visit: Visit, deps: CallerDeps): Caller {
   const { principal, message, requestId } = visit
   const { app, masking, admit, recordDenial, denied, client } = deps
+  const mask = masking()
   return {
     id: principal.token.id,
-    call: (request, options) => callIn(app, message, request, options),
+    async call(request, options) {
+      const answer = await callIn(app, message, request, options)
+      // A problem may quote the last lines of a program, wherever it is told.
+      if (answer.status < 400) return answer
+      return { ...answer, json: await mask(answer.json, request.params.id === undefined ? [] : [request.params.id]) }
+    },
     async refusalOf({ operation: id, params }) {
       const operation = operations[id]
       const { principal, refusal } = await admit({ operation, params, message })
@@ -39,7 +45,7 @@ export function callerOf(visit: Visit, deps: CallerDeps): Caller {
       await recordDenial(operation, { id: requestId, principal, params, raw: message }, refusal)
       return problemOf(refusal, { requestId })
     },
-    mask: masking(),
+    mask,
     async recordRefused({ tool, project, reason }) {
       const context = createRequestContext({ principal, requestId, message, client, gone: never })
       await denied.record(
