@@ -88,6 +88,7 @@ for (const major of [1, 2] as const satisfies readonly Major[]) {
 
     const plan = await call('delete_project', { project: 'shop', data: 'delete' })
     assert.deepEqual(plan.json.foreseen.deletesData, ['postgresql-main'])
+    assert.equal(plan.json.does, 'Delete a project: shop (with its data)')
     assert.equal((await app.ask('GET', '/projects/shop')).status, 200)
     assert.equal((await call('confirm', { plan: 'plan_made_up' })).json.code, 'plan_unknown')
     assert.equal((await call('confirm', { plan: plan.json.plan })).json.state, 'succeeded')

@@ -126,11 +126,13 @@ function targetOf({ params, query, body }: ApiRequest, slug: string | undefined)
   const { id: _id, ...others } = params
   const further = (body ?? {}) as { branch?: string; deploy?: string; paths?: readonly string[] }
   const words = [slug, ...Object.values(others), query.path, further.branch, further.deploy, further.paths?.join(', ')]
-  const extra = query.data === 'delete' || query.purge === 'true' ? ' (with its data)' : ''
-  return `${words
+  const how = [query.data === 'delete' ? 'with its data' : '', query.purge === 'true' ? 'for good, past the trash' : '']
+  const said = how.filter((word) => word !== '').join(', ')
+  const target = words
     .filter((word) => word !== undefined && word !== '')
     .join(' / ')
-    .slice(0, 300)}${extra}`
+    .slice(0, 300)
+  return said === '' ? target : `${target} (${said})`
 }
 
 const refusals: Readonly<Record<PlanRefusal | 'plan_stale', string>> = {
