@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { type Browser, freePort, launchBrowser, spawnTracked, temporaryHome } from '@stackquay/testkit'
 import type { Page } from 'playwright-core'
-import { assertAccessible, refuseUnbuiltPage } from './support/page.ts'
+import { assertAccessible, assertLooks, refuseUnbuiltPage } from './support/page.ts'
 import { admin, type Service, startService, until } from './support/service.ts'
 import { serviceProgramOf } from './support/service-program.ts'
 
@@ -180,11 +180,18 @@ describe('the page', () => {
         .textContent()
       const answer = await fetch(`${service.url}/api/v1/auth/me`, { headers: { authorization: `Bearer ${value}` } })
       assert.equal(((await answer.json()) as { scope: string }).scope, 'read')
-      await assertAccessible(page, 'token')
+      // How programs are told of the service, with the token in it.
+      await dialog().getByText('MCP', { exact: true }).click()
+      await dialog().getByLabel('Program').selectOption('VS Code')
+      const { servers } = JSON.parse((await dialog().locator('pre', { hasText: 'servers' }).textContent())!)
+      assert.equal(servers.stackquay.url, `${service.url}/mcp`)
+      assert.equal(servers.stackquay.headers.Authorization, `Bearer ${value}`)
+      await assertLooks(page, 'token')
       await button('Done').click()
       await page.getByRole('row', { name: /page test/ }).waitFor()
       assert.ok(!(await page.content()).includes(value!))
-      await assertAccessible(page, 'tokens')
+      await page.getByText('claude mcp add --transport http stackquay').waitFor()
+      await assertLooks(page, 'tokens')
     })
 
     it('creates a user, lowers the role, disables and deletes', { timeout: 60_000 }, async () => {

@@ -8,6 +8,7 @@ import { manifestSchema } from '@stackquay/domain/manifest-schema'
 import { apiReference } from './reference/api.ts'
 import { catalogueReference } from './reference/catalogue.ts'
 import { configurationReference } from './reference/configuration.ts'
+import { mcpReference } from './reference/mcp.ts'
 import { problemReference } from './reference/problems.ts'
 import { read, root } from './repository.ts'
 
@@ -19,6 +20,7 @@ export function generatedFiles(): Readonly<Record<string, string>> {
     'docs/api.md': formatted('docs/api.md', apiReference()),
     'docs/catalogue.md': formatted('docs/catalogue.md', catalogueReference()),
     'docs/configuration.md': formatted('docs/configuration.md', configurationReference()),
+    'docs/mcp-tools.md': formatted('docs/mcp-tools.md', mcpReference()),
     'docs/problems.md': formatted('docs/problems.md', problemReference()),
     'packages/client/src/routes.ts': routesSource(),
     'stackquay.schema.json': `${JSON.stringify(manifestSchema(), null, 2)}\n`,

@@ -23,6 +23,7 @@ const sources = [
     'domain',
     'engine-api',
     'engines',
+    'mcp',
     'orchestrator',
     'store',
     'targets',

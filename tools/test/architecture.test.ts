@@ -29,6 +29,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   orchestrator: ['domain', 'engine-api'],
   store: ['contract', 'domain'],
   client: ['contract'],
+  mcp: ['contract'],
   proxy: [],
   targets: [],
   testkit: [],
@@ -41,6 +42,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'domain',
     'engine-api',
     'engines',
+    'mcp',
     'orchestrator',
     'proxy',
     'store',
@@ -91,6 +93,7 @@ const foldersWithoutKindNames = [
   'packages/store/src',
   'packages/client/src',
   'packages/contract/src',
+  'packages/mcp/src',
 ]
 
 /** Engines that are still to be written, so that nobody prepares for them by their name. */

@@ -19,6 +19,6 @@ test('a service that is started has none of the libraries in its memory that it 
   const urls = JSON.parse(stdout) as string[]
   const from = (library: string) => urls.filter((url) => url.includes(`/node_modules/${library}/`))
   assert.ok(from('kysely').length > 0, 'nothing was heard of imports')
-  for (const library of ['yaml', 'htmlparser2', '@node-rs/argon2', 'dockerode', 'mailparser'])
+  for (const library of ['yaml', 'htmlparser2', '@node-rs/argon2', 'dockerode', 'mailparser', '@modelcontextprotocol'])
     assert.deepEqual(from(library), [], library)
 })

@@ -222,6 +222,13 @@ export const commandEntries: readonly CommandEntry[] = [
     () => import('./instance.ts'),
   ),
   entry('The service', 'diagnostics', '', 'check the service’s set-up', () => import('./diagnostics.ts')),
+  entry(
+    'The service',
+    'mcp',
+    '',
+    'speak the Model Context Protocol on standard input and output',
+    () => import('./mcp.ts'),
+  ),
   entry('The service', 'api', '<method> <path>', 'send a request to the REST API', () => import('./api.ts')),
   entry('The service', 'help', '[topic...]', 'help for a command or a topic', () => import('./help.ts')),
 ]

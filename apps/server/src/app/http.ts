@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { createHttpApp } from '../http/app.ts'
+import { mountMcp } from '../mcp/route.ts'
 import { version } from '../version.ts'
 import { builtPage } from './built-page.ts'
 import type { AppContext } from './context.ts'
@@ -22,5 +23,6 @@ export function openHttp(deps: HandlersDeps, context: AppContext): FastifyInstan
     denied,
     webFolder: builtPage(),
     log,
+    mount: mountMcp({ store: deps.instance.store, version, onError: context.onError }),
   })
 }

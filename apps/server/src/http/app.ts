@@ -14,6 +14,7 @@ import { eventRoute } from './event-route.ts'
 import { createEventsHub, type EventsHub } from './events-hub.ts'
 import type { Handlers, Principal, StreamHandlers } from './handler.ts'
 import { createIdempotency } from './idempotency.ts'
+import type { HttpKit } from './kit.ts'
 import { createOpenapiAnswer } from './openapi-answer.ts'
 import { createOperationPaths, type OperationPaths } from './operation-paths.ts'
 import { createOriginRules } from './origin.ts'
@@ -55,6 +56,8 @@ export interface HttpAppDeps {
   readonly webFolder: string | null
   readonly log: HttpAppLog
   readonly now?: () => number
+  /** Addresses beside the API. */
+  readonly mount?: (app: FastifyInstance, kit: HttpKit) => void
 }
 
 declare module 'fastify' {
@@ -95,6 +98,7 @@ export function createHttpApp(deps: HttpAppDeps): FastifyInstance {
   const app = createBareApp(sendProblem)
   for (const one of bound) addRoute(app, one.operation, enter(one.operation), handlerOf(one))
   serveReference(app, openapi.text)
+  deps.mount?.(app, { admit, origins, client, rights, recordDenial, denied, stopping: stopping.signal })
   const sendPage = deps.webFolder === null ? null : serveWebPage(app, deps.webFolder)
   app.setNotFoundHandler((request, reply) => {
     request.principal = anonymous

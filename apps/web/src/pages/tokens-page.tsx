@@ -19,6 +19,7 @@ import { TokenPowers } from '../modules/token-powers-view.tsx'
 import { texts } from '../texts/index.ts'
 import { CreateToken } from './tokens/create-token.tsx'
 import { CreatedToken, type TokenCreated } from './tokens/created-token.tsx'
+import { McpSnippets } from './tokens/mcp-snippets.tsx'
 import { useTitle } from './use-title.ts'
 
 const t = texts.tokens
@@ -53,6 +54,9 @@ export function TokensPage() {
             )
           }
         </Loaded>
+      </Panel>
+      <Panel title={t.mcp.title} detail={t.mcp.detail}>
+        <McpSnippets />
       </Panel>
       <Dialog open={creating} onClose={() => setCreating(false)} title={t.createTitle} wide>
         <CreateToken

@@ -2,7 +2,9 @@ import type { CallResult } from '@stackquay/contract'
 import { Button } from '../../components/button.tsx'
 import { CodeBlock } from '../../components/code-block.tsx'
 import { DialogActions } from '../../components/dialog.tsx'
+import { Disclosure } from '../../components/disclosure.tsx'
 import { texts } from '../../texts/index.ts'
+import { McpSnippets } from './mcp-snippets.tsx'
 
 const t = texts.tokens
 
@@ -23,6 +25,9 @@ export function CreatedToken({ token, onClose }: { token: TokenCreated; onClose:
           wrap
         />
       </div>
+      <Disclosure title={t.mcp.title}>
+        <McpSnippets token={token.value} />
+      </Disclosure>
       <DialogActions>
         <Button look="primary" onClick={onClose}>
           {t.done}
