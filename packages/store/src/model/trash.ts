@@ -64,5 +64,7 @@ export interface TrashWriter {
   takeData(id: string): Promise<void>
   /** The way back, without the item. Secrets of the same names are replaced: they opened nothing. */
   returnData(id: string): Promise<void>
+  /** A pull request of the project `parent` is closed: environments of it that lie here know it when they come back. */
+  endPullRequest(parent: string, number: number): Promise<void>
   delete(id: string): Promise<void>
 }

@@ -205,7 +205,8 @@ const rows: readonly (readonly [name: string, event: string, payload: object, sa
     close,
   ],
   ...['labeled', 'unlabeled'].map(
-    (action) => [action, 'pull_request', event(action, pullRequest(head, { labels: [label] }), { label }), nothing] as const,
+    (action) =>
+      [action, 'pull_request', event(action, pullRequest(head, { labels: [label] }), { label }), nothing] as const,
   ),
   ...['edited', 'assigned', 'locked', 'ready_for_review', 'converted_to_draft', 'review_requested', 'enqueued'].map(
     (action) => [action, 'pull_request', event(action, pullRequest(head)), nothing] as const,

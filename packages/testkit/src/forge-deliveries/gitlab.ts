@@ -132,7 +132,7 @@ const rows: readonly (readonly [name: string, event: string, payload: object, sa
   ['a tag that is deleted', 'Tag Push Hook', push('refs/tags/v1', before, none), nothing],
   ['a push of an instance', 'System Hook', push('refs/heads/main', before, after, { system: true }), deploy],
   ['a tag of an instance', 'System Hook', push('refs/tags/v1', none, after, { system: true }), nothing],
-  ['a merge request of an instance', 'System Hook', mergeRequest('open', head), pull('open', head)],
+  ['a merge request of an instance', 'System Hook', mergeRequest('open', head, { assignee: user }), pull('open', head)],
   [
     'an update of an instance',
     'System Hook',
