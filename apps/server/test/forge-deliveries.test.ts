@@ -1,45 +1,15 @@
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
-import { createHmac } from 'node:crypto'
-import { stat } from 'node:fs/promises'
-import { describe, it } from 'node:test'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, it, type TestContext } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { sweep, waitFor } from '@stackquay/testkit'
 import { type ForgeDelivery, forgeDeliveries } from '@stackquay/testkit/forge-deliveries'
 import { openTestApp, type TestApp } from './app-support.ts'
-
-/** Deliveries to a project whose folder is a repository with a webhook. */
-async function hookOf({ app, call, session }: TestApp) {
-  const headers = await session()
-  await call('createProject', { body: { name: 'shop', start: false }, query: { wait: '10' }, headers })
-  const { path } = (await app.store.projects.find('shop'))!
-  const { uid, gid } = await stat(path)
-  const env = { PATH: process.env.PATH, HOME: '/nonexistent' }
-  execFileSync('git', ['init', '--quiet', '--initial-branch=main'], { cwd: path, env, uid, gid })
-  const put = await call('putGitWebhook', { params: { id: 'shop' }, body: { enabled: true, branch: 'main' }, headers })
-  assert.equal(put.status, 200, put.body)
-  const deliver = (delivery: ForgeDelivery, { key = put.json.secret as string, age = 0, plain = false } = {}) =>
-    call('receivePush', {
-      params: { hook: put.json.address.split('/').at(-1) },
-      body: delivery.payload,
-      headers: { ...delivery.headers, ...signatureOf(delivery, key, age, plain) },
-    })
-  return deliver
-}
-
-function signatureOf({ forge, headers, payload }: ForgeDelivery, key: string, age: number, plain: boolean) {
-  const body = JSON.stringify(payload)
-  const hex = createHmac('sha256', key).update(body).digest('hex')
-  if (forge === 'github') return { 'x-hub-signature-256': `sha256=${hex}` }
-  // As Gitea and Forgejo do: each under all the names that it sends.
-  const shared = { 'x-gitea-signature': hex, 'x-gogs-signature': hex, 'x-hub-signature-256': `sha256=${hex}` }
-  if (forge === 'gitea') return shared
-  if (forge === 'forgejo') return { ...shared, 'x-forgejo-signature': hex }
-  if (plain) return { 'x-gitlab-token': key }
-  const id = headers['idempotency-key']!
-  const at = String(Math.floor(Date.now() / 1000) - age)
-  const secret = Buffer.from(key.replace(/^whsec_/, ''), 'base64')
-  const signature = createHmac('sha256', secret).update(`${id}.${at}.${body}`).digest('base64')
-  return { 'webhook-id': id, 'webhook-timestamp': at, 'webhook-signature': `v1,${signature}` }
-}
+import { deliver, gitIn, hookOf, type Manner, renamed } from './forge-support.ts'
 
 /** What is answered, in the words of the examples; the project takes no pull requests. */
 function answered({ says }: ForgeDelivery, outcome: string, reason: string | null): boolean {
@@ -59,39 +29,88 @@ describe('deliveries as forges document them, signed', { concurrency: 1 }, () =>
   for (const forge of ['github', 'gitlab', 'gitea', 'forgejo'] as const)
     it(`of ${forge}: only the right one, and once`, async (t) => {
       const app = await openTestApp(t)
-      const deliver = await hookOf(app)
+      const hook = await hookOf(app)
+      const send = (one: ForgeDelivery, manner?: Manner) => deliver(app, hook, one, manner)
       const all = forgeDeliveries.filter((one) => one.forge === forge)
       for (const one of all) {
-        const { status, json } = await deliver(one)
+        const { status, json } = await send(one)
         assert.ok(status === 200 || status === 202, `${one.name}: ${JSON.stringify(json)}`)
         assert.ok(answered(one, json.outcome, json.reason), `${one.name}: ${JSON.stringify(json)}`)
       }
       for (const one of all.filter(({ says }) => says.act !== 'nothing')) {
-        assert.equal((await deliver(one)).json.outcome, 'replayed', one.name)
+        assert.equal((await send(one)).json.outcome, 'replayed', one.name)
         // Under another id, the same signed body is the same delivery.
         const other = { ...one, headers: renamed(one.headers, 'other') }
-        assert.equal((await deliver(other)).json.outcome, 'replayed', one.name)
+        assert.equal((await send(other)).json.outcome, 'replayed', one.name)
       }
       const at = (name: string) => all.find((one) => one.name === name)!
       const parallel = { ...at('opened'), payload: { ...at('opened').payload, sent: 1 } }
       const twins = await Promise.all(
-        [1, 2, 3].map(() => deliver({ ...parallel, headers: renamed(parallel.headers, 'twin') })),
+        [1, 2, 3].map(() => send({ ...parallel, headers: renamed(parallel.headers, 'twin') })),
       )
       assert.deepEqual(twins.map(({ json }) => json.outcome).sort(), ['ignored', 'replayed', 'replayed'])
-      for (const one of all.slice(0, 5)) assert.equal((await deliver(one, { key: 'whsec_AAAA' })).status, 403, one.name)
+      for (const one of all.slice(0, 5)) assert.equal((await send(one, { key: 'whsec_AAAA' })).status, 403, one.name)
       if (forge !== 'gitlab') return
-      assert.equal((await deliver(at('merged'), { age: 400 })).json.code, 'signature_invalid')
-      assert.equal((await deliver(at('merged'), { plain: true })).json.outcome, 'replayed')
-      assert.equal((await deliver(at('merged'), { plain: true, key: 'wrong' })).status, 403)
+      assert.equal((await send(at('merged'), { ageSeconds: 400 })).json.code, 'signature_invalid')
+      assert.equal((await send(at('merged'), { plain: true })).json.outcome, 'replayed')
+      assert.equal((await send(at('merged'), { plain: true, key: 'wrong' })).status, 403)
     })
 })
 
-/** Every header that names the delivery, with another name. */
-function renamed(headers: ForgeDelivery['headers'], suffix: string): ForgeDelivery['headers'] {
-  return Object.fromEntries(
-    Object.entries(headers).map(([name, value]) => [
-      name,
-      /-delivery$|^idempotency-key$/.test(name) ? `${value}-${suffix}` : value,
-    ]),
-  )
+const child = fileURLToPath(new URL('children/killed-at-delivery.ts', import.meta.url))
+
+/** A service that is killed when it has written the delivery down, and has done nothing of it. */
+async function killedAt(home: string, name: string): Promise<void> {
+  const program = spawn(process.execPath, [child, home, name], { stdio: ['ignore', 'inherit', 'inherit'] })
+  const [, signal] = await once(program, 'exit')
+  assert.equal(signal, 'SIGKILL', `${name}: it was not killed`)
 }
+
+async function opened(home: string): Promise<TestApp & { close(): Promise<void> }> {
+  const closers: (() => unknown)[] = []
+  const app = await openTestApp({ after: (close: () => unknown) => closers.push(close) } as never, { home })
+  return {
+    ...app,
+    close: async () => {
+      for (const close of closers) await close()
+    },
+  }
+}
+
+describe('a pull request whose delivery was written down when the service was killed', () => {
+  it('gets its environment, loses it at its end, and knows that when it comes back from the trash', async (t: TestContext) => {
+    const home = await mkdtemp(join(tmpdir(), 'stackquay-killed-'))
+    t.after(async () => {
+      await sweep(home)
+      await rm(home, { recursive: true, force: true })
+    })
+    await killedAt(home, 'opened')
+    const app = await opened(home)
+    const { store } = app.app
+    const { id: parent } = (await store.projects.find('shop'))!
+    const row = await waitFor('the environment', async () => (await store.branches.find(parent, 'cart')) ?? undefined)
+    assert.deepEqual([row.pullRequest?.number, row.actor.startsWith('webhook (github: ')], [12, true])
+    const ready = async () => (await store.projects.find(row.project!))?.phase === 'ready' || undefined
+    await waitFor('its creation', ready)
+    assert.deepEqual(await store.deploys.pendingPullRequests(), [])
+    const [delivery] = await store.deploys.deliveries(parent, 1)
+    assert.deepEqual([delivery?.outcome, delivery?.reason], ['accepted', null])
+    // As if the forge had its commits: what is nowhere else stays.
+    const { path } = (await store.projects.find(row.project!))!
+    await gitIn(path, 'update-ref', 'refs/remotes/origin/cart', 'HEAD')
+    await app.close()
+
+    await killedAt(home, 'merged')
+    const after = await opened(home)
+    t.after(() => after.close())
+    const headers = await after.session()
+    const find = async () =>
+      (await after.app.store.trash.all()).find(({ name, state }) => name === 'cart--shop' && state === 'kept')
+    const item = await waitFor('the trash', find)
+    const back = await after.call('restoreTrash', { params: { item: item.id }, query: { wait: '10' }, headers })
+    assert.equal(back.status, 200, back.body)
+    const [one] = (await after.call('listBranches', { params: { id: 'shop' }, headers })).json.items
+    assert.deepEqual([one.branch, one.pullRequest.number, one.pullRequest.closed], ['cart', 12, true])
+    assert.match(one.warning, /pull request is closed/)
+  })
+})
