@@ -328,7 +328,7 @@ function rowOf(item: Parameters<TrashWriter['add']>[0]): TrashTable {
 }
 
 function itemOf(row: TrashTable): TrashItem {
-  const { project, rows, database = null } = contentOf(row)
+  const { project, rows, database = null, kept = [] } = contentOf(row)
   return {
     id: row.id,
     kind: row.kind as TrashKind,
@@ -345,6 +345,7 @@ function itemOf(row: TrashTable): TrashItem {
     purgeAt: row.purge_at,
     path: project?.path ?? null,
     hosts: (rows?.domains ?? []).map(({ host }) => host),
+    writtenBy: Object.fromEntries(kept.map(({ name, version }) => [name, version])),
     database,
   }
 }

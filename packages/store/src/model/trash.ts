@@ -28,6 +28,8 @@ export interface TrashItem {
   /** Of a project: its folder, and its own host names. */
   readonly path: string | null
   readonly hosts: readonly string[]
+  /** Which version of its service wrote it, by the name of the data, where that is known. */
+  readonly writtenBy: Readonly<Record<string, string>>
   /** The settings of a database, when they were known. */
   readonly database: DatabaseSpec | null
 }
@@ -38,7 +40,7 @@ export interface TrashData {
   readonly sizeBytes: number | null
 }
 
-export interface NewTrashItem extends Omit<TrashItem, 'state' | 'path' | 'hosts'> {
+export interface NewTrashItem extends Omit<TrashItem, 'state' | 'path' | 'hosts' | 'writtenBy'> {
   /** Names of secrets that go with data. Of a project, all do. */
   readonly secrets: readonly string[]
 }
