@@ -29,7 +29,9 @@ const routes: Readonly<Record<string, Route>> = {
     const { username, password } = body as Record<string, string>
     if (username !== 'ada' || password !== 'correct horse') return answerProblem(response, problem(401, 'login_failed'))
     response.writeHead(200, { 'content-type': 'application/json', 'set-cookie': 'stq_session=half; HttpOnly; Path=/' })
-    response.end(JSON.stringify({ kind: 'session', user: 'ada', userId: 'usr_1', role: 'admin', csrfToken: 'other half' }))
+    response.end(
+      JSON.stringify({ kind: 'session', user: 'ada', userId: 'usr_1', role: 'admin', csrfToken: 'other half' }),
+    )
   },
   'POST /auth/logout': inSession(null),
   'GET /auth/ssh-keys': inSession({ items: [key], nextCursor: null }),

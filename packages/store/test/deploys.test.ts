@@ -104,12 +104,13 @@ test('a pull request of a delivery is pending until it is settled, in the order 
     ['second', { act: 'close', number: 2 }],
   ])
   const settle = (id: string, reason: string) =>
-    again.transaction((tx) =>
-      tx.deploys.settleDelivery({ project, id }, { outcome: 'ignored', reason, deploy: null }),
-    )
+    again.transaction((tx) => tx.deploys.settleDelivery({ project, id }, { outcome: 'ignored', reason, deploy: null }))
   await settle('first', 'done')
   await settle('first', 'done twice')
-  assert.deepEqual((await pending()).map(([id]) => id), ['second'])
+  assert.deepEqual(
+    (await pending()).map(([id]) => id),
+    ['second'],
+  )
   const reasons = (await again.deploys.deliveries(project, 5)).map(({ id, reason }) => `${id} ${reason}`)
   assert.deepEqual(reasons, ['third one', 'second one', 'first done'])
 })

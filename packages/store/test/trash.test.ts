@@ -137,7 +137,15 @@ test('a state is only left from where it is; secrets go with their item', async 
 test('the environment of a branch keeps its pull request, and what became of that meanwhile', async (t) => {
   const { store, id } = await withProject(t)
   const parent = await store.transaction((tx) => tx.projects.insert({ ...newProject('parent'), id: 'prj_parent' }))
-  const pullRequest = { number: 7, title: 'x', url: null, forge: 'github', fork: false, head: 'a', waiting: null } as const
+  const pullRequest = {
+    number: 7,
+    title: 'x',
+    url: null,
+    forge: 'github',
+    fork: false,
+    head: 'a',
+    waiting: null,
+  } as const
   const row = { parent: parent.id, branch: 'cart', actor: 'webhook', seenCommit: 'b', goneAt: 'then', warning: 'gone' }
   await store.transaction((tx) => tx.branches.put({ ...row, project: id, pullRequest }))
   const away = () =>

@@ -178,9 +178,13 @@ function refuseOtherVersion({ data, writtenBy }: TrashItem, { spec }: ProjectRow
   for (const { name } of data) {
     const change = openedByOther(spec, name, Object.hasOwn(writtenBy, name) ? writtenBy[name]! : null)
     if (change === null) continue
-    throw new ProblemError('conflict', `The data "${name}" is of version ${change.from}, and ${name} is ${change.to} now.`, {
-      hint: `Set the version of ${name} to ${change.from}, or switch it off, and restore then. Changing it afterwards backs the data up first.`,
-    })
+    throw new ProblemError(
+      'conflict',
+      `The data "${name}" is of version ${change.from}, and ${name} is ${change.to} now.`,
+      {
+        hint: `Set the version of ${name} to ${change.from}, or switch it off, and restore then. Changing it afterwards backs the data up first.`,
+      },
+    )
   }
 }
 

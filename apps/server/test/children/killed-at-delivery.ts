@@ -8,8 +8,7 @@ import { deliver, type Hook, hookOf } from '../forge-support.ts'
 const [home = '', name = ''] = process.argv.slice(2)
 const known = join(home, 'hook.json')
 const app = await openTestApp({ after: () => undefined }, { home })
-if (name === 'opened')
-  writeFileSync(known, JSON.stringify(await hookOf(app, { branches: { pullRequests: true } })))
+if (name === 'opened') writeFileSync(known, JSON.stringify(await hookOf(app, { branches: { pullRequests: true } })))
 const { store } = app.app
 const { transaction } = store
 Object.assign(store, {

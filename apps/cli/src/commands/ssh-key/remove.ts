@@ -23,7 +23,10 @@ async function run(context: Context, named: string): Promise<void> {
     if (one === undefined)
       throw new CliError(`You have no key "${named}".`, { exitCode: exitCodes.notFound, hint: 'See: stq ssh-key list' })
     if (other !== undefined)
-      throw usageError(`${found.length} keys are called "${named}".`, `Name one by its id: ${found.map(({ id }) => id).join(', ')}`)
+      throw usageError(
+        `${found.length} keys are called "${named}".`,
+        `Name one by its id: ${found.map(({ id }) => id).join(', ')}`,
+      )
     await client.call('removeSshKey', { params: { kid: one.id } }, { signal })
     return one
   })
