@@ -42,6 +42,8 @@ export interface Context {
   publicClient(): Promise<Client>
   /** What `client()` is made of, for answers that are no JSON. */
   connection(): Promise<ClientOptions>
+  /** The same without a login. */
+  publicConnection(): Promise<ClientOptions>
   /** The answer of the command: JSON with --json, else the text. An empty text prints nothing. */
   result(value: unknown, text: () => string): void
   /** For people; not with --json or --quiet. */
@@ -75,6 +77,7 @@ export function createContext(world: World, flags: GlobalFlags): Context {
     serviceUrl: url,
     connection,
     client: async () => createClientOf(await connection()),
+    publicConnection: async () => connectionOf(await url()),
     publicClient: async () => createClientOf(await connectionOf(await url())),
     result: (value, text) => {
       const shown = json ? jsonText(value, 2) : text()

@@ -84,10 +84,13 @@ function reportOfProblem(problem: Problem, exitCode: ExitCode): Report {
   }
 }
 
+/** What the service says where it knows no better. */
+export const anyId = 'Check the id.'
+
 /** The service's advice is for every client; where this one has a command for it, that is what a person needs. */
 function hintOf(problem: Problem): string {
   if (problem.code === 'unauthorized') return 'Log in with: stq login'
-  if (problem.code === 'not_found') return 'See what there is: stq list, stq show <project>'
+  if (problem.code === 'not_found' && problem.hint === anyId) return 'See what there is: stq list, stq show <project>'
   if (problem.code === 'manifest_invalid') return 'Fix the file, then try again. About it: stq help project-file'
   if (problem.code !== 'busy') return problem.hint
   const blocking = problem.operation

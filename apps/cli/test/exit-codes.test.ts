@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
-import type { OperationRecord } from '@stackquay/contract'
+import { type OperationRecord, problemKinds } from '@stackquay/contract'
+import { anyId } from '../src/errors.ts'
 import { exitCodes } from '../src/exit-codes.ts'
 import { stq } from './run-stq.ts'
 import { answerProblem, operation, problem, project, standIn, step } from './stand-in.ts'
@@ -188,4 +189,19 @@ test('0: against a stand-in, a start that ends well prints the URL alone on stan
   assert.equal(start!.headers['x-stackquay-client'], 'cli')
   assert.match(String(start!.headers['user-agent']), /^stq\//)
   assert.ok(start!.headers['idempotency-key'])
+})
+
+test('what the service says to do about what is not there is shown; where it says nothing of its own, where to look', async () => {
+  assert.equal(anyId, problemKinds.not_found.hint)
+  for (const [hint, shown] of [
+    ['There is node, postgresql-main.', /→ There is node, postgresql-main\./],
+    [anyId, /→ See what there is: stq list/],
+  ] as const) {
+    await using service = await standIn({
+      'GET /projects/shop': (_call, response) => answerProblem(response, problem(404, 'not_found', { hint })),
+    })
+    const { code, stderr } = await stq(['show', 'shop'], { url: service.url })
+    assert.equal(code, 4)
+    assert.match(stderr, shown)
+  }
 })

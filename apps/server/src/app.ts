@@ -99,7 +99,7 @@ export async function createApp(options: AppOptions): Promise<App> {
   const archives = openArchives({ instance, resolving, projects, operations, resumption }, context)
   const files = await openFiles(instance, context)
   const trash = openTrash(instance, files, resumption, context)
-  const deploys = openDeploys({ instance, resolving, projects, operations, resumption }, context)
+  const deploys = openDeploys({ instance, resolving, projects, changing, operations, resumption }, context)
   const branches = openBranches({ instance, resolving, projects, operations, resumption }, context)
   const sleeping = openSleeping({ instance, projects, operations, resumption }, context)
   const ssh = await openSsh({ instance, resolving, projects, commands, access, sleeping }, context)

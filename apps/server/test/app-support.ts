@@ -39,12 +39,20 @@ export interface Called {
   readonly json: any
 }
 
+interface TestAppOptions {
+  readonly env?: Record<string, string>
+  readonly setUp?: boolean
+  readonly images?: boolean
+  /** One that was there before, and stays. */
+  readonly home?: string
+}
+
 /** The whole service over an engine in memory: the real HTTP app, store and handlers, in a home of its own. */
 export async function openTestApp(
   t: Pick<TestContext, 'after'>,
-  { env = {}, setUp = true, images = false }: { env?: Record<string, string>; setUp?: boolean; images?: boolean } = {},
+  { env = {}, setUp = true, images = false, home: given }: TestAppOptions = {},
 ): Promise<TestApp> {
-  const home = await mkdtemp(join(tmpdir(), 'stackquay-app-'))
+  const home = given ?? (await mkdtemp(join(tmpdir(), 'stackquay-app-')))
   const engine = createFakeEngine({ images })
   for (const [name, version, program] of toolchains) {
     const directory = '/fake/bin'
@@ -78,6 +86,7 @@ export async function openTestApp(
   })
   t.after(async () => {
     await app.close()
+    if (given !== undefined) return
     await sweep(home)
     await rm(home, { recursive: true, force: true })
   })

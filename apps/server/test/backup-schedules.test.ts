@@ -263,3 +263,30 @@ test('a schedule that is cleared is gone, also when it was', async (t) => {
   assert.deepEqual((await app.ask('GET', path)).body, { schedule: null })
   assert.equal((await audited(app, 'backup.schedule')).length, 2)
 })
+
+test('a restore that somebody asks for begins after the backup that the schedule makes, and nothing else does', async (t) => {
+  const { app, clock } = await openScheduled(t, '2026-05-01T02:29:30.000Z', {
+    databases: { main: { type: 'mariadb' } },
+  })
+  const db = '/projects/shop/databases/main/snapshots'
+  const { body: snapshot } = await app.ask<{ id: string }>('POST', `${db}?wait=10`, { name: 'first' })
+  const hang = app.engine.hangNext('stop')
+  clock.set('2026-05-01T02:30:30.000Z')
+  await wake(app)
+  await hang.reached
+  const asked = await app.ask<OperationRecord>(
+    'POST',
+    `${db}/${snapshot.id}/restore`,
+    { confirm: 'main' },
+    { 'if-match': '*' },
+  )
+  assert.deepEqual([asked.status, asked.body.state], [202, 'queued'], JSON.stringify(asked.body))
+  const [copy] = (await app.store.operations.unfinished()).filter(({ id }) => id !== asked.body.id)
+  assert.deepEqual([copy?.kind, copy?.actor], ['backup', 'system'])
+  const again = await app.ask<Problem>('POST', `${db}/${snapshot.id}/restore`, { confirm: 'main' }, { 'if-match': '*' })
+  assert.deepEqual([again.body.code, again.body.operation], ['busy', asked.body.id])
+  hang.release()
+  const ended = await app.ask<OperationRecord>('GET', `/operations/${asked.body.id}?wait=20`)
+  assert.equal(ended.body.state, 'succeeded', JSON.stringify(ended.body.error))
+  await untilDays(app, ['05-01'])
+})

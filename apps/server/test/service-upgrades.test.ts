@@ -185,3 +185,23 @@ test('where the program of the old version is gone from the machine, the change 
   succeeded(await change(again, { version: newer }))
   assert.deepEqual([await backups(again), (await view(again)).status.state], [oneBackup, 'running'])
 })
+
+test('data from the trash is not put under a service of another version, and is backed up when that is changed later', async (t) => {
+  const world = await openShop(t)
+  const { app } = world
+  succeeded(await change(world, { enabled: false, removeData: true }))
+  const { items } = (await app.ask<{ items: { id: string; name: string }[] }>('GET', '/trash')).body
+  const restore = () => app.ask<Problem>('POST', `/trash/${items[0]!.id}/restore?wait=20`)
+  await app.ask('POST', '/projects/shop/stop?wait=20')
+  await change(world, { enabled: true, version: newer })
+  const refused = await restore()
+  assert.deepEqual([refused.status, refused.body.code], [409, 'conflict'])
+  assert.match(`${refused.body.detail} ${refused.body.hint}`, /8\.8.*8\.10.*to 8\.8, or switch it off/)
+  assert.equal((await app.ask<{ items: unknown[] }>('GET', '/trash')).body.items.length, 1, 'it still lies there')
+  assert.deepEqual(await app.engine.dataNames(world.id, AbortSignal.timeout(10_000)), [])
+  await change(world, { enabled: false })
+  assert.equal((await restore()).status, 200)
+  assert.equal(await writer(world), older)
+  succeeded(await change(world, { enabled: true }))
+  assert.deepEqual([await backups(world), await version(world)], [oneBackup, newer])
+})

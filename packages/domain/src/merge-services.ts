@@ -11,7 +11,7 @@ import { z } from 'zod'
 import { chooseLine, type OfferedLine } from './choose-line.ts'
 import { type Fields, isObject, withoutUndefined } from './fields.ts'
 import { nearestName } from './names.ts'
-import { servicePointer } from './service-types.ts'
+import { servicePointer, serviceTypeIn } from './service-types.ts'
 import type { ProjectSpec } from './spec.ts'
 import type { ServiceVersion } from './version-changes.ts'
 
@@ -80,6 +80,17 @@ function opensAnew(
   if (before !== undefined && opensData(kind, before) && before.version === after.version) return null
   const isSame = kind.lineOf(writtenBy) === kind.lineOf(after.version)
   return isSame ? null : { service: kind.name, from: writtenBy, to: after.version }
+}
+
+/** Pure. What data that is put back would become without a backup: the service is on, with another release line than the one that wrote it. */
+export function openedByOther(
+  spec: Pick<ProjectSpec, 'services' | 'addons'>,
+  name: string,
+  writtenBy: string | null,
+): ServiceVersion | null {
+  const kind = serviceTypeIn(spec, name)
+  const now = spec.services[name]
+  return kind === undefined || now === undefined ? null : opensAnew(kind, undefined, now, writtenBy)
 }
 
 function newDescription(

@@ -40,14 +40,27 @@ export interface Push {
 
 /** Pure. Null for what is no push, or is none that can be read. */
 export function pushOf({ forge, event }: Pick<DeliveryHead, 'forge' | 'event'>, payload: unknown): Push | null {
-  const isPush = forge === 'gitlab' ? event === 'Push Hook' || event === 'Tag Push Hook' : event === 'push'
-  if (!isPush || typeof payload !== 'object' || payload === null) return null
-  const { ref, before, after } = payload as Readonly<Record<string, unknown>>
+  if (typeof payload !== 'object' || payload === null) return null
+  const fields = payload as Readonly<Record<string, unknown>>
+  const kind = forge === 'gitlab' ? gitlabKind(event, fields) : event
+  if (kind !== 'push' && !(forge === 'gitlab' && kind === 'tag_push')) return null
+  const { ref, before, after } = fields
   if (typeof ref !== 'string' || !/^refs\/[^\x00-\x20\x7f]{1,250}$/.test(ref)) return null
   const to = commitOf(after)
   if (to === undefined) return null
   return { ref, before: commitOf(before) ?? null, after: to }
 }
+
+/** Pure. What a delivery of GitLab is about. Webhooks of a whole instance have one name for everything. */
+export function gitlabKind(event: string, { object_kind, event_name }: Readonly<Record<string, unknown>>): unknown {
+  return event === 'System Hook' ? (object_kind ?? event_name) : gitlabKinds.get(event)
+}
+
+const gitlabKinds: ReadonlyMap<string, string> = new Map([
+  ['Push Hook', 'push'],
+  ['Tag Push Hook', 'tag_push'],
+  ['Merge Request Hook', 'merge_request'],
+])
 
 /** Null: all zeros, which forges send for "none". Undefined: no commit at all. */
 function commitOf(value: unknown): string | null | undefined {

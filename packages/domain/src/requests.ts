@@ -145,14 +145,17 @@ export interface Unfinished {
   readonly deletes: boolean
   /** It changes nothing of the project, such as a backup: what is asked for meanwhile is accepted, is not merged into it and begins after it. */
   readonly isQuiet?: boolean
+  /** A copy that the service makes by itself: nobody asked for it now. */
+  readonly isOwnCopy?: boolean
 }
 
 /**
  * - `merge`: what is to be merged with what is asked for elsewhere.
  * - `alone`: deletes data, rotates credentials, or needs the project as it is, such as a backup: only when nothing runs or waits.
+ * - `restore`: the same, but it begins after a copy that the service makes by itself, instead of being refused for it.
  * - `delete`: the project goes: what runs or waits is cancelled.
  */
-export type Manner = 'merge' | 'alone' | 'delete'
+export type Manner = 'merge' | 'alone' | 'restore' | 'delete'
 
 export type Admission<Operation extends Unfinished = Unfinished> =
   | { readonly type: 'refuse'; readonly holder: Operation }
@@ -171,7 +174,9 @@ export function admit<Operation extends Unfinished>(
     const deleting = unfinished.find((one) => one.deletes)
     return deleting === undefined ? { type: 'new', cancels: unfinished } : { type: 'refuse', holder: deleting }
   }
-  const holder = unfinished.find((one) => manner === 'alone' || one.acts === null)
+  const holder = unfinished.find((one) =>
+    manner === 'restore' ? one.isOwnCopy !== true : manner === 'alone' || one.acts === null,
+  )
   if (holder !== undefined) return { type: 'refuse', holder }
   // A stop does not wait until all is up: what runs ends at its next safe step.
   const stops = act?.do === 'stop' && act.workload === undefined

@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { pullRequestOf, pullRequestRef } from '../src/index.ts'
+import * as domain from '../src/index.ts'
+import { type DeliveryHead, type PullRequestCommit, pullRequestRef } from '../src/index.ts'
 
 const sha = 'ec26c3e57ca3a959ca5aad62de7213c562f8c821'
+
+const pullRequestOf = (head: Pick<DeliveryHead, 'forge' | 'event'>, payload: unknown) =>
+  domain.pullRequestOf(head, payload) as PullRequestCommit | null
 
 /** The fields that are read of the example payloads in the documentation of each forge, with what stands beside them. */
 const github = {
@@ -94,8 +98,8 @@ describe('pull requests of forges', () => {
     assert.equal(act('update', { oldrev: sha }), 'sync')
     assert.equal(act('merge'), 'close')
     const of = (payload: unknown) => pullRequestOf({ forge: 'github', event: 'pull_request' }, payload)
-    for (const payload of [null, 'x', [], {}, { action: 'opened' }, { ...github, action: 'labeled' }])
-      assert.equal(of(payload), null)
+    const actions = ['labeled', 'constructor', 'toString', null, {}].map((action) => ({ ...github, action }))
+    for (const payload of [null, 'x', [], {}, { action: 'opened' }, ...actions]) assert.equal(of(payload), null)
     const pull = (more: object) => of({ ...github, pull_request: { ...github.pull_request, ...more } })
     assert.equal(pull({ number: -1 }), null)
     assert.equal(pull({ head: { ...github.pull_request.head, sha: 'main; rm -rf /' } }), null)

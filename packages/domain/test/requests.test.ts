@@ -72,6 +72,11 @@ test('a request is new, merged or refused by what runs and waits', () => {
   assert.deepEqual(admit([running(null)], 'merge', start), { type: 'refuse', holder: running(null) })
   assert.deepEqual(admit([running([start])], 'alone'), { type: 'refuse', holder: running([start]) })
   assert.deepEqual(admit([], 'alone'), { type: 'new', cancels: [] })
+  const own: Unfinished = { ...running([], 'op_4'), isQuiet: true, isOwnCopy: true }
+  assert.deepEqual(admit([own], 'restore'), { type: 'new', cancels: [] })
+  assert.deepEqual(admit([own], 'alone'), { type: 'refuse', holder: own })
+  for (const other of [running([start]), running([], 'op_5'), running(null), waiting, deleting])
+    assert.deepEqual(admit([own, other], 'restore'), { type: 'refuse', holder: other })
   assert.deepEqual(admit([running(null), waiting], 'delete'), { type: 'new', cancels: [running(null), waiting] })
   assert.deepEqual(admit([deleting], 'delete'), { type: 'refuse', holder: deleting })
 })

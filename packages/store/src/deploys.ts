@@ -1,6 +1,6 @@
 import type { Forge, GitDelivery, Release } from '@stackquay/contract'
 import type { Reading, Writing } from './context.ts'
-import type { DeployReader, DeployRow, DeployWriter } from './model/deploys.ts'
+import type { DeployReader, DeployRow, DeployWriter, PendingPullRequest } from './model/deploys.ts'
 import type { DeploysTable, GitDeliveriesTable } from './schema-deploys.ts'
 
 export function deployReader({ db }: Reading): DeployReader {
@@ -35,6 +35,11 @@ export function deployReader({ db }: Reading): DeployReader {
         )
         .executeTakeFirst()
       return row?.at ?? null
+    },
+    pendingPullRequests: async (project) => {
+      const all = deliveries.where('pending', 'is not', null).orderBy('at').orderBy('seq')
+      const rows = await (project === undefined ? all : all.where('project', '=', project)).execute()
+      return rows.map(pendingOf)
     },
     refused: async (project) => {
       const row = await db.selectFrom('git_refusals').selectAll().where('project', '=', project).executeTakeFirst()
@@ -101,7 +106,7 @@ export function deployWriter({ db, now }: Writing): DeployWriter {
 function deliveryWriter({
   db,
   now,
-}: Pick<Writing, 'db' | 'now'>): Pick<DeployWriter, 'insertDelivery' | 'putRefused' | 'keepNewest'> {
+}: Pick<Writing, 'db' | 'now'>): Pick<DeployWriter, 'insertDelivery' | 'settleDelivery' | 'putRefused' | 'keepNewest'> {
   return {
     putRefused: async (project, refused) => {
       await db.deleteFrom('git_refusals').where('project', '=', project).execute()
@@ -111,7 +116,16 @@ function deliveryWriter({
           .values({ project, ...refused })
           .execute()
     },
-    insertDelivery: async ({ project, digest, commit, ...delivery }) => {
+    settleDelivery: async ({ project, id }, followed) => {
+      await db
+        .updateTable('git_deliveries')
+        .set({ ...followed, pending: null })
+        .where('project', '=', project)
+        .where('id', '=', id)
+        .where('pending', 'is not', null)
+        .execute()
+    },
+    insertDelivery: async ({ project, digest, commit, pending, ...delivery }) => {
       const last = await db
         .selectFrom('git_deliveries')
         .select('seq')
@@ -124,6 +138,7 @@ function deliveryWriter({
         project,
         digest,
         commit_id: commit,
+        pending: pending === null ? null : JSON.stringify(pending),
         seq: (last?.seq ?? 0) + 1,
         at: now,
       }
@@ -207,4 +222,8 @@ function deliveryOf(row: GitDeliveriesTable): GitDelivery {
     reason,
     deploy,
   }
+}
+
+function pendingOf({ project, id, forge, pending }: GitDeliveriesTable): PendingPullRequest {
+  return { project, id, forge: forge as Forge, pending: JSON.parse(pending ?? 'null') as PendingPullRequest['pending'] }
 }

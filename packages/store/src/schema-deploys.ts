@@ -43,6 +43,8 @@ export interface GitDeliveriesTable {
   outcome: string
   reason: string | null
   deploy: string | null
+  /** JSON of a pull request that is not followed yet. */
+  pending: string | null
 }
 
 export interface BranchesTable {

@@ -1,4 +1,4 @@
-import type { EngineName } from '@stackquay/contract'
+import type { BranchPullRequest, EngineName } from '@stackquay/contract'
 import type { DatabaseSpec, ProjectSpec } from '@stackquay/domain'
 import type { Reading, Writing } from './context.ts'
 import { ChangedError, TakenError } from './errors.ts'
@@ -20,6 +20,7 @@ const ofProjects = [
   'checkpoints',
   'archives',
   'database_seeds',
+  'branches',
 ] as const
 type OfProjects = (typeof ofProjects)[number]
 
@@ -84,6 +85,7 @@ export function trashWriter(writing: Writing): TrashWriter {
       await returnCopies(contentOf(row).rows ?? {}, writing)
       await remove(id)
     },
+    endPullRequest: (parent, number) => endPullRequest(parent, number, writing),
     delete: remove,
   }
 }
@@ -161,6 +163,7 @@ async function returnRows(
       .insertInto('backup_schedules')
       .values({ ...schedule, counts_from: now })
       .execute()
+  for (const branch of rows.branches ?? []) await returnBranch(branch, writing)
   writing.leasesChanged = true
   // One that another project has by now is leased anew by the next start.
   for (const lease of rows.port_leases ?? [])
@@ -169,6 +172,35 @@ async function returnRows(
       .values(lease)
       .onConflict((conflict) => conflict.doNothing())
       .execute()
+}
+
+/**
+ * Whose branch it is the environment of. Somebody wants it again, so what the remote showed of the branch counts anew; without its project, or
+ * with another environment of the branch, it is a project like any other.
+ */
+async function returnBranch(branch: Schema['branches'], { db }: Writing): Promise<void> {
+  const parent = await db.selectFrom('projects').select('id').where('id', '=', branch.parent).executeTakeFirst()
+  if (parent === undefined) return
+  const warning = branch.gone_at === null ? branch.warning : null
+  await db
+    .insertInto('branches')
+    .values({ ...branch, seen_commit: null, gone_at: null, warning })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute()
+}
+
+async function endPullRequest(parent: string, number: number, { db }: Writing): Promise<void> {
+  for (const item of await db.selectFrom('trash').selectAll().where('kind', '=', 'project').execute()) {
+    const content = contentOf(item)
+    let isChanged = false
+    const branches = (content.rows?.branches ?? []).map((row) => {
+      const pullRequest = row.pull_request === null ? null : (JSON.parse(row.pull_request) as BranchPullRequest)
+      if (row.parent !== parent || pullRequest?.number !== number) return row
+      isChanged = true
+      return { ...row, pull_request: JSON.stringify({ ...pullRequest, closed: true }) }
+    })
+    if (isChanged) await keep(item, { ...content, rows: { ...content.rows, branches } }, { db }, {})
+  }
 }
 
 async function takeData(item: TrashTable, writing: Writing): Promise<void> {
@@ -229,10 +261,15 @@ async function returnSeeds(seeds: readonly Schema['database_seeds'][], { db }: W
       .execute()
 }
 
-async function keep({ id }: TrashTable, content: Content, { db }: Writing): Promise<void> {
+async function keep(
+  { id }: TrashTable,
+  content: Content,
+  { db }: Pick<Writing, 'db'>,
+  state: { readonly state?: TrashState } = { state: 'kept' },
+): Promise<void> {
   await db
     .updateTable('trash')
-    .set({ state: 'kept', content: JSON.stringify(content) })
+    .set({ ...state, content: JSON.stringify(content) })
     .where('id', '=', id)
     .execute()
 }
@@ -291,7 +328,7 @@ function rowOf(item: Parameters<TrashWriter['add']>[0]): TrashTable {
 }
 
 function itemOf(row: TrashTable): TrashItem {
-  const { project, rows, database = null } = contentOf(row)
+  const { project, rows, database = null, kept = [] } = contentOf(row)
   return {
     id: row.id,
     kind: row.kind as TrashKind,
@@ -308,6 +345,7 @@ function itemOf(row: TrashTable): TrashItem {
     purgeAt: row.purge_at,
     path: project?.path ?? null,
     hosts: (rows?.domains ?? []).map(({ host }) => host),
+    writtenBy: Object.fromEntries(kept.map(({ name, version }) => [name, version])),
     database,
   }
 }

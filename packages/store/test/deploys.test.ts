@@ -69,13 +69,48 @@ test('deploys of a home from before there were releases have none, and get one',
     search, spec) values ('prj_1', 'shop', 'stopped', 'ready', '/srv/shop', 1, 1, '', '', '', 'shop', '{}')`)
   raw.exec(`insert into deploys (id, project, trigger_kind, actor, state, commit_id, rolled_back, created_at)
     values ('dpl_1', 'prj_1', 'push', 'webhook', 'succeeded', 'abc', 0, '')`)
+  raw.exec(`insert into git_deliveries (project, seq, id, at, forge, event, outcome)
+    values ('prj_1', 1, 'one', '', 'github', 'pull_request', 'ignored')`)
   raw.close()
   const store = await openStore(options)
   t.after(() => store.close())
   const found = await store.deploys.find('dpl_1')
   assert.deepEqual([found?.commit, found?.state, found?.release], ['abc', 'succeeded', null])
+  assert.deepEqual(await store.deploys.pendingPullRequests(), [])
   await store.transaction((tx) => tx.deploys.insert(deploy('prj_1', 'dpl_2')))
   await store.transaction((tx) => tx.deploys.update('dpl_2', { release }))
   assert.deepEqual((await store.deploys.find('dpl_2'))?.release, release)
   assert.deepEqual(await store.checkIntegrity(), [])
+})
+
+test('a pull request of a delivery is pending until it is settled, in the order in which it came, over a restart', async (t) => {
+  const { store, options } = await tempStore(t)
+  const { id: project } = await store.transaction((tx) => tx.projects.insert(newProject('shop')))
+  const delivery = { forge: 'github', event: 'pull_request', ref: null, commit: null, outcome: 'accepted' } as const
+  const more = { project, digest: null, reason: 'one', deploy: null }
+  for (const id of ['first', 'second', 'third'])
+    await store.transaction((tx) =>
+      tx.deploys.insertDelivery({
+        ...{ ...delivery, ...more, id },
+        pending: id === 'third' ? null : { act: 'close', number: id === 'first' ? 1 : 2 },
+      }),
+    )
+  await store.close()
+  const again = await openStore(options)
+  t.after(() => again.close())
+  const pending = async () => (await again.deploys.pendingPullRequests(project)).map(({ id, pending }) => [id, pending])
+  assert.deepEqual(await pending(), [
+    ['first', { act: 'close', number: 1 }],
+    ['second', { act: 'close', number: 2 }],
+  ])
+  const settle = (id: string, reason: string) =>
+    again.transaction((tx) => tx.deploys.settleDelivery({ project, id }, { outcome: 'ignored', reason, deploy: null }))
+  await settle('first', 'done')
+  await settle('first', 'done twice')
+  assert.deepEqual(
+    (await pending()).map(([id]) => id),
+    ['second'],
+  )
+  const reasons = (await again.deploys.deliveries(project, 5)).map(({ id, reason }) => `${id} ${reason}`)
+  assert.deepEqual(reasons, ['third one', 'second one', 'first done'])
 })

@@ -133,3 +133,50 @@ test('a state is only left from where it is; secrets go with their item', async 
   await assert.rejects(set('kept', 'purging'), ChangedError)
   assert.deepEqual([await store.trash.all(), await store.checkIntegrity()], [[], []])
 })
+
+test('the environment of a branch keeps its pull request, and what became of that meanwhile', async (t) => {
+  const { store, id } = await withProject(t)
+  const parent = await store.transaction((tx) => tx.projects.insert({ ...newProject('parent'), id: 'prj_parent' }))
+  const pullRequest = {
+    number: 7,
+    title: 'x',
+    url: null,
+    forge: 'github',
+    fork: false,
+    head: 'a',
+    waiting: null,
+  } as const
+  const row = { parent: parent.id, branch: 'cart', actor: 'webhook', seenCommit: 'b', goneAt: 'then', warning: 'gone' }
+  await store.transaction((tx) => tx.branches.put({ ...row, project: id, pullRequest }))
+  const away = () =>
+    store.transaction(async (tx) => {
+      await tx.trash.add(itemOf(id))
+      await tx.trash.takeProject('trs_1')
+    })
+  const back = () => store.transaction((tx) => tx.trash.returnProject('trs_1', { slug: 'shop', withoutHosts: [] }))
+  await away()
+  assert.deepEqual(await store.branches.of(parent.id), [])
+  await store.transaction(async (tx) => {
+    await tx.trash.endPullRequest('prj_other', 7)
+    await tx.trash.endPullRequest(parent.id, 8)
+  })
+  await back()
+  const found = await store.branches.find(parent.id, 'cart')
+  assert.deepEqual([found?.project, found?.pullRequest, found?.actor], [id, pullRequest, 'webhook'])
+  assert.deepEqual([found?.seenCommit, found?.goneAt, found?.warning], [null, null, null], 'what was seen counts anew')
+  await away()
+  await store.transaction((tx) => tx.trash.endPullRequest(parent.id, 7))
+  assert.equal((await store.trash.find('trs_1'))?.state, 'kept')
+  await back()
+  assert.equal((await store.branches.find(parent.id, 'cart'))?.pullRequest?.closed, true)
+  // Another environment of the branch, or no project any more: it comes back as a project like any other.
+  await away()
+  await store.transaction((tx) => tx.branches.put({ ...row, project: null, pullRequest: null }))
+  await back()
+  assert.equal((await store.branches.find(parent.id, 'cart'))?.project, null)
+  await away()
+  await store.transaction((tx) => tx.projects.delete(parent.id))
+  await back()
+  assert.deepEqual([(await store.projects.find(id))?.slug, await store.branches.all()], ['shop', []])
+  assert.deepEqual(await store.checkIntegrity(), [])
+})

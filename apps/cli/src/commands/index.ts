@@ -99,6 +99,7 @@ export const commandEntries: readonly CommandEntry[] = [
   ),
   entry('Run', 'shell', '[project]', 'open a terminal in a project, or come back to one', () => import('./shell.ts')),
   entry('Run', 'ssh', '[project]', 'log in to a project with the program ssh', () => import('./ssh.ts')),
+  entry('Run', 'ssh-key', '', 'add, list and remove your public keys for SSH', () => import('./ssh-key.ts')),
   entry(
     'Inside a project',
     'files',

@@ -30,8 +30,7 @@ export const define: Define = (command, context) =>
       'after',
       `
 Runs the program ssh of this machine with the address of the project, and with the host key that the service says it has, so that
-nobody is asked whether it is right. It logs in with your SSH keys, which you add in the page, or asks for an API token as the
-password. The exit code is that of the command.
+nobody is asked whether it is right. It logs in with your SSH keys (stq ssh-key add), or asks for an API token as the password. The exit code is that of the command.
 
   stq ssh shop
   stq ssh shop -- npm test

@@ -161,10 +161,7 @@ function changingHandlers(
     ...databaseBrowserHandlers({ store, engine, resolver, reveal, awake, uses }, answers),
     ...dumpHandlers({ ...changing, reveal, receivedDumps, config, awake, uses }, answers),
     ...gitHandlers({ ...changing, repositories, gitHalf }, answers),
-    ...deployHandlers(
-      { ...changing, ...forBranches, filesOf, keeper, awake, publicUrl: config.publicUrl, now },
-      answers,
-    ),
+    ...deployHandlers({ ...changing, repositories, filesOf, keeper, awake, publicUrl: config.publicUrl, now }, answers),
     ...branchHandlers({ ...changing, ...forBranches, deploys: keeper, now }, answers),
     ...allSnapshotHandlers({ ...changing, config, now, filesOf }, answers),
     ...allCheckpointHandlers({ ...changing, accounts: isolation.accounts, filesOf, config, now }, answers),

@@ -110,7 +110,7 @@ async function accept(
 ): Promise<OperationRow> {
   const { store } = deps
   const accepted = await store.transaction(async (tx) => {
-    const made = await acceptAlone(tx, store, row, context, input, 'restore')
+    const made = await acceptAlone(tx, store, row, context, input, 'restore', 'restore')
     await tx.audit.append(
       context.audit({
         action: 'backup.restore',

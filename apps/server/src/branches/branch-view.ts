@@ -16,7 +16,7 @@ export interface BranchViewDeps {
   readonly now: () => Date
 }
 
-/** Environments of a project: those that are remembered, and those that came back from the trash. */
+/** Environments of a project: those that are remembered, and those that came back from the trash to a project that came back later. */
 export async function branchesOf(parent: ProjectRow, { store }: Pick<BranchViewDeps, 'store'>): Promise<BranchRow[]> {
   const rows = await store.branches.of(parent.id)
   const known = new Set(rows.map(({ project }) => project))
@@ -56,13 +56,15 @@ export async function branchView(
     behind: git?.behind ?? null,
     gone: row.goneAt,
     removeAt: at,
-    warning: row.warning,
+    warning: row.warning ?? (row.pullRequest?.closed === true ? closedText : null),
     missingSecrets: project === null ? [] : missingSecrets(parent, project),
     pullRequest: row.pullRequest,
     actor: row.actor,
     createdAt: row.createdAt,
   }
 }
+
+const closedText = 'Its pull request is closed: it stays until somebody deletes it.'
 
 function missingSecrets(parent: ProjectRow, { spec }: ProjectRow): string[] {
   const secret = Object.entries(parent.spec.env).filter(([, variable]) => variable.secret)

@@ -1,5 +1,5 @@
 import type { BranchPullRequest, Forge } from '@stackquay/contract'
-import { forkBranch, type PullRequestEvent } from '@stackquay/domain'
+import { forkBranch, type PullRequestCommit, type PullRequestEvent } from '@stackquay/domain'
 import { type BranchRow, newId, type ProjectRow } from '@stackquay/store'
 import { isBranchName } from '../git/ref-names.ts'
 import type { RequestContext } from '../http/handler.ts'
@@ -24,10 +24,10 @@ export async function followPullRequest(
   context: RequestContext,
   deps: PullRequestDeps,
 ): Promise<Followed> {
+  if (event.act === 'close') return close(parent, event.number, deps, context)
   const branch = event.fork ? forkBranch(event.number) : event.branch
   if (!isBranchName(branch)) return nothing('Its branch has a name that git does not take.')
   const known = await deps.store.branches.find(parent.id, branch)
-  if (event.act === 'close') return close(parent, known, event, deps, context)
   if (!branchSettings(parent).pullRequests)
     return nothing('Pull requests get no environments here: branches.pullRequests is off.')
   if (event.fork) return wait(parent, branch, known, event, forge, context, deps)
@@ -45,7 +45,7 @@ export async function followPullRequest(
     : deployHead(known.project, branch, event.head, forge, context, deps)
 }
 
-const shown = ({ number, title, url, fork }: PullRequestEvent, forge: Forge) => ({ number, title, url, fork, forge })
+const shown = ({ number, title, url, fork }: PullRequestCommit, forge: Forge) => ({ number, title, url, fork, forge })
 
 /** A push tells of the same commit; whichever comes first deploys it. */
 async function deployHead(
@@ -71,7 +71,7 @@ async function wait(
   parent: ProjectRow,
   branch: string,
   known: BranchRow | null,
-  event: PullRequestEvent,
+  event: PullRequestCommit,
   forge: Forge,
   { actor }: RequestContext,
   { store }: PullRequestDeps,
@@ -98,21 +98,28 @@ async function wait(
 
 const mostWaiting = 50
 
-/** What somebody changed there, or made by hand, stays. */
+/** By its number: the branch may have another name by then, or none. What somebody changed there, or made by hand, stays, and says so. */
 async function close(
   parent: ProjectRow,
-  known: BranchRow | null,
-  { number }: PullRequestEvent,
+  number: number,
   deps: PullRequestDeps,
   { signal }: RequestContext,
 ): Promise<Followed> {
   const { store } = deps
-  if (known === null || known.pullRequest?.number !== number) return nothing('It has no environment.')
-  const project = known.project === null ? null : await store.projects.find(known.project)
-  if (project === null) {
-    await store.transaction((tx) => tx.branches.delete(parent.id, known.branch))
-    return nothing('It does not wait any more.')
-  }
+  const known = (await store.branches.of(parent.id)).find(({ pullRequest }) => pullRequest?.number === number) ?? null
+  const project = known?.project == null ? null : await store.projects.find(known.project)
+  // Before anything else: what is in the trash, or on its way there, is not found later.
+  await store.transaction(async (tx) => {
+    await tx.trash.endPullRequest(parent.id, number)
+    if (known?.pullRequest == null) return
+    const pullRequest = { ...known.pullRequest, closed: true }
+    if (known.project === null) await tx.branches.delete(parent.id, known.branch)
+    else await tx.branches.update(parent.id, known.branch, { pullRequest })
+    const data = { branch: known.branch, environment: known.project, closed: number }
+    await tx.events.append({ type: 'branch.changed', project: parent.id, data })
+  })
+  if (known?.pullRequest == null) return nothing('It has no environment.')
+  if (project === null) return nothing('It does not wait any more.')
   if (!known.pullRequest.fork && !known.actor.startsWith('webhook ('))
     return nothing('Its environment was made by a person, who deletes it.')
   const unsaved = project.phase === 'ready' ? await hasUnsaved(project, known.seenCommit, deps, signal) : false

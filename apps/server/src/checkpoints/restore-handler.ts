@@ -150,7 +150,7 @@ async function accept(
   const accepted = await store.transaction(async (tx) => {
     const now = (await store.projects.find(row.id)) ?? row
     const input = { checkpoint: checkpoint.id, before, wasApplied: now.observedGeneration === now.generation }
-    const made = await acceptAlone(tx, store, row, context, input, 'restore-checkpoint')
+    const made = await acceptAlone(tx, store, row, context, input, 'restore-checkpoint', 'restore')
     if ((await store.checkpoints.find(row.id, checkpoint.id)) === null)
       throw new ProblemError('not_found', `The checkpoint "${checkpoint.name}" was deleted meanwhile.`)
     await tx.audit.append(

@@ -2,7 +2,6 @@ import type { Deploy, GitWebhook } from '@stackquay/contract'
 import { ProblemError } from '@stackquay/contract'
 import { commitBefore, releaseOfCommit } from '@stackquay/domain'
 import { type DeployRow, newId, type ProjectRow } from '@stackquay/store'
-import type { PullRequestDeps } from '../branches/receive-pull-request.ts'
 import { isBranchName } from '../git/ref-names.ts'
 import { noRemote, refused, requireClean } from '../git/refusals.ts'
 import type { Repositories } from '../git/repository.ts'
@@ -22,7 +21,7 @@ import { planOfRollback } from './plan-rollback.ts'
 import { receiveHandler } from './receive-push.ts'
 import { newHookId, newHookSecret, putWebhook, type WebhookSettings, webhookOf } from './webhook-settings.ts'
 
-export interface DeployDeps extends ChangeDeps, PullRequestDeps {
+export interface DeployDeps extends ChangeDeps {
   readonly repositories: Repositories
   readonly keeper: DeployKeeper
   readonly awake: Awake

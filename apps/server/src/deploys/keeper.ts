@@ -4,6 +4,7 @@ import { isNewAtRemote, watchMs } from '@stackquay/domain'
 import type { Orchestrator } from '@stackquay/orchestrator'
 import { byTheService, type DeployRow, newId, type ProjectRow, type Store } from '@stackquay/store'
 import { aborted } from '../aborted.ts'
+import type { PullRequestDeliveries } from '../branches/pull-request-deliveries.ts'
 import { remoteBranch } from '../git/remote.ts'
 import type { Repositories } from '../git/repository.ts'
 import { remoteOf } from '../git/sealed-remote.ts'
@@ -25,6 +26,7 @@ export interface DeployKeeperOptions {
   readonly orchestrator: Orchestrator
   readonly repositories: Repositories
   readonly gitHalf: NetworkHalf
+  readonly pullRequests: PullRequestDeliveries
   readonly publicUrl: string
   /** Where a project answers. */
   addressOf(row: ProjectRow): string
@@ -38,6 +40,7 @@ export interface DeployKeeper {
   /** Something waits. */
   wake(): void
   readonly refusals: RefusedDeliveries
+  readonly pullRequests: PullRequestDeliveries
   /** The last look at the remote of a project; null while there was none. */
   watched(project: string): { readonly at: string; readonly error: string | null } | null
   /** Ends with what is under way. Operations are the orchestrator's. */
@@ -78,12 +81,17 @@ export function openDeployKeeper(options: DeployKeeperOptions): DeployKeeper {
   }
   // Projects that cannot be found are told of elsewhere.
   const running = Promise.allSettled([
-    loop('deploys', 10_000, () => lookAtDeploys(options, reports)),
+    loop('deploys', 10_000, async () => {
+      // First: an environment that it makes may have something to deploy.
+      await options.pullRequests.followLeft(life.signal)
+      await lookAtDeploys(options, reports)
+    }),
     loop('watched remotes', 5_000, () => lookAtRemotes(options, watched, wake, life.signal)),
   ])
   return {
     wake,
     refusals,
+    pullRequests: options.pullRequests,
     watched: (project) => watched.get(project) ?? null,
     close: async () => {
       stopHearing()

@@ -4,17 +4,19 @@ import {
   type DeliveryHead,
   deliveryHead,
   judgePush,
+  otherRepository,
   type PullRequestEvent,
   type Push,
   pullRequestOf,
   pushOf,
   type Verdict,
 } from '@stackquay/domain'
-import { newId, type ProjectRow, type Store } from '@stackquay/store'
+import { newId, type ProjectRow, type Store, type Transaction } from '@stackquay/store'
 import { networkOf } from '../access/throttle.ts'
 import { noteSeen } from '../branches/keeper.ts'
-import { followPullRequest, type PullRequestDeps } from '../branches/receive-pull-request.ts'
+import { actorOf } from '../branches/pull-request-deliveries.ts'
 import type { Repositories } from '../git/repository.ts'
+import { ownRemoteOf } from '../git/sealed-remote.ts'
 import { headOf } from '../git/source-changes.ts'
 import { statusOf } from '../git/state.ts'
 import type { Handlers, RequestContext } from '../http/handler.ts'
@@ -23,10 +25,10 @@ import { createRateLimit } from './limits.ts'
 import { checkSignature } from './signatures.ts'
 import { projectOfHook, type WebhookSettings, webhookOf } from './webhook-settings.ts'
 
-export interface ReceiveDeps extends PullRequestDeps {
+export interface ReceiveDeps {
   readonly store: Store
   readonly repositories: Repositories
-  readonly keeper: Pick<DeployKeeper, 'wake' | 'refusals'>
+  readonly keeper: Pick<DeployKeeper, 'wake' | 'refusals' | 'pullRequests'>
   readonly now: () => Date
 }
 
@@ -62,11 +64,16 @@ export function receiveHandler(deps: ReceiveDeps): Pick<Handlers, 'receivePush'>
       const delivery = { id: head.id ?? digest.slice(0, 32), digest: check.signed ? digest : null }
       const payload = payloadOf(body, context)
       const push = pushOf(head, payload)
-      const pull = settings.enabled && row.phase === 'ready' ? pullRequestOf(head, payload) : null
-      const verdict = pull === null ? await judge(row, settings, head, push, deps, context) : told(pull)
-      const environment = settings.enabled && push !== null ? await environmentOf(row, push, deps, context) : null
-      const noted = await note({ row, head, push, verdict, delivery, environment }, deps, context)
-      const answer = pull === null ? noted : await follow(row, pull, head.forge, noted, deps, context)
+      const isTaken = settings.enabled && row.phase === 'ready'
+      const told = isTaken ? pullRequestOf(head, payload) : null
+      const other = otherRepository(payload, (await ownRemoteOf(row, store))?.url.url ?? null)
+      const pull = other === null ? told : null
+      const verdict = told === null ? await judge(row, settings, head, push, deps, context) : shownVerdict(told, other)
+      const isOurs = settings.enabled && other === null
+      const environment = isOurs && push !== null ? await environmentOf(row, push, deps, context) : null
+      const noted = await note({ row, head, push, pull, verdict, delivery, environment }, deps, context)
+      const answer =
+        noted.outcome === 'replayed' || pull === null ? noted : await follow(row, noted, head, deps, context)
       if (answer.deploy !== null) deps.keeper.wake()
       return { status: answer.outcome === 'accepted' ? 202 : 200, body: answer }
     },
@@ -98,36 +105,33 @@ function payloadOf(body: Buffer, context: RequestContext): unknown {
   }
 }
 
-const told = ({ act, number }: PullRequestEvent): Verdict => ({
+const shownVerdict = ({ act, number }: PullRequestEvent, other: string | null): Verdict => ({
   act: 'ignore',
-  reason: `Pull request ${number}: ${act}.`,
+  reason:
+    other === null
+      ? `Pull request ${number}: ${act}.`
+      : `It is of ${other}, and the address of this project is that of another repository.`,
 })
 
 type Answer = Awaited<ReturnType<typeof note>>
 
-/** Whatever becomes of it is told to the forge in words: a delivery that is answered with a fault would only come again. */
+/** It is written down already: who ends now follows it when the service is there again. */
 async function follow(
-  row: ProjectRow,
-  pull: PullRequestEvent,
-  forge: DeliveryHead['forge'],
+  { id: project }: ProjectRow,
   noted: Answer,
-  deps: ReceiveDeps,
+  { forge }: DeliveryHead,
+  { keeper }: ReceiveDeps,
   context: RequestContext,
 ): Promise<Answer> {
-  if (noted.outcome === 'replayed') return noted
-  const actor = `webhook (${forge}: ${noted.delivery})`
+  const actor = actorOf({ forge, id: noted.delivery })
   const { principal, requestId, source, ip, userAgent, signal } = context
   const asForge: RequestContext = {
     ...{ principal, requestId, source, ip, userAgent, signal, ifMatch: null, contentLength: null, actor },
     header: (name) => context.header(name),
     audit: (entry) => ({ ...context.audit(entry), actor }),
   }
-  const followed = await followPullRequest(row, pull, forge, asForge, deps).catch((error: unknown) => {
-    if (!(error instanceof ProblemError)) throw error
-    return { deploy: null, reason: error.message }
-  })
-  const outcome = followed.reason === null ? ('accepted' as const) : ('ignored' as const)
-  return { ...noted, ...followed, outcome }
+  const followed = await keeper.pullRequests.follow({ project, id: noted.delivery }, asForge)
+  return followed === null ? noted : { ...noted, ...followed }
 }
 
 /** The environment of the branch that was pushed, and the commit that it is to get; null where there is none, or nothing is new. */
@@ -166,6 +170,8 @@ async function note(
     readonly row: ProjectRow
     readonly head: DeliveryHead
     readonly push: Push | null
+    /** Followed afterwards. */
+    readonly pull: PullRequestEvent | null
     readonly verdict: Verdict
     readonly delivery: { readonly id: string; readonly digest: string | null }
     /** The environment of a branch that is to be deployed too. */
@@ -174,7 +180,7 @@ async function note(
   { store }: ReceiveDeps,
   context: RequestContext,
 ) {
-  const { row, head, push, verdict, delivery } = received
+  const { row, head, push, pull, verdict, delivery } = received
   const { forge, event } = head
   return store.transaction(async (tx) => {
     const before = await store.deploys.receivedBefore(row.id, delivery.id, delivery.digest)
@@ -182,7 +188,7 @@ async function note(
       const reason = `It was received already, at ${before}: nothing is done.`
       return { delivery: delivery.id, outcome: 'replayed' as const, reason, deploy: null }
     }
-    const actor = `webhook (${forge}: ${delivery.id})`
+    const actor = actorOf({ forge, id: delivery.id })
     const due = [
       ...(verdict.act === 'deploy' ? [{ row, branch: verdict.branch, commit: verdict.commit }] : []),
       ...(received.environment === null ? [] : [received.environment]),
@@ -199,11 +205,24 @@ async function note(
       await tx.audit.append({ ...context.audit(asked), actor })
     }
     const deploy = ids[0] ?? null
-    const outcome = deploy === null ? ('ignored' as const) : ('accepted' as const)
+    const outcome = deploy === null && pull === null ? ('ignored' as const) : ('accepted' as const)
+    if (pull !== null) await passOver(tx, row.id, pull.number, store)
     const reason = deploy !== null || verdict.act === 'deploy' ? null : verdict.reason
     const told = { id: delivery.id, forge, event, ref: push?.ref ?? null, commit: push?.after ?? null }
-    await tx.deploys.insertDelivery({ ...told, project: row.id, digest: delivery.digest, outcome, reason, deploy })
+    const kept = { ...told, project: row.id, digest: delivery.digest, pending: pull }
+    await tx.deploys.insertDelivery({ ...kept, outcome, reason, deploy })
     await tx.deploys.keepNewest(row.id, keptDeploys, keptDeliveries)
     return { delivery: delivery.id, outcome, reason, deploy }
   })
+}
+
+/** What waits to be followed and is older says nothing any more: the newest says how the pull request is. */
+async function passOver(tx: Transaction, project: string, number: number, store: Store): Promise<void> {
+  for (const one of await store.deploys.pendingPullRequests(project))
+    if (one.pending.number === number)
+      await tx.deploys.settleDelivery(one, {
+        outcome: 'ignored',
+        reason: 'A newer delivery tells of it.',
+        deploy: null,
+      })
 }

@@ -114,7 +114,7 @@ async function accept(
   const { store } = deps
   const { subject, name, snapshot, moment } = input
   const accepted = await store.transaction(async (tx) => {
-    const made = await acceptAlone(tx, store, row, context, { ...input }, 'clone')
+    const made = await acceptAlone(tx, store, row, context, { ...input }, 'clone', 'restore')
     const now = await store.projects.find(row.id)
     if (now === null || Object.hasOwn(now.spec.databases, name))
       throw new ProblemError('conflict', `The project has a database "${name}" already.`)

@@ -111,6 +111,8 @@ export function isQuiet({ kind }: Pick<OperationRow, 'kind'>): boolean {
   )
 }
 
+const copies: readonly OperationRow['kind'][] = ['backup', 'verify', 'snapshot', 'checkpoint']
+
 /** It makes the project: what fails before there are files leaves nothing of it. */
 export function createsProject({ kind, input }: Pick<OperationRow, 'kind' | 'input'>): boolean {
   return kind === 'create' || kind === 'duplicate' || (kind === 'restore' && input.creates === true)
@@ -132,6 +134,7 @@ function seen(
     acts: isMerged ? actsOf(operation) : null,
     deletes: kind === 'delete',
     isQuiet: isQuiet(operation),
+    isOwnCopy: operation.actor === 'system' && copies.includes(kind),
   }
 }
 
@@ -164,7 +167,7 @@ export async function acceptAct(
   return { operation: await queueOperation(tx, kindOfActs([act]), row.id, context, input), isNew: true, ends }
 }
 
-/** For what is never merged: only when nothing else runs or waits. */
+/** For what is never merged: only when nothing else runs or waits. A restore begins after what the service copies by itself. */
 export async function acceptAlone(
   tx: Transaction,
   store: Store,
@@ -172,8 +175,9 @@ export async function acceptAlone(
   context: Asker,
   input: Readonly<Record<string, unknown>>,
   kind: OperationRow['kind'] = 'update',
+  manner: 'alone' | 'restore' = 'alone',
 ): Promise<Accepted> {
-  await admitted(store, row, 'alone')
+  await admitted(store, row, manner)
   return {
     operation: await queueOperation(tx, kind, row.id, context, { ...input, alone: true }),
     isNew: true,

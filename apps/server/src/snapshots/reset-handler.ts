@@ -84,7 +84,7 @@ async function accept(
 ): Promise<OperationRow> {
   const { store } = deps
   const accepted = await store.transaction(async (tx) => {
-    const made = await acceptAlone(tx, store, row, context, { subject, snapshot: null, before }, 'reset')
+    const made = await acceptAlone(tx, store, row, context, { subject, snapshot: null, before }, 'reset', 'restore')
     await tx.audit.append(
       context.audit({
         action: 'database.reset',

@@ -117,7 +117,7 @@ async function accept(
   const { store } = deps
   const accepted = await store.transaction(async (tx) => {
     const input = { subject, snapshot: snapshot.id, before }
-    const made = await acceptAlone(tx, store, row, context, input, 'restore-snapshot')
+    const made = await acceptAlone(tx, store, row, context, input, 'restore-snapshot', 'restore')
     if ((await store.snapshots.find(row.id, snapshot.id)) === null)
       throw new ProblemError('not_found', `The snapshot "${snapshot.name}" was deleted meanwhile.`)
     await tx.audit.append(

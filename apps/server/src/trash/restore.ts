@@ -1,6 +1,6 @@
 import { databaseTypeOf } from '@stackquay/catalog'
 import { ProblemError } from '@stackquay/contract'
-import { ownNameBlocker, withDatabaseAgain } from '@stackquay/domain'
+import { openedByOther, ownNameBlocker, withDatabaseAgain } from '@stackquay/domain'
 import { type OperationRow, type ProjectRow, TakenError, type TrashItem } from '@stackquay/store'
 import type { Config } from '../config.ts'
 import type { RequestContext } from '../http/handler.ts'
@@ -163,6 +163,7 @@ async function refuseData(item: TrashItem, { id, slug }: ProjectRow, { store, en
     throw new ProblemError('conflict', `The project "${slug}" has other data named "${held.name}" now.`, {
       hint: 'Remove that data first: it goes to the trash too.',
     })
+  refuseOtherVersion(item, row)
   if (item.kind !== 'database') return
   if (Object.hasOwn(row.spec.databases, item.name))
     throw new ProblemError('conflict', `The project "${slug}" has another database "${item.name}" now.`, {
@@ -170,6 +171,21 @@ async function refuseData(item: TrashItem, { id, slug }: ProjectRow, { store, en
     })
   if (item.database === null || databaseTypeOf(item.database.type) === undefined)
     throw new ProblemError('unavailable_here', `The settings of the database "${item.name}" are not known.`)
+}
+
+/** A change of a version backs data up before another program opens it for good; here nothing would. */
+function refuseOtherVersion({ data, writtenBy }: TrashItem, { spec }: ProjectRow): void {
+  for (const { name } of data) {
+    const change = openedByOther(spec, name, Object.hasOwn(writtenBy, name) ? writtenBy[name]! : null)
+    if (change === null) continue
+    throw new ProblemError(
+      'conflict',
+      `The data "${name}" is of version ${change.from}, and ${name} is ${change.to} now.`,
+      {
+        hint: `Set the version of ${name} to ${change.from}, or switch it off, and restore then. Changing it afterwards backs the data up first.`,
+      },
+    )
+  }
 }
 
 async function writeDatabase(
@@ -200,6 +216,8 @@ async function writeService(item: TrashItem, context: RequestContext, { store, m
     const [unfinished] = await store.operations.unfinishedOf(item.project)
     if (row === null || row.phase !== 'ready') throw new ProblemError('conflict', 'The project is gone.')
     if (unfinished !== undefined) throw busy(unfinished, row)
+    // Settings may have changed since it was looked at.
+    refuseOtherVersion(item, row)
     await tx.trash.returnData(item.id)
     for (const { name } of item.data) {
       const settings = row.spec.services[name]

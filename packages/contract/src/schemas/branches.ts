@@ -14,6 +14,7 @@ export const BranchPullRequest = z
     fork: z.boolean().describe('Its commits are in a fork.'),
     head: z.string().describe('Its newest commit; of a fork the one that is approved.'),
     waiting: z.string().nullable().describe('A commit of a fork that waits to be approved.'),
+    closed: z.boolean().optional().describe('Closed, and the environment stays.'),
   })
   .meta({ id: 'BranchPullRequest' })
 export type BranchPullRequest = z.infer<typeof BranchPullRequest>

@@ -28,6 +28,8 @@ export interface TrashItem {
   /** Of a project: its folder, and its own host names. */
   readonly path: string | null
   readonly hosts: readonly string[]
+  /** Which version of its service wrote it, by the name of the data, where that is known. */
+  readonly writtenBy: Readonly<Record<string, string>>
   /** The settings of a database, when they were known. */
   readonly database: DatabaseSpec | null
 }
@@ -38,7 +40,7 @@ export interface TrashData {
   readonly sizeBytes: number | null
 }
 
-export interface NewTrashItem extends Omit<TrashItem, 'state' | 'path' | 'hosts'> {
+export interface NewTrashItem extends Omit<TrashItem, 'state' | 'path' | 'hosts' | 'writtenBy'> {
   /** Names of secrets that go with data. Of a project, all do. */
   readonly secrets: readonly string[]
 }
@@ -64,5 +66,7 @@ export interface TrashWriter {
   takeData(id: string): Promise<void>
   /** The way back, without the item. Secrets of the same names are replaced: they opened nothing. */
   returnData(id: string): Promise<void>
+  /** A pull request of the project `parent` is closed: environments of it that lie here know it when they come back. */
+  endPullRequest(parent: string, number: number): Promise<void>
   delete(id: string): Promise<void>
 }
