@@ -3,7 +3,7 @@ import { setInterval } from 'node:timers'
 import type { Service } from '../e2e/support/service.ts'
 import { atMost, type Bar, type Benchmark, type Table } from './benchmark.ts'
 import { type Connection, type Kind, kindsHere } from './database-browser-kinds.ts'
-import { withService } from './instance.ts'
+import { asStarted, withService } from './instance.ts'
 import { quantile } from './numbers.ts'
 
 const id = 'shop'
@@ -18,8 +18,9 @@ itself grew by. Then ten statements that write, which are to be refused. MySQL w
     const rows = quick ? 20_000 : 1_000_000
     const found: Measurement[] = []
     for (const kind of kindsHere()) {
-      const env = kind.programs === undefined ? {} : { PATH: `${kind.programs}:${process.env.PATH}` }
-      found.push(await withService((service) => measure(kind, rows, quick ? 20 : 100, service), { env }))
+      const { through, env } = asStarted()
+      if (kind.programs !== undefined) env.PATH = `${kind.programs}:${process.env.PATH}`
+      found.push(await withService((service) => measure(kind, rows, quick ? 20 : 100, service), { through, env }))
     }
     const pages: Table = [
       ['kind', 'page', 'API p50', 'API p95', 'statement p95'],
