@@ -22,6 +22,7 @@ const benchmarks: Readonly<Record<string, () => Promise<{ readonly benchmark: Be
   snapshots: () => import('./snapshots.ts'),
   branches: () => import('./branches.ts'),
   git: () => import('./git.ts'),
+  sleep: () => import('./sleep.ts'),
   copies: () => import('./copies.ts'),
   backups: () => import('./backups.ts'),
   'database-browser': () => import('./database-browser.ts'),
