@@ -8,22 +8,26 @@ import { asStarted, proxyPid, residentMemory, withService } from './instance.ts'
 import { median, quantile } from './numbers.ts'
 
 const budget = 1024
-const everyMs = 6_000
+const awakeMax = 768
+const everyMs = 8_000
+/** What a program of the size that people have keeps for itself, beside Node. */
+const ownMegabytes = 32
 const atOnce = 5
 
 export const benchmark: Benchmark = {
   title: 'Many projects that sleep',
-  about: `30 projects with \`sleep: {after: 1m}\`, each a Node program, three of them with a PostgreSQL, used as by people who go from one to the next: every 6 seconds another gets five requests at once, three times
-around. One is asked twice a second all the while and may never sleep; another about as often as it falls asleep, so that requests come while it does. Every request must be answered with 200 by its own project. Memory is
-the resident memory of all processes of all projects, each with all that it shares with others: what the machine gives is less (PSS). “All awake” is what the same projects take without sleep. A wake is from the request to its
-answer; “its start” is a start of the stopped project over the API.`,
+  about: `30 projects with \`sleep: {after: 1h}\`, each a Node program that keeps ${ownMegabytes} MB, three of them with a PostgreSQL, on a service with \`STACKQUAY_AWAKE_MAX_MB=${awakeMax}\`; a budget of ${budget} MB for all their
+programs is to be kept. They are used as by people who go from one to the next: every ${everyMs / 1000} seconds another gets ${atOnce} requests at once, two times around. One is asked twice a second all the while and may never
+sleep; another, with \`after: 1m\`, about as often as it falls asleep, so that requests come while it does. Every request must be answered with 200 by its own project. Memory is that of all processes of all projects, with what
+they share counted in part (PSS) and in full (resident). “All awake” is what the same projects take without the setting. A wake is from the request to its answer; “its start” is a start of the stopped project over the API.`,
   measure: async ({ quick }) => {
     const count = quick ? 6 : 30
     const root = await mkdtemp(join(tmpdir(), 'stackquay-bench-sleep-'))
     try {
       await chmod(root, 0o755)
       const started = asStarted()
-      const act = (service: Service) => measure(service, root, count, quick ? 1 : 3)
+      const { env } = started
+      const act = (service: Service) => measure(service, { root, count, turns: quick ? 1 : 2, env })
       return reportOf(count, await withService(act, { ...started, roots: root }))
     } finally {
       await rm(root, { recursive: true, force: true })
@@ -72,7 +76,7 @@ function reportOf(count: number, { allAwake, samples, wakes, starts, asked, faul
     }),
   ]
   const bars: Bar[] = [
-    atMost('memory of all projects, most', Math.max(...rest(({ resident }) => resident)), budget, 'MB'),
+    atMost('memory of all projects (PSS), most', Math.max(...rest(({ shared }) => shared)), budget, 'MB'),
     atMost(
       'a wake beyond a start, p95',
       over.length === 0 ? Number.POSITIVE_INFINITY : quantile(over, 0.95),
@@ -104,14 +108,26 @@ interface Sample {
   readonly proxy: number
 }
 
-async function measure(service: Service, root: string, count: number, turns: number) {
+interface Plan {
+  readonly root: string
+  readonly count: number
+  readonly turns: number
+  /** Of the service, from its next start on. */
+  readonly env: Record<string, string>
+}
+
+async function measure(service: Service, { root, count, turns, env }: Plan) {
   const projects: Project[] = []
-  for (let at = 0; at < count; at += 1) projects.push(await makeProject(service, root, at))
+  for (let at = 0; at < count; at += 1)
+    projects.push(await makeProject(service, root, at, at === count - 2 ? '1m' : '1h'))
   const allAwake = await sampleOf(service, projects)
   const starts = {
     program: await ownStarts(service, projects[1]!),
     'with a database': await ownStarts(service, projects[0]!),
   }
+  await service.stop()
+  env.STACKQUAY_AWAKE_MAX_MB = String(Math.round((awakeMax * count) / 30))
+  await service.start()
   const asker = createAsker(service)
   const [always, edge, ...others] = projects.toReversed() as [Project, Project, ...Project[]]
   const life = new AbortController()
@@ -134,9 +150,8 @@ async function measure(service: Service, root: string, count: number, turns: num
       async () => void samples.push(await sampleOf(service, projects)),
     ),
   ]
-  // Nothing falls asleep in the first two minutes of a service: each sleeps before it is used.
-  for (const { slug } of others)
-    await service.client.call('sleepProject', { params: { id: slug }, query: { wait: 60 } })
+  // As many as fit stay awake, two minutes after the start.
+  await delay(150_000)
   samples.length = 0
   for (let turn = 0; turn < turns; turn += 1)
     for (const project of others) {
@@ -144,8 +159,6 @@ async function measure(service: Service, root: string, count: number, turns: num
       await asker.visit(project)
       await next
     }
-  // What the last minute left behind falls asleep too.
-  await delay(90_000)
   life.abort()
   await Promise.all(beside)
   const { began, ...asked } = asker.told()
@@ -154,12 +167,13 @@ async function measure(service: Service, root: string, count: number, turns: num
 
 const program = (slug: string) => `
 const began = Date.now()
+const own = Buffer.alloc(${ownMegabytes * 1024 * 1024}, 1)
 require('node:http')
-  .createServer((request, response) => response.end(JSON.stringify({ slug: '${slug}', began })))
+  .createServer((request, response) => response.end(JSON.stringify({ slug: '${slug}', began, own: own.length })))
   .listen(process.env.PORT, process.env.HOST)
 `
 
-async function makeProject({ client }: Service, root: string, at: number): Promise<Project> {
+async function makeProject({ client }: Service, root: string, at: number, after: string): Promise<Project> {
   const slug = `project-${at}`
   const path = join(root, slug)
   await mkdir(path)
@@ -167,7 +181,7 @@ async function makeProject({ client }: Service, root: string, at: number): Promi
   await writeFile(join(path, 'server.js'), program(slug))
   const kind: Kind = at % 10 === 0 ? 'with a database' : 'program'
   const databases = kind === 'program' ? {} : { databases: { main: { type: 'postgresql' as const } } }
-  const body = { name: slug, slug, path, sleep: { after: '1m' }, ...databases }
+  const body = { name: slug, slug, path, sleep: { after }, ...databases }
   const made = await client.call('createProject', { body, query: { wait: 170 } })
   if (made.operation?.state !== 'succeeded') throw new Error(JSON.stringify(made.operation))
   return { slug, id: made.id, kind }
