@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
 import { mkdir, mkdtemp, open, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -44,6 +45,8 @@ export async function openGitWorld(megabytes: number): Promise<GitWorld> {
   await publishRepository(source, bare)
   await rm(source, { recursive: true })
   await git(bare, 'config', 'http.receivepack', 'true')
+  // A forge has its packs ready, and compares no large files for each that asks.
+  await git(bare, 'config', 'core.bigFileThreshold', '16m')
   await git(work, 'clone', '--quiet', bare, clone)
   const server = await serveGit(work, { username: 'grace', password: 'unused' })
   let version = 0
@@ -95,6 +98,8 @@ export interface Watched<T> {
   readonly pings: readonly number[]
   /** Megabytes that the service had more than before, at most. */
   readonly grew: number
+  /** Megabytes of all that the service has started, at most. */
+  readonly programs: number
 }
 
 /** Does something, and looks meanwhile whether the service answers others and keeps its memory. */
@@ -102,6 +107,14 @@ export async function watched<T>(service: Service, act: () => Promise<T>): Promi
   const before = residentMemory(service.pid()).all
   let highest = before
   const pings: number[] = []
+  let programs = 0
+  const look = setInterval(() => {
+    const sizes = descendantsOf(service.pid()).map(residentOf)
+    programs = Math.max(
+      programs,
+      sizes.reduce((sum, size) => sum + size, 0),
+    )
+  }, 250)
   const under = new Set<Promise<void>>()
   const watch = setInterval(() => {
     const begun = performance.now()
@@ -116,9 +129,42 @@ export async function watched<T>(service: Service, act: () => Promise<T>): Promi
   try {
     const begun = performance.now()
     const value = await act()
-    return { value, milliseconds: performance.now() - begun, pings, grew: highest - before }
+    return { value, milliseconds: performance.now() - begun, pings, grew: highest - before, programs }
   } finally {
     clearInterval(watch)
+    clearInterval(look)
     await Promise.allSettled(under)
+  }
+}
+
+function descendantsOf(root: number): readonly number[] {
+  const parents = new Map(
+    readdirSync('/proc')
+      .filter((name) => /^\d+$/.test(name))
+      .map((pid) => [Number(pid), parentOf(pid)]),
+  )
+  const isBelow = (pid: number): boolean => {
+    const parent = parents.get(pid)
+    return parent !== undefined && parent > 1 && (parent === root || isBelow(parent))
+  }
+  return [...parents.keys()].filter(isBelow)
+}
+
+function parentOf(pid: string): number {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1])
+  } catch {
+    // It is gone.
+    return 0
+  }
+}
+
+/** Without files that it maps, such as packs: the machine takes these back when it needs room. */
+function residentOf(pid: number): number {
+  try {
+    return Number(/RssAnon:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) / 1024
+  } catch {
+    return 0
   }
 }
