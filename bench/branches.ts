@@ -222,9 +222,8 @@ function copiesOf(operations: readonly OperationRecord[]) {
 function partsOf(operations: readonly OperationRecord[]): Map<string, number[]> {
   const parts = new Map<string, number[]>()
   for (const step of operations.flatMap(({ steps }) => steps)) {
-    const all = parts.get(step.title) ?? []
-    all.push(lasted(step))
-    parts.set(step.title, all)
+    const title = step.title.replace(/ round-\d$/, ' the branch')
+    parts.set(title, [...(parts.get(title) ?? []), lasted(step)])
   }
   return parts
 }
