@@ -11,7 +11,7 @@ import { startSftpServer } from '@stackquay/testkit'
 import { Client as Postgres } from 'pg'
 import { type Service, startService } from '../e2e/support/service.ts'
 import { startTargetStorage } from '../e2e/support/target-storage.ts'
-import { root } from './command.ts'
+import { asStarted } from './instance.ts'
 
 const run = promisify(execFile)
 
@@ -42,19 +42,11 @@ export interface World extends AsyncDisposable {
   connect(database: string): Promise<Postgres>
 }
 
-/** As `npm start` has it; `tools/run/start.mjs` of the checkout says the rest. */
-const asStarted = ['/bin/sh', '-c', 'exec "$0" --max-semi-space-size=4 --expose-gc "$@"'] as const
-const startedWith = {
-  MALLOC_ARENA_MAX: '2',
-  NODE_DISABLE_COMPILE_CACHE: '1',
-  NODE_COMPILE_CACHE: join(root, 'node_modules', '.cache', 'compile'),
-} as const
-
 export async function openWorld(checkout: string, { fileBytes, rows }: Sizes): Promise<World> {
   const stack = new AsyncDisposableStack()
   try {
-    const env: Record<string, string> = { ...startedWith }
-    const service = await startService({ checkout, through: () => asStarted, env })
+    const { through, env } = asStarted()
+    const service = await startService({ checkout, through, env })
     stack.defer(() => service.close())
     const storage = await startTargetStorage()
     stack.defer(() => storage.end())

@@ -1,8 +1,17 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Service, type ServiceOptions, startService } from '../e2e/support/service.ts'
+import { root } from './command.ts'
 
 export const projectCount = 50
+
+/** A service as `npm start` has it, whose memory is that of the product; `tools/run/start.mjs` of the checkout says the rest. */
+export function asStarted(): { readonly through: () => readonly string[]; readonly env: Record<string, string> } {
+  const argv = ['/bin/sh', '-c', 'exec "$0" --max-semi-space-size=4 --expose-gc "$@"']
+  const cache = join(root, 'node_modules', '.cache', 'compile')
+  const env = { MALLOC_ARENA_MAX: '2', NODE_DISABLE_COMPILE_CACHE: '1', NODE_COMPILE_CACHE: cache }
+  return { through: () => argv, env }
+}
 
 /** Acts on a service of its own, which is ended and removed afterwards. */
 export async function withService<T>(act: (service: Service) => Promise<T>, options: ServiceOptions = {}): Promise<T> {

@@ -1,26 +1,18 @@
 import { execFile } from 'node:child_process'
-import { chmod, mkdir, mkdtemp, readdir, rm, truncate, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { OperationRecord, Snapshot } from '@stackquay/contract'
 import { Client } from 'pg'
 import type { Service } from '../e2e/support/service.ts'
 import { atMost, type Bar, type Benchmark, type Table } from './benchmark.ts'
+import { type FileSystem, fileSystems, mounted } from './file-systems.ts'
 import { withService } from './instance.ts'
 import { median } from './numbers.ts'
 
 const run = promisify(execFile)
 const id = 'shop'
 const rounds = 3
-
-/** How each file system is made in a file, and whether it shares blocks. */
-const fileSystems = {
-  xfs: { make: ['mkfs.xfs', '-q'], shares: true },
-  btrfs: { make: ['mkfs.btrfs', '-q'], shares: true },
-  ext4: { make: ['mkfs.ext4', '-q', '-F'], shares: false },
-} as const
-type Name = keyof typeof fileSystems
 
 export const benchmark: Benchmark = {
   title: 'Snapshots and clones',
@@ -31,7 +23,7 @@ server is stopped. Needs root, \`xfsprogs\` and \`btrfs-progs\`. Medians.`,
   measure: async ({ quick }) => {
     const rows = quick ? 40_000 : 2_000_000
     const found = []
-    for (const name of Object.keys(fileSystems) as Name[]) found.push(await measureOn(name, rows))
+    for (const name of Object.keys(fileSystems) as FileSystem[]) found.push(await measureOn(name, rows))
     const table: Table = [
       ['file system', 'data', 'method', 'snapshot: copy', 'all', 'clone: copy', 'all', 'restore, all', '`cp -a`'],
       ...found.map(({ name, bytes, method, snapshot, clone, restore, cp }) => [
@@ -65,12 +57,12 @@ function barsOf({ name, method, snapshot, clone, cp }: Measurement): Bar[] {
   ]
 }
 
-async function measureOn(name: Name, rows: number) {
+async function measureOn(name: FileSystem, rows: number) {
   await using place = await mounted(name)
   return await withService((service) => measure(name, rows, service), { below: place.path })
 }
 
-async function measure(name: Name, rows: number, service: Service) {
+async function measure(name: FileSystem, rows: number, service: Service) {
   const { client } = service
   const body = { name: 'Shop', databases: { main: { type: 'postgresql' } } }
   const made = await client.call('createProject', { body, query: { wait: 170 } })
@@ -170,27 +162,6 @@ async function copiedByHand({ home }: Service): Promise<number> {
   })
   await rm(to, { recursive: true, force: true })
   return milliseconds
-}
-
-/** A file system in a file, which is gone afterwards. */
-async function mounted(name: Name) {
-  const folder = await mkdtemp(join(tmpdir(), 'stackquay-bench-'))
-  await chmod(folder, 0o755)
-  const [image, path] = [join(folder, 'image'), join(folder, name)]
-  const [program, ...options] = fileSystems[name].make
-  await writeFile(image, '')
-  await truncate(image, 24 * 1024 ** 3)
-  await run(program, [...options, image])
-  await mkdir(path)
-  await run('mount', ['-o', 'loop', image, path])
-  await chmod(path, 0o777)
-  return {
-    path,
-    async [Symbol.asyncDispose]() {
-      await run('umount', [path])
-      await rm(folder, { recursive: true, force: true })
-    },
-  }
 }
 
 async function timed<T>(act: () => Promise<T>): Promise<{ readonly value: T; readonly milliseconds: number }> {

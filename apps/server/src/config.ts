@@ -171,6 +171,15 @@ export const settings = {
     .refine((hours) => hours >= 0.001 && hours <= 8760, 'must lie in 0.001-8760')
     .default(12)
     .describe('Hours without input and output after which a terminal is ended. Default: `12`.'),
+  STACKQUAY_AWAKE_MAX_MB: z
+    .string()
+    .regex(/^\d{1,8}$/, 'must be a whole number of megabytes')
+    .transform(Number)
+    .refine((megabytes) => megabytes >= 16, 'must be at least 16')
+    .optional()
+    .describe(
+      'Memory of all programs of projects together, in MB, above which [projects that sleep](sleep.md#a-memory-budget) do so early. Default: none.',
+    ),
   STACKQUAY_TRASH_DAYS: z
     .string()
     .regex(/^\d{1,4}$/, 'must be a whole number of days')
@@ -235,6 +244,8 @@ export interface Config {
   readonly runMaxMinutes: number
   readonly shareSsh: { readonly user: string; readonly host: string; readonly port: number } | null
   readonly terminalIdleHours: number
+  /** What the programs of projects may take before those that may sleep do so early; null: however much. */
+  readonly awakeMaxBytes: number | null
   readonly trashDays: number
   readonly trustedProxies: readonly string[]
   readonly publicUrl: string
@@ -308,6 +319,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     runMaxMinutes: values.STACKQUAY_RUN_MAX_MINUTES,
     shareSsh: values.STACKQUAY_SHARE_SSH ?? null,
     terminalIdleHours: values.STACKQUAY_TERMINAL_IDLE_HOURS,
+    awakeMaxBytes: values.STACKQUAY_AWAKE_MAX_MB === undefined ? null : values.STACKQUAY_AWAKE_MAX_MB * 1024 * 1024,
     trashDays: values.STACKQUAY_TRASH_DAYS,
     trustedProxies: values.STACKQUAY_TRUSTED_PROXIES,
     publicUrl:

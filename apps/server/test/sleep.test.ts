@@ -12,10 +12,10 @@ import { testClock } from './schedules-support.ts'
 const lookEveryMs = 25
 const monday = '2026-05-04T10:00:00Z'
 
-async function openSleepy(t: TestContext, sleep: object | null, time = monday) {
+async function openSleepy(t: TestContext, sleep: object | null, { time = monday, env = {} } = {}) {
   const clock = testClock(time)
   clock.letGo()
-  const app = await openTestApp(t, { now: clock.now, sleepLookMs: lookEveryMs })
+  const app = await openTestApp(t, { now: clock.now, sleepLookMs: lookEveryMs, env })
   app.engine.machine.files.has = () => true
   const body = { name: 'Shop', static: {}, redis: {}, ...(sleep === null ? {} : { sleep }) }
   const { status, body: project } = await app.ask('POST', '/projects?wait=30', body)
@@ -72,6 +72,47 @@ test('a project that nobody uses falls asleep, by the service and with its audit
   // What it does counts as use: it does not fall asleep again at once.
   await someLooks()
   assert.equal(await stateOf(app), 'running')
+  assert.deepEqual(app.errors, [])
+})
+
+test('above the memory that there is for all, the longest unused falls asleep early; one that never sleeps counts and stays', async (t) => {
+  const { app, ahead } = await openSleepy(t, { after: '30d' }, { env: { STACKQUAY_AWAKE_MAX_MB: '16' } })
+  const samples = app.engine.stats
+  let each = 6
+  // Each project has two workloads.
+  app.engine.stats = async (project, signal) =>
+    (await samples(project, signal)).map((sample) => ({ ...sample, memoryBytes: (each / 2) * 1024 * 1024 }))
+  const made = (name: string, more: object) =>
+    app.ask('POST', '/projects?wait=30', { name, static: {}, redis: {}, ...more })
+  ahead(10)
+  await made('Next', { sleep: { after: '30d' } })
+  ahead(10)
+  await made('Always', {})
+  const states = async () =>
+    Promise.all(
+      ['shop', 'next', 'always'].map(
+        async (slug) => (await app.ask<ProjectView>('GET', `/projects/${slug}`)).body.status.state,
+      ),
+    )
+  ahead(10)
+  // 18 of 16 MB: the one that was used first goes, and that is enough.
+  await untilState(app, 'sleeping')
+  await someLooks()
+  assert.deepEqual(await states(), ['sleeping', 'running', 'running'])
+  const [entry] = await audited(app, 'project.sleep')
+  assert.deepEqual([entry?.actor, entry?.changes], ['system', { because: 'memory' }])
+  assert.equal((await view(app)).status.asleep?.because, 'unused')
+  // Who comes wakes it, whatever is short; what was used in this minute stays, so the other goes.
+  await app.ask('POST', '/projects/shop/start?wait=30')
+  await waitFor('the other to sleep', async () => (await states())[1] === 'sleeping')
+  await someLooks()
+  assert.deepEqual(await states(), ['running', 'sleeping', 'running'])
+  // Nothing left that may sleep by itself: the rest is told nothing and stays.
+  each = 40
+  ahead(2)
+  await waitFor('the first to sleep', async () => (await states())[0] === 'sleeping')
+  await someLooks()
+  assert.deepEqual(await states(), ['sleeping', 'sleeping', 'running'])
   assert.deepEqual(app.errors, [])
 })
 

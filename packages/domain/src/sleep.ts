@@ -30,9 +30,41 @@ export interface UseFacts {
 }
 
 /** Whether a project that runs is to sleep now. */
-export function isSleepDue(sleep: SleepSpec, { lastUsedAt, seenSince }: UseFacts, now: Date): boolean {
+export function isSleepDue(sleep: SleepSpec, facts: UseFacts, now: Date): boolean {
+  return isUnusedFor(unusedMs(sleep), sleep, facts, now)
+}
+
+/** A project that runs. */
+export interface AwakeProject {
+  readonly id: string
+  /** What all its programs take. */
+  readonly bytes: number
+  /** Null where it may not sleep by itself, or something is under way in it. */
+  readonly idle: { readonly sleep: SleepSpec; readonly facts: UseFacts } | null
+}
+
+/**
+ * Who sleeps before its time, because together they take more than `mostBytes`: the longest unused first, until the rest fits. The time
+ * that a project may be unused counts as the shortest there is; who was used since then stays, however much is taken.
+ */
+export function sleepForMemory(projects: readonly AwakeProject[], mostBytes: number, now: Date): readonly string[] {
+  let over = projects.reduce((sum, { bytes }) => sum + bytes, 0) - mostBytes
+  return projects
+    .filter(({ idle }) => idle !== null && isUnusedFor(leastAfterMs, idle.sleep, idle.facts, now))
+    .toSorted((one, other) => lastOf(one) - lastOf(other))
+    .filter(({ bytes }) => {
+      const isNeeded = over > 0 && bytes > 0
+      if (isNeeded) over -= bytes
+      return isNeeded
+    })
+    .map(({ id }) => id)
+}
+
+const lastOf = ({ idle }: AwakeProject) => idle?.facts.lastUsedAt.getTime() ?? 0
+
+function isUnusedFor(mostMs: number, sleep: SleepSpec, { lastUsedAt, seenSince }: UseFacts, now: Date): boolean {
   const unused = now.getTime() - lastUsedAt.getTime()
-  if (unused < unusedMs(sleep) || now.getTime() - seenSince.getTime() < graceMs) return false
+  if (unused < mostMs || now.getTime() - seenSince.getTime() < graceMs) return false
   return !isInHours(sleep, now)
 }
 

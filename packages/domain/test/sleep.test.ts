@@ -13,6 +13,7 @@ import {
   projectStatus,
   pruneOf,
   type SleepSpec,
+  sleepForMemory,
 } from '@stackquay/domain'
 
 const at = (text: string) => new Date(text)
@@ -38,6 +39,43 @@ test('right after the start of the service nothing falls asleep; two minutes lat
   const started = at('2026-05-04T12:00:00Z')
   assert.equal(isDue(sleep, '2026-05-03T00:00:00Z', '2026-05-04T12:01:59Z', started), false)
   assert.equal(isDue(sleep, '2026-05-03T00:00:00Z', '2026-05-04T12:02:00Z', started), true)
+})
+
+test('above the memory that there is for them, the longest unused sleep first, until the rest fits', () => {
+  const now = at('2026-05-04T12:00:00Z')
+  const awake = (
+    id: string,
+    bytes: number,
+    unused: number | null,
+    sleep = spec({ after: '30d' }),
+    seenSince = longAgo,
+  ) => ({
+    id,
+    bytes,
+    idle: unused === null ? null : { sleep, facts: { lastUsedAt: new Date(now.getTime() - unused), seenSince } },
+  })
+  const all = [
+    awake('new', 100, minutes(2)),
+    awake('oldest', 100, minutes(60)),
+    awake('old', 100, minutes(30)),
+    awake('nothing', 0, minutes(90)),
+    awake('busy', 100, null),
+    awake('now', 100, minutes(1) - 1),
+    awake('in its hours', 100, minutes(90), office),
+  ]
+  assert.deepEqual(sleepForMemory(all, 600, now), [])
+  assert.deepEqual(sleepForMemory(all, 599, now), ['oldest'])
+  assert.deepEqual(sleepForMemory(all, 500, now), ['oldest'])
+  assert.deepEqual(sleepForMemory(all, 499, now), ['oldest', 'old'])
+  // Nobody who uses a project loses it, and what was just woken stays for a minute.
+  assert.deepEqual(sleepForMemory(all, 0, now), ['oldest', 'old', 'new'])
+  assert.deepEqual(sleepForMemory([awake('a', 9, minutes(1))], 0, now), ['a'])
+  // Right after the start of the service nothing falls asleep.
+  assert.deepEqual(
+    sleepForMemory([awake('a', 9, minutes(60), spec({ after: '1h' }), at('2026-05-04T11:58:01Z'))], 0, now),
+    [],
+  )
+  assert.deepEqual(sleepForMemory([], 0, now), [])
 })
 
 test('in its hours a project is kept awake; after them it sleeps a quarter of an hour after its last use', () => {

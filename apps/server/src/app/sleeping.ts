@@ -16,25 +16,27 @@ export interface Sleeping extends Sleeper {
 /** Who puts projects to sleep, and wakes them. */
 export function openSleeping(
   {
-    instance: { store },
+    instance: { store, engine },
     projects: { model, keeper },
     operations: { orchestrator },
     resumption: { ready },
   }: {
-    readonly instance: Pick<Instance, 'store'>
+    readonly instance: Pick<Instance, 'store' | 'engine'>
     readonly projects: Pick<KnownProjects, 'model' | 'keeper'>
     readonly operations: Pick<Operations, 'orchestrator'>
     readonly resumption: Pick<Resumption, 'ready'>
   },
-  { now, onError, sleepLookMs }: Pick<AppContext, 'now' | 'onError' | 'sleepLookMs'>,
+  { config, now, onError, sleepLookMs }: Pick<AppContext, 'config' | 'now' | 'onError' | 'sleepLookMs'>,
 ): Sleeping {
   const uses = createUses(now)
+  const { awakeMaxBytes } = config
   const sleeper = openSleeper({
     store,
     model,
     orchestrator,
     keeper,
     uses,
+    memory: awakeMaxBytes === null ? null : { mostBytes: awakeMaxBytes, engine },
     ready,
     now,
     onError,

@@ -13,7 +13,7 @@ export interface SleepDeps {
 }
 
 /** Who wants it: a caller of the API, or a reason of the service's own. */
-export type Cause = RequestContext | 'unused' | 'hours' | 'request' | 'deploy'
+export type Cause = RequestContext | 'unused' | 'memory' | 'hours' | 'request' | 'deploy'
 
 /** The operation that puts the project to sleep; null when it is not to run, or nobody asked and something is under way. Throws `busy`. */
 export async function fallAsleep(

@@ -4,6 +4,7 @@ import type { ProjectRow } from '@stackquay/store'
 import { aborted } from '../aborted.ts'
 import type { ProxyKeeper } from '../proxy-keeper.ts'
 import { fallAsleep, type SleepDeps, wake } from './fall-asleep-and-wake.ts'
+import { type MemoryForAwake, shortOfMemory } from './short-of-memory.ts'
 import type { ProjectUses } from './uses.ts'
 import { openWakeCalls } from './wake-calls.ts'
 
@@ -11,6 +12,8 @@ export interface SleeperOptions extends SleepDeps {
   /** Null where the settings want no proxy. */
   readonly keeper: Pick<ProxyKeeper, 'control' | 'uses'> | null
   readonly uses: ProjectUses
+  /** Null: however much they take. */
+  readonly memory: MemoryForAwake | null
   /** Nothing is put to sleep before what the service of before had under way goes on. */
   readonly ready: Promise<void>
   /** Default: 20 seconds. */
@@ -108,11 +111,17 @@ async function look({ seenSince, known, heard }: Memory, options: SleeperOptions
     known.set(row.id, useOf(row, busy.get(row.id) === 'use' ? [...uses, now()] : uses, known.get(row.id), now()))
   }
   await storeUses(known, options)
-  for (const { row, sleep } of awake) {
+  const idle = awake.flatMap(({ row, sleep }) => {
     const lastUsedAt = known.get(row.id)?.last
-    if (lastUsedAt === undefined || busy.has(row.id) || !isSleepDue(sleep, { lastUsedAt, seenSince }, now())) continue
+    return lastUsedAt === undefined || busy.has(row.id) ? [] : [{ row, sleep, facts: { lastUsedAt, seenSince } }]
+  })
+  const due = idle.filter(({ sleep, facts }) => isSleepDue(sleep, facts, now())).map(({ row }) => row.id)
+  const early = await shortOfMemory(idle, due, options)
+  for (const { row } of idle) {
+    const cause = due.includes(row.id) ? 'unused' : early.includes(row.id) ? 'memory' : null
+    if (cause === null) continue
     // Somebody who is quicker is no fault; it is looked at again.
-    await fallAsleep(row.id, 'unused', proxied.get(row.id) ?? 0, options).catch((error: unknown) =>
+    await fallAsleep(row.id, cause, proxied.get(row.id) ?? 0, options).catch((error: unknown) =>
       onError(error, `putting ${row.slug} to sleep`),
     )
   }

@@ -13,6 +13,8 @@ const everywhere = [
   'core.excludesFile=/dev/null',
   'core.protectHFS=true',
   'core.protectNTFS=true',
+  // Larger files are passed on in pieces, and never compared: a pack of some of 200 MB took 2 GB of memory.
+  'core.bigFileThreshold=16m',
   'credential.helper=',
   'init.templateDir=',
   'submodule.recurse=false',
@@ -35,7 +37,6 @@ export const aloneSettings = [
   'core.editor=false',
   'core.alternateRefsCommand=false',
   'core.preloadIndex=false',
-  'core.bigFileThreshold=16m',
   'core.quotePath=false',
   'core.logAllRefUpdates=true',
   'index.threads=1',
