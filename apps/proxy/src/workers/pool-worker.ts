@@ -1,9 +1,10 @@
 import { spawn } from 'node:child_process'
 import type { Server } from 'node:http'
 import type { Lines } from '../access/line-page.ts'
+import type { Redeem } from '../codes.ts'
 import type { Limits } from '../limits.ts'
 import type { RouteTable } from '../route-table.ts'
-import type { Answers, Asked, Order, Report, WorkerCounts } from './messages.ts'
+import type { Answers, Asked, Order, Redeemed, Report, WorkerCounts } from './messages.ts'
 import { memoryFlags, nodeFile, program } from './program.ts'
 
 /** One worker process, seen from the main process. */
@@ -32,13 +33,14 @@ export interface PoolWorkerOptions {
   readonly table: RouteTable
   record(lines: Lines): void
   wanted(project: string, isWanted: boolean): void
+  readonly redeem: Redeem
 }
 
 /** Loading takes 100 ms, and much longer on a machine that is busy with everything else. */
 const startWithin = 20_000
 
 /** Starts a worker. It gets the table before the socket, so it never answers without one. */
-export function startPoolWorker({ socket, limits, table, record, wanted }: PoolWorkerOptions): PoolWorker {
+export function startPoolWorker({ socket, limits, table, record, wanted, redeem }: PoolWorkerOptions): PoolWorker {
   const child = spawn(nodeFile(), [...memoryFlags, program, '--worker'], {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     serialization: 'advanced',
@@ -56,6 +58,13 @@ export function startPoolWorker({ socket, limits, table, record, wanted }: PoolW
     }
     if ('wanted' in report) {
       wanted(report.wanted.project, report.wanted.isWanted)
+      return
+    }
+    if ('redeem' in report) {
+      const { turn, hash, host } = report.redeem
+      void redeem(hash, host).then((entered) => {
+        if (child.connected) child.send({ redeemed: { turn, entered } } satisfies Redeemed, undefined, undefined, () => {})
+      })
       return
     }
     open.get(report.turn)?.resolve(report.answer)
