@@ -148,7 +148,7 @@ function createWorld(given: ReadonlyMap<string, StandIn> = new Map()) {
     if (project === undefined) return null
     return {
       row: { id, slug: project.slug, spec: { name: project.slug } },
-      resolved: { extraHosts: [{ suffix: '-dev', workload: 'web' }], front: { workload: 'web', port: 'http' } },
+      resolved: { extraHosts: [{ suffix: '-dev', workload: 'web' }], pages: [], front: { workload: 'web', port: 'http' } },
       leases: [],
       operations: [],
     }
@@ -177,7 +177,8 @@ function createWorld(given: ReadonlyMap<string, StandIn> = new Map()) {
       urlOf: (host: string) => `http://${host}`,
       shareDomain: 'share.dev.example',
     },
-    config: { trustedProxies: [], publicUrl: 'http://127.0.0.1:8700' },
+    passes: { cookie: 'stackquay_page_abc', of: () => [] },
+    config: { trustedProxies: [], publicUrl: 'http://127.0.0.1:8700', baseDomain: 'dev.example' },
     network: {
       of: (project: string) => ({
         domains: (projects.get(project)?.domains ?? []).map((host) => ({ host, project, workload: null })),

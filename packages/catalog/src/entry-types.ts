@@ -204,7 +204,7 @@ export interface ServiceType {
   clientVariables?(input: ServiceConnection): Readonly<Record<string, Value>>
   /** What the credentials operation answers, secrets as references; absent when there are none. Null stands for "none set". */
   credentials?(input: ServiceConnection): Readonly<Record<string, Value | number | boolean | null>>
-  /** Its API or page answers at `<this>.<slug>.<base domain>` too, from the port marked as its page, else the port `http`. */
+  /** Its API answers at `<this>.<slug>.<base domain>` too, from the port `http`, to everybody. */
   readonly hostLabel?: string
   /** The port on which it answers the inbox of a mail catcher (see `services/mailpit/inbox.ts`), when it is one. */
   readonly inboxPort?: string
@@ -221,7 +221,7 @@ export interface ServicePort {
   readonly port: number
   /** Whether publishing the service publishes this port. Others stay on loopback. */
   readonly published: boolean
-  /** People open it in a browser. */
+  /** People who are signed in open it in a browser, at `<service>--<slug>.<base domain>`. */
   readonly page?: true
 }
 
@@ -387,6 +387,8 @@ export interface ServiceInput extends ServiceConnection {
   bind(port: string): PortBinding['bind']
   /** What its program listens on for a port of the kind. */
   listen(port: string): Listen
+  /** Where people open its page, through the proxy; absent for a kind without one. */
+  readonly pageHost?: string
   /** Its program runs in a container of `image`, not on this machine. */
   readonly inContainer?: boolean
   /** Absolute path of a built-in program that workloads may run with Node. */

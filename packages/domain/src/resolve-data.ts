@@ -15,6 +15,7 @@ import type { ResolvedPart } from './resolve-parts.ts'
 import { builtInProgram, cannotRun, missingToolchain, programFor } from './resolve-toolchain.ts'
 import { servicePointer } from './service-types.ts'
 import type { ProjectSpec } from './spec.ts'
+import { pageHost, servicePageOf } from './service-pages.ts'
 
 type Service = Connections['services'][number]
 type Database = Connections['databases'][number]
@@ -98,6 +99,7 @@ function serviceInput(
     toolchain,
     hostPort: leased,
     inContainer: facts.containers !== null,
+    ...(servicePageOf(kind) === null ? {} : { pageHost: pageHost(kind.name, facts.project) }),
     bind,
     listen: (name) =>
       facts.containers === null

@@ -29,6 +29,7 @@ import type { SessionReader, SessionWriter } from './model/sessions.ts'
 import type { SettingReader, SettingWriter } from './model/settings.ts'
 import type { SnapshotReader, SnapshotWriter } from './model/snapshots.ts'
 import type { SshKeyReader, SshKeyWriter } from './model/ssh-keys.ts'
+import type { PagePassReader, PagePassWriter } from './model/page-passes.ts'
 import type { TerminalReader, TerminalWriter } from './model/terminals.ts'
 import type { TicketReader, TicketWriter } from './model/tickets.ts'
 import type { TokenReader, TokenWriter } from './model/tokens.ts'
@@ -54,6 +55,7 @@ export interface Store {
   readonly devices: DeviceReader
   readonly sshKeys: SshKeyReader
   readonly tickets: TicketReader
+  readonly pagePasses: PagePassReader
   readonly instance: InstanceReader
   readonly tokens: TokenReader
   readonly audit: AuditReader
@@ -95,6 +97,8 @@ export interface Store {
   onCommit(listener: (events: readonly EventRecord[]) => void): () => void
   /** Called after each commit that may have changed port leases, before `transaction` resolves. */
   onLeases(listener: () => void): () => void
+  /** Called after each commit in which a session ended, or a user was changed or deleted. Answers the function that ends it. */
+  onRights(listener: () => void): () => void
   /** Changes with every transaction: a value read at the same version is still current. Costs nothing. */
   version(): number
   /** See `copyStore`: the last committed state as one new file, without who is logged in. */
@@ -165,6 +169,7 @@ export interface Transaction {
   readonly users: UserWriter
   readonly sessions: SessionWriter
   readonly tickets: TicketWriter
+  readonly pagePasses: PagePassWriter
   readonly instance: InstanceWriter
   readonly devices: DeviceWriter
   readonly sshKeys: SshKeyWriter
