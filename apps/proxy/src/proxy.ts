@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs'
 import type { Server } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type AccessLog, createAccessLog } from './access/access-log.ts'
-import type { ProxyStatus } from './control-protocol.ts'
 import { type Codes, createCodes } from './codes.ts'
+import type { ProxyStatus } from './control-protocol.ts'
 import { type Commands, refuseSecondProxy, serveControl } from './control-socket.ts'
 import { reportNowAndThen, sweepHourly, whenGone } from './housekeeping.ts'
 import { defaultLimits, type Limits } from './limits.ts'
@@ -154,7 +154,10 @@ async function statusOf({ serving, pool, access }: Parts, { startedAt, ...facts 
   }
 }
 
-function commandsOf({ access, serving, pool, wanted, codes }: Parts, routes: string): Omit<Commands, 'status' | 'shutdown'> {
+function commandsOf(
+  { access, serving, pool, wanted, codes }: Parts,
+  routes: string,
+): Omit<Commands, 'status' | 'shutdown'> {
   return {
     ...routeSwitch(serving, pool, routes),
     flights: async (host, port) => {

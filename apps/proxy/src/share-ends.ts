@@ -63,7 +63,10 @@ export function createShareEnds(now: () => number = Date.now): ShareEnds {
     enforce(table) {
       const now = new Map(
         table.routes.flatMap(({ share, signIn }) =>
-          [...(share === undefined ? [] : [share]), ...(signIn?.passes ?? [])].map(({ id, expiresAt }) => [id, expiresAt]),
+          [...(share === undefined ? [] : [share]), ...(signIn?.passes ?? [])].map(({ id, expiresAt }) => [
+            id,
+            expiresAt,
+          ]),
         ),
       )
       kept = now

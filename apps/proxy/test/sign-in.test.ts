@@ -55,29 +55,34 @@ const codeFor = (value: string, more: object = {}) => {
 const entered = (code: string, more: Ask = {}) => visit(asPage, { path: `/.stackquay/enter?code=${code}`, ...more })
 
 test('a name where one signs in', async (t) => {
-    upstream = await httpUpstream(t, (request, response) => {
-      seen = request.headers
-      if (request.url === '/cookies')
-        response.setHeader('set-cookie', [
-          'a=1; Domain=.localhost; Path=/',
-          `${cookie}=evil; Path=/`,
-          `=${cookie}=evil`,
-          'b=2; HttpOnly',
-        ])
-      if (request.url === '/policy') response.setHeader('content-security-policy', "default-src 'self'")
-      if (request.url === '/slow') response.write('begin')
-      else response.end('the page')
-    })
-    const home = await tempHome(t)
-    const proxy = await startProxy({ home, listen: '127.0.0.1:0', limits: { drainWithin: 200 }, workers: { atOnce: 3, most: 3 } })
-    t.after(async () => {
-      await proxy.shutdown()
-      await proxy.done
-    })
-    port = proxy.address.port
-    control = createProxyControl(home)
-    await control.putRoutes(tableWith([]))
-    await until(async () => (await control.status())?.workers.length === 3, 'all workers listen', 20_000)
+  upstream = await httpUpstream(t, (request, response) => {
+    seen = request.headers
+    if (request.url === '/cookies')
+      response.setHeader('set-cookie', [
+        'a=1; Domain=.localhost; Path=/',
+        `${cookie}=evil; Path=/`,
+        `=${cookie}=evil`,
+        'b=2; HttpOnly',
+      ])
+    if (request.url === '/policy') response.setHeader('content-security-policy', "default-src 'self'")
+    if (request.url === '/slow') response.write('begin')
+    else response.end('the page')
+  })
+  const home = await tempHome(t)
+  const proxy = await startProxy({
+    home,
+    listen: '127.0.0.1:0',
+    limits: { drainWithin: 200 },
+    workers: { atOnce: 3, most: 3 },
+  })
+  t.after(async () => {
+    await proxy.shutdown()
+    await proxy.done
+  })
+  port = proxy.address.port
+  control = createProxyControl(home)
+  await control.putRoutes(tableWith([]))
+  await until(async () => (await control.status())?.workers.length === 3, 'all workers listen', 20_000)
 
   await t.test('a stranger is sent to the page, and gets the same for a name that nobody has', async () => {
     const rows: readonly (readonly [string, Ask, number])[] = [
@@ -138,7 +143,11 @@ test('a name where one signs in', async (t) => {
     const line = headers['set-cookie']![0]!
     assert.match(line, /^__Host-stackquay_page_abc=.*; Path=\/; .*; Secure$/)
     assert.equal((await visit({ ...overTls, cookie: line.split(';')[0]! })).status, 200)
-    assert.equal((await visit({ ...overTls, cookie: `${cookie}=${value}` })).status, 303, 'not by one that any port can set')
+    assert.equal(
+      (await visit({ ...overTls, cookie: `${cookie}=${value}` })).status,
+      303,
+      'not by one that any port can set',
+    )
     assert.match(String((await visit(overTls)).headers.location), /secure=true/)
   })
 
@@ -195,12 +204,22 @@ test('a name where one signs in', async (t) => {
       ['its own form', 'POST', { origin: here, 'sec-fetch-site': 'same-origin' }, 200],
       ['its own form, in an old browser', 'POST', { origin: here }, 200],
       ['its own form without a referrer', 'POST', { origin: 'null', 'sec-fetch-site': 'same-origin' }, 200],
-      ['a form of a neighbour', 'POST', { origin: there, 'sec-fetch-site': 'same-site', 'sec-fetch-mode': 'navigate' }, 403],
+      [
+        'a form of a neighbour',
+        'POST',
+        { origin: there, 'sec-fetch-site': 'same-site', 'sec-fetch-mode': 'navigate' },
+        403,
+      ],
       ['a form of a neighbour, in an old browser', 'POST', { origin: there }, 403],
       ['a form of nobody', 'POST', { origin: 'null' }, 403],
       ['the same name at another port', 'POST', { origin: `${here}:1234` }, 403],
       ['one that does not say where it comes from', 'DELETE', {}, 403],
-      ['a script of a neighbour', 'GET', { origin: there, 'sec-fetch-site': 'same-site', 'sec-fetch-mode': 'cors' }, 403],
+      [
+        'a script of a neighbour',
+        'GET',
+        { origin: there, 'sec-fetch-site': 'same-site', 'sec-fetch-mode': 'cors' },
+        403,
+      ],
       ['a preflight of a neighbour', 'OPTIONS', { origin: there }, 403],
       ['a picture in a neighbour', 'GET', { 'sec-fetch-site': 'same-site', 'sec-fetch-mode': 'no-cors' }, 403],
       ['a link of a neighbour', 'GET', { 'sec-fetch-site': 'same-site', 'sec-fetch-mode': 'navigate' }, 200],
@@ -223,24 +242,35 @@ test('a name where one signs in', async (t) => {
     )
   })
 
-  await t.test('what is open ends with the pass, by a new table and by the clock, and nothing comes in by it', async () => {
-    for (const how of ['table', 'clock'] as const) {
-      const value = random()
-      const pass = passFor(value, Date.now() + (how === 'clock' ? 1_500 : 60_000))
-      await control.putRoutes(tableWith([pass]))
-      const answers = await Promise.all(
-        Array.from({ length: 4 }, () => open(port, { host, path: '/slow', headers: { cookie: `${cookie}=${value}` } })),
-      )
-      const ended = answers.map(
-        (answer) => new Promise<void>((resolve) => answer.resume().once('error', () => resolve()).once('close', resolve)),
-      )
-      if (how === 'table') await control.putRoutes(tableWith([]))
-      const begun = Date.now()
-      await Promise.all(ended)
-      assert.ok(Date.now() - begun < 3_000)
-      assert.equal((await visit({ cookie: `${cookie}=${value}` })).status, 401)
-    }
-  })
+  await t.test(
+    'what is open ends with the pass, by a new table and by the clock, and nothing comes in by it',
+    async () => {
+      for (const how of ['table', 'clock'] as const) {
+        const value = random()
+        const pass = passFor(value, Date.now() + (how === 'clock' ? 1_500 : 60_000))
+        await control.putRoutes(tableWith([pass]))
+        const answers = await Promise.all(
+          Array.from({ length: 4 }, () =>
+            open(port, { host, path: '/slow', headers: { cookie: `${cookie}=${value}` } }),
+          ),
+        )
+        const ended = answers.map(
+          (answer) =>
+            new Promise<void>((resolve) =>
+              answer
+                .resume()
+                .once('error', () => resolve())
+                .once('close', resolve),
+            ),
+        )
+        if (how === 'table') await control.putRoutes(tableWith([]))
+        const begun = Date.now()
+        await Promise.all(ended)
+        assert.ok(Date.now() - begun < 3_000)
+        assert.equal((await visit({ cookie: `${cookie}=${value}` })).status, 401)
+      }
+    },
+  )
 })
 
 test('of two that bring a code at the same moment one gets nothing, and old codes go', async () => {

@@ -148,7 +148,11 @@ function createWorld(given: ReadonlyMap<string, StandIn> = new Map()) {
     if (project === undefined) return null
     return {
       row: { id, slug: project.slug, spec: { name: project.slug } },
-      resolved: { extraHosts: [{ suffix: '-dev', workload: 'web' }], pages: [], front: { workload: 'web', port: 'http' } },
+      resolved: {
+        extraHosts: [{ suffix: '-dev', workload: 'web' }],
+        pages: [],
+        front: { workload: 'web', port: 'http' },
+      },
       leases: [],
       operations: [],
     }

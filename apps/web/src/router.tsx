@@ -41,11 +41,11 @@ const login = createRoute({
 })
 
 async function needsSession({ location }: { readonly location: { readonly href: string } }): Promise<void> {
-    const me = await queryClient.ensureQueryData(meQuery)
-    if (me !== null) return
-    const { needsSetup } = await queryClient.fetchQuery(setupQuery)
-    if (needsSetup) throw redirect({ to: '/setup' })
-    throw redirect({ to: '/login', search: location.href === '/' ? {} : { next: location.href } })
+  const me = await queryClient.ensureQueryData(meQuery)
+  if (me !== null) return
+  const { needsSetup } = await queryClient.fetchQuery(setupQuery)
+  if (needsSetup) throw redirect({ to: '/setup' })
+  throw redirect({ to: '/login', search: location.href === '/' ? {} : { next: location.href } })
 }
 
 /** Where the page of a service sends whoever it does not know. */

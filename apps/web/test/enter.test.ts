@@ -9,7 +9,10 @@ test('a browser that is sent to and fro is stopped, and one that opens a page no
     setItem: (key: string, value: string) => void kept.set(key, value),
   }
   const at = (host: string, seconds: number) => enteredAgain(storage, host, seconds * 1_000)
-  assert.deepEqual([1_000, 1_001, 1_002, 1_003, 1_004].map((second) => at('a', second)), [false, false, false, true, true])
+  assert.deepEqual(
+    [1_000, 1_001, 1_002, 1_003, 1_004].map((second) => at('a', second)),
+    [false, false, false, true, true],
+  )
   assert.equal(at('b', 1_004), false)
   assert.equal(at('a', 1_040), false)
   for (const second of [2_000, 2_020, 2_040, 2_060, 2_080]) assert.equal(at('c', second), false)

@@ -174,10 +174,7 @@ export interface ServiceType {
   readonly alwaysPublished: boolean
   /** Whether it writes data that outlives it, in one data directory of the kind's name. */
   readonly keepsData: boolean
-  /**
-   * In a test environment: `own`, an empty one for that run, or `none` where a start takes long; its variables are absent
-   * then. A test run never uses the one of development.
-   */
+  /** In a test environment, never that of development: `own`, an empty one for that run, or `none` where a start takes long, without variables. */
   readonly forTests: 'own' | 'none'
   /** From `serviceSettings`. */
   readonly settings: ServiceSettings
@@ -387,7 +384,7 @@ export interface ServiceInput extends ServiceConnection {
   bind(port: string): PortBinding['bind']
   /** What its program listens on for a port of the kind. */
   listen(port: string): Listen
-  /** Where people open its page, through the proxy; absent for a kind without one. */
+  /** Its name at the proxy; absent for a kind without a page. */
   readonly pageHost?: string
   /** Its program runs in a container of `image`, not on this machine. */
   readonly inContainer?: boolean

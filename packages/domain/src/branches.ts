@@ -55,7 +55,9 @@ export function branchSlugs(branch: string, project: string, addons: readonly st
     const begins = plain.slice(0, Math.max(0, room - length - 1)).replace(/-$/, '')
     return begins === '' ? hash.slice(0, length) : `${begins}-${hash.slice(0, length)}`
   })
-  return [plain, ...hashed].filter((label) => isLabel(label, room) && !addons.includes(label)).map((label) => slugFor(label, project))
+  return [plain, ...hashed]
+    .filter((label) => isLabel(label, room) && !addons.includes(label))
+    .map((label) => slugFor(label, project))
 }
 
 const isLabel = (label: string, room: number) => label !== '' && label.length <= room && !isKept(label)

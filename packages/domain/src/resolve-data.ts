@@ -13,9 +13,9 @@ import type { Connections } from './resolve-connections.ts'
 import type { ResolveFacts } from './resolve-facts.ts'
 import type { ResolvedPart } from './resolve-parts.ts'
 import { builtInProgram, cannotRun, missingToolchain, programFor } from './resolve-toolchain.ts'
+import { pageHost, servicePageOf } from './service-pages.ts'
 import { servicePointer } from './service-types.ts'
 import type { ProjectSpec } from './spec.ts'
-import { pageHost, servicePageOf } from './service-pages.ts'
 
 type Service = Connections['services'][number]
 type Database = Connections['databases'][number]

@@ -50,7 +50,9 @@ export interface ResponseChanges extends HeaderChanges {
 }
 
 export function createGate(route: Route): Gate | null {
-  return route.rules === undefined && route.share === undefined && route.signIn === undefined ? null : new RouteGate(route)
+  return route.rules === undefined && route.share === undefined && route.signIn === undefined
+    ? null
+    : new RouteGate(route)
 }
 
 /** The rules are fields rather than a list: see `IndexedRoute`. */

@@ -63,7 +63,8 @@ export function startPoolWorker({ socket, limits, table, record, wanted, redeem 
     if ('redeem' in report) {
       const { turn, hash, host } = report.redeem
       void redeem(hash, host).then((entered) => {
-        if (child.connected) child.send({ redeemed: { turn, entered } } satisfies Redeemed, undefined, undefined, () => {})
+        if (child.connected)
+          child.send({ redeemed: { turn, entered } } satisfies Redeemed, undefined, undefined, () => {})
       })
       return
     }

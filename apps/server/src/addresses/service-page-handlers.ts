@@ -89,7 +89,11 @@ function pathIn(path: string | undefined): string {
 
 /** Never later than the session’s, used or not. */
 function endOf(
-  { createdAt, lastSeenAt, expiresAt }: { readonly createdAt: string; readonly lastSeenAt: string; readonly expiresAt: string },
+  {
+    createdAt,
+    lastSeenAt,
+    expiresAt,
+  }: { readonly createdAt: string; readonly lastSeenAt: string; readonly expiresAt: string },
   now: number,
 ): number {
   return Math.min(

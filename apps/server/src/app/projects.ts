@@ -1,3 +1,4 @@
+import { instanceId } from '../access/session-origin.ts'
 import { createNetwork, type Network } from '../network/network.ts'
 import { forgetDeleted } from '../projects/forget-deleted.ts'
 import { openProjects, type Projects } from '../projects/open-projects.ts'
@@ -39,7 +40,7 @@ export function openKnownProjects(
   { config, now, onError, signal }: Pick<AppContext, 'config' | 'now' | 'onError' | 'signal'>,
 ): KnownProjects {
   const network = createNetwork(store)
-  const passes = createPagePasses(store)
+  const passes = createPagePasses(store, () => instanceId(store))
   const keeper = openProxyKeeper({ config, socket, onError })
   const stopForgetting = forgetDeleted({ store, resolver, keeper, onError })
   const { named } = engines

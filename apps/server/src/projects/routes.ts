@@ -204,7 +204,11 @@ function ownHosts({ row, resolved }: Known, resolver: Resolver) {
 
 /** Of services, for people who are signed in. */
 function pageHosts({ row, resolved }: Known, resolver: Resolver) {
-  return resolved.pages.map(({ workload, port }) => ({ host: resolver.pageOf(row.slug, workload).host, workload, port }))
+  return resolved.pages.map(({ workload, port }) => ({
+    host: resolver.pageOf(row.slug, workload).host,
+    workload,
+    port,
+  }))
 }
 
 function signInWith({ config, passes }: Pick<RoutesOptions, 'config' | 'passes'>) {

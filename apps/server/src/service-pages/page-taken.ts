@@ -17,8 +17,12 @@ export async function refuseTakenPages(
     if (servicePageOf(type) === null || !isOn(after, name) || isOn(before, name)) continue
     const taken = pageLabel(name, slug)
     if ((await store.projects.find(taken)) === null) continue
-    throw new ProblemError('conflict', `The page of ${label} would be at "${taken}", which is the name of another project.`, {
-      hint: 'It is the environment of a branch: delete that one, or rename it.',
-    })
+    throw new ProblemError(
+      'conflict',
+      `The page of ${label} would be at "${taken}", which is the name of another project.`,
+      {
+        hint: 'It is the environment of a branch: delete that one, or rename it.',
+      },
+    )
   }
 }

@@ -1,8 +1,7 @@
-import { refusalOf } from '@stackquay/domain'
 import { operations } from '@stackquay/contract'
+import { refusalOf } from '@stackquay/domain'
 import type { RoutePass } from '@stackquay/proxy/route-table'
 import type { PagePassRow, Store } from '@stackquay/store'
-import { instanceId } from '../access/session-origin.ts'
 
 /**
  * Who may come in to the pages of services, as it is stored: read once, and again whenever a session ends, somebody's rights change or one more
@@ -18,7 +17,7 @@ export interface PagePasses {
   renew(): Promise<readonly string[]>
 }
 
-export function createPagePasses(store: Pick<Store, 'pagePasses' | 'instance' | 'transaction'>): PagePasses {
+export function createPagePasses(store: Pick<Store, 'pagePasses'>, instanceId: () => Promise<string>): PagePasses {
   let cookie = ''
   /** By project. */
   let known: ReadonlyMap<string, readonly PagePassRow[]> = new Map()
@@ -36,7 +35,7 @@ export function createPagePasses(store: Pick<Store, 'pagePasses' | 'instance' | 
   }
   return {
     load: async () => {
-      cookie = `stackquay_page_${await instanceId(store)}`
+      cookie = `stackquay_page_${await instanceId()}`
       await read()
     },
     get cookie() {

@@ -81,4 +81,7 @@ export const ProblemSchema = z
   })
   .meta({ id: 'Problem' })
 
-export const PageUrl = z.string().nullable().describe('Its page, for people who are signed in; null when it has none now.')
+export const PageUrl = z
+  .string()
+  .nullable()
+  .describe('Its page, for people who are signed in; null when it has none now.')
