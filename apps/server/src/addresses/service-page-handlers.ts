@@ -35,6 +35,8 @@ export function servicePageHandlers(deps: ServicePageDeps): Pick<Handlers, 'open
       const { row, service } = pageAt(body.host, deps)
       const known = await store.sessions.byId(sessionId)
       if (known === null) throw new ProblemError('unauthorized', 'The session has ended.')
+      const control = deps.proxy()
+      if (control === null) throw unavailable()
       const [cookie, code] = [newSessionSecret(), newSessionSecret()]
       const expiresAt = endOf(known.session, now().getTime())
       await store.transaction(async (tx) => {
@@ -50,8 +52,6 @@ export function servicePageHandlers(deps: ServicePageDeps): Pick<Handlers, 'open
       await published(row.id)
       const redeemBy = now().getTime() + codeMs
       const path = pathIn(body.path)
-      const control = deps.proxy()
-      if (control === null) throw unavailable()
       await control
         .addCode({ hash: hashOf(code), host: body.host, cookie, path, expiresAt, redeemBy })
         .catch((cause: unknown) => {
