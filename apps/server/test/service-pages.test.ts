@@ -5,6 +5,7 @@ import type { Code } from '@stackquay/proxy/codes'
 import { newId } from '@stackquay/store'
 import { servicePageHandlers } from '../src/addresses/service-page-handlers.ts'
 import { projectHosts } from '../src/projects/project-hosts.ts'
+import { refuseTakenPages } from '../src/service-pages/page-taken.ts'
 import { createPagePasses, watchPagePasses } from '../src/service-pages/passes.ts'
 import { openTestApp, type TestApp } from './app-support.ts'
 
@@ -166,4 +167,15 @@ test('a pass lasts no longer than its session, used or not, and goes with the pr
   })
   await passes.renew()
   assert.deepEqual(passes.of(project, 'mailpit'), [])
+})
+
+test('a service is not enabled where its page would be at the name of a project that is there', async () => {
+  const store = { projects: { find: async (slug: string) => (slug === 'mailpit--shop' ? {} : null) } }
+  const spec = (enabled: boolean) => ({ services: { mailpit: { enabled }, redis: { enabled: true } } })
+  const refused = (slug: string, before: boolean, after: boolean) =>
+    refuseTakenPages({ slug, spec: spec(before) } as never, spec(after) as never, { store } as never)
+  await assert.rejects(refused('shop', false, true), { code: 'conflict' })
+  await refused('shop', true, true)
+  await refused('shop', true, false)
+  await refused('other', false, true)
 })
