@@ -257,7 +257,10 @@ describe('services, mail and databases on the page', () => {
       assert.ok(!seen.body.includes('The first'))
       const jar = await browser.context.cookies(url)
       const cookie = jar.find(({ name }) => name.startsWith('stackquay_page_'))
-      assert.deepEqual([cookie?.domain, cookie?.httpOnly, cookie?.sameSite], [`mailpit--${project}.localhost`, true, 'Lax'])
+      assert.deepEqual(
+        [cookie?.domain, cookie?.httpOnly, cookie?.sameSite],
+        [`mailpit--${project}.localhost`, true, 'Lax'],
+      )
 
       // It outlives both processes, and ends with the session.
       const inside = () =>

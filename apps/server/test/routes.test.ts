@@ -217,7 +217,10 @@ function createWorld(given: ReadonlyMap<string, StandIn> = new Map()) {
       urlOf: (host: string) => `http://${host}`,
       shareDomain: 'share.dev.example',
     },
-    passes: { cookie: 'stackquay_page_abc', of: (project: string, service: string) => passes.get(`${project}/${service}`) ?? [] },
+    passes: {
+      cookie: 'stackquay_page_abc',
+      of: (project: string, service: string) => passes.get(`${project}/${service}`) ?? [],
+    },
     config: { trustedProxies: [], publicUrl: 'http://127.0.0.1:8700', baseDomain: 'dev.example' },
     network: {
       of: (project: string) => ({

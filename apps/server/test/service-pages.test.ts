@@ -46,8 +46,20 @@ function world(app: TestApp, project: string) {
     const person = (await store.users.byName(username))!
     const sessions = await store.sessions.of(person.id)
     const context = {
-      principal: { kind: 'session', user: { id: person.id, name: username }, sessionId: sessions.at(-1)!.id, scope: person.role },
-      audit: (entry: object) => ({ actor: username, ip: null, requestId: null, outcome: 'success', source: 'session', ...entry }),
+      principal: {
+        kind: 'session',
+        user: { id: person.id, name: username },
+        sessionId: sessions.at(-1)!.id,
+        scope: person.role,
+      },
+      audit: (entry: object) => ({
+        actor: username,
+        ip: null,
+        requestId: null,
+        outcome: 'success',
+        source: 'session',
+        ...entry,
+      }),
     }
     const input = { body: { host: 'mailpit--shop.localhost', ...body } }
     return (await handlers.openServicePage(input as never, context as never)) as { status: 201; body: { url: string } }
@@ -71,7 +83,12 @@ test('only a browser session that may operate projects opens pages of services, 
   for (const name of [host, 'mailpit--nobody.localhost'])
     assert.equal(await open(reader.headers, { host: name }), '403 role_insufficient')
   assert.equal(await open({ cookie: admin.cookie! }), '401 unauthorized', 'a cookie alone is nobody')
-  for (const name of ['mailpit--nobody.localhost', 'shop.localhost', 'redis--shop.localhost', 'MAILPIT--shop.localhost'])
+  for (const name of [
+    'mailpit--nobody.localhost',
+    'shop.localhost',
+    'redis--shop.localhost',
+    'MAILPIT--shop.localhost',
+  ])
     assert.equal(await open(admin, { host: name }), '404 not_found', name)
   assert.equal(await open(admin), '503 unavailable', 'there is no proxy')
   assert.deepEqual(await app.app.store.pagePasses.live(), [])
@@ -114,7 +131,10 @@ test('a code leads to its host and nowhere else, and its reader stands in the au
 test('whatever takes a right away takes the passes with it', async (t) => {
   const app = await openTestApp(t)
   const project = await shop(app)
-  const endings: readonly (readonly [string, (person: Awaited<ReturnType<typeof user>>, name: string) => Promise<unknown>])[] = [
+  const endings: readonly (readonly [
+    string,
+    (person: Awaited<ReturnType<typeof user>>, name: string) => Promise<unknown>,
+  ])[] = [
     ['log-out', ({ headers }) => app.call('logout', { headers })],
     ['a lower role', async ({ id }) => change(id, { role: 'read' })],
     ['being disabled', async ({ id }) => change(id, { disabled: true })],
@@ -152,13 +172,27 @@ test('a pass lasts no longer than its session, used or not, and goes with the pr
   const admin = (await store.users.byName('ada'))!
   const session = newId('ses')
   const soon = new Date(Date.now() + 60_000)
-  const row = { id: session, cookieHash: hashOf('a'), keyHash: hashOf('b'), user: admin.id, ip: null, userAgent: null, expiresAt: soon }
+  const row = {
+    id: session,
+    cookieHash: hashOf('a'),
+    keyHash: hashOf('b'),
+    user: admin.id,
+    ip: null,
+    userAgent: null,
+    expiresAt: soon.toISOString(),
+  }
   await store.transaction((tx) => tx.sessions.insert(row))
   const { open, codes, passes } = world(app, project)
   await open('ada', {})
   assert.equal(codes[0]!.expiresAt, soon.getTime())
   await store.transaction((tx) =>
-    tx.pagePasses.insert({ hash: hashOf('c'), session, project, service: 'mailpit', expiresAt: new Date(Date.now() - 1) }),
+    tx.pagePasses.insert({
+      hash: hashOf('c'),
+      session,
+      project,
+      service: 'mailpit',
+      expiresAt: new Date(Date.now() - 1),
+    }),
   )
   assert.equal((await store.pagePasses.live()).length, 1)
   await app.call('deleteProject', {

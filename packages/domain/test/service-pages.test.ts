@@ -28,8 +28,8 @@ test('its host is below the domain of the project, without a port', () => {
 
 test('built-in services that people open in a browser have one', () => {
   const pages = serviceTypes.flatMap((type) => servicePageOf(type) ?? [])
-  assert.deepEqual(
-    pages.map(({ workload, port }) => `${workload} ${port}`).toSorted(),
-    ['mailpit web', 'rabbitmq management'],
-  )
+  assert.deepEqual(pages.map(({ workload, port }) => `${workload} ${port}`).toSorted(), [
+    'mailpit web',
+    'rabbitmq management',
+  ])
 })

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import type { Server } from 'node:http'
 import type { Lines } from '../access/line-page.ts'
 import type { Redeem } from '../codes.ts'
@@ -52,24 +52,13 @@ export function startPoolWorker({ socket, limits, table, record, wanted, redeem 
   let lastCounts: WorkerCounts = { requests: 0, connections: 0, tunnels: 0, held: 0, dropped: 0 }
 
   child.on('message', (report: Report) => {
-    if ('lines' in report) {
-      record(report.lines)
-      return
+    if ('lines' in report) record(report.lines)
+    else if ('wanted' in report) wanted(report.wanted.project, report.wanted.isWanted)
+    else if ('redeem' in report) void answerWith(child, report.redeem, redeem)
+    else {
+      open.get(report.turn)?.resolve(report.answer)
+      open.delete(report.turn)
     }
-    if ('wanted' in report) {
-      wanted(report.wanted.project, report.wanted.isWanted)
-      return
-    }
-    if ('redeem' in report) {
-      const { turn, hash, host } = report.redeem
-      void redeem(hash, host).then((entered) => {
-        if (child.connected)
-          child.send({ redeemed: { turn, entered } } satisfies Redeemed, undefined, undefined, () => {})
-      })
-      return
-    }
-    open.get(report.turn)?.resolve(report.answer)
-    open.delete(report.turn)
   })
   const ended = new Promise<void>((resolve) => {
     // Its last notes may arrive behind its exit; the end of the channel is behind both.
@@ -126,6 +115,15 @@ export function startPoolWorker({ socket, limits, table, record, wanted, redeem 
     },
     ended,
   }
+}
+
+async function answerWith(
+  child: ChildProcess,
+  { turn, hash, host }: Extract<Report, { redeem: unknown }>['redeem'],
+  redeem: Redeem,
+): Promise<void> {
+  const entered = await redeem(hash, host)
+  if (child.connected) child.send({ redeemed: { turn, entered } } satisfies Redeemed, undefined, undefined, () => {})
 }
 
 /** It talks to the world and gets nothing that it does not need. */
