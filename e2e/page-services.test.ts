@@ -251,6 +251,7 @@ describe('services, mail and databases on the page', () => {
       })
       assert.equal(changed, 404)
 
+      assert.deepEqual(await audited('service.page.open'), [`${project}/mailpit`])
       const seen = await service.get(`mailpit--${project}`, '/')
       const unknown = await service.get('mailpit--nobody', '/')
       assert.deepEqual([seen.status, unknown.status], [303, 303])

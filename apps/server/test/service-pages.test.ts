@@ -92,6 +92,12 @@ test('only a browser session that may operate projects opens pages of services, 
     assert.equal(await open(admin, { host: name }), '404 not_found', name)
   assert.equal(await open(admin), '503 unavailable', 'there is no proxy')
   assert.deepEqual(await app.app.store.pagePasses.live(), [])
+  const denied = await app.app.store.audit.list({ limit: 20, action: 'service.page.open' })
+  // Refusals of strangers are written down once for a while.
+  assert.deepEqual(
+    denied.map(({ actor, outcome }) => `${actor} ${outcome}`).toSorted(),
+    ['ada (token: all) denied', 'anonymous denied', 'grace denied', 'grace denied'],
+  )
 })
 
 test('a code leads to its host and nowhere else, and its reader stands in the audit log', async (t) => {
