@@ -94,10 +94,12 @@ test('only a browser session that may operate projects opens pages of services, 
   assert.deepEqual(await app.app.store.pagePasses.live(), [])
   const denied = await app.app.store.audit.list({ limit: 20, action: 'service.page.open' })
   // Refusals of strangers are written down once for a while.
-  assert.deepEqual(
-    denied.map(({ actor, outcome }) => `${actor} ${outcome}`).toSorted(),
-    ['ada (token: all) denied', 'anonymous denied', 'grace denied', 'grace denied'],
-  )
+  assert.deepEqual(denied.map(({ actor, outcome }) => `${actor} ${outcome}`).toSorted(), [
+    'ada (token: all) denied',
+    'anonymous denied',
+    'grace denied',
+    'grace denied',
+  ])
 })
 
 test('a code leads to its host and nowhere else, and its reader stands in the audit log', async (t) => {
