@@ -58,6 +58,18 @@ describe('addons on this machine', () => {
     const port = shown.addons?.['source-browser']?.hostPort
     assert.equal(await (await fetch(`http://127.0.0.1:${port}/hello.txt`)).text(), 'from the source\n')
 
+    // Its page is for those who are logged in; the open address of before is nobody's.
+    const { items } = await client.call('listProjectAddons', { params })
+    assert.deepEqual(
+      items.map(({ name, pageUrl }) => [name, pageUrl]),
+      [
+        ['keeper', null],
+        ['source-browser', `http://source-browser--shop.localhost:${service.proxyPort}`],
+      ],
+    )
+    assert.equal((await service.get('source-browser--shop', '/hello.txt')).status, 303)
+    assert.equal((await service.get('source-browser.shop', '/hello.txt')).status, 404)
+
     const known = (await client.call('getAddonCredentials', { params: { id: 'shop', name: 'keeper' } })) as {
       url: string
       token: string

@@ -5,7 +5,7 @@ import { type Browser, launchBrowser } from '@stackquay/testkit'
 import nodemailer from 'nodemailer'
 import type { BrowserContext, Page } from 'playwright-core'
 import { assertAccessible, assertLooks, logIn, makeUser, openPage, textOf } from './support/page.ts'
-import { type Service, startService, until } from './support/service.ts'
+import { admin, type Service, startService, until } from './support/service.ts'
 
 const project = 'harbour'
 const at = (path: string) => `/projects/${project}/${path}`
@@ -234,6 +234,62 @@ describe('services, mail and databases on the page', () => {
       await row('The first').waitFor()
       await page.getByText('1 mail, 1 unread').waitFor()
       assert.equal(await page.evaluate(() => 'notLoadedAgain' in globalThis), true)
+    })
+
+    it('opens its page at an address of its own, for whoever is logged in', { timeout: 60_000 }, async () => {
+      await open(at('services'))
+      const link = card('Mail catcher').getByRole('link', { name: 'Open the page of Mail catcher' })
+      const url = `http://mailpit--${project}.localhost:${service.proxyPort}/`
+      assert.equal(new URL((await link.getAttribute('href'))!).href, url)
+      const [opened] = await Promise.all([browser.context.waitForEvent('page'), link.click()])
+      await opened.waitForURL(url)
+      await opened.getByText('The first').waitFor()
+      // It reads, and it changes something, as at its own port.
+      const changed = await opened.evaluate(async () => {
+        const headers = { 'x-inbox-request': '1' }
+        return (await fetch(`/api/messages/${'0'.repeat(32)}`, { method: 'DELETE', headers })).status
+      })
+      assert.equal(changed, 404)
+
+      assert.deepEqual(await audited('service.page.open'), [`${project}/mailpit`])
+      const seen = await service.get(`mailpit--${project}`, '/')
+      const unknown = await service.get('mailpit--nobody', '/')
+      assert.deepEqual([seen.status, unknown.status], [303, 303])
+      assert.ok(!seen.body.includes('The first'))
+      const jar = await browser.context.cookies(url)
+      const cookie = jar.find(({ name }) => name.startsWith('stackquay_page_'))
+      assert.deepEqual(
+        [cookie?.domain, cookie?.httpOnly, cookie?.sameSite],
+        [`mailpit--${project}.localhost`, true, 'Lax'],
+      )
+
+      // It outlives both processes, and ends with the session.
+      const inside = () =>
+        service.get(`mailpit--${project}`, '/', { headers: { cookie: `${cookie!.name}=${cookie!.value}` } })
+      assert.equal((await inside()).status, 200)
+      await service.kill()
+      assert.equal((await inside()).status, 200)
+      await service.start()
+      assert.equal((await inside()).status, 200)
+      await opened.goto(service.url)
+      const status = await opened.evaluate(async () => {
+        const headers = { 'x-csrf-token': localStorage.getItem('stackquay.session') ?? '' }
+        return (await fetch('/api/v1/auth/logout', { method: 'POST', headers })).status
+      })
+      assert.equal(status, 204)
+      await until(async () => (await inside()).status === 303, 'the pass to end', 1_000)
+      await opened.goto(url)
+      await opened.getByRole('heading', { name: 'Log in' }).waitFor()
+      await opened.getByLabel('User name').fill(admin.username)
+      await opened.getByLabel('Password').fill(admin.password)
+      await opened.getByRole('button', { name: 'Log in' }).click()
+      // Back where one wanted to go, without a further click.
+      await opened.waitForURL(url)
+      await opened.getByText('The first').waitFor()
+      await opened.goto(url.replace('mailpit', 'nothing'))
+      await opened.getByText('No service has its page at').waitFor()
+      await assertLooks(opened, 'no page of a service')
+      await opened.close()
     })
 
     it('shows HTML without running anything in it and without asking anybody', { timeout: 60_000 }, async () => {

@@ -47,6 +47,7 @@ test('every command that changes a project inside knows --dry-run', async () => 
     'runtime help',
     'service list',
     'service show',
+    'service open',
     'service credentials',
     'service help',
     'db list',

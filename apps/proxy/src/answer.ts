@@ -27,6 +27,7 @@ export async function rawAnswer(accept: string | undefined, error: ErrorResponse
 
 const reasons: Readonly<Record<number, string>> = {
   400: 'Bad Request',
+  401: 'Unauthorized',
   403: 'Forbidden',
   404: 'Not Found',
   408: 'Request Timeout',

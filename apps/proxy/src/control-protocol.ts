@@ -53,6 +53,7 @@ export interface ControlProblem {
     | 'address_invalid'
     | 'unknown_command'
     | 'query_invalid'
+    | 'code_invalid'
     | 'access_unreadable'
   readonly detail: string
 }

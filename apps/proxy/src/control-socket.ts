@@ -13,6 +13,7 @@ import {
   type TrafficQuery,
   type ViewersAnswer,
 } from './access/queries.ts'
+import { type Code, CodeError, parseCode } from './codes.ts'
 import type { ControlProblem, FlightsAnswer, ProxyStatus, UsesAnswer } from './control-protocol.ts'
 import { StartError } from './listen-address.ts'
 import { createServer } from './node-http.ts'
@@ -35,6 +36,8 @@ export interface Commands {
   uses(): Promise<UsesAnswer>
   /** For which projects requests wait that they wake; of those that were not told before `after`, in so many milliseconds. */
   wanted(after: number, within: number): Promise<WantedAnswer>
+  /** Resolves when it can be redeemed, in whichever process. */
+  addCode(code: Code): Promise<void>
   access(project: string, query: AccessQuery): Promise<AccessPage>
   traffic(project: string, query: TrafficQuery): Promise<TrafficAnswer>
   viewers(project: string, share: string): Promise<ViewersAnswer>
@@ -100,6 +103,9 @@ async function run(commands: Commands, request: IncomingMessage, response: Serve
     case 'PATCH /routes':
       await commands.changeRoutes(parseRouteChanges(await readBody(request)))
       return send(response, 200, await commands.status())
+    case 'POST /codes':
+      await commands.addCode(parseCode(await readBody(request)))
+      return send(response, 200, {})
     case 'POST /shutdown': {
       // Asked before: afterwards the workers that would answer may be gone.
       const status = await commands.status()
@@ -177,6 +183,7 @@ class ControlError extends Error {
 
 function problemOf(error: unknown): ControlProblem {
   if (error instanceof ControlError) return problem(error.code, error.message)
+  if (error instanceof CodeError) return problem('code_invalid', error.message)
   if (error instanceof QueryError) return problem('query_invalid', error.message)
   if (error instanceof StaleRoutesError) return problem('routes_stale', error.message)
   if (error instanceof RouteTableError) return problem('routes_invalid', error.message)

@@ -4,6 +4,7 @@ import { mkdir, open, readFile, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { AccessPage, AccessQuery, TrafficAnswer, TrafficQuery, ViewersAnswer } from './access/queries.ts'
+import type { Code } from './codes.ts'
 import type { ControlProblem, FlightsAnswer, ProxyStatus, UsesAnswer } from './control-protocol.ts'
 import { launchAs, nextSocketOf, type ProxyUser } from './launch-as.ts'
 import { Agent, request } from './node-http.ts'
@@ -37,6 +38,8 @@ export interface ProxyControl {
   putRoutes(table: RouteTable): Promise<ProxyStatus>
   /** The same for what changed. Rejects with `routes_stale` when the table in use is another one than the base of these changes. */
   changeRoutes(changes: RouteChanges): Promise<ProxyStatus>
+  /** Resolves when whoever brings the code gets its cookie. Rejects with `proxy_not_running` when no proxy runs. */
+  addCode(code: Code): Promise<void>
   /** Resolves when the address is free again; connections under way may last longer. A proxy that does not run is fine. */
   shutdown(): Promise<void>
   /** The requests of a project, newest first. These four reject with `proxy_not_running` when no proxy runs. */
@@ -92,6 +95,9 @@ export function createProxyControl(home: string): ProxyControl {
     },
     putRoutes: (table) => sendRoutes('PUT', table),
     changeRoutes: (changes) => sendRoutes('PATCH', changes),
+    async addCode(code) {
+      if ((await ask(socket, 'POST', '/codes', JSON.stringify(code))) === undefined) throw notRunning(home)
+    },
     async shutdown() {
       await ask(socket, 'POST', '/shutdown')
     },

@@ -38,6 +38,7 @@ export type ErrorCode =
   | 'too_many_attempts'
   | 'share_ended'
   | 'share_password_required'
+  | 'sign_in_required'
 
 export function pageError({ project, target }: Route & { readonly target: PageTarget }): ErrorResponse {
   const page = pages[target.page]

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { OpenNote } from './access/open-note.ts'
+import { noteRefusal, OpenNote } from './access/open-note.ts'
 import { answer } from './answer.ts'
 import { copyOf } from './copies.ts'
 import {
@@ -54,7 +54,7 @@ function begin(state: ProxyState, request: IncomingMessage, response: ServerResp
   }
 
   const { routes } = state
-  const decision = checkRequest(gate, request, context, false)
+  const decision = checkRequest(state, gate, request, context, false)
   if (decision instanceof Promise) {
     decision
       .then((late) => {
@@ -75,21 +75,19 @@ function goOn(
   decision: Decision,
 ): void {
   if (!decision.pass) {
-    const note = new OpenNote(state, request, context)
-    note.status = decision.answer.status
-    note.by = decision.by
-    response.once('close', () => note.close())
+    noteRefusal(state, request, context, decision, response)
     sendRefusal(state, request, response, decision.answer, context.path)
     return
   }
   const changes = decision.request
   const changed = changes === null ? context : { ...context, headers: changedRequest(context.headers, changes) }
   const { share } = context.route
-  if (share !== null)
-    response.once(
-      'close',
-      state.shareEnds.add(share, () => request.socket.destroy()),
-    )
+  for (const one of [share, decision.by])
+    if (one !== null)
+      response.once(
+        'close',
+        state.shareEnds.add(one, () => request.socket.destroy()),
+      )
   new Exchange(state, request, response, changed, decision.response).start()
 }
 

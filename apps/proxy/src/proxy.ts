@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import type { Server } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type AccessLog, createAccessLog } from './access/access-log.ts'
+import { type Codes, createCodes } from './codes.ts'
 import type { ProxyStatus } from './control-protocol.ts'
 import { type Commands, refuseSecondProxy, serveControl } from './control-socket.ts'
 import { reportNowAndThen, sweepHourly, whenGone } from './housekeeping.ts'
@@ -61,11 +62,13 @@ export async function startProxy(options: ProxyOptions): Promise<Proxy> {
     onError: reportNowAndThen(),
   })
   const wantedProjects = createWantedProjects()
+  const codes = createCodes()
   const serving = createServing(await readRoutes(files.routes), {
     limits,
     note: access.note,
     withShareListeners: true,
     wanted: (project, isWanted) => wantedProjects.report('main', project, isWanted),
+    redeem: codes.redeem,
   })
   const address =
     typeof options.listenFd === 'number'
@@ -81,8 +84,9 @@ export async function startProxy(options: ProxyOptions): Promise<Proxy> {
     most: most - 1,
     record: access.record,
     wanted: wantedProjects,
+    redeem: codes.redeem,
   })
-  const parts: Parts = { access, serving, pool, wanted: wantedProjects }
+  const parts: Parts = { access, serving, pool, wanted: wantedProjects, codes }
   const growth = whenBusy(() => {
     pool.grow()
     return pool.size < most - 1
@@ -124,6 +128,7 @@ interface Parts {
   readonly serving: Serving
   readonly pool: WorkerPool
   readonly wanted: WantedProjects
+  readonly codes: Codes
 }
 
 type Facts = Pick<ProxyStatus, 'version' | 'listen' | 'address' | 'socket' | 'mostWorkers'> & {
@@ -149,7 +154,10 @@ async function statusOf({ serving, pool, access }: Parts, { startedAt, ...facts 
   }
 }
 
-function commandsOf({ access, serving, pool, wanted }: Parts, routes: string): Omit<Commands, 'status' | 'shutdown'> {
+function commandsOf(
+  { access, serving, pool, wanted, codes }: Parts,
+  routes: string,
+): Omit<Commands, 'status' | 'shutdown'> {
   return {
     ...routeSwitch(serving, pool, routes),
     flights: async (host, port) => {
@@ -159,6 +167,7 @@ function commandsOf({ access, serving, pool, wanted }: Parts, routes: string): O
     },
     uses: async () => ({ projects: joinUses([serving.uses(), await pool.uses()]) }),
     wanted: wanted.next,
+    addCode: async (code) => codes.add(code),
     access: access.list,
     traffic: access.traffic,
     viewers: access.viewers,

@@ -17,6 +17,9 @@ export interface RouteIndex {
   readonly trusted: AddressSet | null
 }
 
+/** Of names that nobody has. */
+export const strangersProject = ''
+
 /**
  * A route with all that a request needs of it, in one object because of a thousand busy hosts: the data of one is
  * in no cache of the processor when its next request comes, and each look-up of another object costs a trip to memory.
@@ -55,6 +58,7 @@ export function indexRoutes(table: RouteTable, before?: RouteIndex): RouteIndex 
   const hosts = all.flatMap((route) => route.spec.hosts.map((host) => [host, route] as const))
   const byHost = new HostTable(hosts)
   const trusted = table.trustedProxies ?? []
+  const strangers = strangersOf(table)
   const hasWildcards = hosts.some(([host]) => host.startsWith('*.'))
   return {
     table,
@@ -63,10 +67,25 @@ export function indexRoutes(table: RouteTable, before?: RouteIndex): RouteIndex 
     trusted: trusted.length === 0 ? null : addressSet(trusted),
     routeOf(host) {
       const own = byHost.get(host)
-      if (own !== undefined || !hasWildcards) return own
+      if (own !== undefined) return own
       const dot = host.indexOf('.')
-      return dot === -1 ? undefined : byHost.get(`*${host.slice(dot)}`)
+      const wild = dot === -1 || !hasWildcards ? undefined : byHost.get(`*${host.slice(dot)}`)
+      return wild ?? strangers(host)
     },
+  }
+}
+
+/** Answers for names that might be those of a page of a service. */
+function strangersOf({ signIn }: RouteTable): (host: string) => IndexedRoute | undefined {
+  if (signIn === undefined) return () => undefined
+  const { suffix, url, cookie } = signIn
+  const project = { id: strangersProject, slug: '', name: '' }
+  const target = { kind: 'page', page: 'stopped' } as const
+  const route = new IndexedRoute({ hosts: [], project, target, signIn: { url, cookie, passes: [] } }, new ProjectUse())
+  return (host) => {
+    if (!host.endsWith(suffix)) return undefined
+    const label = host.slice(0, -suffix.length)
+    return label.includes('--') && !label.includes('.') ? route : undefined
   }
 }
 

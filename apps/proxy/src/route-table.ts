@@ -13,6 +13,8 @@ export interface RouteTable {
   readonly trustedProxies?: readonly string[]
   /** `.share.localhost`: names below it that no route has were shares, and answer 410. */
   readonly shareSuffix?: string
+  /** Names `a--b` right below it that no route has are answered as those where one signs in, so that nobody learns which there are. */
+  readonly signIn?: Omit<RouteSignIn, 'passes'> & { readonly suffix: string }
 }
 
 export interface Route {
@@ -24,6 +26,25 @@ export interface Route {
   readonly rules?: RouteRules
   /** This route is a share: it ends by itself. */
   readonly share?: RouteShare
+  /** Only for people who are signed in to Stackquay. */
+  readonly signIn?: RouteSignIn
+}
+
+export interface RouteSignIn {
+  /** Of the page that sends people back with a code. */
+  readonly url: string
+  /** Name of the cookie; over TLS with `__Host-` in front. */
+  readonly cookie: string
+  readonly passes: readonly RoutePass[]
+}
+
+/** Of one browser in which somebody is signed in. */
+export interface RoutePass {
+  readonly id: string
+  /** SHA-256 of the cookie, in hexadecimal digits. */
+  readonly hash: string
+  /** Milliseconds since 1970. From then on it is none, and what is open is closed. */
+  readonly expiresAt: number
 }
 
 /** Everything here has been checked by the control plane; what is absent is off. */
@@ -128,7 +149,7 @@ export class RouteTableError extends Error {
 
 /** Checks everything before anything is used; throws RouteTableError at the first mistake. */
 export function parseRouteTable(input: unknown): RouteTable {
-  const table = fields(input, 'table', ['version', 'generation', 'routes', 'trustedProxies', 'shareSuffix'])
+  const table = fields(input, 'table', ['version', 'generation', 'routes', 'trustedProxies', 'shareSuffix', 'signIn'])
   if (table.version !== 1) fail('table.version', `must be 1, not ${JSON.stringify(table.version)}`)
   if (!Number.isSafeInteger(table.generation) || (table.generation as number) < 0) {
     fail('table.generation', 'must be a whole number, 0 or more')
@@ -140,12 +161,13 @@ export function parseRouteTable(input: unknown): RouteTable {
     generation: table.generation as number,
     routes,
     ...(table.shareSuffix !== undefined && { shareSuffix: text(table.shareSuffix, 'shareSuffix') }),
+    ...(table.signIn !== undefined && { signIn: parseSuffix(table.signIn, 'signIn') }),
     ...(table.trustedProxies !== undefined && { trustedProxies: texts(table.trustedProxies, 'trustedProxies') }),
   }
 }
 
 export function parseRoute(input: unknown, at: string): Route {
-  const route = fields(input, at, ['hosts', 'project', 'target', 'rules', 'share'])
+  const route = fields(input, at, ['hosts', 'project', 'target', 'rules', 'share', 'signIn'])
   const hosts = list(route.hosts, `${at}.hosts`).map((host, index) => parseHost(host, `${at}.hosts[${index}]`))
   const project = parseProject(route.project, `${at}.project`)
   return {
@@ -154,6 +176,7 @@ export function parseRoute(input: unknown, at: string): Route {
     target: parseTarget(route.target, `${at}.target`),
     ...(route.rules !== undefined && { rules: parseRules(route.rules, `${at}.rules`) }),
     ...(route.share !== undefined && { share: parseShare(route.share, `${at}.share`) }),
+    ...(route.signIn !== undefined && { signIn: parseSignIn(route.signIn, `${at}.signIn`) }),
   }
 }
 
@@ -243,6 +266,30 @@ function parseShare(input: unknown, at: string): RouteShare {
     expiresAt: expiresAt as number,
     ...(passwordHash !== undefined && { passwordHash: text(passwordHash, `${at}.passwordHash`) }),
     ...(entrance !== undefined && { entrance: parseShareListener(entrance, `${at}.entrance`) }),
+  }
+}
+
+function parseSignIn(input: unknown, at: string): RouteSignIn {
+  const { url, cookie, passes } = fields(input, at, ['url', 'cookie', 'passes'])
+  return {
+    url: parseWebAddress(url, `${at}.url`),
+    cookie: text(cookie, `${at}.cookie`),
+    passes: list(passes, `${at}.passes`).map((pass, index) => parsePass(pass, `${at}.passes[${index}]`)),
+  }
+}
+
+function parsePass(input: unknown, at: string): RoutePass {
+  const { id, hash, expiresAt } = fields(input, at, ['id', 'hash', 'expiresAt'])
+  if (!Number.isSafeInteger(expiresAt)) fail(`${at}.expiresAt`, 'must be milliseconds since 1970')
+  return { id: text(id, `${at}.id`), hash: text(hash, `${at}.hash`), expiresAt: expiresAt as number }
+}
+
+function parseSuffix(input: unknown, at: string): NonNullable<RouteTable['signIn']> {
+  const { suffix, url, cookie } = fields(input, at, ['suffix', 'url', 'cookie'])
+  return {
+    suffix: text(suffix, `${at}.suffix`),
+    url: parseWebAddress(url, `${at}.url`),
+    cookie: text(cookie, `${at}.cookie`),
   }
 }
 

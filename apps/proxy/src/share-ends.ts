@@ -1,9 +1,9 @@
-import type { RouteShare, RouteTable } from './route-table.ts'
+import type { RoutePass, RouteShare, RouteTable } from './route-table.ts'
 
-/** Closes what is open over a share at the moment it ends: by the clock, or because the table no longer has it. */
+/** Closes what is open over a share, or by the pass of somebody who is signed in, at the moment it ends: by the clock, or because the table no longer has it. */
 export interface ShareEnds {
   /** Answers the function that forgets it again. */
-  add(share: RouteShare, close: () => void): () => void
+  add(share: RouteShare | RoutePass, close: () => void): () => void
   /** A new table is in use. */
   enforce(table: RouteTable): void
   stop(): void
@@ -62,7 +62,12 @@ export function createShareEnds(now: () => number = Date.now): ShareEnds {
     },
     enforce(table) {
       const now = new Map(
-        table.routes.flatMap(({ share }) => (share === undefined ? [] : [[share.id, share.expiresAt]])),
+        table.routes.flatMap(({ share, signIn }) =>
+          [...(share === undefined ? [] : [share]), ...(signIn?.passes ?? [])].map(({ id, expiresAt }) => [
+            id,
+            expiresAt,
+          ]),
+        ),
       )
       kept = now
       for (const id of [...open.keys()]) {

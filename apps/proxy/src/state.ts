@@ -1,5 +1,6 @@
 import type { Duplex } from 'node:stream'
 import type { NoteExchange } from './access/exchange-note.ts'
+import type { Redeem } from './codes.ts'
 import type { Holds } from './holds.ts'
 import type { Limits } from './limits.ts'
 import type { RouteIndex } from './route-index.ts'
@@ -19,6 +20,7 @@ export interface ProxyState {
   readonly shareEnds: ShareEnds
   readonly holds: Holds
   readonly waitsForWake: WaitsForWake
+  readonly redeem: Redeem
   readonly limits: Limits
   /** Called once at the end of each exchange that had a route. */
   readonly note: NoteExchange

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { OpenNote } from './access/open-note.ts'
+import { noteRefusal, OpenNote } from './access/open-note.ts'
 import { rawAnswer } from './answer.ts'
 import { brokenError, type ErrorResponse, pageError, timeoutError, unreachableError } from './error-responses.ts'
 import { changedRequest, changedResponse, checkRequest, rawRefusal } from './gate/approach.ts'
@@ -47,24 +47,22 @@ function begin(state: ProxyState, request: IncomingMessage, client: Socket, head
   const goOn = (decision: Decision): void => {
     if (client.destroyed) return
     if (!decision.pass) {
-      const note = new OpenNote(state, request, context)
-      note.status = decision.answer.status
-      note.by = decision.by
-      client.once('close', () => note.close())
+      noteRefusal(state, request, context, decision, client)
       void refuseAtGate(state, request, client, decision.answer)
       return
     }
-    if (share !== null)
-      client.once(
-        'close',
-        state.shareEnds.add(share, () => client.destroy()),
-      )
+    for (const one of [share, decision.by])
+      if (one !== null)
+        client.once(
+          'close',
+          state.shareEnds.add(one, () => client.destroy()),
+        )
     const changes = decision.request
     const changed = changes === null ? context : { ...context, headers: changedRequest(context.headers, changes) }
     lead(state, request, client, head, changed, decision.response)
   }
   const { routes } = state
-  const decision = checkRequest(gate, request, context, true)
+  const decision = checkRequest(state, gate, request, context, true)
   if (decision instanceof Promise) {
     decision
       .then((late) => {

@@ -622,6 +622,7 @@ function visitOf(path: string): Visit {
     proto: 'http',
     form: async () => null,
     isUpgrade: false,
+    redeem: async () => null,
     now: 0,
   }
 }

@@ -16,7 +16,7 @@ import { admin, type Called, type CallOptions, openTestApp, type TestApp } from 
 import { serveArchives } from './archives-support.ts'
 import { mail, openInbox, type TestInbox } from './inbox-support.ts'
 
-/** These ask a real database: e2e/database-browser.test.ts looks at what they record. */
+/** These ask a real database or proxy: e2e/database-browser.test.ts and e2e/page-services.test.ts look at what they record. */
 const ofRealServers: ReadonlySet<string> = new Set([
   'queryDatabase',
   'exportQuery',
@@ -24,6 +24,7 @@ const ofRealServers: ReadonlySet<string> = new Set([
   'exportTable',
   'importTable',
   'editKey',
+  'openServicePage',
 ])
 
 /** Calls an operation so that it succeeds, whatever stands before it. */

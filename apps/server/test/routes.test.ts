@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { parseRouteChanges, withChanges } from '@stackquay/proxy/route-changes'
-import { emptyTable, parseRouteTable, type RouteTable } from '@stackquay/proxy/route-table'
+import { emptyTable, parseRouteTable, type RoutePass, type RouteTable } from '@stackquay/proxy/route-table'
 import { randomFrom } from '@stackquay/testkit/random'
 import { createRoutes, type Publication, type RoutesOptions } from '../src/projects/routes.ts'
 
@@ -126,11 +126,45 @@ test('told change by change the routes are those that are made of everything at 
   }
 })
 
+test('the page of a service is for those with a pass, and a project that is called so keeps its name', async () => {
+  const world = createWorld()
+  world.put('one', { slug: 'shop', pages: ['mailpit', 'broker'], port: 20_001 })
+  await world.routes.publish(['one'])
+  assert.equal(world.table().signIn?.suffix, '.dev.example')
+  const pages = () => world.table().routes.filter(({ signIn }) => signIn !== undefined)
+  assert.deepEqual(
+    pages().map(({ hosts, signIn }) => [hosts, signIn]),
+    ['mailpit', 'broker'].map((name) => [
+      [`${name}--shop.dev.example`],
+      { url: 'http://127.0.0.1:8700/enter', cookie: 'stackquay_page_abc', passes: [] },
+    ]),
+  )
+  const pass = { id: 'a', hash: 'b', expiresAt: 1 }
+  world.passes.set('one/broker', [pass])
+  await world.routes.publish(['one'])
+  assert.deepEqual(
+    pages().map(({ signIn }) => signIn?.passes),
+    [[], [pass]],
+  )
+  // The environment of a branch from before such names were kept: its own address goes on, and comes back when it goes.
+  world.put('two', { slug: 'broker--shop', port: 20_002 })
+  await world.routes.publish(['two'])
+  const hosts = () => pages().flatMap((route) => route.hosts)
+  assert.deepEqual(hosts(), ['mailpit--shop.dev.example'])
+  assert.ok(world.hosts().some((line) => line.startsWith('broker--shop: broker--shop.dev.example')))
+  world.remove('two')
+  await world.routes.publish(['two'])
+  assert.deepEqual(hosts(), ['mailpit--shop.dev.example', 'broker--shop.dev.example'])
+  assert.deepEqual(world.errors, [])
+})
+
 interface StandIn {
   readonly slug: string
   readonly domains?: readonly string[]
   /** Slugs from before renames. */
   readonly former?: readonly string[]
+  /** Services with a page. */
+  readonly pages?: readonly string[]
   /** Of its program; absent: it does not run. */
   readonly port?: number
 }
@@ -142,13 +176,18 @@ function createWorld(given: ReadonlyMap<string, StandIn> = new Map()) {
   let last: Publication | null = null
   let fails = false
   const told: string[][] = []
+  const passes = new Map<string, readonly RoutePass[]>()
   const errors: unknown[] = []
   const known = (id: string) => {
     const project = projects.get(id)
     if (project === undefined) return null
     return {
-      row: { id, slug: project.slug, spec: { name: project.slug } },
-      resolved: { extraHosts: [{ suffix: '-dev', workload: 'web' }], front: { workload: 'web', port: 'http' } },
+      row: { id, slug: project.slug, spec: { name: project.slug, services: {} } },
+      resolved: {
+        extraHosts: [{ suffix: '-dev', workload: 'web' }],
+        pages: (project.pages ?? []).map((workload) => ({ workload, port: 'web' })),
+        front: { workload: 'web', port: 'http' },
+      },
       leases: [],
       operations: [],
     }
@@ -174,10 +213,15 @@ function createWorld(given: ReadonlyMap<string, StandIn> = new Map()) {
     },
     resolver: {
       host: (slug: string, suffix = '') => `${slug}${suffix}.dev.example`,
+      pageOf: (slug: string, service: string) => ({ host: `${service}--${slug}.dev.example` }),
       urlOf: (host: string) => `http://${host}`,
       shareDomain: 'share.dev.example',
     },
-    config: { trustedProxies: [], publicUrl: 'http://127.0.0.1:8700' },
+    passes: {
+      cookie: 'stackquay_page_abc',
+      of: (project: string, service: string) => passes.get(`${project}/${service}`) ?? [],
+    },
+    config: { trustedProxies: [], publicUrl: 'http://127.0.0.1:8700', baseDomain: 'dev.example' },
     network: {
       of: (project: string) => ({
         domains: (projects.get(project)?.domains ?? []).map((host) => ({ host, project, workload: null })),
@@ -198,6 +242,7 @@ function createWorld(given: ReadonlyMap<string, StandIn> = new Map()) {
   return {
     projects,
     told,
+    passes,
     errors,
     routes: createRoutes(options as unknown as RoutesOptions),
     put: (id: string, project: StandIn) => projects.set(id, project),

@@ -132,6 +132,7 @@ function visit(method: string, path: string): Visit {
     proto: 'http',
     form: async () => null,
     isUpgrade: false,
+    redeem: async () => null,
     now: 0,
   }
 }

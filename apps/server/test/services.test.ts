@@ -16,7 +16,7 @@ const withCredentials = serviceTypes.filter((kind) => kind.credentials !== undef
 const all = Object.fromEntries(serviceTypes.map(({ name }) => [name, {}]))
 
 interface Extras {
-  services: { kind: string; enabled: boolean; version: string }[]
+  services: { kind: string; enabled: boolean; version: string; pageUrl: string | null }[]
   keptData: { kind: string; version: string | null; sizeBytes: number; keptAt: string | null }[]
 }
 type Credentials = Record<string, string | number | boolean | null>
@@ -85,7 +85,12 @@ test('data of a service that is switched off is listed with version, size and ti
   }
   assert.deepEqual(
     listed.services,
-    serviceTypes.map(({ name }) => ({ kind: name, enabled: false, version: (running[name] as Fields).version })),
+    serviceTypes.map(({ name }) => ({
+      kind: name,
+      enabled: false,
+      version: (running[name] as Fields).version,
+      pageUrl: null,
+    })),
   )
 
   const again = await first.reopen()

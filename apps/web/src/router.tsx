@@ -3,6 +3,7 @@ import { meQuery, setupQuery } from './api/queries.ts'
 import { queryClient } from './api/query-client.ts'
 import { type AuditFilter, readAuditFilter } from './lib/audit-filter.ts'
 import { type BrowserSearch, readBrowserSearch } from './lib/browser-search.ts'
+import { readEnterSearch } from './lib/enter.ts'
 import { type FilesSearch, readFilesSearch } from './lib/files.ts'
 import { type LogSearch, readLogSearch } from './lib/log-query.ts'
 import { type NetworkSearch, readNetworkSearch } from './lib/network-search.ts'
@@ -39,17 +40,28 @@ const login = createRoute({
   component: lazyRouteComponent(() => import('./pages/login-page.tsx'), 'LoginPage'),
 })
 
-/** Everything that needs a session. */
+async function needsSession({ location }: { readonly location: { readonly href: string } }): Promise<void> {
+  const me = await queryClient.ensureQueryData(meQuery)
+  if (me !== null) return
+  const { needsSetup } = await queryClient.fetchQuery(setupQuery)
+  if (needsSetup) throw redirect({ to: '/setup' })
+  throw redirect({ to: '/login', search: location.href === '/' ? {} : { next: location.href } })
+}
+
+/** Where the page of a service sends whoever it does not know. */
+const enter = createRoute({
+  getParentRoute: () => root,
+  path: '/enter',
+  validateSearch: readEnterSearch,
+  beforeLoad: needsSession,
+  component: lazyRouteComponent(() => import('./pages/enter-page.tsx'), 'EnterPage'),
+})
+
+/** Everything else that needs a session. */
 const app = createRoute({
   getParentRoute: () => root,
   id: 'app',
-  beforeLoad: async ({ location }) => {
-    const me = await queryClient.ensureQueryData(meQuery)
-    if (me !== null) return
-    const { needsSetup } = await queryClient.fetchQuery(setupQuery)
-    if (needsSetup) throw redirect({ to: '/setup' })
-    throw redirect({ to: '/login', search: location.href === '/' ? {} : { next: location.href } })
-  },
+  beforeLoad: needsSession,
   component: Shell,
 })
 
@@ -257,6 +269,7 @@ export const router = createRouter({
   routeTree: root.addChildren([
     setup,
     login,
+    enter,
     app.addChildren([
       projects,
       projectsAlias,

@@ -174,10 +174,7 @@ export interface ServiceType {
   readonly alwaysPublished: boolean
   /** Whether it writes data that outlives it, in one data directory of the kind's name. */
   readonly keepsData: boolean
-  /**
-   * In a test environment: `own`, an empty one for that run, or `none` where a start takes long; its variables are absent
-   * then. A test run never uses the one of development.
-   */
+  /** In a test environment, never that of development: `own`, an empty one for that run, or `none` where a start takes long, without variables. */
   readonly forTests: 'own' | 'none'
   /** From `serviceSettings`. */
   readonly settings: ServiceSettings
@@ -204,7 +201,7 @@ export interface ServiceType {
   clientVariables?(input: ServiceConnection): Readonly<Record<string, Value>>
   /** What the credentials operation answers, secrets as references; absent when there are none. Null stands for "none set". */
   credentials?(input: ServiceConnection): Readonly<Record<string, Value | number | boolean | null>>
-  /** Its API or page answers at `<this>.<slug>.<base domain>` too, from the port marked as its page, else the port `http`. */
+  /** Its API answers at `<this>.<slug>.<base domain>` too, from the port `http`, to everybody. */
   readonly hostLabel?: string
   /** The port on which it answers the inbox of a mail catcher (see `services/mailpit/inbox.ts`), when it is one. */
   readonly inboxPort?: string
@@ -221,7 +218,7 @@ export interface ServicePort {
   readonly port: number
   /** Whether publishing the service publishes this port. Others stay on loopback. */
   readonly published: boolean
-  /** People open it in a browser. */
+  /** People who are signed in open it in a browser, at `<service>--<slug>.<base domain>`. */
   readonly page?: true
 }
 
@@ -387,6 +384,8 @@ export interface ServiceInput extends ServiceConnection {
   bind(port: string): PortBinding['bind']
   /** What its program listens on for a port of the kind. */
   listen(port: string): Listen
+  /** Its name at the proxy; absent for a kind without a page. */
+  readonly pageHost?: string
   /** Its program runs in a container of `image`, not on this machine. */
   readonly inContainer?: boolean
   /** Absolute path of a built-in program that workloads may run with Node. */

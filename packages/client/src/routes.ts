@@ -42,6 +42,7 @@ export const routes: Readonly<Record<OperationId, Route>> = {
   listUsers: { method: 'GET', path: '/users' },
   login: { method: 'POST', path: '/auth/login' },
   logout: { method: 'POST', path: '/auth/logout' },
+  openServicePage: { method: 'POST', path: '/auth/hops' },
   replaceSecretKey: { method: 'POST', path: '/settings/secret-key/replace' },
   revealSecretKey: { method: 'POST', path: '/settings/secret-key/reveal' },
   revokeToken: { method: 'DELETE', path: '/tokens/{tid}' },

@@ -45,9 +45,9 @@ const hashSteps = [8, 12, 15]
 
 /**
  * Slugs for the environment of a branch, `feature-x--shop`, the best first: the first that nobody has or had is taken. What is lost of the name
- * on the way (letters, length, a slash) is made up for by a piece of its hash.
+ * on the way (letters, length, a slash) is made up for by a piece of its hash. `addons`: whose names are kept like those of the built-in services.
  */
-export function branchSlugs(branch: string, project: string): readonly string[] {
+export function branchSlugs(branch: string, project: string, addons: readonly string[] = []): readonly string[] {
   const room = mostSlug - branchSeparator.length - project.length
   const plain = labelOf(branch)
   const hash = createHash('sha256').update(branch).digest('hex')
@@ -55,7 +55,9 @@ export function branchSlugs(branch: string, project: string): readonly string[] 
     const begins = plain.slice(0, Math.max(0, room - length - 1)).replace(/-$/, '')
     return begins === '' ? hash.slice(0, length) : `${begins}-${hash.slice(0, length)}`
   })
-  return [plain, ...hashed].filter((label) => isLabel(label, room)).map((label) => slugFor(label, project))
+  return [plain, ...hashed]
+    .filter((label) => isLabel(label, room) && !addons.includes(label))
+    .map((label) => slugFor(label, project))
 }
 
 const isLabel = (label: string, room: number) => label !== '' && label.length <= room && !isKept(label)

@@ -13,6 +13,7 @@ import type { Connections } from './resolve-connections.ts'
 import type { ResolveFacts } from './resolve-facts.ts'
 import type { ResolvedPart } from './resolve-parts.ts'
 import { builtInProgram, cannotRun, missingToolchain, programFor } from './resolve-toolchain.ts'
+import { pageHost, servicePageOf } from './service-pages.ts'
 import { servicePointer } from './service-types.ts'
 import type { ProjectSpec } from './spec.ts'
 
@@ -98,6 +99,7 @@ function serviceInput(
     toolchain,
     hostPort: leased,
     inContainer: facts.containers !== null,
+    ...(servicePageOf(kind) === null ? {} : { pageHost: pageHost(kind.name, facts.project) }),
     bind,
     listen: (name) =>
       facts.containers === null

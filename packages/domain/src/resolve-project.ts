@@ -8,6 +8,7 @@ import type { WantedArchive } from './resolve-needs.ts'
 import { type PartKind, type ResolvedPart, workloadsOf } from './resolve-parts.ts'
 import { resolveRuntime } from './resolve-runtime.ts'
 import { resolveWorkers } from './resolve-workers.ts'
+import { type ServicePage, servicePageOf } from './service-pages.ts'
 import { serviceTypesOf } from './service-types.ts'
 import type { ProjectSpec } from './spec.ts'
 
@@ -19,8 +20,10 @@ export interface Resolved {
   readonly versions: Readonly<Record<string, string>>
   /** The workload and port that own the project's URL. */
   readonly front: { readonly workload: string; readonly port: string } | null
-  /** Further hosts: `<slug>-dev` of a dev server, `storage.<slug>` of a service with an API or page of its own. */
+  /** Further hosts: `<slug>-dev` of a dev server, `storage.<slug>` of a service with an API of its own. */
   readonly extraHosts: readonly ExtraHost[]
+  /** For people who are signed in. */
+  readonly pages: readonly ServicePage[]
   /** Ports without a lease; the workloads above carry provisional numbers for them. */
   readonly missingLeases: readonly { readonly workload: string; readonly port: string }[]
   readonly missingSecrets: readonly { readonly name: string; readonly length: number }[]
@@ -83,13 +86,13 @@ function hostsOf(
   data: readonly string[],
   runtimes: readonly ResolvedPart[],
   services: readonly ServiceType[],
-): Pick<Resolved, 'front' | 'extraHosts'> {
+): Pick<Resolved, 'front' | 'extraHosts' | 'pages'> {
   let front: Resolved['front'] = null
-  const extraHosts: ExtraHost[] = services.flatMap(({ name, hostLabel, ports }) =>
-    hostLabel === undefined || !data.includes(name)
-      ? []
-      : [{ prefix: `${hostLabel}.`, suffix: '', workload: name, port: ports.find(({ page }) => page)?.name ?? 'http' }],
+  const here = services.filter(({ name }) => data.includes(name))
+  const extraHosts: ExtraHost[] = here.flatMap(({ name, hostLabel }) =>
+    hostLabel === undefined ? [] : [{ prefix: `${hostLabel}.`, suffix: '', workload: name, port: 'http' }],
   )
+  const pages = here.flatMap((service) => servicePageOf(service) ?? [])
   for (const runtime of runtimes) {
     if ('error' in runtime) continue
     for (const { name, ports } of runtime.workloads) {
@@ -98,7 +101,7 @@ function hostsOf(
       else extraHosts.push({ prefix: '', suffix: name.slice(runtime.name.length), workload: name, port: 'http' })
     }
   }
-  return { front, extraHosts }
+  return { front, extraHosts, pages }
 }
 
 function versionsOf(runtimes: readonly ResolvedPart[]): Resolved['versions'] {

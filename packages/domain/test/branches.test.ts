@@ -48,6 +48,9 @@ describe('slugs of branch environments', () => {
 
   it('are never the address of a service, nor of the form that names in other scripts have', () => {
     for (const { name } of serviceTypes) assert.ok(!branchSlugs(name, 'shop').includes(`${name}--shop`), name)
+    for (const name of ['adminer', 'mq'])
+      assert.ok(!branchSlugs(name, 'shop', ['adminer', 'mq']).includes(`${name}--shop`), name)
+    assert.match(branchSlugs('adminer', 'shop', ['adminer'])[0]!, /^adminer-[0-9a-f]{8}--shop$/)
     for (const name of ['xn', 'ab']) assert.match(branchSlugs(name, 'shop')[0]!, /^(xn|ab)-[0-9a-f]{8}--shop$/)
   })
 

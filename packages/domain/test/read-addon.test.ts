@@ -6,6 +6,7 @@ import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { addonType, databaseTypes, runtimeTypes, type ServiceInput, serviceTypes } from '@stackquay/catalog'
 import { readAddon } from '../src/read-addon.ts'
+import { servicePageOf } from '../src/service-pages.ts'
 
 const folder = fileURLToPath(new URL('../../../examples/addons/', import.meta.url))
 const example = (name: string) => readFileSync(join(folder, `${name}.yml`), 'utf8')
@@ -112,8 +113,8 @@ test('a file becomes the descriptor that a built-in service has', () => {
   const type = addonType(read.definition)
   assert.equal(addonType(read.definition), type)
   assert.deepEqual(
-    [type.name, type.under, type.label, type.needs, type.keepsData, type.hostLabel, type.memoryMinimum],
-    ['keycloak', 'addons', 'Keycloak', 'images', true, 'keycloak', 768 * 1024 ** 2],
+    [type.name, type.under, type.label, type.needs, type.keepsData, servicePageOf(type)?.port, type.memoryMinimum],
+    ['keycloak', 'addons', 'Keycloak', 'images', true, 'http', 768 * 1024 ** 2],
   )
   assert.deepEqual(type.secrets, [{ name: 'admin-password', length: 32 }])
   assert.equal(type.image.reference('26.4'), 'quay.io/keycloak/keycloak:26.4')

@@ -59,6 +59,7 @@ test('a project without anything resolves to nothing, and nothing stands in the 
     versions: {},
     front: null,
     extraHosts: [],
+    pages: [],
     missingLeases: [],
     missingSecrets: [],
     missingArchives: [],

@@ -44,6 +44,7 @@ export async function watchAudit(options: WatchOptions): Promise<CheckpointKeepe
         now: now().toISOString(),
         events: [],
         leasesChanged: false,
+        rightsChanged: false,
         head: null,
       }).append(byTheService(entry))
     if (gap !== null && known === undefined) {

@@ -25,6 +25,8 @@ export interface Writing {
   readonly events: EventRecord[]
   /** Set by every change of a port lease. */
   leasesChanged: boolean
+  /** Set by every change of what somebody who is logged in may do. */
+  rightsChanged: boolean
   /** The last audit entry of the transaction, for the checkpoint beside the database. */
   head: AuditHead | null
 }

@@ -42,6 +42,15 @@ export interface SshKeysTable {
   last_used_at: string | null
 }
 
+export interface PagePassesTable {
+  hash: string
+  session: string
+  project: string
+  service: string
+  created_at: string
+  expires_at: string
+}
+
 export interface SessionTicketsTable {
   hash: string
   session: string

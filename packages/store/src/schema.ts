@@ -1,6 +1,7 @@
 import type { Generated } from 'kysely'
 import type {
   DevicesTable,
+  PagePassesTable,
   SessionsTable,
   SessionTicketsTable,
   SshKeysTable,
@@ -38,6 +39,7 @@ export interface Schema {
   devices: DevicesTable
   ssh_keys: SshKeysTable
   session_tickets: SessionTicketsTable
+  page_passes: PagePassesTable
   tokens: TokensTable
   audit: AuditTable
   events: EventsTable

@@ -35,7 +35,8 @@ export function sessionReader({ db, prepare, now }: Reading): SessionReader {
   }
 }
 
-export function sessionWriter({ db, now }: Writing): SessionWriter {
+export function sessionWriter(writing: Writing): SessionWriter {
+  const { db, now } = writing
   return {
     insert: async (session) => {
       const ended = limits(new Date(now))
@@ -67,14 +68,19 @@ export function sessionWriter({ db, now }: Writing): SessionWriter {
       await db.updateTable('sessions').set({ last_seen_at: now }).where('id', '=', id).execute()
     },
     delete: async (id) => {
+      writing.rightsChanged = true
       await db.deleteFrom('sessions').where('id', '=', id).execute()
     },
     deleteOfUser: async (user, except) => {
+      writing.rightsChanged = true
       let query = db.deleteFrom('sessions').where('user', '=', user)
       if (except !== undefined) query = query.where('id', '!=', except)
       await query.execute()
     },
-    deleteAll: async () => Number((await db.deleteFrom('sessions').executeTakeFirst()).numDeletedRows),
+    deleteAll: async () => {
+      writing.rightsChanged = true
+      return Number((await db.deleteFrom('sessions').executeTakeFirst()).numDeletedRows)
+    },
   }
 }
 

@@ -67,6 +67,7 @@ export function storeOver(
     },
     onCommit: transactions.onCommit,
     onLeases: transactions.onLeases,
+    onRights: transactions.onRights,
     version: transactions.version,
     copyTo: async (to, signal) => {
       mayBegin()

@@ -18,6 +18,7 @@ import type { ImageReader, ImageWriter } from './model/images.ts'
 import type { InstanceReader, InstanceWriter } from './model/instance.ts'
 import type { KeptDataReader, KeptDataWriter } from './model/kept-data.ts'
 import type { NetworkReader, NetworkWriter } from './model/network.ts'
+import type { PagePassReader, PagePassWriter } from './model/page-passes.ts'
 import type { PortReader, PortWriter } from './model/ports.ts'
 import type { ProjectUserReader, ProjectUserWriter } from './model/project-users.ts'
 import type { RestoredWriter } from './model/restored.ts'
@@ -54,6 +55,7 @@ export interface Store {
   readonly devices: DeviceReader
   readonly sshKeys: SshKeyReader
   readonly tickets: TicketReader
+  readonly pagePasses: PagePassReader
   readonly instance: InstanceReader
   readonly tokens: TokenReader
   readonly audit: AuditReader
@@ -95,6 +97,8 @@ export interface Store {
   onCommit(listener: (events: readonly EventRecord[]) => void): () => void
   /** Called after each commit that may have changed port leases, before `transaction` resolves. */
   onLeases(listener: () => void): () => void
+  /** Called after each commit in which a session ended, or a user was changed or deleted. Answers the function that ends it. */
+  onRights(listener: () => void): () => void
   /** Changes with every transaction: a value read at the same version is still current. Costs nothing. */
   version(): number
   /** See `copyStore`: the last committed state as one new file, without who is logged in. */
@@ -165,6 +169,7 @@ export interface Transaction {
   readonly users: UserWriter
   readonly sessions: SessionWriter
   readonly tickets: TicketWriter
+  readonly pagePasses: PagePassWriter
   readonly instance: InstanceWriter
   readonly devices: DeviceWriter
   readonly sshKeys: SshKeyWriter

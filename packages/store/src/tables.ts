@@ -17,6 +17,7 @@ import { instanceReader, instanceWriter } from './instance.ts'
 import { keptDataReader, keptDataWriter } from './kept-data.ts'
 import { networkReader, networkWriter } from './network.ts'
 import { operationReader, operationWriter } from './operations.ts'
+import { pagePassReader, pagePassWriter } from './page-passes.ts'
 import { portReader, portWriter } from './ports.ts'
 import { projectUserReader, projectUserWriter } from './project-users.ts'
 import { projectReader, projectWriter } from './projects.ts'
@@ -55,6 +56,7 @@ export function readersOf(
     devices: deviceReader(reading),
     sshKeys: sshKeyReader(reading),
     tickets: ticketReader(reading),
+    pagePasses: pagePassReader(reading),
     instance: instanceReader(reading),
     tokens: tokenReader(reading),
     audit: auditReader(reading, checkpointFile),
@@ -96,6 +98,7 @@ export function writersOf(writing: Writing): Transaction {
     devices: deviceWriter(writing),
     sshKeys: sshKeyWriter(writing),
     tickets: ticketWriter(writing),
+    pagePasses: pagePassWriter(writing),
     instance: instanceWriter(writing),
     tokens: tokenWriter(writing),
     audit: auditWriter(writing),

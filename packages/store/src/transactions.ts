@@ -10,7 +10,7 @@ import type { SealingKey } from './sealing.ts'
 import type { Store, Transaction } from './store.ts'
 import { writersOf } from './tables.ts'
 
-export interface Transactions extends Pick<Store, 'onCommit' | 'onLeases' | 'version'> {
+export interface Transactions extends Pick<Store, 'onCommit' | 'onLeases' | 'onRights' | 'version'> {
   /** One transaction, whose rows are sealed with `key`. The caller makes sure that no other one is open. */
   run<T>(work: (tx: Transaction, writing: Writing) => Promise<T>, key?: SealingKey): Promise<T>
   /** Whether the caller is the work of an open transaction. */
@@ -25,6 +25,7 @@ export function createTransactions(
 ): Transactions {
   const commits = createListeners<readonly EventRecord[]>(report)
   const leases = createListeners<void>(report)
+  const rights = createListeners<void>(report)
   const inside = new AsyncLocalStorage<{ open: boolean }>()
   let version = 0
 
@@ -36,7 +37,8 @@ export function createTransactions(
     try {
       return await writer.db.transaction().execute(async (db) => {
         const now = reading.now().toISOString()
-        const writing: Writing = { db, run: writer.run, key, now, events: [], leasesChanged: false, head: null }
+        const changed = { leasesChanged: false, rightsChanged: false }
+        const writing: Writing = { db, run: writer.run, key, now, events: [], ...changed, head: null }
         return { result: await inside.run(here, () => work(writersOf(writing), writing)), writing }
       })
     } finally {
@@ -51,12 +53,14 @@ export function createTransactions(
       if (writing.head !== null) keeper?.note(writing.head)
       // Before the next transaction begins, so that no listener hears of a later event first.
       if (writing.leasesChanged) leases.call()
+      if (writing.rightsChanged) rights.call()
       if (writing.events.length > 0) commits.call(writing.events)
       return result
     },
     isInside: () => inside.getStore()?.open === true,
     onCommit: commits.add,
     onLeases: leases.add,
+    onRights: rights.add,
     version: () => version,
   }
 }

@@ -19,7 +19,8 @@ export function userReader({ db }: Reading): UserReader {
   }
 }
 
-export function userWriter({ db, now }: Writing): UserWriter {
+export function userWriter(writing: Writing): UserWriter {
+  const { db, now } = writing
   return {
     insert: async ({ id, username, role, passwordHash }) => {
       const holder = await db.selectFrom('users').select('id').where('username', '=', username).executeTakeFirst()
@@ -36,10 +37,12 @@ export function userWriter({ db, now }: Writing): UserWriter {
         .where('id', '=', id)
         .returningAll()
         .executeTakeFirst()
+      writing.rightsChanged = true
       if (row === undefined) throw new ChangedError(`User ${id} is not there any more.`)
       return userOf(row)
     },
     delete: async (id) => {
+      writing.rightsChanged = true
       await db.deleteFrom('users').where('id', '=', id).execute()
     },
   }

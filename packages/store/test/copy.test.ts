@@ -66,6 +66,9 @@ test('nobody who is logged in is in a copy, and no remembered answer, not even i
     `insert into sessions values (${values('ses_1', mark('cookie'), mark('key'), 'usr_1', null, null, time, time, time)})`,
   )
   raw.exec(`insert into session_tickets values (${values(mark('ticket'), 'ses_1', '/', time, null)})`)
+  raw.exec(`insert into projects (id, slug, engine, desired, phase, path, generation, observed_generation, revision, state_since, created_at, updated_at, search, spec)
+    values (${values('prj_1', 'shop', 'native', 'stopped', 'ready', '/shop')}, 1, 1, 1, ${values(time, time, time, 'shop', '{}')})`)
+  raw.exec(`insert into page_passes values (${values(mark('pass'), 'ses_1', 'prj_1', 'mailpit', time, time)})`)
   raw.exec(`insert into devices values (${values('dev_1', mark('device'), 'usr_1', null, null, time, time)})`)
   raw.exec(`insert into idempotency (caller, key, fingerprint, status, headers, body, created_at)
     values (${values('usr_1', mark('idempotency'), 'f')}, 200, ${values(null, mark('body'), time)})`)
@@ -77,7 +80,7 @@ test('nobody who is logged in is in a copy, and no remembered answer, not even i
   assert.equal(copy.counts.users, 1)
   const bytes = readFileSync(to).toString('latin1')
   assert.ok(bytes.includes('kept-hash'))
-  for (const name of ['cookie', 'key', 'ticket', 'device', 'idempotency', 'body'])
+  for (const name of ['cookie', 'key', 'ticket', 'pass', 'device', 'idempotency', 'body'])
     assert.ok(!bytes.includes(mark(name)), name)
 })
 

@@ -5,6 +5,7 @@ import { defineCredentials } from './service/credentials.ts'
 import { defineDisable } from './service/disable.ts'
 import { defineEnable } from './service/enable.ts'
 import { defineList } from './service/list.ts'
+import { defineOpen } from './service/open.ts'
 import { defineRotate } from './service/rotate.ts'
 import { defineSet } from './service/set.ts'
 import { defineShow } from './service/show.ts'
@@ -16,6 +17,7 @@ export const define: Define = (command, context) => {
   defineEnable(command.command('enable'), context)
   defineDisable(command.command('disable'), context)
   defineSet(command.command('set'), context)
+  defineOpen(command.command('open'), context)
   defineCredentials(command.command('credentials'), context)
   defineRotate(command.command('rotate'), context)
   // Databases too: their settings are those of "stq db update".

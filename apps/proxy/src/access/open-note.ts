@@ -1,5 +1,7 @@
+import type { EventEmitter } from 'node:events'
 import type { IncomingMessage } from 'node:http'
 import type { RequestContext } from '../request-context.ts'
+import { strangersProject } from '../route-index.ts'
 import type { ProxyState } from '../state.ts'
 import type { ExchangeNote } from './exchange-note.ts'
 
@@ -44,4 +46,19 @@ export class OpenNote {
       by: this.by,
     })
   }
+}
+
+/** A request that a rule has answered. Of names that nobody has nothing is noted: they belong to no project. */
+export function noteRefusal(
+  state: ProxyState,
+  request: IncomingMessage,
+  context: RequestContext,
+  { by, answer }: Pick<ExchangeNote, 'by'> & { readonly answer: { readonly status: number } },
+  until: EventEmitter,
+): void {
+  if (context.route.project === strangersProject) return
+  const note = new OpenNote(state, request, context)
+  note.status = answer.status
+  note.by = by
+  until.once('close', () => note.close())
 }

@@ -5,11 +5,12 @@ import type { RequestContext } from '../request-context.ts'
 import type { ProxyState } from '../state.ts'
 import { readForm } from './form.ts'
 import { type Decision, type Gate, isChanged, type RequestChanges, type ResponseChanges } from './gate.ts'
+import { hostOnlyCookie } from './host-only.ts'
 import type { GateAnswer, Visit } from './rule.ts'
-import { shareCookie } from './share.ts'
 
 /** Checks a request by the rules of its route. */
 export function checkRequest(
+  { redeem }: Pick<ProxyState, 'redeem'>,
   gate: Gate,
   request: IncomingMessage,
   { client, host, path }: RequestContext,
@@ -24,6 +25,7 @@ export function checkRequest(
     headers: request.headers,
     form: () => (isUpgrade ? Promise.resolve(null) : readForm(request)),
     isUpgrade,
+    redeem,
     now: Date.now(),
   }
   return gate.check(visit)
@@ -31,18 +33,18 @@ export function checkRequest(
 
 /** The headers that go on to the project, after the rules. */
 export function changedRequest(headers: string[], changes: RequestChanges): string[] {
-  const { withoutAuthorization, withoutShareCookie } = changes
+  const { withoutAuthorization, withoutCookies } = changes
   const kept: string[] = []
   for (let index = 0; index < headers.length; index += 2) {
     const name = headers[index]!
     const value = headers[index + 1]!
     const lower = name.toLowerCase()
     if (isChanged(changes, name) || (lower === 'authorization' && withoutAuthorization)) continue
-    if (lower !== 'cookie' || !withoutShareCookie) {
+    if (lower !== 'cookie' || withoutCookies.length === 0) {
       kept.push(name, value)
       continue
     }
-    const cookies = value.split(';').filter((part) => part.trim().split('=', 1)[0] !== shareCookie)
+    const cookies = value.split(';').filter((part) => !withoutCookies.includes(part.split('=', 1)[0]!.trim()))
     if (cookies.length > 0) kept.push(name, cookies.join(';').trim())
   }
   kept.push(...changes.pairs)
@@ -53,7 +55,12 @@ export function changedRequest(headers: string[], changes: RequestChanges): stri
 export function changedResponse(headers: readonly string[], changes: ResponseChanges): string[] {
   const kept: string[] = []
   for (let index = 0; index < headers.length; index += 2) {
-    if (!isChanged(changes, headers[index]!)) kept.push(headers[index]!, headers[index + 1]!)
+    const name = headers[index]!
+    if (isChanged(changes, name)) continue
+    const value = headers[index + 1]!
+    const kind = changes.foreignCookies === null || name.toLowerCase() !== 'set-cookie' ? 'other' : 'cookie'
+    const shown = kind === 'other' ? value : hostOnlyCookie(value, changes.foreignCookies!)
+    if (shown !== null) kept.push(name, shown)
   }
   kept.push(...changes.pairs)
   if (changes.vary !== null && !changes.names.includes('vary')) kept.push('vary', changes.vary)

@@ -53,3 +53,21 @@ export function sharePasswordError(wrong: boolean, next?: string): ErrorResponse
     form: { action: '/.stackquay/share', label: 'Password', button: 'Open', ...(next !== undefined && { next }) },
   }
 }
+
+export const signInError: ErrorResponse = {
+  status: 401,
+  code: 'sign_in_required',
+  title: 'Please sign in',
+  detail: 'This address is for people who are signed in to Stackquay.',
+  hint: 'Open it in a browser, and sign in there.',
+  tone: 'calm',
+}
+
+export const foreignOriginError: ErrorResponse = {
+  status: 403,
+  code: 'origin_forbidden',
+  title: 'Not from that page',
+  detail: 'Pages of other addresses may lead here, and nothing else.',
+  hint: 'Open this address by itself.',
+  tone: 'calm',
+}

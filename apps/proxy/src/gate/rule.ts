@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
+import type { Redeem } from '../codes.ts'
 import type { ErrorResponse } from '../error-responses.ts'
 
 export type Ruled = GateAnswer | null | Promise<GateAnswer | null>
@@ -22,6 +23,8 @@ export interface Visit {
   /** Reads the body of a form, at most a few KB; null when there is none or it is none. */
   form(): Promise<URLSearchParams | null>
   readonly isUpgrade: boolean
+  /** Changes a code for a cookie, once, by the hash of the code and the host that it is for. */
+  readonly redeem: Redeem
   readonly now: number
 }
 

@@ -1,4 +1,5 @@
 import type { Lines } from '../access/line-page.ts'
+import type { Entered } from '../codes.ts'
 import type { Limits } from '../limits.ts'
 import type { UseOfProject } from '../project-use.ts'
 import type { RouteChanges } from '../route-changes.ts'
@@ -25,6 +26,11 @@ export interface Asked {
   readonly order: Order
 }
 
+/** The main process's answer to the question of the same `turn`. */
+export interface Redeemed {
+  readonly redeemed: { readonly turn: number; readonly entered: Entered | null }
+}
+
 /** What each kind of order is answered with. */
 export interface Answers {
   readonly begin: null
@@ -47,3 +53,5 @@ export type Report =
   | { readonly lines: Lines }
   /** Requests wait for a project to wake, or none does any more. */
   | { readonly wanted: { readonly project: string; readonly isWanted: boolean } }
+  /** Asks for what a code stands for. */
+  | { readonly redeem: { readonly turn: number; readonly hash: string; readonly host: string } }

@@ -1,9 +1,10 @@
-import { spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import type { Server } from 'node:http'
 import type { Lines } from '../access/line-page.ts'
+import type { Redeem } from '../codes.ts'
 import type { Limits } from '../limits.ts'
 import type { RouteTable } from '../route-table.ts'
-import type { Answers, Asked, Order, Report, WorkerCounts } from './messages.ts'
+import type { Answers, Asked, Order, Redeemed, Report, WorkerCounts } from './messages.ts'
 import { memoryFlags, nodeFile, program } from './program.ts'
 
 /** One worker process, seen from the main process. */
@@ -32,13 +33,14 @@ export interface PoolWorkerOptions {
   readonly table: RouteTable
   record(lines: Lines): void
   wanted(project: string, isWanted: boolean): void
+  readonly redeem: Redeem
 }
 
 /** Loading takes 100 ms, and much longer on a machine that is busy with everything else. */
 const startWithin = 20_000
 
 /** Starts a worker. It gets the table before the socket, so it never answers without one. */
-export function startPoolWorker({ socket, limits, table, record, wanted }: PoolWorkerOptions): PoolWorker {
+export function startPoolWorker({ socket, limits, table, record, wanted, redeem }: PoolWorkerOptions): PoolWorker {
   const child = spawn(nodeFile(), [...memoryFlags, program, '--worker'], {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     serialization: 'advanced',
@@ -50,16 +52,13 @@ export function startPoolWorker({ socket, limits, table, record, wanted }: PoolW
   let lastCounts: WorkerCounts = { requests: 0, connections: 0, tunnels: 0, held: 0, dropped: 0 }
 
   child.on('message', (report: Report) => {
-    if ('lines' in report) {
-      record(report.lines)
-      return
+    if ('lines' in report) record(report.lines)
+    else if ('wanted' in report) wanted(report.wanted.project, report.wanted.isWanted)
+    else if ('redeem' in report) void answerWith(child, report.redeem, redeem)
+    else {
+      open.get(report.turn)?.resolve(report.answer)
+      open.delete(report.turn)
     }
-    if ('wanted' in report) {
-      wanted(report.wanted.project, report.wanted.isWanted)
-      return
-    }
-    open.get(report.turn)?.resolve(report.answer)
-    open.delete(report.turn)
   })
   const ended = new Promise<void>((resolve) => {
     // Its last notes may arrive behind its exit; the end of the channel is behind both.
@@ -116,6 +115,15 @@ export function startPoolWorker({ socket, limits, table, record, wanted }: PoolW
     },
     ended,
   }
+}
+
+async function answerWith(
+  child: ChildProcess,
+  { turn, hash, host }: Extract<Report, { redeem: unknown }>['redeem'],
+  redeem: Redeem,
+): Promise<void> {
+  const entered = await redeem(hash, host)
+  if (child.connected) child.send({ redeemed: { turn, entered } } satisfies Redeemed, undefined, undefined, () => {})
 }
 
 /** It talks to the world and gets nothing that it does not need. */

@@ -2,6 +2,7 @@ import type { Server } from 'node:http'
 import { Server as NetServer } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { NoteExchange } from '../access/exchange-note.ts'
+import type { Redeem } from '../codes.ts'
 import { createHolds } from '../holds.ts'
 import type { Limits } from '../limits.ts'
 import { type UseOfProject, usesOf } from '../project-use.ts'
@@ -41,6 +42,7 @@ export interface ServingOptions {
   readonly withShareListeners: boolean
   /** Requests wait for a project to wake, or none does any more. */
   wanted(project: string, isWanted: boolean): void
+  readonly redeem: Redeem
 }
 
 export interface Counts {
@@ -53,7 +55,7 @@ export interface Counts {
 /** `withShareListeners`: also those of shares, at ports of their own. */
 export function createServing(
   routes: RouteIndex,
-  { limits, note, withShareListeners, wanted }: ServingOptions,
+  { limits, note, withShareListeners, wanted, redeem }: ServingOptions,
 ): Serving {
   const state: ProxyState = {
     routes,
@@ -64,6 +66,7 @@ export function createServing(
     shareEnds: createShareEnds(),
     holds: createHolds(limits.held),
     waitsForWake: createWaitsForWake(wanted),
+    redeem,
     limits,
     note,
   }

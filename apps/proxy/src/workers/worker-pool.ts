@@ -1,5 +1,6 @@
 import type { Server } from 'node:http'
 import type { Lines } from '../access/line-page.ts'
+import type { Redeem } from '../codes.ts'
 import type { Limits } from '../limits.ts'
 import { log } from '../log.ts'
 import type { UseOfProject } from '../project-use.ts'
@@ -41,6 +42,7 @@ export interface WorkerPoolOptions {
   readonly most: number
   record(lines: Lines): void
   readonly wanted: Pick<WantedProjects, 'report' | 'forget'>
+  readonly redeem: Redeem
 }
 
 /** A worker that ended sooner than this has a fault that its successor may have too. */
@@ -48,11 +50,11 @@ const shortLife = 2_000
 const longestPause = 10_000
 
 export function createWorkerPool(options: WorkerPoolOptions): WorkerPool {
-  const { socket, limits, table, count, most, record, wanted } = options
+  const { socket, limits, table, count, most, record, wanted, redeem } = options
   const start = () => {
     const source = {}
     const tell = (project: string, isWanted: boolean) => wanted.report(source, project, isWanted)
-    const worker = startPoolWorker({ socket, limits, table: table(), record, wanted: tell })
+    const worker = startPoolWorker({ socket, limits, table: table(), record, wanted: tell, redeem })
     void worker.ended.then(() => wanted.forget(source))
     return worker
   }

@@ -1,10 +1,11 @@
 import type { Server as NetServer } from 'node:net'
 import { factsOfLine, type Lines } from '../access/line-page.ts'
 import { createRecorder } from '../access/recorder.ts'
+import type { Entered, Redeem } from '../codes.ts'
 import { log } from '../log.ts'
 import { withChanges } from '../route-changes.ts'
 import { indexRoutes } from '../route-index.ts'
-import type { Answers, Asked, Order, Report } from './messages.ts'
+import type { Answers, Asked, Order, Redeemed, Report } from './messages.ts'
 import { createServing, type Serving } from './serving.ts'
 
 /** Bytes of the access log that may be on their way to the main process; what is more is dropped. */
@@ -36,6 +37,7 @@ export function runWorker(): void {
       underWay -= size
     })
   }
+  const asking = askForCodes(send)
   const recorder = createRecorder(deliver)
   const end = async (): Promise<void> => {
     if (ending) return
@@ -50,7 +52,8 @@ export function runWorker(): void {
   const acts: { [Kind in Order['kind']]: (order: Extract<Order, { kind: Kind }>, socket: unknown) => Answers[Kind] } = {
     begin: ({ limits, table }) => {
       const wanted = (project: string, isWanted: boolean) => send({ wanted: { project, isWanted } })
-      serving = createServing(indexRoutes(table), { limits, note: recorder.note, withShareListeners: false, wanted })
+      const own = { limits, note: recorder.note, withShareListeners: false, wanted, redeem: asking.redeem }
+      serving = createServing(indexRoutes(table), own)
       return null
     },
     listen: (_order, socket) => {
@@ -74,7 +77,12 @@ export function runWorker(): void {
     },
   }
 
-  process.on('message', ({ turn, order }: Asked, socket: unknown) => {
+  process.on('message', (message: Asked | Redeemed, socket: unknown) => {
+    if ('redeemed' in message) {
+      asking.answered(message.redeemed)
+      return
+    }
+    const { turn, order } = message
     const act = acts[order.kind] as (order: Order, socket: unknown) => Answers[Order['kind']]
     send({ turn, answer: act(order, socket) })
   })
@@ -84,3 +92,30 @@ export function runWorker(): void {
   process.on('SIGINT', () => {})
   process.on('uncaughtException', (error) => log('fault', { pid: process.pid, reason: error.stack ?? String(error) }))
 }
+
+/** Codes are known to the main process alone, so that each is good for one request, whoever gets it. */
+function askForCodes(send: (report: Report) => void): {
+  readonly redeem: Redeem
+  answered(answer: Redeemed['redeemed']): void
+} {
+  const open = new Map<number, (entered: Entered | null) => void>()
+  let turns = 0
+  return {
+    redeem: (hash, host) => {
+      turns += 1
+      const turn = turns
+      const { promise, resolve } = Promise.withResolvers<Entered | null>()
+      const late = setTimeout(() => resolve(null), redeemWithin)
+      open.set(turn, resolve)
+      send({ redeem: { turn, hash, host } })
+      return promise.finally(() => {
+        clearTimeout(late)
+        open.delete(turn)
+      })
+    },
+    answered: ({ turn, entered }) => open.get(turn)?.(entered),
+  }
+}
+
+/** Whoever waited in vain signs in again. */
+const redeemWithin = 5_000

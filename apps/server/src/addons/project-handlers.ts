@@ -2,13 +2,15 @@ import { isDeepStrictEqual } from 'node:util'
 import { ProblemError } from '@stackquay/contract'
 import type { Handlers } from '../http/handler.ts'
 import type { ProjectAnswers } from '../projects/answers.ts'
+import type { Resolver } from '../projects/resolver.ts'
+import { pageUrlOf } from '../projects/service-handlers.ts'
 import type { AddonsKeeper } from './keeper.ts'
 
 type Credentials = Pick<Handlers, 'getServiceCredentials' | 'rotateServiceCredentials'>
 
 /** Addons of a project. They are services, so their credentials are answered by what answers those of services. */
 export function projectAddonHandlers(
-  { addons }: { readonly addons: AddonsKeeper },
+  { addons, resolver }: { readonly addons: AddonsKeeper; readonly resolver: Resolver },
   { find, holds, change }: ProjectAnswers,
   services: Credentials,
 ): Pick<
@@ -17,14 +19,16 @@ export function projectAddonHandlers(
 > {
   return {
     listProjectAddons: async ({ params }) => {
-      const { spec } = await find(params.id)
+      const row = await find(params.id)
+      const { spec } = row
       const items = Object.entries(spec.addons ?? {}).flatMap(([name, held]) => {
         const settings = spec.services[name]
         const now = Object.hasOwn(addons.now(), name) ? addons.now()[name] : undefined
         if (settings === undefined) return []
         const { enabled, version, exposePort } = settings
         const outdated = now !== undefined && !isDeepStrictEqual(held, now)
-        return [{ name, title: held.title, enabled, version, exposePort, outdated, known: now !== undefined }]
+        const facts = { name, title: held.title, enabled, version, exposePort, outdated, known: now !== undefined }
+        return [{ ...facts, pageUrl: pageUrlOf(row, name, resolver) }]
       })
       return { status: 200, body: { items } }
     },

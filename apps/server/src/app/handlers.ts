@@ -4,6 +4,7 @@ import { projectAddonHandlers } from '../addons/project-handlers.ts'
 import { domainHandlers } from '../addresses/domain-handlers.ts'
 import { renameHandler } from '../addresses/rename-handler.ts'
 import { rulesHandlers } from '../addresses/rules-handlers.ts'
+import { servicePageHandlers } from '../addresses/service-page-handlers.ts'
 import { trafficHandlers } from '../addresses/traffic-handlers.ts'
 import { auditHandlers } from '../audit/handlers.ts'
 import { copyHandlers } from '../backup-targets/copy-handlers.ts'
@@ -169,7 +170,7 @@ function changingHandlers(
     ...pullHandlers({ ...changing, reveal, config, filesOf, now, awake }, answers),
     ...services,
     ...addonHandlers({ ...changing, addons }),
-    ...projectAddonHandlers({ addons }, answers, services),
+    ...projectAddonHandlers({ addons, resolver }, answers, services),
     ...workAndCronHandlers({ store, engine, resolver, runs: commands.runs, memory: projects.cron, now }, answers),
     ...mailHandlers({ store, engine, workers: changing.workers, reveal }, answers),
     ...imageHandlers(changing, answers),
@@ -203,15 +204,16 @@ function observingHandlers({ changing: { store, engine, model, workers }, instan
 }
 
 /** How projects are reached. */
-function addressHandlers({ instance, resolving, projects, sharing }: HandlersDeps, { config }: Settings) {
+function addressHandlers({ instance, resolving, projects, sharing }: HandlersDeps, { config, now }: Settings) {
   const { store } = instance
   const { resolver } = resolving
-  const { model, network, published, keeper } = projects
+  const { model, network, published, keeper, passes } = projects
   const { baseDomain } = config
   return {
     ...domainHandlers({ store, model, resolver, network, baseDomain, published }),
     ...rulesHandlers({ store, model, resolver, network, published }),
     ...shareHandlers({ store, model, ...sharing, proxy: controlOf(keeper) }),
+    ...servicePageHandlers({ store, model, resolver, passes, published, proxy: controlOf(keeper), now }),
     ...trafficHandlers({ store, proxy: () => (keeper === null ? 'off' : keeper.control()) }),
   }
 }

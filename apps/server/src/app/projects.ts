@@ -1,8 +1,10 @@
+import { instanceId } from '../access/session-origin.ts'
 import { createNetwork, type Network } from '../network/network.ts'
 import { forgetDeleted } from '../projects/forget-deleted.ts'
 import { openProjects, type Projects } from '../projects/open-projects.ts'
 import { createPublished, type Published } from '../projects/published.ts'
 import { openProxyKeeper, type ProxyKeeper } from '../proxy-keeper.ts'
+import { createPagePasses, type PagePasses, watchPagePasses } from '../service-pages/passes.ts'
 import type { AppContext } from './context.ts'
 import type { Instance } from './instance.ts'
 import type { Resolving } from './resolving.ts'
@@ -11,6 +13,8 @@ import type { Resolving } from './resolving.ts'
 export interface KnownProjects extends Projects {
   /** Domains, rules and shares, as they are stored. */
   readonly network: Network
+  /** Who may come in to pages of services. */
+  readonly passes: PagePasses
   /** Null where the settings want no proxy. */
   readonly keeper: ProxyKeeper | null
   readonly published: Published
@@ -36,16 +40,19 @@ export function openKnownProjects(
   { config, now, onError, signal }: Pick<AppContext, 'config' | 'now' | 'onError' | 'signal'>,
 ): KnownProjects {
   const network = createNetwork(store)
+  const passes = createPagePasses(store, () => instanceId(store))
   const keeper = openProxyKeeper({ config, socket, onError })
   const stopForgetting = forgetDeleted({ store, resolver, keeper, onError })
   const { named } = engines
-  const projects = openProjects({ store, resolver, engine, named, config, network, keeper, now, onError })
+  const projects = openProjects({ store, resolver, engine, named, config, network, passes, keeper, now, onError })
   const { observations, routes, model, progressLog } = projects
   observations.onChange((project) => images.observed(project, observations.of(project)))
   const published = createPublished(routes, signal)
+  const stopWatching = watchPagePasses({ store, passes, publish: routes.publish, onError })
   return {
     ...projects,
     network,
+    passes,
     keeper,
     published,
     namesExpired: async (ids) => {
@@ -59,6 +66,7 @@ export function openKnownProjects(
     },
     close: () => {
       stopForgetting()
+      stopWatching()
       projects.cron.close()
       keeper?.close()
     },

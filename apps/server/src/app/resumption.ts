@@ -53,7 +53,7 @@ async function resume(
   { config, now, onError }: Pick<AppContext, 'config' | 'now' | 'onError'>,
 ): Promise<{ readonly spares: boolean }> {
   const { store, engine, isolation } = instance
-  const { model, observations, network, routes } = projects
+  const { model, observations, network, passes, routes } = projects
   const { orchestrator, restartHolds } = operations
   const { testEnvironments, runs, terminals } = commands
   const resuming = { store, model, observations, orchestrator }
@@ -62,7 +62,7 @@ async function resume(
 
   await renewWalls()
   await projects.cron.load()
-  await Promise.all([model.load(), network.load()])
+  await Promise.all([model.load(), network.load(), passes.load()])
   // Before the first look, so that nothing that ends between the two goes unseen.
   orchestrator.watch()
   for (const { row } of model.all()) await lookAt(row.id, observations)

@@ -140,7 +140,10 @@ async function requireRoom(parent: ProjectRow, branch: string, store: Store): Pr
 }
 
 async function freeSlug(branch: string, parent: ProjectRow, store: Store): Promise<string> {
-  for (const slug of branchSlugs(branch, parent.slug)) if ((await store.projects.find(slug)) === null) return slug
+  // Their pages are at `<name>--<slug>`, now or once the project has them.
+  const addons = [...Object.keys(parent.spec.addons ?? {}), ...(await store.addons.all()).map(({ name }) => name)]
+  for (const slug of branchSlugs(branch, parent.slug, addons))
+    if ((await store.projects.find(slug)) === null) return slug
   throw new ProblemError('conflict', `No name is free for the branch "${branch}".`, {
     hint: 'A project with a shorter slug leaves more room.',
   })

@@ -21,6 +21,7 @@ import type { Observations, Orchestrator } from '@stackquay/orchestrator'
 import { ChangedError, newId, type OperationRow, type ProjectRow, type Store, type Transaction } from '@stackquay/store'
 import type { Catalogue } from '../catalogue/catalogue.ts'
 import type { RequestContext } from '../http/handler.ts'
+import { refuseTakenPages } from '../service-pages/page-taken.ts'
 import type { Workers } from '../workers/workers.ts'
 import { type Accepted, acceptAct, acceptAlone, acceptQuietlyAt, begin, busy, type Stand, standNow } from './accept.ts'
 import type { EngineChoice } from './engine-choice.ts'
@@ -120,6 +121,7 @@ export async function proposeChange(
       : merged.errors),
   ])
   const full = merged.ok ? merged.spec : row.spec
+  await refuseTakenPages(row, full, deps)
   const spec: ProjectSpec = drops === undefined ? full : { ...full, databases: withoutDatabase(full, drops.name) }
   const dropped = drops === undefined ? undefined : { ...drops, settings: row.spec.databases[drops.name] ?? null }
   const removed = await withSnapshots(row.id, removalOf(merged.ok ? merged.removesData : [], dropped), store)

@@ -11,6 +11,7 @@ import type { ProjectRow, Store } from '@stackquay/store'
 import type { Config } from '../config.ts'
 import type { Network } from '../network/network.ts'
 import type { ProxyKeeper } from '../proxy-keeper.ts'
+import type { PagePasses } from '../service-pages/passes.ts'
 import { type CronMemory, createCronMemory } from './cron-memory.ts'
 import { limitsUnavailable } from './engine-limits.ts'
 import { createLateArchives, type LateArchives } from './late-archives.ts'
@@ -45,6 +46,7 @@ export function openProjects({
   named,
   config,
   network,
+  passes,
   keeper,
   now,
   onError,
@@ -56,6 +58,7 @@ export function openProjects({
   named(name: ProjectRow['engine']): Engine | null
   readonly config: Config
   readonly network: Network
+  readonly passes: PagePasses
   readonly keeper: ProxyKeeper | null
   readonly now: () => Date
   onError(error: unknown, what: string): void
@@ -67,7 +70,7 @@ export function openProjects({
   const cron = createCronMemory(store, now)
   const entries = createEntries({ observations, watches, late, cron })
   const put = async (publication: Parameters<ProxyKeeper['put']>[0]) => keeper?.put(publication)
-  const routes = createRoutes({ projects: entries, resolver, engine, config, network, put, onError })
+  const routes = createRoutes({ projects: entries, resolver, engine, config, network, passes, put, onError })
   let isLookedAt = false
   // Before all were looked at, those that were not would seem to be stopped; the proxy goes on with the table it has.
   const publish = async (projects: readonly string[]) => {

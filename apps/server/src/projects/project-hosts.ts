@@ -1,3 +1,4 @@
+import { pageLabel } from '@stackquay/domain'
 import type { Config } from '../config.ts'
 
 /** Where projects answer: `<prefix><slug><suffix>` below the base domain, at the port of the proxy. */
@@ -6,6 +7,10 @@ export interface ProjectHosts {
   url(slug: string, suffix?: string, prefix?: string): string
   /** Of any host name, with the proxy's port. */
   urlOf(host: string): string
+  /** Where people open the page of a service. */
+  pageOf(slug: string, service: string): { readonly host: string; readonly url: string }
+  /** Whether anything answers there. */
+  readonly hasProxy: boolean
   /** Shares are `<random>.<this>`. */
   readonly shareDomain: string
 }
@@ -18,6 +23,11 @@ export function projectHosts({ baseDomain, proxy }: Pick<Config, 'baseDomain' | 
     host,
     urlOf,
     url: (slug, suffix, prefix) => urlOf(host(slug, suffix, prefix)),
+    pageOf: (slug, service) => {
+      const name = host(pageLabel(service, slug))
+      return { host: name, url: urlOf(name) }
+    },
+    hasProxy: proxy !== null,
     shareDomain: `share.${baseDomain}`,
   }
 }

@@ -7,6 +7,8 @@ export interface RouteNames {
   renew(project: string, own: readonly string[], given: readonly string[]): readonly string[]
   /** Whether a project has it by itself. */
   isOwn(name: string): boolean
+  /** Whether no other project has it by itself: of two, the one that is called so keeps it, and not the one of which a service has its page there. */
+  isOwnOf(project: string, name: string): boolean
 }
 
 export function createRouteNames(): RouteNames {
@@ -18,9 +20,12 @@ export function createRouteNames(): RouteNames {
       const before = own.namesOf(project)
       own.put(project, ownNames)
       const moved = new Set(ownNames).symmetricDifference(before)
-      return [...moved].flatMap((name) => [...given.projectsOf(name)]).filter((other) => other !== project)
+      return [...moved]
+        .flatMap((name) => [...given.projectsOf(name), ...own.projectsOf(name)])
+        .filter((other) => other !== project)
     },
     isOwn: (name) => own.projectsOf(name).size > 0,
+    isOwnOf: (project, name) => [...own.projectsOf(name)].every((other) => other === project),
   }
 }
 

@@ -1,4 +1,5 @@
 import { visibleText } from '@stackquay/contract'
+import { serviceTypeIn } from '@stackquay/domain'
 import type { Engine } from '@stackquay/engine-api'
 import type { RouteChanges } from '@stackquay/proxy/route-changes'
 import type { PageName, Route, RouteRules, RouteTable, Target } from '@stackquay/proxy/route-table'
@@ -6,6 +7,7 @@ import type { Config } from '../config.ts'
 import type { Network, ProjectNetwork } from '../network/network.ts'
 import { routeRules } from '../network/route-rules.ts'
 import { shareListener } from '../network/share-listener.ts'
+import type { PagePasses } from '../service-pages/passes.ts'
 import type { Entries, Entry, Known, Status } from './model-entry.ts'
 import type { Resolver } from './resolver.ts'
 import { createRouteNames, type RouteNames } from './route-names.ts'
@@ -37,6 +39,7 @@ export interface RoutesOptions {
   readonly engine: Engine
   readonly config: Config
   readonly network: Network
+  readonly passes: Pick<PagePasses, 'of' | 'cookie'>
   put(publication: Publication): Promise<void>
   onError(error: unknown, what: string): void
 }
@@ -126,13 +129,14 @@ interface Made {
 function tableOf(
   generation: number,
   told: ReadonlyMap<string, Made>,
-  { config, resolver }: Pick<RoutesOptions, 'config' | 'resolver'>,
+  { config, resolver, passes }: Pick<RoutesOptions, 'config' | 'resolver' | 'passes'>,
 ): RouteTable {
   return {
     version: 1,
     generation,
     routes: [...told.values()].flatMap(({ routes }) => routes),
     shareSuffix: `.${resolver.shareDomain}`,
+    signIn: { suffix: `.${config.baseDomain}`, ...signInWith({ config, passes }) },
     ...(config.trustedProxies.length > 0 && { trustedProxies: config.trustedProxies }),
   }
 }
@@ -152,7 +156,14 @@ async function differencesOf(
     const one = known === null ? null : { known, network: network.of(id) }
     seen.set(id, one)
     const given = one === null ? [] : one.network.domains.map(({ host }) => host)
-    const own = one === null ? [] : [...ownHosts(one.known, resolver), ...formerHosts(one.known, one.network, resolver)]
+    const own =
+      one === null
+        ? []
+        : [
+            ...ownHosts(one.known, resolver),
+            ...pageHosts(one.known, resolver),
+            ...formerHosts(one.known, one.network, resolver),
+          ]
     for (const other of names.renew(
       id,
       own.map(({ host }) => host),
@@ -189,6 +200,19 @@ function ownHosts({ row, resolved }: Known, resolver: Resolver) {
     workload,
   }))
   return [{ host: resolver.host(row.slug), workload: null }, ...extra]
+}
+
+/** Of services, for people who are signed in. */
+function pageHosts({ row, resolved }: Known, resolver: Resolver) {
+  return resolved.pages.map(({ workload, port }) => ({
+    host: resolver.pageOf(row.slug, workload).host,
+    workload,
+    port,
+  }))
+}
+
+function signInWith({ config, passes }: Pick<RoutesOptions, 'config' | 'passes'>) {
+  return { url: `${config.publicUrl}/enter`, cookie: passes.cookie }
 }
 
 /** Hosts of before a rename, and the one that each leads to. */
@@ -248,6 +272,7 @@ async function routesOf({ known, network: ownNetwork }: Seen, options: Making): 
     const rules = { ...(before?.allow !== undefined && { allow: before.allow }), redirects }
     routes.push(Promise.resolve({ project, rules, hosts: [host], target: { kind: 'page', page: 'stopped' } }))
   }
+  routes.push(...pageRoutesOf(known, { project, rules: before }, status, options))
   if (share !== null) {
     routes.push(
       targetOf(known, status, entrance(share.workload), options, 'strangers').then((target) => ({
@@ -264,6 +289,31 @@ async function routesOf({ known, network: ownNetwork }: Seen, options: Making): 
     )
   }
   return Promise.all(routes)
+}
+
+/**
+ * Only addresses that are let in to the project are let in here too. Its other rules are those of its application: a password stands in the same
+ * header as that of the page of a broker, and redirects are of paths that are others here.
+ */
+function pageRoutesOf(
+  known: Entry,
+  { project, rules }: { readonly project: Route['project']; readonly rules: RouteRules | undefined },
+  status: Status,
+  options: Making,
+): readonly Promise<Route>[] {
+  const { row } = known
+  return pageHosts(known, options.resolver)
+    .filter(({ host }) => options.names.isOwnOf(row.id, host))
+    .map(async ({ host, workload, port }): Promise<Route> => {
+      const label = serviceTypeIn(row.spec, workload)?.label ?? workload
+      return {
+        hosts: [host],
+        project: { ...project, name: `${visibleText(label)} of ${project.name}` },
+        ...(rules?.allow !== undefined && { rules: { allow: rules.allow } }),
+        signIn: { ...signInWith(options), passes: options.passes.of(row.id, workload) },
+        target: await targetOf(known, status, { workload, port }, options, 'people'),
+      }
+    })
 }
 
 async function targetOf(

@@ -1,6 +1,6 @@
 import type { ServiceType } from '@stackquay/catalog'
 import { ProblemError } from '@stackquay/contract'
-import { servicePointer, serviceSecret, serviceTypeIn, serviceTypesOf } from '@stackquay/domain'
+import { servicePageOf, servicePointer, serviceSecret, serviceTypeIn, serviceTypesOf } from '@stackquay/domain'
 import type { Engine, SecretRef } from '@stackquay/engine-api'
 import type { ProjectRow, Store } from '@stackquay/store'
 import type { Handlers } from '../http/handler.ts'
@@ -8,6 +8,7 @@ import type { ProjectAnswers } from './answers.ts'
 import { type ChangeDeps, usesData } from './change-project.ts'
 import { serviceFields } from './given-fields.ts'
 import { type Given, onceGiven } from './once-given.ts'
+import type { Resolver } from './resolver.ts'
 import { revealFields } from './reveal-fields.ts'
 
 type ServiceHandlers = Pick<
@@ -32,7 +33,10 @@ export function serviceHandlers(
       return {
         status: 200,
         body: {
-          services: services.map(([kind, { enabled, version }]) => ({ kind, enabled, version })),
+          services: services.map(([kind, { enabled, version }]) => ({
+            ...{ kind, enabled, version },
+            pageUrl: pageUrlOf(row, kind, resolver),
+          })),
           keptData: keptDataOf(row, data, kept),
         },
       }
@@ -98,6 +102,17 @@ function keptDataOf(
     const known = kept.find(({ name }) => name === kind)
     return [{ kind, version: known?.version ?? null, sizeBytes: there.sizeBytes, keptAt: known?.keptAt ?? null }]
   })
+}
+
+/** Null while there is nothing to open. */
+export function pageUrlOf(
+  { slug, spec }: Pick<ProjectRow, 'slug' | 'spec'>,
+  name: string,
+  { pageOf, hasProxy }: Pick<Resolver, 'pageOf' | 'hasProxy'>,
+): string | null {
+  const [kind, settings] = [serviceTypeIn(spec, name), spec.services[name]]
+  const isHere = settings?.enabled === true && kind?.runsHere?.(settings) !== false
+  return hasProxy && isHere && kind !== undefined && servicePageOf(kind) !== null ? pageOf(slug, name).url : null
 }
 
 function serviceOf(

@@ -1,6 +1,6 @@
 import type { ProjectView } from '@stackquay/contract'
 import { Link } from '@tanstack/react-router'
-import { Ellipsis, Inbox, KeyRound, Power, RefreshCw, Settings2, Table2, Trash2 } from 'lucide-react'
+import { Ellipsis, ExternalLink, Inbox, KeyRound, Power, RefreshCw, Settings2, Table2, Trash2 } from 'lucide-react'
 import { useState } from 'react'
 import {
   planServiceRotation,
@@ -32,11 +32,12 @@ type Open = 'credentials' | 'rotate' | 'disable' | 'remove' | null
 interface CardProps {
   project: ProjectView
   type: ServiceType
+  pageUrl: string | null
   onChange: () => void
 }
 
 /** A service in use: how it is, where it answers, what programs receive, and what can be done with it. */
-export function ServiceCard({ project, type, onChange }: CardProps) {
+export function ServiceCard({ project, type, pageUrl, onChange }: CardProps) {
   const may = useMay()
   const [open, setOpen] = useState<Open>(null)
   const close = () => setOpen(null)
@@ -59,6 +60,7 @@ export function ServiceCard({ project, type, onChange }: CardProps) {
             <ServiceActs
               project={project}
               type={type}
+              pageUrl={pageUrl}
               runs={workload?.state === 'running'}
               onChange={onChange}
               onOpen={setOpen}
@@ -97,6 +99,7 @@ export function ServiceCard({ project, type, onChange }: CardProps) {
 function ServiceActs({
   project,
   type,
+  pageUrl,
   runs,
   onChange,
   onOpen,
@@ -105,6 +108,18 @@ function ServiceActs({
   const reason = engineReason(project)
   return (
     <div className="flex flex-wrap items-center gap-1.5 max-sm:w-full">
+      {pageUrl !== null && (
+        <a
+          href={pageUrl}
+          target="_blank"
+          rel="noreferrer"
+          aria-label={t.openPageOf(type.label)}
+          className={buttonClass('secondary', 'sm')}
+        >
+          <ExternalLink aria-hidden className="size-3.5" />
+          {t.openPage}
+        </a>
+      )}
       {type.hasInbox && (
         <Link
           to="/projects/$project/mail"

@@ -32,7 +32,8 @@ export function ServicesPage() {
   const kept = extras.data?.keptData ?? (extras.isError && engineReason(project) !== null ? [] : undefined)
   if (services.data !== undefined && kept !== undefined) {
     const types = services.data.items.filter((item) => item.kind === 'service')
-    return <Services project={project} types={types} kept={kept} />
+    const pages = new Map(extras.data?.services.map(({ kind, pageUrl }) => [kind, pageUrl]))
+    return <Services project={project} types={types} kept={kept} pages={pages} />
   }
   if (services.isError || extras.isError) {
     return (
@@ -52,10 +53,12 @@ function Services({
   project,
   types,
   kept,
+  pages,
 }: {
   project: ProjectView
   types: readonly ServiceType[]
   kept: Parameters<typeof KeptDataPanel>[0]['kept']
+  pages: ReadonlyMap<string, string | null>
 }) {
   // A dialog that slides away still shows what it was about.
   const [shaping, setShaping] = useState<ServiceType | null>(null)
@@ -79,7 +82,15 @@ function Services({
           <EmptyState icon={Blocks} title={t.none} detail={t.noneDetail} />
         </div>
       ) : (
-        used.map((type) => <ServiceCard key={type.name} project={project} type={type} onChange={() => shape(type)} />)
+        used.map((type) => (
+          <ServiceCard
+            key={type.name}
+            project={project}
+            type={type}
+            pageUrl={pages.get(type.name) ?? null}
+            onChange={() => shape(type)}
+          />
+        ))
       )}
       {kept.length > 0 && <KeptDataPanel project={project} types={types} kept={kept} onEnable={shape} />}
       {offered.length > 0 && (

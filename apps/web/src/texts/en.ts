@@ -123,6 +123,13 @@ export const en = {
     throttled: (seconds: number) => `Too many attempts. You can try again in ${seconds} s.`,
     sessionEnded: 'Log in to continue where you were.',
   },
+  enter: {
+    pageTitle: 'Open a service',
+    title: 'Opening the page of a service',
+    waiting: 'One moment…',
+    noCookie:
+      'The address sent you back again and again: your browser does not keep its cookie. Allow cookies for it, then try again.',
+  },
   palette: {
     title: 'Search and commands',
     placeholder: 'Type a project, a page or a command…',
@@ -1608,6 +1615,8 @@ export const en = {
     saved: 'Saved.',
     actionsOf: (label: string) => `More actions for ${label}`,
     inbox: 'Inbox',
+    openPage: 'Open',
+    openPageOf: (label: string) => `Open the page of ${label}`,
     credentials: 'Credentials',
     credentialsOf: (label: string) => `Credentials of ${label}`,
     rotate: 'Rotate credentials…',
@@ -2803,6 +2812,7 @@ export const en = {
       'service.data.delete': 'Delete kept data',
       'service.credentials.read': 'Read service credentials',
       'service.credentials.rotate': 'Rotate service credentials',
+      'service.page.open': 'Open page of a service',
       'mail.update': 'Mark mail',
       'mail.delete': 'Delete mail',
       'action.run': 'Run action',

@@ -25,7 +25,6 @@ function describe(addon: AddonDefinition): ServiceType {
   const { name, title, description, versions, native, volumes = [], injects = {}, credentials = [] } = addon
   const nature = { keepsData: volumes.length > 0, alwaysPublished: false }
   const hasImages = versions.every(({ image }) => image !== undefined)
-  const page = addon.ports.find((port) => port.page === true)
   const install = installOf(addon)
   return {
     kind: 'service',
@@ -91,7 +90,6 @@ function describe(addon: AddonDefinition): ServiceType {
               outside(connection),
             ),
         }),
-    ...(page === undefined ? {} : { hostLabel: name }),
     ...(addon.mounts === undefined ? {} : { seesSource: true as const }),
     ...(addon.memoryMinimum === undefined ? {} : { memoryMinimum: bytesOf(addon.memoryMinimum) }),
   }

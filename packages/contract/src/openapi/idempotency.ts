@@ -9,6 +9,7 @@ const unkept: readonly string[] = [
   'createToken',
   'createBackupTarget',
   'createTicket',
+  'openServicePage',
   'login',
   'completeSetup',
   'revealSecretKey',

@@ -2,6 +2,8 @@ import { z } from 'zod'
 import { operation, type Raise, type Scope } from '../operation.ts'
 import {
   DeviceView,
+  Hop,
+  HopCreate,
   LoginInput,
   LoginResult,
   Me,
@@ -175,6 +177,22 @@ export const createTicket = operation({
   body: TicketCreate,
   results: { 201: TicketCreated },
   problems: [],
+})
+
+export const openServicePage = operation({
+  id: 'openServicePage',
+  method: 'POST',
+  path: '/auth/hops',
+  tag: 'Access',
+  summary: 'Let this session’s browser in to the page of a service',
+  description:
+    'The answer’s `url` works once, within 30 seconds, and gives the browser a cookie of that host. It holds no longer than this session and ' +
+    'the right to operate projects.',
+  access: { kind: 'scope', scope: 'operate', instance: true, session: true },
+  body: HopCreate,
+  results: { 201: Hop },
+  problems: ['not_found', 'unavailable'],
+  audit: 'service.page.open',
 })
 
 export const listSessions = operation({

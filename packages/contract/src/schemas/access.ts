@@ -80,6 +80,17 @@ export const TicketCreated = z
   })
   .meta({ id: 'Ticket' })
 
+export const HopCreate = z
+  .strictObject({
+    host: z.string().min(1).max(253).describe('As the browser asked for it, without a port.'),
+    path: z.string().max(2000).optional().describe('Where in it to go on. Default: `/`.'),
+    secure: z.boolean().optional().describe('Over TLS, at port 443.'),
+  })
+  .meta({ id: 'HopCreate' })
+export const Hop = z
+  .object({ url: z.string().describe('Opened by the same browser, once.'), expiresAt: Time })
+  .meta({ id: 'Hop' })
+
 export const PasswordChange = z
   .strictObject({ current: z.string().min(1).max(256), new: Password })
   .meta({ id: 'PasswordChange' })

@@ -3,7 +3,7 @@ import { z } from 'zod'
 
 export type { AddonDefinition } from '@stackquay/catalog'
 
-import { Time } from './common.ts'
+import { PageUrl, Time } from './common.ts'
 
 export const AddonName = z
   .string()
@@ -41,6 +41,7 @@ export const ProjectAddon = z
     ...fields,
     outdated: z.boolean().describe('The instance has a newer definition; the next start takes it.'),
     known: z.boolean().describe('Whether the instance still has an addon of this name.'),
+    pageUrl: PageUrl,
   })
   .meta({ id: 'ProjectAddon' })
 

@@ -80,3 +80,8 @@ export const ProblemSchema = z
       .optional(),
   })
   .meta({ id: 'Problem' })
+
+export const PageUrl = z
+  .string()
+  .nullable()
+  .describe('Its page, for people who are signed in; null when it has none now.')

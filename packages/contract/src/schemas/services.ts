@@ -1,7 +1,7 @@
 import { serviceTypes } from '@stackquay/catalog'
 import { z } from 'zod'
 import { AddonName } from './addons.ts'
-import { Time } from './common.ts'
+import { PageUrl, Time } from './common.ts'
 
 const names = (kinds: typeof serviceTypes) => z.enum(kinds.map((kind) => kind.name) as [string, ...string[]])
 
@@ -29,7 +29,9 @@ export const Extras = z
   .object({
     services: z
       .array(
-        z.object({ kind: z.string(), enabled: z.boolean(), version: z.string() }).meta({ id: 'ConfiguredService' }),
+        z
+          .object({ kind: z.string(), enabled: z.boolean(), version: z.string(), pageUrl: PageUrl })
+          .meta({ id: 'ConfiguredService' }),
       )
       .describe('Services that were ever configured.'),
     keptData: z.array(KeptData).describe('Data of services that are not enabled.'),

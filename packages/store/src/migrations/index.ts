@@ -29,6 +29,7 @@ import * as sleep from './0027-sleep.ts'
 import * as branches from './0028-branches.ts'
 import * as addons from './0029-addons.ts'
 import * as releases from './0030-releases.ts'
+import * as pagePasses from './0031-page-passes.ts'
 import * as pendingPullRequests from './0034-pending-pull-requests.ts'
 
 /** In order; the position, counted from one, is the schema's version. Only ever added to: what was released stays as it is. */
@@ -63,6 +64,7 @@ export const migrations: readonly Migration[] = [
   branches,
   addons,
   releases,
+  pagePasses,
   pendingPullRequests,
 ]
 

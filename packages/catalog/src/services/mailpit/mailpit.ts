@@ -14,7 +14,7 @@ export const mailpit: ServiceType = {
   summary: 'Takes every mail the project sends, delivers none, and shows them. Keeps the newest 10,000, 2 GiB at most.',
   ports: [
     { name: 'smtp', port: 1025, published: false },
-    { name: 'web', port: 8025, published: true },
+    { name: 'web', port: 8025, published: true, page: true },
   ],
   alwaysPublished: true,
   keepsData: true,
@@ -57,6 +57,7 @@ function toWorkload(input: ServiceInput): WorkloadSpec {
         ...mailpit.ports.flatMap(({ name }) => listenWords(input, name)),
         ...shownAt(input),
         ...namesOf(input).flatMap((name) => ['--name', name]),
+        ...(input.pageHost === undefined ? [] : ['--page-name', input.pageHost]),
       ],
       cwd: dataPath(mailpit.name),
     },

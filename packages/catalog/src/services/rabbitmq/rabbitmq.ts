@@ -19,7 +19,7 @@ export const rabbitmq: ServiceType = {
   summary: 'Message broker with queues, exchanges and streams.',
   ports: [
     { name: 'amqp', port: 5672, published: true },
-    { name: 'management', port: 15672, published: false },
+    { name: 'management', port: 15672, published: false, page: true },
   ],
   ...nature,
   forTests: 'none',

@@ -12,6 +12,8 @@ export interface Place {
   readonly shownPort: number | null
   /** Further names it is reached by. */
   readonly names: readonly string[]
+  /** Its own name at a proxy, which has a port of its own. */
+  readonly pageName: string | null
   readonly apiKey: string | null
 }
 
@@ -49,11 +51,13 @@ export function refusal(request: IncomingMessage, place: Place, about: 'page' | 
 /** Other names may be made to point here (DNS rebinding); an address cannot. */
 function isOurs(host: string, place: Place): boolean {
   const match = /^(\[[0-9a-f:.]+\]|[a-z0-9.-]+)(?::(\d{1,5}))?$/i.exec(host)
-  if (match === null || ![place.port, place.shownPort].includes(Number(match[2] ?? 80))) return false
+  if (match === null) return false
   const name = match[1]!
     .toLowerCase()
     .replace(/^\[|\]$/g, '')
     .replace(/\.$/, '')
+  if (name === place.pageName) return true
+  if (![place.port, place.shownPort].includes(Number(match[2] ?? 80))) return false
   if (isIP(name)) return !isLoopback(place.host) || isLoopback(name)
   return name === 'localhost' || name.endsWith('.localhost') || place.names.includes(name)
 }

@@ -20,6 +20,8 @@ const { values: options } = parseArgs({
     'shown-port': { type: 'string' },
     // Names under which the web port is reached, besides loopback ones.
     name: { type: 'string', multiple: true, default: [] },
+    // The name under which a proxy leads to it, at whichever port that has.
+    'page-name': { type: 'string' },
     'max-messages': { type: 'string', default: '10000' },
     'max-bytes': { type: 'string', default: String(2 * 1024 ** 3) },
   },
@@ -43,6 +45,7 @@ try {
   const smtp = await openSmtp(Number(smtpPort), options['smtp-host'], store, reader)
   const web = await openWeb({
     ...{ port: Number(webPort), host: options['web-host'], names: options.name, apiKey },
+    pageName: options['page-name'] ?? null,
     shownPort: shownPort === undefined ? null : Number(shownPort),
     ...{ store, reader },
   })
