@@ -7,8 +7,8 @@ import { createSession } from './session.ts'
 import { BadPacketError, createPacketCutter } from './wire.ts'
 
 /*
- * The process of one SFTP session. Arguments: uid and gid, or `-` for those of the service, the folder that is the root, and the order of
- * the fields of a new link. It speaks SFTP on its standard input and output. Like the helper that acts as a project’s user it is started as
+ * The process of one SFTP session. Arguments: uid and gid, or `-` for those of the service, the folder that is the root, the order of
+ * the fields of a new link, and `ahead` when small files are told with their handle. It speaks SFTP on its standard input and output. Like the helper that acts as a project’s user it is started as
  * root, loads its files, gives up its rights for good, and only then reads what to do; so the kernel lets no process of that user look into it.
  *
  * It serves one client alone, in order, so it reads and writes without an event loop: what a small request costs is mostly waiting for and
@@ -19,7 +19,7 @@ const mostRead = 256 << 10
 /** Of answers that wait for those to requests of the same chunk. */
 const mostWaiting = 64 << 10
 
-const [uid, gid, folder, order] = process.argv.slice(2)
+const [uid, gid, folder, order, ahead] = process.argv.slice(2)
 flushCompileCache()
 // Threads are made while there is no limit of processes in the way.
 await stat('/')
@@ -32,7 +32,7 @@ process.exit(serve(folder ?? ''))
 function serve(path: string): number {
   if (!statSync(path).isDirectory()) return 71
   const answers = createAnswers()
-  const session = createSession(openRoot(path), { linkFirst: order === 'link-first' })
+  const session = createSession(openRoot(path), { linkFirst: order === 'link-first', ahead: ahead === 'ahead' })
   const cut = createPacketCutter((packet) => answers.add(session(packet)))
   const chunk = Buffer.allocUnsafeSlow(mostRead)
   try {
