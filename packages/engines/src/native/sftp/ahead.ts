@@ -69,7 +69,7 @@ export function createAhead(uses: AheadUses): Ahead {
     fromClient: (chunk) => {
       const passed = skimClient(chunk)
       const first = passed.length === 0 ? null : closed()
-      return first === null ? passed : [first, ...passed]
+      return first === null ? passed : [Buffer.concat([first, ...passed])]
     },
     fromProcess: createSkim({
       wants: (type) => type === packets.ahead,
