@@ -108,7 +108,12 @@ describe('a session of SFTP', { timeout: 120_000 }, () => {
     one.send(ask.open(1, '/small', flags.read))
     const [handle] = await one.answers(1)
     const number = new PacketReader(handle!, 5).bytes().readUInt32BE()
-    one.send(ask.fstat(2, number), ask.read(3, number, 0, 32_768), ask.read(4, number, 11, 32_768), ask.close(5, number))
+    one.send(
+      ask.fstat(2, number),
+      ask.read(3, number, 0, 32_768),
+      ask.read(4, number, 11, 32_768),
+      ask.close(5, number),
+    )
     const [attributes, data, end, closed] = await one.answers(4)
     assert.equal(one.asked() - before, 1)
     assert.deepEqual([attributes![0], attributes!.readUInt32BE(1)], [packets.attrs, 2])
@@ -144,9 +149,11 @@ describe('a session of SFTP', { timeout: 120_000 }, () => {
     const folders = [join(root, 'one'), join(root, 'other')]
     for (const folder of folders) {
       await mkdir(folder)
-      for (const name of ['a', 'b', 'c']) await writeFile(join(folder, name), name.repeat(name === 'c' ? mostAhead + 1 : 50))
+      for (const name of ['a', 'b', 'c'])
+        await writeFile(join(folder, name), name.repeat(name === 'c' ? mostAhead + 1 : 50))
       if (isRoot)
-        for (const path of [folder, ...['a', 'b', 'c'].map((name) => join(folder, name))]) await chown(path, 65533, 65533)
+        for (const path of [folder, ...['a', 'b', 'c'].map((name) => join(folder, name))])
+          await chown(path, 65533, 65533)
     }
     const [near, plain] = [await start(true, folders[0]), await start(false, folders[1])]
     const random = randomOf(7)
@@ -160,7 +167,10 @@ describe('a session of SFTP', { timeout: 120_000 }, () => {
         const kind = random(8)
         if (kind < 2) burst.push(ask.open(id, name, [flags.read, flags.read, 3][random(3)]!))
         else if (kind < 5) burst.push(ask.read(id, handle, [0, 0, 50, 20][random(4)]!, [100, 32_768, 10][random(3)]!))
-        else burst.push([ask.write(id, handle, random(60), `${turn}`), ask.close(id, handle), ask.lstat(id, name)][kind - 5]!)
+        else
+          burst.push(
+            [ask.write(id, handle, random(60), `${turn}`), ask.close(id, handle), ask.lstat(id, name)][kind - 5]!,
+          )
         if (kind < 2 && name !== '/none') opened += 1
       }
       const bytes = Buffer.concat(burst)
@@ -236,7 +246,10 @@ describe('what is told with an open file', () => {
     assert.deepEqual(passes(twice.ahead, read, read), read)
     assert.equal(twice.state.answers.length, 1)
     const ordered = made()
-    assert.equal(passes(ordered.ahead, read, ask.read(3, 1, 4, 4), ask.read(4, 1, 8, 4), ask.read(5, 1, 10, 4)).length, 0)
+    assert.equal(
+      passes(ordered.ahead, read, ask.read(3, 1, 4, 4), ask.read(4, 1, 8, 4), ask.read(5, 1, 10, 4)).length,
+      0,
+    )
     assert.deepEqual(
       ordered.state.answers.slice(0, 3).map((answer) => new PacketReader(answer, 9).text()),
       ['0123', '4567', '89'],

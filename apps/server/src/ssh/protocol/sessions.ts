@@ -1,4 +1,3 @@
-import type { Socket } from 'node:net'
 import { takesVariable } from '@stackquay/domain/ssh'
 import type { PseudoTtyInfo, ServerChannel, Session } from 'ssh2'
 import type { ChannelEar, ClientWires } from './client.ts'

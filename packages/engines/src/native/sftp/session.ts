@@ -89,7 +89,12 @@ export function createSession(root: Root, options: SessionOptions): SftpSession 
 type Act = (id: number, packet: PacketReader) => Buffer | null
 
 function createActs(root: Root, options: SessionOptions): Readonly<Record<number, Act>> {
-  return { ...fileActs(root, options), ...nameActs(root), ...linkActs(root, options), [packets.extended]: extendedAct(root) }
+  return {
+    ...fileActs(root, options),
+    ...nameActs(root),
+    ...linkActs(root, options),
+    [packets.extended]: extendedAct(root),
+  }
 }
 
 const handles = createHandles()
