@@ -49,7 +49,10 @@ export function joinFiles(channel: ServerChannel): JoinedFiles {
 /** Reads no more than the other side takes. */
 function carry(from: Readable, to: Writable, look: (chunk: Buffer) => readonly Buffer[]): void {
   const resume = () => void from.resume()
+  // What comes for nobody goes nowhere, so that the end behind it is seen.
+  to.once('close', resume)
   from.on('data', (chunk: Buffer) => {
+    if (to.destroyed) return
     let takes = true
     for (const part of look(chunk)) takes = to.write(part)
     if (takes) return
