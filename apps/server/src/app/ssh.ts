@@ -80,6 +80,7 @@ export async function openSsh(
           account: await isolation.accounts.of(row.id),
           root: row.path,
           linkFirst: sendsLinkFirst(peer.software),
+          ahead: true,
         })
       },
       onError,

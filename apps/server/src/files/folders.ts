@@ -44,7 +44,7 @@ export function createProjectFolders(
       if (one.files.isOpen) return one
       end(one)
     }
-    const child = await places.start({ account, root: path, linkFirst: false })
+    const child = await places.start({ account, root: path, linkFirst: false, ahead: false })
     const one: Held = { project: id, key, files: openSftpFiles(child), idle: null }
     held.add(one)
     return one

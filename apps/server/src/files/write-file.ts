@@ -51,14 +51,20 @@ export async function writeWhole(files: SftpFiles, wanted: Wanted, parts: PartFi
   })
 }
 
+/** One piece is written while the next one arrives. */
 async function writeAll(files: SftpFiles, handle: Buffer, content: AsyncIterable<Uint8Array>): Promise<number> {
   let size = 0
+  let written: Promise<void> = Promise.resolve()
   for await (const chunk of content) {
+    await written
     if (size + chunk.length > mostBytes)
       throw new ProblemError('too_large', 'The file has more than 4 GiB.', { hint: 'Copy it with SFTP or rsync.' })
-    await files.write(handle, size, chunk)
+    written = files.write(handle, size, chunk)
+    // Its error is told below, or with the next piece; the content may break off before.
+    written.catch(() => undefined)
     size += chunk.length
   }
+  await written
   return size
 }
 

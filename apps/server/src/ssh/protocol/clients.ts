@@ -147,20 +147,37 @@ function handOn(
   channel?.given(message.end, handle)
 }
 
-/** `ssh2` writes a packet in three parts. What is written in one turn goes to the kernel together. */
+/** `ssh2` writes a packet in three parts. What is written in one turn goes to the kernel together, and as one piece while it is little. */
 function joinWrites(socket: Socket): void {
-  let isJoining = false
   const write = socket.write.bind(socket) as (...args: readonly unknown[]) => boolean
-  const end = () => {
-    isJoining = false
+  const end = socket.end.bind(socket) as (...args: readonly unknown[]) => Socket
+  let parts: Buffer[] = []
+  let length = 0
+  const flush = () => {
+    const [joined, size] = [parts, length]
+    parts = []
+    length = 0
+    if (size === 0 || !socket.writable) return
+    if (size <= mostCopied) return void write(Buffer.concat(joined, size))
+    socket.cork()
+    for (const part of joined) write(part)
     socket.uncork()
   }
   socket.write = ((...args: readonly unknown[]) => {
-    if (!isJoining) {
-      isJoining = true
-      socket.cork()
-      process.nextTick(end)
+    const [bytes] = args
+    if (!Buffer.isBuffer(bytes) || args.length > 1) {
+      flush()
+      return write(...args)
     }
-    return write(...args)
+    if (parts.length === 0) process.nextTick(flush)
+    parts.push(bytes)
+    length += bytes.length
+    return !socket.writableNeedDrain
   }) as typeof socket.write
+  socket.end = ((...args: readonly unknown[]) => {
+    flush()
+    return end(...args)
+  }) as typeof socket.end
 }
+
+const mostCopied = 4096

@@ -1,7 +1,7 @@
-import type { Socket } from 'node:net'
 import { takesVariable } from '@stackquay/domain/ssh'
 import type { PseudoTtyInfo, ServerChannel, Session } from 'ssh2'
 import type { ChannelEar, ClientWires } from './client.ts'
+import { joinFiles } from './files.ts'
 import type { Exit, Start } from './messages.ts'
 
 const mostVariables = 32
@@ -56,7 +56,7 @@ function carry(channel: ServerChannel, id: number, isFiles: boolean, wires: Clie
   let exit: Exit | null = null
   /** What has to be said before the end. */
   let left = 1
-  const pipes: Socket[] = []
+  const files = isFiles ? joinFiles(channel) : null
   const said = () => {
     left -= 1
     if (left > 0 || channel.destroyed || channel.writableEnded) return
@@ -76,7 +76,7 @@ function carry(channel: ServerChannel, id: number, isFiles: boolean, wires: Clie
   if (!isFiles) channel.pipe(near)
   channel.on('error', () => {})
   channel.once('close', () => {
-    for (const pipe of pipes) pipe.destroy()
+    files?.destroy()
     near.destroy()
     wires.forget(id)
     wires.channels.delete(id)
@@ -88,11 +88,11 @@ function carry(channel: ServerChannel, id: number, isFiles: boolean, wires: Clie
       else exit = message.exit
     },
     given: (end, pipe) => {
-      pipes.push(pipe)
-      if (end === 'in') return void channel.pipe(pipe)
+      if (files === null) return void pipe.destroy()
+      files.join(end, pipe)
+      if (end === 'in') return
       left += 1
       pipe.once('close', said)
-      pipe.pipe(channel, { end: false })
     },
   }
   wires.channels.set(id, ear)

@@ -74,16 +74,14 @@ class Walk {
         continue
       }
       const isLast = others.length === 0
-      const target = isLast && last === 'keep' ? null : linkAt(this.#folder, name)
+      const target = isLast ? (last === 'keep' ? null : linkAt(this.#folder, name)) : this.#step(name)
       if (target !== null) {
         followed += 1
         if (followed > mostLinks) throw Object.assign(new Error('Too many levels of links'), { code: 'ELOOP' })
         rest = [...this.#follow(target), ...others]
         continue
       }
-      const trail = [...this.#trail, name]
-      if (isLast) return { name, path: inside(this.#folder, name), trail }
-      this.#step(name)
+      if (isLast) return { name, path: inside(this.#folder, name), trail: [...this.#trail, name] }
       rest = others
     }
   }
@@ -109,10 +107,22 @@ class Walk {
   #begin(names: readonly string[]): void {
     this.close()
     this.#trail = []
-    for (const name of names) this.#step(name)
+    for (const name of names) this.#enter(name)
   }
 
-  #step(name: string): void {
+  /** Into a folder; answers the target when a link is there. Most are folders, so that is tried first. */
+  #step(name: string): string | null {
+    try {
+      this.#enter(name)
+      return null
+    } catch (error) {
+      const target = (error as NodeJS.ErrnoException).code === 'ENOTDIR' ? linkAt(this.#folder, name) : null
+      if (target === null) throw error
+      return target
+    }
+  }
+
+  #enter(name: string): void {
     const next = enter(inside(this.#folder, name))
     this.close()
     this.#folder = next
@@ -170,11 +180,14 @@ function inside(folder: Folder, name: string): Buffer {
   return Buffer.concat([folder.path, slash, Buffer.from(name, 'latin1')])
 }
 
+/** Null for what is no link, or not there yet: whoever goes on is told. An error costs more than the look before. */
 function linkAt(folder: Folder, name: string): string | null {
+  const path = inside(folder, name)
+  if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() !== true) return null
   try {
-    return readlinkSync(inside(folder, name), 'latin1')
+    return readlinkSync(path, 'latin1')
   } catch (error) {
-    // Not there yet, or no link: whoever goes on is told.
+    // It went meanwhile, or became something else.
     if (['EINVAL', 'ENOENT', 'UNKNOWN'].includes((error as NodeJS.ErrnoException).code ?? '')) return null
     throw error
   }

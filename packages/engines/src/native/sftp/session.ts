@@ -18,6 +18,7 @@ import {
   unlinkSync,
   writeSync,
 } from 'node:fs'
+import { mostAhead, statusAnswer as status, tellAhead } from './ahead.ts'
 import { type Attributes, longName, readAttributes, writeAttributes } from './attributes.ts'
 import { answerOfError } from './errors.ts'
 import {
@@ -28,6 +29,7 @@ import {
   codeOf,
   failure,
   openFile,
+  openFlags,
   refuseRoot,
   renameToNew,
 } from './files.ts'
@@ -55,6 +57,8 @@ export type SftpSession = (packet: Buffer) => Buffer
 export interface SessionOptions {
   /** A new link’s place comes before its target, as the draft has it. OpenSSH has it the other way round. */
   readonly linkFirst: boolean
+  /** With an open file goes what is in it, when it is small: see `ahead.ts`. */
+  readonly ahead: boolean
 }
 
 export function createSession(root: Root, options: SessionOptions): SftpSession {
@@ -85,19 +89,24 @@ export function createSession(root: Root, options: SessionOptions): SftpSession 
 type Act = (id: number, packet: PacketReader) => Buffer | null
 
 function createActs(root: Root, options: SessionOptions): Readonly<Record<number, Act>> {
-  return { ...fileActs(root), ...nameActs(root), ...linkActs(root, options), [packets.extended]: extendedAct(root) }
+  return {
+    ...fileActs(root, options),
+    ...nameActs(root),
+    ...linkActs(root, options),
+    [packets.extended]: extendedAct(root),
+  }
 }
 
 const handles = createHandles()
 
 /** What is done with what is open. */
-function fileActs(root: Root): Readonly<Record<number, Act>> {
+function fileActs(root: Root, { ahead }: SessionOptions): Readonly<Record<number, Act>> {
   return {
     [packets.open]: (id, packet) => {
       const [path, flags, attributes] = [packet.text(), packet.uint32(), readAttributes(packet)]
       const fd = root.at(path, 'follow', (place) => openFile(place, flags, attributes.mode ?? 0o666))
       const name = handles.add({ kind: 'file', fd, appends: (flags & 4) !== 0 })
-      if (name !== null) return handleAnswer(id, name)
+      if (name !== null) return openAnswer(id, name, ahead && flags === openFlags.read ? fd : null)
       closeQuietly(fd)
       throw failure('EMFILE', `A session has at most ${mostHandles} files open`)
     },
@@ -105,6 +114,7 @@ function fileActs(root: Root): Readonly<Record<number, Act>> {
       handles.close(packet.bytes())
       return null
     },
+    ...(ahead ? { [packets.closeSilently]: closeSilently } : {}),
     [packets.read]: (id, packet) => {
       const [{ fd }, offset, length] = [handles.file(packet.bytes()), packet.uint64(), packet.uint32()]
       return readAnswer(id, fd, offset, Math.min(length, mostData))
@@ -133,6 +143,14 @@ function fileActs(root: Root): Readonly<Record<number, Act>> {
       return entries.length === 0 ? status(id, statuses.endOfFile, 'End of the list') : namesAnswer(id, entries)
     },
   }
+}
+
+/** The client has its answer. */
+function closeSilently(_id: number, packet: PacketReader): Buffer {
+  try {
+    handles.close(packet.bytes())
+  } catch {}
+  return nothing
 }
 
 /** What is done by path. */
@@ -287,6 +305,24 @@ function openFolder(id: number, place: Place): Buffer {
   }
 }
 
+/** `fd`: of a file that is only read. One that cannot be read ahead is told so when it is read. */
+function openAnswer(id: number, name: Buffer, fd: number | null): Buffer {
+  const answer = handleAnswer(id, name)
+  if (fd === null) return answer
+  try {
+    const info = fstatSync(fd)
+    if (info.size > mostAhead) return answer
+    const data = Buffer.allocUnsafe(info.size + 1)
+    const read = readSync(fd, data, 0, data.length, 0)
+    // It is written to at this moment.
+    if (read !== info.size) return answer
+    const attributes = attributesAnswer(id, info).subarray(9)
+    return Buffer.concat([answer, tellAhead(name, attributes, data.subarray(0, read))])
+  } catch {
+    return answer
+  }
+}
+
 /** Read into the packet itself. */
 function readAnswer(id: number, fd: number, offset: number, length: number): Buffer {
   const packet = Buffer.allocUnsafe(13 + length)
@@ -326,10 +362,6 @@ function handleAnswer(id: number, name: Buffer): Buffer {
   return new PacketWriter(packets.handle, id).string(name).end()
 }
 
-function status(id: number, code: number, message: string): Buffer {
-  return new PacketWriter(packets.status, id).uint32(code).text(message).text('').end()
-}
-
 /** The version stands where other packets have their id. */
 function versionAnswer(): Buffer {
   const answer = new PacketWriter(packets.version, 3)
@@ -349,4 +381,5 @@ const extensions = [
 ] as const
 
 const mostEntries = 128
+const nothing = Buffer.alloc(0)
 const slash = Buffer.from('/')

@@ -12,6 +12,8 @@ export interface SftpProcess {
   readonly root: string
   /** Which of the two forms the client has: see `SessionOptions`. */
   readonly linkFirst: boolean
+  /** Whether whoever speaks with it knows `ahead.ts`. */
+  readonly ahead: boolean
   /** Where Node keeps what it compiled. */
   readonly compiled: string | null
 }
@@ -19,15 +21,15 @@ export interface SftpProcess {
 const program = fileURLToPath(new URL('./program.ts', import.meta.url))
 
 /** A process that speaks SFTP on its standard input and output, as the user of the project. It ends with its input; the caller listens to its errors. */
-export async function startSftp({ account, root, linkFirst, compiled }: SftpProcess): Promise<ChildProcess> {
-  const order = linkFirst ? 'link-first' : 'target-first'
+export async function startSftp({ account, root, linkFirst, ahead, compiled }: SftpProcess): Promise<ChildProcess> {
+  const options = [linkFirst ? 'link-first' : 'target-first', ahead ? 'ahead' : 'asked']
   const isRoot = process.getuid?.() === 0
   if (isRoot && !(account !== null && account.uid > 0 && account.gid > 0))
     throw new FilesError('denied', 'The user of a project is never root.')
-  if (account === null || !isRoot) return startProgram(program, ['-', '-', root, order], [], compiled)
+  if (account === null || !isRoot) return startProgram(program, ['-', '-', root, ...options], [], compiled)
   return startProgram(
     program,
-    [String(account.uid), String(account.gid), root, order],
+    [String(account.uid), String(account.gid), root, ...options],
     await givingUpRights(),
     compiled,
   )

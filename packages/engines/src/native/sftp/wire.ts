@@ -31,6 +31,9 @@ export const packets = {
   attrs: 105,
   extended: 200,
   extendedReply: 201,
+  /** Between our own processes: see `ahead.ts`. */
+  ahead: 240,
+  closeSilently: 241,
 } as const
 
 export const statuses = { ok: 0, endOfFile: 1, noSuchFile: 2, denied: 3, failure: 4, badMessage: 5, unsupported: 8 }
