@@ -178,6 +178,20 @@ export const settings = {
     .refine((days) => days <= 3650, 'must be at most 3650')
     .default(30)
     .describe('How many days deleted projects and data stay in the trash; `0`: a minute at most. Default: `30`.'),
+  STACKQUAY_SESSION_IDLE_HOURS: z
+    .string()
+    .regex(/^\d{1,4}$/, 'must be a whole number of hours')
+    .transform(Number)
+    .refine((hours) => hours >= 1 && hours <= 8760, 'must lie in 1-8760')
+    .default(12)
+    .describe('Hours without use after which a browser session ends. Default: `12`.'),
+  STACKQUAY_SESSION_MAX_DAYS: z
+    .string()
+    .regex(/^\d{1,3}$/, 'must be a whole number of days')
+    .transform(Number)
+    .refine((days) => days >= 1 && days <= 365, 'must lie in 1-365')
+    .default(7)
+    .describe('Days after which it ends, used or not. Default: `7`.'),
   STACKQUAY_TRUSTED_PROXIES: z
     .string()
     .transform((text) =>
@@ -205,6 +219,8 @@ export const settings = {
 const Schema = z.object(settings)
 
 export interface Config {
+  /** The variables that were set: they win over what is stored. */
+  readonly given: ReadonlySet<string>
   readonly home: string
   readonly listen: { readonly host: string; readonly port: number }
   readonly proxy: { readonly host: string; readonly port: number } | null
@@ -236,6 +252,8 @@ export interface Config {
   readonly shareSsh: { readonly user: string; readonly host: string; readonly port: number } | null
   readonly terminalIdleHours: number
   readonly trashDays: number
+  /** How long a browser session lasts without use, and at most. */
+  readonly sessions: { readonly idleMs: number; readonly ageMs: number }
   readonly trustedProxies: readonly string[]
   readonly publicUrl: string
 }
@@ -277,6 +295,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
   }
   const key = values.STACKQUAY_SECRET_KEY ?? fileText(values.STACKQUAY_SECRET_KEY_FILE, 'STACKQUAY_SECRET_KEY_FILE')
   return {
+    given: new Set(Object.keys(known).filter((name) => known[name] !== undefined)),
     home,
     listen: values.STACKQUAY_LISTEN,
     proxy: values.STACKQUAY_PROXY_HTTP,
@@ -309,10 +328,12 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     shareSsh: values.STACKQUAY_SHARE_SSH ?? null,
     terminalIdleHours: values.STACKQUAY_TERMINAL_IDLE_HOURS,
     trashDays: values.STACKQUAY_TRASH_DAYS,
+    sessions: {
+      idleMs: values.STACKQUAY_SESSION_IDLE_HOURS * 3_600_000,
+      ageMs: values.STACKQUAY_SESSION_MAX_DAYS * 86_400_000,
+    },
     trustedProxies: values.STACKQUAY_TRUSTED_PROXIES,
-    publicUrl:
-      values.STACKQUAY_PUBLIC_URL?.replace(/\/$/, '') ??
-      `http://${urlHost(values.STACKQUAY_LISTEN.host)}:${values.STACKQUAY_LISTEN.port}`,
+    publicUrl: values.STACKQUAY_PUBLIC_URL?.replace(/\/$/, '') ?? urlOfListen(values.STACKQUAY_LISTEN),
   }
 }
 
@@ -327,7 +348,7 @@ export function parseKey(text: string): Buffer {
   return key
 }
 
-function imageMap(value: string | undefined): Config['imageOf'] {
+export function imageMap(value: string | undefined): Config['imageOf'] {
   const file = value?.startsWith('@') === true ? value.slice(1) : undefined
   try {
     return imageMapOf(fileText(file, 'STACKQUAY_IMAGE_MAP') ?? value ?? '')
@@ -348,6 +369,11 @@ function fileText(path: string | undefined, name: string): string | undefined {
 
 function absolute(path: string): string {
   return isAbsolute(path) ? resolve(path) : resolve(process.cwd(), path)
+}
+
+/** Where the page is when no other address is named. */
+export function urlOfListen({ host, port }: Config['listen']): string {
+  return `http://${urlHost(host)}:${port}`
 }
 
 function urlHost(host: string): string {

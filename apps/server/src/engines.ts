@@ -42,7 +42,14 @@ export async function openEngines(
     isolation,
     bundled: bundledPrograms(),
     network: networkEnvironment(process.env),
-    logs: config.logs,
+    logs: {
+      get maxBytes() {
+        return config.logs.maxBytes
+      },
+      get maxDays() {
+        return config.logs.maxDays
+      },
+    },
     host: config.dockerHost,
     tls: dockerTls(process.env),
     credentials: registryAuth(config.registryAuthFile),

@@ -39,7 +39,7 @@ export async function openAccess(
     setup.used()
   }
 
-  const cookie = createSessionCookie(await instanceId(store))
+  const cookie = createSessionCookie(await instanceId(store), () => Math.round(config.sessions.ageMs / 1000))
   const denied = createDeniedLog({ store, log })
   const handlers = accessHandlers({ store, setupCode: setup.value, keys, cookie, denied, keyReplaced })
   return {

@@ -210,9 +210,8 @@ function addressHandlers({ instance, resolving, projects, sharing }: HandlersDep
   const { store } = instance
   const { resolver } = resolving
   const { model, network, published, keeper } = projects
-  const { baseDomain } = config
   return {
-    ...domainHandlers({ store, model, resolver, network, baseDomain, published }),
+    ...domainHandlers({ store, model, resolver, network, config, published }),
     ...rulesHandlers({ store, model, resolver, network, published }),
     ...shareHandlers({ store, model, ...sharing, proxy: controlOf(keeper) }),
     ...trafficHandlers({ store, proxy: () => (keeper === null ? 'off' : keeper.control()) }),

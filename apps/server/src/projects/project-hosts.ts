@@ -10,14 +10,18 @@ export interface ProjectHosts {
   readonly shareDomain: string
 }
 
-export function projectHosts({ baseDomain, proxy }: Pick<Config, 'baseDomain' | 'proxy'>): ProjectHosts {
-  const host: ProjectHosts['host'] = (slug, suffix = '', prefix = '') => `${prefix}${slug}${suffix}.${baseDomain}`
+/** Asks `config` at each question: the base domain can change. */
+export function projectHosts(config: Pick<Config, 'baseDomain' | 'proxy'>): ProjectHosts {
+  const { proxy } = config
+  const host: ProjectHosts['host'] = (slug, suffix = '', prefix = '') => `${prefix}${slug}${suffix}.${config.baseDomain}`
   const port = proxy === null || proxy.port === 80 ? '' : `:${proxy.port}`
   const urlOf: ProjectHosts['urlOf'] = (name) => `http://${name}${port}`
   return {
     host,
     urlOf,
     url: (slug, suffix, prefix) => urlOf(host(slug, suffix, prefix)),
-    shareDomain: `share.${baseDomain}`,
+    get shareDomain() {
+      return `share.${config.baseDomain}`
+    },
   }
 }
