@@ -35,6 +35,8 @@ import { createWorkers } from './workers/workers.ts'
 
 export interface App {
   readonly http: FastifyInstance
+  /** What it runs with: the environment, and what is stored. */
+  readonly config: Config
   readonly store: Store
   readonly setup: SetupCode
   /** Listens when it is told to; closed with the app. */
@@ -65,13 +67,16 @@ export interface AppOptions {
 
 /** The composition root. Each part is made from those above it, and says in its file of `app/` what it needs and what it gives. */
 export async function createApp(options: AppOptions): Promise<App> {
-  const { config, log, say, now = () => new Date(), sockets = {}, ports = null, restart = null, sleepLookMs } = options
+  const { log, say, now = () => new Date(), sockets = {}, ports = null, restart = null, sleepLookMs } = options
+  // Its own: what is stored is put into it, and what is changed while it runs.
+  const config = { ...options.config }
   const life = new AbortController()
   const onError: AppContext['onError'] = (error, what) => log.error({ err: error }, what)
   const context: AppContext = { config, log, say, now, onError, restart, signal: life.signal, sleepLookMs }
 
   const instance = await openInstance(options.engine, context)
   const { store, engine, isolation } = instance
+  if (config.logLevel !== options.config.logLevel) log.level = config.logLevel
   const receivedDumps = await openReceivedDumps(config.home, store)
   const workers = createWorkers()
   const resolving = await openResolving(instance, context)
@@ -112,6 +117,7 @@ export async function createApp(options: AppOptions): Promise<App> {
 
   return {
     http,
+    config,
     store,
     setup: access.setup,
     ssh,

@@ -4,7 +4,7 @@ import { isAbsolute, join, resolve } from 'node:path'
 import { type EngineName, engineNames, Password, Username } from '@stackquay/contract'
 import { readAddressRange } from '@stackquay/domain'
 import { z } from 'zod'
-import { ImageMapError, imageMapOf } from './image-map.ts'
+import { ImageMapError, imageMapEntries, imageMapOf } from './image-map.ts'
 import { type IsolationLevel, isolationLevels } from './isolation/level.ts'
 
 const Address = z
@@ -229,7 +229,8 @@ export interface Config {
   readonly engine: 'auto' | EngineName
   /** As in DOCKER_HOST; null for Docker's own default. */
   readonly dockerHost: string | null
-  /** What takes the place of an image. */
+  /** What takes the place of an image: as entries `from=to`, and asked of one. */
+  readonly imageMap: readonly string[]
   readonly imageOf: (reference: string) => string
   readonly registryAuthFile: string | null
   readonly projectsDir: string
@@ -302,16 +303,11 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     ssh: values.STACKQUAY_SSH,
     engine: values.STACKQUAY_ENGINE,
     dockerHost: values.DOCKER_HOST ?? null,
-    imageOf: imageMap(values.STACKQUAY_IMAGE_MAP),
+    ...readImageMap(values.STACKQUAY_IMAGE_MAP),
     registryAuthFile:
       values.STACKQUAY_REGISTRY_AUTH_FILE === undefined ? null : absolute(values.STACKQUAY_REGISTRY_AUTH_FILE),
     projectsDir,
-    allowedRoots: [
-      projectsDir,
-      ...(values.STACKQUAY_ALLOWED_ROOTS?.split(':')
-        .filter((path) => path !== '')
-        .map(absolute) ?? (root ? ['/home', '/srv', '/var/www'] : [homedir()])),
-    ],
+    allowedRoots: [projectsDir, ...readRoots(values.STACKQUAY_ALLOWED_ROOTS)],
     baseDomain: values.STACKQUAY_BASE_DOMAIN,
     portRange: values.STACKQUAY_PORT_RANGE,
     publishAddress: values.STACKQUAY_PUBLISH_ADDRESS,
@@ -348,10 +344,11 @@ export function parseKey(text: string): Buffer {
   return key
 }
 
-export function imageMap(value: string | undefined): Config['imageOf'] {
+export function readImageMap(value: string | undefined): Pick<Config, 'imageMap' | 'imageOf'> {
   const file = value?.startsWith('@') === true ? value.slice(1) : undefined
   try {
-    return imageMapOf(fileText(file, 'STACKQUAY_IMAGE_MAP') ?? value ?? '')
+    const text = fileText(file, 'STACKQUAY_IMAGE_MAP') ?? value ?? ''
+    return { imageOf: imageMapOf(text), imageMap: imageMapEntries(text) }
   } catch (error) {
     if (!(error instanceof ImageMapError)) throw error
     throw new ConfigError(`STACKQUAY_IMAGE_MAP is not valid: ${error.message}`)
@@ -369,6 +366,12 @@ function fileText(path: string | undefined, name: string): string | undefined {
 
 function absolute(path: string): string {
   return isAbsolute(path) ? resolve(path) : resolve(process.cwd(), path)
+}
+
+/** Beside the projects folder. */
+export function readRoots(text: string | undefined): readonly string[] {
+  const named = text?.split(':').filter((path) => path !== '')
+  return named?.map(absolute) ?? (process.getuid?.() === 0 ? ['/home', '/srv', '/var/www'] : [homedir()])
 }
 
 /** Where the page is when no other address is named. */

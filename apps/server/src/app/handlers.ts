@@ -43,6 +43,7 @@ import { statsHandlers } from '../projects/stats-handlers.ts'
 import type { ProxyKeeper } from '../proxy-keeper.ts'
 import { pullHandlers } from '../pulls/pull-handler.ts'
 import { runHandlers, runStreams } from '../runs/handlers.ts'
+import { settingsHandlers } from '../settings/handlers.ts'
 import { shareHandlers } from '../shares/share-handlers.ts'
 import { createAwake } from '../sleep/fall-asleep-and-wake.ts'
 import { sleepHandlers } from '../sleep/handlers.ts'
@@ -50,6 +51,7 @@ import type { ProjectUses } from '../sleep/uses.ts'
 import { allSnapshotHandlers } from '../snapshots/handlers.ts'
 import { sshHandlers } from '../ssh/handlers.ts'
 import { systemHandlers } from '../system/handlers.ts'
+import { createApplied } from '../settings/applied.ts'
 import { terminalHandlers, terminalStreams } from '../terminals/handlers.ts'
 import { trashHandlers } from '../trash/handlers.ts'
 import type { TrashKeeper } from '../trash/keeper.ts'
@@ -92,7 +94,7 @@ export interface HandlersDeps {
   readonly sockets: InheritedSockets
 }
 
-type Settings = Pick<AppContext, 'config' | 'now' | 'onError' | 'restart'>
+type Settings = Pick<AppContext, 'config' | 'log' | 'now' | 'onError' | 'restart'>
 
 /** Every operation of the API with who answers it. A new capability is a line here. */
 export function createHandlers(
@@ -120,6 +122,11 @@ export function createHandlers(
       ...instanceBackupHandlers(ofInstance),
       ...instanceRestoreHandlers({ ...ofInstance, keys: instance.keys, restart: settings.restart }),
       ...instanceHandlers(deps, settings),
+      ...settingsHandlers({
+        ...{ store, isolation: instance.isolation, live: instance.settings, running: settings.config },
+        passwordAgain: access.passwordAgain,
+        applied: createApplied(deps, settings),
+      }),
     },
     streams: { ...observing.streams, ...commands.streams },
   }
@@ -244,6 +251,7 @@ function instanceHandlers(
   const { store, engine, isolation } = instance
   return systemHandlers({
     config,
+    settings: instance.settings,
     engine,
     catalogue: resolving.catalogue,
     store,

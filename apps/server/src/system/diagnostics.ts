@@ -14,6 +14,7 @@ import type { PortsKeeper } from '../ports/held-ports.ts'
 import type { InheritedSockets } from '../ports/inherited-sockets.ts'
 import { sharesPorts } from '../ports/shares-ports.ts'
 import { registryAuthFault } from '../registry-auth.ts'
+import type { LiveSettings } from '../settings/instance-settings.ts'
 import { nameOfUser } from '../users/name-of-user.ts'
 import { projectsOn, readinessOf } from './engine-states.ts'
 import { fileSystemOf } from './file-system.ts'
@@ -21,11 +22,13 @@ import { isolationChecks } from './isolation-checks.ts'
 import { findOrphans } from './orphans.ts'
 import { restoredCheck } from './restored-check.ts'
 import { schedulesCheck } from './schedules-check.ts'
+import { settingsCheck } from './settings-check.ts'
 import { type SshCheckDeps, sshCheck } from './ssh-check.ts'
 import { trashCheck } from './trash-check.ts'
 
 export interface DiagnosticsDeps extends Pick<SshCheckDeps, 'ssh'> {
   readonly config: Config
+  readonly settings: Pick<LiveSettings, 'view'>
   /** The one of new projects first. */
   readonly engine: Pick<Engines, 'all' | keyof Engine>
   readonly catalogue: Catalogue
@@ -49,6 +52,7 @@ export async function runDiagnostics(deps: DiagnosticsDeps, signal: AbortSignal)
   const checks: readonly [string, Check][] = [
     ['engine', engineChecks(deps)],
     ['registries', registriesCheck(deps)],
+    ['settings', async () => settingsCheck(deps)],
     ['toolchains', toolchainChecks(deps)],
     ['ports', portsCheck(deps)],
     ['proxy', proxyCheck(deps)],
