@@ -114,6 +114,11 @@ export function createHandlers(
         ...observing.handlers,
         ...addressHandlers(deps, settings),
         ...commands.handlers,
+        ...settingsHandlers({
+          ...{ store, isolation: instance.isolation, live: instance.settings, running: settings.config },
+          passwordAgain: access.passwordAgain,
+          applied: createApplied(deps, settings),
+        }),
       }),
       ...access.handlers,
       ...auditHandlers({ store }),
@@ -122,11 +127,6 @@ export function createHandlers(
       ...instanceBackupHandlers(ofInstance),
       ...instanceRestoreHandlers({ ...ofInstance, keys: instance.keys, restart: settings.restart }),
       ...instanceHandlers(deps, settings),
-      ...settingsHandlers({
-        ...{ store, isolation: instance.isolation, live: instance.settings, running: settings.config },
-        passwordAgain: access.passwordAgain,
-        applied: createApplied(deps, settings),
-      }),
     },
     streams: { ...observing.streams, ...commands.streams },
   }
