@@ -99,7 +99,7 @@ export const settings = {
   STACKQUAY_LOG_LEVEL: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
     .default('info')
-    .describe('Default: `info`.'),
+    .describe('How much the service writes to its own log. Default: `info`.'),
   STACKQUAY_LOG_MAX_MB: z
     .string()
     .regex(/^\d{1,6}$/, 'must be a whole number of megabytes')
@@ -113,7 +113,7 @@ export const settings = {
     .transform(Number)
     .refine((days) => days >= 1, 'must be at least 1')
     .default(14)
-    .describe('How long it is kept at most, in days. Default: `14`.'),
+    .describe('How long what a workload prints is kept at most, in days. Default: `14`.'),
   STACKQUAY_RUN_AS: z
     .string()
     .regex(/^\d+:\d+$/, 'must be uid:gid')
@@ -191,7 +191,7 @@ export const settings = {
     .transform(Number)
     .refine((days) => days >= 1 && days <= 365, 'must lie in 1-365')
     .default(7)
-    .describe('Days after which it ends, used or not. Default: `7`.'),
+    .describe('Days after which a browser session ends, used or not. Default: `7`.'),
   STACKQUAY_TRUSTED_PROXIES: z
     .string()
     .transform((text) =>

@@ -6,6 +6,7 @@ import {
   instanceSettingKeys,
 } from '@stackquay/contract'
 import type { Store } from '@stackquay/store'
+import { z } from 'zod'
 import { type Config, readConfig, settings } from '../config.ts'
 import { settingDefinitions } from './definitions.ts'
 import { type Effective, effectiveConfig, type StoredSettings } from './effective.ts'
@@ -54,6 +55,7 @@ export async function openLiveSettings(
         return {
           ...{ key, value, default: shown(key, defaults), variable, restart, passwordAgain },
           source: base.given.has(variable) ? 'environment' : isStored ? 'stored' : 'default',
+          choices: choicesOf(variable),
           description: settings[variable].description ?? '',
           pending: restart && !isSame(value, shown(key, running)),
           ignored: ignored[key] ?? null,
@@ -66,6 +68,13 @@ export async function openLiveSettings(
       return { items, registries: registries.sort((a, b) => a.host.localeCompare(b.host)) }
     },
   }
+}
+
+/** Of a variable that takes one of a few words. */
+function choicesOf(variable: keyof typeof settings): string[] | null {
+  const schema = settings[variable]
+  const inner = schema instanceof z.ZodDefault ? schema.unwrap() : schema
+  return inner instanceof z.ZodEnum ? inner.options.map(String) : null
 }
 
 export function shown(key: InstanceSettingKey, config: Config): InstanceSettingValue {

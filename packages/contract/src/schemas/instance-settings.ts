@@ -39,6 +39,7 @@ export const InstanceSetting = z
     key: Key,
     value: Value,
     default: Value,
+    choices: z.array(z.string()).nullable().describe('What it can be; null: anything of its form.'),
     source: z.enum(['default', 'stored', 'environment']).describe('Where the value comes from.'),
     variable: z.string().describe('The environment variable that wins over what is stored.'),
     description: z.string().describe('What it means.'),
