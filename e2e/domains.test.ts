@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
+import { inBrowser } from './support/in-browser.ts'
 import { admin } from './support/service.ts'
 import { openWebSocket, type ShownProject, showProject } from './support/shown-project.ts'
 
@@ -90,11 +91,8 @@ describe('names and rules of a project', () => {
 
   it('another base domain and other trusted proxies hold at once, without a failed request, and after a kill', async () => {
     await shown.api('POST', '/projects/shop/domains', { host: 'steady.example' })
-    const session = await openSession(shown.service.url)
-    const set = async (settings: object) => {
-      const answer = await session('PATCH', '/settings', { settings, password: admin.password })
-      assert.equal(answer.status, 200, answer.text)
-    }
+    const set = (settings: object) =>
+      inBrowser(shown.service, 'PATCH', '/settings', { settings, password: admin.password })
     const forwardedFor = async () => {
       const answer = await shown.get('steady.example', '/', { 'x-forwarded-for': '192.0.2.9' })
       return JSON.parse(answer.body).headers['x-forwarded-for'] as string
@@ -145,19 +143,3 @@ describe('names and rules of a project', () => {
     assert.equal((await shown.get('store.localhost')).status, 404)
   })
 })
-
-/** As the page of an administrator calls the API. */
-async function openSession(url: string) {
-  const login = await fetch(`${url}/api/v1/auth/login`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', origin: url },
-    body: JSON.stringify(admin),
-  })
-  const { csrfToken } = (await login.json()) as { csrfToken: string }
-  const cookie = login.headers.getSetCookie()[0]!.split(';')[0]!
-  return async (method: string, path: string, body: object) => {
-    const headers = { 'content-type': 'application/json', origin: url, cookie, 'x-csrf-token': csrfToken }
-    const answer = await fetch(`${url}/api/v1${path}`, { method, headers, body: JSON.stringify(body) })
-    return { status: answer.status, text: await answer.text() }
-  }
-}

@@ -47,7 +47,8 @@ export function readSetting(key: InstanceSettingKey, value: InstanceSettingValue
     return { ok: true, fields: into(parsed.data, config) }
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
-    return { ok: false, detail: error.message }
+    // People who set it here have no variable.
+    return { ok: false, detail: error.message.replace(`${variable} is not valid: `, '') }
   }
 }
 
