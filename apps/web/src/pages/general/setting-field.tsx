@@ -99,7 +99,7 @@ function withCode(text: string): ReactNode {
     index % 2 === 0 ? (
       part
     ) : (
-      <code key={`${index}${part}`} className="break-all">
+      <code key={`${index}${part}`} className="break-words">
         {part}
       </code>
     ),
