@@ -45,7 +45,14 @@ const changes = [
   '## Which value wins',
   'The environment wins over what is stored, which wins over the default. The page (Settings, General), the API and `stq instance settings` show where each value comes from. ' +
     'A setting of the environment is changed there: a change of it is refused and names the variable. What is stored is in the database of the service, so backups of the instance hold it.',
-  ['```sh', 'stq instance settings', 'stq instance settings set trashDays 14', 'stq instance settings unset trashDays', 'stq instance registries set ghcr.io ada < token.txt', '```'].join('\n'),
+  [
+    '```sh',
+    'stq instance settings',
+    'stq instance settings set trashDays 14',
+    'stq instance settings unset trashDays',
+    'stq instance registries set ghcr.io ada < token.txt',
+    '```',
+  ].join('\n'),
   'A change is all or nothing: every fault is told before anything is changed. What takes effect at once does so without a dropped request; the rest waits for the next start. ' +
     'What lets others in takes a browser session and the password again. A stored value that is not valid any more, after an update, is left out, and diagnostics say so. ' +
     'An address that cannot be had at a start is overruled by its variable: `STACKQUAY_LISTEN=127.0.0.1:8700`.',

@@ -4,12 +4,34 @@ import type { InstanceSetting } from '@stackquay/contract'
 import { stq } from './run-stq.ts'
 import { standIn } from './stand-in.ts'
 
-const usual = { choices: null, description: 'What it means.', restart: false, pending: false, passwordAgain: false, ignored: null }
+const usual = {
+  choices: null,
+  description: 'What it means.',
+  restart: false,
+  pending: false,
+  passwordAgain: false,
+  ignored: null,
+}
 const items: InstanceSetting[] = [
   { ...usual, key: 'trashDays', value: 7, default: 30, source: 'stored', variable: 'STACKQUAY_TRASH_DAYS' },
   { ...usual, key: 'imageMap', value: [], default: [], source: 'default', variable: 'STACKQUAY_IMAGE_MAP' },
-  { ...usual, key: 'baseDomain', value: 'a\x1b[2J', default: 'localhost', source: 'environment', variable: 'STACKQUAY_BASE_DOMAIN' },
-  { ...usual, key: 'publicUrl', value: 'https://a.test', default: null, source: 'stored', pending: true, variable: 'STACKQUAY_PUBLIC_URL' },
+  {
+    ...usual,
+    key: 'baseDomain',
+    value: 'a\x1b[2J',
+    default: 'localhost',
+    source: 'environment',
+    variable: 'STACKQUAY_BASE_DOMAIN',
+  },
+  {
+    ...usual,
+    key: 'publicUrl',
+    value: 'https://a.test',
+    default: null,
+    source: 'stored',
+    pending: true,
+    variable: 'STACKQUAY_PUBLIC_URL',
+  },
 ]
 
 test('against a stand-in: settings of the instance are listed, shown, set by their kind, and unset', async () => {
@@ -42,7 +64,11 @@ test('against a stand-in: settings of the instance are listed, shown, set by the
     assert.equal((await run('settings', ...args)).code, 0, args.join(' '))
   assert.equal((await run('settings', 'set', 'trashDays', '1', '2')).code, 2)
   assert.match((await run('registries')).stdout, /^HOST +USERNAME\nghcr\.io +ada\n/)
-  assert.equal((await stq(['instance', 'registries', 'set', 'quay.io', 'ada'], { url: service.url, input: 'of the registry\n' })).code, 0)
+  assert.equal(
+    (await stq(['instance', 'registries', 'set', 'quay.io', 'ada'], { url: service.url, input: 'of the registry\n' }))
+      .code,
+    0,
+  )
   assert.equal((await run('registries', 'remove', 'ghcr.io')).code, 0)
   assert.deepEqual(sent, [
     { settings: { trashDays: 14 } },

@@ -21,17 +21,17 @@ export function registryAuth(file: string | null, stored: RegistryLogins = async
 export type RegistryLogins = (registryHost: string) => Promise<RegistryAuth | null>
 
 async function fromFile(file: string | null, registryHost: string): Promise<RegistryAuth | null> {
-    if (file === null) return null
-    const config = await readConfigFile(file)
-    const helper = namedFor(config.credHelpers, registryHost)
-    if (helper !== undefined) throw helpersAreRefused(file, String(helper), registryHost)
-    const entry = namedFor(config.auths, registryHost)
-    if (entry === undefined) return null
-    const auth = isMap(entry) ? authOf(entry) : null
-    if (auth !== null) return auth
-    // `docker login` leaves an empty entry when a helper keeps the secret.
-    if (typeof config.credsStore === 'string') throw helpersAreRefused(file, config.credsStore, registryHost)
-    throw unusable(file, `holds no user name and password for ${registryHost}`, `Log in again, or remove its entry.`)
+  if (file === null) return null
+  const config = await readConfigFile(file)
+  const helper = namedFor(config.credHelpers, registryHost)
+  if (helper !== undefined) throw helpersAreRefused(file, String(helper), registryHost)
+  const entry = namedFor(config.auths, registryHost)
+  if (entry === undefined) return null
+  const auth = isMap(entry) ? authOf(entry) : null
+  if (auth !== null) return auth
+  // `docker login` leaves an empty entry when a helper keeps the secret.
+  if (typeof config.credsStore === 'string') throw helpersAreRefused(file, config.credsStore, registryHost)
+  throw unusable(file, `holds no user name and password for ${registryHost}`, `Log in again, or remove its entry.`)
 }
 
 /** What is wrong with the file, for diagnostics; null when it can be used or none is named. */

@@ -39,7 +39,12 @@ describe('rules over values', () => {
   })
 
   test('the environment wins over what is stored, which wins over the default', () => {
-    const { config, ignored } = effectiveConfig(base, { trashDays: 7, logMaxMb: 3, logMaxDays: 2, baseDomain: 'dev.test' })
+    const { config, ignored } = effectiveConfig(base, {
+      trashDays: 7,
+      logMaxMb: 3,
+      logMaxDays: 2,
+      baseDomain: 'dev.test',
+    })
     assert.equal(config.trashDays, 5)
     assert.deepEqual(config.logs, { maxBytes: 3 * 1024 * 1024, maxDays: 2 })
     assert.equal(config.baseDomain, 'dev.test')
@@ -138,7 +143,10 @@ test('the environment is shown as such, and a change of it is refused by its nam
   assert.equal(refused.status, 409)
   assert.equal(refused.json.code, 'setting_external')
   assert.match(refused.json.detail, /STACKQUAY_BASE_DOMAIN/)
-  assert.deepEqual(refused.json.errors.map(({ pointer }: { pointer: string }) => pointer), ['/settings/baseDomain'])
+  assert.deepEqual(
+    refused.json.errors.map(({ pointer }: { pointer: string }) => pointer),
+    ['/settings/baseDomain'],
+  )
   assert.equal(app.config.trashDays, 30, 'nothing was changed')
 })
 
@@ -235,7 +243,9 @@ test('logins of registries are sealed, never answered, survive another key, and 
   assert.equal(await logins('constructor'), null)
 
   const file = join(home, 'auth.json')
-  await writeFile(file, JSON.stringify({ auths: { 'ghcr.io': { username: 'file', password: 'wins' } } }), { mode: 0o600 })
+  await writeFile(file, JSON.stringify({ auths: { 'ghcr.io': { username: 'file', password: 'wins' } } }), {
+    mode: 0o600,
+  })
   assert.equal((await registryAuth(file, storedRegistryLogins(app.store))('ghcr.io'))?.username, 'file')
 
   assert.equal((await patch({ registries: { 'ghcr.io': null } })).status, 200)
@@ -262,6 +272,9 @@ test('two changes at the same time both stay', async (t) => {
   const { patch, app } = await opened(t)
   const keys = ['trashDays', 'logMaxDays', 'runMaxMinutes', 'sessionMaxDays', 'logMaxMb'] as const
   const answers = await Promise.all(keys.map((key) => patch({ settings: { [key]: 9 } })))
-  assert.deepEqual(answers.map(({ status }) => status), [200, 200, 200, 200, 200])
+  assert.deepEqual(
+    answers.map(({ status }) => status),
+    [200, 200, 200, 200, 200],
+  )
   assert.deepEqual(await app.store.settings.get('instance.settings'), Object.fromEntries(keys.map((key) => [key, 9])))
 })

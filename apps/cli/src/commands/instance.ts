@@ -2,8 +2,8 @@ import type { Define } from '../define.ts'
 import { defineCreate } from './instance/create.ts'
 import { defineDelete } from './instance/delete.ts'
 import { defineList } from './instance/list.ts'
-import { defineSchedule } from './instance/schedule.ts'
 import { defineRegistries } from './instance/registries.ts'
+import { defineSchedule } from './instance/schedule.ts'
 import { defineSettings } from './instance/settings.ts'
 
 export const define: Define = (command, context) => {

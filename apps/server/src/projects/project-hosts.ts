@@ -13,7 +13,8 @@ export interface ProjectHosts {
 /** Asks `config` at each question: the base domain can change. */
 export function projectHosts(config: Pick<Config, 'baseDomain' | 'proxy'>): ProjectHosts {
   const { proxy } = config
-  const host: ProjectHosts['host'] = (slug, suffix = '', prefix = '') => `${prefix}${slug}${suffix}.${config.baseDomain}`
+  const host: ProjectHosts['host'] = (slug, suffix = '', prefix = '') =>
+    `${prefix}${slug}${suffix}.${config.baseDomain}`
   const port = proxy === null || proxy.port === 80 ? '' : `:${proxy.port}`
   const urlOf: ProjectHosts['urlOf'] = (name) => `http://${name}${port}`
   return {

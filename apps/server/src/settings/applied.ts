@@ -15,7 +15,11 @@ const inTable: ReadonlySet<InstanceSettingKey> = new Set(['baseDomain', 'trusted
 /** Makes again what was made from settings that changed. Everything else asks the config when it needs it. */
 export function createApplied(
   { projects: { model, publishedTable } }: AppliedDeps,
-  { config, log, onError }: { readonly config: Config; readonly log: Pick<Logger, 'level'>; onError(error: unknown, what: string): void },
+  {
+    config,
+    log,
+    onError,
+  }: { readonly config: Config; readonly log: Pick<Logger, 'level'>; onError(error: unknown, what: string): void },
 ): (keys: readonly InstanceSettingKey[]) => Promise<void> {
   return async (keys) => {
     if (keys.includes('logLevel')) log.level = config.logLevel

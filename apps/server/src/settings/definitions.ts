@@ -1,6 +1,6 @@
 import type { InstanceSettingKey, InstanceSettingValue } from '@stackquay/contract'
 import type { z } from 'zod'
-import { type Config, readImageMap, readRoots, settings, urlOfListen } from '../config.ts'
+import { type Config, readImageMap, readRoots, type settings, urlOfListen } from '../config.ts'
 import { type Address, addressText } from '../ports/held-addresses.ts'
 
 type Variable = keyof typeof settings

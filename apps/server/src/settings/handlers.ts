@@ -45,15 +45,27 @@ export function settingsHandlers(deps: SettingsHandlersDeps): Pick<Handlers, 'ge
 
 async function change(body: InstanceSettingsPatch, context: RequestContext, deps: SettingsHandlersDeps): Promise<void> {
   const { store, live } = deps
-  const patch = Object.entries(body.settings ?? {}) as (readonly [InstanceSettingKey, StoredSettings[InstanceSettingKey]])[]
+  const patch = Object.entries(body.settings ?? {}) as (readonly [
+    InstanceSettingKey,
+    StoredSettings[InstanceSettingKey],
+  ])[]
   const before = live.stored()
   const kept = Object.fromEntries(Object.entries(before).filter(([key]) => !patch.some(([named]) => named === key)))
   const next: StoredSettings = { ...kept, ...Object.fromEntries(patch.filter(([, value]) => value !== null)) }
-  refuseExternal(patch.map(([key]) => key), deps)
+  refuseExternal(
+    patch.map(([key]) => key),
+    deps,
+  )
   const registries = await changedRegistries(body, store)
   const faults = [...(await faultsOf(patch, next, deps)), ...registries.faults]
   if (faults.length > 0) throw invalid(faults)
-  await checkPassword(body, patch.map(([key]) => key), next, context, deps)
+  await checkPassword(
+    body,
+    patch.map(([key]) => key),
+    next,
+    context,
+    deps,
+  )
 
   const changed = patch.map(([key]) => key).filter((key) => !isSame(before[key] ?? null, next[key] ?? null))
   if (changed.length > 0 || registries.isChanged) {
@@ -145,7 +157,11 @@ async function changedRegistries({ registries = {} }: InstanceSettingsPatch, sto
     const host = hostOf(name)
     if (!registryHostPattern.test(name)) {
       const detail = `${JSON.stringify(name)} is no host of a registry, such as ghcr.io or registry.example.org:5000.`
-      faults.push({ pointer: `/registries/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`, code: 'invalid_value', detail })
+      faults.push({
+        pointer: `/registries/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`,
+        code: 'invalid_value',
+        detail,
+      })
       continue
     }
     const known = Object.hasOwn(before, host) ? before[host] : undefined

@@ -16,6 +16,11 @@ export async function settingsCheck({
   }
   const pending = items.filter((item) => item.pending).map(({ key }) => key)
   return pending.length > 0
-    ? { ...about, status: 'info', detail: `Changed, and not in use yet: ${pending.join(', ')}.`, hint: 'Restart the service.' }
+    ? {
+        ...about,
+        status: 'info',
+        detail: `Changed, and not in use yet: ${pending.join(', ')}.`,
+        hint: 'Restart the service.',
+      }
     : { ...about, status: 'ok', detail: 'All settings are in use.', hint: null }
 }

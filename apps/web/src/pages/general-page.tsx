@@ -51,7 +51,11 @@ function Settings({ items }: Pick<InstanceSettings, 'items'>) {
   const asking = changed.filter(({ passwordAgain }) => passwordAgain)
   const pending = items.filter((item) => item.pending)
   const isChanged = changed.length > 0
-  useBlocker({ shouldBlockFn: () => !window.confirm(t.leave), enableBeforeUnload: () => isChanged, disabled: !isChanged })
+  useBlocker({
+    shouldBlockFn: () => !window.confirm(t.leave),
+    enableBeforeUnload: () => isChanged,
+    disabled: !isChanged,
+  })
 
   const reset = () => {
     setEdits({})

@@ -2221,8 +2221,10 @@ export const en = {
     helps: {
       baseDomain:
         'Projects answer at <slug>.<base domain>. Another one holds at once: the old addresses stop answering, and programs learn the new one when they restart.',
-      trustedProxies: 'Addresses and CIDR blocks of proxies in front, one per line, whose X-Forwarded headers are believed.',
-      allowedRoots: 'Folders, one per line, from which existing folders may be taken as projects, besides the projects folder.',
+      trustedProxies:
+        'Addresses and CIDR blocks of proxies in front, one per line, whose X-Forwarded headers are believed.',
+      allowedRoots:
+        'Folders, one per line, from which existing folders may be taken as projects, besides the projects folder.',
       imageMap: 'Images that take the place of others, one from=to per line: docker.io/*=mirror.test/*',
     },
     environment: (variable: string) => `Set by ${variable} where the service is started.`,
@@ -2236,7 +2238,8 @@ export const en = {
     leave: 'Leave without saving the settings?',
     changed: (labels: string) => `Changed: ${labels}`,
     password: 'Your password',
-    passwordHelp: (labels: string) => `A change of ${labels} reaches further than projects do, so it takes your password.`,
+    passwordHelp: (labels: string) =>
+      `A change of ${labels} reaches further than projects do, so it takes your password.`,
     save: 'Save',
     discard: 'Discard',
     saved: 'Settings saved.',

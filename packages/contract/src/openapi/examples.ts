@@ -771,7 +771,14 @@ export const examples: Readonly<Record<string, unknown>> = {
     items: [
       {
         ...{ key: 'trashDays', value: 7, default: 30, source: 'stored', variable: 'STACKQUAY_TRASH_DAYS' },
-        ...{ description: 'Days in the trash.', choices: null, restart: false, pending: false, passwordAgain: false, ignored: null },
+        ...{
+          description: 'Days in the trash.',
+          choices: null,
+          restart: false,
+          pending: false,
+          passwordAgain: false,
+          ignored: null,
+        },
       },
     ],
     registries: [{ host: 'ghcr.io', username: 'ada' }],

@@ -38,7 +38,9 @@ async function list(context: Context): Promise<void> {
 
 async function set(context: Context, host: string, username: string): Promise<void> {
   const { world } = context
-  const text = isInteractive(world) ? await askHidden(world, `Password of ${username} on ${host}: `) : await readAllInput(world)
+  const text = isInteractive(world)
+    ? await askHidden(world, `Password of ${username} on ${host}: `)
+    : await readAllInput(world)
   await change(context, host, { username, password: text.replace(/\r?\n$/, '') })
   noteDone(context, `${plainText(host)} is asked as ${plainText(username)} from the next pull on`)
 }

@@ -104,7 +104,10 @@ async function find(context: Context, key: string): Promise<InstanceSetting> {
   const { items } = await client.call('getSettings', {}, { signal: context.signal })
   const found = items.find((item) => item.key === key || item.variable === key)
   if (found !== undefined) return found
-  const near = nearest(key, items.map((item) => item.key))
+  const near = nearest(
+    key,
+    items.map((item) => item.key),
+  )
   const hint = near === null ? 'See: stq instance settings' : `Did you mean ${near}?`
   throw new CliError(`There is no setting "${plainText(key)}".`, { exitCode: exitCodes.notFound, hint })
 }

@@ -25,7 +25,9 @@ export function SettingField({ item, edits, onEdit, error }: SettingFieldProps) 
   return (
     <div className={isList(item) ? 'min-w-0 sm:col-span-2' : 'min-w-0'}>
       <Control item={item} shared={shared} onEdit={onEdit} />
-      {item.ignored !== null && edit === undefined && <p className="mt-1 text-sm text-bad">{t.ignored(item.ignored)}</p>}
+      {item.ignored !== null && edit === undefined && (
+        <p className="mt-1 text-sm text-bad">{t.ignored(item.ignored)}</p>
+      )}
       {(mayReset || item.pending) && (
         <div className="mt-1.5 flex flex-wrap items-center gap-2">
           {item.pending && <span className="rounded bg-warn-soft px-1.5 py-0.5 text-xs font-medium">{t.pending}</span>}
