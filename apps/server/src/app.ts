@@ -76,7 +76,6 @@ export async function createApp(options: AppOptions): Promise<App> {
 
   const instance = await openInstance(options.engine, context)
   const { store, engine, isolation } = instance
-  if (config.logLevel !== options.config.logLevel) log.level = config.logLevel
   const receivedDumps = await openReceivedDumps(config.home, store)
   const workers = createWorkers()
   const resolving = await openResolving(instance, context)
@@ -116,11 +115,8 @@ export async function createApp(options: AppOptions): Promise<App> {
   const http = openHttp({ ...parts, uses: sleeping.uses, changing: { ...changing, orchestrator } }, context)
 
   return {
-    http,
-    config,
-    store,
+    ...{ http, config, store, ssh },
     setup: access.setup,
-    ssh,
     ready: resumption.ready,
     close: async () => {
       stopTidying()

@@ -40,7 +40,7 @@ export interface Instance {
 /** `given` takes the place of this machine's engines. From the store on, `config` is what the service runs with. */
 export async function openInstance(
   given: Engine | undefined,
-  { config, now, say, onError }: Pick<AppContext, 'config' | 'now' | 'say' | 'onError'>,
+  { config, log, now, say, onError }: Pick<AppContext, 'config' | 'log' | 'now' | 'say' | 'onError'>,
 ): Promise<Instance> {
   await openHome(config.home)
   const unlock = await lockHome(config.home)
@@ -60,7 +60,9 @@ export async function openInstance(
   })
   keys.settle(store.sealing.keyId())
 
-  const settings = await openLiveSettings(store, { base: { ...config }, running: config })
+  const base = { ...config }
+  const settings = await openLiveSettings(store, { base, running: config })
+  if (config.logLevel !== base.logLevel) log.level = config.logLevel
 
   const testPorts: HeldPorts = new Map()
   const runPorts = () => [...testPorts].map(([port, run]) => ({ run, port }))

@@ -51,8 +51,7 @@ export function createRoutes(options: RoutesOptions): Routes {
   const changed = new Set<string>()
   const names = createRouteNames()
   const holds: Holds = new Map()
-  let isTold = false
-  let isTableNew = false
+  let [isTold, isTableNew] = [false, false]
   let running: Promise<void> | null = null
   let next: Promise<void> | null = null
 
@@ -69,9 +68,7 @@ export function createRoutes(options: RoutesOptions): Routes {
         if (routes.length === 0) told.delete(project)
         else told.set(project, { routes, text })
       }
-      // Changes stand on the table of before; on none, the proxy is given the whole.
-      isWhole = isTableNew
-      isTableNew = false
+      ;[isWhole, isTableNew] = [isTableNew, false]
       const since = isWhole ? noGeneration : generation
       generation += 1
       isTold = true
@@ -127,7 +124,7 @@ export function createRoutes(options: RoutesOptions): Routes {
   }
 }
 
-/** Smaller than any generation. */
+/** Smaller than any: changes that stand on it make the proxy be given the whole table. */
 const noGeneration = 0
 
 /** All routes of one project. */

@@ -41,12 +41,12 @@ export function settingChanges(
       if (edit === undefined) return []
       if (edit === null) return item.source === 'stored' || item.ignored !== null ? [[item.key, null]] : []
       if (edit.trim() === settingText(item.value)) return []
-      return [[item.key, valueOf(item, edit)]]
+      return [[item.key, typedValue(item, edit)]]
     }),
   )
 }
 
-function valueOf(item: InstanceSetting, text: string): InstanceSetting['value'] {
+function typedValue(item: InstanceSetting, text: string): InstanceSetting['value'] {
   if (isList(item)) {
     const lines = text.split('\n').map((line) => line.trim())
     return lines.filter((line) => line !== '')

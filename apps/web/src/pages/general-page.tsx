@@ -72,7 +72,6 @@ function Settings({ items }: Pick<InstanceSettings, 'items'>) {
       // Addresses of projects may be others now.
       await queries.invalidateQueries()
     })
-  const fieldPointers = items.map(({ key }) => `/settings/${key}`)
 
   return (
     <form
@@ -108,30 +107,16 @@ function Settings({ items }: Pick<InstanceSettings, 'items'>) {
         </Panel>
       ))}
       {isChanged && (
-        <UnsavedBar label={t.unsaved}>
-          <div className="flex flex-col gap-3">
-            <p className="font-medium">{t.changed(listed(changed))}</p>
-            {asking.length > 0 && (
-              <TextField
-                label={t.password}
-                help={t.passwordHelp(listed(asking))}
-                type="password"
-                autoComplete="current-password"
-                required
-                value={password}
-                onChange={(event) => setPassword(event.target.value)}
-                error={errorsAt(problem?.errors, '/password')}
-              />
-            )}
-            {error !== null && <ErrorNote error={error} hideErrors={[...fieldPointers, '/password']} />}
-            <div className="flex flex-wrap justify-end gap-2">
-              <Button onClick={reset}>{t.discard}</Button>
-              <Button type="submit" look="primary" busy={busy}>
-                {t.save}
-              </Button>
-            </div>
-          </div>
-        </UnsavedBar>
+        <Unsaved
+          changed={changed}
+          password={password}
+          onPassword={setPassword}
+          busy={busy}
+          error={error}
+          passwordError={errorsAt(problem?.errors, '/password')}
+          shown={[...items.map(({ key }) => `/settings/${key}`), '/password']}
+          onDiscard={reset}
+        />
       )}
     </form>
   )
@@ -139,4 +124,47 @@ function Settings({ items }: Pick<InstanceSettings, 'items'>) {
 
 function listed(items: readonly InstanceSettings['items'][number][]): string {
   return items.map(({ key }) => t.labels[key]).join(', ')
+}
+
+interface UnsavedProps {
+  readonly changed: InstanceSettings['items']
+  readonly password: string
+  readonly onPassword: (password: string) => void
+  readonly busy: boolean
+  readonly error: unknown
+  readonly passwordError: string | null
+  /** Pointers of errors that stand at their fields. */
+  readonly shown: readonly string[]
+  readonly onDiscard: () => void
+}
+
+/** What is to be saved, with the password where it must be given. */
+function Unsaved({ changed, password, onPassword, busy, error, passwordError, shown, onDiscard }: UnsavedProps) {
+  const asking = changed.filter(({ passwordAgain }) => passwordAgain)
+  return (
+    <UnsavedBar label={t.unsaved}>
+      <div className="flex flex-col gap-3">
+        <p className="font-medium">{t.changed(listed(changed))}</p>
+        {asking.length > 0 && (
+          <TextField
+            label={t.password}
+            help={t.passwordHelp(listed(asking))}
+            type="password"
+            autoComplete="current-password"
+            required
+            value={password}
+            onChange={(event) => onPassword(event.target.value)}
+            error={passwordError}
+          />
+        )}
+        {error !== null && <ErrorNote error={error} hideErrors={shown} />}
+        <div className="flex flex-wrap justify-end gap-2">
+          <Button onClick={onDiscard}>{t.discard}</Button>
+          <Button type="submit" look="primary" busy={busy}>
+            {t.save}
+          </Button>
+        </div>
+      </div>
+    </UnsavedBar>
+  )
 }

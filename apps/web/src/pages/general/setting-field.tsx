@@ -97,13 +97,15 @@ function help(item: InstanceSetting): ReactNode {
 
 /** What stands between backticks is code. */
 function withCode(text: string): ReactNode {
-  return text.split('`').map((part, index) =>
-    index % 2 === 0 ? (
+  let at = 0
+  return text.split('`').map((part, index) => {
+    at += part.length + 1
+    return index % 2 === 0 ? (
       part
     ) : (
-      <code key={`${index}${part}`} className="break-words">
+      <code key={at} className="break-words">
         {part}
       </code>
-    ),
-  )
+    )
+  })
 }
